@@ -10,5 +10,6 @@ export function esmLibrary(entry: string[]): Options | Options[] {
     sourcemap: true,
     clean: true,
     dts: false,
+    removeNodeProtocol: false,
   }) as Options
 }

@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
+const major = process.versions.node.split('.')[0]
+const wanted = process.env['TENON_NODE'] || major
+if (major !== wanted) {
+  throw new Error(`TENON_NODE is ${wanted}, but this is Node ${process.versions.node}: start vitest by tenon-vitest`)
+}
+
 /**
  * One configuration for every package.
  *

@@ -1,0 +1,21 @@
+/* What the files of the core share and nobody else sees. */
+#ifndef TENON_INTERNAL_H
+#define TENON_INTERNAL_H
+
+#include "include/tenon.h"
+
+#if defined(__GNUC__)
+#define TN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define TN_PRINTF(format_index, first)
+#endif
+
+/* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
+TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
+
+/* posix/memory.c, win32/memory.c: aligned memory, uninitialised, or null. The alignment is a power of two and at least
+ * the size of a pointer. */
+void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
+void tn__aligned_free(void *block);
+
+#endif

@@ -1,0 +1,46 @@
+/* Memory that C owns: zeroed and aligned. What JavaScript owns never comes here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+
+#define MAXIMUM_ALIGNMENT ((size_t)1 << 30)
+
+int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  if (byte_alignment == 0 || (byte_alignment & (byte_alignment - 1)) != 0 || byte_alignment > MAXIMUM_ALIGNMENT)
+    return tn__fail(TN_INVALID_ARGUMENT, "byte_alignment must be a power of two up to 2^30, got %zu", byte_alignment);
+  if (byte_alignment < sizeof(void *)) byte_alignment = sizeof(void *);
+  if (byte_size > PTRDIFF_MAX - byte_alignment)
+    return tn__fail(TN_OUT_OF_MEMORY, "%zu bytes are more than an address space holds", byte_size);
+  size_t room = byte_size == 0 ? 1 : byte_size;
+  void *block = tn__aligned_allocate(room, byte_alignment);
+  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for %zu bytes", byte_size);
+  memset(block, 0, room);
+  *out = block;
+  return TN_OK;
+}
+
+void tn_memory_free(void *block) { tn__aligned_free(block); }
+
+void tn_memory_poison(void *address, size_t byte_size, int32_t poison) {
+#if defined(ASAN_POISON_MEMORY_REGION)
+  if (poison) {
+    ASAN_POISON_MEMORY_REGION(address, byte_size);
+  } else {
+    ASAN_UNPOISON_MEMORY_REGION(address, byte_size);
+  }
+#else
+  (void)address;
+  (void)byte_size;
+  (void)poison;
+#endif
+}

@@ -1,0 +1,57 @@
+/* The system's loader on POSIX. Opened libraries are never unmapped: what they handed out may still be in use. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../internal.h"
+
+/* A NUL-terminated copy, or null: the span holds a NUL, or there is no memory. The caller frees it. */
+static char *terminated(const char *text, size_t length) {
+  if (memchr(text, 0, length) != NULL) return NULL;
+  char *copy = malloc(length + 1);
+  if (copy == NULL) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  return copy;
+}
+
+int32_t tn_library_open(const char *path, size_t path_length, void **out) {
+  if (path == NULL || path_length == 0 || out == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "path and out must not be empty");
+  char *name = terminated(path, path_length);
+  if (name == NULL) return tn__fail(TN_INVALID_ARGUMENT, "path must not contain a NUL character");
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  free(name);
+  if (library == NULL) {
+    const char *reason = dlerror();
+    return tn__fail(TN_LOAD_FAILED, "%s", reason != NULL ? reason : "the loader gave no reason");
+  }
+  *out = library;
+  return TN_OK;
+}
+
+int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
+  if (library == NULL || name == NULL || out == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null");
+  char *symbol = terminated(name, name_length);
+  if (symbol == NULL) return tn__fail(TN_INVALID_ARGUMENT, "name must not contain a NUL character");
+  void *address = dlsym(library, symbol);
+  free(symbol);
+  if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library has no symbol of this name");
+  *out = address;
+  return TN_OK;
+}
+
+int32_t tn_first_core(const char **path, const char **version) {
+  if (path == NULL || version == NULL) return tn__fail(TN_INVALID_ARGUMENT, "path and version must not be null");
+  Dl_info info;
+  /* The default search order finds the core that was loaded globally first, which need not be this one. */
+  const char *(*first_version)(void) = NULL;
+  void *address = dlsym(RTLD_DEFAULT, "tn_version");
+  if (address == NULL || dladdr(address, &info) == 0)
+    return tn__fail(TN_NOT_FOUND, "no Tenon core is loaded globally in this process");
+  memcpy(&first_version, &address, sizeof address);
+  *path = info.dli_fname;
+  *version = first_version();
+  return TN_OK;
+}

@@ -1,0 +1,44 @@
+/* The tests of the core: a file of tests includes this, and writes
+ *
+ *   TEST(memory_is_zeroed) {
+ *     ...
+ *     CHECK(block[0] == 0);
+ *   }
+ *
+ * A test registers itself before main() runs; main.c runs them all. Everything here is for one thread, except that a
+ * CHECK of another thread may fail the running test. */
+#ifndef TENON_CHECK_H
+#define TENON_CHECK_H
+
+#include <stdio.h>
+
+typedef struct check_test {
+  const char *name;
+  void (*body)(void);
+  struct check_test *next;
+} check_test_t;
+
+/* Appends a test to the list; owned by the caller, for ever. */
+void check_register(check_test_t *test);
+
+/* Marks the running test as failed, with the place and the reason of its first failure (printf-like). */
+__attribute__((format(printf, 3, 4))) void check_fail(const char *file, int line, const char *format, ...);
+
+#define TEST(name)                                                       \
+  static void test_##name(void);                                         \
+  __attribute__((constructor)) static void register_##name(void) {       \
+    static check_test_t test = {#name, test_##name, NULL};               \
+    check_register(&test);                                               \
+  }                                                                      \
+  static void test_##name(void)
+
+/* Fails the running test and leaves the function, if the condition is false. */
+#define CHECK(condition)                                 \
+  do {                                                   \
+    if (!(condition)) {                                  \
+      check_fail(__FILE__, __LINE__, "%s", #condition);  \
+      return;                                            \
+    }                                                    \
+  } while (0)
+
+#endif

@@ -1,0 +1,47 @@
+/* Runs every registered test and prints a plan, then for each test its name before and its outcome after: the name that
+ * came last is the one that crashed. */
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "check.h"
+
+static check_test_t *first;
+static check_test_t **last = &first;
+static atomic_flag failed_before = ATOMIC_FLAG_INIT;
+static char failure[1024];
+
+void check_register(check_test_t *test) {
+  *last = test;
+  last = &test->next;
+}
+
+void check_fail(const char *file, int line, const char *format, ...) {
+  if (atomic_flag_test_and_set(&failed_before)) return;
+  int length = snprintf(failure, sizeof failure, "%s:%d: ", file, line);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(failure + length, sizeof failure - (size_t)length, format, arguments);
+  va_end(arguments);
+}
+
+int main(void) {
+  int planned = 0;
+  for (check_test_t *test = first; test; test = test->next) planned++;
+  printf("1..%d\n", planned);
+  int failures = 0;
+  for (check_test_t *test = first; test; test = test->next) {
+    failure[0] = '\0';
+    atomic_flag_clear(&failed_before);
+    printf("# %s\n", test->name);
+    fflush(stdout);
+    test->body();
+    if (failure[0] == '\0') {
+      printf("ok - %s\n", test->name);
+    } else {
+      printf("not ok - %s: %s\n", test->name, failure);
+      failures++;
+    }
+    fflush(stdout);
+  }
+  return failures > 0;
+}

@@ -1,0 +1,47 @@
+/* The system's loader on Windows. Opened libraries are never unmapped: what they handed out may still be in use. */
+#include <stdlib.h>
+#include <string.h>
+#include <windows.h>
+
+#include "../internal.h"
+
+static int32_t load_failed(void) {
+  char reason[512];
+  DWORD code = GetLastError();
+  DWORD length = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, code, 0, reason,
+                                sizeof reason, NULL);
+  return tn__fail(TN_LOAD_FAILED, "%s (error %lu)", length > 0 ? reason : "the loader gave no reason", code);
+}
+
+int32_t tn_library_open(const char *path, size_t path_length, void **out) {
+  if (path == NULL || path_length == 0 || path_length > 32767 || out == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "path must have 1 to 32767 bytes, and out must not be null");
+  int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, (int)path_length, NULL, 0);
+  if (units <= 0) return tn__fail(TN_INVALID_ARGUMENT, "path must be valid UTF-8");
+  wchar_t *wide = calloc((size_t)units + 1, sizeof *wide);
+  if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the path");
+  MultiByteToWideChar(CP_UTF8, 0, path, (int)path_length, wide, units);
+  HMODULE library = LoadLibraryExW(wide, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+  free(wide);
+  if (library == NULL) return load_failed();
+  *out = (void *)library;
+  return TN_OK;
+}
+
+int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
+  char symbol[4096];
+  if (library == NULL || name == NULL || out == NULL || name_length >= sizeof symbol)
+    return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null, and the name below 4096 bytes");
+  memcpy(symbol, name, name_length);
+  symbol[name_length] = 0;
+  FARPROC address = GetProcAddress((HMODULE)library, symbol);
+  if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library has no symbol of this name");
+  memcpy(out, &address, sizeof address);
+  return TN_OK;
+}
+
+int32_t tn_first_core(const char **path, const char **version) {
+  (void)path;
+  (void)version;
+  return tn__fail(TN_UNSUPPORTED, "Windows has no global symbols: copies of the core can't see each other");
+}

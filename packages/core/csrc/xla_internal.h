@@ -1,0 +1,134 @@
+/* What the files of the XLA part share. */
+#ifndef TENON_XLA_INTERNAL_H
+#define TENON_XLA_INTERNAL_H
+
+#include "internal.h"
+#include "tenon/xla_custom_call.h"
+#include "tenon/xla_ffi.h"
+
+/* The newest minor version whose table this core has. */
+#define TN__XLA_NEWEST_MINOR 3
+
+/* --- xla_set.c: which pointers are ours ------------------------------------------------------------------------- */
+
+/* A member of a set, at the start of the object it stands for. */
+typedef struct tn__xla_member {
+  struct tn__xla_member *next;
+  struct tn__xla_member **place;
+} tn__xla_member_t;
+
+/* A set of live objects. Handlers hand back pointers that may be anything: only members are ever followed. Callers lock. */
+typedef struct tn__xla_set {
+  size_t count;
+  tn__xla_member_t *buckets[64];
+} tn__xla_set_t;
+
+void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member);
+void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member);
+int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer);
+
+/* --- xla_error.c ------------------------------------------------------------------------------------------------ */
+
+struct tn_xla_error {
+  tn__xla_member_t member;
+  int32_t code;
+  size_t length;
+  char message[]; /* NUL-terminated */
+};
+
+/* Makes an error (printf-like, at most 1023 bytes); the caller owns it. Never null. */
+TN_PRINTF(2, 3) tn_xla_error_t *tn__xla_error(int32_t code, const char *format, ...);
+
+/* Destroys an error that is ours and alive; anything else is left alone. */
+void tn__xla_error_destroy(tn_xla_error_t *error);
+
+/* Whether a pointer is an error of ours that is alive. */
+int tn__xla_error_is_live(const tn_xla_error_t *error);
+
+/* Null, or an error that says which arguments are too short. */
+tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual);
+
+tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
+void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args);
+void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args);
+
+/* --- xla_future.c ----------------------------------------------------------------------------------------------- */
+
+tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args);
+tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args);
+tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args);
+
+/* Waits until a future completes, frees it, and returns its error (the caller's) or null. */
+tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future);
+
+/* Gives a future up: it is freed now if it is complete, otherwise when it completes. */
+void tn__xla_future_abandon(tn_xla_future_t *future);
+
+/* --- xla_type.c: types and states --------------------------------------------------------------------------------- */
+
+/* One state: an object that the runtime owns on behalf of a handler. Empty while `state` is null. */
+typedef struct tn__xla_state {
+  int64_t type_id;
+  void *state;
+  void (*deleter)(void *state);
+} tn__xla_state_t;
+
+/* Destroys the object, if there is one, and empties the slot. Runs foreign code: call it under the guard. */
+void tn__xla_state_clear(tn__xla_state_t *slot);
+
+tn_xla_error_t *tn__xla_type_register_v1(void *args);
+tn_xla_error_t *tn__xla_type_register_v2(void *args);
+tn_xla_error_t *tn__xla_state_set_v1(void *args);
+tn_xla_error_t *tn__xla_state_set_v2(void *args);
+tn_xla_error_t *tn__xla_state_set_v3(void *args);
+tn_xla_error_t *tn__xla_state_get_v1(void *args);
+tn_xla_error_t *tn__xla_state_get_v3(void *args);
+
+/* --- xla_context.c ------------------------------------------------------------------------------------------------ */
+
+/* One object that a caller lends to handlers, found by its type. */
+typedef struct tn__xla_user_data {
+  struct tn__xla_user_data *next;
+  int64_t type_id;
+  void *data;
+} tn__xla_user_data_t;
+
+/* What handlers reach through `ctx`. Each call has one in place. */
+struct tn_xla_context {
+  tn__xla_state_t states[3]; /* by stage; 0.1 and 0.2 have the first alone */
+  tn__xla_user_data_t *user_data;
+  int64_t run_id; /* 0: not asked for yet in this run */
+  int32_t device_ordinal;
+};
+
+tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args);
+tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args);
+tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args);
+tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args);
+tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args);
+tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
+tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
+tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
+
+/* --- xla_registry.c ----------------------------------------------------------------------------------------------- */
+
+tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args);
+
+/* --- xla_api.c ---------------------------------------------------------------------------------------------------- */
+
+/* The table for a handler of version 0.`minor`; the newest one for later minors. */
+const tn_xla_api_t *tn__xla_api(int32_t minor);
+
+/* --- xla_frame.c, xla_call.c --------------------------------------------------------------------------------------- */
+
+/* A prepared call: the start of the memory that tn_xla_frame_build() fills. */
+typedef struct tn__xla_call {
+  uint64_t byte_size;
+  uint64_t buffers_offset; /* from the start of the call to its first tn_xla_buffer_t; operands, then results */
+  tn_xla_bundle_t handlers;
+  tn_xla_error_t *error; /* of the last run that failed, until it is read or the next run begins */
+  tn_xla_context_t context;
+  tn_xla_call_frame_t frame;
+} tn__xla_call_t;
+
+#endif

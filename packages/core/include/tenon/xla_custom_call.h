@@ -1,0 +1,64 @@
+/* The untyped custom-call conventions of XLA: plain C functions, before the typed calls of xla_ffi.h.
+ *
+ * Nothing in such a function tells its convention: who calls it must know. Buffers are borrowed for the call, operands
+ * are read-only, results are undefined on entry. A buffer without elements may be null.
+ *
+ *   convention          Host                         CUDA, ROCm (called on the host; buffers are device pointers)
+ *   ORIGINAL            tn_xla_host_call_t           tn_xla_device_call_t
+ *   STATUS_RETURNING    tn_xla_host_status_call_t    tn_xla_device_status_call_t
+ *   UNIFIED             tn_xla_host_unified_call_t   tn_xla_device_status_call_t
+ *
+ * Example: A[i] = B[i % 128] + C[i], ORIGINAL on the Host.
+ *
+ *   #include <tenon/xla_custom_call.h>
+ *
+ *   void do_custom_call(void *out, const void **in) {
+ *     float *a = out;
+ *     const float *b = in[0], *c = in[1];
+ *     for (int i = 0; i < 2048; ++i) a[i] = b[i % 128] + c[i];
+ *   }
+ */
+#ifndef TENON_XLA_CUSTOM_CALL_H
+#define TENON_XLA_CUSTOM_CALL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The conventions, numbered as compiled programs number them. */
+enum {
+  TN_XLA_CALL_UNSPECIFIED = 0,
+  TN_XLA_CALL_ORIGINAL = 1,
+  TN_XLA_CALL_STATUS_RETURNING = 2,
+  TN_XLA_CALL_UNIFIED = 3,
+  TN_XLA_CALL_TYPED_FFI = 4
+};
+
+/* Whether a call succeeded. Success unless the function says otherwise. */
+typedef struct XlaCustomCallStatus_ XlaCustomCallStatus;
+
+/* `in[k]` is the data of operand k, or, if that is a tuple, its array of pointers; `out` is the result's data, or, if the
+ * result is a tuple, its array of pointers. `in` may be null when there are no operands. */
+typedef void tn_xla_host_call_t(void *out, const void **in);
+typedef void tn_xla_host_status_call_t(void *out, const void **in, XlaCustomCallStatus *status);
+typedef void tn_xla_host_unified_call_t(void *out, const void **in, const char *opaque, size_t opaque_length,
+                                        XlaCustomCallStatus *status);
+
+/* `buffers` holds device pointers: the leaves of all operands, then those of the result. `opaque` is an arbitrary byte
+ * string whose length is authoritative. The function enqueues its work on `stream`. */
+typedef void tn_xla_device_call_t(void *stream, void **buffers, const char *opaque, size_t opaque_length);
+typedef void tn_xla_device_status_call_t(void *stream, void **buffers, const char *opaque, size_t opaque_length,
+                                         XlaCustomCallStatus *status);
+
+/* Both are provided by the process that makes the call (Tenon's core, loaded before the kernels) and stay undefined in a
+ * kernel library. SetFailure copies the message up to `message_length` bytes or its first NUL, whichever comes first; the
+ * last call wins; SetSuccess clears a failure. A failure with an empty message is still a failure. */
+void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status);
+void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,327 @@
+/* Helpers for writing typed XLA custom calls in C or C++: nothing to link, everything is inline.
+ *
+ * A handler opens a reader on its frame, takes its operands, results and attributes with their exact types, and asks
+ * once whether all of them were there. Whatever was wrong is collected into one INVALID_ARGUMENT error.
+ *
+ * Example: y = a * x, f32 of any rank.
+ *
+ *   #include <tenon/xla_handler.h>
+ *
+ *   tn_xla_error_t *scale(tn_xla_call_frame_t *frame) {
+ *     static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
+ *     tn_xla_reader_t in;
+ *     if (!tn_xla_open(&in, frame, &signature)) return in.error;
+ *     const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, TN_XLA_ANY);
+ *     tn_xla_buffer_t *y = tn_xla_ret(&in, 0, TN_XLA_F32, TN_XLA_ANY);
+ *     const float a = tn_xla_attr_f32(&in, NULL, "a");
+ *     if (!tn_xla_complete(&in)) return in.error;
+ *     if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "x and y must have one shape");
+ *     const int64_t count = tn_xla_element_count(x);
+ *     for (int64_t i = 0; i < count; ++i) ((float *)y->data)[i] = a * ((const float *)x->data)[i];
+ *     return NULL;
+ *   }
+ */
+#ifndef TENON_XLA_HANDLER_H
+#define TENON_XLA_HANDLER_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "xla_ffi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TN_XLA_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define TN_XLA_PRINTF(format_index, first)
+#endif
+
+/* Any count, dtype or rank is accepted. */
+#define TN_XLA_ANY (-1)
+
+/* What a handler says of itself: the minor version whose structs it uses, its stage and traits, and how many operands,
+ * results and attributes it takes (TN_XLA_ANY: it does not care). */
+typedef struct tn_xla_signature {
+  int32_t minor;
+  int32_t stage;
+  uint32_t traits;
+  int64_t args;
+  int64_t rets;
+  int64_t attrs;
+} tn_xla_signature_t;
+
+/* One reading of one frame. Lives on the handler's stack. */
+typedef struct tn_xla_reader {
+  tn_xla_call_frame_t *frame;
+  tn_xla_error_t *error; /* what the handler returns when opening or completing fails */
+  int bound;             /* how many operands, results and attributes were taken so far */
+  int bad;               /* how many of them were not as wanted */
+  size_t indices_length;
+  size_t reasons_length;
+  char indices[64];  /* "0, 3" */
+  char reasons[448]; /* what was wrong, a line each */
+} tn_xla_reader_t;
+
+/* Makes an error; printf-like, at most 1023 bytes. Return it from the handler, which gives it to the runtime. */
+TN_XLA_PRINTF(3, 4)
+static inline tn_xla_error_t *tn_xla_fail(tn_xla_call_frame_t *frame, int32_t code, const char *format, ...) {
+  char message[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  tn_xla_error_create_args_t args = {TN_XLA_SIZE_ERROR_CREATE, NULL, message, code};
+  return frame->api->error_create(&args);
+}
+
+static inline const char *tn_xla_stage_name(int32_t stage) {
+  static const char *const names[] = {"instantiate", "prepare", "initialize", "execute"};
+  return stage >= 0 && stage <= TN_XLA_EXECUTE ? names[stage] : "unknown";
+}
+
+static inline const char *tn_xla_dtype_name(int32_t dtype) {
+  switch (dtype) {
+#define TN_XLA_DTYPE_NAME(name, value, bytes) \
+  case value:                                 \
+    return #name;
+    TN_XLA_DTYPES(TN_XLA_DTYPE_NAME)
+#undef TN_XLA_DTYPE_NAME
+    default:
+      return "unknown";
+  }
+}
+
+/* The bytes of one element; 0 for TOKEN, INVALID and values outside the table. */
+static inline size_t tn_xla_dtype_size(int32_t dtype) {
+  switch (dtype) {
+#define TN_XLA_DTYPE_SIZE(name, value, bytes) \
+  case value:                                 \
+    return bytes;
+    TN_XLA_DTYPES(TN_XLA_DTYPE_SIZE)
+#undef TN_XLA_DTYPE_SIZE
+    default:
+      return 0;
+  }
+}
+
+static inline int64_t tn_xla_element_count(const tn_xla_buffer_t *buffer) {
+  int64_t count = 1;
+  for (int64_t i = 0; i < buffer->rank; ++i) count *= buffer->dims[i];
+  return count;
+}
+
+static inline int tn_xla_same_shape(const tn_xla_buffer_t *a, const tn_xla_buffer_t *b) {
+  if (a->rank != b->rank) return 0;
+  for (int64_t i = 0; i < a->rank; ++i) {
+    if (a->dims[i] != b->dims[i]) return 0;
+  }
+  return 1;
+}
+
+static inline void tn_xla_answer_metadata(tn_xla_call_frame_t *frame, int32_t minor, uint32_t traits) {
+  tn_xla_metadata_t *metadata = ((tn_xla_metadata_extension_t *)(void *)frame->extension_start)->metadata;
+  metadata->api_version.struct_size = sizeof(tn_xla_api_version_t);
+  metadata->api_version.extension_start = NULL;
+  metadata->api_version.major_version = 0;
+  metadata->api_version.minor_version = minor;
+  metadata->traits = traits;
+  if (minor >= 2) metadata->state_type_id.type_id = 0;
+}
+
+static inline int tn_xla_check_count(tn_xla_reader_t *in, const char *what, int64_t expected, int64_t actual) {
+  if (expected == TN_XLA_ANY || expected == actual) return 1;
+  in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT, "[%s] Wrong number of %s: expected %lld but got %lld",
+                          tn_xla_stage_name(in->frame->stage), what, (long long)expected, (long long)actual);
+  return 0;
+}
+
+static inline int tn_xla_check_attr_count(tn_xla_reader_t *in, int64_t expected) {
+  const tn_xla_attrs_t *attrs = &in->frame->attrs;
+  if (expected == TN_XLA_ANY || expected == attrs->size) return 1;
+  char names[512] = "";
+  size_t length = 0;
+  for (int64_t i = 0; i < attrs->size && length < sizeof names; ++i) {
+    length += (size_t)snprintf(names + length, sizeof names - length, "%s%.*s", i == 0 ? " with name(s): " : ", ",
+                               (int)attrs->names[i]->len, attrs->names[i]->ptr);
+  }
+  in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
+                          "[%s] Wrong number of attributes: expected %lld but got %lld%s",
+                          tn_xla_stage_name(in->frame->stage), (long long)expected, (long long)attrs->size, names);
+  return 0;
+}
+
+/* Starts a reading: checks the frame, answers a metadata query, checks the stage and the counts. With 0 the handler has
+ * nothing more to do and returns in->error (null after a metadata query). */
+static inline int tn_xla_open(tn_xla_reader_t *in, tn_xla_call_frame_t *frame, const tn_xla_signature_t *signature) {
+  in->frame = frame;
+  in->error = NULL;
+  in->bound = in->bad = 0;
+  in->indices_length = in->reasons_length = 0;
+  if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME) {
+    in->error = tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
+                            TN_XLA_SIZE_CALL_FRAME, frame->struct_size);
+    return 0;
+  }
+  if (frame->extension_start != NULL && frame->extension_start->type == TN_XLA_EXTENSION_METADATA) {
+    tn_xla_answer_metadata(frame, signature->minor, signature->traits);
+    return 0;
+  }
+  if (frame->stage != signature->stage) {
+    in->error = tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "Wrong execution stage: expected `%s` but got `%s`",
+                            tn_xla_stage_name(signature->stage), tn_xla_stage_name(frame->stage));
+    return 0;
+  }
+  return tn_xla_check_count(in, "arguments", signature->args, frame->args.size) &&
+         tn_xla_check_count(in, "results", signature->rets, frame->rets.size) &&
+         tn_xla_check_attr_count(in, signature->attrs);
+}
+
+/* Notes that what was taken last is not as wanted. */
+TN_XLA_PRINTF(2, 3) static inline void tn_xla_note(tn_xla_reader_t *in, const char *format, ...) {
+  if (in->indices_length < sizeof in->indices) {
+    in->indices_length += (size_t)snprintf(in->indices + in->indices_length, sizeof in->indices - in->indices_length,
+                                           in->bad == 0 ? "%d" : ", %d", in->bound - 1);
+  }
+  if (in->bad++ > 0 && in->reasons_length < sizeof in->reasons - 1) {
+    in->reasons[in->reasons_length++] = '\n';
+    in->reasons[in->reasons_length] = '\0';
+  }
+  if (in->reasons_length < sizeof in->reasons) {
+    va_list arguments;
+    va_start(arguments, format);
+    in->reasons_length += (size_t)vsnprintf(in->reasons + in->reasons_length, sizeof in->reasons - in->reasons_length,
+                                            format, arguments);
+    va_end(arguments);
+  }
+}
+
+static inline tn_xla_buffer_t *tn_xla_check_buffer(tn_xla_reader_t *in, const char *what, int64_t index, int64_t size,
+                                                   const int32_t *types, void **values, int32_t dtype, int64_t rank) {
+  ++in->bound;
+  if (index >= size || types[index] != TN_XLA_BUFFER) {
+    tn_xla_note(in, "Wrong %s type: expected buffer", what);
+    return NULL;
+  }
+  tn_xla_buffer_t *buffer = (tn_xla_buffer_t *)values[index];
+  if (dtype != TN_XLA_ANY && buffer->dtype != dtype) {
+    tn_xla_note(in, "Wrong buffer dtype: expected %s but got %s", tn_xla_dtype_name(dtype),
+                tn_xla_dtype_name(buffer->dtype));
+  } else if (rank != TN_XLA_ANY && buffer->rank != rank) {
+    tn_xla_note(in, "Wrong buffer rank: expected %lld but got %lld", (long long)rank, (long long)buffer->rank);
+  }
+  return buffer;
+}
+
+/* Takes operand `index`. The handler may only read its data. Null when it isn't there. */
+static inline const tn_xla_buffer_t *tn_xla_arg(tn_xla_reader_t *in, int64_t index, int32_t dtype, int64_t rank) {
+  const tn_xla_args_t *args = &in->frame->args;
+  return tn_xla_check_buffer(in, "argument", index, args->size, args->types, args->args, dtype, rank);
+}
+
+/* Takes result `index`. Its data is undefined until the handler writes it. Null when it isn't there. */
+static inline tn_xla_buffer_t *tn_xla_ret(tn_xla_reader_t *in, int64_t index, int32_t dtype, int64_t rank) {
+  const tn_xla_rets_t *rets = &in->frame->rets;
+  return tn_xla_check_buffer(in, "result", index, rets->size, rets->types, rets->rets, dtype, rank);
+}
+
+/* The value of an attribute of the wanted kind, or null. `attrs` is a dictionary, or null for the frame's own. */
+static inline void *tn_xla_attr(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name, int32_t kind) {
+  static const char *const kinds[] = {"unknown", "array", "dictionary", "scalar", "string"};
+  if (attrs == NULL) attrs = &in->frame->attrs;
+  ++in->bound;
+  const size_t length = strlen(name);
+  for (int64_t low = 0, high = attrs->size; low < high;) {
+    const int64_t middle = low + (high - low) / 2;
+    const tn_xla_span_t *found = attrs->names[middle];
+    int order = memcmp(name, found->ptr, length < found->len ? length : found->len);
+    if (order == 0) order = (length > found->len) - (length < found->len);
+    if (order < 0) {
+      high = middle;
+    } else if (order > 0) {
+      low = middle + 1;
+    } else if (attrs->types[middle] == kind) {
+      return attrs->attrs[middle];
+    } else {
+      const int32_t actual = attrs->types[middle];
+      tn_xla_note(in, "Wrong attribute type: expected %s but got %s (attribute %s)", kinds[kind],
+                  actual >= TN_XLA_ARRAY && actual <= TN_XLA_STRING ? kinds[actual] : kinds[0], name);
+      return NULL;
+    }
+  }
+  tn_xla_note(in, "Missing attribute: %s", name);
+  return NULL;
+}
+
+static inline const void *tn_xla_attr_scalar(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name,
+                                             int32_t dtype) {
+  const tn_xla_scalar_t *scalar = (const tn_xla_scalar_t *)tn_xla_attr(in, attrs, name, TN_XLA_SCALAR);
+  if (scalar == NULL) return NULL;
+  if (scalar->dtype == dtype) return scalar->value;
+  tn_xla_note(in, "Wrong scalar data type: expected %s but got %s (attribute %s)", tn_xla_dtype_name(dtype),
+              tn_xla_dtype_name(scalar->dtype), name);
+  return NULL;
+}
+
+/* tn_xla_attr_f32(&in, attrs, "eps") and so on: a scalar of exactly this type, 0 when it isn't there. */
+#define TN_XLA_SCALAR_READER(suffix, type, dtype)                                                            \
+  static inline type tn_xla_attr_##suffix(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name) { \
+    type value = 0;                                                                                          \
+    const void *bytes = tn_xla_attr_scalar(in, attrs, name, dtype);                                          \
+    if (bytes != NULL) memcpy(&value, bytes, sizeof value);                                                  \
+    return value;                                                                                            \
+  }
+TN_XLA_SCALAR_READER(pred, uint8_t, TN_XLA_PRED)
+TN_XLA_SCALAR_READER(s8, int8_t, TN_XLA_S8)
+TN_XLA_SCALAR_READER(s16, int16_t, TN_XLA_S16)
+TN_XLA_SCALAR_READER(s32, int32_t, TN_XLA_S32)
+TN_XLA_SCALAR_READER(s64, int64_t, TN_XLA_S64)
+TN_XLA_SCALAR_READER(u8, uint8_t, TN_XLA_U8)
+TN_XLA_SCALAR_READER(u16, uint16_t, TN_XLA_U16)
+TN_XLA_SCALAR_READER(u32, uint32_t, TN_XLA_U32)
+TN_XLA_SCALAR_READER(u64, uint64_t, TN_XLA_U64)
+TN_XLA_SCALAR_READER(f32, float, TN_XLA_F32)
+TN_XLA_SCALAR_READER(f64, double, TN_XLA_F64)
+#undef TN_XLA_SCALAR_READER
+
+/* An array of exactly this element type, borrowed for the call; empty when it isn't there. */
+static inline tn_xla_array_t tn_xla_attr_array(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name,
+                                               int32_t dtype) {
+  tn_xla_array_t none = {dtype, 0, NULL};
+  const tn_xla_array_t *array = (const tn_xla_array_t *)tn_xla_attr(in, attrs, name, TN_XLA_ARRAY);
+  if (array == NULL) return none;
+  if (array->dtype == dtype) return *array;
+  tn_xla_note(in, "Wrong array data type: expected %s but got %s (attribute %s)", tn_xla_dtype_name(dtype),
+              tn_xla_dtype_name(array->dtype), name);
+  return none;
+}
+
+/* A string (any bytes, not NUL-terminated), borrowed for the call; empty when it isn't there. */
+static inline tn_xla_span_t tn_xla_attr_string(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name) {
+  tn_xla_span_t none = {"", 0};
+  const tn_xla_span_t *string = (const tn_xla_span_t *)tn_xla_attr(in, attrs, name, TN_XLA_STRING);
+  return string == NULL ? none : *string;
+}
+
+/* A dictionary to read attributes from, or null: guard with tn_xla_complete() before reading from it. */
+static inline const tn_xla_attrs_t *tn_xla_attr_dictionary(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs,
+                                                           const char *name) {
+  return (const tn_xla_attrs_t *)tn_xla_attr(in, attrs, name, TN_XLA_DICTIONARY);
+}
+
+/* Whether everything taken so far was as wanted. With 0 the handler returns in->error. */
+static inline int tn_xla_complete(tn_xla_reader_t *in) {
+  if (in->bad == 0) return 1;
+  in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,
+                          "[%s] Failed to decode all FFI handler operands (bad operands at: %s)\nDiagnostics:\n%s",
+                          tn_xla_stage_name(in->frame->stage), in->indices, in->reasons);
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/** Node's names for processors, by the number each format has for them. */
+export type MachineTable = Readonly<Record<number, string>>
+
+/** e_machine of the System V ABI. The 64-bit forms of families with both are told apart by the file's class. */
+export const elfMachines: MachineTable = {
+  3: 'ia32',
+  8: 'mips',
+  20: 'ppc',
+  21: 'ppc64',
+  22: 's390',
+  40: 'arm',
+  62: 'x64',
+  183: 'arm64',
+  243: 'riscv32',
+  258: 'loong64',
+}
+
+const elfMachines64: MachineTable = { 22: 's390x', 243: 'riscv64' }
+
+/** cputype of Mach-O. */
+export const machOMachines: MachineTable = {
+  0x7: 'ia32',
+  0x1000007: 'x64',
+  0xc: 'arm',
+  0x100000c: 'arm64',
+  0x12: 'ppc',
+  0x1000012: 'ppc64',
+}
+
+/** IMAGE_FILE_MACHINE_* of PE. */
+export const peMachines: MachineTable = { 0x14c: 'ia32', 0x8664: 'x64', 0x1c4: 'arm', 0xaa64: 'arm64' }
+
+/** The name of a processor, or a phrase with its number. */
+export function machineName(table: MachineTable, machine: number): string {
+  return table[machine] ?? `unknown (machine 0x${machine.toString(16)})`
+}
+
+export function elfMachineName(machine: number, bits: 32 | 64): string {
+  return (bits === 64 ? elfMachines64[machine] : undefined) ?? machineName(elfMachines, machine)
+}

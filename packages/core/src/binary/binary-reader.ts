@@ -1,0 +1,140 @@
+import { BinaryFormatError } from './binary-format-error.ts'
+import type { ByteSource } from './byte-source.ts'
+
+/** No table of a library that exists comes near it: a larger one is a broken or hostile file. */
+export const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
+
+/** Reads the structures of a binary file. Every offset and size comes from the file, so every one is checked. */
+export class BinaryReader {
+  readonly littleEndian: boolean
+  readonly #source: ByteSource
+
+  constructor(source: ByteSource, littleEndian: boolean) {
+    this.#source = source
+    this.littleEndian = littleEndian
+  }
+
+  get byteSize(): number {
+    return this.#source.byteSize
+  }
+
+  /** A reader of the same bytes with the other byte order. */
+  withEndianness(littleEndian: boolean): BinaryReader {
+    return new BinaryReader(this.#source, littleEndian)
+  }
+
+  /** A reader of a part of these bytes, as if it were a file of its own. */
+  part(offset: number, byteSize: number, what: string): BinaryReader {
+    if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
+    const source = this.#source
+    return new BinaryReader({ byteSize, read: (start, length) => source.read(offset + start, length) }, this.littleEndian)
+  }
+
+  /**
+   * The `byteSize` bytes at `offset`, called `what` in errors.
+   *
+   * @throws {BinaryFormatError} if they reach beyond the end of the file or are more than {@link MAX_TABLE_BYTES}
+   */
+  fields(offset: number, byteSize: number, what: string): Fields {
+    if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
+    if (byteSize > MAX_TABLE_BYTES) {
+      throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the ${MAX_TABLE_BYTES} read at most`)
+    }
+    return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
+  }
+
+  #outside(offset: number, byteSize: number, what: string): BinaryFormatError {
+    return new BinaryFormatError(
+      `the ${what} should be ${byteSize} bytes at offset ${offset}, but the file ends at ${this.byteSize}`,
+      { hint: 'The file is truncated or damaged: build or copy it again.' },
+    )
+  }
+}
+
+/** The fields of one structure or table: numbers at byte offsets, checked against its size. */
+export class Fields {
+  readonly bytes: Buffer
+  readonly #view: DataView
+  readonly #littleEndian: boolean
+  readonly #what: string
+
+  constructor(bytes: Buffer, littleEndian: boolean, what: string) {
+    this.bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#littleEndian = littleEndian
+    this.#what = what
+  }
+
+  get byteSize(): number {
+    return this.bytes.length
+  }
+
+  /** The fields of a structure inside this one. */
+  part(offset: number, byteSize: number): Fields {
+    this.#check(offset, byteSize)
+    return new Fields(this.bytes.subarray(offset, offset + byteSize), this.#littleEndian, this.#what)
+  }
+
+  u8(offset: number): number {
+    return this.#view.getUint8(this.#check(offset, 1))
+  }
+
+  u16(offset: number): number {
+    return this.#view.getUint16(this.#check(offset, 2), this.#littleEndian)
+  }
+
+  u32(offset: number): number {
+    return this.#view.getUint32(this.#check(offset, 4), this.#littleEndian)
+  }
+
+  u64(offset: number): bigint {
+    return this.#view.getBigUint64(this.#check(offset, 8), this.#littleEndian)
+  }
+
+  /** A 64-bit file offset, size or count; beyond 2^53 no file reaches. */
+  size64(offset: number): number {
+    const value = this.u64(offset)
+    if (value > Number.MAX_SAFE_INTEGER) {
+      throw new BinaryFormatError(`the ${this.#what} names the offset or size 0x${value.toString(16)}, beyond any file`)
+    }
+    return Number(value)
+  }
+
+  /** The NUL-terminated text at `offset`, ended by the structure's end too. */
+  text(offset: number): string {
+    this.#check(offset, 0)
+    const end = this.bytes.indexOf(0, offset)
+    return this.bytes.toString('utf8', offset, end === -1 ? this.bytes.length : end)
+  }
+
+  #check(offset: number, byteSize: number): number {
+    if (offset + byteSize > this.bytes.length) {
+      throw new BinaryFormatError(`the ${this.#what} is cut off: ${this.bytes.length} bytes, needed ${offset + byteSize}`)
+    }
+    return offset
+  }
+}
+
+/**
+ * A table of NUL-terminated names. Many symbols may share one name, which a hostile file turns into gigabytes of text:
+ * what is taken out is limited to a multiple of what is in.
+ */
+export class StringTable {
+  readonly #fields: Fields
+  #budget: number
+
+  constructor(fields: Fields) {
+    this.#fields = fields
+    this.#budget = 16 * fields.byteSize + 65_536
+  }
+
+  at(offset: number): string {
+    if (offset >= this.#fields.byteSize) {
+      throw new BinaryFormatError(`a name lies at ${offset} of a string table of ${this.#fields.byteSize} bytes`)
+    }
+    const text = this.#fields.text(offset)
+    this.#budget -= text.length + 1
+    if (this.#budget < 0) throw new BinaryFormatError('the names take far more room than the string table they lie in')
+    return text
+  }
+}

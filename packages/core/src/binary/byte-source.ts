@@ -1,0 +1,44 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { BinaryFormatError } from './binary-format-error.ts'
+
+/** Bytes that are read in parts: a file, or memory in tests. */
+export interface ByteSource {
+  readonly byteSize: number
+  /** Exactly these bytes. The caller has checked that they lie within `byteSize`. */
+  read(offset: number, byteSize: number): Buffer
+}
+
+/** Bytes in memory as a source. */
+export function memorySource(bytes: Uint8Array): ByteSource {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return { byteSize: buffer.length, read: (offset, byteSize) => buffer.subarray(offset, offset + byteSize) }
+}
+
+/**
+ * Opens a file for the time of `use`, which reads only the parts it asks for.
+ *
+ * @throws the system's error (ENOENT, EACCES, EISDIR, ...) if it can't be opened
+ * @throws {BinaryFormatError} if it is no regular file, or shrinks while it is read
+ */
+export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
+  const file = openSync(path, 'r')
+  try {
+    const stats = fstatSync(file)
+    if (!stats.isFile()) {
+      throw new BinaryFormatError(`it is no shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`)
+    }
+    return use({ byteSize: stats.size, read: (offset, byteSize) => readExactly(file, offset, byteSize) })
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readExactly(file: number, offset: number, byteSize: number): Buffer {
+  const bytes = Buffer.alloc(byteSize)
+  for (let done = 0; done < byteSize; ) {
+    const count = readSync(file, bytes, done, byteSize - done, offset + done)
+    if (count === 0) throw new BinaryFormatError('the file became shorter while it was read')
+    done += count
+  }
+  return bytes
+}

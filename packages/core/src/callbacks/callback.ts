@@ -1,0 +1,112 @@
+import { coreFunction, checkStatus } from '../native/core-library.ts'
+import { addressOf, registerCallback, type CFunction } from '../native/driver.ts'
+
+/**
+ * What a callback runs: it gets the addresses that its native caller passed to `tn_callback_invoke`, whose meaning the
+ * two agree on, and which are valid until it returns. If it throws, native code sees a failure.
+ */
+export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
+
+interface CallbackTable {
+  readonly address: number
+  readonly functions: Map<number, CallbackFunction>
+  readonly create: CFunction
+  readonly release: CFunction
+  readonly takeReleased: CFunction
+}
+
+/** What the callbacks of this thread threw: compare `count` before and after a native call, and `last` is the cause. */
+export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
+
+let table: CallbackTable | undefined
+let lastId = 0
+
+/** The one table of this thread, and its one trampoline: koffi has slots for 8192 functions, and this takes one. */
+function callbackTable(): CallbackTable {
+  if (table !== undefined) return table
+  const functions = new Map<number, CallbackFunction>()
+  const trampoline = registerCallback(
+    (id: number, argumentsAddress: number, resultAddress: number): number => {
+      try {
+        functions.get(id)!(argumentsAddress, resultAddress)
+        return 1
+      } catch (error) {
+        thrown.count++
+        thrown.last = error
+        return 0
+      }
+    },
+    'int32_t',
+    ['int64_t', 'uintptr_t', 'uintptr_t'],
+  )
+  const out = new BigUint64Array(1)
+  checkStatus(
+    Number(coreFunction('tn_callbacks_open', 'int32_t', ['uintptr_t', 'uintptr_t'])(trampoline, addressOf(out))),
+    'opening the table of callbacks',
+  )
+  const address = Number(out[0])
+  const close = coreFunction('tn_callbacks_close', 'void', ['uintptr_t'])
+  process.once('exit', () => close(address))
+  table = {
+    address,
+    functions,
+    create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
+    release: coreFunction('tn_callback_release', 'void', ['uintptr_t']),
+    takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
+  }
+  return table
+}
+
+/**
+ * A TypeScript function that native code can call through `tn_callback_invoke`, and keep with `tn_callback_retain`. It
+ * lives until this handle is released and native code has given back every reference.
+ *
+ * Only the thread that made it runs it: a call from another thread fails with `WRONG_THREAD` at once and never waits.
+ */
+export class Callback {
+  /** The address of its `tn_callback_t`, for native code. */
+  readonly address: number
+  #released = false
+
+  /** @throws {NativeError} if there is no memory. */
+  constructor(run: CallbackFunction) {
+    const { address, functions, create } = callbackTable()
+    takeReleased()
+    const out = new BigUint64Array(1)
+    const id = ++lastId
+    checkStatus(Number(create(address, id, addressOf(out))), 'making a callback')
+    functions.set(id, run)
+    this.address = Number(out[0])
+  }
+
+  /** Gives back the reference of this handle. Idempotent. */
+  release(): void {
+    if (this.#released) return
+    this.#released = true
+    callbackTable().release(this.address)
+    takeReleased()
+  }
+
+  [Symbol.dispose](): void {
+    this.release()
+  }
+}
+
+const ids = new BigInt64Array(64)
+const taken = new BigUint64Array(1)
+
+/** Forgets the functions that nobody can call any more. */
+function takeReleased(): void {
+  const { address, functions, takeReleased: take } = callbackTable()
+  do {
+    checkStatus(Number(take(address, addressOf(ids), ids.length, addressOf(taken))), 'taking released callbacks')
+    for (const id of ids.subarray(0, Number(taken[0]))) functions.delete(Number(id))
+  } while (Number(taken[0]) === ids.length)
+}
+
+/** How many TypeScript functions native code may still call on this thread. */
+export function liveCallbacks(): number {
+  if (table === undefined) return 0
+  takeReleased()
+  return table.functions.size
+}

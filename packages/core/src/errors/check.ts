@@ -1,0 +1,43 @@
+import { describe } from './describe.ts'
+import { ArgumentError, ArgumentRangeError } from './kinds.ts'
+
+/**
+ * Checks a size, count or offset once at the public boundary.
+ *
+ * @param value what the caller gave: a number, or a bigint that is a safe integer.
+ * @param name the parameter's name, for the message.
+ * @param unit what it counts, for the message.
+ * @returns the value as a number: an integer from 0 to 2^53 - 1.
+ * @throws {ArgumentError} if it is not a number or bigint.
+ * @throws {ArgumentRangeError} if it is NaN, fractional, negative, or above 2^53 - 1.
+ */
+export function checkSize(value: unknown, name: string, unit = 'bytes'): number {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value) && value >= 0) return value
+  } else if (typeof value === 'bigint') {
+    if (value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value)
+  } else {
+    throw new ArgumentError(`${name} must be a number of ${unit}, got ${describe(value)}`, { details: { name } })
+  }
+  throw new ArgumentRangeError(`${name} must be a whole number of ${unit} from 0 to 2^53 - 1, got ${describe(value)}`, {
+    details: { name },
+  })
+}
+
+/**
+ * Checks an alignment.
+ *
+ * @returns the alignment in bytes: a power of two from 1 to 2^30.
+ * @throws {ArgumentError | ArgumentRangeError} otherwise.
+ */
+export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
+  const alignment = checkSize(value, name)
+  if (alignment > 0 && alignment <= 2 ** 30 && (alignment & (alignment - 1)) === 0) return alignment
+  throw new ArgumentRangeError(`${name} must be a power of two from 1 to 2^30, got ${describe(value)}`, { details: { name } })
+}
+
+/** Checks a string argument. @throws {ArgumentError} if it is none, or empty. */
+export function checkName(value: unknown, name: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new ArgumentError(`${name} must be a string that is not empty, got ${describe(value)}`, { details: { name } })
+}

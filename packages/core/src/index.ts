@@ -1,0 +1,30 @@
+export {
+  AlignmentError,
+  AllocationError,
+  ArgumentError,
+  ArgumentRangeError,
+  BoundsError,
+  LoadError,
+  NativeError,
+  ReadOnlyError,
+  ScopeClosedError,
+  ScopeHeldError,
+  WrongThreadError,
+} from './errors/kinds.ts'
+export { TenonError, type TenonErrorOptions } from './errors/tenon-error.ts'
+export { type BinaryFormat, type BinaryInfo, type ExportedSymbol, type ImportedSymbol } from './binary/binary-info.ts'
+export { BinaryFormatError } from './binary/binary-format-error.ts'
+export { readBinary } from './binary/read-binary.ts'
+export { gcAllocator } from './memory/gc-allocator.ts'
+export { globalLifetime } from './memory/global-lifetime.ts'
+export { Hold, type Lifetime } from './memory/lifetime.ts'
+export { type NativeAllocator } from './memory/native-allocator.ts'
+export { processAllocator } from './memory/process-allocator.ts'
+export { Segment } from './memory/segment.ts'
+export { type NativeFunction, type Signature, type Value, type ValueType } from './native/native-function.ts'
+export { NativeLibrary } from './native/native-library.ts'
+export { cpu, type Device } from './types/device.ts'
+export { dtypeInfo, dtypes, findDType, type DType, type DTypeInfo, type TypedArray, type TypedArrayName } from './types/dtype.ts'
+export { type Complex, type Element } from './types/element.ts'
+export { tensor, Tensor, type TensorOptions } from './types/tensor.ts'
+export { tensorType, TensorType, type Packing, type TensorTypeOptions } from './types/tensor-type.ts'

@@ -1,0 +1,22 @@
+/**
+ * The door through which Tenon's own packages reach what makes the hot paths possible. It follows the exact version of
+ * the core and promises nothing to anyone else.
+ */
+export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
+export { checkAlignment, checkName, checkSize } from './errors/check.ts'
+export { describe, hex } from './errors/describe.ts'
+export { defineKind } from './errors/tenon-error.ts'
+export { Block } from './memory/block.ts'
+export { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './memory/gc-allocator.ts'
+export { callStack, Gate, holdersOf, NO_OPERANDS, type Gated } from './memory/gate.ts'
+export { globalGate } from './memory/global-lifetime.ts'
+export { ManagedLifetime } from './memory/managed-lifetime.ts'
+export { checkSlice, READ_ONLY } from './memory/segment.ts'
+export { checkStatus, coreFunction, coreLibrary, lastError, statusName } from './native/core-library.ts'
+export { addressOf, bufferOver, functionAt, stringAt, type CFunction, type CType } from './native/driver.ts'
+export { bindFunction } from './native/native-function.ts'
+export { elementCodec, type ElementCodec } from './types/element.ts'
+export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
+export { rowMajorStrides } from './types/tensor-type.ts'
+export { pointerBits, TENSOR_ALIGNMENT } from './types/tensor.ts'
+export { typedArrayClass } from './types/typed-array.ts'

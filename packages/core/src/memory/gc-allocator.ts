@@ -1,0 +1,48 @@
+import { checkAlignment, checkSize } from '../errors/check.ts'
+import { AllocationError } from '../errors/kinds.ts'
+import { addressOf } from '../native/driver.ts'
+import { Block } from './block.ts'
+import { globalGate } from './global-lifetime.ts'
+import type { NativeAllocator } from './native-allocator.ts'
+import { Segment } from './segment.ts'
+
+/** What the engine aligns the memory of every ArrayBuffer to. */
+export const ARRAY_BUFFER_ALIGNMENT = 16
+
+/**
+ * The default allocator: each segment has an ArrayBuffer of its own, which the garbage collector frees with the last
+ * segment or view over it. Zeroed. Nothing has to be closed.
+ *
+ * @example
+ * const segment = gcAllocator.allocate(1024, 64)
+ * segment.address % 64n // 0n
+ */
+export const gcAllocator: NativeAllocator = {
+  allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
+    const size = checkSize(byteSize, 'byteSize')
+    const alignment = checkAlignment(byteAlignment)
+    const buffer = newArrayBuffer(size, alignment)
+    const address = addressOf(buffer)
+    const base = (alignment - (address % alignment)) % alignment
+    return new Segment(new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address), base, size, 0)
+  },
+}
+
+/**
+ * A zeroed ArrayBuffer that has room for `byteSize` bytes (at least one, so that the address is real) at a multiple of
+ * `byteAlignment` somewhere inside.
+ *
+ * @throws {AllocationError} if the engine has no memory for it.
+ */
+export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
+  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
+  try {
+    return new ArrayBuffer(room)
+  } catch (cause) {
+    throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
+      hint: 'ask for less, or free what is not needed any more.',
+      details: { byteSize, byteAlignment },
+      cause,
+    })
+  }
+}

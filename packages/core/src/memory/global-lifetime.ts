@@ -1,0 +1,26 @@
+import { Gate } from './gate.ts'
+import { Hold, type Lifetime } from './lifetime.ts'
+
+class GlobalLifetime implements Lifetime {
+  readonly gate: Gate = new Gate(this)
+  readonly isAlive = true
+
+  checkAlive(): void {}
+
+  addCloseAction(): void {}
+
+  acquire(): Hold {
+    return new Hold(this.gate)
+  }
+}
+
+const lifetime = new GlobalLifetime()
+
+/**
+ * The lifetime that never ends: of memory that the garbage collector frees, and of memory that lives as long as the
+ * process. Close actions are accepted and never run; holds change nothing.
+ */
+export const globalLifetime: Lifetime = lifetime
+
+/** The gate of {@link globalLifetime}. */
+export const globalGate: Gate = lifetime.gate

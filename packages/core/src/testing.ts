@@ -1,0 +1,1 @@
+export { runScript, type ScriptOptions, type ScriptResult } from './testing/run-script.ts'

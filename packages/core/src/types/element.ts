@@ -1,0 +1,143 @@
+import { describe } from '../errors/describe.ts'
+import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
+import { decodeMiniFloat, encodeMiniFloat, isMiniFloat } from './minifloat.ts'
+
+/** A complex number: real part, imaginary part. */
+export type Complex = readonly [real: number, imaginary: number]
+
+/** An element as JavaScript has it: 64-bit integers are bigints. */
+export type Element = number | bigint | boolean | Complex
+
+/** How elements of one type are read and written, little-endian, a byte at least for each. */
+export interface ElementCodec {
+  /** Bytes of one element when each has bytes of its own. */
+  readonly byteSize: number
+  read(view: DataView, byteOffset: number): Element
+  /** @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+  write(view: DataView, byteOffset: number, value: unknown): void
+}
+
+const codecs = new Map<DType, ElementCodec>()
+
+/** The codec of an element type. */
+export function elementCodec(dtype: DType): ElementCodec {
+  let codec = codecs.get(dtype)
+  if (codec === undefined) {
+    codec = makeCodec(dtypeInfo(dtype))
+    codecs.set(dtype, codec)
+  }
+  return codec
+}
+
+function makeCodec(info: DTypeInfo): ElementCodec {
+  const { name, kind, bits } = info
+  if (isMiniFloat(name)) {
+    return bits === 16
+      ? {
+          byteSize: 2,
+          read: (view, at) => decodeMiniFloat(name, view.getUint16(at, true)),
+          write: (view, at, value) => view.setUint16(at, encodeMiniFloat(name, checkNumber(value, name)), true),
+        }
+      : {
+          byteSize: 1,
+          read: (view, at) => decodeMiniFloat(name, view.getUint8(at) & ((1 << bits) - 1)),
+          write: (view, at, value) => view.setUint8(at, encodeMiniFloat(name, checkNumber(value, name))),
+        }
+  }
+  if (kind === 'bool') return boolCodec
+  if (kind === 'complex') return complexCodec(bits === 64 ? floatCodecs[32] : floatCodecs[64])
+  if (kind === 'float') return floatCodecs[bits as 32 | 64]
+  return bits === 64 ? wideCodec(info) : integerCodec(info)
+}
+
+const boolCodec: ElementCodec = {
+  byteSize: 1,
+  read: (view, at) => view.getUint8(at) !== 0,
+  write(view, at, value) {
+    if (typeof value !== 'boolean' && value !== 0 && value !== 1) {
+      throw new ArgumentError(`an element of bool must be true or false, got ${describe(value)}`)
+    }
+    view.setUint8(at, Number(value))
+  },
+}
+
+interface FloatCodec extends ElementCodec {
+  read(view: DataView, byteOffset: number): number
+}
+
+const floatCodecs: Readonly<Record<32 | 64, FloatCodec>> = {
+  32: {
+    byteSize: 4,
+    read: (view, at) => view.getFloat32(at, true),
+    write: (view, at, value) => view.setFloat32(at, checkNumber(value, 'float32'), true),
+  },
+  64: {
+    byteSize: 8,
+    read: (view, at) => view.getFloat64(at, true),
+    write: (view, at, value) => view.setFloat64(at, checkNumber(value, 'float64'), true),
+  },
+}
+
+function complexCodec(part: FloatCodec): ElementCodec {
+  return {
+    byteSize: 2 * part.byteSize,
+    read: (view, at) => [part.read(view, at), part.read(view, at + part.byteSize)],
+    write(view, at, value) {
+      const parts: unknown[] = Array.isArray(value) ? value : [value, 0]
+      if (parts.length !== 2) {
+        throw new ArgumentError(`a complex element must be a number or [real, imaginary], got ${describe(value)}`)
+      }
+      part.write(view, at, parts[0])
+      part.write(view, at + part.byteSize, parts[1])
+    },
+  }
+}
+
+/** Integers of up to 32 bits. Narrower ones than a byte lie in the low bits of a byte of their own. */
+function integerCodec({ name, kind, bits }: DTypeInfo): ElementCodec {
+  const signed = kind === 'int'
+  const low = signed ? -(2 ** (bits - 1)) : 0
+  const high = low + 2 ** bits - 1
+  const byteSize = Math.max(bits / 8, 1)
+  const shift = 32 - bits
+  const load = (view: DataView, at: number): number =>
+    byteSize === 1 ? view.getUint8(at) : byteSize === 2 ? view.getUint16(at, true) : view.getUint32(at, true)
+  return {
+    byteSize,
+    read: (view, at) => (signed ? (load(view, at) << shift) >> shift : (load(view, at) << shift) >>> shift),
+    write(view, at, value) {
+      const number = typeof value === 'bigint' ? Number(value) : checkNumber(value, name)
+      if (!Number.isInteger(number) || number < low || number > high) {
+        throw new ArgumentRangeError(`an element of ${name} must be a whole number from ${low} to ${high}, got ${describe(value)}`)
+      }
+      const code = bits < 8 ? number & ((1 << bits) - 1) : number
+      if (byteSize === 1) view.setUint8(at, code)
+      else if (byteSize === 2) view.setUint16(at, code, true)
+      else view.setUint32(at, code, true)
+    },
+  }
+}
+
+function wideCodec({ name, kind }: DTypeInfo): ElementCodec {
+  const low = kind === 'int' ? -(2n ** 63n) : 0n
+  const high = low + 2n ** 64n - 1n
+  return {
+    byteSize: 8,
+    read: (view, at) => (kind === 'int' ? view.getBigInt64(at, true) : view.getBigUint64(at, true)),
+    write(view, at, value) {
+      const exact = typeof value === 'bigint' ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
+      if (exact === undefined || exact < low || exact > high) {
+        throw new ArgumentRangeError(
+          `an element of ${name} must be a bigint or a safe whole number from ${low} to ${high}, got ${describe(value)}`,
+        )
+      }
+      view.setBigUint64(at, BigInt.asUintN(64, exact), true)
+    },
+  }
+}
+
+function checkNumber(value: unknown, dtype: string): number {
+  if (typeof value === 'number') return value
+  throw new ArgumentError(`an element of ${dtype} must be a number, got ${describe(value)}`)
+}

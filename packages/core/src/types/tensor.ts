@@ -1,0 +1,207 @@
+import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
+import { describe } from '../errors/describe.ts'
+import { gcAllocator } from '../memory/gc-allocator.ts'
+import type { Gate } from '../memory/gate.ts'
+import type { NativeAllocator } from '../memory/native-allocator.ts'
+import { Segment } from '../memory/segment.ts'
+import { cpu, type Device } from './device.ts'
+import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
+import { elementCodec, type Element, type ElementCodec } from './element.ts'
+import { tensorType, TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
+import { typedArrayClass } from './typed-array.ts'
+
+/** The alignment of memory that {@link tensor} allocates: what XLA and vector instructions want, in bytes. */
+export const TENSOR_ALIGNMENT = 64
+
+/**
+ * An n-dimensional array in a segment. It owns nothing: the segment's lifetime does. Made by {@link tensor}.
+ */
+export class Tensor {
+  /** Starts at the first element. */
+  readonly segment: Segment
+  readonly type: TensorType
+  readonly device: Device
+  /** @internal */
+  readonly gate: Gate
+  /** @internal the address of the first element */
+  readonly address: number
+  /** @internal the address as the bits of a float64, so that one `setFloat64` writes a pointer */
+  readonly pointer: number
+  /** @internal what a package keeps for this tensor, such as a DLTensor */
+  descriptor: unknown
+
+  /** @internal */
+  constructor(segment: Segment, type: TensorType, device: Device) {
+    this.segment = segment
+    this.type = type
+    this.device = device
+    this.gate = segment.block.gate
+    this.address = segment.block.address + segment.base
+    this.pointer = pointerBits(this.address)
+    this.descriptor = null
+  }
+
+  get dtype(): DType {
+    return this.type.dtype
+  }
+
+  get shape(): readonly number[] {
+    return this.type.shape
+  }
+
+  /** In elements; undefined for row-major. */
+  get strides(): readonly number[] | undefined {
+    return this.type.strides
+  }
+
+  get packing(): Packing {
+    return this.type.packing
+  }
+
+  /**
+   * A TypedArray over the memory, not a copy (of read-only memory it is one). Element types that JavaScript lacks
+   * appear as raw bits: float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as
+   * pairs. After the lifetime is closed it is empty: keep the tensor, and take views when they are needed.
+   *
+   * @throws {ScopeClosedError} if the memory is dead. @throws {ArgumentError} if it is not the CPU's.
+   */
+  view(): TypedArray {
+    this.#checkOnCpu()
+    const view = this.segment.view()
+    const array = typedArrayClass(this.dtype)
+    if (view.byteOffset % array.BYTES_PER_ELEMENT !== 0) {
+      throw new AlignmentError(
+        `a ${array.name} must start at a multiple of ${array.BYTES_PER_ELEMENT} bytes, got ${view.byteOffset}`,
+        { hint: 'allocate the memory with the alignment of its elements, or read it with toArray().' },
+      )
+    }
+    return new array(view.buffer as ArrayBuffer, view.byteOffset, Math.floor(this.type.byteSize / array.BYTES_PER_ELEMENT))
+  }
+
+  /** The elements in row-major order, whatever the strides, as values: 64-bit integers are bigints. @throws as {@link view} */
+  toArray(): Element[] {
+    this.#checkOnCpu()
+    const { elementCount, packing } = this.type
+    const view = this.segment.view()
+    const codec = elementCodec(this.dtype)
+    if (packing === 'packed') {
+      return Array.from({ length: elementCount }, (_, i) => readPacked(view, i, dtypeInfo(this.dtype).bits, codec))
+    }
+    const at = elementOffsets(this.type)
+    return Array.from({ length: elementCount }, (_, i) => codec.read(view, at(i) * codec.byteSize))
+  }
+
+  #checkOnCpu(): void {
+    if (this.device.type !== cpu.type) {
+      throw new ArgumentError(`a tensor must be on the CPU to be read, this one is on device type ${this.device.type}`)
+    }
+  }
+}
+
+export interface TensorOptions extends TensorTypeOptions {
+  /** Where memory comes from if no segment is given; the default is freed by the garbage collector. */
+  readonly allocator?: NativeAllocator
+  /** Where the segment's memory is; the CPU without it. */
+  readonly device?: Device
+}
+
+/**
+ * Makes a tensor: over a segment without copying, or with memory of its own that is zeroed or filled with values.
+ *
+ * @param dtype canonical name or alias of the element type.
+ * @param shape the size along each axis; empty for a scalar.
+ * @param source a segment to lie over; or values to copy, row-major: a TypedArray of the element type's kind, or an array.
+ * @throws {ArgumentError | ArgumentRangeError} if a part is not valid. @throws {BoundsError} if the segment is too small.
+ * @throws {AlignmentError} if the segment starts between elements. @throws {AllocationError} if there is no memory.
+ * @example
+ * const x = tensor('float32', [2, 2], [1, 2, 3, 4])
+ * x.toArray() // [1, 2, 3, 4]
+ */
+export function tensor(
+  dtype: string,
+  shape: readonly number[],
+  source?: Segment | TypedArray | readonly Element[],
+  options: TensorOptions = {},
+): Tensor {
+  const type = tensorType(dtype, shape, options)
+  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, options.device ?? cpu)
+  if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
+  const segment = (options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
+  const made = new Tensor(segment, type, cpu)
+  if (source !== undefined) fill(made, source)
+  return made
+}
+
+function checkFit(segment: Segment, type: TensorType): Segment {
+  if (segment.byteSize < type.byteSize) {
+    throw new BoundsError(`${type} must have ${type.byteSize} bytes, the segment has ${segment.byteSize}`, {
+      details: { byteSize: segment.byteSize, needed: type.byteSize },
+    })
+  }
+  const alignment = typedArrayClass(type.dtype).BYTES_PER_ELEMENT
+  if ((segment.block.address + segment.base) % alignment !== 0) {
+    throw new AlignmentError(`elements of ${type.dtype} must start at a multiple of ${alignment} bytes`)
+  }
+  return segment
+}
+
+function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]): void {
+  if (type.strides !== undefined) throw new ArgumentError('values can be given only for a row-major tensor')
+  const { block, base } = segment
+  if (ArrayBuffer.isView(source)) {
+    const expected = typedArrayClass(type.dtype)
+    const length = type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
+    if (!(source instanceof expected) || source.length !== length) {
+      throw new ArgumentError(`the values of ${type} must be a ${expected.name}(${length}), got ${describe(source)}`)
+    }
+    block.bytes.set(new Uint8Array(source.buffer, source.byteOffset, source.byteLength), base)
+    return
+  }
+  if (!Array.isArray(source) || source.length !== type.elementCount) {
+    throw new ArgumentError(`the values of ${type} must be an array of length ${type.elementCount}, got ${describe(source)}`)
+  }
+  const codec = elementCodec(type.dtype)
+  const values: readonly Element[] = source
+  if (type.packing === 'packed') {
+    values.forEach((value, i) => writePacked(block.view, base, i, dtypeInfo(type.dtype).bits, codec, value))
+  } else {
+    values.forEach((value, i) => codec.write(block.view, base + i * codec.byteSize, value))
+  }
+}
+
+/** Bytes of an element that has bytes of its own. */
+function bytesOf(type: TensorType): number {
+  return elementCodec(type.dtype).byteSize
+}
+
+/** Maps the row-major index of an element to its place in memory, in elements. */
+function elementOffsets({ shape, strides }: TensorType): (index: number) => number {
+  if (strides === undefined) return (index) => index
+  const rowMajor = rowMajorStrides(shape)
+  return (index) => strides.reduce((at, stride, axis) => at + (Math.floor(index / rowMajor[axis]!) % shape[axis]!) * stride, 0)
+}
+
+const oneByte = new DataView(new ArrayBuffer(1))
+
+/** Packed elements fill each byte from its low bits. */
+function readPacked(view: DataView, index: number, bits: number, codec: ElementCodec): Element {
+  const bit = index * bits
+  oneByte.setUint8(0, (view.getUint8(Math.floor(bit / 8)) >> (bit & 7)) & ((1 << bits) - 1))
+  return codec.read(oneByte, 0)
+}
+
+function writePacked(view: DataView, base: number, index: number, bits: number, codec: ElementCodec, value: unknown): void {
+  const bit = index * bits
+  const at = base + Math.floor(bit / 8)
+  codec.write(oneByte, 0, value)
+  view.setUint8(at, view.getUint8(at) | (oneByte.getUint8(0) << (bit & 7)))
+}
+
+const scratch = new DataView(new ArrayBuffer(8))
+
+/** An address as the bits of a float64: a tiny number that is never NaN, since addresses are below 2^52. */
+export function pointerBits(address: number): number {
+  scratch.setUint32(0, address, true)
+  scratch.setUint32(4, Math.floor(address / 2 ** 32), true)
+  return scratch.getFloat64(0, true)
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+import { relative } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { buildPackage } from '../build.ts'
+import { BuildError, runMain } from '../build-error.ts'
+import { loadPackage } from '../load-package.ts'
+import { fillPlatformPackage } from '../platform-package.ts'
+import { generateStatusTable } from '../status-table.ts'
+import { parseVariant } from '../variant.ts'
+
+const usage = `native-build: builds the native targets of the package in the current directory
+
+  --variant NAME  release (default), debug or asan; TENON_VARIANT is the default's default
+  --all           tests and fuzz programs as well, not only shared libraries
+  --check         like --all, and fail if a generated file is stale instead of writing it
+  --package       copy the release libraries into this platform's package, with SHA256SUMS.json
+`
+
+await runMain(async () => {
+  const options = readOptions()
+  if (options.help) {
+    process.stdout.write(usage)
+    return
+  }
+  if (options.package && options.variant && options.variant !== 'release') {
+    throw new BuildError('--package takes the release variant: leave --variant out')
+  }
+  const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
+  const pkg = await loadPackage(process.cwd())
+  generateStatusTable(pkg, { write: !options.check })
+  const artifacts = await buildPackage(pkg, variant, options.all || options.check ? ['shared', 'test', 'fuzz'] : ['shared'])
+  for (const { path, rebuilt } of artifacts) {
+    process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
+  }
+  if (options.package) process.stdout.write(`${relative(pkg.directory, fillPlatformPackage(pkg, artifacts))}\n`)
+})
+
+function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {
+  try {
+    return parseArgs({
+      options: {
+        variant: { type: 'string' },
+        all: { type: 'boolean' },
+        check: { type: 'boolean' },
+        package: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    }).values
+  } catch (error) {
+    throw new BuildError(`${(error as Error).message}\n\n${usage}`)
+  }
+}

@@ -1,0 +1,7 @@
+export { type Artifact, artifactPath, buildPackage } from './build.ts'
+export { BuildError, runMain } from './build-error.ts'
+export { type LoadedPackage, loadPackage } from './load-package.ts'
+export { platformName, sharedLibraryName } from './platform.ts'
+export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
+export type { NativeReport, NativeTestResult } from './run-tests.ts'
+export type { NativePackage, NativeTarget, ProgramTarget, SharedTarget, Variant } from './targets.ts'

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+import type { Artifact } from './build.ts'
+import { BuildError } from './build-error.ts'
+import type { LoadedPackage } from './load-package.ts'
+import { platformName } from './platform.ts'
+
+/**
+ * Copies the shared libraries into this platform's package, with `SHA256SUMS.json` (file name to hex digest) beside them.
+ * What was there before goes.
+ *
+ * @returns the directory that was filled.
+ * @throws {BuildError} if the package has no platform packages, or none for this platform.
+ */
+export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
+  if (!pkg.native.platformPackages) throw new BuildError(`${pkg.name} has no platform packages`)
+  const platformPackage = join(pkg.directory, pkg.native.platformPackages, platformName)
+  if (!existsSync(join(platformPackage, 'package.json'))) {
+    throw new BuildError(`${pkg.name} has no platform package for ${platformName}: ${platformPackage} has no package.json`)
+  }
+  const directory = join(platformPackage, 'lib')
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory)
+  const sums: Record<string, string> = {}
+  for (const { path } of artifacts) {
+    copyFileSync(path, join(directory, basename(path)))
+    sums[basename(path)] = createHash('sha256').update(readFileSync(path)).digest('hex')
+  }
+  writeFileSync(join(directory, 'SHA256SUMS.json'), `${JSON.stringify(sums, null, 2)}\n`)
+  return directory
+}

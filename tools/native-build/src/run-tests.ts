@@ -1,0 +1,75 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { type Artifact, buildPackage } from './build.ts'
+import { BuildError } from './build-error.ts'
+import type { LoadedPackage } from './load-package.ts'
+import { type CommandResult, describeEnd, runCommand } from './run-command.ts'
+import type { Variant } from './targets.ts'
+
+/** One C test and how it went. */
+export interface NativeTestResult {
+  readonly name: string
+  readonly ok: boolean
+  /** Why it failed. */
+  readonly message?: string
+}
+
+/** What `reports/native.json` holds. */
+export interface NativeReport {
+  readonly passed: number
+  readonly failed: number
+  readonly tests: readonly NativeTestResult[]
+}
+
+/**
+ * Builds and runs the test programs of a package and writes `reports/native.json`.
+ *
+ * @throws {BuildError} if something does not build, or there is no test program.
+ */
+export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Promise<NativeReport> {
+  const artifacts = await buildPackage(pkg, variant, ['shared', 'test'])
+  const programs = artifacts.filter(({ target }) => target.kind === 'test')
+  if (programs.length === 0) throw new BuildError(`${pkg.name} has no test target in native.targets.ts`)
+  const tests: NativeTestResult[] = []
+  for (const program of programs) tests.push(...(await runProgram(program, pkg.directory)))
+  const passed = tests.filter((test) => test.ok).length
+  const report = { passed, failed: tests.length - passed, tests }
+  mkdirSync(join(pkg.directory, 'reports'), { recursive: true })
+  writeFileSync(join(pkg.directory, 'reports/native.json'), `${JSON.stringify(report, null, 2)}\n`)
+  return report
+}
+
+async function runProgram({ target, path }: Artifact, cwd: string): Promise<NativeTestResult[]> {
+  const result = await runCommand(path, [], { cwd })
+  return readTestOutput(target.name, result)
+}
+
+/**
+ * Reads what a test program printed: a plan `1..N`, then `# name` before and `ok - name` or `not ok - name: why` after each test.
+ * A program that ended otherwise than its lines say, or before its plan was done, has one failure more.
+ */
+export function readTestOutput(program: string, result: CommandResult): NativeTestResult[] {
+  const lines = result.stdout.split('\n')
+  const tests: NativeTestResult[] = []
+  let running: string | undefined
+  for (const line of lines) {
+    const started = /^# (.+)$/.exec(line)
+    if (started) running = started[1]
+    const ended = /^(not )?ok - ([^:]+)(?:: (.*))?$/.exec(line)
+    if (!ended) continue
+    running = undefined
+    const name = `${program} > ${ended[2]}`
+    tests.push(ended[1] ? { name, ok: false, message: ended[3] ?? 'failed' } : { name, ok: true })
+  }
+  const planned = Number(lines.map((line) => /^1\.\.(\d+)$/.exec(line)).find(Boolean)?.[1] ?? Number.NaN)
+  const expectedCode = tests.every((test) => test.ok) ? 0 : 1
+  if (result.code !== expectedCode || tests.length !== planned) {
+    const name = running ? `${program} > ${running}` : program
+    const ran = Number.isNaN(planned) ? 'without a plan' : `after ${tests.length} of ${planned} tests`
+    tests.push({ name, ok: false, message: `ended by ${describeEnd(result)} ${ran}\n${result.stderr}`.trimEnd() })
+  } else if (tests.length === 0) {
+    tests.push({ name: program, ok: false, message: 'it has no tests' })
+  }
+  return tests
+}

@@ -1,0 +1,15 @@
+import { BuildError } from './build-error.ts'
+import type { Variant } from './targets.ts'
+
+const variants: readonly Variant[] = ['release', 'debug', 'asan']
+
+/**
+ * Reads the name of a variant; nothing at all means `release`.
+ *
+ * @throws {BuildError} for any other word.
+ */
+export function parseVariant(word: string | undefined): Variant {
+  const variant = variants.find((candidate) => candidate === (word || 'release'))
+  if (!variant) throw new BuildError(`There is no variant ${word}: it is one of ${variants.join(', ')}`)
+  return variant
+}
