@@ -11,18 +11,17 @@ static tn__lock_t lock = TN__LOCK;
 static tn__xla_set_t live;
 
 /* What is handed out when there is no memory for an error. Always alive, never freed. */
-static struct {
-  tn_xla_error_t error;
-  char message[16];
-} out_of_memory = {{{NULL, NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13}, "out of memory"};
+static tn_xla_error_t out_of_memory = {{NULL, NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13, "out of memory"};
 
 static tn_xla_error_t *create(int32_t code, const char *message, size_t length) {
   tn_xla_error_t *error = length > SIZE_MAX - sizeof *error - 1 ? NULL : malloc(sizeof *error + length + 1);
-  if (error == NULL) return &out_of_memory.error;
+  if (error == NULL) return &out_of_memory;
+  char *copy = (char *)(error + 1);
+  memcpy(copy, message, length);
+  copy[length] = '\0';
   error->code = code;
   error->length = length;
-  memcpy(error->message, message, length);
-  error->message[length] = '\0';
+  error->message = copy;
   tn__lock(&lock);
   tn__xla_set_add(&live, &error->member);
   tn__unlock(&lock);
@@ -39,7 +38,7 @@ tn_xla_error_t *tn__xla_error(int32_t code, const char *format, ...) {
 }
 
 int tn__xla_error_is_live(const tn_xla_error_t *error) {
-  if (error == &out_of_memory.error) return 1;
+  if (error == &out_of_memory) return 1;
   tn__lock(&lock);
   const int found = tn__xla_set_has(&live, error);
   tn__unlock(&lock);

@@ -7,6 +7,7 @@
 struct tn_xla_future {
   tn__xla_member_t member;
   int complete;
+  int taken;             /* the call that it belongs to waits for it, or gave it up */
   int abandoned;         /* nobody will wait: whoever completes it frees it */
   tn_xla_error_t *error; /* of a complete one that failed */
 };
@@ -65,25 +66,24 @@ tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args) {
 }
 
 tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
-  tn_xla_error_t *error = NULL;
   tn__lock(&lock);
-  if (tn__xla_set_has(&live, future) && !future->abandoned) {
-    while (!future->complete) tn__wait(&completed, &lock);
-    error = future->error;
-    future->error = NULL;
-    destroy(future);
+  if (!tn__xla_set_has(&live, future) || future->taken) {
     tn__unlock(&lock);
-  } else {
-    tn__unlock(&lock);
-    error = tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that the runtime did not make");
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
   }
+  future->taken = 1;
+  while (!future->complete) tn__wait(&completed, &lock);
+  tn_xla_error_t *error = future->error;
+  future->error = NULL;
+  destroy(future);
+  tn__unlock(&lock);
   return error;
 }
 
 void tn__xla_future_abandon(tn_xla_future_t *future) {
   tn__lock(&lock);
-  if (tn__xla_set_has(&live, future)) {
-    future->abandoned = 1;
+  if (tn__xla_set_has(&live, future) && !future->taken) {
+    future->taken = future->abandoned = 1;
     if (future->complete) destroy(future);
   }
   tn__unlock(&lock);

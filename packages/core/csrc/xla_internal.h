@@ -33,7 +33,7 @@ struct tn_xla_error {
   tn__xla_member_t member;
   int32_t code;
   size_t length;
-  char message[]; /* NUL-terminated */
+  const char *message; /* NUL-terminated; lies behind the error in the same block */
 };
 
 /* Makes an error (printf-like, at most 1023 bytes); the caller owns it. Never null. */

@@ -31,7 +31,16 @@ function install(specifier: string, directory: string): void {
   mkdirSync(cache, { recursive: true })
   const temporary = mkdtempSync(join(cache, 'install-'))
   try {
-    const args = ['install', '--prefix', temporary, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', specifier]
+    const args = [
+      'install',
+      '--prefix',
+      temporary,
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      specifier,
+    ]
     const result = spawnSync('npm', args, {
       encoding: 'utf8',
       shell: process.platform === 'win32',

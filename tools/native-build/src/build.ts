@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import { type Compiler, compileFlags, findCompiler, type Language, languageOf, linkFlags } from './compiler.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { programName, sharedLibraryName, variantDirectory } from './platform.ts'
@@ -36,7 +36,7 @@ function fileName(target: NativeTarget): string {
 /**
  * Builds the targets of the given kinds, in the order of the table, each only if something it is made of changed.
  *
- * @throws {BuildError} with the compiler's own words.
+ * @throws {ToolError} with the compiler's own words.
  */
 export async function buildPackage(
   pkg: LoadedPackage,
@@ -54,7 +54,12 @@ export async function buildPackage(
   return artifacts
 }
 
-async function buildTarget(pkg: LoadedPackage, target: NativeTarget, variant: Variant, stamps: Stamps): Promise<Artifact> {
+async function buildTarget(
+  pkg: LoadedPackage,
+  target: NativeTarget,
+  variant: Variant,
+  stamps: Stamps,
+): Promise<Artifact> {
   const sources = findSources(pkg.directory, target)
   const headers = hashHeaders(pkg.directory, target, sources)
   const compilers = await findCompilers(sources)
@@ -103,12 +108,14 @@ async function buildTarget(pkg: LoadedPackage, target: NativeTarget, variant: Va
 
 async function findCompilers(sources: readonly string[]): Promise<Map<Language, Compiler>> {
   const languages = new Set(sources.map(languageOf))
-  return new Map(await Promise.all([...languages].map(async (language) => [language, await findCompiler(language)] as const)))
+  return new Map(
+    await Promise.all([...languages].map(async (language) => [language, await findCompiler(language)] as const)),
+  )
 }
 
 async function runTool(pkg: LoadedPackage, compiler: Compiler, args: readonly string[], what: string): Promise<void> {
   const result = await runCommand(compiler.command, [...compiler.args, ...args], { cwd: pkg.directory })
   if (result.code === 0) return
   const command = [compiler.command, ...compiler.args, ...args].join(' ')
-  throw new BuildError(`${pkg.name}: ${what} did not build\n${result.stderr || result.stdout}\n  ${command}`)
+  throw new ToolError(`${pkg.name}: ${what} did not build\n${result.stderr || result.stdout}\n  ${command}`)
 }

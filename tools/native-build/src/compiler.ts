@@ -1,4 +1,4 @@
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
 import type { NativeTarget, Variant } from './targets.ts'
 
@@ -27,13 +27,13 @@ const installHints: Partial<Record<NodeJS.Platform, string>> = {
 export function languageOf(source: string): Language {
   if (source.endsWith('.c')) return 'c'
   if (source.endsWith('.cc')) return 'c++'
-  throw new BuildError(`${source}: a source is a .c or a .cc file`)
+  throw new ToolError(`${source}: a source is a .c or a .cc file`)
 }
 
 /**
  * Finds the compiler of a language: what `CC` or `CXX` says (words are split at spaces), or the platform's usual one.
  *
- * @throws {BuildError} if it can't be run, saying what to install.
+ * @throws {ToolError} if it can't be run, saying what to install.
  */
 export async function findCompiler(language: Language, env: NodeJS.ProcessEnv = process.env): Promise<Compiler> {
   const { variable, unix, windows, name } = defaults[language]
@@ -42,13 +42,14 @@ export async function findCompiler(language: Language, env: NodeJS.ProcessEnv = 
   try {
     const version = await runCommand(command, [...args, '--version'], { env })
     const target = await runCommand(command, [...args, '-dumpmachine'], { env })
-    if (version.code === 0) return { command, args, identity: `${command} ${args.join(' ')}\n${version.stdout}${target.stdout}` }
-    throw new BuildError(`${command} --version failed (${variable}):\n${version.stderr}`)
+    if (version.code === 0)
+      return { command, args, identity: `${command} ${args.join(' ')}\n${version.stdout}${target.stdout}` }
+    throw new ToolError(`${command} --version failed (${variable}):\n${version.stderr}`)
   } catch (error) {
-    if (error instanceof BuildError) throw error
+    if (error instanceof ToolError) throw error
     const from = chosen ? `${variable}=${chosen}` : `${variable} is not set, so ${command} was tried`
     const hint = installHints[process.platform] ?? `install a ${name} compiler`
-    throw new BuildError(
+    throw new ToolError(
       `A ${name} compiler is needed to build the native code, and "${command}" could not be run (${from}).\n` +
         `Install one: ${hint}\nOr name yours in ${variable}.`,
     )
@@ -58,13 +59,7 @@ export async function findCompiler(language: Language, env: NodeJS.ProcessEnv = 
 const variantFlags: Record<Variant, readonly string[]> = {
   release: ['-O2', '-g1'],
   debug: ['-O0', '-g'],
-  asan: [
-    '-O1',
-    '-g',
-    '-fsanitize=address,undefined',
-    '-fno-sanitize-recover=undefined',
-    '-fno-omit-frame-pointer',
-  ],
+  asan: ['-O1', '-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined', '-fno-omit-frame-pointer'],
 }
 
 /** The flags to compile one source of a target, all but input and output. */

@@ -1,5 +1,5 @@
 export { type Artifact, artifactPath, buildPackage } from './build.ts'
-export { BuildError, runMain } from './build-error.ts'
+export { ToolError, runMain } from './tool-error.ts'
 export { type LoadedPackage, loadPackage } from './load-package.ts'
 export { platformName, sharedLibraryName } from './platform.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'

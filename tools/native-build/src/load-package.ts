@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import type { NativePackage, NativeTarget } from './targets.ts'
 
 /** A package with native targets, as the tools see it. */
@@ -16,17 +16,18 @@ export interface LoadedPackage {
 /**
  * Reads `native.targets.ts` and `package.json` of a directory.
  *
- * @throws {BuildError} if one is missing, or the table contradicts itself.
+ * @throws {ToolError} if one is missing, or the table contradicts itself.
  */
 export async function loadPackage(directory: string): Promise<LoadedPackage> {
   const tablePath = join(directory, 'native.targets.ts')
-  if (!existsSync(tablePath)) throw new BuildError(`No native.targets.ts in ${directory}: run this in a package that has one`)
+  if (!existsSync(tablePath))
+    throw new ToolError(`No native.targets.ts in ${directory}: run this in a package that has one`)
   const { name, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     name: string
     version: string
   }
   const table = (await import(pathToFileURL(tablePath).href)) as { default?: NativePackage }
-  if (!table.default) throw new BuildError(`${tablePath} must have a NativePackage as its default export`)
+  if (!table.default) throw new ToolError(`${tablePath} must have a NativePackage as its default export`)
   checkTargets(table.default.targets, tablePath)
   return { directory, name, version, native: table.default }
 }
@@ -34,14 +35,16 @@ export async function loadPackage(directory: string): Promise<LoadedPackage> {
 function checkTargets(targets: readonly NativeTarget[], tablePath: string): void {
   const earlier = new Map<string, NativeTarget>()
   for (const target of targets) {
-    if (earlier.has(target.name)) throw new BuildError(`${tablePath}: two targets are called ${target.name}`)
+    if (earlier.has(target.name)) throw new ToolError(`${tablePath}: two targets are called ${target.name}`)
     for (const used of target.uses ?? []) {
       if (earlier.get(used)?.kind !== 'shared') {
-        throw new BuildError(`${tablePath}: ${target.name} uses ${used}, which is no shared target before it in the table`)
+        throw new ToolError(
+          `${tablePath}: ${target.name} uses ${used}, which is no shared target before it in the table`,
+        )
       }
     }
     if (target.kind === 'shared' && !Array.isArray(target.imports)) {
-      throw new BuildError(`${tablePath}: ${target.name} has no "imports", the list of symbols it may import`)
+      throw new ToolError(`${tablePath}: ${target.name} has no "imports", the list of symbols it may import`)
     }
     earlier.set(target.name, target)
   }

@@ -3,28 +3,31 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { basename, join } from 'node:path'
 
 import type { Artifact } from './build.ts'
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { platformName } from './platform.ts'
 
 /**
- * Copies the shared libraries into this platform's package, with `SHA256SUMS.json` (file name to hex digest) beside them.
+ * Copies the shared libraries, without those for tests, into this platform's package, with `SHA256SUMS.json` (file name to hex digest) beside them.
  * What was there before goes.
  *
  * @returns the directory that was filled.
- * @throws {BuildError} if the package has no platform packages, or none for this platform.
+ * @throws {ToolError} if the package has no platform packages, or none for this platform.
  */
 export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
-  if (!pkg.native.platformPackages) throw new BuildError(`${pkg.name} has no platform packages`)
+  if (!pkg.native.platformPackages) throw new ToolError(`${pkg.name} has no platform packages`)
   const platformPackage = join(pkg.directory, pkg.native.platformPackages, platformName)
   if (!existsSync(join(platformPackage, 'package.json'))) {
-    throw new BuildError(`${pkg.name} has no platform package for ${platformName}: ${platformPackage} has no package.json`)
+    throw new ToolError(
+      `${pkg.name} has no platform package for ${platformName}: ${platformPackage} has no package.json`,
+    )
   }
   const directory = join(platformPackage, 'lib')
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory)
   const sums: Record<string, string> = {}
-  for (const { path } of artifacts) {
+  for (const { target, path } of artifacts) {
+    if (target.kind !== 'shared' || target.fixture) continue
     copyFileSync(path, join(directory, basename(path)))
     sums[basename(path)] = createHash('sha256').update(readFileSync(path)).digest('hex')
   }

@@ -21,7 +21,11 @@ export interface CommandOptions {
  *
  * @throws the system's error, with `code` `ENOENT`, if there is no such program.
  */
-export function runCommand(file: string, args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+export function runCommand(
+  file: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     const stdout: Buffer[] = []

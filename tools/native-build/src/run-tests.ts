@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { type Artifact, buildPackage } from './build.ts'
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type CommandResult, describeEnd, runCommand } from './run-command.ts'
 import type { Variant } from './targets.ts'
@@ -25,12 +25,12 @@ export interface NativeReport {
 /**
  * Builds and runs the test programs of a package and writes `reports/native.json`.
  *
- * @throws {BuildError} if something does not build, or there is no test program.
+ * @throws {ToolError} if something does not build, or there is no test program.
  */
 export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Promise<NativeReport> {
   const artifacts = await buildPackage(pkg, variant, ['shared', 'test'])
   const programs = artifacts.filter(({ target }) => target.kind === 'test')
-  if (programs.length === 0) throw new BuildError(`${pkg.name} has no test target in native.targets.ts`)
+  if (programs.length === 0) throw new ToolError(`${pkg.name} has no test target in native.targets.ts`)
   const tests: NativeTestResult[] = []
   for (const program of programs) tests.push(...(await runProgram(program, pkg.directory)))
   const passed = tests.filter((test) => test.ok).length

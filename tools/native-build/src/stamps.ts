@@ -11,7 +11,9 @@ export class Stamps {
   constructor(directory: string) {
     this.#directory = directory
     this.#path = join(directory, 'stamps.json')
-    this.#stamps = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, 'utf8')) as Record<string, string>) : {}
+    this.#stamps = existsSync(this.#path)
+      ? (JSON.parse(readFileSync(this.#path, 'utf8')) as Record<string, string>)
+      : {}
   }
 
   /** Whether `output` (relative to the directory) exists and was made of inputs with this hash. */

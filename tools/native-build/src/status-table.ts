@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 
 interface StatusRow {
@@ -13,7 +13,7 @@ interface StatusRow {
 /**
  * Reads the rows of an X-macro table: `TN_STATUS(NAME, value, "text")` and comments, nothing else.
  *
- * @throws {BuildError} if a line is something else, or a name or a value is there twice.
+ * @throws {ToolError} if a line is something else, or a name or a value is there twice.
  */
 export function parseStatusTable(source: string): StatusRow[] {
   const withoutComments = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '')
@@ -23,13 +23,13 @@ export function parseStatusTable(source: string): StatusRow[] {
     .filter((line) => line !== '')
     .map((line) => {
       const match = /^TN_STATUS\(([A-Z][A-Z0-9_]*), (-?\d+), "([^"\\]*)"\)$/.exec(line)
-      if (!match) throw new BuildError(`The status table has a line that is no TN_STATUS(NAME, value, "text"): ${line}`)
+      if (!match) throw new ToolError(`The status table has a line that is no TN_STATUS(NAME, value, "text"): ${line}`)
       return { name: match[1]!, value: Number(match[2]), text: match[3]! }
     })
   for (const key of ['name', 'value'] as const) {
     const values = rows.map((row) => row[key])
     const twice = values.find((value, index) => values.indexOf(value) !== index)
-    if (twice !== undefined) throw new BuildError(`The status table has the ${key} ${twice} twice`)
+    if (twice !== undefined) throw new ToolError(`The status table has the ${key} ${twice} twice`)
   }
   return rows
 }
@@ -56,15 +56,18 @@ function quote(text: string): string {
 /**
  * Writes the generated file of a package that has a status table, if it changed.
  *
- * @throws {BuildError} with `write: false`, if the committed file is stale.
+ * @throws {ToolError} with `write: false`, if the committed file is stale.
  */
 export function generateStatusTable(pkg: LoadedPackage, { write }: { write: boolean }): void {
   const table = pkg.native.statusTable
   if (!table) return
   const output = join(pkg.directory, table.output)
-  const wanted = renderStatusTable(parseStatusTable(readFileSync(join(pkg.directory, table.source), 'utf8')), table.source)
+  const wanted = renderStatusTable(
+    parseStatusTable(readFileSync(join(pkg.directory, table.source), 'utf8')),
+    table.source,
+  )
   if (existsSync(output) && readFileSync(output, 'utf8') === wanted) return
-  if (!write) throw new BuildError(`${pkg.name}: ${table.output} is stale: run native-build and commit it`)
+  if (!write) throw new ToolError(`${pkg.name}: ${table.output} is stale: run native-build and commit it`)
   mkdirSync(dirname(output), { recursive: true })
   writeFileSync(output, wanted)
 }

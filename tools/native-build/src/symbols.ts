@@ -1,4 +1,4 @@
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
 import type { SharedTarget } from './targets.ts'
 
@@ -71,13 +71,13 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
 /**
  * Checks a freshly linked library. Only ELF systems tell where a symbol comes from; elsewhere nothing is checked.
  *
- * @throws {BuildError} that names every symbol and library which is not allowed.
+ * @throws {ToolError} that names every symbol and library which is not allowed.
  */
 export async function checkSymbols(path: string, target: SharedTarget, hasCxx: boolean): Promise<void> {
   if (process.platform !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)
   if (violations.length > 0) {
-    throw new BuildError(`lib${target.name} breaks its entry in native.targets.ts:\n  ${violations.join('\n  ')}`)
+    throw new ToolError(`lib${target.name} breaks its entry in native.targets.ts:\n  ${violations.join('\n  ')}`)
   }
 }
 
@@ -94,11 +94,11 @@ function plainName(name: string): string {
 }
 
 function unique(names: readonly string[]): string[] {
-  return [...new Set(names)].sort()
+  return [...new Set(names)].toSorted()
 }
 
 async function runBinutil(command: string, args: readonly string[]): Promise<string> {
   const result = await runCommand(command, args, { env: { ...process.env, LC_ALL: 'C' } })
-  if (result.code !== 0) throw new BuildError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
+  if (result.code !== 0) throw new ToolError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
   return result.stdout
 }

@@ -31,6 +31,8 @@ export interface SharedTarget extends TargetBase {
   readonly unresolved?: readonly string[]
   /** The only symbols it may export, and those without `*` must be there (checked on Linux). */
   readonly exports?: readonly string[]
+  /** For the package's own tests: the platform packages leave it out. */
+  readonly fixture?: boolean
 }
 
 /** A program: `test` prints a line for each test (see `native-test`), `fuzz` takes `--seconds N --corpus DIR`. */

@@ -1,4 +1,4 @@
-import { BuildError } from './build-error.ts'
+import { ToolError } from './tool-error.ts'
 import type { Variant } from './targets.ts'
 
 const variants: readonly Variant[] = ['release', 'debug', 'asan']
@@ -6,10 +6,10 @@ const variants: readonly Variant[] = ['release', 'debug', 'asan']
 /**
  * Reads the name of a variant; nothing at all means `release`.
  *
- * @throws {BuildError} for any other word.
+ * @throws {ToolError} for any other word.
  */
 export function parseVariant(word: string | undefined): Variant {
   const variant = variants.find((candidate) => candidate === (word || 'release'))
-  if (!variant) throw new BuildError(`There is no variant ${word}: it is one of ${variants.join(', ')}`)
+  if (!variant) throw new ToolError(`There is no variant ${word}: it is one of ${variants.join(', ')}`)
   return variant
 }

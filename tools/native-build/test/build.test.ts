@@ -20,7 +20,8 @@ const files = {
   'include/sum.h': 'int sum(int a, int b);\n',
   'src/sum.c':
     '#include "sum.h"\n__attribute__((visibility("default"))) int sum(int a, int b) { return a + b; }\nint hidden(void);\nint hidden(void) { return 1; }\n',
-  'src/version.c': '__attribute__((visibility("default"))) const char *version(void);\nconst char *version(void) { return TN_VERSION; }\n',
+  'src/version.c':
+    '__attribute__((visibility("default"))) const char *version(void);\nconst char *version(void) { return TN_VERSION; }\n',
   'test/main.c':
     '#include <stdio.h>\n#include "sum.h"\nint main(void) { printf("1..1\\n# adds\\n%s - adds\\n", sum(1, 2) == 3 ? "ok" : "not ok"); return 0; }\n',
 }
@@ -117,7 +118,10 @@ test('refuses a table that contradicts itself', async () => {
 
 test('fills the platform package with the libraries and their sums', () => {
   const platform = `${process.platform}-${process.arch}`
-  const fixture = makePackage({ ...table, platformPackages: 'npm' }, { ...files, [`npm/${platform}/package.json`]: '{}' })
+  const fixture = makePackage(
+    { ...table, platformPackages: 'npm' },
+    { ...files, [`npm/${platform}/package.json`]: '{}' },
+  )
   fixture.write(`npm/${platform}/lib/stale.so`, '')
   expect(runBin('build', fixture, ['--package'])).toMatchObject({ code: 0, stderr: '' })
   const lib = join(fixture.directory, 'npm', platform, 'lib')

@@ -39,7 +39,8 @@ describe('readTestOutput', () => {
 })
 
 test('native-test writes the report and fails with a program that crashes', () => {
-  const crash = '#include <stdio.h>\n#include <signal.h>\nint main(void) { printf("1..1\\n# dies\\n"); fflush(stdout); return raise(SIGABRT); }\n'
+  const crash =
+    '#include <stdio.h>\n#include <signal.h>\nint main(void) { printf("1..1\\n# dies\\n"); fflush(stdout); return raise(SIGABRT); }\n'
   const good = '#include <stdio.h>\nint main(void) { printf("1..1\\n# lives\\nok - lives\\n"); return 0; }\n'
   const fixture = makePackage(
     {
@@ -64,5 +65,7 @@ test('native-test writes the report and fails with a program that crashes', () =
 })
 
 test('native-test fails where there is nothing to test', () => {
-  expect(runBin('test', makePackage({ targets: [] }, {})).stderr).toBe('fixture has no test target in native.targets.ts\n')
+  expect(runBin('test', makePackage({ targets: [] }, {})).stderr).toBe(
+    'fixture has no test target in native.targets.ts\n',
+  )
 })

@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 import { parseStatusTable, renderStatusTable } from '../src/status-table.ts'
 import { makePackage, runBin } from './fixture.ts'
 
-const source = '/* A table. */\nTN_STATUS(OK, 0, "success")\nTN_STATUS(SYSTEM, -12, "the system\'s call failed") // why\n'
+const source =
+  '/* A table. */\nTN_STATUS(OK, 0, "success")\nTN_STATUS(SYSTEM, -12, "the system\'s call failed") // why\n'
 
 test('reads the rows and writes them as TypeScript', () => {
   const rows = parseStatusTable(source)

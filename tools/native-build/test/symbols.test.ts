@@ -5,7 +5,11 @@ import type { SharedTarget } from '../src/targets.ts'
 import { makePackage, runBin } from './fixture.ts'
 
 const target: SharedTarget = { name: 'x', kind: 'shared', sources: ['x.c'], imports: ['strlen', 'pthread_*'] }
-const clean: LibrarySymbols = { imports: ['strlen', 'pthread_create', '__cxa_finalize'], exports: ['f'], needed: ['libc.so.6'] }
+const clean: LibrarySymbols = {
+  imports: ['strlen', 'pthread_create', '__cxa_finalize'],
+  exports: ['f'],
+  needed: ['libc.so.6'],
+}
 
 describe('findViolations', () => {
   test('accepts what is listed, by name or by prefix', () => {
@@ -35,32 +39,44 @@ describe('findViolations', () => {
 })
 
 // Only ELF libraries tell what they import.
-if (process.platform === 'linux') describe('a built library', () => {
-  const source = '#include <stdlib.h>\nint run(const char *c);\n__attribute__((visibility("default"))) int run(const char *c) { return system(c); }\n'
+if (process.platform === 'linux')
+  describe('a built library', () => {
+    const source =
+      '#include <stdlib.h>\nint run(const char *c);\n__attribute__((visibility("default"))) int run(const char *c) { return system(c); }\n'
 
-  test('is refused when it imports what its target does not list', () => {
-    const fixture = makePackage({ targets: [target] }, { 'x.c': source })
-    const { code, stderr } = runBin('build', fixture)
-    expect(code).toBe(1)
-    expect(stderr).toContain('libx breaks its entry in native.targets.ts:\n  it imports what "imports" does not list: system\n')
-    expect(runBin('build', fixture).code).toBe(1)
-  })
+    test('is refused when it imports what its target does not list', () => {
+      const fixture = makePackage({ targets: [target] }, { 'x.c': source })
+      const { code, stderr } = runBin('build', fixture)
+      expect(code).toBe(1)
+      expect(stderr).toContain(
+        'libx breaks its entry in native.targets.ts:\n  it imports what "imports" does not list: system\n',
+      )
+      expect(runBin('build', fixture).code).toBe(1)
+    })
 
-  test('is read with its imports, exports and needed libraries', async () => {
-    const fixture = makePackage({ targets: [{ ...target, imports: ['system'], libraries: ['m'] }] }, { 'x.c': source })
-    expect(runBin('build', fixture)).toMatchObject({ code: 0 })
-    const symbols = await readSymbols(`${fixture.directory}/build/release/libx.so`)
-    expect(symbols.imports).toContain('system')
-    expect(symbols.exports).toEqual(['run'])
-    expect(symbols.needed).toContain('libc.so.6')
-  })
+    test('is read with its imports, exports and needed libraries', async () => {
+      const fixture = makePackage(
+        { targets: [{ ...target, imports: ['system'], libraries: ['m'] }] },
+        { 'x.c': source },
+      )
+      expect(runBin('build', fixture)).toMatchObject({ code: 0 })
+      const symbols = await readSymbols(`${fixture.directory}/build/release/libx.so`)
+      expect(symbols.imports).toContain('system')
+      expect(symbols.exports).toEqual(['run'])
+      expect(symbols.needed).toContain('libc.so.6')
+    })
 
-  test('may leave to its process what it declares as unresolved, and no more', () => {
-    const call = 'void host_a(void);\nvoid host_b(void);\n__attribute__((visibility("default"))) void run(void);\nvoid run(void) { host_a(); host_b(); }\n'
-    const both: SharedTarget = { ...target, unresolved: ['host_a', 'host_b'] }
-    expect(runBin('build', makePackage({ targets: [both] }, { 'x.c': call })).code).toBe(0)
-    const one: SharedTarget = { ...target, unresolved: ['host_a'] }
-    expect(runBin('build', makePackage({ targets: [one] }, { 'x.c': call })).stderr).toContain('does not list: host_b\n')
-    expect(runBin('build', makePackage({ targets: [target] }, { 'x.c': call })).stderr).toContain('undefined reference')
+    test('may leave to its process what it declares as unresolved, and no more', () => {
+      const call =
+        'void host_a(void);\nvoid host_b(void);\n__attribute__((visibility("default"))) void run(void);\nvoid run(void) { host_a(); host_b(); }\n'
+      const both: SharedTarget = { ...target, unresolved: ['host_a', 'host_b'] }
+      expect(runBin('build', makePackage({ targets: [both] }, { 'x.c': call })).code).toBe(0)
+      const one: SharedTarget = { ...target, unresolved: ['host_a'] }
+      expect(runBin('build', makePackage({ targets: [one] }, { 'x.c': call })).stderr).toContain(
+        'does not list: host_b\n',
+      )
+      expect(runBin('build', makePackage({ targets: [target] }, { 'x.c': call })).stderr).toContain(
+        'undefined reference',
+      )
+    })
   })
-})

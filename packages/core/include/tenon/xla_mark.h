@@ -14,7 +14,7 @@
  * Example, at file scope:
  *
  *   TN_XLA_EXPORT tn_xla_error_t *scale(tn_xla_call_frame_t *frame) { ... }
- *   TN_XLA_MARK_TYPED(scale)
+ *   TN_XLA_MARK_TYPED(scale);
  */
 #ifndef TENON_XLA_MARK_H
 #define TENON_XLA_MARK_H
@@ -29,13 +29,13 @@
 #ifdef __cplusplus
 #define TN_XLA_EXPORT extern "C" TN_XLA_VISIBLE
 #else
-#define TN_XLA_EXPORT TN_XLA_VISIBLE
+#define TN_XLA_EXPORT extern TN_XLA_VISIBLE
 #endif
 
-/* The declaration first: a constant alone would be internal in C++, and warned about by -Wmissing-variable-declarations. */
-#define TN_XLA_MARK(symbol)                         \
-  TN_XLA_EXPORT extern const unsigned char symbol; \
-  const unsigned char symbol = 1;
+/* Declared first: without it the constant would be internal in C++. */
+#define TN_XLA_MARK(symbol)                 \
+  TN_XLA_EXPORT const unsigned char symbol; \
+  const unsigned char symbol = 1
 
 #define TN_XLA_MARK_TYPED(name) TN_XLA_MARK(name##__xla_ffi)
 #define TN_XLA_MARK_HOST(name) TN_XLA_MARK(name##__xla_host)

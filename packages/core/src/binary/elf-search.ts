@@ -38,7 +38,7 @@ export function elfSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
     read: readDependencies,
     handedDown: (requester) => [...ownRpath(requester), ...requester.inherited],
     find(name, requester) {
-      if (name.includes('/')) return fits(expand(name, requester.path)[0]!, requester) ? name : undefined
+      if (name.includes('/')) return expand(name, requester.path).find((path) => fits(path, requester))
       if (loaded.has(name)) return provided
       const directories = [
         ...ownRpath(requester),

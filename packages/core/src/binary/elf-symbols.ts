@@ -92,9 +92,10 @@ function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): num
   const gnuHash = dynamic.value(Tag.gnuHash)
   const counted = gnuHash === undefined ? 0 : gnuHashCount(header, gnuHash)
   if (counted > 0) return counted
-  const names = fileRangeOf(header, dynamic.value(Tag.strtab)!, 'dynamic string table').offset
-  if (names < start) throw new BinaryFormatError('the file does not say how many symbols it has')
-  return Math.floor((names - start) / size)
+  const strings = dynamic.value(Tag.strtab)
+  const end = strings === undefined ? 0 : fileRangeOf(header, strings, 'dynamic string table').offset
+  if (end < start) throw new BinaryFormatError('the file does not say how many symbols it has')
+  return Math.floor((end - start) / size)
 }
 
 /** Chains have a few entries; how much of the last one is read at a time. */

@@ -36,8 +36,10 @@ export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
   throw new ArgumentRangeError(`${name} must be a power of two from 1 to 2^30, got ${describe(value)}`, { details: { name } })
 }
 
-/** Checks a string argument. @throws {ArgumentError} if it is none, or empty. */
+/** Checks a name or path for native code. @throws {ArgumentError} if it is no string, empty, or has a NUL character. */
 export function checkName(value: unknown, name: string): string {
-  if (typeof value === 'string' && value !== '') return value
-  throw new ArgumentError(`${name} must be a string that is not empty, got ${describe(value)}`, { details: { name } })
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value
+  throw new ArgumentError(`${name} must be a string, not empty and without NUL characters, got ${describe(value)}`, {
+    details: { name },
+  })
 }

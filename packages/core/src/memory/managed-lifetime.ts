@@ -27,6 +27,9 @@ export abstract class ManagedLifetime implements Lifetime {
   /** How messages call it: `the scope "request"`, `the library /lib/libm.so`. */
   protected abstract get label(): string
 
+  /** Stops handing out what is owned: closing has begun. Before the actions run. */
+  protected seal(): void {}
+
   /** Frees what is owned. Runs once, after all actions, with the gate shut. */
   protected abstract release(): void
 
@@ -35,18 +38,18 @@ export abstract class ManagedLifetime implements Lifetime {
   }
 
   checkAlive(): void {
-    if (!this.gate.alive) throw this.#closedError()
+    if (!this.gate.alive) throw this.closedError()
   }
 
   addCloseAction(action: () => void): void {
     if (typeof action !== 'function') throw new ArgumentError(`action must be a function, got ${describe(action)}`)
-    if (this.state !== 'open') throw this.#closedError()
+    if (this.state !== 'open') throw this.closedError()
     this.actions ??= []
     this.actions.push(action)
   }
 
   acquire(): Hold {
-    if (this.state !== 'open') throw this.#closedError()
+    if (this.state !== 'open') throw this.closedError()
     return new Hold(this.gate)
   }
 
@@ -58,10 +61,11 @@ export abstract class ManagedLifetime implements Lifetime {
    * @throws what an action threw; an `AggregateError` if several did.
    */
   close(): void {
-    if (this.state !== 'open') throw this.#closedError()
+    if (this.state !== 'open') throw this.closedError()
     const gate = this.gate
     if (gate.holds !== 0 || callsInProgress(gate)) throw this.#heldError()
     this.state = 'closing'
+    this.seal()
     const errors = this.actions === undefined ? undefined : runActions(this.actions)
     gate.alive = false
     this.state = 'closed'
@@ -74,7 +78,8 @@ export abstract class ManagedLifetime implements Lifetime {
     if (this.state === 'open') this.close()
   }
 
-  #closedError(): ScopeClosedError {
+  /** @internal */
+  closedError(): ScopeClosedError {
     return new ScopeClosedError(`${this.label} is ${this.state === 'closing' ? 'being closed' : 'closed already'}`, {
       hint: 'use it before it is closed, or let what uses it acquire() a hold.',
     })

@@ -59,10 +59,10 @@ type Converter = (value: Value, place: string) => number | bigint | boolean
 export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value> {
   const parameters = signature.parameters ?? []
   const result = signature.result ?? 'void'
-  const converters = parameters.map(converterOf)
   const raw = functionAt(address, result === 'void' ? 'void' : cTypeOf(result), parameters.map(cTypeOf)) as (
     ...values: (number | bigint | boolean)[]
   ) => Value
+  const converters = parameters.map(converterOf)
   const wide = result === 'int64' || result === 'uint64' || result === 'pointer'
   return (...values) => {
     if (values.length !== parameters.length) {
@@ -86,8 +86,7 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
 }
 
 function cTypeOf(type: ValueType): CType {
-  const cType = cTypes[type]
-  if (cType !== undefined) return cType
+  if (Object.hasOwn(cTypes, type)) return cTypes[type]
   throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
 }
 

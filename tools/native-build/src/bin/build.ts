@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { buildPackage } from '../build.ts'
-import { BuildError, runMain } from '../build-error.ts'
+import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { fillPlatformPackage } from '../platform-package.ts'
 import { generateStatusTable } from '../status-table.ts'
@@ -24,12 +24,16 @@ await runMain(async () => {
     return
   }
   if (options.package && options.variant && options.variant !== 'release') {
-    throw new BuildError('--package takes the release variant: leave --variant out')
+    throw new ToolError('--package takes the release variant: leave --variant out')
   }
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
   generateStatusTable(pkg, { write: !options.check })
-  const artifacts = await buildPackage(pkg, variant, options.all || options.check ? ['shared', 'test', 'fuzz'] : ['shared'])
+  const artifacts = await buildPackage(
+    pkg,
+    variant,
+    options.all || options.check ? ['shared', 'test', 'fuzz'] : ['shared'],
+  )
   for (const { path, rebuilt } of artifacts) {
     process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
   }
@@ -48,6 +52,6 @@ function readOptions(): { variant?: string; all?: boolean; check?: boolean; pack
       },
     }).values
   } catch (error) {
-    throw new BuildError(`${(error as Error).message}\n\n${usage}`)
+    throw new ToolError(`${(error as Error).message}\n\n${usage}`)
   }
 }

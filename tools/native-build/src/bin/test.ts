@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { BuildError, runMain } from '../build-error.ts'
+import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { runNativeTests } from '../run-tests.ts'
 import { parseVariant } from '../variant.ts'
@@ -11,5 +11,5 @@ await runMain(async () => {
     process.stdout.write(ok ? `ok - ${name}\n` : `not ok - ${name}: ${message}\n`)
   }
   process.stdout.write(`${report.passed} passed, ${report.failed} failed\n`)
-  if (report.failed > 0) throw new BuildError(`${pkg.name}: ${report.failed} native tests failed`)
+  if (report.failed > 0) throw new ToolError(`${pkg.name}: ${report.failed} native tests failed`)
 })

@@ -1,0 +1,191 @@
+/* The readers of all layouts: from an element's index to the bytes of its string. */
+#include "tstring_internal.h"
+
+int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit) {
+  fault->check = check;
+  fault->index = index;
+  fault->value = value;
+  fault->limit = limit;
+  return tn__fail(TN_INVALID_ARGUMENT, "check %d failed at element %llu: %llu, limit %llu", check, (unsigned long long)index,
+                  (unsigned long long)value, (unsigned long long)limit);
+}
+
+int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t *fault) {
+  uint64_t stride, extra = 0;
+  switch (t->layout) {
+    case TN_TSTRING_TF:
+    case TN_TSTRING_RFC16:
+    case TN_TSTRING_RFC24:
+      stride = tn__struct_size(t->layout);
+      break;
+    case TN_TSTRING_LEGACY:
+      stride = 8;
+      break;
+    case TN_TSTRING_TFLITE:
+      stride = 4;
+      extra = 8;
+      break;
+    case TN_TSTRING_ARROW32:
+      stride = extra = 4;
+      break;
+    case TN_TSTRING_ARROW64:
+      stride = extra = 8;
+      break;
+    default:
+      return tn__fail(TN_INVALID_ARGUMENT, "there is no layout %d", t->layout);
+  }
+  if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32) return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", t->abi);
+  // A TFLite tensor of no elements may be no buffer at all.
+  if (t->layout == TN_TSTRING_TFLITE && t->count == 0 && t->table_size == 0) return TN_OK;
+  if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_TABLE_SIZE, t->count, t->table_size, stride);
+  return TN_OK;
+}
+
+/* A pointer inside a struct: which word holds it and how large the string says it is. */
+static inline int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, const uint8_t *pointer, uint64_t size,
+                                   tn__span_t *span, tn_tstring_fault_t *fault) {
+  if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_STRUCT_TYPE, index, t->table[index * tn__struct_size(t->layout)] & 3, 0);
+  if ((pointer == NULL && size != 0) || size > PTRDIFF_MAX)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_POINTER, index, (uint64_t)(uintptr_t)pointer, size);
+  span->data = pointer;
+  span->size = size;
+  return TN_OK;
+}
+
+static inline int32_t read_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small, tn__span_t *span,
+                                  tn_tstring_fault_t *fault) {
+  const uint8_t *at = t->table + index * stride;
+  // Both variants of an RFC LARGE or PREALLOC lie within the first 16 bytes of the 16-byte struct.
+  size_t words[3] = {tn__load_word(at), tn__load_word(at + sizeof(size_t)), 0};
+  if (stride == 24) words[2] = tn__load_word(at + 2 * sizeof(size_t));
+  const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
+  TN__LOADED();
+  switch (first & 3) {
+    case TN_TSTRING_SMALL:
+      span->data = at + 1;
+      span->size = (first & 0xff) >> 2;
+      return span->size <= small ? TN_OK
+                                 : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
+    case TN_TSTRING_OFFSET: {
+      const uint64_t start = index * stride + second, size = first >> 2;
+      if (start > t->data_size || size > t->data_size - start)
+        return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
+      span->data = t->data + start;
+      span->size = size;
+      return TN_OK;
+    }
+    case TN_TSTRING_LARGE:
+      return read_pointer(t, index, (const uint8_t *)(stride == 16 ? words[1] : words[2]), tn__size_of_word(words[0]), span,
+                          fault);
+    default:
+      if (t->layout == TN_TSTRING_TF)
+        return read_pointer(t, index, (const uint8_t *)words[1], tn__size_of_word(words[0]), span, fault);
+      // PREALLOC: two 32-bit words, then the pointer at byte 8.
+      return read_pointer(t, index, (const uint8_t *)tn__load_word(at + 8), tn__size_of_word32(tn__load32(at, TN__BIG_ENDIAN)),
+                          span, fault);
+  }
+}
+
+size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
+  uint64_t result = 0;
+  for (size_t i = 0; i < TN__VARINT_MAXIMUM && i < available; i++) {
+    const uint8_t byte = at[i];
+    TN__LOADED();
+    result |= (uint64_t)(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      *value = result;
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+static inline int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
+                                  tn_tstring_fault_t *fault) {
+  const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
+  TN__LOADED();
+  const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
+  if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
+  const uint8_t *at = t->data + table + offset;
+  uint64_t size;
+  const size_t prefix = tn__read_varint(at, rest - offset, &size);
+  if (prefix == 0) return tn__tstring_fault(fault, TN_TSTRING_CHECK_VARINT, index, offset, rest);
+  if (size > rest - offset - prefix)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, rest - offset - prefix);
+  span->data = at + prefix;
+  span->size = size;
+  return TN_OK;
+}
+
+static inline int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
+                                  tn_tstring_fault_t *fault) {
+  const uint32_t start = tn__load32(t->table + 4 + 4 * index, big_endian);
+  const uint32_t end = tn__load32(t->table + 8 + 4 * index, big_endian);
+  TN__LOADED();
+  if (start > end || start > TN__INT32_MAXIMUM) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_ORDER, index, start, end);
+  if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_RANGE, index, end, t->data_size);
+  span->data = t->data + start;
+  span->size = end - start;
+  return TN_OK;
+}
+
+static inline int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wide, tn__span_t *span,
+                                 tn_tstring_fault_t *fault) {
+  // Negative offsets are huge here, so that one comparison refuses them.
+  const uint64_t start = wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
+  const uint64_t end =
+      wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index + 4, TN__BIG_ENDIAN);
+  TN__LOADED();
+  if (start > end) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_ORDER, index, start, end);
+  if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_RANGE, index, end, t->data_size);
+  span->data = t->data + start;
+  span->size = end - start;
+  return TN_OK;
+}
+
+/* The loop over one layout: written once for each, so that what is constant is known inside. */
+#define READ_ALL(read)                                                                                     \
+  for (size_t k = 0; k < n; k++) {                                                                         \
+    const uint64_t index = selection == NULL ? first + k : selection[k];                                   \
+    if (index >= t->count)                                                                                 \
+      return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t->count);             \
+    const int32_t status = (read);                                                                         \
+    if (status != TN_OK) return status;                                                                    \
+  }                                                                                                        \
+  return TN_OK
+
+int32_t tn__tstring_spans(const tn_tstring_tensor_t *t, const uint32_t *selection, uint64_t first, size_t n,
+                          tn__span_t *spans, tn_tstring_fault_t *fault) {
+  const bool big_endian = tn__is_big_endian(t->abi);
+  switch (t->layout) {
+    case TN_TSTRING_TF:
+      READ_ALL(read_struct(t, index, 24, TN__TF_SMALL, &spans[k], fault));
+    case TN_TSTRING_RFC16:
+      READ_ALL(read_struct(t, index, 16, 15, &spans[k], fault));
+    case TN_TSTRING_RFC24:
+      READ_ALL(read_struct(t, index, 24, 23, &spans[k], fault));
+    case TN_TSTRING_LEGACY:
+      READ_ALL(read_legacy(t, index, big_endian, &spans[k], fault));
+    case TN_TSTRING_TFLITE:
+      READ_ALL(read_tflite(t, index, big_endian, &spans[k], fault));
+    case TN_TSTRING_ARROW32:
+      READ_ALL(read_arrow(t, index, false, &spans[k], fault));
+    default:
+      READ_ALL(read_arrow(t, index, true, &spans[k], fault));
+  }
+}
+
+int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index, uint8_t *out, uint64_t capacity,
+                        uint64_t *byte_size, tn_tstring_fault_t *fault) {
+  const int32_t status = tn__tstring_check_table(tensor, fault);
+  if (status != TN_OK) return status;
+  tn__span_t span;
+  const int32_t read = tn__tstring_spans(tensor, NULL, index, 1, &span, fault);
+  if (read != TN_OK) return read;
+  const uint64_t copied = span.size < capacity ? span.size : capacity;
+  if (copied != 0) memcpy(out, span.data, copied);
+  *byte_size = span.size;
+  return TN_OK;
+}

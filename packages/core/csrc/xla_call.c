@@ -1,0 +1,175 @@
+/* Calling handlers: the metadata question, the stages of a prepared call, and the oldest Host convention. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "xla_internal.h"
+
+/* Calls a handler and waits for it: null for success, otherwise an error of ours that is alive. */
+static tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
+  tn_xla_error_t *returned = handler(frame);
+  tn_xla_future_t *future = frame->future;
+  if (returned == NULL) return future == NULL ? NULL : tn__xla_future_wait(future);
+  if (future != NULL) tn__xla_future_abandon(future);
+  if (!tn__xla_error_is_live(returned))
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is no error of this runtime: is it a typed handler?",
+                         (void *)returned);
+  if (returned->code != TN_XLA_OK) return returned;
+  tn__xla_error_destroy(returned);
+  return NULL;
+}
+
+/* --- Metadata --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  tn_xla_handler_t *handler;
+  tn_xla_call_frame_t frame;
+  tn_xla_error_t *error;
+} question_t;
+
+static void ask(void *context) {
+  question_t *question = context;
+  question->error = call_handler(question->handler, &question->frame);
+}
+
+int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
+  if (handler == NULL || out == NULL || code == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
+  tn_xla_metadata_t *metadata = out;
+  *metadata = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof metadata->api_version, NULL, 0, 0}, 0, {0}};
+  tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, metadata};
+  question_t question = {
+      .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
+                .extension_start = &extension.base,
+                .api = tn__xla_api(TN__XLA_NEWEST_MINOR),
+                .stage = TN_XLA_EXECUTE,
+                .args = {.struct_size = sizeof(tn_xla_args_t)},
+                .rets = {.struct_size = sizeof(tn_xla_rets_t)},
+                .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}},
+  };
+  memcpy(&question.handler, &handler, sizeof handler);
+  const int32_t status = tn_guard_call(ask, &question);
+  if (status != TN_OK || question.error == NULL) return status;
+  *code = question.error->code;
+  tn__fail(TN_KERNEL_FAILED, "%s", question.error->message);
+  tn__xla_error_destroy(question.error);
+  return TN_KERNEL_FAILED;
+}
+
+/* --- Prepared calls --------------------------------------------------------------------------------------------- */
+
+/* Runs one stage on the call's own frame. */
+static tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
+  call->frame.stage = stage;
+  call->frame.future = NULL;
+  return call_handler(handler, &call->frame);
+}
+
+static void run_stages(void *context) {
+  tn__xla_call_t *call = context;
+  const tn_xla_bundle_t *handlers = &call->handlers;
+  if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return;
+  if (handlers->initialize != NULL && (call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE)) != NULL)
+    return;
+  call->error = run_stage(call, handlers->execute, TN_XLA_EXECUTE);
+}
+
+/* The instantiate stage sees the attributes alone. */
+static void run_instantiate(void *context) {
+  tn__xla_call_t *call = context;
+  tn_xla_call_frame_t frame = call->frame;
+  frame.args = (tn_xla_args_t){.struct_size = sizeof frame.args};
+  frame.rets = (tn_xla_rets_t){.struct_size = sizeof frame.rets};
+  frame.future = NULL;
+  frame.stage = call->frame.stage = TN_XLA_INSTANTIATE;
+  call->error = call_handler(call->handlers.instantiate, &frame);
+}
+
+static void clear_run_states(void *context) {
+  tn_xla_context_t *ctx = context;
+  tn__xla_state_clear(&ctx->states[TN_XLA_INITIALIZE]);
+  tn__xla_state_clear(&ctx->states[TN_XLA_PREPARE]);
+}
+
+static void clear_error(tn__xla_call_t *call) {
+  if (call->error != NULL) tn__xla_error_destroy(call->error);
+  call->error = NULL;
+}
+
+/* Runs `body` under the guard; an exception becomes the error that XLA's own runtime makes of it. */
+static int32_t run(tn__xla_call_t *call, void (*body)(void *)) {
+  if (call->error != NULL) clear_error(call);
+  const int32_t status = tn_guard_call(body, call);
+  if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
+  if (status == TN_EXCEPTION) call->error = tn__xla_error(TN_XLA_UNKNOWN, "XLA FFI call failed: %s", tn_last_error());
+  return status;
+}
+
+int32_t tn_xla_instantiate(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
+}
+
+int32_t tn_xla_execute(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  call->context.run_id = 0;
+  const int32_t status = run(call, run_stages);
+  const tn__xla_state_t *states = call->context.states;
+  if (states[TN_XLA_PREPARE].state == NULL && states[TN_XLA_INITIALIZE].state == NULL) return status;
+  const int32_t cleared = tn_guard_call(clear_run_states, &call->context);
+  if (status != TN_OK || cleared == TN_OK) return status;
+  call->error = tn__xla_error(TN_XLA_UNKNOWN, "destroying a state failed: %s", tn_last_error());
+  return cleared;
+}
+
+int32_t tn_xla_failure(void *memory, int32_t *code, char *message, size_t capacity, size_t *length) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL || code == NULL || length == NULL || (message == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, code, message and length must not be null");
+  if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
+  const size_t copied = call->error->length < capacity ? call->error->length : capacity;
+  if (copied > 0) memcpy(message, call->error->message, copied);
+  *code = call->error->code;
+  *length = call->error->length;
+  if (copied == call->error->length) clear_error(call);
+  return TN_OK;
+}
+
+static void close_states(void *context) {
+  tn_xla_context_t *ctx = context;
+  clear_run_states(ctx);
+  tn__xla_state_clear(&ctx->states[TN_XLA_INSTANTIATE]);
+}
+
+int32_t tn_xla_close(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  clear_error(call);
+  while (call->context.user_data != NULL) {
+    tn__xla_user_data_t *first = call->context.user_data;
+    call->context.user_data = first->next;
+    free(first);
+  }
+  return tn_guard_call(close_states, &call->context);
+}
+
+/* --- Untyped ---------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  tn_xla_host_call_t *function;
+  void *out;
+  const void **in;
+} host_call_t;
+
+static void call_host(void *context) {
+  const host_call_t *call = context;
+  call->function(call->out, call->in);
+}
+
+int32_t tn_xla_call_host(void *function, void *out, const void **in) {
+  if (function == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the function must not be null");
+  host_call_t call = {NULL, out, in};
+  memcpy(&call.function, &function, sizeof function);
+  return tn_guard_call(call_host, &call);
+}

@@ -1,0 +1,86 @@
+/* What a handler can ask of its invocation: here always a Host one, without stream, device memory or thread pool. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "xla_internal.h"
+
+#define CHECK_SIZE(name)                                                                            \
+  do {                                                                                              \
+    tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_" name "_Args", sizeof *args, args->struct_size); \
+    if (wrong != NULL) return wrong;                                                                \
+  } while (0)
+
+static tn_xla_error_t *missing_context(void) {
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "there is no execution context here");
+}
+
+tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
+  CHECK_SIZE("ExecutionContext_Get");
+  if (args->ctx == NULL || args->type_id == NULL) return missing_context();
+  const int64_t id = args->type_id->type_id;
+  for (const tn__xla_user_data_t *entry = args->ctx->user_data; entry != NULL; entry = entry->next) {
+    if (entry->type_id != id) continue;
+    args->data = entry->data;
+    return NULL;
+  }
+  return tn__xla_error(TN_XLA_NOT_FOUND, "User data with type id %lld not found in execution context", (long long)id);
+}
+
+tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args) {
+  CHECK_SIZE("Stream_Get");
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+}
+
+tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
+  CHECK_SIZE("DeviceMemory_Allocate");
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "XLA FFI GPU context is not available");
+}
+
+tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args) {
+  CHECK_SIZE("DeviceMemory_Free");
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+}
+
+tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
+  CHECK_SIZE("ThreadPool_Schedule");
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No intra-op thread pool available on this platform");
+}
+
+tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
+  CHECK_SIZE("ThreadPool_NumThreads");
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No intra-op thread pool available on this platform");
+}
+
+tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {
+  static atomic_int_least64_t last;
+  CHECK_SIZE("RunId_Get");
+  if (args->ctx == NULL) return missing_context();
+  /* Few handlers ask, so a run gets its number only then. */
+  if (args->ctx->run_id == 0) args->ctx->run_id = atomic_fetch_add(&last, 1) + 1;
+  args->run_id = args->ctx->run_id;
+  return NULL;
+}
+
+tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args) {
+  tn_xla_error_t *wrong =
+      tn__xla_check_size("XLA_FFI_DeviceOrdinal_Get_Args", TN_XLA_SIZE_DEVICE_ORDINAL_GET, args->struct_size);
+  if (wrong != NULL) return wrong;
+  if (args->ctx == NULL) return missing_context();
+  args->device_ordinal = args->ctx->device_ordinal;
+  return NULL;
+}
+
+int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
+  if (memory == NULL || data == NULL || type_id == 0)
+    return tn__fail(TN_INVALID_ARGUMENT, "a call, a type id and data are needed, and none may be null");
+  tn_xla_context_t *context = &((tn__xla_call_t *)memory)->context;
+  for (const tn__xla_user_data_t *entry = context->user_data; entry != NULL; entry = entry->next) {
+    if (entry->type_id == type_id)
+      return tn__fail(TN_INVALID_ARGUMENT, "data of type id %lld is already lent to this call", (long long)type_id);
+  }
+  tn__xla_user_data_t *entry = malloc(sizeof *entry);
+  if (entry == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to lend data to a call");
+  *entry = (tn__xla_user_data_t){context->user_data, type_id, data};
+  context->user_data = entry;
+  return TN_OK;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest'
+import { NativeLibrary } from '@tenon/core'
+import { Callback, functionAt, liveCallbacks, statusName, thrown, type CFunction, type CType } from '@tenon/core/internal'
+import { fixturePath } from './fixture.ts'
+
+const fixture = NativeLibrary.open(fixturePath('core_fixture'))
+const declare = (name: string, result: CType, parameters: CType[]): CFunction =>
+  functionAt(Number(fixture.symbol(name)), result, parameters)
+
+const call = declare('fixture_call', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+const callFromThread = declare('fixture_call_from_thread', 'int32_t', ['uintptr_t'])
+const releaseFromThread = declare('fixture_release_from_thread', 'int32_t', ['uintptr_t'])
+const keep = declare('fixture_keep', 'void', ['uintptr_t'])
+const callKept = declare('fixture_call_kept', 'int32_t', [])
+const drop = declare('fixture_drop', 'void', [])
+
+describe('a callback', () => {
+  test('gets what native code passes', () => {
+    const seen: number[][] = []
+    const callback = new Callback((...addresses) => seen.push(addresses))
+    expect(statusName(call(callback.address, 4096, 2 ** 47))).toBe('OK')
+    expect(seen).toEqual([[4096, 2 ** 47]])
+    callback.release()
+  })
+
+  test('that throws is a failure for native code, and the error is kept', () => {
+    const error = new RangeError('mine')
+    const callback = new Callback(() => {
+      throw error
+    })
+    const before = thrown.count
+    expect(statusName(call(callback.address, 0, 0))).toBe('CALLBACK_FAILED')
+    expect(thrown.count).toBe(before + 1)
+    expect(thrown.last).toBe(error)
+    callback.release()
+  })
+
+  test.each([undefined, null, 0, 'text'])('that throws %s is one too', (value) => {
+    const callback = new Callback(() => {
+      throw value
+    })
+    expect(statusName(call(callback.address, 0, 0))).toBe('CALLBACK_FAILED')
+    expect(thrown.last).toBe(value)
+    callback.release()
+  })
+
+  test('is refused on a foreign thread, without waiting', () => {
+    let calls = 0
+    const callback = new Callback(() => calls++)
+    expect(statusName(callFromThread(callback.address))).toBe('WRONG_THREAD')
+    expect(calls).toBe(0)
+    expect(statusName(call(callback.address, 0, 0))).toBe('OK')
+    expect(calls).toBe(1)
+    callback.release()
+  })
+
+  test('can call native code that calls back', () => {
+    let depth = 0
+    const callback: Callback = new Callback(() => {
+      if (++depth < 20) expect(statusName(call(callback.address, 0, 0))).toBe('OK')
+    })
+    expect(statusName(call(callback.address, 0, 0))).toBe('OK')
+    expect(depth).toBe(20)
+    callback.release()
+  })
+
+  test('an error in an inner call reaches the outer one only if it is thrown again', () => {
+    const inner = new Callback(() => {
+      throw new Error('inner')
+    })
+    const outer = new Callback(() => {
+      expect(statusName(call(inner.address, 0, 0))).toBe('CALLBACK_FAILED')
+    })
+    expect(statusName(call(outer.address, 0, 0))).toBe('OK')
+    inner.release()
+    outer.release()
+  })
+})
+
+describe('references', () => {
+  test('the function goes when the last one is given back, on any thread', () => {
+    const before = liveCallbacks()
+    const callback = new Callback(() => {})
+    expect(liveCallbacks()).toBe(before + 1)
+    expect(statusName(releaseFromThread(callback.address))).toBe('OK')
+    expect(liveCallbacks()).toBe(before + 1)
+    callback.release()
+    callback.release()
+    expect(liveCallbacks()).toBe(before)
+  })
+
+  test('native code may keep it longer than its handle', () => {
+    const before = liveCallbacks()
+    let calls = 0
+    const callback = new Callback(() => calls++)
+    keep(callback.address)
+    callback[Symbol.dispose]()
+    expect(liveCallbacks()).toBe(before + 1)
+    expect(statusName(callKept())).toBe('OK')
+    expect(calls).toBe(1)
+    drop()
+    expect(liveCallbacks()).toBe(before)
+  })
+
+  test('more than koffi has slots for, and more than one batch of releases', () => {
+    const before = liveCallbacks()
+    let calls = 0
+    const callbacks = Array.from({ length: 10_000 }, () => new Callback(() => calls++))
+    for (const callback of callbacks) call(callback.address, 0, 0)
+    expect(calls).toBe(10_000)
+    expect(liveCallbacks()).toBe(before + 10_000)
+    for (const callback of callbacks) callback.release()
+    expect(liveCallbacks()).toBe(before)
+  })
+
+  test('a function is freed with its callback', async () => {
+    const make = (): WeakRef<object> => {
+      const big = {}
+      const callback = new Callback(() => void big)
+      callback.release()
+      return new WeakRef(big)
+    }
+    const seen = make()
+    for (let i = 0; i < 20 && seen.deref() !== undefined; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      globalThis.gc?.()
+    }
+    expect(seen.deref()).toBeUndefined()
+  })
+})

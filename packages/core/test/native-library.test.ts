@@ -1,0 +1,188 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ArgumentError, gcAllocator, LoadError, NativeLibrary, ScopeClosedError, type ValueType } from '@tenon/core'
+import { callStack, coreLibrary } from '@tenon/core/internal'
+import { fixturePath } from './fixture.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tenon-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const fixture = NativeLibrary.open(fixturePath('core_fixture'))
+
+function refusal(path: string): LoadError {
+  try {
+    NativeLibrary.open(path)
+  } catch (error) {
+    expect(error).toBeInstanceOf(LoadError)
+    expect((error as LoadError).details['tried']).toMatchObject([{ path }])
+    return error as LoadError
+  }
+  throw new Error(`${path} was opened`)
+}
+
+describe('a library that is refused', () => {
+  test('is missing', () => {
+    expect(refusal(join(directory, 'nothing.so')).sentence).toMatch(/^the library .*nothing\.so does not exist$/)
+    expect(refusal('libtenon-nobody-has-this.so').sentence).toMatch(/could not be loaded: .*libtenon-nobody-has-this\.so/)
+  })
+
+  test('is a directory', () => expect(refusal(directory).sentence).toMatch(/must be a file/))
+
+  test('is a text file', () => {
+    const path = join(directory, 'text.so')
+    writeFileSync(path, 'int main(void) { return 0; }\n')
+    expect(refusal(path).sentence).toMatch(/no shared library, but a text file/)
+  })
+
+  test('is cut off', () => {
+    const path = join(directory, 'cut.so')
+    writeFileSync(path, readFileSync(fixturePath('core_fixture')).subarray(0, 200))
+    expect(refusal(path).sentence).toContain(path)
+  })
+
+  test('is for another processor', () => {
+    const bytes = readFileSync(fixturePath('core_fixture'))
+    bytes.writeUInt16LE(process.arch === 'x64' ? 183 : 62, 18) // e_machine: AArch64, x86-64
+    const path = join(directory, 'other.so')
+    writeFileSync(path, bytes)
+    expect(refusal(path).sentence).toMatch(
+      process.arch === 'x64' ? /is for arm64, this process runs on x64/ : /is for x64, this process runs on arm64/,
+    )
+  })
+
+  test('needs a library that is not there', () => {
+    const path = join(directory, 'dependent.so')
+    copyFileSync(fixturePath('core_fixture_dependent'), path)
+    const error = refusal(path)
+    expect(error.sentence).toMatch(/needs libcore_fixture_dependency\.so, which can't be found/)
+    expect(error.hint).toMatch(/LD_LIBRARY_PATH/)
+    copyFileSync(fixturePath('core_fixture_dependency'), join(directory, 'libcore_fixture_dependency.so'))
+    expect(NativeLibrary.open(path).function('fixture_dependent', { result: 'int32' })()).toBe(8)
+  })
+
+  test('imports what nobody has', () => {
+    expect(refusal(fixturePath('core_fixture_unresolved')).sentence).toMatch(/undefined symbol: fixture_nobody_has_this/)
+  })
+
+  test.each(['', null, undefined, 3, 'a\0b.so'])('has the path %j', (path) => {
+    expect(() => NativeLibrary.open(path as never)).toThrow(ArgumentError)
+  })
+
+})
+
+describe('symbols', () => {
+  test('are found or named as missing', () => {
+    expect(fixture.has('fixture_sum')).toBe(true)
+    expect(fixture.has('fixture_none')).toBe(false)
+    expect(fixture.symbol('fixture_sum')).toBeGreaterThan(0n)
+    expect(() => fixture.symbol('fixture_none')).toThrow(/must have the symbol fixture_none/)
+    expect(() => fixture.symbol('fixture_none')).toThrow(LoadError)
+    for (const name of ['', 'fixture\0_sum', null]) expect(() => fixture.has(name as never)).toThrow(ArgumentError)
+  })
+
+  test('are refused after close, functions too; opening again works', () => {
+    const library = NativeLibrary.open(fixturePath('core_fixture'))
+    const int32 = library.function('fixture_int32', { result: 'int32', parameters: ['int32'] })
+    expect(int32(3)).toBe(3)
+    library.close()
+    expect(() => int32(3)).toThrow(ScopeClosedError)
+    expect(() => library.symbol('fixture_int32')).toThrow(/the library .* is closed already/)
+    expect(() => library.has('fixture_int32')).toThrow(ScopeClosedError)
+    expect(() => library.function('fixture_int32', {})).toThrow(ScopeClosedError)
+    expect(() => library.close()).toThrow(ScopeClosedError)
+    expect(NativeLibrary.open(fixturePath('core_fixture')).has('fixture_int32')).toBe(true)
+  })
+})
+
+describe('functions', () => {
+  test.each<[ValueType, number | bigint, number | bigint, 'number' | 'bigint']>([
+    ['int8', -128, 127, 'number'],
+    ['uint8', 0, 255, 'number'],
+    ['int16', -32768, 32767, 'number'],
+    ['uint16', 0, 65535, 'number'],
+    ['int32', -(2 ** 31), 2 ** 31 - 1, 'number'],
+    ['uint32', 0, 2 ** 32 - 1, 'number'],
+    ['int64', -(2n ** 63n), 2n ** 63n - 1n, 'bigint'],
+    ['uint64', 0n, 2n ** 64n - 1n, 'bigint'],
+  ])('%s passes exactly from %s to %s', (type, low, high, kind) => {
+    const same = fixture.function(`fixture_${type}`, { result: type, parameters: [type] })
+    for (const value of [low, high, 0]) {
+      expect(same(value)).toBe(kind === 'bigint' ? BigInt(value) : value)
+      expect(same(BigInt(value))).toBe(kind === 'bigint' ? BigInt(value) : value)
+    }
+    for (const value of [BigInt(low) - 1n, BigInt(high) + 1n, 0.5, NaN, Infinity, -(2 ** 70)]) {
+      expect(() => same(value)).toThrow(RangeError)
+      expect(() => same(value)).toThrow(/^argument 1 of fixture_u?int\d+ must be a whole number from /)
+    }
+    for (const value of ['1', null, undefined, true, {}]) expect(() => same(value as never)).toThrow(TypeError)
+  })
+
+  test('floats, bools and pointers', () => {
+    const float32 = fixture.function('fixture_float32', { result: 'float32', parameters: ['float32'] })
+    const float64 = fixture.function('fixture_float64', { result: 'float64', parameters: ['float64'] })
+    const not = fixture.function('fixture_not', { result: 'bool', parameters: ['bool'] })
+    const pointer = fixture.function('fixture_pointer', { result: 'pointer', parameters: ['pointer'] })
+    expect(float32(0.1)).toBe(Math.fround(0.1))
+    expect([float64(0.1), float64(NaN), float64(-Infinity)]).toEqual([0.1, NaN, -Infinity])
+    expect([not(true), not(false)]).toEqual([false, true])
+    const segment = gcAllocator.allocate(16)
+    expect(pointer(segment.asSlice(8))).toBe(segment.address + 8n)
+    expect(pointer(null)).toBe(0n)
+    expect(() => float64('1' as never)).toThrow(ArgumentError)
+    expect(() => not(1)).toThrow(ArgumentError)
+    for (const value of [0, 0n, 4096n, new Uint8Array(8), new ArrayBuffer(8), undefined, {}]) {
+      expect(() => pointer(value as never)).toThrow(/must be a segment or null/)
+    }
+  })
+
+  test('several parameters of different kinds', () => {
+    const sum = fixture.function('fixture_sum', {
+      result: 'float64',
+      parameters: ['float64', 'int32', 'pointer', 'pointer', 'uint8'],
+    })
+    const [c, d] = [gcAllocator.allocate(4), gcAllocator.allocate(8)]
+    c.view().setFloat32(0, 0.25, true)
+    d.view().setBigInt64(0, -3n, true)
+    expect(sum(1.5, 10, c, d, 200)).toBe(208.75)
+    for (const values of [[], [1, 2, c, d], [1, 2, c, d, 3, 4]]) {
+      expect(() => sum(...values)).toThrow(`fixture_sum takes 5 arguments, got ${values.length}`)
+    }
+    expect(callStack.depth).toBe(0)
+  })
+
+  test('write into segments', () => {
+    const fill = fixture.function('fixture_fill', { parameters: ['pointer', 'uint64', 'uint8'] })
+    const segment = gcAllocator.allocate(8)
+    expect(fill(segment.asSlice(2, 4), 4, 7)).toBeUndefined()
+    expect([...Buffer.from(segment.view().buffer, segment.view().byteOffset, 8)]).toEqual([0, 0, 7, 7, 7, 7, 0, 0])
+  })
+
+  test('an unknown type is refused when it is declared', () => {
+    expect(() => fixture.function('fixture_sum', { result: 'int' as never })).toThrow(/a type must be one of bool, int8/)
+    expect(() => fixture.function('fixture_sum', { parameters: ['char*' as never] })).toThrow(ArgumentError)
+  })
+})
+
+test('paths with characters beyond ASCII', () => {
+  const folder = join(directory, 'größe 数 🦀')
+  mkdirSync(folder)
+  const path = join(folder, 'lib.so')
+  copyFileSync(fixturePath('core_fixture'), path)
+  expect(NativeLibrary.open(path).has('fixture_sum')).toBe(true)
+})
+
+test('a library is never unmapped', () => {
+  const path = join(directory, 'kept.so')
+  copyFileSync(fixturePath('core_fixture'), path)
+  NativeLibrary.open(path).close()
+  expect(readFileSync('/proc/self/maps', 'utf8')).toContain(path)
+})
+
+test.runIf(process.platform === 'linux')('the core is built so that the loader keeps it', () => {
+  const header = execFileSync('readelf', ['-d', coreLibrary().path], { encoding: 'utf8' })
+  expect(header).toMatch(/FLAGS_1.*NODELETE/)
+  expect(dirname(coreLibrary().path)).toContain('build')
+})

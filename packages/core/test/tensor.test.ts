@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  AlignmentError,
+  ArgumentError,
+  BoundsError,
+  cpu,
+  dtypes,
+  gcAllocator,
+  tensor,
+  tensorType,
+  type Element,
+  type NativeAllocator,
+} from '@tenon/core'
+import { pointerBits, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+
+describe('tensorType', () => {
+  test('equal types are one object', () => {
+    expect(tensorType('f32', [2, 4])).toBe(tensorType('float32', [2, 4]))
+    expect(tensorType('f32', [2, 4], { strides: [4, 1] })).toBe(tensorType('f32', [2, 4]))
+    expect(tensorType('f32', [1, 4], { strides: [99, 1] })).toBe(tensorType('f32', [1, 4]))
+    expect(tensorType('f32', [2, 4], { packing: 'packed' })).toBe(tensorType('f32', [2, 4]))
+  })
+
+  test('different types are different objects', () => {
+    const types = [
+      tensorType('f32', [2, 4]),
+      tensorType('f32', [4, 2]),
+      tensorType('f32', [24]),
+      tensorType('f64', [2, 4]),
+      tensorType('f32', [2, 4], { strides: [1, 2] }),
+      tensorType('int4', [2, 4]),
+      tensorType('int4', [2, 4], { packing: 'packed' }),
+    ]
+    expect(new Set(types).size).toBe(types.length)
+  })
+
+  test.each([
+    ['f32', [], {}, 1, 4],
+    ['f32', [2, 4], {}, 8, 32],
+    ['f32', [0, 4], {}, 0, 0],
+    ['c128', [3], {}, 3, 48],
+    ['int4', [3], {}, 3, 3],
+    ['int4', [3], { packing: 'packed' }, 3, 2],
+    ['uint1', [9], { packing: 'packed' }, 9, 2],
+    ['f32', [2, 3], { strides: [1, 2] }, 6, 24],
+    ['f32', [2, 3], { strides: [10, 2] }, 6, 60],
+    ['f32', [5], { strides: [0] }, 5, 4],
+    ['f32', [0], { strides: [7] }, 0, 0],
+  ] as const)('%s %j %j has %i elements in %i bytes', (dtype, shape, options, count, bytes) => {
+    const type = tensorType(dtype, shape, options)
+    expect([type.elementCount, type.byteSize]).toEqual([count, bytes])
+  })
+
+  test('does not keep types that nobody uses', async () => {
+    const seen = new WeakRef(tensorType('f32', [12345, 678]))
+    for (let i = 0; i < 20 && seen.deref() !== undefined; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      globalThis.gc?.()
+    }
+    expect(seen.deref()).toBeUndefined()
+  })
+
+  test.each([
+    ['f32', [-1], {}],
+    ['f32', [0.5], {}],
+    ['f32', [NaN], {}],
+    ['f32', [2 ** 53], {}],
+    ['f32', [2 ** 40, 2 ** 40], {}],
+    ['f64', [2 ** 52], {}],
+    ['f32', [1n], {}],
+    ['f32', '2', {}],
+    ['f32', null, {}],
+    ['f99', [1], {}],
+    ['f32', [2], { strides: [] }],
+    ['f32', [2], { strides: [-1] }],
+    ['f32', [2], { strides: 1 }],
+    ['int4', [2], { packing: 'tight' }],
+    ['int4', [2, 2], { packing: 'packed', strides: [1, 2] }],
+  ])('refuses %s %s %j', (dtype, shape, options) => {
+    expect(() => tensorType(dtype, shape as never, options as never)).toThrow(ArgumentError)
+  })
+})
+
+describe('tensor', () => {
+  test('with memory of its own is zero, aligned and of its allocator', () => {
+    const asked: [number, number | undefined][] = []
+    const allocator: NativeAllocator = {
+      allocate(byteSize, byteAlignment) {
+        asked.push([byteSize, byteAlignment])
+        return gcAllocator.allocate(byteSize, byteAlignment)
+      },
+    }
+    const zeros = tensor('f32', [2, 3], undefined, { allocator })
+    expect(asked).toEqual([[24, TENSOR_ALIGNMENT]])
+    expect(zeros.toArray()).toEqual([0, 0, 0, 0, 0, 0])
+    expect(zeros.address % TENSOR_ALIGNMENT).toBe(0)
+    expect(zeros).toMatchObject({ dtype: 'float32', shape: [2, 3], strides: undefined, packing: 'element', device: cpu })
+  })
+
+  test('over a segment copies nothing', () => {
+    const segment = gcAllocator.allocate(64, 64)
+    const x = tensor('int32', [4], segment.asSlice(16))
+    segment.view().setInt32(20, 7, true)
+    expect(x.toArray()).toEqual([0, 7, 0, 0])
+    expect(x.segment.lifetime).toBe(segment.lifetime)
+    ;(x.view() as Int32Array)[3] = 9
+    expect(segment.view().getInt32(28, true)).toBe(9)
+  })
+
+  test.each(dtypes.map((row) => row.name))('%s: values come back, from an array and from a view', (dtype) => {
+    const one: Element = dtype === 'bool' ? true : dtype.startsWith('complex') ? [1, 1] : /^u?int64$/.test(dtype) ? 1n : dtype === 'int1' ? -1 : 1
+    const zero: Element = dtype === 'bool' ? false : dtype.startsWith('complex') ? [0, 0] : /^u?int64$/.test(dtype) ? 0n : dtype === 'float8_e8m0fnu' ? 2 : 0
+    const values = [one, zero, one, one, zero]
+    const x = tensor(dtype, [5], values)
+    expect(x.toArray()).toEqual(values)
+    expect(tensor(dtype, [5], x.view()).toArray()).toEqual(values)
+    const packed = tensor(dtype, [5], values, { packing: 'packed' })
+    expect(packed.toArray()).toEqual(values)
+    expect(tensor(dtype, [5], packed.view(), { packing: 'packed' }).toArray()).toEqual(values)
+  })
+
+  test('packed elements fill each byte from its low bits', () => {
+    expect([...(tensor('uint4', [3], [1, 2, 3], { packing: 'packed' }).view() as Uint8Array)]).toEqual([0x21, 0x03])
+    expect([...(tensor('int2', [4], [1, -1, 0, -2], { packing: 'packed' }).view() as Int8Array)]).toEqual([-0b1110011])
+  })
+
+  test('strides are followed when it is read', () => {
+    const memory = tensor('int32', [6], [0, 1, 2, 3, 4, 5])
+    expect(tensor('int32', [3, 2], memory.segment, { strides: [1, 3] }).toArray()).toEqual([0, 3, 1, 4, 2, 5])
+    expect(tensor('int32', [2, 2], memory.segment, { strides: [0, 2] }).toArray()).toEqual([0, 2, 0, 2])
+  })
+
+  test('an independent walk over random strides agrees', () => {
+    const memory = tensor('int32', [4096], Int32Array.from({ length: 4096 }, (_, i) => i))
+    const axis = fc.record({ size: fc.integer({ min: 0, max: 4 }), stride: fc.integer({ min: 0, max: 200 }) })
+    fc.assert(
+      fc.property(fc.array(axis, { maxLength: 4 }), (axes) => {
+        const walk = (depth: number, at: number): number[] =>
+          depth === axes.length
+            ? [at]
+            : Array.from({ length: axes[depth]!.size }, (_, i) => walk(depth + 1, at + i * axes[depth]!.stride)).flat()
+        const x = tensor('int32', axes.map((a) => a.size), memory.segment, { strides: axes.map((a) => a.stride) })
+        expect(x.toArray()).toEqual(walk(0, 0))
+      }),
+    )
+  })
+
+  test('a scalar and an empty one', () => {
+    expect(tensor('f64', [], [3]).toArray()).toEqual([3])
+    expect(tensor('f64', [0, 3], []).toArray()).toEqual([])
+    expect(tensor('f64', [0]).address).toBeGreaterThan(0)
+  })
+
+  test.each([
+    ['f32', [2], [1], /an array of length 2, got an array of length 1/],
+    ['f32', [2], [1, 'x'], /must be a number/],
+    ['f32', [2], new Float64Array(2), /must be a Float32Array\(2\), got Float64Array\(2\)/],
+    ['f32', [2], new Float32Array(3), /got Float32Array\(3\)/],
+    ['f32', [2], 5, /got 5/],
+    ['f32', [2], null, /got null/],
+    ['f16', [2], new Float32Array(2), /Uint16Array\(2\)/],
+  ])('%s %j refuses the values %o', (dtype, shape, source, message) => {
+    expect(() => tensor(dtype, shape, source as never)).toThrow(ArgumentError)
+    expect(() => tensor(dtype, shape, source as never)).toThrow(message)
+  })
+
+  test('refuses a segment that is too small, or starts between elements', () => {
+    const segment = gcAllocator.allocate(16, 16)
+    expect(() => tensor('f32', [5], segment)).toThrow(BoundsError)
+    expect(() => tensor('f32', [2], segment.asSlice(2))).toThrow(AlignmentError)
+    expect(() => tensor('f32', [2], [1, 2], { strides: [2] })).toThrow(ArgumentError)
+    expect(() => tensor('f32', [2], [1, 2], { device: cpu })).toThrow(ArgumentError)
+  })
+
+  test('memory of another device can be passed on, not read', () => {
+    const x = tensor('f32', [2], gcAllocator.allocate(8), { device: { type: 2, id: 0 } })
+    expect(() => x.view()).toThrow(/must be on the CPU to be read, this one is on device type 2/)
+    expect(() => x.toArray()).toThrow(ArgumentError)
+  })
+})
+
+test('pointerBits are the bits of the address', () => {
+  const view = new DataView(new ArrayBuffer(8))
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 52 - 1 }), (address) => {
+      view.setFloat64(0, pointerBits(address), true)
+      return view.getBigUint64(0, true) === BigInt(address)
+    }),
+  )
+})

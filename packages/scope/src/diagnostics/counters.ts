@@ -1,0 +1,2 @@
+/** What `ResourceScope.stats()` reports, counted where it happens. Of this thread. */
+export const counters: { openScopes: number; liveBytes: number } = { openScopes: 0, liveBytes: 0 }

@@ -1,0 +1,75 @@
+import { ARRAY_BUFFER_ALIGNMENT, addressOf, newArrayBuffer, type Block } from '@tenon/core/internal'
+
+/** What the memory of an arena is made of. A retired block of an earlier arena is one. */
+export type Chunk = Pick<Block, 'view' | 'bytes' | 'address'>
+
+/** The first chunk of an arena, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
+export const SMALLEST_CHUNK: number = 64 * 1024
+export const LARGEST_CHUNK: number = 1024 * 1024
+
+/** Every chunk starts at a multiple of this: allocations with at most this alignment need no look at the address. */
+export const CHUNK_ALIGNMENT = 64
+
+/** How much of one size may wait in the pool, in bytes. */
+const POOLED_BYTES = LARGEST_CHUNK
+
+const sizes: readonly number[] = [1, 2, 4, 8, 16].map((factor) => factor * SMALLEST_CHUNK)
+const pool: readonly { readonly size: number; readonly most: number; readonly chunks: Chunk[] }[] = sizes.map((size) => ({
+  size,
+  most: POOLED_BYTES / size,
+  chunks: [],
+}))
+const smallest = pool[0]!
+
+function shelfOf(byteSize: number): (typeof pool)[number] | undefined {
+  return byteSize === SMALLEST_CHUNK ? smallest : pool.find(({ size }) => size === byteSize)
+}
+
+/** A zeroed chunk: the one that came back last, or a new one. @throws {AllocationError} if there is no memory. */
+export function takeChunk(byteSize: number): Chunk {
+  return shelfOf(byteSize)?.chunks.pop() ?? newChunk(byteSize, CHUNK_ALIGNMENT)
+}
+
+/**
+ * Takes a chunk back: zeroes its first `used` bytes and keeps it, or gives its memory back to the system when enough of its
+ * size are kept. It must not be exposed.
+ */
+export function giveChunk(chunk: Chunk, used: number): void {
+  const shelf = shelfOf(chunk.view.byteLength)
+  if (shelf === undefined || shelf.chunks.length >= shelf.most) return detach(chunk)
+  zero(chunk, used)
+  shelf.chunks.push(chunk)
+}
+
+/** A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
+export function newChunk(byteSize: number, byteAlignment: number): Chunk {
+  const buffer = newArrayBuffer(byteSize, byteAlignment)
+  const address = addressOf(buffer)
+  const start = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? (byteAlignment - (address % byteAlignment)) % byteAlignment : 0
+  // At least one byte, so that the address of an empty segment is its own.
+  const length = Math.max(byteSize, 1)
+  return { view: new DataView(buffer, start, length), bytes: Buffer.from(buffer, start, length), address: address + start }
+}
+
+/** Gives the memory back to the system; every view over it is dead from now on. */
+export function detach({ view }: Chunk): void {
+  const buffer = view.buffer as ArrayBuffer
+  // A user may have transferred it away through a raw view.
+  if (!buffer.detached) buffer.transfer(0)
+}
+
+/** Eight bytes at a time is faster than the call that `fill` is, up to this many bytes. */
+const SMALL = 128
+
+function zero({ view, bytes }: Chunk, used: number): void {
+  if (used > SMALL) {
+    bytes.fill(0, 0, used)
+  } else {
+    for (let offset = 0; offset < used; offset += 8) view.setFloat64(offset, 0)
+  }
+}
+
+/** The bytes that wait in the pool, zeroed. */
+export function pooledBytes(): number {
+  return pool.reduce((sum, { size, chunks }) => sum + size * chunks.length, 0)
+}

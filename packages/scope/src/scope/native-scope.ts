@@ -1,0 +1,118 @@
+import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
+import { counters } from '../diagnostics/counters.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { CHUNK_ALIGNMENT, detach, giveChunk, LARGEST_CHUNK, SMALLEST_CHUNK, takeChunk } from './chunk-pool.ts'
+import { ConfinedScope } from './confined-scope.ts'
+
+/** A chunk that is full, and how far. */
+interface FullChunk {
+  readonly block: Block
+  readonly used: number
+}
+
+/** An arena with nothing left: no allocation fits below it. */
+const NOTHING = -1
+
+/**
+ * A confined scope that is an allocator as well: it hands out its memory from the front to the back of a chunk. Made by
+ * `NativeScope.ofConfined()`.
+ */
+export class ConfinedNativeScope extends ConfinedScope {
+  /** @internal the chunk in use */
+  declare current: Block | undefined
+  /** @internal where its free part starts */
+  declare offset: number
+  /** @internal where it ends, or NOTHING: then allocate() takes the slow path, which finds out why */
+  declare limit: number
+  /** @internal */
+  declare full: FullChunk[] | undefined
+
+  /** @internal */
+  constructor(name?: string) {
+    super(name)
+    this.current = undefined
+    this.offset = 0
+    this.limit = NOTHING
+    this.full = undefined
+  }
+
+  /**
+   * Zeroed memory that lives as long as this scope.
+   *
+   * @param byteSize in bytes; 0 is legal and gives an empty segment with an address of its own.
+   * @param byteAlignment of its address, in bytes: a power of two up to 2^30.
+   * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
+   * @throws {AllocationError} if there is no memory; the scope stays usable.
+   */
+  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
+    if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
+      const start = (this.offset + byteAlignment - 1) & -byteAlignment
+      const end = start + byteSize
+      if (
+        end <= this.limit &&
+        byteSize > 0 &&
+        byteSize >>> 0 === byteSize &&
+        byteAlignment > 0 &&
+        byteAlignment <= CHUNK_ALIGNMENT &&
+        (byteAlignment & -byteAlignment) === byteAlignment
+      ) {
+        this.offset = end
+        return new MemorySegment(this.current!, start, byteSize, 0)
+      }
+    }
+    return this.allocateSlowly(byteSize, byteAlignment)
+  }
+
+  /** @internal What does not fit the chunk in use, is not valid, or is rare. */
+  allocateSlowly(byteSize: number, byteAlignment: number): MemorySegment {
+    const size = checkSize(byteSize, 'byteSize')
+    const alignment = checkAlignment(byteAlignment)
+    if (this.state !== 'open') this.refuseNew()
+    if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
+    if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
+    // A big one gets a block of its own, and the chunk in use stays in use.
+    const next = this.current === undefined ? SMALLEST_CHUNK : Math.min(this.limit * 2, LARGEST_CHUNK)
+    if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
+    this.nextChunk(next)
+    return this.allocate(size, alignment)
+  }
+
+  /** @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap. */
+  allocateInside(size: number, alignment: number): MemorySegment {
+    const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
+    const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
+    const rest = (block.address + base) % alignment
+    return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
+  }
+
+  /** @internal Makes another chunk the one in use. */
+  nextChunk(byteSize: number): void {
+    const { view, bytes, address } = takeChunk(byteSize)
+    if (this.current !== undefined) {
+      this.full ??= []
+      this.full.push({ block: this.current, used: this.offset })
+    }
+    this.current = new Block(this.gate, view, bytes, address)
+    this.offset = 0
+    this.limit = byteSize
+    counters.liveBytes += byteSize
+  }
+
+  protected override seal(): void {
+    this.limit = NOTHING
+  }
+
+  protected override release(): void {
+    super.release()
+    if (this.current !== undefined) retire(this.current, this.offset)
+    if (this.full !== undefined) for (const { block, used } of this.full) retire(block, used)
+    this.current = undefined
+    this.full = undefined
+  }
+}
+
+function retire(block: Block, used: number): void {
+  counters.liveBytes -= block.view.byteLength
+  if (block.exposed) detach(block)
+  else giveChunk(block, used)
+}

@@ -1,0 +1,38 @@
+import { ArgumentError, ArgumentRangeError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+
+const ranges: Readonly<Record<string, string>> = {
+  int8: 'a whole number from -128 to 127',
+  uint8: 'a whole number from 0 to 255',
+  int16: 'a whole number from -32768 to 32767',
+  uint16: 'a whole number from 0 to 65535',
+  int32: 'a whole number from -2^31 to 2^31 - 1',
+  uint32: 'a whole number from 0 to 2^32 - 1',
+  int64: 'a bigint from -2^63 to 2^63 - 1, or a safe integer',
+  uint64: 'a bigint from 0 to 2^64 - 1, or a safe integer',
+  float32: 'a number',
+  float64: 'a number',
+  bool: 'true or false',
+}
+
+/** Throws what is wrong with a value of this kind. Not to be inlined: it is never hot. */
+export function refuse(kind: string, value: unknown): never {
+  const message = `a value of kind ${kind} must be ${ranges[kind]}, got ${describe(value)}`
+  const details = { kind }
+  if (typeof value === 'number' || typeof value === 'bigint') throw new ArgumentRangeError(message, { details })
+  throw new ArgumentError(message, { details })
+}
+
+/** A value for eight signed bytes. @throws {ArgumentError | ArgumentRangeError} */
+export function toInt64(value: number | bigint): bigint {
+  if (typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value)) return BigInt(value)
+  return refuse('int64', value)
+}
+
+/** A value for eight unsigned bytes. @throws {ArgumentError | ArgumentRangeError} */
+export function toUint64(value: number | bigint): bigint {
+  if (typeof value === 'bigint' ? BigInt.asUintN(64, value) === value : Number.isSafeInteger(value) && value >= 0) {
+    return BigInt(value)
+  }
+  return refuse('uint64', value)
+}

@@ -1,0 +1,248 @@
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ArgumentError, dtypes, gcAllocator, tensor, TenonError, type DType, type Element } from '@tenon/core'
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeNpy, encodeNpy } from '../src/npy/npy-array.ts'
+import { NpyFormatError } from '../src/npy/npy-format-error.ts'
+import { readNpy, writeNpy } from '../src/npy/npy-file.ts'
+import { decodeNpyHeader, encodeNpyHeader } from '../src/npy/npy-header.ts'
+
+const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url))
+const fixture = (name: string): string => join(fixtures, `${name}.npy`)
+const named = dtypes.filter((info) => info.numpy !== undefined)
+
+/** The values that make.py wrote, whatever the type. */
+function expected(dtype: DType): Element[] {
+  const numbers = [0, 1, 2, 3, 4, 5]
+  const info = dtypes.find((row) => row.name === dtype)!
+  if (info.kind === 'bool') return numbers.map((n) => n % 2 === 1)
+  if (info.kind === 'float') return numbers.map((n) => n * 0.5 - 1)
+  if (info.kind === 'complex') return numbers.map((n) => [n * 0.5 - 1, 0 - n] as const)
+  const whole = info.kind === 'int' ? numbers.map((n) => n - 3) : numbers
+  return info.bits === 64 ? whole.map(BigInt) : whole
+}
+
+function thrownBy(action: () => unknown): TenonError {
+  try {
+    action()
+  } catch (error) {
+    expect(error).toBeInstanceOf(TenonError)
+    return error as TenonError
+  }
+  throw new Error('nothing was thrown')
+}
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-npy-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+describe('files that NumPy wrote', () => {
+  test('there is one for every element type with a NumPy name', () => {
+    expect(named.length).toBe(14)
+    for (const { name } of named) expect(readdirSync(fixtures)).toContain(`${name}.npy`)
+  })
+
+  test.each(named.map(({ name }) => name))('%s', (name) => {
+    const plain = readNpy(fixture(name))
+    expect({ dtype: plain.dtype, shape: plain.shape, strides: plain.strides }).toEqual({ dtype: name, shape: [2, 3], strides: undefined })
+    expect(plain.toArray()).toEqual(expected(name))
+    expect(readNpy(fixture(`${name}-fortran`)).toArray()).toEqual(expected(name))
+    const swapped = `${name}-big-endian`
+    if (readdirSync(fixtures).includes(`${swapped}.npy`)) expect(readNpy(fixture(swapped)).toArray()).toEqual(expected(name))
+    expect(decodeNpyHeader(readFileSync(fixture(`${name}-fortran`))).fortranOrder).toBe(true)
+  })
+
+  test.each([['version-2', [2, 0]], ['version-3', [3, 0]]] as const)('%s', (name, version) => {
+    expect(decodeNpyHeader(readFileSync(fixture(name))).version).toEqual(version)
+    expect(readNpy(fixture(name)).toArray()).toEqual(expected('float32'))
+  })
+
+  test('three axes in Fortran order', () => {
+    const counted = Array.from({ length: 24 }, (_, index) => index)
+    for (const name of ['cube-fortran', 'cube-fortran-big-endian']) {
+      const cube = readNpy(fixture(name))
+      expect(cube.shape).toEqual([2, 3, 4])
+      expect(cube.toArray()).toEqual(counted)
+    }
+  })
+
+  test('a scalar, a vector and arrays without elements', () => {
+    expect(readNpy(fixture('scalar')).shape).toEqual([])
+    expect(readNpy(fixture('scalar')).toArray()).toEqual([2.5])
+    expect(readNpy(fixture('vector')).toArray()).toEqual([0, 1, 2, 3, 4])
+    expect(readNpy(fixture('empty')).shape).toEqual([0, 3])
+    expect(readNpy(fixture('empty-fortran')).shape).toEqual([3, 0, 2])
+    expect(readNpy(fixture('empty')).toArray()).toEqual([])
+  })
+
+  test.each([...named.map(({ name }) => name), 'scalar', 'vector', 'empty'])('%s is written byte for byte alike', (name) => {
+    const copy = join(directory, 'copy.npy')
+    writeNpy(copy, readNpy(fixture(name)))
+    expect(readFileSync(copy).equals(readFileSync(fixture(name)))).toBe(true)
+  })
+
+  test.each([
+    ['object', 'Python objects', 'astype'],
+    ['unicode', '"<U2": strings', 'view'],
+    ['bytes', '"|S2": strings', 'view'],
+    ['date', 'dates', 'np.int64'],
+    ['duration', 'durations', 'np.int64'],
+    ['longdouble', 'extended-precision', 'np.float64'],
+    ['raw', 'raw bytes', 'np.uint16'],
+    ['structured', 'structured', 'field'],
+    ['named', 'structured', 'field'],
+  ])('elements of kind %s are refused with what to do', (name, what, hint) => {
+    const path = fixture(`refused-${name}`)
+    const error = thrownBy(() => readNpy(path))
+    expect(error).toBeInstanceOf(NpyFormatError)
+    expect(error.code).toBe('TENON_NPY_FORMAT')
+    expect(error.sentence).toContain(path)
+    expect(error.sentence).toContain(what)
+    expect(error.hint).toContain(hint)
+  })
+})
+
+describe('round trips', () => {
+  const element = (dtype: DType): fc.Arbitrary<Element> => {
+    const { kind, bits } = dtypes.find((row) => row.name === dtype)!
+    if (kind === 'bool') return fc.boolean()
+    if (kind === 'float') return bits === 64 ? fc.double() : bits === 32 ? fc.float() : fc.integer({ min: -2048, max: 2048 })
+    if (kind === 'complex') return fc.tuple(bits === 64 ? fc.float() : fc.double(), bits === 64 ? fc.float() : fc.double())
+    const low = kind === 'int' ? -(2n ** BigInt(bits - 1)) : 0n
+    const value = fc.bigInt(low, low + 2n ** BigInt(bits) - 1n)
+    return bits === 64 ? value : value.map(Number)
+  }
+  const array = fc
+    .tuple(fc.constantFrom(...named.map(({ name }) => name)), fc.array(fc.nat(5), { maxLength: 4 }))
+    .chain(([dtype, shape]) => {
+      const length = shape.reduce((product, size) => product * size, 1)
+      return fc.record({
+        dtype: fc.constant(dtype),
+        shape: fc.constant(shape),
+        values: fc.array(element(dtype), { minLength: length, maxLength: length }),
+      })
+    })
+
+  test('what is encoded is decoded, bit for bit', () => {
+    fc.assert(
+      fc.property(array, ({ dtype, shape, values }) => {
+        const source = tensor(dtype, shape, values)
+        const back = decodeNpy(encodeNpy(source))
+        expect({ dtype: back.dtype, shape: back.shape }).toEqual({ dtype, shape })
+        expect(Buffer.from(encodeNpy(back)).equals(encodeNpy(source))).toBe(true)
+        expect(back.toArray()).toEqual(source.toArray())
+      }),
+    )
+  })
+
+  test('a strided tensor is written in row-major order', () => {
+    fc.assert(
+      fc.property(array, fc.boolean(), ({ dtype, shape, values }, reversed) => {
+        // Strides of a transposed array: the axes of a row-major one, in reverse.
+        const turned = reversed ? shape.toReversed() : shape
+        const strides = turned.map((_, axis) => turned.slice(axis + 1).reduce((product, size) => product * size, 1))
+        const plain = tensor(dtype, turned, values)
+        const source = tensor(dtype, turned.toReversed(), plain.segment, { strides: strides.toReversed() })
+        expect(decodeNpy(encodeNpy(source)).toArray()).toEqual(source.toArray())
+      }),
+    )
+  })
+
+  test('the memory comes from the given allocator', () => {
+    const sizes: number[] = []
+    const allocator = {
+      allocate(byteSize: number, byteAlignment?: number) {
+        sizes.push(byteSize)
+        return gcAllocator.allocate(byteSize, byteAlignment)
+      },
+    }
+    expect(readNpy(fixture('cube-fortran'), allocator).segment.byteSize).toBe(48)
+    expect(sizes).toEqual([48])
+  })
+
+  test('a header too long for version 1.0 is written as 2.0', () => {
+    const shape = Array.from({ length: 30_000 }, () => 1)
+    const header = encodeNpyHeader('uint8', shape)
+    expect(header.length % 64).toBe(0)
+    expect(decodeNpyHeader(header)).toMatchObject({ version: [2, 0], shape, dataOffset: header.length })
+  })
+
+  test('a type that NumPy lacks is refused', () => {
+    const error = thrownBy(() => encodeNpy(tensor('bfloat16', [2])))
+    expect(error).toBeInstanceOf(ArgumentError)
+    expect(error.sentence).toContain("can't hold bfloat16")
+    expect(error.hint).toContain('uint16')
+  })
+})
+
+describe('files that are wrong', () => {
+  const file = (header: string, data = Buffer.alloc(0), prefix = '\x93NUMPY\x01\0'): Buffer => {
+    const length = Buffer.alloc(2)
+    length.writeUInt16LE(header.length)
+    return Buffer.concat([Buffer.from(prefix, 'latin1'), length, Buffer.from(header, 'latin1'), data])
+  }
+  const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
+
+  test('other spellings that Python allows are read', () => {
+    const data = Buffer.from(Float32Array.of(1, 2).buffer)
+    for (const header of [
+      '{"shape":(2,),"descr":"<f4","fortran_order":False}',
+      "  { 'fortran_order' : False , 'descr' : '=f4' , 'shape' : ( 2L , ) , }   \n\n",
+    ]) {
+      expect(decodeNpy(file(header, data)).toArray()).toEqual([1, 2])
+    }
+  })
+
+  test.each([
+    [Buffer.alloc(0), /no \.npy file/],
+    [Buffer.from('PK\x03\x04', 'latin1'), /no \.npy file/],
+    [file(good).subarray(0, 7), /ends after 7 bytes/],
+    [file(good).subarray(0, 9), /ends after 9 bytes/],
+    [file(good, undefined, '\x93NUMPY\x04\0'), /version should be .* but is 4\.0/],
+    [file(good, undefined, '\x93NUMPY\x01\x01'), /but is 1\.1/],
+    [file(good).subarray(0, 30), /header should end at byte 68, but the file ends at 30/],
+    [file(good, Buffer.alloc(7)), /should end the file at byte 76, but it ends at 75/],
+    [file(good, Buffer.alloc(9)), /should end the file at byte 76, but it ends at 77/],
+    [file('{}'), /should have the keys descr, fortran_order, shape, but has none/],
+    [file("{'descr': '<f4', 'shape': (2,)}"), /but has descr, shape/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), 'x': 1}"), /but has descr, fortran_order, shape, x/],
+    [file("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (2,)}"), /'descr' twice/],
+    [file("{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}"), /should be True or False, but is 0/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2)}"), /should be a tuple of integers, but is 2/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': [2]}"), /should be a tuple of integers/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}"), /should have a value at character/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2.5,)}"), /should have/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': ('2',)}"), /axis 0 of the shape should be an integer/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (9007199254740993,)}"), /axis 0 of the shape should be an integer below 2\^53/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (94906267, 94906267)}"), /has 2\^53 elements or more/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (94906265, 94906265)}"), /should end the file at byte/],
+    [file("{'descr': 4, 'fortran_order': False, 'shape': (2,)}"), /should be a type string, but is 4/],
+    [file("{'descr': '<f5', 'fortran_order': False, 'shape': (2,)}"), /elements are of type "<f5"/],
+    [file("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': (2,)}"), /should have a value at character 10/],
+    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} + 1"), /should have the end/],
+    [file(`{'descr': ${'['.repeat(100)}`), /nests more than 32 levels/],
+    [Buffer.concat([Buffer.from('\x93NUMPY\x02\0\xff\xff\xff\x7f', 'latin1'), Buffer.from(good)]), /more than the 1048576 read at most/],
+  ])('refusal %#', (bytes, message) => {
+    const path = join(directory, 'wrong.npy')
+    writeFileSync(path, bytes)
+    for (const error of [thrownBy(() => decodeNpy(bytes)), thrownBy(() => readNpy(path))]) {
+      expect(error).toBeInstanceOf(NpyFormatError)
+      expect(error.sentence).toMatch(message)
+    }
+  })
+
+  test('the hint tells a zip archive and a cut-off file', () => {
+    expect(thrownBy(() => decodeNpy(Buffer.from('PK\x03\x04'))).hint).toContain('.npz')
+    expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(7)))).hint).toContain('cut off')
+    expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(9)))).hint).toContain('several arrays')
+  })
+
+  test('a file that is not there is the system\'s error', () => {
+    expect(() => readNpy(join(directory, 'absent.npy'))).toThrow(/ENOENT/)
+  })
+})

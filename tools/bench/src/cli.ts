@@ -1,0 +1,48 @@
+/** `pnpm bench`: see USAGE. stdout is data, stderr is talk; exit 1 if something failed or missed its target, 2 for usage. */
+import { findBenchFiles, findProbeFiles } from './bench-files.ts'
+import { buildAll } from './build.ts'
+import { describeMachine } from './machine.ts'
+import { parseOptions, USAGE, type CliOptions } from './options.ts'
+import { FULL_PLAN, QUICK_PLAN } from './plans.ts'
+import { runBench } from './run-bench.ts'
+import { formatTable } from './table.ts'
+
+async function main(options: CliOptions): Promise<void> {
+  const files = options.probe ? findProbeFiles() : findBenchFiles(options.filter)
+  if (!options.source && !options.probe) buildAll()
+  const machine = describeMachine()
+  const date = new Date().toISOString()
+  const { results, failures, misses } = await runBench({
+    files,
+    nodes: options.nodes,
+    plan: options.quick ? QUICK_PLAN : FULL_PLAN,
+    fromSource: options.source,
+    check: options.check,
+    progress: talk,
+    onFile: (measured) => {
+      if (!options.json && measured.length > 0) process.stdout.write(`${formatTable(measured)}\n\n`)
+    },
+  })
+  if (options.json) process.stdout.write(`${JSON.stringify({ machine, date, results }, null, 2)}\n`)
+  for (const failure of failures) talk(`failed: ${failure}`)
+  for (const miss of misses) talk(`missed: ${miss}`)
+  if (failures.length > 0 || misses.length > 0) process.exitCode = 1
+}
+
+function talk(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+function fail(error: unknown, exitCode: number): void {
+  talk((error as Error).message)
+  process.exitCode = exitCode
+}
+
+let options: CliOptions | undefined
+try {
+  options = parseOptions(process.argv.slice(2))
+} catch (error) {
+  fail(error, 2)
+}
+if (options?.help) process.stdout.write(`${USAGE}\n`)
+else if (options) await main(options).catch((error: unknown) => fail(error, 1))

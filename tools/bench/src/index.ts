@@ -1,0 +1,1 @@
+export type { Body, Contestants, Row, Suite } from './suite.ts'

@@ -1,0 +1,85 @@
+import { shown } from './bench-files.ts'
+import type { Plan } from './measure.ts'
+import { FULL_PLAN } from './plans.ts'
+import type { RowResult } from './result.ts'
+import { runFile } from './run-file.ts'
+import { describeMiss, missesOf } from './targets.ts'
+
+/** What to measure and how. */
+export interface BenchOptions {
+  readonly files: readonly string[]
+  /** The Node binaries to run each file on. */
+  readonly nodes: readonly string[]
+  readonly plan: Plan
+  readonly fromSource: boolean
+  /** Whether to hold the results against their targets. */
+  readonly check: boolean
+  /** Where progress goes, a line at a time. */
+  readonly progress: (line: string) => void
+  /** Called when a file was measured on all Nodes. */
+  readonly onFile?: (results: readonly RowResult[]) => void
+}
+
+/** What came of it. */
+export interface BenchOutcome {
+  readonly results: readonly RowResult[]
+  /** Rows and files that could not be measured, and why. */
+  readonly failures: readonly string[]
+  /** Targets missed each time, in words. */
+  readonly misses: readonly string[]
+}
+
+/** How often a row that misses its target is measured again before the miss counts. */
+export const RETRIES = 2
+
+/** Measures all files on all Nodes, one process at a time, and checks the targets if asked to. */
+export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
+  const { files, nodes, check, progress } = options
+  const results: RowResult[] = []
+  const failures: string[] = []
+  const misses: string[] = []
+  const end = performance.now() + options.plan.budget / 1e6
+  let remaining = files.length * nodes.length
+
+  async function measure(file: string, node: string, plan: Plan, rows?: readonly string[]): Promise<RowResult[]> {
+    const measured: RowResult[] = []
+    const { fromSource } = options
+    try {
+      await runFile(file, { node, plan, fromSource, ...(rows && { rows }) }, (report) => {
+        if (report.kind === 'result') measured.push(report.result)
+        else if (report.kind === 'warning') progress(`  ${report.message}`)
+        else failures.push(`${shown(file)}: ${report.row}: ${report.message}`)
+      })
+    } catch (error) {
+      failures.push((error as Error).message)
+    }
+    return measured
+  }
+
+  /** Measures rows that missed their targets again, more thoroughly, until they hit them or the retries are used up. */
+  async function measureAgain(file: string, node: string, first: readonly RowResult[]): Promise<RowResult[]> {
+    let latest = first
+    for (let retry = 1; retry <= RETRIES; retry++) {
+      const missing = latest.filter((result) => missesOf(result).length > 0).map(({ name }) => name)
+      if (missing.length === 0) break
+      progress(`  measuring again (${retry} of ${RETRIES}): ${missing.join(', ')}`)
+      const again = new Map((await measure(file, node, FULL_PLAN, missing)).map((result) => [result.name, result]))
+      latest = latest.map((result) => again.get(result.name) ?? result)
+    }
+    misses.push(...latest.flatMap(missesOf).map(describeMiss))
+    return [...latest]
+  }
+
+  for (const file of files) {
+    const ofFile: RowResult[] = []
+    for (const node of nodes) {
+      progress(`${shown(file)}${nodes.length > 1 ? ` on ${node}` : ''}`)
+      const budget = Math.max(0, ((end - performance.now()) / remaining--) * 1e6)
+      const measured = await measure(file, node, { ...options.plan, budget })
+      ofFile.push(...(check ? await measureAgain(file, node, measured) : measured))
+    }
+    results.push(...ofFile)
+    options.onFile?.(ofFile)
+  }
+  return { results, failures, misses }
+}

@@ -1,0 +1,90 @@
+import { loopOver } from './loop.ts'
+import { measure, type Clock, type Plan } from './measure.ts'
+import { resultOf, type RowResult } from './result.ts'
+import type { Body, Contestants, Row, Suite } from './suite.ts'
+
+/** What a run reports as it goes: a row's result, or why it has none, or advice to who wrote it. */
+export type Report =
+  | { readonly kind: 'result'; readonly result: RowResult }
+  | { readonly kind: 'failure'; readonly row: string; readonly message: string }
+  | { readonly kind: 'warning'; readonly message: string }
+
+/** Which rows to measure and how. */
+export interface SuiteOptions {
+  readonly plan: Plan
+  /** Only rows with these names; all without it. */
+  readonly rows?: readonly string[]
+  readonly clock?: Clock
+}
+
+/** Measures the rows of a suite one after another. A row that fails is reported and the others go on. */
+export async function runSuite(suite: Suite, options: SuiteOptions, report: (report: Report) => void): Promise<void> {
+  const twice = suite.rows.find(({ name }, index) => suite.rows.findIndex((row) => row.name === name) !== index)
+  if (twice) throw new Error(`${suite.package} has two rows with the name ${twice.name}`)
+  const rows = suite.rows.filter(({ name }) => options.rows?.includes(name) ?? true)
+  const seen = new Map<string, string>()
+  const plan = { ...options.plan, budget: options.plan.budget / rows.length }
+  for (const row of rows) {
+    try {
+      const contestants = await row.setup()
+      try {
+        checkRow(row, contestants)
+        warnOfTwins(row, contestants, seen, report)
+        report({ kind: 'result', result: await measureRow(suite.package, row, contestants, plan, options.clock) })
+      } finally {
+        await contestants.teardown?.()
+      }
+    } catch (error) {
+      report({
+        kind: 'failure',
+        row: row.name,
+        message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      })
+    }
+  }
+}
+
+async function measureRow(
+  packageName: string,
+  row: Row,
+  { ours, peers }: Contestants,
+  plan: Plan,
+  clock: Clock | undefined,
+): Promise<RowResult> {
+  const loops = [await loopOver(ours)]
+  for (const peer of Object.values(peers)) loops.push(await loopOver(peer))
+  globalThis.gc?.()
+  const [oursNs, ...others] = await measure(loops, plan, clock)
+  const peersNs = Object.fromEntries(Object.keys(peers).map((name, index) => [name, others[index]!]))
+  return resultOf(packageName, row, process.versions.node, oursNs!, peersNs)
+}
+
+function checkRow(row: Row, { peers }: Contestants): void {
+  const names = Object.keys(peers)
+  if (names.length === 0) throw new Error(`${row.name} has no peer to be compared with`)
+  if (row.unit === 'GB/s' && !(row.bytes! > 0))
+    throw new Error(`${row.name} is in GB/s and must say how many bytes it moves`)
+  const unknown = Object.keys(row.target ?? {}).find((peer) => !names.includes(peer))
+  if (unknown !== undefined) {
+    throw new Error(`${row.name} has a target against ${unknown}, which is none of its peers: ${names.join(', ')}`)
+  }
+}
+
+/** Bodies of one source text may come from one function literal, and then one spoils the type feedback of the other. */
+function warnOfTwins(
+  row: Row,
+  { ours, peers }: Contestants,
+  seen: Map<string, string>,
+  report: (report: Report) => void,
+): void {
+  const bodies: [string, Body][] = [['ours', ours], ...Object.entries(peers)]
+  for (const [name, body] of bodies) {
+    const place = `${row.name} (${name})`
+    const twin = seen.get(body.toString())
+    if (twin !== undefined) {
+      const message = `${place} and ${twin} look alike: if one function literal made both, they share type feedback`
+      report({ kind: 'warning', message })
+    }
+    seen.set(body.toString(), place)
+  }
+}

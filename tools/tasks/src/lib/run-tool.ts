@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+import { type CommandOptions, type CommandResult, runCommand } from '@tenon/native-build'
+
+import { root } from './root.ts'
+
+const windows = process.platform === 'win32'
+
+/** Telemetry of the tools is off. */
+const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
+
+/** The command that starts a tool of the root's devDependencies by the name of its bin. */
+function toolPath(name: string): string {
+  return join(root, 'node_modules/.bin', windows ? `${name}.CMD` : name)
+}
+
+/** Runs a tool with its output going where ours goes, and returns its exit code. */
+export function runTool(name: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
+  return runVisibly(toolPath(name), args, options)
+}
+
+/** Runs a tool and returns what it printed. */
+export function captureTool(
+  name: string,
+  args: readonly string[],
+  options: CommandOptions = {},
+): Promise<CommandResult> {
+  return runCommand(toolPath(name), args, withDefaults(options))
+}
+
+/** Runs pnpm, which is on PATH because it runs us, and returns what it printed. */
+export function capturePnpm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  return runCommand('pnpm', args, withDefaults(options))
+}
+
+/** Runs any program with its output going where ours goes, and returns its exit code; 1 if a signal ended it. */
+export function runVisibly(file: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { ...withDefaults(options), stdio: 'inherit' })
+    child.on('error', reject)
+    child.on('close', (code) => resolve(code ?? 1))
+  })
+}
+
+function withDefaults(options: CommandOptions): CommandOptions & { shell: boolean } {
+  return { cwd: root, shell: windows, ...options, env: { ...process.env, ...quiet, ...options.env } }
+}

@@ -1,0 +1,35 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { ToolError } from '@tenon/native-build'
+
+import { capturePnpm } from './run-tool.ts'
+
+/** A package of the workspace. */
+export interface WorkspacePackage {
+  readonly name: string
+  /** Absolute. */
+  readonly directory: string
+  readonly private: boolean
+  /** The platforms that it is for; every one if absent. */
+  readonly platform?: string
+}
+
+/** All packages of the workspace but the root. */
+export async function listPackages(): Promise<WorkspacePackage[]> {
+  const result = await capturePnpm(['list', '--recursive', '--depth=-1', '--json'])
+  if (result.code !== 0) throw new ToolError(`pnpm could not list the packages:\n${result.stderr}`)
+  const packages = JSON.parse(result.stdout) as { name: string; path: string; private: boolean }[]
+  return packages.slice(1).map(({ name, path, private: isPrivate }) => {
+    const { os, cpu } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
+      os?: string[]
+      cpu?: string[]
+    }
+    return { name, directory: path, private: isPrivate, ...(os && cpu && { platform: `${os[0]}-${cpu[0]}` }) }
+  })
+}
+
+/** The packages that have native targets. */
+export function withNativeTargets(packages: readonly WorkspacePackage[]): WorkspacePackage[] {
+  return packages.filter(({ directory }) => existsSync(join(directory, 'native.targets.ts')))
+}

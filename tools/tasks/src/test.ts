@@ -1,0 +1,41 @@
+/**
+ * `pnpm test [turbo options]`: runs every test of the repository, or of the packages that `--filter` names, and adds the
+ * reports up, also of what comes from the cache.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { findNode } from '@tenon/config/node-versions'
+import { runMain } from '@tenon/native-build'
+
+import { addSummaries, printSummary, readReport } from './lib/reports.ts'
+import { root } from './lib/root.ts'
+import { runTool } from './lib/run-tool.ts'
+import { planTasks } from './lib/turbo.ts'
+
+/** The report that each test task writes, relative to its package. */
+const reports: Readonly<Record<string, string>> = { test: 'reports/vitest.json', 'test:native': 'reports/native.json' }
+
+await runMain(async () => {
+  const args = process.argv.slice(2)
+  const wanted = process.env['TENON_NODE']
+  if (wanted) process.stdout.write(`tests on ${findNode(wanted)}\n`)
+
+  const tests = (await planTasks(Object.keys(reports), args)).flatMap(({ package: name, task, directory }) => {
+    const report = reports[task]
+    return report ? [{ label: task === 'test' ? name : `${name} (native)`, report: join(root, directory, report) }] : []
+  })
+  // A report of an earlier run must not stand for this one: turbo restores those of cached tasks.
+  for (const { report } of tests) rmSync(report, { force: true })
+
+  const options = ['--continue=dependencies-successful', '--output-logs=new-only', '--log-order=grouped']
+  const code = await runTool('turbo', ['run', ...Object.keys(reports), ...options, ...args])
+
+  const summaries = tests.map(({ label, report }) => ({ label, ...readReport(report, label) }))
+  for (const { label, passed, failures } of summaries) {
+    process.stdout.write(`${label}: ${passed} passed, ${failures.length} failed\n`)
+  }
+  const { passed, failures } = addSummaries(summaries)
+  const unexplained = code !== 0 && failures.length === 0 ? [`turbo ended with exit code ${code}`] : []
+  printSummary({ passed, failures: [...failures, ...unexplained] })
+})
