@@ -1,7 +1,13 @@
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, newArrayBuffer, type Block } from '@tenon/core/internal'
+import { ARRAY_BUFFER_ALIGNMENT, addressOf, newArrayBuffer } from '@tenon/core/internal'
 
-/** What the memory of an arena is made of. A retired block of an earlier arena is one. */
-export type Chunk = Pick<Block, 'view' | 'bytes' | 'address'>
+/** Memory of JavaScript's own that scopes lend. A block over it is made anew for each borrower. */
+export interface Chunk {
+  readonly view: DataView
+  readonly bytes: Buffer
+  readonly address: number
+  /** In bytes. Reading it from the view would cost ten times as much. */
+  readonly size: number
+}
 
 /** The first chunk of an arena, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
 export const SMALLEST_CHUNK: number = 64 * 1024
@@ -13,32 +19,24 @@ export const CHUNK_ALIGNMENT = 64
 /** How much of one size may wait in the pool, in bytes. */
 const POOLED_BYTES = LARGEST_CHUNK
 
-const sizes: readonly number[] = [1, 2, 4, 8, 16].map((factor) => factor * SMALLEST_CHUNK)
-const pool: readonly { readonly size: number; readonly most: number; readonly chunks: Chunk[] }[] = sizes.map((size) => ({
-  size,
-  most: POOLED_BYTES / size,
-  chunks: [],
-}))
-const smallest = pool[0]!
-
-function shelfOf(byteSize: number): (typeof pool)[number] | undefined {
-  return byteSize === SMALLEST_CHUNK ? smallest : pool.find(({ size }) => size === byteSize)
-}
+const smallest: Chunk[] = []
+const larger: ReadonlyMap<number, Chunk[]> = new Map([2, 4, 8, 16].map((factor) => [factor * SMALLEST_CHUNK, []]))
 
 /** A zeroed chunk: the one that came back last, or a new one. @throws {AllocationError} if there is no memory. */
 export function takeChunk(byteSize: number): Chunk {
-  return shelfOf(byteSize)?.chunks.pop() ?? newChunk(byteSize, CHUNK_ALIGNMENT)
+  const chunks = byteSize === SMALLEST_CHUNK ? smallest : larger.get(byteSize)
+  return chunks?.pop() ?? newChunk(byteSize, CHUNK_ALIGNMENT)
 }
 
 /**
  * Takes a chunk back: zeroes its first `used` bytes and keeps it, or gives its memory back to the system when enough of its
- * size are kept. It must not be exposed.
+ * size are kept. No raw view of it may have been handed out.
  */
 export function giveChunk(chunk: Chunk, used: number): void {
-  const shelf = shelfOf(chunk.view.byteLength)
-  if (shelf === undefined || shelf.chunks.length >= shelf.most) return detach(chunk)
+  const chunks = chunk.size === SMALLEST_CHUNK ? smallest : larger.get(chunk.size)
+  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) return detach(chunk)
   zero(chunk, used)
-  shelf.chunks.push(chunk)
+  chunks.push(chunk)
 }
 
 /** A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
@@ -47,12 +45,12 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
   const address = addressOf(buffer)
   const start = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? (byteAlignment - (address % byteAlignment)) % byteAlignment : 0
   // At least one byte, so that the address of an empty segment is its own.
-  const length = Math.max(byteSize, 1)
-  return { view: new DataView(buffer, start, length), bytes: Buffer.from(buffer, start, length), address: address + start }
+  const size = Math.max(byteSize, 1)
+  return { view: new DataView(buffer, start, size), bytes: Buffer.from(buffer, start, size), address: address + start, size }
 }
 
 /** Gives the memory back to the system; every view over it is dead from now on. */
-export function detach({ view }: Chunk): void {
+export function detach({ view }: Pick<Chunk, 'view'>): void {
   const buffer = view.buffer as ArrayBuffer
   // A user may have transferred it away through a raw view.
   if (!buffer.detached) buffer.transfer(0)
@@ -71,5 +69,5 @@ function zero({ view, bytes }: Chunk, used: number): void {
 
 /** The bytes that wait in the pool, zeroed. */
 export function pooledBytes(): number {
-  return pool.reduce((sum, { size, chunks }) => sum + size * chunks.length, 0)
+  return [smallest, ...larger.values()].flat().reduce((sum, { size }) => sum + size, 0)
 }

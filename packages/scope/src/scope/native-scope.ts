@@ -1,11 +1,12 @@
 import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
 import { counters } from '../diagnostics/counters.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { CHUNK_ALIGNMENT, detach, giveChunk, LARGEST_CHUNK, SMALLEST_CHUNK, takeChunk } from './chunk-pool.ts'
+import { CHUNK_ALIGNMENT, type Chunk, detach, giveChunk, LARGEST_CHUNK, SMALLEST_CHUNK, takeChunk } from './chunk-pool.ts'
 import { ConfinedScope } from './confined-scope.ts'
 
-/** A chunk that is full, and how far. */
+/** A chunk on loan to an arena, and how far it was used when the next one took its place. */
 interface FullChunk {
+  readonly chunk: Chunk
   readonly block: Block
   readonly used: number
 }
@@ -19,7 +20,9 @@ const NOTHING = -1
  */
 export class ConfinedNativeScope extends ConfinedScope {
   /** @internal the chunk in use */
-  declare current: Block | undefined
+  declare chunk: Chunk | undefined
+  /** @internal the chunk in use, as it is lent to this arena */
+  declare block: Block | undefined
   /** @internal where its free part starts */
   declare offset: number
   /** @internal where it ends, or NOTHING: then allocate() takes the slow path, which finds out why */
@@ -30,7 +33,8 @@ export class ConfinedNativeScope extends ConfinedScope {
   /** @internal */
   constructor(name?: string) {
     super(name)
-    this.current = undefined
+    this.chunk = undefined
+    this.block = undefined
     this.offset = 0
     this.limit = NOTHING
     this.full = undefined
@@ -57,7 +61,7 @@ export class ConfinedNativeScope extends ConfinedScope {
         (byteAlignment & -byteAlignment) === byteAlignment
       ) {
         this.offset = end
-        return new MemorySegment(this.current!, start, byteSize, 0)
+        return new MemorySegment(this.block!, start, byteSize, 0)
       }
     }
     return this.allocateSlowly(byteSize, byteAlignment)
@@ -71,7 +75,7 @@ export class ConfinedNativeScope extends ConfinedScope {
     if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
     // A big one gets a block of its own, and the chunk in use stays in use.
-    const next = this.current === undefined ? SMALLEST_CHUNK : Math.min(this.limit * 2, LARGEST_CHUNK)
+    const next = this.chunk === undefined ? SMALLEST_CHUNK : Math.min(this.chunk.size * 2, LARGEST_CHUNK)
     if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     this.nextChunk(next)
     return this.allocate(size, alignment)
@@ -87,12 +91,13 @@ export class ConfinedNativeScope extends ConfinedScope {
 
   /** @internal Makes another chunk the one in use. */
   nextChunk(byteSize: number): void {
-    const { view, bytes, address } = takeChunk(byteSize)
-    if (this.current !== undefined) {
+    const chunk = takeChunk(byteSize)
+    if (this.chunk !== undefined) {
       this.full ??= []
-      this.full.push({ block: this.current, used: this.offset })
+      this.full.push({ chunk: this.chunk, block: this.block!, used: this.offset })
     }
-    this.current = new Block(this.gate, view, bytes, address)
+    this.chunk = chunk
+    this.block = new Block(this.gate, chunk.view, chunk.bytes, chunk.address)
     this.offset = 0
     this.limit = byteSize
     counters.liveBytes += byteSize
@@ -104,15 +109,16 @@ export class ConfinedNativeScope extends ConfinedScope {
 
   protected override release(): void {
     super.release()
-    if (this.current !== undefined) retire(this.current, this.offset)
-    if (this.full !== undefined) for (const { block, used } of this.full) retire(block, used)
-    this.current = undefined
+    if (this.chunk !== undefined) retire(this.chunk, this.block!, this.offset)
+    if (this.full !== undefined) for (const { chunk, block, used } of this.full) retire(chunk, block, used)
+    this.chunk = undefined
+    this.block = undefined
     this.full = undefined
   }
 }
 
-function retire(block: Block, used: number): void {
-  counters.liveBytes -= block.view.byteLength
-  if (block.exposed) detach(block)
-  else giveChunk(block, used)
+function retire(chunk: Chunk, block: Block, used: number): void {
+  counters.liveBytes -= chunk.size
+  if (block.exposed) detach(chunk)
+  else giveChunk(chunk, used)
 }
