@@ -35,8 +35,8 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
       return tn__fail(TN_INVALID_ARGUMENT, "there is no layout %d", t->layout);
   }
   if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32) return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", t->abi);
-  // A TFLite tensor of no elements may be no buffer at all.
-  if (t->layout == TN_TSTRING_TFLITE && t->count == 0 && t->table_size == 0) return TN_OK;
+  // A tensor of no elements may be no buffer at all, also where the layout has more than elements.
+  if (t->count == 0 && t->table_size == 0) return TN_OK;
   if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
     return tn__tstring_fault(fault, TN_TSTRING_CHECK_TABLE_SIZE, t->count, t->table_size, stride);
   return TN_OK;
@@ -57,9 +57,10 @@ static inline int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index,
 static inline int32_t read_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint8_t *at = t->table + index * stride;
-  // Both variants of an RFC LARGE or PREALLOC lie within the first 16 bytes of the 16-byte struct.
-  size_t words[3] = {tn__load_word(at), tn__load_word(at + sizeof(size_t)), 0};
-  if (stride == 24) words[2] = tn__load_word(at + 2 * sizeof(size_t));
+  const size_t size_word = tn__load_word(at), view_word = tn__load_word(at + sizeof(size_t));
+  // The pointer of a LARGE is its last word; the 16-byte one has no capacity before it. PREALLOC's is at byte 8.
+  const size_t large_word = stride == 16 ? view_word : tn__load_word(at + 2 * sizeof(size_t));
+  const size_t prealloc_word = tn__load_word(at + 8);
   const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
   TN__LOADED();
   switch (first & 3) {
@@ -77,14 +78,12 @@ static inline int32_t read_struct(const tn_tstring_tensor_t *t, uint64_t index, 
       return TN_OK;
     }
     case TN_TSTRING_LARGE:
-      return read_pointer(t, index, (const uint8_t *)(stride == 16 ? words[1] : words[2]), tn__size_of_word(words[0]), span,
-                          fault);
+      return read_pointer(t, index, (const uint8_t *)large_word, tn__size_of_word(size_word), span, fault);
     default:
       if (t->layout == TN_TSTRING_TF)
-        return read_pointer(t, index, (const uint8_t *)words[1], tn__size_of_word(words[0]), span, fault);
-      // PREALLOC: two 32-bit words, then the pointer at byte 8.
-      return read_pointer(t, index, (const uint8_t *)tn__load_word(at + 8), tn__size_of_word32(tn__load32(at, TN__BIG_ENDIAN)),
-                          span, fault);
+        return read_pointer(t, index, (const uint8_t *)view_word, tn__size_of_word(size_word), span, fault);
+      return read_pointer(t, index, (const uint8_t *)prealloc_word,
+                          tn__size_of_word32(TN__BIG_ENDIAN ? tn__swap32(first) : first), span, fault);
   }
 }
 

@@ -113,24 +113,31 @@ int32_t tn_xla_instantiate(void *memory) {
 int32_t tn_xla_execute(void *memory) {
   tn__xla_call_t *call = memory;
   if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
-  call->context.run_id = 0;
+  tn_xla_context_t *context = call->frame.ctx;
+  context->run_id = 0;
   const int32_t status = run(call, run_stages);
-  const tn__xla_state_t *states = call->context.states;
-  if (states[TN_XLA_PREPARE].state == NULL && states[TN_XLA_INITIALIZE].state == NULL) return status;
-  const int32_t cleared = tn_guard_call(clear_run_states, &call->context);
+  if (context->states[TN_XLA_PREPARE].state == NULL && context->states[TN_XLA_INITIALIZE].state == NULL) return status;
+  const int32_t cleared = tn_guard_call(clear_run_states, context);
   if (status != TN_OK || cleared == TN_OK) return status;
   call->error = tn__xla_error(TN_XLA_UNKNOWN, "destroying a state failed: %s", tn_last_error());
   return cleared;
 }
 
-int32_t tn_xla_failure(void *memory, int32_t *code, char *message, size_t capacity, size_t *length) {
+int32_t tn_xla_share(void *memory, void *original) {
+  if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the calls must not be null");
+  ((tn__xla_call_t *)memory)->frame.ctx = ((tn__xla_call_t *)original)->frame.ctx;
+  return TN_OK;
+}
+
+int32_t tn_xla_failure(void *memory, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length) {
   tn__xla_call_t *call = memory;
-  if (call == NULL || code == NULL || length == NULL || (message == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "the call, code, message and length must not be null");
+  if (call == NULL || code == NULL || stage == NULL || length == NULL || (message == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, code, stage, message and length must not be null");
   if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
   const size_t copied = call->error->length < capacity ? call->error->length : capacity;
   if (copied > 0) memcpy(message, call->error->message, copied);
   *code = call->error->code;
+  *stage = call->frame.stage;
   *length = call->error->length;
   if (copied == call->error->length) clear_error(call);
   return TN_OK;
@@ -156,20 +163,12 @@ int32_t tn_xla_close(void *memory) {
 
 /* --- Untyped ---------------------------------------------------------------------------------------------------- */
 
-typedef struct {
-  tn_xla_host_call_t *function;
-  void *out;
-  const void **in;
-} host_call_t;
-
-static void call_host(void *context) {
-  const host_call_t *call = context;
-  call->function(call->out, call->in);
+static void run_host(void *context) {
+  const tn_xla_host_call_record_t *call = context;
+  call->function(*call->out, call->in);
 }
 
-int32_t tn_xla_call_host(void *function, void *out, const void **in) {
-  if (function == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the function must not be null");
-  host_call_t call = {NULL, out, in};
-  memcpy(&call.function, &function, sizeof function);
-  return tn_guard_call(call_host, &call);
+int32_t tn_xla_execute_host(void *call) {
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  return tn_guard_call(run_host, call);
 }

@@ -12,7 +12,7 @@ import { elfImage, fatImage, machOImage, peImage } from './binary-images.ts'
 
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
 const budget: fc.Parameters<unknown> =
-  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 250 } : { numRuns: 2000 }
+  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 111 } : { numRuns: 2000 }
 const timeout = 30_000 + seconds * 1000
 
 /** One write into an image. Headers matter most; the values are those that break size and offset arithmetic. */

@@ -63,7 +63,8 @@ group('kinds of errors', () => {
   })
 
   test('an error of another installed copy is recognised', async () => {
-    const other: typeof import('../src/errors/kinds.ts') = await import(/* @vite-ignore */ '../src/errors/kinds.ts?copy')
+    const copy: string = '../src/errors/kinds.ts?copy'
+    const other = (await import(/* @vite-ignore */ copy)) as typeof import('../src/errors/kinds.ts')
     expect(other.BoundsError).not.toBe(BoundsError)
     expect(new other.BoundsError('x')).toBeInstanceOf(BoundsError)
     expect(new BoundsError('x')).toBeInstanceOf(other.BoundsError)

@@ -7,7 +7,7 @@ import { parsePythonDictionary } from '../src/npy/python-literal.ts'
 
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
 const budget: fc.Parameters<unknown> =
-  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 400 } : { numRuns: 2000 }
+  seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 500 } : { numRuns: 2000 }
 const timeout = 30_000 + seconds * 1000
 
 const images = ['cube-fortran', 'complex64-big-endian', 'version-2', 'refused-structured'].map((name) =>

@@ -16,6 +16,7 @@ async function main(options: CliOptions): Promise<void> {
     files,
     nodes: options.nodes,
     plan: options.quick ? QUICK_PLAN : FULL_PLAN,
+    rows: options.row === undefined ? undefined : [options.row],
     fromSource: options.source,
     check: options.check,
     progress: talk,
@@ -24,6 +25,8 @@ async function main(options: CliOptions): Promise<void> {
     },
   })
   if (options.json) process.stdout.write(`${JSON.stringify({ machine, date, results }, null, 2)}\n`)
+  if (results.length === 0 && failures.length === 0)
+    throw new Error('nothing was measured: no row is meant by these options')
   for (const failure of failures) talk(`failed: ${failure}`)
   for (const miss of misses) talk(`missed: ${miss}`)
   if (failures.length > 0 || misses.length > 0) process.exitCode = 1

@@ -12,6 +12,8 @@ export interface CliOptions {
   readonly help: boolean
   /** Packages to measure; all if there is none. */
   readonly filter: readonly string[]
+  /** Text in the names of the rows to measure; all without it. */
+  readonly row?: string | undefined
   /** Node binaries. */
   readonly nodes: readonly string[]
 }
@@ -22,6 +24,7 @@ export const USAGE = `pnpm bench [options]
 Measures the packages' bench/*.bench.ts against their peers, each file in its own process. Builds first.
 
   --filter <package>   only this package (repeatable): scope, @tenon/scope
+  --row <text>         only rows whose name has this text in it
   --quick              fewer rounds: under three minutes for everything
   --check              exit 1 if a ratio misses the target that stands beside its row
   --node 22,24,26      on these Nodes; they are installed when they are first asked for
@@ -43,6 +46,7 @@ export function parseOptions(args: readonly string[]): CliOptions {
       help: { type: 'boolean', default: false },
       filter: { type: 'string', multiple: true, default: [] },
       node: { type: 'string' },
+      row: { type: 'string' },
     },
   })
   const { node, ...rest } = values

@@ -11,6 +11,8 @@ export interface BenchOptions {
   /** The Node binaries to run each file on. */
   readonly nodes: readonly string[]
   readonly plan: Plan
+  /** Only rows with one of these texts in their names; all without it. */
+  readonly rows?: readonly string[] | undefined
   readonly fromSource: boolean
   /** Whether to hold the results against their targets. */
   readonly check: boolean
@@ -41,7 +43,7 @@ export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
   const end = performance.now() + options.plan.budget / 1e6
   let remaining = files.length * nodes.length
 
-  async function measure(file: string, node: string, plan: Plan, rows?: readonly string[]): Promise<RowResult[]> {
+  async function measure(file: string, node: string, plan: Plan, rows = options.rows): Promise<RowResult[]> {
     const measured: RowResult[] = []
     const { fromSource } = options
     try {

@@ -11,7 +11,7 @@ export interface FileOptions {
   readonly plan: Plan
   /** Measure the workspace's sources instead of what is built. */
   readonly fromSource: boolean
-  /** Only rows with these names; all without it. */
+  /** Only rows with one of these texts in their names; all without it. */
   readonly rows?: readonly string[]
 }
 

@@ -1,7 +1,8 @@
 import { loopOver } from './loop.ts'
 import { measure, type Clock, type Plan } from './measure.ts'
 import { resultOf, type RowResult } from './result.ts'
-import type { Body, Contestants, Row, Suite } from './suite.ts'
+import { sourcePlaces } from './source-places.ts'
+import type { Contestants, Row, Suite } from './suite.ts'
 
 /** What a run reports as it goes: a row's result, or why it has none, or advice to who wrote it. */
 export type Report =
@@ -12,7 +13,7 @@ export type Report =
 /** Which rows to measure and how. */
 export interface SuiteOptions {
   readonly plan: Plan
-  /** Only rows with these names; all without it. */
+  /** Only rows with one of these texts in their names; all without it. */
   readonly rows?: readonly string[]
   readonly clock?: Clock
 }
@@ -21,7 +22,7 @@ export interface SuiteOptions {
 export async function runSuite(suite: Suite, options: SuiteOptions, report: (report: Report) => void): Promise<void> {
   const twice = suite.rows.find(({ name }, index) => suite.rows.findIndex((row) => row.name === name) !== index)
   if (twice) throw new Error(`${suite.package} has two rows with the name ${twice.name}`)
-  const rows = suite.rows.filter(({ name }) => options.rows?.includes(name) ?? true)
+  const rows = suite.rows.filter(({ name }) => options.rows?.some((text) => name.includes(text)) ?? true)
   const seen = new Map<string, string>()
   const plan = { ...options.plan, budget: options.plan.budget / rows.length }
   for (const row of rows) {
@@ -70,21 +71,22 @@ function checkRow(row: Row, { peers }: Contestants): void {
   }
 }
 
-/** Bodies of one source text may come from one function literal, and then one spoils the type feedback of the other. */
+/** Bodies of one function literal: one spoils the type feedback of the other. */
 function warnOfTwins(
   row: Row,
   { ours, peers }: Contestants,
   seen: Map<string, string>,
   report: (report: Report) => void,
 ): void {
-  const bodies: [string, Body][] = [['ours', ours], ...Object.entries(peers)]
-  for (const [name, body] of bodies) {
-    const place = `${row.name} (${name})`
-    const twin = seen.get(body.toString())
+  const names = ['ours', ...Object.keys(peers)]
+  const places = sourcePlaces([ours, ...Object.values(peers)])
+  for (const [index, place] of places.entries()) {
+    const body = `${row.name} (${names[index]})`
+    const twin = seen.get(place)
     if (twin !== undefined) {
-      const message = `${place} and ${twin} look alike: if one function literal made both, they share type feedback`
+      const message = `${body} and ${twin} come from one function literal: they share type feedback, so write each by itself`
       report({ kind: 'warning', message })
     }
-    seen.set(body.toString(), place)
+    seen.set(place, body)
   }
 }

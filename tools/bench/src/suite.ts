@@ -9,7 +9,7 @@
  * Both may return a promise: the harness waits for it (each iteration in turn in the first form).
  *
  * Functions made by one function literal, or by `new Function` from one source, share the engine's type feedback: what one
- * body does slows the other. Write each body where it stands. The harness warns of bodies that look alike.
+ * body does slows the other. Write each body where it stands; the harness warns of those that share.
  */
 export type Body = (iterations: number) => unknown
 

@@ -1,19 +1,15 @@
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 
-import { ToolError } from './tool-error.ts'
-import { type Compiler, compileFlags, findCompiler, type Language, languageOf, linkFlags } from './compiler.ts'
+import { findToolchain, type Language, languageOf, runCompiler, type Toolchain } from './compiler.ts'
+import { linkFlags } from './flags.ts'
+import { planFuzzDriver } from './fuzz-driver.ts'
 import type { LoadedPackage } from './load-package.ts'
+import { compileObjects, planObjects } from './object-files.ts'
 import { programName, sharedLibraryName, variantDirectory } from './platform.ts'
-import { mapLimited } from './map-limited.ts'
-import { runCommand } from './run-command.ts'
-import { findSources, hashHeaders } from './sources.ts'
 import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
 import type { NativeTarget, Variant } from './targets.ts'
-
-/** Compilers run at once. */
-const parallel = 2
 
 /** What was built of a target. */
 export interface Artifact {
@@ -22,15 +18,6 @@ export interface Artifact {
   readonly path: string
   /** False if it was up to date. */
   readonly rebuilt: boolean
-}
-
-/** The path of a target's artifact, absolute. */
-export function artifactPath(pkg: LoadedPackage, target: NativeTarget, variant: Variant): string {
-  return join(pkg.directory, variantDirectory(variant), fileName(target))
-}
-
-function fileName(target: NativeTarget): string {
-  return target.kind === 'shared' ? sharedLibraryName(target.name) : programName(target.name)
 }
 
 /**
@@ -44,59 +31,67 @@ export async function buildPackage(
   kinds: readonly NativeTarget['kind'][],
 ): Promise<Artifact[]> {
   const targets = pkg.native.targets.filter((target) => kinds.includes(target.kind))
+  const toolchain = await findToolchain(
+    targets.flatMap((target) => neededLanguages(pkg, target)),
+    variant,
+  )
   const stamps = new Stamps(join(pkg.directory, variantDirectory(variant)))
   const artifacts: Artifact[] = []
   try {
-    for (const target of targets) artifacts.push(await buildTarget(pkg, target, variant, stamps))
+    for (const target of targets) artifacts.push(await buildTarget(pkg, target, variant, toolchain, stamps))
   } finally {
     stamps.save()
   }
   return artifacts
 }
 
+/** The languages of a target's sources, and the one to link it with. */
+function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
+  return [
+    ...target.sources.map(languageOf),
+    linkLanguage(pkg, target),
+    ...(target.kind === 'fuzz' ? ['c' as const] : []),
+  ]
+}
+
+/** A program that uses a C++ library is linked by C++ as well: the sanitizers of C++ have to be in the program. */
+function linkLanguage(pkg: LoadedPackage, target: NativeTarget): Language {
+  const used = pkg.native.targets.filter(({ name }) => target.kind !== 'shared' && target.uses?.includes(name))
+  return [target, ...used].some(hasCxx) ? 'c++' : 'c'
+}
+
+function hasCxx(target: NativeTarget): boolean {
+  return target.sources.some((source) => languageOf(source) === 'c++')
+}
+
 async function buildTarget(
   pkg: LoadedPackage,
   target: NativeTarget,
   variant: Variant,
+  toolchain: Toolchain,
   stamps: Stamps,
 ): Promise<Artifact> {
-  const sources = findSources(pkg.directory, target)
-  const headers = hashHeaders(pkg.directory, target, sources)
-  const compilers = await findCompilers(sources)
-  const objects = sources.map((source) => {
-    const language = languageOf(source)
-    const flags = compileFlags(target, language, variant, pkg.version)
-    const content = readFileSync(join(pkg.directory, source))
-    const compiler = compilers.get(language)!
-    const output = `objects/${target.name}/${source.replaceAll('..', '_')}.o`
-    return { source, compiler, flags, output, hash: hashOf([compiler.identity, ...flags, headers, source, content]) }
-  })
+  const own = planObjects(pkg, target, variant, toolchain)
+  const driver = target.kind === 'fuzz' && variant !== 'libfuzzer' ? planFuzzDriver(pkg.directory, toolchain) : []
+  const objects = [...own, ...driver]
 
   const directory = variantDirectory(variant)
-  const output = fileName(target)
+  const output = target.kind === 'shared' ? sharedLibraryName(target.name) : programName(target.name)
   const path = join(pkg.directory, directory, output)
   const used = (target.uses ?? []).map((name) => `${directory}/${sharedLibraryName(name)}`)
   const flags = linkFlags(target, variant, used)
-  const linker = compilers.get('c++') ?? compilers.get('c')!
+  const linker = toolchain.get(linkLanguage(pkg, target))!
   const hash = hashOf([linker.identity, JSON.stringify(target), ...flags, ...objects.map((object) => object.hash)])
   if (stamps.isCurrent(output, hash)) return { target, path, rebuilt: false }
 
-  const stale = objects.filter((object) => !stamps.isCurrent(object.output, object.hash))
-  await mapLimited(parallel, stale, async ({ source, compiler, flags: compile, output: object, hash: objectHash }) => {
-    mkdirSync(dirname(join(pkg.directory, directory, object)), { recursive: true })
-    // Debug information names files as the package does, wherever it is checked out.
-    const relocated = `-ffile-prefix-map=${pkg.directory}=.`
-    await runTool(pkg, compiler, [...compile, relocated, '-c', source, '-o', `${directory}/${object}`], source)
-    stamps.set(object, objectHash)
-  })
-
+  await compileObjects(pkg, variant, objects, stamps)
   // Linked beside and then moved: a process that has the old library mapped keeps it whole.
   const temporary = `${directory}/${output}.${process.pid}`
   const inputs = objects.map((object) => `${directory}/${object.output}`)
   try {
-    await runTool(pkg, linker, ['-o', temporary, ...inputs, ...flags], output)
+    await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
     if (target.kind === 'shared' && variant === 'release') {
-      await checkSymbols(join(pkg.directory, temporary), target, compilers.has('c++'))
+      await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))
     }
     renameSync(join(pkg.directory, temporary), path)
   } finally {
@@ -104,18 +99,4 @@ async function buildTarget(
   }
   stamps.set(output, hash)
   return { target, path, rebuilt: true }
-}
-
-async function findCompilers(sources: readonly string[]): Promise<Map<Language, Compiler>> {
-  const languages = new Set(sources.map(languageOf))
-  return new Map(
-    await Promise.all([...languages].map(async (language) => [language, await findCompiler(language)] as const)),
-  )
-}
-
-async function runTool(pkg: LoadedPackage, compiler: Compiler, args: readonly string[], what: string): Promise<void> {
-  const result = await runCommand(compiler.command, [...compiler.args, ...args], { cwd: pkg.directory })
-  if (result.code === 0) return
-  const command = [compiler.command, ...compiler.args, ...args].join(' ')
-  throw new ToolError(`${pkg.name}: ${what} did not build\n${result.stderr || result.stdout}\n  ${command}`)
 }

@@ -88,8 +88,9 @@ function symbolNames(listing: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** The name as the source has it: distributions' fortified and versioned aliases of a C function mean that function. */
+/** The name as the source has it: compilers and systems put fortified, versioned and simpler functions in its place. */
 function plainName(name: string): string {
+  if (name === 'bcmp') return 'memcmp'
   return name.replace(/^__(\w+)_chk$/, '$1').replace(/^__isoc(?:99|23)_/, '')
 }
 

@@ -1,5 +1,8 @@
-/** How a library or a program is compiled: `release` ships, `debug` is for debuggers, `asan` finds memory errors. */
-export type Variant = 'release' | 'debug' | 'asan'
+/**
+ * How a library or a program is compiled: `release` ships, `debug` is for debuggers, `asan` finds memory errors, `fuzz` does so
+ * and tells the fuzz driver what was reached, `libfuzzer` tells clang's own driver.
+ */
+export type Variant = 'release' | 'debug' | 'asan' | 'fuzz' | 'libfuzzer'
 
 /** What every native target states. Paths are relative to the package's directory and use `/`. */
 interface TargetBase {
@@ -35,7 +38,10 @@ export interface SharedTarget extends TargetBase {
   readonly fixture?: boolean
 }
 
-/** A program: `test` prints a line for each test (see `native-test`), `fuzz` takes `--seconds N --corpus DIR`. */
+/**
+ * A program. A `test` prints a line for each of its tests (see `native-test`). A `fuzz` target defines
+ * LLVMFuzzerTestOneInput() and gets a driver, which takes `--seconds N --corpus DIR --seeds DIR`, or files to run.
+ */
 export interface ProgramTarget extends TargetBase {
   readonly kind: 'test' | 'fuzz'
 }

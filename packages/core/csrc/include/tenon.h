@@ -147,9 +147,13 @@ TN_API int32_t tn_xla_instantiate(void *call);
  * TN_KERNEL_FAILED: a handler answered with an error. TN_EXCEPTION: it threw. Both leave a failure to be read. */
 TN_API int32_t tn_xla_execute(void *call);
 
-/* Reads the failure of the last run: its XLA code, and its message (copied up to `capacity` bytes, not NUL-terminated; its
- * whole length goes to `*length`). The failure is forgotten once it was copied whole. TN_NOT_FOUND: there is none. */
-TN_API int32_t tn_xla_failure(void *call, int32_t *code, char *message, size_t capacity, size_t *length);
+/* Lets `call` use the states and the lent data of `original`, which stays open as long; only `original` is closed. */
+TN_API int32_t tn_xla_share(void *call, void *original);
+
+/* Reads the failure of the last run: its XLA code, the stage, and its message (copied up to `capacity` bytes, not
+ * NUL-terminated; its whole length goes to `*length`). The failure is forgotten once it was copied whole. TN_NOT_FOUND:
+ * there is none. */
+TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length);
 
 /* Destroys the states that handlers left with a call, and its failure. The memory stays the caller's; closing again does
  * nothing. TN_EXCEPTION: a deleter threw. */
@@ -160,8 +164,16 @@ TN_API int32_t tn_xla_close(void *call);
 TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
                                    void *out);
 
-/* Calls a function of the ORIGINAL Host convention (tn_xla_host_call_t) under the exception guard. */
-TN_API int32_t tn_xla_call_host(void *function, void *out, const void **in);
+/* A call of the ORIGINAL Host convention (tn_xla_host_call_t of tenon/xla_custom_call.h), laid out by the caller:
+ * `function(*out, in)`. */
+typedef struct tn_xla_host_call_record {
+  void (*function)(void *out, const void **in);
+  const void **in;
+  void **out; /* where the argument is read from, at each call */
+} tn_xla_host_call_record_t;
+
+/* Makes such a call under the exception guard. */
+TN_API int32_t tn_xla_execute_host(void *call);
 
 /* How many errors and futures of handlers exist: for tests that look for leaks. */
 TN_API size_t tn_xla_live_errors(void);
@@ -347,7 +359,7 @@ TN_API int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t by
 TN_API int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byte_size, tn_tstring_owner_t *owner);
 TN_API int32_t tn_tstring_assign(void *string, const void *source);
 /* `keep_views` is 1 for libraries before November 2025: a VIEW moved from stays a VIEW; else it becomes empty. */
-TN_API void tn_tstring_move(void *string, void *source, int32_t keep_views);
+TN_API int32_t tn_tstring_move(void *string, void *source, int32_t keep_views);
 TN_API void tn_tstring_dealloc(void *string);
 TN_API int32_t tn_tstring_get_type(const void *string);
 TN_API size_t tn_tstring_get_size(const void *string);
@@ -367,13 +379,159 @@ TN_API int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout);
 /* Frees the block of a LARGE and restores the container kept in front of it. */
 TN_API void tn_tstring_rfc_dealloc(void *string, int32_t layout);
 
-/* --- posix/file_map.c, win32/file_map.c ------------------------------------------------------------------------- */
+/* --- posix/shared_memory.c, posix/mapping.c, posix/fault_guard.c ------------------------------------------------- */
 
-/* Maps a whole file, `path` a span of UTF-8: private, so that writing to it changes no file. An empty file gives a null
- * address. If the file is cut while mapped, reading behind its new end raises SIGBUS. */
-TN_API int32_t tn_file_map(const char *path, size_t path_length, void **address, uint64_t *byte_size);
-/* Unmaps it; a null address is a no-op. */
-TN_API void tn_file_unmap(void *address, uint64_t byte_size);
+/* Memory that processes share by descriptor, and mappings of it. Linux; elsewhere everything is TN_UNSUPPORTED, and
+ * Windows lacks the symbols. */
+
+/* Seals of shared memory, with Linux's values: what nobody can do to it any more. */
+#define TN_SEAL_SEAL 0x1u         /* adding seals */
+#define TN_SEAL_SHRINK 0x2u       /* making it smaller, which would take pages away under a reader */
+#define TN_SEAL_GROW 0x4u         /* making it larger */
+#define TN_SEAL_WRITE 0x8u        /* changing its contents in any way */
+#define TN_SEAL_FUTURE_WRITE 0x10u /* changing its contents, but through mappings that exist already */
+
+/* What a descriptor is, as the kernel says. */
+typedef struct {
+  uint64_t byte_size;
+  uint64_t device; /* with `inode` the identity of the file */
+  uint64_t inode;
+  uint64_t file_system; /* statfs f_type */
+  uint32_t is_regular;  /* 1 for a file with contents: memory, a file on disk; 0 for a device, pipe, socket, directory */
+  uint32_t seals;       /* TN_SEAL_*; 0 where there are none */
+  uint32_t can_read;
+  uint32_t can_write;
+} tn_descriptor_info_t;
+
+/* Creates anonymous memory of a fixed size, zeroed, with TN_SEAL_SHRINK and TN_SEAL_GROW; the label appears in /proc alone.
+ * The caller owns the descriptor, which no child process inherits. */
+TN_API int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out);
+
+/* Adds seals. TN_SEAL_WRITE is refused by the kernel while the memory is mapped shared. */
+TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
+
+TN_API int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out);
+
+/* Another descriptor for the same thing, not inherited by child processes. The caller owns it. */
+TN_API int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out);
+
+/* Closes a descriptor, once. */
+TN_API int32_t tn_descriptor_close(int32_t descriptor);
+
+#define TN_MAPPING_SHARED 1u  /* readable and writable, shared with everybody; else private copies of written pages */
+#define TN_MAPPING_GUARDED 2u /* a page that the file no longer has reads as zeros and is counted, instead of SIGBUS */
+
+/* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page. Undone with
+ * tn_mapping_close(). */
+TN_API int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out);
+
+/* Unmaps what tn_mapping_open() mapped. */
+TN_API int32_t tn_mapping_close(void *address, size_t byte_size);
+
+/* Takes the memory away but keeps the addresses: zeroed private pages stand there, so that an access that is still under
+ * way on another thread stays harmless. Later closed with tn_mapping_close(). */
+TN_API int32_t tn_mapping_retire(void *address, size_t byte_size);
+
+/* How many pages of a guarded mapping were missing when they were touched. */
+TN_API int32_t tn_mapping_faults(void *address, uint64_t *out);
+
+/* Waits until what was written through a shared mapping of a file is on its device. */
+TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);
+
+/* What is mapped in this process at the moment. */
+TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
+
+/* --- posix/channel.c, frame.c ---------------------------------------------------------------------------------------- */
+
+/* Messages of at most this size, with at most this many descriptors. */
+#define TN_FRAME_MAXIMUM 65536u
+#define TN_FRAME_DESCRIPTORS 16u
+
+/* The start of every message: little-endian, as all numbers of a message. */
+#define TN_FRAME_MAGIC 0x4c4f4f50u
+#define TN_FRAME_VERSION 1u
+typedef struct {
+  uint32_t magic;
+  uint16_t version;
+  uint16_t operation;   /* 1 to TN_FRAME_OPERATIONS; a reply has TN_FRAME_REPLY set */
+  uint32_t length;      /* of the whole message */
+  uint16_t descriptors; /* that come with it */
+  uint16_t flags;       /* TN_FRAME_RING */
+  uint64_t id;          /* of the request: a reply repeats it */
+  uint64_t timeout;     /* ns from now that the answer may take; 0 for any time */
+  int32_t status;       /* of a reply: an error status of NNAPI */
+  uint32_t reserved;    /* 0 */
+} tn_frame_t;
+#define TN_FRAME_REPLY 0x8000u
+#define TN_FRAME_RING 1u /* the answer is announced by a byte on the doorbell */
+#define TN_FRAME_OPERATIONS 12u
+#define TN_FRAME_EXECUTE 4u
+
+/* A request to execute: this after the header, then `pools` pairs (kind 0 with a pool's id, or 1 with a token), then the
+ * arguments, inputs first, then `dimensions` numbers, the arguments' in order. Nothing else. */
+typedef struct {
+  uint32_t model;
+  uint16_t inputs;
+  uint16_t outputs;
+  uint16_t pools;
+  uint16_t reserved; /* 0 */
+  uint32_t dimensions;
+} tn_frame_execute_t;
+
+typedef struct {
+  uint32_t has_no_value; /* 0 or 1 */
+  uint32_t pool;
+  uint32_t offset;
+  uint32_t length;
+  uint32_t padding;
+  uint32_t rank;
+} tn_frame_argument_t;
+
+/* The answer to it: this after the header, then a pair (sufficient, rank) for each output, then `dimensions` numbers. */
+typedef struct {
+  uint32_t outputs;
+  uint32_t dimensions;
+  uint64_t driver_time; /* ns; UINT64_MAX if unknown */
+} tn_frame_result_t;
+
+/* Checks that a message that came from a peer is whole and says the truth about itself: sizes, counts, reserved fields, and
+ * everything about the layout of the two messages above. What the numbers mean is checked where they are used. */
+TN_API int32_t tn_frame_check(const void *bytes, size_t length, size_t descriptors);
+
+/* Two connected sockets that keep the boundaries of messages (`stream` 0), or a stream of bytes (1). Owned by the caller. */
+TN_API int32_t tn_channel_pair(int32_t stream, int32_t out[2]);
+
+/* A socket that waits for connections at a path of the file system, for this user alone; the path must be free. */
+TN_API int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out);
+
+TN_API int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out);
+
+/* The next connection; TN_TIMED_OUT if none waits. */
+TN_API int32_t tn_channel_accept(int32_t listener, int32_t *out);
+
+/* The user that a connection made by connect() comes from. */
+TN_API int32_t tn_channel_peer(int32_t channel, uint32_t *user);
+
+/* Sends one message with descriptors, which stay the caller's. Waits at most `timeout` ns for room; negative waits for
+ * ever. TN_CLOSED if the peer is gone, TN_TIMED_OUT if it doesn't read. */
+TN_API int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors,
+                               size_t count, int64_t timeout);
+
+/* Receives one message that passes tn_frame_check() into `bytes` (TN_FRAME_MAXIMUM of them), and its descriptors into
+ * `descriptors` (TN_FRAME_DESCRIPTORS), which become the caller's. TN_INVALID_ARGUMENT if the message is malformed: it is
+ * consumed, and its descriptors are closed. TN_CLOSED if the peer is gone, TN_TIMED_OUT if nothing came in time. */
+TN_API int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout);
+
+/* Sends a message without descriptors and receives the next one, as the two functions above, in one call. */
+TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
+                               size_t *count, int64_t timeout);
+
+/* Waits until a message or a connection waits on some of the sockets, or their peers are gone, and sets their places in
+ * `ready` to 1, the others to 0. TN_TIMED_OUT if none is in time. */
+TN_API int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready);
+
+/* Writes one byte to a stream, for a peer that sleeps; a full stream has bytes enough. TN_CLOSED if the peer is gone. */
+TN_API int32_t tn_channel_ring(int32_t stream);
 
 #ifdef __cplusplus
 }

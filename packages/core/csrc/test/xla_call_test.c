@@ -2,7 +2,6 @@
 #include <pthread.h>
 
 #include "check.h"
-#include "tenon/xla_custom_call.h"
 #include "xla_support.h"
 
 static void *prepare_bundle(uint32_t minor, tn_xla_bundle_t bundle) {
@@ -61,12 +60,12 @@ TEST(a_failure_is_read_once_and_keeps_its_code) {
   void *call = prepare_one(fail_99);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
   char text[4];
-  int32_t code = 0;
+  int32_t code = 0, stage = 0;
   size_t length = 0;
-  CHECK(tn_xla_failure(call, &code, text, 4, &length) == TN_OK && code == 99 && length == 11); /* too small: kept */
+  CHECK(tn_xla_failure(call, &code, &stage, text, 4, &length) == TN_OK && code == 99 && length == 11); /* too small: kept */
   const failure_t failure = failure_of(call);
   CHECK(failure.code == 99 && strcmp(failure.text, "ninety-nine") == 0);
-  CHECK(tn_xla_failure(call, &code, text, 4, &length) == TN_NOT_FOUND);
+  CHECK(tn_xla_failure(call, &code, &stage, text, 4, &length) == TN_NOT_FOUND);
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && tn_xla_execute(call) == TN_KERNEL_FAILED); /* unread ones don't pile up */
   CHECK(tn_xla_live_errors() == before + 1);
   finish(call);
@@ -121,6 +120,7 @@ TEST(a_failing_stage_stops_the_run) {
   memset(order, 0, sizeof order);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
   CHECK(strcmp(order, "PN") == 0);
+  CHECK(failure_of(call).stage == TN_XLA_INITIALIZE);
   finish(call);
 }
 
@@ -260,7 +260,7 @@ static tn_xla_error_t *get_run(tn_xla_call_frame_t *frame) {
 }
 
 static failure_t fails(tn_xla_handler_t *handler, uint32_t minor) {
-  failure_t failure = {TN_XLA_OK, ""};
+  failure_t failure = {TN_XLA_OK, -1, ""};
   void *call = prepare_bundle(minor, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
   if (call == NULL) return failure;
   if (tn_xla_execute(call) == TN_KERNEL_FAILED) failure = failure_of(call);
@@ -317,9 +317,8 @@ static void add(void *out, const void **in) { *(int *)out = *(const int *)in[0] 
 TEST(L2_host_convention_gets_out_and_in) {
   int a = 2, b = 3, sum = 0;
   const void *in[] = {&a, &b};
-  tn_xla_host_call_t *const function = add;
-  void *address = NULL;
-  memcpy(&address, &function, sizeof address);
-  CHECK(tn_xla_call_host(address, &sum, in) == TN_OK && sum == 5);
-  CHECK(tn_xla_call_host(NULL, &sum, in) == TN_INVALID_ARGUMENT);
+  void *out = &sum;
+  tn_xla_host_call_record_t call = {add, in, &out};
+  CHECK(tn_xla_execute_host(&call) == TN_OK && sum == 5);
+  CHECK(tn_xla_execute_host(NULL) == TN_INVALID_ARGUMENT);
 }

@@ -105,6 +105,21 @@ TEST(state_of_a_run_ends_with_the_run) {
   finish(call);
 }
 
+TEST(a_second_call_can_share_the_state) {
+  const tn_xla_bundle_t bundle = {set_v3, NULL, NULL, get_v3};
+  void *original = prepare_bundle(3, bundle), *second = prepare_bundle(3, bundle);
+  stage_to_get = TN_XLA_INSTANTIATE;
+  destroyed = 0;
+  got = NULL;
+  CHECK(original != NULL && second != NULL && tn_xla_instantiate(original) == TN_OK);
+  CHECK(tn_xla_share(NULL, original) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_share(second, original) == TN_OK && tn_xla_execute(second) == TN_OK && got == &object);
+  finish(second);
+  CHECK(destroyed == 0);
+  finish(original);
+  CHECK(destroyed == 1);
+}
+
 TEST(state_is_set_once_and_read_with_its_type) {
   void *call = prepare_bundle(3, (tn_xla_bundle_t){set_v3, NULL, NULL, get_v3});
   CHECK(call != NULL && tn_xla_instantiate(call) == TN_OK && tn_xla_instantiate(call) == TN_KERNEL_FAILED);
@@ -139,7 +154,7 @@ static tn_xla_error_t *set_null(tn_xla_call_frame_t *frame) {
 }
 
 static failure_t instantiate_fails(tn_xla_handler_t *handler) {
-  failure_t failure = {TN_XLA_OK, ""};
+  failure_t failure = {TN_XLA_OK, -1, ""};
   void *call = prepare_bundle(2, (tn_xla_bundle_t){handler, NULL, NULL, get_v2});
   if (call == NULL) return failure;
   if (tn_xla_instantiate(call) == TN_KERNEL_FAILED) failure = failure_of(call);

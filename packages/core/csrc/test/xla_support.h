@@ -80,16 +80,17 @@ static inline void finish(void *call) {
   free(call);
 }
 
-/* A failure that was read: its code, and its text NUL-terminated. */
+/* A failure that was read: its code, its stage, and its text NUL-terminated. */
 typedef struct {
-  int32_t code;
+  int32_t code, stage;
   char text[1024];
 } failure_t;
 
 static inline failure_t failure_of(void *call) {
-  failure_t failure = {-1, ""};
+  failure_t failure = {-1, -1, ""};
   size_t length = 0;
-  if (tn_xla_failure(call, &failure.code, failure.text, sizeof failure.text - 1, &length) == TN_OK) failure.text[length] = '\0';
+  if (tn_xla_failure(call, &failure.code, &failure.stage, failure.text, sizeof failure.text - 1, &length) == TN_OK)
+    failure.text[length] = '\0';
   return failure;
 }
 

@@ -14,7 +14,7 @@ import { peMagic, readPe } from './pe.ts'
  * @throws {BinaryFormatError} if it is another kind of file, or its tables are cut off or contradict each other
  * @throws the system's error (ENOENT, EACCES, ...) if it can't be opened
  * @example
- * const { arch, needed, exports } = readBinary('./libkernels.so')
+ * const { arch, needed, exports } = readBinary(path)
  */
 export function readBinary(path: string): BinaryInfo {
   try {

@@ -13,6 +13,7 @@ export const STATUS = {
   CLOSED: { value: -10, text: 'the thing is closed' },
   VERSION_MISMATCH: { value: -11, text: 'two parts were built for different versions' },
   SYSTEM: { value: -12, text: 'a system call failed' },
+  TIMED_OUT: { value: -13, text: 'nothing came in time' },
 } as const
 
 /** The name of a status code of the C core, without `TN_`. */

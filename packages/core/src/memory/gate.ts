@@ -13,11 +13,14 @@ export class Gate {
   alive: boolean
   holds: number
   readonly owner: Lifetime
+  /** What has a function can't be cloned: messages to other threads refuse segments, and don't copy their whole chunk. */
+  readonly stays: () => void
 
   constructor(owner: Lifetime) {
     this.alive = true
     this.holds = 0
     this.owner = owner
+    this.stays = stays
   }
 
   /** Holds the lifetime open for a call. @throws {ScopeClosedError | WrongThreadError} if it is not alive. */
@@ -31,6 +34,9 @@ export class Gate {
     this.holds--
   }
 }
+
+/** What is confined to a thread. */
+function stays(): void {}
 
 /**
  * The operands of the synchronous native calls in progress on this thread, innermost last. A call with several operands

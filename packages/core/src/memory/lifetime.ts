@@ -18,6 +18,9 @@ export interface Lifetime {
   acquire(): Hold
 }
 
+/** The holds of this thread that are not released. */
+export const liveHolds: { count: number } = { count: 0 }
+
 /**
  * Keeps one lifetime open. Releasing is idempotent: it counts once.
  *
@@ -36,11 +39,14 @@ export class Hold {
   constructor(gate: Gate) {
     this.#gate = gate
     gate.holds++
+    liveHolds.count++
   }
 
   release(): void {
-    if (this.#gate !== null) this.#gate.holds--
+    if (this.#gate === null) return
+    this.#gate.holds--
     this.#gate = null
+    liveHolds.count--
   }
 
   [Symbol.dispose](): void {

@@ -27,7 +27,7 @@ export abstract class ManagedLifetime implements Lifetime {
   /** How messages call it: `the scope "request"`, `the library /lib/libm.so`. */
   protected abstract get label(): string
 
-  /** Stops handing out what is owned: closing has begun. Before the actions run. */
+  /** Stops handing out what is owned, before the actions run. May throw: then it stays open. */
   protected seal(): void {}
 
   /** Frees what is owned. Runs once, after all actions, with the gate shut. */
@@ -64,8 +64,8 @@ export abstract class ManagedLifetime implements Lifetime {
     if (this.state !== 'open') throw this.closedError()
     const gate = this.gate
     if (gate.holds !== 0 || callsInProgress(gate)) throw this.#heldError()
-    this.state = 'closing'
     this.seal()
+    this.state = 'closing'
     const errors = this.actions === undefined ? undefined : runActions(this.actions)
     gate.alive = false
     this.state = 'closed'

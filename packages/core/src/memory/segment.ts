@@ -43,7 +43,6 @@ export class Segment {
 
   /** The address of the first byte. An address outlives its memory: pass segments to calls, never addresses. */
   get address(): bigint {
-    // Twice as fast as the BigInt of the sum.
     return BigInt(this.block.address) + BigInt(this.base)
   }
 

@@ -11,7 +11,11 @@ type Koffi = typeof koffiModule
 let loaded: Koffi | undefined
 
 function koffi(): Koffi {
-  loaded ??= createRequire(import.meta.url)('koffi') as Koffi
+  if (loaded === undefined) {
+    loaded = createRequire(import.meta.url)('koffi') as Koffi
+    // In a thread that has loaded nothing, calling a function made from an address crashes koffi 3.3.
+    loaded.load(null)
+  }
   return loaded
 }
 

@@ -1,23 +1,8 @@
-import { describe } from '../errors/describe.ts'
-import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { ArgumentError } from '../errors/kinds.ts'
 import { callStack, NO_OPERANDS, type Gate, type Gated } from '../memory/gate.ts'
 import { Segment } from '../memory/segment.ts'
-import { functionAt, type CType } from './driver.ts'
-
-/** Types of parameters and results of a native function. A pointer is a segment, or null. */
-export type ValueType =
-  | 'bool'
-  | 'int8'
-  | 'uint8'
-  | 'int16'
-  | 'uint16'
-  | 'int32'
-  | 'uint32'
-  | 'int64'
-  | 'uint64'
-  | 'float32'
-  | 'float64'
-  | 'pointer'
+import { converterOf, cTypeOf, type Converter, type CValue, type Value, type ValueType } from './argument-conversion.ts'
+import { functionAt } from './driver.ts'
 
 /** The C signature of a function. */
 export interface Signature {
@@ -26,107 +11,161 @@ export interface Signature {
   readonly parameters?: readonly ValueType[]
 }
 
-/** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
-export type Value = number | bigint | boolean | Segment | null | undefined
-
 /** A native function that checks its arguments and keeps their memory and its library open while it runs. */
 export type NativeFunction<Result> = (...values: readonly Value[]) => Result
 
-const cTypes: Readonly<Record<ValueType, CType>> = {
-  bool: 'bool',
-  int8: 'int8_t',
-  uint8: 'uint8_t',
-  int16: 'int16_t',
-  uint16: 'uint16_t',
-  int32: 'int32_t',
-  uint32: 'uint32_t',
-  int64: 'int64_t',
-  uint64: 'uint64_t',
-  float32: 'float',
-  float64: 'double',
-  pointer: 'uintptr_t',
+/** A function at an address, and what a call of it needs. */
+interface Target {
+  readonly name: string
+  readonly gate: Gate
+  /** What the code belongs to, as an operand: it stands for arguments that are no memory as well. */
+  readonly self: Gated
+  readonly raw: (...values: CValue[]) => Value
+  readonly converters: readonly Converter[]
 }
 
-type Converter = (value: Value, place: string) => number | bigint | boolean
-
 /**
- * Makes a native function out of an address.
+ * Makes a native function out of an address. Each number of parameters up to four has a form of its own: rest arrays
+ * and loops cost more than the call.
  *
  * @param gate of what the code belongs to: held while the function runs.
  * @param name for messages.
  * @throws {ArgumentError} if the signature names an unknown type.
  */
 export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value> {
-  const parameters = signature.parameters ?? []
-  const result = signature.result ?? 'void'
+  const { parameters = [], result = 'void' } = signature
   const raw = functionAt(address, result === 'void' ? 'void' : cTypeOf(result), parameters.map(cTypeOf)) as (
-    ...values: (number | bigint | boolean)[]
+    ...values: CValue[]
   ) => Value
-  const converters = parameters.map(converterOf)
-  const wide = result === 'int64' || result === 'uint64' || result === 'pointer'
-  return (...values) => {
-    if (values.length !== parameters.length) {
-      throw new ArgumentError(`${name} takes ${parameters.length} arguments, got ${values.length}`)
-    }
-    const operands: Gated[] = [{ gate }]
-    const converted = converters.map((convert, i) => {
-      const value = values[i]
-      if (value instanceof Segment) operands.push(value.block)
-      return convert(value, `argument ${i + 1} of ${name}`)
-    })
-    for (const operand of operands) if (!operand.gate.alive) operand.gate.owner.checkAlive()
+  const target: Target = { name, gate, self: { gate }, raw, converters: parameters.map(converterOf) }
+  const call = (forms[parameters.length] ?? ofMany)(target)
+  if (result !== 'int64' && result !== 'uint64' && result !== 'pointer') return call
+  return (...values) => BigInt(call(...values) as number | bigint)
+}
+
+const forms: readonly ((target: Target) => NativeFunction<Value>)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
+
+function ofNone(target: Target): NativeFunction<Value> {
+  const { raw, self } = target
+  const operands = Object.freeze([self])
+  return function () {
+    check(target, arguments.length)
     callStack.frames[callStack.depth++] = operands
     try {
-      const value = raw(...converted)
-      return wide ? BigInt(value as number | bigint) : value
+      return raw()
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function cTypeOf(type: ValueType): CType {
-  if (Object.hasOwn(cTypes, type)) return cTypes[type]
-  throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
-}
-
-function converterOf(type: ValueType): Converter {
-  if (type === 'pointer') return pointer
-  if (type === 'bool') return bool
-  if (type === 'float32' || type === 'float64') return float
-  const bits = Number(/\d+/.exec(type)?.[0])
-  const low = type.startsWith('u') ? 0n : -(2n ** BigInt(bits - 1))
-  return integer(low, low + 2n ** BigInt(bits) - 1n)
-}
-
-const pointer: Converter = (value, place) => {
-  if (value === null) return 0
-  if (value instanceof Segment) return value.block.address + value.base
-  throw new ArgumentError(`${place} must be a segment or null, got ${describe(value)}`, {
-    hint: 'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
-  })
-}
-
-const bool: Converter = (value, place) => {
-  if (typeof value === 'boolean') return value
-  throw new ArgumentError(`${place} must be true or false, got ${describe(value)}`)
-}
-
-const float: Converter = (value, place) => {
-  if (typeof value === 'number') return value
-  throw new ArgumentError(`${place} must be a number, got ${describe(value)}`)
-}
-
-function integer(low: bigint, high: bigint): Converter {
-  const [lowNumber, highNumber] = [Number(low), Number(high)]
-  return (value, place) => {
-    if (typeof value === 'number') {
-      if (Number.isSafeInteger(value) && value >= lowNumber && value <= highNumber) return value
-    } else if (typeof value === 'bigint') {
-      if (value >= low && value <= high) return value
-    } else {
-      throw new ArgumentError(`${place} must be a number or bigint, got ${describe(value)}`)
+function ofOne(target: Target): NativeFunction<Value> {
+  const { name, raw, self } = target
+  const [convert] = target.converters as [Converter]
+  return function (value) {
+    check(target, arguments.length)
+    const operands = [self, operandOf(value, self)]
+    const a = convert(value, 0, name)
+    callStack.frames[callStack.depth++] = operands
+    try {
+      return raw(a)
+    } finally {
+      callStack.frames[--callStack.depth] = NO_OPERANDS
     }
-    throw new ArgumentRangeError(`${place} must be a whole number from ${low} to ${high}, got ${describe(value)}`)
   }
+}
+
+function ofTwo(target: Target): NativeFunction<Value> {
+  const { name, raw, self } = target
+  const [convert0, convert1] = target.converters as [Converter, Converter]
+  return function (value0, value1) {
+    check(target, arguments.length)
+    const operands = [self, operandOf(value0, self), operandOf(value1, self)]
+    const a = convert0(value0, 0, name)
+    const b = convert1(value1, 1, name)
+    callStack.frames[callStack.depth++] = operands
+    try {
+      return raw(a, b)
+    } finally {
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+    }
+  }
+}
+
+function ofThree(target: Target): NativeFunction<Value> {
+  const { name, raw, self } = target
+  const [convert0, convert1, convert2] = target.converters as [Converter, Converter, Converter]
+  return function (value0, value1, value2) {
+    check(target, arguments.length)
+    const operands = [self, operandOf(value0, self), operandOf(value1, self), operandOf(value2, self)]
+    const a = convert0(value0, 0, name)
+    const b = convert1(value1, 1, name)
+    const c = convert2(value2, 2, name)
+    callStack.frames[callStack.depth++] = operands
+    try {
+      return raw(a, b, c)
+    } finally {
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+    }
+  }
+}
+
+function ofFour(target: Target): NativeFunction<Value> {
+  const { name, raw, self } = target
+  const [convert0, convert1, convert2, convert3] = target.converters as [Converter, Converter, Converter, Converter]
+  return function (value0, value1, value2, value3) {
+    check(target, arguments.length)
+    const operands = [
+      self,
+      operandOf(value0, self),
+      operandOf(value1, self),
+      operandOf(value2, self),
+      operandOf(value3, self),
+    ]
+    const a = convert0(value0, 0, name)
+    const b = convert1(value1, 1, name)
+    const c = convert2(value2, 2, name)
+    const d = convert3(value3, 3, name)
+    callStack.frames[callStack.depth++] = operands
+    try {
+      return raw(a, b, c, d)
+    } finally {
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+    }
+  }
+}
+
+function ofMany(target: Target): NativeFunction<Value> {
+  const { name, raw, self, converters } = target
+  return (...values) => {
+    check(target, values.length)
+    const operands = [self]
+    const converted: CValue[] = []
+    for (let i = 0; i < converters.length; i++) {
+      operands.push(operandOf(values[i], self))
+      converted.push(converters[i]!(values[i], i, name))
+    }
+    callStack.frames[callStack.depth++] = operands
+    try {
+      return raw(...converted)
+    } finally {
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+    }
+  }
+}
+
+/** Before a call: as many arguments as parameters, and code that is alive. */
+function check({ name, gate, converters }: Target, count: number): void {
+  if (count !== converters.length) {
+    throw new ArgumentError(`${name} takes ${converters.length} arguments, got ${count}`)
+  }
+  if (!gate.alive) gate.owner.checkAlive()
+}
+
+/** What keeps an argument's memory open during the call: its block, which must be alive. */
+function operandOf(value: Value, self: Gated): Gated {
+  if (!(value instanceof Segment)) return self
+  const { block } = value
+  if (!block.gate.alive) block.gate.owner.checkAlive()
+  return block
 }

@@ -4,7 +4,8 @@ import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf, type CFunction } from './driver.ts'
 import { coreFunction, lastError } from './core-library.ts'
 import { explainLoadFailure } from './explain-load-failure.ts'
-import { bindFunction, type NativeFunction, type Signature, type Value } from './native-function.ts'
+import type { Value } from './argument-conversion.ts'
+import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 
 /** The library functions of the core, declared at first use. */
 interface Loader {
@@ -84,7 +85,7 @@ export class NativeLibrary extends ManagedLifetime {
    * @throws {LoadError} if there is no such symbol. @throws {ArgumentError} if the signature is not valid.
    * @example
    * const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
-   * strlen(segment) // 5n
+   * strlen(segment) // 0n
    */
   function(name: string, signature: Signature): NativeFunction<Value> {
     return bindFunction(this.gate, name, this.#address(name), signature)

@@ -1,2 +1,6 @@
 /** What `ResourceScope.stats()` reports, counted where it happens. Of this thread. */
-export const counters: { openScopes: number; liveBytes: number } = { openScopes: 0, liveBytes: 0 }
+export const counters: { openScopes: number; liveBytes: number; liveStubs: number } = {
+  openScopes: 0,
+  liveBytes: 0,
+  liveStubs: 0,
+}

@@ -1,13 +1,4 @@
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, newArrayBuffer } from '@tenon/core/internal'
-
-/** Memory of JavaScript's own that scopes lend. A block over it is made anew for each borrower. */
-export interface Chunk {
-  readonly view: DataView
-  readonly bytes: Buffer
-  readonly address: number
-  /** In bytes. Reading it from the view would cost ten times as much. */
-  readonly size: number
-}
+import { type Chunk, detach, newChunk } from './chunk.ts'
 
 /** The first chunk of an arena, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
 export const SMALLEST_CHUNK: number = 64 * 1024
@@ -34,26 +25,9 @@ export function takeChunk(byteSize: number): Chunk {
  */
 export function giveChunk(chunk: Chunk, used: number): void {
   const chunks = chunk.size === SMALLEST_CHUNK ? smallest : larger.get(chunk.size)
-  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) return detach(chunk)
+  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) return detach(chunk.view)
   zero(chunk, used)
   chunks.push(chunk)
-}
-
-/** A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
-export function newChunk(byteSize: number, byteAlignment: number): Chunk {
-  const buffer = newArrayBuffer(byteSize, byteAlignment)
-  const address = addressOf(buffer)
-  const start = byteAlignment > ARRAY_BUFFER_ALIGNMENT ? (byteAlignment - (address % byteAlignment)) % byteAlignment : 0
-  // At least one byte, so that the address of an empty segment is its own.
-  const size = Math.max(byteSize, 1)
-  return { view: new DataView(buffer, start, size), bytes: Buffer.from(buffer, start, size), address: address + start, size }
-}
-
-/** Gives the memory back to the system; every view over it is dead from now on. */
-export function detach({ view }: Pick<Chunk, 'view'>): void {
-  const buffer = view.buffer as ArrayBuffer
-  // A user may have transferred it away through a raw view.
-  if (!buffer.detached) buffer.transfer(0)
 }
 
 /** Eight bytes at a time is faster than the call that `fill` is, up to this many bytes. */

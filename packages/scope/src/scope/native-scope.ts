@@ -1,124 +1,29 @@
-import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
-import { counters } from '../diagnostics/counters.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
-import { CHUNK_ALIGNMENT, type Chunk, detach, giveChunk, LARGEST_CHUNK, SMALLEST_CHUNK, takeChunk } from './chunk-pool.ts'
-import { ConfinedScope } from './confined-scope.ts'
+import { ArenaScope } from './arena-scope.ts'
+import { ConfinedNativeScope } from './confined-native-scope.ts'
+import type { ScopeOptions } from './managed-scope.ts'
+import { SharedScope } from './shared-scope.ts'
 
-/** A chunk on loan to an arena, and how far it was used when the next one took its place. */
-interface FullChunk {
-  readonly chunk: Chunk
-  readonly block: Block
-  readonly used: number
-}
+/** A scope that is an allocator as well. */
+export type NativeScope = ConfinedNativeScope | SharedScope
 
-/** An arena with nothing left: no allocation fits below it. */
-const NOTHING = -1
-
-/**
- * A confined scope that is an allocator as well: it hands out its memory from the front to the back of a chunk. Made by
- * `NativeScope.ofConfined()`.
- */
-export class ConfinedNativeScope extends ConfinedScope {
-  /** @internal the chunk in use */
-  declare chunk: Chunk | undefined
-  /** @internal the chunk in use, as it is lent to this arena */
-  declare block: Block | undefined
-  /** @internal where its free part starts */
-  declare offset: number
-  /** @internal where it ends, or NOTHING: then allocate() takes the slow path, which finds out why */
-  declare limit: number
-  /** @internal */
-  declare full: FullChunk[] | undefined
-
-  /** @internal */
-  constructor(name?: string) {
-    super(name)
-    this.chunk = undefined
-    this.block = undefined
-    this.offset = 0
-    this.limit = NOTHING
-    this.full = undefined
-  }
-
+/** Opens scopes that are allocators as well. */
+interface NativeScopes {
   /**
-   * Zeroed memory that lives as long as this scope.
+   * An arena of this thread: memory is handed out from chunks of 64 KiB up to 1 MiB, and freed at once at close.
    *
-   * @param byteSize in bytes; 0 is legal and gives an empty segment with an address of its own.
-   * @param byteAlignment of its address, in bytes: a power of two up to 2^30.
-   * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
-   * @throws {AllocationError} if there is no memory; the scope stays usable.
+   * @example
+   * const scope = NativeScope.ofConfined()
+   * const numbers = scope.allocate(1024, 64)
+   * scope.close()
    */
-  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
-    if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
-      const start = (this.offset + byteAlignment - 1) & -byteAlignment
-      const end = start + byteSize
-      if (
-        end <= this.limit &&
-        byteSize > 0 &&
-        byteSize >>> 0 === byteSize &&
-        byteAlignment > 0 &&
-        byteAlignment <= CHUNK_ALIGNMENT &&
-        (byteAlignment & -byteAlignment) === byteAlignment
-      ) {
-        this.offset = end
-        return new MemorySegment(this.block!, start, byteSize, 0)
-      }
-    }
-    return this.allocateSlowly(byteSize, byteAlignment)
-  }
-
-  /** @internal What does not fit the chunk in use, is not valid, or is rare. */
-  allocateSlowly(byteSize: number, byteAlignment: number): MemorySegment {
-    const size = checkSize(byteSize, 'byteSize')
-    const alignment = checkAlignment(byteAlignment)
-    if (this.state !== 'open') this.refuseNew()
-    if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
-    if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
-    // A big one gets a block of its own, and the chunk in use stays in use.
-    const next = this.chunk === undefined ? SMALLEST_CHUNK : Math.min(this.chunk.size * 2, LARGEST_CHUNK)
-    if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
-    this.nextChunk(next)
-    return this.allocate(size, alignment)
-  }
-
-  /** @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap. */
-  allocateInside(size: number, alignment: number): MemorySegment {
-    const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
-    const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
-    const rest = (block.address + base) % alignment
-    return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
-  }
-
-  /** @internal Makes another chunk the one in use. */
-  nextChunk(byteSize: number): void {
-    const chunk = takeChunk(byteSize)
-    if (this.chunk !== undefined) {
-      this.full ??= []
-      this.full.push({ chunk: this.chunk, block: this.block!, used: this.offset })
-    }
-    this.chunk = chunk
-    this.block = new Block(this.gate, chunk.view, chunk.bytes, chunk.address)
-    this.offset = 0
-    this.limit = byteSize
-    counters.liveBytes += byteSize
-  }
-
-  protected override seal(): void {
-    this.limit = NOTHING
-  }
-
-  protected override release(): void {
-    super.release()
-    if (this.chunk !== undefined) retire(this.chunk, this.block!, this.offset)
-    if (this.full !== undefined) for (const { chunk, block, used } of this.full) retire(chunk, block, used)
-    this.chunk = undefined
-    this.block = undefined
-    this.full = undefined
-  }
+  ofConfined(options?: ScopeOptions): ConfinedNativeScope
+  /** An arena over shared memory. */
+  ofShared(options?: ScopeOptions): SharedScope
+  [Symbol.hasInstance](value: unknown): boolean
 }
 
-function retire(chunk: Chunk, block: Block, used: number): void {
-  counters.liveBytes -= chunk.size
-  if (block.exposed) detach(chunk)
-  else giveChunk(chunk, used)
+export const NativeScope: NativeScopes = {
+  ofConfined: (options) => new ConfinedNativeScope(options),
+  ofShared: (options) => SharedScope.open(options),
+  [Symbol.hasInstance]: (value) => value instanceof ArenaScope,
 }

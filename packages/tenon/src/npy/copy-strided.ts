@@ -19,8 +19,9 @@ export function copyStrided(
   if (shape.includes(0)) return
   const wordSize = Math.min(elementSize, 4) as 1 | 2 | 4
   const units = elementSize / wordSize
-  const from = new words[wordSize](source.buffer, source.byteOffset, source.byteLength / wordSize)
-  const to = new words[wordSize](target.buffer, target.byteOffset, target.byteLength / wordSize)
+  const wordsOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Uint8Array | Uint16Array | Uint32Array =>
+    new words[wordSize](buffer as ArrayBuffer, byteOffset, byteLength / wordSize)
+  const [from, to] = [wordsOf(source), wordsOf(target)]
   const last = shape.length - 1
   const index = shape.map(() => 0)
   const [rowLength, rowStride] = last < 0 ? [1, 0] : [shape[last]!, strides[last]! * units]

@@ -7,11 +7,13 @@ import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { fillPlatformPackage } from '../platform-package.ts'
 import { generateStatusTable } from '../status-table.ts'
+import type { NativeTarget, Variant } from '../targets.ts'
 import { parseVariant } from '../variant.ts'
 
 const usage = `native-build: builds the native targets of the package in the current directory
 
-  --variant NAME  release (default), debug or asan; TENON_VARIANT is the default's default
+  --variant NAME  release (default), debug, asan, or, with fuzz programs, fuzz or libfuzzer;
+                  TENON_VARIANT is the default's default
   --all           tests and fuzz programs as well, not only shared libraries
   --check         like --all, and fail if a generated file is stale instead of writing it
   --package       copy the release libraries into this platform's package, with SHA256SUMS.json
@@ -29,16 +31,18 @@ await runMain(async () => {
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
   generateStatusTable(pkg, { write: !options.check })
-  const artifacts = await buildPackage(
-    pkg,
-    variant,
-    options.all || options.check ? ['shared', 'test', 'fuzz'] : ['shared'],
-  )
+  const artifacts = await buildPackage(pkg, variant, kindsToBuild(variant, Boolean(options.all || options.check)))
   for (const { path, rebuilt } of artifacts) {
     process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)
   }
   if (options.package) process.stdout.write(`${relative(pkg.directory, fillPlatformPackage(pkg, artifacts))}\n`)
 })
+
+/** Fuzz variants are for fuzz programs: they need what the fuzz driver has. */
+function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
+  if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
+  return all ? ['shared', 'test', 'fuzz'] : ['shared']
+}
 
 function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {
   try {

@@ -30,6 +30,6 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
 }
 
 /** The packages that have native targets. */
-export function withNativeTargets(packages: readonly WorkspacePackage[]): WorkspacePackage[] {
+export function withNativeTargets<T extends { readonly directory: string }>(packages: readonly T[]): T[] {
   return packages.filter(({ directory }) => existsSync(join(directory, 'native.targets.ts')))
 }

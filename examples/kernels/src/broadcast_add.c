@@ -1,0 +1,28 @@
+/* A[i] = B[i % 128] + C[i]: the custom call of XLA's own introduction, in its oldest and its newest convention. */
+#include <tenon/xla_custom_call.h>
+#include <tenon/xla_handler.h>
+#include <tenon/xla_mark.h>
+
+static void add(float *a, const float *b, int64_t period, const float *c, int64_t count) {
+  for (int64_t i = 0; i < count; i++) a[i] = b[i % period] + c[i];
+}
+
+/* Untyped, ORIGINAL on the Host: f32[2048] from f32[128] and f32[2048]. Nothing here can check that. */
+TN_XLA_EXPORT void do_custom_call(void *out, const void **in) { add(out, in[0], 128, in[1], 2048); }
+TN_XLA_MARK_HOST(do_custom_call);
+
+/* Typed: b f32[m] and c f32[n] give a f32[n]. */
+TN_XLA_EXPORT tn_xla_error_t *broadcast_add(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 2, .rets = 1, .attrs = 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  const tn_xla_buffer_t *b = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
+  const tn_xla_buffer_t *c = tn_xla_arg(&in, 1, TN_XLA_F32, 1);
+  tn_xla_buffer_t *a = tn_xla_ret(&in, 0, TN_XLA_F32, 1);
+  if (!tn_xla_complete(&in)) return in.error;
+  if (!tn_xla_same_shape(a, c) || (b->dims[0] == 0 && c->dims[0] != 0))
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the result must be as long as the second operand, and the first not empty");
+  add(a->data, b->data, b->dims[0], c->data, c->dims[0]);
+  return NULL;
+}
+TN_XLA_MARK_TYPED(broadcast_add);

@@ -1,0 +1,52 @@
+/* Kernels that go wrong on purpose. */
+#include <tenon/xla_handler.h>
+#include <tenon/xla_mark.h>
+
+/* Fails with any code: attributes code (s32) and message (string). Code 0 is success. */
+TN_XLA_EXPORT tn_xla_error_t *fail_with(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {
+      .minor = 1, .stage = TN_XLA_EXECUTE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = 2};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  const int32_t code = tn_xla_attr_s32(&in, NULL, "code");
+  const tn_xla_span_t message = tn_xla_attr_string(&in, NULL, "message");
+  if (!tn_xla_complete(&in)) return in.error;
+  return tn_xla_fail(frame, code, "%.*s", (int)message.len, message.ptr);
+}
+TN_XLA_MARK_TYPED(fail_with);
+
+/* Writes 0xee to `before` bytes (attribute, s64) in front of its result u8[n] and to `after` bytes behind it. */
+TN_XLA_EXPORT tn_xla_error_t *write_out_of_bounds(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = 2};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  tn_xla_buffer_t *out = tn_xla_ret(&in, 0, TN_XLA_U8, 1);
+  const int64_t after = tn_xla_attr_s64(&in, NULL, "after");
+  const int64_t before = tn_xla_attr_s64(&in, NULL, "before");
+  if (!tn_xla_complete(&in)) return in.error;
+  volatile uint8_t *data = out->data;
+  for (int64_t i = -before; i < out->dims[0] + after; i++) data[i] = i < 0 || i >= out->dims[0] ? 0xee : 0x11;
+  return NULL;
+}
+TN_XLA_MARK_TYPED(write_out_of_bounds);
+
+/* Answers as version 0.4, newer than any that is described here, and doubles f32[n]. */
+TN_XLA_EXPORT tn_xla_error_t *twice_v4(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 4, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
+  tn_xla_buffer_t *y = tn_xla_ret(&in, 0, TN_XLA_F32, 1);
+  if (!tn_xla_complete(&in)) return in.error;
+  if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "y must have the shape of x");
+  for (int64_t i = 0; i < x->dims[0]; i++) ((float *)y->data)[i] = 2 * ((const float *)x->data)[i];
+  return NULL;
+}
+TN_XLA_MARK_TYPED(twice_v4);
+
+/* Ignores the metadata question, as a function does that is no handler. */
+TN_XLA_EXPORT tn_xla_error_t *silent(tn_xla_call_frame_t *frame) {
+  (void)frame;
+  return NULL;
+}
+TN_XLA_MARK_TYPED(silent);

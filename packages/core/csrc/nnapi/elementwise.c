@@ -1,0 +1,121 @@
+/* Operations on each element: arithmetic with broadcasting, activations, softmax. */
+#include "operations.h"
+
+static float combine(uint32_t operation, float a, float b) {
+  switch (operation) {
+    case TN_NN_ADD:
+      return a + b;
+    case TN_NN_SUB:
+      return a - b;
+    case TN_NN_MUL:
+      return a * b;
+    default:
+      return a / b;
+  }
+}
+
+/* How far the element of an input moves when the output moves by one along each axis: 0 where it is repeated. */
+static void broadcast_strides(const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, uint64_t strides[TN_NN_RANK]) {
+  uint32_t missing = output->rank - input->rank;
+  uint64_t stride = 1;
+  for (uint32_t axis = output->rank; axis-- > 0;) {
+    uint32_t size = axis < missing ? 1 : input->dimensions[axis - missing];
+    strides[axis] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+}
+
+static void broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
+  const tn_nn_tensor_t *a = tn_nn__input(call, 0), *b = tn_nn__input(call, 1), *output = tn_nn__output(call);
+  uint64_t a_strides[TN_NN_RANK], b_strides[TN_NN_RANK];
+  uint32_t position[TN_NN_RANK] = {0};
+  broadcast_strides(a, output, a_strides);
+  broadcast_strides(b, output, b_strides);
+  uint64_t at_a = 0, at_b = 0;
+  for (uint64_t i = 0; i < output->count; i++) {
+    float value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
+    tn_nn__store(output, i, tn_nn__bound(value, bounds));
+    for (uint32_t axis = output->rank; axis-- > 0;) {
+      at_a += a_strides[axis];
+      at_b += b_strides[axis];
+      if (++position[axis] < output->dimensions[axis]) break;
+      at_a -= a_strides[axis] * output->dimensions[axis];
+      at_b -= b_strides[axis] * output->dimensions[axis];
+      position[axis] = 0;
+    }
+  }
+}
+
+#define FLOAT_LOOP(expression)                                                     \
+  for (uint64_t i = 0; i < count; i++) result[i] = tn_nn__bound(expression, bounds)
+
+/* ADD, SUB, MUL, DIV: two inputs of one type; shapes broadcast against each other. */
+int32_t tn_nn__binary(const tn_nn__call_t *call) {
+  const tn_nn_tensor_t *left = tn_nn__input(call, 0), *right = tn_nn__input(call, 1), *output = tn_nn__output(call);
+  tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
+  if (output->type != TN_NN_FLOAT32 || left->count != output->count || right->count != output->count) {
+    broadcast(call, bounds);
+    return TN_NN_OK;
+  }
+  const float *a = left->data, *b = right->data;
+  float *result = output->data;
+  uint64_t count = output->count;
+  switch (call->step->operation) {
+    case TN_NN_ADD:
+      FLOAT_LOOP(a[i] + b[i]);
+      break;
+    case TN_NN_SUB:
+      FLOAT_LOOP(a[i] - b[i]);
+      break;
+    case TN_NN_MUL:
+      FLOAT_LOOP(a[i] * b[i]);
+      break;
+    default:
+      FLOAT_LOOP(a[i] / b[i]);
+  }
+  return TN_NN_OK;
+}
+
+static float activate(uint32_t operation, float value) {
+  switch (operation) {
+    case TN_NN_TANH:
+      return tanhf(value);
+    case TN_NN_LOGISTIC:
+      return 1 / (1 + expf(-value));
+    case TN_NN_RELU1:
+      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU1));
+    case TN_NN_RELU6:
+      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU6));
+    default:
+      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU));
+  }
+}
+
+/* RELU, RELU1, RELU6, TANH, LOGISTIC. */
+int32_t tn_nn__unary(const tn_nn__call_t *call) {
+  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+  for (uint64_t i = 0; i < output->count; i++)
+    tn_nn__store(output, i, activate(call->step->operation, tn_nn__load(input, i)));
+  return TN_NN_OK;
+}
+
+/* SOFTMAX: numbers[0] is the axis, reals[0] beta. */
+int32_t tn_nn__softmax(const tn_nn__call_t *call) {
+  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+  uint32_t axis = (uint32_t)call->step->numbers[0];
+  float beta = call->step->reals[0];
+  uint64_t outer = tn_nn__extent(input, 0, axis), size = input->dimensions[axis];
+  uint64_t inner = tn_nn__extent(input, axis + 1, input->rank);
+  for (uint64_t line = 0; line < outer * inner; line++) {
+    uint64_t first = line / inner * size * inner + line % inner;
+    float largest = -INFINITY;
+    for (uint64_t i = 0; i < size; i++) largest = fmaxf(largest, tn_nn__load(input, first + i * inner));
+    double sum = 0;
+    for (uint64_t i = 0; i < size; i++) sum += (double)expf((tn_nn__load(input, first + i * inner) - largest) * beta);
+    for (uint64_t i = 0; i < size; i++) {
+      float value = expf((tn_nn__load(input, first + i * inner) - largest) * beta);
+      tn_nn__store(output, first + i * inner, (float)((double)value / sum));
+    }
+  }
+  return TN_NN_OK;
+}

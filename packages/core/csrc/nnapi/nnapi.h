@@ -1,0 +1,93 @@
+/* The operations of the reference CPU driver for @tenon/pools: plain loops over tensors that the caller has checked. What
+ * the caller has checked: types, shapes, sizes of memory, parameters. What tensors hold is never trusted: other processes
+ * may change it during a run. */
+#ifndef TENON_NNAPI_H
+#define TENON_NNAPI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define TN_NN_API __declspec(dllexport)
+#else
+#define TN_NN_API __attribute__((visibility("default")))
+#endif
+
+#define TN_NN_RANK 6
+
+/* Element types, with NNAPI's numbers. */
+typedef enum {
+  TN_NN_FLOAT32 = 3,
+  TN_NN_INT32 = 4,
+  TN_NN_QUANT8 = 5,
+  TN_NN_QUANT8_SIGNED = 14,
+} tn_nn_type_t;
+
+/* Operations, with NNAPI's numbers. */
+typedef enum {
+  TN_NN_ADD = 0,
+  TN_NN_AVERAGE_POOL_2D = 1,
+  TN_NN_CONCATENATION = 2,
+  TN_NN_CONV_2D = 3,
+  TN_NN_DEPTHWISE_CONV_2D = 4,
+  TN_NN_DEQUANTIZE = 6,
+  TN_NN_FULLY_CONNECTED = 9,
+  TN_NN_LOGISTIC = 14,
+  TN_NN_MAX_POOL_2D = 17,
+  TN_NN_MUL = 18,
+  TN_NN_RELU = 19,
+  TN_NN_RELU1 = 20,
+  TN_NN_RELU6 = 21,
+  TN_NN_RESHAPE = 22,
+  TN_NN_SOFTMAX = 25,
+  TN_NN_TANH = 28,
+  TN_NN_DIV = 30,
+  TN_NN_SUB = 36,
+  TN_NN_TRANSPOSE = 37,
+  TN_NN_ARGMAX = 39,
+  TN_NN_GATHER = 51,
+  TN_NN_QUANTIZE = 72,
+} tn_nn_operation_t;
+
+/* Bounds of the result, with NNAPI's numbers. */
+typedef enum { TN_NN_NONE = 0, TN_NN_BOUND_RELU = 1, TN_NN_BOUND_RELU1 = 2, TN_NN_BOUND_RELU6 = 3 } tn_nn_activation_t;
+
+/* A row-major tensor in memory of the caller, aligned to its elements. 56 bytes. */
+typedef struct {
+  void *data;
+  uint64_t count; /* elements */
+  uint32_t type;
+  uint32_t rank;
+  uint32_t dimensions[TN_NN_RANK];
+  float scale; /* a quantized value q stands for scale * (q - zero_point) */
+  int32_t zero_point;
+} tn_nn_tensor_t;
+
+/* One operation. Its operands are indices into the tensors: inputs, then the one output. 64 bytes. */
+typedef struct {
+  uint32_t operation;
+  uint32_t input_count;
+  uint32_t first_operand; /* in the program's list of operands */
+  int32_t activation;
+  int32_t numbers[10]; /* as each operation says */
+  float reals[2];
+} tn_nn_step_t;
+
+typedef struct {
+  uint32_t struct_size;
+  uint32_t step_count;
+  const tn_nn_tensor_t *tensors;
+  const tn_nn_step_t *steps;
+  const uint32_t *operands;
+} tn_nn_program_t;
+
+/* Outcomes of a run. */
+#define TN_NN_OK 0
+#define TN_NN_UNKNOWN_OPERATION (-1)
+#define TN_NN_BAD_INDEX (-2) /* GATHER: an index is outside the axis */
+#define TN_NN_BAD_PROGRAM (-3)
+
+/* Runs `count` steps from `first` on the calling thread; stops at the first that fails and writes its index to `failed`. */
+TN_NN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
+
+#endif

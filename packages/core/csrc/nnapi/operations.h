@@ -1,0 +1,112 @@
+/* What the files of operations share. */
+#ifndef TENON_NNAPI_OPERATIONS_H
+#define TENON_NNAPI_OPERATIONS_H
+
+#include <math.h>
+
+#include "nnapi.h"
+
+/* A step with its operands looked up. */
+typedef struct {
+  const tn_nn_step_t *step;
+  const tn_nn_tensor_t *tensors;
+  const uint32_t *operands;
+} tn_nn__call_t;
+
+static inline const tn_nn_tensor_t *tn_nn__input(const tn_nn__call_t *call, uint32_t index) {
+  return &call->tensors[call->operands[index]];
+}
+
+static inline const tn_nn_tensor_t *tn_nn__output(const tn_nn__call_t *call) {
+  return &call->tensors[call->operands[call->step->input_count]];
+}
+
+/* The bounds that a fused activation sets. */
+typedef struct {
+  float low;
+  float high;
+} tn_nn__bounds_t;
+
+static inline tn_nn__bounds_t tn_nn__bounds(int32_t activation) {
+  switch (activation) {
+    case TN_NN_BOUND_RELU:
+      return (tn_nn__bounds_t){0, INFINITY};
+    case TN_NN_BOUND_RELU1:
+      return (tn_nn__bounds_t){-1, 1};
+    case TN_NN_BOUND_RELU6:
+      return (tn_nn__bounds_t){0, 6};
+    default:
+      return (tn_nn__bounds_t){-INFINITY, INFINITY};
+  }
+}
+
+/* NaN stays NaN. */
+static inline float tn_nn__bound(float value, tn_nn__bounds_t bounds) {
+  return value < bounds.low ? bounds.low : value > bounds.high ? bounds.high : value;
+}
+
+/* The value of element `i`, whatever its type. */
+static inline float tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
+  switch (tensor->type) {
+    case TN_NN_FLOAT32:
+      return ((const float *)tensor->data)[i];
+    case TN_NN_QUANT8:
+      return tensor->scale * (float)(((const uint8_t *)tensor->data)[i] - tensor->zero_point);
+    case TN_NN_QUANT8_SIGNED:
+      return tensor->scale * (float)(((const int8_t *)tensor->data)[i] - tensor->zero_point);
+    default:
+      return (float)((const int32_t *)tensor->data)[i];
+  }
+}
+
+/* The nearest quantized value of a tensor's type, in its range; NaN becomes the least. */
+static inline int32_t tn_nn__quantize(const tn_nn_tensor_t *tensor, double value) {
+  double low = tensor->type == TN_NN_QUANT8 ? 0 : -128;
+  double scaled = round(value / (double)tensor->scale) + (double)tensor->zero_point;
+  if (!(scaled > low)) return (int32_t)low;
+  return (int32_t)(scaled > low + 255 ? low + 255 : scaled);
+}
+
+/* Writes element `i` of a float or quantized tensor. */
+static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, float value) {
+  if (tensor->type == TN_NN_FLOAT32) {
+    ((float *)tensor->data)[i] = value;
+  } else {
+    ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, (double)value);
+  }
+}
+
+/* Bytes of an element. */
+static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
+  return tensor->type == TN_NN_FLOAT32 || tensor->type == TN_NN_INT32 ? 4 : 1;
+}
+
+/* The product of dimensions from axis `from` up to, not including, `to`. */
+static inline uint64_t tn_nn__extent(const tn_nn_tensor_t *tensor, uint32_t from, uint32_t to) {
+  uint64_t product = 1;
+  for (uint32_t axis = from; axis < to; axis++) product *= tensor->dimensions[axis];
+  return product;
+}
+
+typedef int32_t (*tn_nn__operation_t)(const tn_nn__call_t *call);
+
+/* elementwise.c */
+int32_t tn_nn__binary(const tn_nn__call_t *call);
+int32_t tn_nn__unary(const tn_nn__call_t *call);
+int32_t tn_nn__softmax(const tn_nn__call_t *call);
+/* layout.c */
+int32_t tn_nn__copy(const tn_nn__call_t *call);
+int32_t tn_nn__transpose(const tn_nn__call_t *call);
+int32_t tn_nn__concatenation(const tn_nn__call_t *call);
+int32_t tn_nn__gather(const tn_nn__call_t *call);
+int32_t tn_nn__argmax(const tn_nn__call_t *call);
+int32_t tn_nn__convert(const tn_nn__call_t *call);
+/* convolution.c */
+int32_t tn_nn__convolution(const tn_nn__call_t *call);
+int32_t tn_nn__depthwise(const tn_nn__call_t *call);
+int32_t tn_nn__fully_connected(const tn_nn__call_t *call);
+/* pooling.c */
+int32_t tn_nn__average_pool(const tn_nn__call_t *call);
+int32_t tn_nn__max_pool(const tn_nn__call_t *call);
+
+#endif

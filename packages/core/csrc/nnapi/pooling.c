@@ -1,0 +1,46 @@
+/* Pooling of images, NHWC: numbers are padding left and top, strides of width and height, width and height of the window.
+ * What lies in the padding doesn't count. */
+#include "operations.h"
+
+enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIGHT };
+
+static int64_t at_least(int64_t value, int64_t bound) { return value < bound ? bound : value; }
+static int64_t at_most(int64_t value, int64_t bound) { return value > bound ? bound : value; }
+
+static int32_t pool(const tn_nn__call_t *call, int average) {
+  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+  const int32_t *numbers = call->step->numbers;
+  tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
+  int64_t height = input->dimensions[1], width = input->dimensions[2], depth = input->dimensions[3];
+  uint64_t at = 0;
+  for (int64_t batch = 0; batch < output->dimensions[0]; batch++) {
+    for (int64_t y = 0; y < output->dimensions[1]; y++) {
+      int64_t top = y * numbers[STRIDE_HEIGHT] - numbers[PAD_TOP];
+      int64_t bottom = at_most(top + numbers[WINDOW_HEIGHT], height);
+      for (int64_t x = 0; x < output->dimensions[2]; x++) {
+        int64_t left = x * numbers[STRIDE_WIDTH] - numbers[PAD_LEFT];
+        int64_t right = at_most(left + numbers[WINDOW_WIDTH], width);
+        for (int64_t channel = 0; channel < depth; channel++, at++) {
+          float largest = -INFINITY;
+          double sum = 0;
+          int64_t count = 0;
+          for (int64_t row = at_least(top, 0); row < bottom; row++) {
+            for (int64_t column = at_least(left, 0); column < right; column++, count++) {
+              int64_t pixel = (batch * height + row) * width + column;
+              float value = tn_nn__load(input, (uint64_t)(pixel * depth + channel));
+              largest = fmaxf(largest, value);
+              sum += (double)value;
+            }
+          }
+          float value = average ? (float)(count == 0 ? 0 : sum / (double)count) : largest;
+          tn_nn__store(output, at, tn_nn__bound(value, bounds));
+        }
+      }
+    }
+  }
+  return TN_NN_OK;
+}
+
+int32_t tn_nn__average_pool(const tn_nn__call_t *call) { return pool(call, 1); }
+
+int32_t tn_nn__max_pool(const tn_nn__call_t *call) { return pool(call, 0); }

@@ -1,0 +1,118 @@
+/* Objects: allocation, reference counts, opaque handles. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define ONE_STRONG ((uint64_t)1)
+#define ONE_WEAK ((uint64_t)1 << 32)
+#define STRONG_MASK (ONE_WEAK - 1)
+#define FRESH (ONE_STRONG | ONE_WEAK)
+
+/* Room for the allocator's header before an object, a multiple of what malloc aligns to. */
+#define HEADROOM 16
+
+static int64_t live_objects;
+
+/* The built-in allocator keeps the start of its block 16 bytes before the object, and the header 8 bytes before. */
+static void builtin_delete(void *object) {
+  void *block;
+  memcpy(&block, (char *)object - HEADROOM, sizeof block);
+  free(block);
+}
+
+static void *builtin_allocate(size_t size, size_t alignment, int32_t type_index, void *context) {
+  (void)type_index;
+  (void)context;
+  size_t step = alignment > HEADROOM ? alignment : HEADROOM;
+  if (size > PTRDIFF_MAX - HEADROOM - step) return NULL;
+  char *block = malloc(size + (step == HEADROOM ? HEADROOM : HEADROOM + step));
+  if (block == NULL) return NULL;
+  char *object = (char *)(((uintptr_t)block + HEADROOM + step - 1) / step * step);
+  memcpy(object - HEADROOM, &block, sizeof block);
+  ((TVMFFIObjectAllocHeader *)(void *)(object - sizeof(TVMFFIObjectAllocHeader)))->delete_space = builtin_delete;
+  return object;
+}
+
+static TVMFFICustomAllocator builtin = {builtin_allocate, NULL};
+static TVMFFICustomAllocator *current = &builtin;
+
+TVMFFICustomAllocator *TVMFFIGetCustomAllocator(void) { return __atomic_load_n(&current, __ATOMIC_ACQUIRE); }
+
+int TVMFFISetCustomAllocator(TVMFFICustomAllocator *allocator) {
+  __atomic_store_n(&current, allocator != NULL ? allocator : &builtin, __ATOMIC_RELEASE);
+  return 0;
+}
+
+void *tn__object_new(size_t size, int32_t type_index, void (*deleter)(void *self, int flags)) {
+  TVMFFICustomAllocator *allocator = TVMFFIGetCustomAllocator();
+  TVMFFIObject *object = allocator->allocate(size, 16, type_index, allocator->context);
+  if (object == NULL) return NULL;
+  memset(object, 0, size);
+  object->combined_ref_count = FRESH;
+  object->type_index = type_index;
+  object->deleter = deleter;
+  __atomic_add_fetch(&live_objects, 1, __ATOMIC_RELAXED);
+  return object;
+}
+
+void tn__object_free(void *object) {
+  __atomic_sub_fetch(&live_objects, 1, __ATOMIC_RELAXED);
+  ((TVMFFIObjectAllocHeader *)(void *)((char *)object - sizeof(TVMFFIObjectAllocHeader)))->delete_space(object);
+}
+
+/* How many objects that this library made are alive: for tests of leaks. */
+TVM_FFI_EXPORT int64_t tn_tvm_live_objects(void) { return __atomic_load_n(&live_objects, __ATOMIC_RELAXED); }
+
+void tn__retain(void *object) {
+  __atomic_add_fetch(&((TVMFFIObject *)object)->combined_ref_count, ONE_STRONG, __ATOMIC_RELAXED);
+}
+
+void tn__release(void *handle) {
+  TVMFFIObject *object = handle;
+  if (object == NULL) return;
+  uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, ONE_STRONG, __ATOMIC_RELEASE);
+  if ((before & STRONG_MASK) != ONE_STRONG) return;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (object->deleter == NULL) return;
+  if (before == FRESH) {
+    object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
+    return;
+  }
+  object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);
+  if (__atomic_fetch_sub(&object->combined_ref_count, ONE_WEAK, __ATOMIC_ACQ_REL) >> 32 == 1)
+    object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
+}
+
+int TVMFFIObjectIncRef(TVMFFIObjectHandle object) {
+  tn__retain(object);
+  return 0;
+}
+
+int TVMFFIObjectDecRef(TVMFFIObjectHandle object) {
+  tn__release(object);
+  return 0;
+}
+
+void TVMFFIGetVersion(TVMFFIVersion *out_version) { *out_version = (TVMFFIVersion){0, 1, 14}; }
+
+typedef struct {
+  TVMFFIObject head;
+  TVMFFIOpaqueObjectCell cell;
+  void (*release)(void *handle);
+} opaque_t;
+
+static void opaque_destroy(opaque_t *self) {
+  if (self->release != NULL) self->release(self->cell.handle);
+}
+TN_DELETER(opaque_deleter, opaque_destroy)
+
+int TVMFFIObjectCreateOpaque(void *handle, int32_t type_index, void (*deleter)(void *handle), TVMFFIObjectHandle *out) {
+  if (type_index != kTVMFFIOpaquePyObject)
+    return tn__raise("RuntimeError", "an opaque object must have type index %d, got %d", kTVMFFIOpaquePyObject, type_index);
+  opaque_t *object = tn__object_new(sizeof *object, type_index, opaque_deleter);
+  if (object == NULL) return tn__no_memory();
+  object->cell.handle = handle;
+  object->release = deleter;
+  *out = object;
+  return 0;
+}

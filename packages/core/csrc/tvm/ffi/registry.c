@@ -1,0 +1,158 @@
+/* The global functions: one table for the process, behind a mutex. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+typedef struct {
+  void *function; /* one reference */
+  char *metadata; /* owned */
+  size_t metadata_size;
+} global_t;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tn__names_t globals;
+
+static void free_global(global_t *global) {
+  if (global == NULL) return;
+  tn__release(global->function);
+  free(global->metadata);
+  free(global);
+}
+
+static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, bool allow_override) {
+  global_t *global = calloc(1, sizeof *global);
+  char *text = tn__duplicate(metadata);
+  if (global == NULL || text == NULL) {
+    free(global);
+    free(text);
+    return tn__no_memory();
+  }
+  tn__retain(function);
+  *global = (global_t){function, text, metadata.size};
+  pthread_mutex_lock(&mutex);
+  void **place = tn__names_find(&globals, name);
+  bool taken = place != NULL && !allow_override;
+  global_t *unused = global;
+  if (!taken) {
+    place = tn__names_add(&globals, name);
+    if (place != NULL) {
+      unused = *place;
+      *place = global;
+    }
+  }
+  pthread_mutex_unlock(&mutex);
+  free_global(unused); /* may run a deleter: not under the lock */
+  if (taken)
+    return tn__raise("RuntimeError", "Global Function `%.*s` is already registered", (int)name.size, name.data);
+  return place == NULL ? tn__no_memory() : 0;
+}
+
+int TVMFFIFunctionSetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle function, int allow_override) {
+  return set(*name, function, (TVMFFIByteArray){"", 0}, allow_override != 0);
+}
+
+int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int allow_override) {
+  if (method->method.type_index != kTVMFFIFunction)
+    return tn__raise("TypeError", "a global function must be a function, got `%s`", tn__type_name(method->method.type_index));
+  return set(method->name, method->method.v_obj, method->metadata, allow_override != 0);
+}
+
+int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out) {
+  pthread_mutex_lock(&mutex);
+  void **place = tn__names_find(&globals, *name);
+  void *function = place == NULL ? NULL : ((global_t *)*place)->function;
+  if (function != NULL) tn__retain(function);
+  pthread_mutex_unlock(&mutex);
+  *out = function;
+  return 0;
+}
+
+/* ffi.FunctionRemoveGlobal(name) -> whether there was one */
+static int remove_global(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  TVMFFIByteArray name;
+  if (tn__expect_count("ffi.FunctionRemoveGlobal", 1, num_args) != 0) return -1;
+  if (tn__argument_text("ffi.FunctionRemoveGlobal", args, 0, &name) != 0) return -1;
+  pthread_mutex_lock(&mutex);
+  void **place = tn__names_find(&globals, name);
+  global_t *global = place == NULL ? NULL : *place;
+  if (global != NULL) tn__names_remove(&globals, name);
+  pthread_mutex_unlock(&mutex);
+  *result = tn__bool(global != NULL);
+  free_global(global);
+  return 0;
+}
+
+/* ffi.GetGlobalFuncMetadata(name) -> text */
+static int get_metadata(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  TVMFFIByteArray name;
+  if (tn__expect_count("ffi.GetGlobalFuncMetadata", 1, num_args) != 0) return -1;
+  if (tn__argument_text("ffi.GetGlobalFuncMetadata", args, 0, &name) != 0) return -1;
+  pthread_mutex_lock(&mutex);
+  void **place = tn__names_find(&globals, name);
+  int status = 0;
+  if (place != NULL) status = tn__text(((global_t *)*place)->metadata, ((global_t *)*place)->metadata_size, result);
+  pthread_mutex_unlock(&mutex);
+  if (place == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
+  return status;
+}
+
+/* --- the list of names: a snapshot that answers -1 with the count and i with the i-th name ------------------------------ */
+
+typedef struct {
+  size_t count;
+  TVMFFIAny names[];
+} listing_t;
+
+static void free_listing(void *self) {
+  listing_t *listing = self;
+  for (size_t i = 0; i < listing->count; i++) tn__clear(&listing->names[i]);
+  free(listing);
+}
+
+static int ask_listing(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  const listing_t *listing = self;
+  const char *name = "ffi.FunctionListGlobalNamesFunctor()";
+  int64_t index;
+  if (tn__expect_count(name, 1, num_args) != 0 || tn__argument_int(name, args, 0, &index) != 0) return -1;
+  if (index >= 0 && (uint64_t)index >= listing->count)
+    return tn__raise("IndexError", "Index %lld out of bounds %zu", (long long)index, listing->count);
+  *result = index < 0 ? tn__int((int64_t)listing->count) : tn__copy(&listing->names[index]);
+  return 0;
+}
+
+static int list_names(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  (void)args;
+  if (tn__expect_count("ffi.FunctionListGlobalNamesFunctor", 0, num_args) != 0) return -1;
+  pthread_mutex_lock(&mutex);
+  listing_t *listing = malloc(sizeof *listing + globals.live * sizeof(TVMFFIAny));
+  int status = listing == NULL ? -1 : 0;
+  if (listing != NULL) listing->count = 0;
+  for (size_t i = 0; status == 0 && i < globals.used; i++) {
+    const tn__name_t *entry = &globals.entries[i];
+    if (entry->key == NULL) continue;
+    status = tn__text(entry->key, entry->key_size, &listing->names[listing->count]);
+    if (status == 0) listing->count++;
+  }
+  pthread_mutex_unlock(&mutex);
+  TVMFFIObjectHandle function;
+  if (status == 0) status = TVMFFIFunctionCreate(listing, ask_listing, free_listing, &function);
+  if (status != 0) {
+    if (listing != NULL) free_listing(listing);
+    return tn__no_memory();
+  }
+  *result = tn__object(function);
+  return 0;
+}
+
+__attribute__((constructor)) static void register_functions(void) {
+  static const tn__builtin_t builtins[] = {
+      {"ffi.FunctionRemoveGlobal", remove_global},
+      {"ffi.GetGlobalFuncMetadata", get_metadata},
+      {"ffi.FunctionListGlobalNamesFunctor", list_names},
+  };
+  tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
+}

@@ -1,0 +1,187 @@
+/* Tensors: DLPack in and out, views; and shapes. */
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* A tensor object: the DLTensor first, then who owns its memory, then room for shape and strides. */
+typedef struct {
+  TVMFFIObject head;
+  DLTensor tensor;
+  DLManagedTensor *managed;             /* one of these three keeps the memory */
+  DLManagedTensorVersioned *versioned;
+  void *source; /* a tensor object, one reference */
+  int64_t numbers[];
+} tensor_t;
+
+static void tensor_destroy(tensor_t *self) {
+  if (self->managed != NULL && self->managed->deleter != NULL) self->managed->deleter(self->managed);
+  if (self->versioned != NULL && self->versioned->deleter != NULL) self->versioned->deleter(self->versioned);
+  tn__release(self->source);
+}
+TN_DELETER(tensor_deleter, tensor_destroy)
+
+/* Whether `data` is an address that arithmetic is allowed on. */
+static bool has_direct_address(DLDevice device) {
+  return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged || device.device_type == kDLROCM ||
+         device.device_type == kDLROCMHost;
+}
+
+static bool is_aligned(const DLTensor *tensor, uint64_t alignment) {
+  uint64_t start = tensor->byte_offset + (has_direct_address(tensor->device) ? (uintptr_t)tensor->data : 0);
+  return start % alignment == 0;
+}
+
+static bool is_contiguous(const DLTensor *tensor) {
+  if (tensor->strides == NULL) return true;
+  for (int32_t i = 0; i < tensor->ndim; i++)
+    if (tensor->shape[i] == 0) return true;
+  int64_t expected = 1;
+  for (int32_t i = tensor->ndim - 1; i >= 0; i--) {
+    if (tensor->shape[i] == 1) continue;
+    if (tensor->strides[i] != expected) return false;
+    expected *= tensor->shape[i];
+  }
+  return true;
+}
+
+static void fill_strides(const int64_t *shape, int32_t ndim, int64_t *strides) {
+  int64_t stride = 1;
+  for (int32_t i = ndim - 1; i >= 0; i--) {
+    strides[i] = stride;
+    stride *= shape[i];
+  }
+}
+
+static int check(const DLTensor *tensor, int32_t require_alignment, int32_t require_contiguous) {
+  if (tensor->ndim < 0) return tn__raise("ValueError", "FromDLPack: ndim must not be negative, got %d", tensor->ndim);
+  if (require_alignment > 0 && !is_aligned(tensor, (uint64_t)require_alignment))
+    return tn__raise("RuntimeError", "FromDLPack: Data is not aligned to %d bytes.", require_alignment);
+  if (require_contiguous != 0 && !is_contiguous(tensor))
+    return tn__raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");
+  return 0;
+}
+
+/* A tensor object with the given DLTensor; its strides are made if there are none. */
+static tensor_t *make(const DLTensor *tensor) {
+  bool lacks_strides = tensor->strides == NULL && tensor->ndim > 0;
+  size_t extra = lacks_strides ? (size_t)tensor->ndim * sizeof(int64_t) : 0;
+  tensor_t *object = tn__object_new(sizeof *object + extra, kTVMFFITensor, tensor_deleter);
+  if (object == NULL) return NULL;
+  object->tensor = *tensor;
+  if (lacks_strides) {
+    object->tensor.strides = object->numbers;
+    fill_strides(tensor->shape, tensor->ndim, object->numbers);
+  }
+  return object;
+}
+
+int TVMFFITensorFromDLPack(DLManagedTensor *from, int32_t require_alignment, int32_t require_contiguous,
+                           TVMFFIObjectHandle *out) {
+  if (check(&from->dl_tensor, require_alignment, require_contiguous) != 0) return -1;
+  tensor_t *object = make(&from->dl_tensor);
+  if (object == NULL) return tn__no_memory();
+  object->managed = from;
+  *out = object;
+  return 0;
+}
+
+int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned *from, int32_t require_alignment,
+                                    int32_t require_contiguous, TVMFFIObjectHandle *out) {
+  if (check(&from->dl_tensor, require_alignment, require_contiguous) != 0) return -1;
+  if (from->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
+    return tn__raise("RuntimeError", "Subbyte type padded is not yet supported");
+  tensor_t *object = make(&from->dl_tensor);
+  if (object == NULL) return tn__no_memory();
+  object->versioned = from;
+  *out = object;
+  return 0;
+}
+
+static void release_managed(DLManagedTensor *self) {
+  tn__release(self->manager_ctx);
+  free(self);
+}
+
+static void release_versioned(DLManagedTensorVersioned *self) {
+  tn__release(self->manager_ctx);
+  free(self);
+}
+
+int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor **out) {
+  DLManagedTensor *managed = calloc(1, sizeof *managed);
+  if (managed == NULL) return tn__no_memory();
+  tn__retain(from);
+  managed->dl_tensor = ((tensor_t *)from)->tensor;
+  managed->manager_ctx = from;
+  managed->deleter = release_managed;
+  *out = managed;
+  return 0;
+}
+
+int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersioned **out) {
+  DLManagedTensorVersioned *managed = calloc(1, sizeof *managed);
+  if (managed == NULL) return tn__no_memory();
+  tn__retain(from);
+  managed->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  managed->dl_tensor = ((tensor_t *)from)->tensor;
+  managed->manager_ctx = from;
+  managed->deleter = release_versioned;
+  /* Only what this library made tells where it came from: there read-only stays read-only. */
+  const tensor_t *own = from;
+  if (own->head.deleter == tensor_deleter && own->versioned != NULL)
+    managed->flags = own->versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+  *out = managed;
+  return 0;
+}
+
+int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor *prototype, TVMFFIObjectHandle *out) {
+  if (prototype->ndim > 0 && prototype->strides == NULL)
+    return tn__raise("InternalError", "the prototype of a view must have strides");
+  size_t ndim = prototype->ndim > 0 ? (size_t)prototype->ndim : 0;
+  tensor_t *view = tn__object_new(sizeof *view + 2 * ndim * sizeof(int64_t), kTVMFFITensor, tensor_deleter);
+  if (view == NULL) return tn__no_memory();
+  view->tensor = *prototype;
+  view->tensor.shape = view->numbers;
+  view->tensor.strides = view->numbers + ndim;
+  if (ndim > 0) {
+    memcpy(view->tensor.shape, prototype->shape, ndim * sizeof(int64_t));
+    memcpy(view->tensor.strides, prototype->strides, ndim * sizeof(int64_t));
+  }
+  tn__retain(source);
+  view->source = source;
+  *out = view;
+  return 0;
+}
+
+/* --- shapes ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  TVMFFIObject head;
+  TVMFFIShapeCell cell;
+  int64_t sizes[];
+} shape_t;
+
+static void shape_destroy(shape_t *self) { (void)self; }
+TN_DELETER(shape_deleter, shape_destroy)
+
+/* ffi.Shape(integers...) */
+static int make_shape(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  shape_t *shape = tn__object_new(sizeof *shape + (size_t)num_args * sizeof(int64_t), kTVMFFIShape, shape_deleter);
+  if (shape == NULL) return tn__no_memory();
+  shape->cell = (TVMFFIShapeCell){shape->sizes, (size_t)num_args};
+  for (int32_t i = 0; i < num_args; i++) {
+    if (args[i].type_index != kTVMFFIInt && args[i].type_index != kTVMFFIBool) {
+      tn__release(shape);
+      return tn__raise("ValueError", "Expect shape to take list of int arguments");
+    }
+    shape->sizes[i] = args[i].v_int64;
+  }
+  *result = tn__object(shape);
+  return 0;
+}
+
+__attribute__((constructor)) static void register_functions(void) {
+  static const tn__builtin_t builtins[] = {{"ffi.Shape", make_shape}};
+  tn__register_builtins(builtins, 1);
+}

@@ -1,0 +1,180 @@
+/* What is known of types: fields, methods, metadata, attributes.
+ *
+ * Readers have no lock, so arrays are never moved in place: a grown one replaces the old one, which stays (all old ones
+ * together are smaller than the last). */
+#include <stdlib.h>
+
+#include "type.h"
+
+static int unknown_type(int32_t type_index) {
+  return tn__raise("InternalError", "Cannot find type info for type_index=%d", type_index);
+}
+
+/* A copy for ever; an empty one is null. */
+static bool keep_text(TVMFFIByteArray *text) {
+  if (text->size == 0) {
+    *text = (TVMFFIByteArray){NULL, 0};
+    return true;
+  }
+  text->data = tn__duplicate(*text);
+  return text->data != NULL;
+}
+
+/* An owned copy of a borrowed value, for ever. */
+static int keep_value(TVMFFIAny *value) { return TVMFFIAnyViewToOwnedAny(value, value); }
+
+/* Room for one more element in an array that readers may hold: the old one or a larger copy, null without memory. */
+static void *grown(const void *array, int32_t count, int32_t *capacity, size_t element_size) {
+  if (count < *capacity) return (void *)(uintptr_t)array;
+  int32_t larger_capacity = *capacity == 0 ? 4 : *capacity * 2;
+  void *larger = calloc((size_t)larger_capacity, element_size);
+  if (larger == NULL) return NULL;
+  if (count > 0) memcpy(larger, array, (size_t)count * element_size);
+  *capacity = larger_capacity;
+  return larger;
+}
+
+static bool has_field(const TVMFFITypeInfo *info, TVMFFIByteArray name) {
+  for (int32_t i = 0; i < info->num_fields; i++)
+    if (tn__same(info->fields[i].name, name)) return true;
+  return false;
+}
+
+static int add_field(tn__type_t *type, const TVMFFIFieldInfo *info) {
+  if (has_field(&type->info, info->name))
+    return tn__raise("InternalError", "Duplicate field name \"%.*s\" in type \"%s\"", (int)info->name.size,
+                     info->name.data, type->info.type_key.data);
+  TVMFFIFieldInfo field = *info;
+  if (!keep_text(&field.name) || !keep_text(&field.doc) || !keep_text(&field.metadata)) return tn__no_memory();
+  if (!(info->flags & kTVMFFIFieldFlagBitMaskHasDefault)) {
+    field.default_value_or_factory = tn__none();
+  } else if (keep_value(&field.default_value_or_factory) != 0) {
+    return -1;
+  }
+  if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info->setter != NULL) tn__retain(info->setter);
+  TVMFFIFieldInfo *fields = grown(type->info.fields, type->info.num_fields, &type->field_capacity, sizeof field);
+  if (fields == NULL) return tn__no_memory();
+  fields[type->info.num_fields] = field;
+  __atomic_store_n(&type->info.fields, fields, __ATOMIC_RELEASE);
+  __atomic_store_n(&type->info.num_fields, type->info.num_fields + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+static int add_method(tn__type_t *type, const TVMFFIMethodInfo *info) {
+  TVMFFIMethodInfo method = *info;
+  if (!keep_text(&method.name) || !keep_text(&method.doc) || !keep_text(&method.metadata)) return tn__no_memory();
+  if (keep_value(&method.method) != 0) return -1;
+  TVMFFIMethodInfo *methods = grown(type->info.methods, type->info.num_methods, &type->method_capacity, sizeof method);
+  if (methods == NULL) return tn__no_memory();
+  methods[type->info.num_methods] = method;
+  __atomic_store_n(&type->info.methods, methods, __ATOMIC_RELEASE);
+  __atomic_store_n(&type->info.num_methods, type->info.num_methods + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) {
+  tn__type_t *type = tn__type_entry(type_index);
+  if (type == NULL) return unknown_type(type_index);
+  pthread_mutex_lock(tn__type_mutex());
+  int status = add_field(type, info);
+  pthread_mutex_unlock(tn__type_mutex());
+  return status;
+}
+
+int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info) {
+  tn__type_t *type = tn__type_entry(type_index);
+  if (type == NULL) return unknown_type(type_index);
+  pthread_mutex_lock(tn__type_mutex());
+  int status = add_method(type, info);
+  pthread_mutex_unlock(tn__type_mutex());
+  return status;
+}
+
+int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *metadata) {
+  tn__type_t *type = tn__type_entry(type_index);
+  if (type == NULL) return unknown_type(type_index);
+  TVMFFITypeMetadata kept = *metadata;
+  if (!keep_text(&kept.doc)) return tn__no_memory();
+  pthread_mutex_lock(tn__type_mutex());
+  bool taken = type->info.metadata != NULL;
+  if (!taken) {
+    type->metadata = kept;
+    __atomic_store_n(&type->info.metadata, &type->metadata, __ATOMIC_RELEASE);
+  }
+  pthread_mutex_unlock(tn__type_mutex());
+  if (!taken) return 0;
+  free((void *)(uintptr_t)kept.doc.data);
+  return tn__raise("RuntimeError", "Overriding %s: another type with the same key is already registered",
+                   type->info.type_key.data);
+}
+
+/* --- attributes: a column of values by type index for each name ----------------------------------------------------------- */
+
+typedef struct {
+  TVMFFITypeAttrColumn column;
+  int32_t capacity;
+} column_t;
+
+static tn__names_t columns;
+
+static column_t *column_of(TVMFFIByteArray name) {
+  void **place = tn__names_add(&columns, name);
+  if (place != NULL && *place == NULL) *place = calloc(1, sizeof(column_t));
+  return place == NULL ? NULL : *place;
+}
+
+static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *value) {
+  column_t *own = column_of(name);
+  if (own == NULL) return tn__no_memory();
+  /* Index 0 asks for the column alone. */
+  if (type_index == kTVMFFINone) return 0;
+  TVMFFITypeAttrColumn *column = &own->column;
+  if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone)
+    return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)name.size, name.data,
+                     type_index);
+  TVMFFIAny kept = *value;
+  if (keep_value(&kept) != 0) return -1;
+  TVMFFIAny *data = (TVMFFIAny *)(uintptr_t)column->data;
+  if (type_index >= own->capacity) {
+    int32_t capacity = own->capacity == 0 ? 256 : own->capacity;
+    while (capacity <= type_index) capacity *= 2;
+    data = calloc((size_t)capacity, sizeof *data);
+    if (data == NULL) return tn__no_memory();
+    if (column->size > 0) memcpy(data, column->data, (size_t)column->size * sizeof *data);
+    own->capacity = capacity;
+  }
+  data[type_index] = kept;
+  __atomic_store_n(&column->data, data, __ATOMIC_RELEASE);
+  if (type_index >= column->size) __atomic_store_n(&column->size, type_index + 1, __ATOMIC_RELEASE);
+  return 0;
+}
+
+int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray *attr_name, const TVMFFIAny *value) {
+  if (tn__type_entry(type_index) == NULL) return unknown_type(type_index);
+  pthread_mutex_lock(tn__type_mutex());
+  int status = add_attr(type_index, *attr_name, value);
+  pthread_mutex_unlock(tn__type_mutex());
+  return status;
+}
+
+const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name) {
+  pthread_mutex_lock(tn__type_mutex());
+  void **place = tn__names_find(&columns, *attr_name);
+  const TVMFFITypeAttrColumn *column = place == NULL ? NULL : &((column_t *)*place)->column;
+  pthread_mutex_unlock(tn__type_mutex());
+  return column;
+}
+
+/* Kernels keep the columns that they find when they are loaded, so those that tvm-ffi names exist from the start. */
+__attribute__((constructor(102))) static void make_columns(void) {
+  static const char *const names[] = {
+      "__ffi_new__",    "__ffi_init__",   "__ffi_convert__", "__ffi_shallow_copy__", "__ffi_repr__",     "__ffi_hash__",
+      "__ffi_eq__",     "__ffi_compare__", "__any_hash__",   "__any_equal__",        "__s_hash__",       "__s_equal__",
+      "__s_visit__",    "__data_to_json__", "__data_from_json__", "__ffi_enum__",
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    TVMFFIByteArray name = {names[i], strlen(names[i])};
+    TVMFFIAny none = tn__none();
+    TVMFFITypeRegisterAttr(kTVMFFINone, &name, &none);
+  }
+}

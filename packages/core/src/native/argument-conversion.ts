@@ -1,0 +1,95 @@
+import { describe } from '../errors/describe.ts'
+import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { Segment } from '../memory/segment.ts'
+import type { CType } from './driver.ts'
+
+/** Types of parameters and results of a native function. A pointer is a segment, or null. */
+export type ValueType =
+  | 'bool'
+  | 'int8'
+  | 'uint8'
+  | 'int16'
+  | 'uint16'
+  | 'int32'
+  | 'uint32'
+  | 'int64'
+  | 'uint64'
+  | 'float32'
+  | 'float64'
+  | 'pointer'
+
+/** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
+export type Value = number | bigint | boolean | Segment | null | undefined
+
+/** What the driver takes. */
+export type CValue = number | bigint | boolean
+
+/** Checks one argument and turns it into what the driver takes. The place is only for the message. */
+export type Converter = (value: Value, index: number, functionName: string) => CValue
+
+const cTypes: Readonly<Record<ValueType, CType>> = {
+  bool: 'bool',
+  int8: 'int8_t',
+  uint8: 'uint8_t',
+  int16: 'int16_t',
+  uint16: 'uint16_t',
+  int32: 'int32_t',
+  uint32: 'uint32_t',
+  int64: 'int64_t',
+  uint64: 'uint64_t',
+  float32: 'float',
+  float64: 'double',
+  pointer: 'uintptr_t',
+}
+
+/** The C type of a value type. @throws {ArgumentError} if it is none. */
+export function cTypeOf(type: ValueType): CType {
+  if (Object.hasOwn(cTypes, type)) return cTypes[type]
+  throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
+}
+
+/** The converter of a value type. */
+export function converterOf(type: ValueType): Converter {
+  if (type === 'pointer') return pointer
+  if (type === 'bool') return bool
+  if (type === 'float32' || type === 'float64') return float
+  const bits = Number(/\d+/.exec(type)?.[0])
+  const low = type.startsWith('u') ? 0n : -(2n ** BigInt(bits - 1))
+  return integer(low, low + 2n ** BigInt(bits) - 1n)
+}
+
+const placeOf = (index: number, functionName: string): string => `argument ${index + 1} of ${functionName}`
+
+const pointer: Converter = (value, index, name) => {
+  if (value instanceof Segment) return value.block.address + value.base
+  if (value === null) return 0
+  throw new ArgumentError(`${placeOf(index, name)} must be a segment or null, got ${describe(value)}`, {
+    hint: 'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
+  })
+}
+
+const bool: Converter = (value, index, name) => {
+  if (typeof value === 'boolean') return value
+  throw new ArgumentError(`${placeOf(index, name)} must be true or false, got ${describe(value)}`)
+}
+
+const float: Converter = (value, index, name) => {
+  if (typeof value === 'number') return value
+  throw new ArgumentError(`${placeOf(index, name)} must be a number, got ${describe(value)}`)
+}
+
+function integer(low: bigint, high: bigint): Converter {
+  const [lowNumber, highNumber] = [Number(low), Number(high)]
+  return (value, index, name) => {
+    if (typeof value === 'number') {
+      if (Number.isSafeInteger(value) && value >= lowNumber && value <= highNumber) return value
+    } else if (typeof value === 'bigint') {
+      if (value >= low && value <= high) return value
+    } else {
+      throw new ArgumentError(`${placeOf(index, name)} must be a number or bigint, got ${describe(value)}`)
+    }
+    throw new ArgumentRangeError(
+      `${placeOf(index, name)} must be a whole number from ${low} to ${high}, got ${describe(value)}`,
+    )
+  }
+}

@@ -1,0 +1,121 @@
+import { ArgumentError, ArgumentRangeError, dtypeInfo, findDType, type DType, type TypedArray } from '@tenon/core'
+import { describe, elementCodec, typedArrayClass } from '@tenon/core/internal'
+
+/**
+ * An attribute with its exact type: what a handler that takes an f32 gets must be an f32. Immutable; its bytes are a copy.
+ * Made by `f32`, `s64`, `str`, {@link array} and so on.
+ */
+export class Attribute {
+  readonly kind: 'scalar' | 'array' | 'string'
+  /** The element type; undefined for a string. */
+  readonly dtype: DType | undefined
+  /** Elements; 1 for a scalar, bytes for a string. */
+  readonly length: number
+  /** @internal little-endian */
+  readonly bytes: Uint8Array
+
+  /** @internal */
+  constructor(kind: Attribute['kind'], dtype: DType | undefined, length: number, bytes: Uint8Array) {
+    this.kind = kind
+    this.dtype = dtype
+    this.length = length
+    this.bytes = bytes
+  }
+}
+
+/** Element types that an array attribute can have. */
+const ARRAY_DTYPES: ReadonlySet<DType> = new Set<DType>([
+  'int8',
+  'int16',
+  'int32',
+  'int64',
+  'uint8',
+  'uint16',
+  'uint32',
+  'uint64',
+  'float32',
+  'float64',
+])
+
+/** A scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+export function scalar(dtype: DType, value: number | bigint | boolean): Attribute {
+  const codec = elementCodec(dtype)
+  const bytes = new Uint8Array(codec.byteSize)
+  const view = new DataView(bytes.buffer)
+  codec.write(view, 0, value)
+  if (dtype === 'float32' && Number.isFinite(value) && !Number.isFinite(view.getFloat32(0, true))) {
+    throw new ArgumentRangeError(`a float32 must be at most 3.4e38 in size, got ${describe(value)}`)
+  }
+  return new Attribute('scalar', dtype, 1, bytes)
+}
+
+/**
+ * A string attribute: any bytes. Text is encoded as UTF-8.
+ *
+ * @throws {ArgumentError} if it is neither text nor bytes, or the text has half a surrogate pair.
+ * @example
+ * str('relu')
+ */
+export function str(value: string | Uint8Array): Attribute {
+  if (value instanceof Uint8Array) return new Attribute('string', undefined, value.byteLength, value.slice())
+  if (typeof value === 'string' && value.isWellFormed()) {
+    const bytes = Buffer.from(value)
+    return new Attribute('string', undefined, bytes.length, bytes)
+  }
+  throw new ArgumentError(`a string attribute must be well-formed text or a Uint8Array, got ${describe(value)}`)
+}
+
+/**
+ * An array attribute of an element type: signed and unsigned integers of 8 to 64 bits, float32, float64. A TypedArray says
+ * its type itself and needs no helper; handlers always see one dimension.
+ *
+ * @param dtype the element type, by name or alias.
+ * @param values numbers or bigints, or a TypedArray of the element type's kind; copied.
+ * @throws {ArgumentError | ArgumentRangeError} if the type can't be in an array, or a value is not one of the type.
+ * @example
+ * array('f32', [1, 2.5])
+ * array('s64', [])
+ */
+export function array(dtype: string, values: readonly (number | bigint)[] | TypedArray): Attribute {
+  const { name } = dtypeInfo(dtype)
+  if (!ARRAY_DTYPES.has(name)) {
+    throw new ArgumentError(`an array attribute must have elements of one of ${[...ARRAY_DTYPES].join(', ')}, got ${name}`)
+  }
+  if (ArrayBuffer.isView(values)) {
+    if (!(values instanceof typedArrayClass(name))) {
+      throw new ArgumentError(`an array of ${name} must be a ${typedArrayClass(name).name}, got ${describe(values)}`)
+    }
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice()
+    return new Attribute('array', name, values.length, bytes)
+  }
+  if (!Array.isArray(values)) {
+    throw new ArgumentError(`an array attribute must be an array of numbers, got ${describe(values)}`)
+  }
+  const elements: readonly (number | bigint)[] = values
+  const codec = elementCodec(name)
+  const bytes = new Uint8Array(elements.length * codec.byteSize)
+  const view = new DataView(bytes.buffer)
+  elements.forEach((value, i) => codec.write(view, i * codec.byteSize, value))
+  return new Attribute('array', name, elements.length, bytes)
+}
+
+/** The array attribute that a TypedArray stands for. @throws {ArgumentError} if no array attribute has its elements. */
+export function arrayOf(values: ArrayBufferView, path: string): Attribute {
+  const name = Object.prototype.toString.call(values).slice('[object '.length, -1)
+  const dtype = findDType(DTYPE_OF_ARRAY[name] ?? '')?.name
+  if (dtype !== undefined) return array(dtype, values as TypedArray)
+  throw new ArgumentError(`attribute ${path} must be an array of integers, float32 or float64, got ${describe(values)}`)
+}
+
+const DTYPE_OF_ARRAY: Readonly<Record<string, DType>> = {
+  Int8Array: 'int8',
+  Int16Array: 'int16',
+  Int32Array: 'int32',
+  BigInt64Array: 'int64',
+  Uint8Array: 'uint8',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+}

@@ -1,0 +1,39 @@
+import { tensorType, type DType, type TensorType } from '@tenon/core'
+import { scalar, type Attribute } from './attribute.ts'
+
+/**
+ * A type by its short name: of a scalar attribute when it is given a value, of tensors when it is given a shape.
+ *
+ * @example
+ * f32(1e-5) // an attribute
+ * f32([2, 4]) // the type of a tensor
+ */
+export interface TypeHelper<Value extends number | bigint | boolean> {
+  /** A scalar attribute. @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+  (value: Value): Attribute
+  /** The type of tensors of this shape; empty for a scalar. @throws {ArgumentError | ArgumentRangeError} */
+  (shape: readonly number[]): TensorType
+}
+
+function helper<Value extends number | bigint | boolean>(dtype: DType): TypeHelper<Value> {
+  function make(value: Value): Attribute
+  function make(shape: readonly number[]): TensorType
+  function make(value: Value | readonly number[]): Attribute | TensorType {
+    return typeof value === 'object' ? tensorType(dtype, value) : scalar(dtype, value)
+  }
+  return make
+}
+
+export const f32: TypeHelper<number> = helper('float32')
+export const f64: TypeHelper<number> = helper('float64')
+export const s8: TypeHelper<number | bigint> = helper('int8')
+export const s16: TypeHelper<number | bigint> = helper('int16')
+export const s32: TypeHelper<number | bigint> = helper('int32')
+/** Numbers must be safe integers; larger values are bigints. */
+export const s64: TypeHelper<number | bigint> = helper('int64')
+export const u8: TypeHelper<number | bigint> = helper('uint8')
+export const u16: TypeHelper<number | bigint> = helper('uint16')
+export const u32: TypeHelper<number | bigint> = helper('uint32')
+/** Numbers must be safe integers; larger values are bigints. */
+export const u64: TypeHelper<number | bigint> = helper('uint64')
+export const pred: TypeHelper<boolean> = helper('bool')

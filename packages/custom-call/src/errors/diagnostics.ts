@@ -1,0 +1,21 @@
+/** How the reasons begin that handlers give for operands they could not take. Some write them without any separator. */
+const REASONS =
+  /(?=Wrong (?:argument|result|attribute|buffer|scalar|array|number of)\b|Attribute name mismatch: |Unexpected attribute: |Missing attribute: |Failed to get )/
+
+/**
+ * The reasons in the text of a handler that could not take its operands, one by one; empty for any other text.
+ *
+ * @example
+ * parseDiagnostics('[execute] Failed to decode all FFI handler operands (bad operands at: 0)\nDiagnostics:\nWrong buffer rank: expected 2 but got 1')
+ * // ['Wrong buffer rank: expected 2 but got 1']
+ */
+export function parseDiagnostics(text: string): readonly string[] {
+  const at = text.indexOf('Diagnostics:')
+  if (at < 0 || !text.includes('Failed to decode all FFI handler operands')) return []
+  return text
+    .slice(at + 'Diagnostics:'.length)
+    .split('\n')
+    .flatMap((line) => line.split(REASONS))
+    .map((reason) => reason.trim())
+    .filter((reason) => reason !== '')
+}

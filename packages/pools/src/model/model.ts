@@ -1,0 +1,76 @@
+import type { PoolFacts } from '../pool/pool-facts.ts'
+import type { OperandType } from './operand-types.ts'
+
+/** Where the value of an operand comes from. `CONSTANT_REFERENCE` of HIDL is `CONSTANT_POOL` here, as in AIDL. */
+export type OperandLifetime =
+  | 'TEMPORARY_VARIABLE'
+  | 'SUBGRAPH_INPUT'
+  | 'SUBGRAPH_OUTPUT'
+  | 'CONSTANT_COPY'
+  | 'CONSTANT_POOL'
+  | 'NO_VALUE'
+  | 'SUBGRAPH'
+
+/** The lifetimes in the order of their numbers, which start at 0. */
+export const operandLifetimes: readonly OperandLifetime[] = [
+  'TEMPORARY_VARIABLE',
+  'SUBGRAPH_INPUT',
+  'SUBGRAPH_OUTPUT',
+  'CONSTANT_COPY',
+  'CONSTANT_POOL',
+  'NO_VALUE',
+  'SUBGRAPH',
+]
+
+/** A range of a pool: each number from 0 to 2^32 - 1, in bytes. */
+export interface DataLocation {
+  readonly poolIndex: number
+  readonly offset: number
+  readonly length: number
+  readonly padding: number
+}
+
+/** Scales of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`: one for each index of an axis. */
+export interface ChannelQuantization {
+  readonly scales: readonly number[]
+  readonly channelDim: number
+}
+
+export interface Operand {
+  readonly type: OperandType
+  /** 0 is an axis of unknown size; no dimensions at all are an unknown rank (of a tensor) or a scalar. */
+  readonly dimensions: readonly number[]
+  readonly scale: number
+  readonly zeroPoint: number
+  readonly lifetime: OperandLifetime
+  readonly location: DataLocation
+  readonly channelQuant?: ChannelQuantization
+}
+
+export interface Operation {
+  /** The name in the driver's registry of kernels: `ADD`. */
+  readonly type: string
+  /** Indices of operands. */
+  readonly inputs: readonly number[]
+  readonly outputs: readonly number[]
+}
+
+export interface Subgraph {
+  readonly operands: readonly Operand[]
+  readonly operations: readonly Operation[]
+  readonly inputIndexes: readonly number[]
+  readonly outputIndexes: readonly number[]
+}
+
+/** A model as NNAPI's HAL has it, with pools of `P`. Made by {@link buildModel} or by hand. */
+export interface Model<P extends PoolFacts = PoolFacts> {
+  readonly main: Subgraph
+  readonly referenced: readonly Subgraph[]
+  /** The values of `CONSTANT_COPY` operands. */
+  readonly operandValues: Uint8Array
+  /** The memory of `CONSTANT_POOL` operands. */
+  readonly pools: readonly P[]
+}
+
+/** The location of an operand that has no value in the model. */
+export const NOWHERE: DataLocation = Object.freeze({ poolIndex: 0, offset: 0, length: 0, padding: 0 })

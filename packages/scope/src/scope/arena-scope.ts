@@ -1,0 +1,136 @@
+import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
+import { counters } from '../diagnostics/counters.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { isInstrumented } from '../diagnostics/instrument.ts'
+import { CHUNK_ALIGNMENT, LARGEST_CHUNK, SMALLEST_CHUNK } from './chunk-pool.ts'
+import type { Chunk } from './chunk.ts'
+import { ManagedScope, type ScopeOptions } from './managed-scope.ts'
+
+/** A chunk on loan to an arena, and how far it was used when the next one took its place. */
+interface FullChunk {
+  readonly chunk: Chunk
+  readonly block: Block
+  readonly used: number
+}
+
+/** The limit of an arena that has no chunk, or is closed: nothing fits below it. */
+const NOTHING = -1
+
+/** A scope that is an allocator as well: it hands out chunks of memory from their front to their back. */
+export abstract class ArenaScope extends ManagedScope {
+  /** @internal the chunk in use */
+  declare chunk: Chunk | undefined
+  /** @internal the chunk in use, as it is lent to this arena */
+  declare block: Block | undefined
+  /** @internal where its free part starts */
+  declare offset: number
+  /** @internal where it ends, or NOTHING: then allocate() takes the slow path, which finds out why */
+  declare limit: number
+  /** @internal */
+  declare full: FullChunk[] | undefined
+
+  /** @internal */
+  constructor(options: ScopeOptions | undefined) {
+    super(options)
+    this.chunk = undefined
+    this.block = undefined
+    this.offset = 0
+    this.limit = NOTHING
+    this.full = undefined
+  }
+
+  /**
+   * Zeroed memory that lives as long as this scope.
+   *
+   * @param byteSize in bytes; 0 is legal and gives an empty segment with an address of its own.
+   * @param byteAlignment of its address, in bytes: a power of two up to 2^30.
+   * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
+   * @throws {AllocationError} if there is no memory; the scope stays usable.
+   */
+  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
+    if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {
+      const start = (this.offset + byteAlignment - 1) & -byteAlignment
+      const end = start + byteSize
+      if (
+        end <= this.limit &&
+        byteSize > 0 &&
+        byteSize >>> 0 === byteSize &&
+        byteAlignment > 0 &&
+        byteAlignment <= CHUNK_ALIGNMENT &&
+        (byteAlignment & -byteAlignment) === byteAlignment
+      ) {
+        this.offset = end
+        return new MemorySegment(this.block!, start, byteSize, 0)
+      }
+    }
+    return this.allocateSlowly(byteSize, byteAlignment)
+  }
+
+  /** @internal What does not fit the chunk in use, is not valid, or is rare. */
+  allocateSlowly(byteSize: number, byteAlignment: number): MemorySegment {
+    const size = checkSize(byteSize, 'byteSize')
+    const alignment = checkAlignment(byteAlignment)
+    this.checkOpen()
+    if (isInstrumented) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
+    if (size === 0 || alignment > CHUNK_ALIGNMENT) return this.allocateInside(size, alignment)
+    if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
+    const { chunk } = this
+    const next = chunk === undefined ? SMALLEST_CHUNK : Math.min(chunk.size * 2, LARGEST_CHUNK)
+    // A big one gets a block of its own, and the chunk in use stays in use.
+    if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
+    this.nextChunk(next)
+    return this.allocate(size, alignment)
+  }
+
+  /** @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap. */
+  allocateInside(size: number, alignment: number): MemorySegment {
+    const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
+    const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
+    const rest = (block.address + base) % alignment
+    return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
+  }
+
+  /** @internal Makes another chunk the one in use. */
+  nextChunk(byteSize: number): void {
+    const chunk = this.takeChunk(byteSize)
+    if (this.chunk !== undefined) {
+      this.full ??= []
+      this.full.push({ chunk: this.chunk, block: this.block!, used: this.offset })
+    }
+    this.chunk = chunk
+    this.block = new Block(this.gate, chunk.view, chunk.bytes, chunk.address)
+    this.offset = 0
+    this.limit = byteSize
+    counters.liveBytes += byteSize
+    if (this.anchor !== undefined) this.anchor.tieTo(chunk.view.buffer)
+  }
+
+  /** @internal */
+  abstract takeChunk(byteSize: number): Chunk
+
+  /** @internal */
+  abstract retire(chunk: Chunk, block: Block, used: number): void
+
+  protected override seal(): void {
+    this.limit = NOTHING
+  }
+
+  override undrain(): void {
+    this.limit = this.chunk === undefined ? NOTHING : this.chunk.size
+  }
+
+  protected override release(): void {
+    super.release()
+    if (this.chunk !== undefined) this.giveBack(this.chunk, this.block!, this.offset)
+    if (this.full !== undefined) for (const { chunk, block, used } of this.full) this.giveBack(chunk, block, used)
+    this.chunk = undefined
+    this.block = undefined
+    this.full = undefined
+  }
+
+  /** @internal */
+  giveBack(chunk: Chunk, block: Block, used: number): void {
+    counters.liveBytes -= chunk.size
+    this.retire(chunk, block, used)
+  }
+}

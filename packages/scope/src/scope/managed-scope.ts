@@ -1,0 +1,176 @@
+import { setTimeout } from 'node:timers/promises'
+import { Block, checkSize, holdersOf, ManagedLifetime } from '@tenon/core/internal'
+import type { Hold } from '@tenon/core'
+import { counters } from '../diagnostics/counters.ts'
+import { noteClose, noteOpen } from '../diagnostics/observe.ts'
+import { type Chunk, detach, newChunk } from './chunk.ts'
+import { Anchor, Cleaner } from './cleaner.ts'
+import { runIn, runInAsync } from './run.ts'
+
+/** How a scope is opened. */
+export interface ScopeOptions {
+  /** What messages call it: `the scope "request"`. */
+  readonly name?: string
+  /**
+   * Run the close actions also when the scope and all its memory become garbage unclosed. A safety net, not a way to
+   * close: nobody knows when the garbage collector comes.
+   */
+  readonly managed?: boolean
+}
+
+/** A block that is one scope's alone. */
+export interface OwnedBlock {
+  readonly block: Block
+  /** In bytes. */
+  readonly size: number
+  /** Gives back memory that is not JavaScript's, once no view reaches it any more. */
+  readonly free?: () => void
+}
+
+/** How long `closeAsync` waits. */
+export interface CloseOptions {
+  /** In milliseconds; for ever without it. */
+  readonly timeout?: number
+}
+
+/** How long closeAsync() sleeps between two looks, in milliseconds. */
+const LONGEST_PAUSE = 32
+
+/** A scope that is closed by hand: what confined and shared ones have in common. */
+export abstract class ManagedScope extends ManagedLifetime {
+  // `declare`: see ManagedLifetime.
+  /** What messages call it, if it has a name. */
+  declare readonly name: string | undefined
+  /** @internal */
+  declare owned: OwnedBlock[] | undefined
+  /** @internal of a managed scope */
+  declare anchor: Anchor | undefined
+  /** @internal of a managed scope */
+  declare cleaner: Cleaner | undefined
+
+  /** @internal */
+  constructor(options: ScopeOptions | undefined) {
+    super()
+    this.name = options?.name
+    this.owned = undefined
+    this.anchor = undefined
+    this.cleaner = undefined
+    counters.openScopes++
+    noteOpen(this)
+    if (options !== undefined && options.managed === true) this.manage()
+  }
+
+  /** @internal */
+  manage(): void {
+    this.anchor = new Anchor()
+    this.cleaner = new Cleaner(this.anchor, { name: this.name, kind: this.kind, stack: undefined })
+    this.actions = this.cleaner.actions
+  }
+
+  abstract get kind(): 'confined' | 'shared'
+
+  protected override get label(): string {
+    return this.name === undefined ? `the ${this.kind} scope` : `the ${this.kind} scope "${this.name}"`
+  }
+
+  /** Keeps it open until the lock is released. @throws {ScopeClosedError} once closing has begun. */
+  lock(): Hold {
+    return this.acquire()
+  }
+
+  /**
+   * Runs a function with this scope, and closes it when the function has returned or thrown.
+   *
+   * @returns what the function returned.
+   * @throws {ArgumentError} if it returned a promise, which would use the scope after it is closed: see {@link runAsync}.
+   * @throws what the function or closing threw; an `AggregateError` if both did.
+   */
+  run<Result>(use: (scope: this) => Result): Result {
+    return runIn(this, use)
+  }
+
+  /** Runs an asynchronous function with this scope, and closes it when its promise has settled. @throws as {@link run} */
+  runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
+    return runInAsync(this, use)
+  }
+
+  /**
+   * Closes it as soon as calls and holds that use it have ended. Until then nothing new can be allocated, added or held.
+   *
+   * @throws {ScopeHeldError} if they have not ended in time: it is open again. @throws what an action threw.
+   */
+  async closeAsync(options: CloseOptions = {}): Promise<void> {
+    this.checkOpen()
+    const timeout = options.timeout === undefined ? Infinity : checkSize(options.timeout, 'timeout', 'milliseconds')
+    const end = performance.now() + timeout
+    this.state = 'closing'
+    this.drain()
+    for (let pause = 1; this.isHeld() && performance.now() < end; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
+      await setTimeout(Math.min(pause, end - performance.now()))
+    }
+    this.state = 'open'
+    this.undrain()
+    this.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.state === 'open') await this.closeAsync()
+  }
+
+  /** @internal Refuses what is new while closeAsync() waits. */
+  drain(): void {
+    this.seal()
+  }
+
+  /** @internal Ends what {@link drain} began. */
+  undrain(): void {}
+
+  /** @internal Whether something keeps it from being closed. */
+  isHeld(): boolean {
+    const { holds, calls } = holdersOf(this.gate)
+    return holds + calls > 0
+  }
+
+  /** @internal A block for one segment alone, whose memory goes back to the system at close. The numbers are checked. */
+  newBlock(byteSize: number, byteAlignment: number): Block {
+    this.checkOpen()
+    const { view, bytes, address, size, free } = this.makeChunk(byteSize, byteAlignment)
+    return this.own(new Block(this.gate, view, bytes, address), size, free)
+  }
+
+  /** @internal Takes over a block of `size` bytes: detaches it at close, then calls `free`. */
+  own(block: Block, size: number, free?: () => void): Block {
+    this.owned ??= []
+    this.owned.push(free === undefined ? { block, size } : { block, size, free })
+    counters.liveBytes += size
+    this.anchor?.tieTo(block.view.buffer)
+    return block
+  }
+
+  /** @internal What this kind of scope makes its memory of. */
+  makeChunk(byteSize: number, byteAlignment: number): Chunk & Pick<OwnedBlock, 'free'> {
+    return newChunk(byteSize, byteAlignment)
+  }
+
+  /** @internal @throws {ScopeClosedError} once closing has begun. */
+  checkOpen(): void {
+    if (this.state !== 'open') throw this.closedError()
+  }
+
+  protected override release(): void {
+    counters.openScopes--
+    noteClose(this)
+    this.cleaner?.cancel()
+    if (this.owned !== undefined) this.releaseOwned(this.owned)
+  }
+
+  /** @internal */
+  releaseOwned(owned: readonly OwnedBlock[]): void {
+    this.owned = undefined
+    for (const { block, size, free } of owned) {
+      counters.liveBytes -= size
+      detach(block.view)
+      free?.()
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { ArgumentError } from '@tenon/core'
+import { addressOf, Block, describe, type Gate } from '@tenon/core/internal'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { chunkIn } from './chunk.ts'
+
+/** A segment in a message: the buffer that it is in, and where. */
+export interface SegmentToken {
+  readonly buffer: ArrayBufferLike
+  readonly byteOffset: number
+  readonly byteSize: number
+  readonly flags: number
+}
+
+/** Puts segments of one scope into a message. @throws {ArgumentError} if one is of another scope. */
+export function describeSegments(gate: Gate, segments: readonly MemorySegment[]): SegmentToken[] {
+  return segments.map((segment, i) => {
+    if (!(segment instanceof MemorySegment)) {
+      throw new ArgumentError(`segments[${i}] must be a MemorySegment, got ${describe(segment)}`)
+    }
+    const { block, base, byteSize, flags } = segment
+    if (block.gate !== gate) {
+      throw new ArgumentError(`segments[${i}] must be memory of the scope that is sent, it is of another one`)
+    }
+    return { buffer: block.view.buffer, byteOffset: block.view.byteOffset + base, byteSize, flags }
+  })
+}
+
+/** Makes segments of a message anew; segments of one buffer share a block. `own` takes each block over. */
+export function reviveSegments(
+  gate: Gate,
+  tokens: readonly SegmentToken[],
+  own: (block: Block, size: number) => void,
+): MemorySegment[] {
+  const blocks = new Map<ArrayBufferLike, Block>()
+  return tokens.map(({ buffer, byteOffset, byteSize, flags }) => {
+    let block = blocks.get(buffer)
+    if (block === undefined) {
+      const size = buffer.byteLength
+      const { view, bytes, address } = chunkIn(buffer, 0, size, addressOf(buffer))
+      blocks.set(buffer, (block = new Block(gate, view, bytes, address)))
+      own(block, size)
+    }
+    return new MemorySegment(block, byteOffset, byteSize, flags)
+  })
+}

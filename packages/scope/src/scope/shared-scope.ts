@@ -1,0 +1,170 @@
+import { threadId, type Worker } from 'node:worker_threads'
+import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { ArenaScope } from './arena-scope.ts'
+import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
+import { type Chunk, newSharedChunk } from './chunk.ts'
+import type { ScopeOptions } from './managed-scope.ts'
+import { describeSegments, type SegmentToken } from './segment-token.ts'
+import { SharedControl } from './shared-control.ts'
+
+/** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
+export interface SharedToken {
+  readonly tenon: 'shared-scope'
+  readonly name: string | undefined
+  readonly control: SharedArrayBuffer
+  readonly segments: readonly SegmentToken[]
+}
+
+/** Whom a shared scope is shared with. */
+export interface ShareOptions {
+  /** What the other thread gets of its memory. */
+  readonly segments?: readonly MemorySegment[]
+  /** The worker that gets the token: when it ends, however it ends, its handles are given back. */
+  readonly to?: Worker
+}
+
+/**
+ * A handle of one thread on a scope that several threads share. Its memory is shared memory, which can't be taken away from
+ * a thread: so it can be closed only by the last handle. Made by `ResourceScope.ofShared()`, and by `ResourceScope.attach()`
+ * in the other threads. It is an allocator as well.
+ *
+ * Accesses by several threads are not ordered: use the atomic accessors, or messages.
+ */
+export class SharedScope extends ArenaScope {
+  /** @internal */
+  declare readonly control: SharedControl
+  /** @internal */
+  declare readonly slot: number
+  /** @internal whether closing this handle leaves the scope open */
+  declare isLeaving: boolean
+  readonly #isAttached: boolean
+
+  /** @internal */
+  constructor(options: ScopeOptions | undefined, control: SharedControl, slot: number, isAttached: boolean) {
+    super(options)
+    this.control = control
+    this.slot = slot
+    this.isLeaving = false
+    this.#isAttached = isAttached
+  }
+
+  /** @internal */
+  static open(options: ScopeOptions | undefined): SharedScope {
+    const control = new SharedControl()
+    return new SharedScope(options, control, control.attach(threadId)!, false)
+  }
+
+  /** @internal @throws {ScopeClosedError} if it is closed or being closed. */
+  static attach(name: string | undefined, buffer: SharedArrayBuffer): SharedScope {
+    const control = new SharedControl(buffer)
+    const slot = control.attach(threadId)
+    if (slot === undefined) {
+      throw new ScopeClosedError(`the shared scope${name === undefined ? '' : ` "${name}"`} is closed or being closed`, {
+        hint: 'attach before the scope is closed.',
+      })
+    }
+    return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
+  }
+
+  override get kind(): 'shared' {
+    return 'shared'
+  }
+
+  /**
+   * A message for another thread, from which `ResourceScope.attach()` makes a handle there. It carries the memory of the
+   * segments, so it is sent with no list of transfers.
+   *
+   * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment is not of this scope's memory.
+   */
+  share(options: ShareOptions = {}): SharedToken {
+    this.checkOpen()
+    const segments = describeSegments(this.gate, options.segments ?? [])
+    const { control } = this
+    if (options.to !== undefined) {
+      const { threadId: id } = options.to
+      options.to.once('exit', () => control.releaseThread(id))
+    }
+    return { tenon: 'shared-scope', name: this.name, control: control.buffer, segments }
+  }
+
+  /**
+   * Closes this handle alone: its close actions run, and its segments are dead. The scope stays open for the others.
+   *
+   * @throws as close()
+   */
+  detach(): void {
+    this.isLeaving = true
+    try {
+      this.close()
+    } finally {
+      this.isLeaving = false
+    }
+  }
+
+  /** Resolves when a handle wants to close the scope, or has: time to {@link detach}. */
+  whenClosing(): Promise<void> {
+    return this.control.whenClosing()
+  }
+
+  /** Closes what it opened: a handle that was attached detaches. Does nothing when it is closed. @throws as close() */
+  override [Symbol.dispose](): void {
+    if (this.state !== 'open') return
+    if (this.#isAttached) this.detach()
+    else this.close()
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isAttached) this[Symbol.dispose]()
+    else await super[Symbol.asyncDispose]()
+  }
+
+  override takeChunk(byteSize: number): Chunk {
+    return newSharedChunk(byteSize, CHUNK_ALIGNMENT)
+  }
+
+  override makeChunk(byteSize: number, byteAlignment: number): Chunk {
+    return newSharedChunk(byteSize, byteAlignment)
+  }
+
+  /** Shared memory lives until its last user forgets it. */
+  override retire(): void {}
+
+  override drain(): void {
+    if (!this.control.drain()) {
+      this.state = 'open'
+      throw new ScopeHeldError(`${this.label} is being closed by another thread`, { hint: 'detach() instead.' })
+    }
+    super.drain()
+  }
+
+  override undrain(): void {
+    this.control.undrain()
+    super.undrain()
+  }
+
+  override isHeld(): boolean {
+    return super.isHeld() || this.control.others(this.slot) > 0
+  }
+
+  protected override seal(): void {
+    if (this.state === 'open' && !this.isLeaving) this.closeForAll()
+    super.seal()
+  }
+
+  /** @internal */
+  closeForAll(): void {
+    const others = this.control.close(this.slot)
+    if (others === 'closed') throw this.closedError()
+    if (others === 0) return
+    throw new ScopeHeldError(`${this.label} can't be closed: it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`, {
+      hint: 'close it when the other threads have detached, wait for them with closeAsync(), or detach() from it.',
+      details: { handles: others },
+    })
+  }
+
+  protected override release(): void {
+    super.release()
+    this.control.release(this.slot)
+  }
+}

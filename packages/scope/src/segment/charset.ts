@@ -1,0 +1,97 @@
+import { ArgumentError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+
+/** How strings lie in memory. Those of more than one byte a unit say their order; none writes a byte order mark. */
+export type Charset = 'utf-8' | 'latin1' | 'ascii' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be'
+
+/** How a string turns into bytes and back. What can't be mapped is replaced, never refused. */
+export interface Codec {
+  /** Bytes of a unit, and of the terminator. */
+  readonly unit: 1 | 2 | 4
+  /** How many bytes a string takes without its terminator. */
+  byteLength(text: string): number
+  /** Writes exactly those bytes at `offset`. */
+  write(bytes: Buffer, offset: number, text: string): void
+  read(bytes: Buffer, start: number, end: number): string
+}
+
+const replacement = 0xfffd
+
+/** Only for codes above U+FFFF and below U+110000 two units stand. */
+function checkedCodePoint(code: number): number {
+  return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? replacement : code
+}
+
+function singleByte(encoding: 'latin1' | 'ascii', highest: number): Codec {
+  return {
+    unit: 1,
+    byteLength: (text) => [...text].length,
+    write: (bytes, offset, text) => {
+      for (const character of text) {
+        const code = character.codePointAt(0)!
+        bytes[offset++] = code <= highest ? code : 0x3f
+      }
+    },
+    read: (bytes, start, end) => {
+      const text = bytes.toString('latin1', start, end)
+      return encoding === 'latin1' ? text : text.replace(/[\x80-\xff]/g, '\ufffd')
+    },
+  }
+}
+
+function utf16(littleEndian: boolean): Codec {
+  return {
+    unit: 2,
+    byteLength: (text) => text.length * 2,
+    write: (bytes, offset, text) => {
+      bytes.write(text.toWellFormed(), offset, 'utf16le')
+      if (!littleEndian) bytes.subarray(offset, offset + text.length * 2).swap16()
+    },
+    read: (bytes, start, end) => {
+      const units = Buffer.from(bytes.subarray(start, end - ((end - start) % 2)))
+      return (littleEndian ? units : units.swap16()).toString('utf16le').toWellFormed()
+    },
+  }
+}
+
+function utf32(littleEndian: boolean): Codec {
+  return {
+    unit: 4,
+    byteLength: (text) => [...text].length * 4,
+    write: (bytes, offset, text) => {
+      for (const character of text) {
+        const code = checkedCodePoint(character.codePointAt(0)!)
+        offset = littleEndian ? bytes.writeUInt32LE(code, offset) : bytes.writeUInt32BE(code, offset)
+      }
+    },
+    read: (bytes, start, end) => {
+      const parts: string[] = []
+      for (let at = start; at + 4 <= end; at += 4) {
+        const code = littleEndian ? bytes.readUInt32LE(at) : bytes.readUInt32BE(at)
+        parts.push(String.fromCodePoint(checkedCodePoint(code)))
+      }
+      return parts.join('')
+    },
+  }
+}
+
+const codecs: Readonly<Record<Charset, Codec>> = {
+  'utf-8': {
+    unit: 1,
+    byteLength: (text) => Buffer.byteLength(text),
+    write: (bytes, offset, text) => void bytes.write(text, offset, 'utf8'),
+    read: (bytes, start, end) => bytes.toString('utf8', start, end),
+  },
+  latin1: singleByte('latin1', 0xff),
+  ascii: singleByte('ascii', 0x7f),
+  'utf-16le': utf16(true),
+  'utf-16be': utf16(false),
+  'utf-32le': utf32(true),
+  'utf-32be': utf32(false),
+}
+
+/** @throws {ArgumentError} for any other charset. */
+export function codecOf(charset: Charset): Codec {
+  if (typeof charset === 'string' && Object.hasOwn(codecs, charset)) return codecs[charset]
+  throw new ArgumentError(`charset must be one of ${Object.keys(codecs).join(', ')}, got ${describe(charset)}`)
+}

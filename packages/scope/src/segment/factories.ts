@@ -1,0 +1,124 @@
+import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
+import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe } from '@tenon/core/internal'
+import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { chunkIn } from '../scope/chunk.ts'
+import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
+import { ManagedScope } from '../scope/managed-scope.ts'
+import { MemorySegment } from './memory-segment.ts'
+
+/** The block of each buffer of a user: two segments over the same buffer have the same scope. */
+const userBlocks = new WeakMap<ArrayBufferLike, Block>()
+
+/** Zeroed memory of its own in a scope. */
+export function allocateNative(byteSize: number, byteAlignment: number, scope: AnyScope | undefined): MemorySegment {
+  const size = checkSize(byteSize, 'byteSize')
+  const alignment = checkAlignment(byteAlignment)
+  const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
+  return new MemorySegment(owner.newBlock(size, alignment), 0, size, 0)
+}
+
+/** A segment over memory of a user's buffer or view, which stays JavaScript's. */
+export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegment {
+  const isView = ArrayBuffer.isView(source)
+  // Reading `buffer` moves a small typed array out of the heap for good: its address is stable from now on.
+  const buffer: unknown = isView ? source.buffer : source
+  if (!(buffer instanceof ArrayBuffer) && !(buffer instanceof SharedArrayBuffer)) {
+    throw new ArgumentError(`source must be an ArrayBuffer, a SharedArrayBuffer or a view of one, got ${describe(source)}`)
+  }
+  if (buffer instanceof ArrayBuffer && buffer.detached) {
+    throw new ArgumentError('source must be attached, its buffer is detached', { hint: 'it was transferred: use the new owner.' })
+  }
+  if (buffer instanceof ArrayBuffer ? buffer.resizable : buffer.growable) {
+    throw new ArgumentError('source must have a fixed size, its buffer is resizable', {
+      hint: 'copy it: memory under a segment must not move or shrink.',
+    })
+  }
+  let block = userBlocks.get(buffer)
+  if (block === undefined) {
+    const { view, bytes, address } = chunkIn(buffer, 0, buffer.byteLength, buffer.byteLength === 0 ? 0 : addressOf(buffer))
+    block = new Block(new ImplicitScope().gate, view, bytes, address)
+    // The user has it in hand: it may be detached behind our back.
+    block.exposed = true
+    userBlocks.set(buffer, block)
+  }
+  return isView
+    ? new MemorySegment(block, source.byteOffset, source.byteLength, 0)
+    : new MemorySegment(block, 0, buffer.byteLength, 0)
+}
+
+/** What addresses without memory have for it. */
+const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
+
+/** Above it no address of user space is. */
+const ADDRESS_LIMIT = 2 ** 53
+
+/** Checks an address that came from outside. */
+export function checkAddress(address: unknown, name = 'address'): number {
+  if (typeof address !== 'bigint' && typeof address !== 'number') {
+    throw new ArgumentError(`${name} must be a bigint or a number, got ${describe(address)}`)
+  }
+  const number = Number(address)
+  if (!Number.isInteger(number) || number < 0 || number >= ADDRESS_LIMIT) {
+    throw new ArgumentRangeError(`${name} must be a whole number from 0 to 2^53 - 1, got ${describe(address)}`)
+  }
+  return number
+}
+
+/** An address as a segment without memory: it can be passed on, and given a size with reinterpret(). */
+export function ofAddress(address: number | bigint): MemorySegment {
+  const block = new Block(globalScope.gate, nothing.view, nothing.bytes, checkAddress(address))
+  return new MemorySegment(block, 0, 0, 0)
+}
+
+/** Gives a segment of another allocator typed access. */
+export function ofSegment(segment: Segment): MemorySegment {
+  return new MemorySegment(segment.block, segment.base, segment.byteSize, segment.flags)
+}
+
+/** The same address with another size, and with `scope` also another lifetime. */
+export function reinterpret(
+  segment: MemorySegment,
+  byteSize: number,
+  scope: AnyScope | undefined,
+  cleanup: ((segment: MemorySegment) => void) | undefined,
+): MemorySegment {
+  const size = checkSize(byteSize, 'byteSize')
+  if (cleanup !== undefined && typeof cleanup !== 'function') {
+    throw new ArgumentError(`cleanup must be a function, got ${describe(cleanup)}`)
+  }
+  if (cleanup !== undefined && scope === undefined) {
+    throw new ArgumentError('cleanup needs a scope to run at the end of, got none')
+  }
+  const owner = scope === undefined ? undefined : checkScope(scope)
+  const { block, base, flags } = segment
+  block.gate.owner.checkAlive()
+  const address = block.address + base
+  const isInside = base + size <= block.bytes.length
+  if (!isInside && address === 0) throw new ArgumentRangeError(`the null pointer has no ${size} bytes`)
+  if (!isInside && block.exposed && block.view.buffer.byteLength > 0 && userBlocks.get(block.view.buffer) === block) {
+    throw new ArgumentRangeError(`a segment over a buffer of JavaScript can't grow beyond its ${block.bytes.length} bytes`)
+  }
+  const gate = owner === undefined ? block.gate : owner.gate
+  const result = isInside
+    ? new MemorySegment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
+    : new MemorySegment(foreignBlock(address, size, owner ?? block.gate.owner), 0, size, flags)
+  if (owner !== undefined && cleanup !== undefined) {
+    owner.addCloseAction(() => cleanup(new MemorySegment(foreignBlock(address, size, globalScope), 0, size, flags)))
+  }
+  return result
+}
+
+function aliasOf({ view, bytes, address }: Block, gate: Block['gate']): Block {
+  const alias = new Block(gate, view, bytes, address)
+  alias.exposed = true
+  return alias
+}
+
+/** A block over memory that is not ours: one view of it, detached when its scope closes. */
+function foreignBlock(address: number, byteSize: number, owner: unknown): Block {
+  const scope = owner instanceof ManagedScope ? owner : globalScope
+  if (byteSize === 0) return new Block(scope.gate, nothing.view, nothing.bytes, address)
+  const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
+  const block = new Block(scope.gate, view, bytes, address)
+  return scope instanceof ManagedScope ? scope.own(block, 0) : block
+}

@@ -1,0 +1,31 @@
+import type { BinaryInfo } from '@tenon/core'
+
+/** How a custom call is called; `--abi` takes these names. */
+export type CallConvention = 'typed' | 'host' | 'host-status' | 'host-unified'
+
+/** The marks of tenon/xla_mark.h: what is exported beside a function, under its name and this suffix. */
+const marks: readonly (readonly [suffix: string, convention: CallConvention])[] = [
+  ['__xla_ffi', 'typed'],
+  ['__xla_host', 'host'],
+  ['__xla_host_status', 'host-status'],
+  ['__xla_host_unified', 'host-unified'],
+]
+
+export const callConventions: readonly CallConvention[] = marks.map(([, convention]) => convention)
+
+/** A function that its library says is a custom call. */
+export interface MarkedCall {
+  readonly name: string
+  readonly convention: CallConvention
+}
+
+/** The custom calls that a library marks, by name. Nothing is called to find out. */
+export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
+  const names = new Set(exports.map(({ name }) => name))
+  return [...names].toSorted().flatMap((name) => marks.filter(([suffix]) => names.has(name + suffix)).map(([, convention]) => ({ name, convention })))
+}
+
+/** Whether a symbol is such a mark. */
+export function isMark(name: string): boolean {
+  return marks.some(([suffix]) => name.endsWith(suffix))
+}

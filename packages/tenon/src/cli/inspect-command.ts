@@ -1,0 +1,42 @@
+import { defineCommand, type CommandDef } from 'citty'
+import type { Definition } from './arguments.ts'
+import { inspectLibrary, type InspectReport } from './inspect-report.ts'
+import { inspectText } from './inspect-text.ts'
+import { printData, styleFor } from './terminal.ts'
+
+const args = {
+  library: { type: 'positional', required: true, description: 'the shared library: ELF, Mach-O or PE, for any processor' },
+  symbols: { type: 'boolean', description: 'list every exported and imported symbol' },
+  needed: { type: 'boolean', description: 'list only the libraries it needs, one a line, and whether they are found' },
+  handler: {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'name',
+    description: 'load the library and ask this typed handler for its version and traits; repeatable',
+  },
+  json: { type: 'boolean', description: 'print one JSON document' },
+} as const satisfies Definition
+
+/** `tenon inspect`: what is in a library. */
+export const inspectCommand: CommandDef<typeof args> = defineCommand({
+  meta: { name: 'inspect', description: 'Say what is in a shared library: format, needs, custom calls, functions' },
+  args,
+  run({ args: { library, symbols = false, needed, json } }) {
+    const report = inspectLibrary(library)
+    if (json) printData(JSON.stringify(report, bigintAsHex, 2))
+    else if (needed) for (const line of neededLines(report)) printData(line)
+    else printData(inspectText(report, styleFor(process.stdout), symbols))
+  },
+})
+
+const bigintAsHex = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? `0x${value.toString(16)}` : value
+
+/** For other programs: name, then `missing` behind a tab, then the file that needs it where that is another one. */
+function neededLines({ needed, missing = [] }: InspectReport): string[] {
+  const lacking = new Set(missing.map(({ name }) => name))
+  return [
+    ...needed.map((name) => (lacking.has(name) ? `${name}\tmissing` : name)),
+    ...missing.filter(({ name }) => !needed.includes(name)).map(({ name, neededBy }) => `${name}\tmissing\t${neededBy}`),
+  ]
+}

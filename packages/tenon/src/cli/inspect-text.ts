@@ -1,0 +1,82 @@
+import { isMark } from './call-convention.ts'
+import type { InspectReport } from './inspect-report.ts'
+import { alignColumns, type Style } from './terminal.ts'
+
+/** Functions listed before `--symbols` is pointed to. */
+const MAX_FUNCTIONS = 24
+
+const formats = { elf: 'ELF', 'mach-o': 'Mach-O', pe: 'PE' } as const
+const kinds = { shared: 'shared library', executable: 'program', object: 'object file', other: 'file' } as const
+
+/** A report as a person reads it. */
+export function inspectText(report: InspectReport, style: Style, symbols: boolean): string {
+  return [
+    style.strong(report.path),
+    ...facts(report, style),
+    ...section('custom calls', alignColumns(report.customCalls.map(({ name, convention }) => [name, convention]), '  '), style),
+    ...section('packed functions', report.packedFunctions.map((name) => `  ${name}`), style),
+    ...evidence(report, style),
+    ...(symbols ? symbolSections(report, style) : functions(report, style)),
+  ].join('\n')
+}
+
+function facts(report: InspectReport, style: Style): string[] {
+  const { missing } = report
+  const libc = report.libc === undefined ? undefined : report.minimumGlibc ? `${report.libc} ${report.minimumGlibc} or newer` : report.libc
+  const rows: (readonly [name: string, text: string | undefined])[] = [
+    ['format', `${formats[report.format]} ${report.bits}-bit ${report.endianness}-endian ${kinds[report.kind]}`],
+    ['processor', report.architectures.join(', ')],
+    ['libc', libc],
+    ['name', report.soname],
+    ['needs', report.needed.length === 0 ? 'no library' : report.needed.join(', ')],
+    ['searches', [...report.rpath, ...report.runpath].join(', ') || undefined],
+  ]
+  const lines = rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(11)}${text}`]))
+  const lacking = (missing ?? []).map(({ name, neededBy }) => `  ${'missing'.padEnd(11)}${name} (needed by ${neededBy})`)
+  return [...lines, ...lacking.map((line) => style.bad(line))]
+}
+
+function section(title: string, lines: readonly string[], style: Style): string[] {
+  return lines.length === 0 ? [] : ['', style.strong(title), ...lines]
+}
+
+/** What the symbols tell of custom calls that aren't marked. */
+function evidence({ cppHandlers, usesCallStatus, registersItself, customCalls }: InspectReport, style: Style): string[] {
+  const marked = customCalls.filter(({ convention }) => convention === 'typed').length
+  return section(
+    'notes',
+    [
+      ...(cppHandlers > 0
+        ? [`  ${cppHandlers} typed ${cppHandlers === 1 ? 'handler' : 'handlers'} written with XLA's C++ header: ask one by its name with --handler <name>`]
+        : []),
+      ...(usesCallStatus ? ['  reports failures through XlaCustomCallStatus: conventions host-status or host-unified'] : []),
+      ...(registersItself && marked === 0 ? ['  asks for the table of XLA FFI: registers types or handlers itself'] : []),
+    ],
+    style,
+  )
+}
+
+function functions(report: InspectReport, style: Style): string[] {
+  const shown = report.functions.slice(0, MAX_FUNCTIONS)
+  const left = report.functions.length - shown.length
+  const others = [
+    ...(left > 0 ? [`${left} more`] : []),
+    ...(report.mangledFunctions > 0 ? [`${report.mangledFunctions} under names of C++ or Rust`] : []),
+  ]
+  const more = others.length > 0 ? [style.faint(`  ${others.join(', ')}: --symbols lists all`)] : []
+  return section('functions', [...shown.map((name) => `  ${name}`), ...more], style)
+}
+
+function symbolSections({ exports, imports }: InspectReport, style: Style): string[] {
+  const exported = exports
+    .filter(({ name }) => !isMark(name))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((symbol) => [symbol.name, symbol.kind + (symbol.weak ? ', weak' : ''), `0x${symbol.address.toString(16)}`])
+  const imported = imports
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map((symbol) => [symbol.name, symbol.weak ? 'weak' : '', [symbol.version, symbol.library].filter(Boolean).join(' ')])
+  return [
+    ...section(`exported symbols (${exported.length})`, alignColumns(exported, '  '), style),
+    ...section(`imported symbols (${imported.length})`, alignColumns(imported, '  '), style),
+  ]
+}

@@ -1,0 +1,63 @@
+import { stripVTControlCharacters } from 'node:util'
+import { defineCommand, renderUsage, runCommand, type CommandDef } from 'citty'
+import { checkArguments, type Definition } from './arguments.ts'
+import { packageVersion } from '../version.ts'
+import { ExitCode, reportFailure } from './failure.ts'
+import { didYouMean } from './suggest.ts'
+import { printData } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+/** The subcommands, loaded when they are asked for. */
+const subCommands: Readonly<Record<string, () => Promise<CommandDef<any>>>> = {
+  inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
+  //CALL
+}
+
+const program: CommandDef = defineCommand({
+  meta: { name: 'tenon', version: packageVersion(), description: 'Look into libraries of native kernels and call them' },
+  subCommands: { ...subCommands },
+})
+
+/**
+ * Runs the `tenon` command.
+ *
+ * @param argv the arguments after the program's name
+ * @returns the exit code: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 the kernel failed
+ */
+export async function main(argv: readonly string[]): Promise<ExitCode> {
+  const [name, ...rest] = argv
+  const command = name !== undefined && Object.hasOwn(subCommands, name) ? name : undefined
+  try {
+    if (command !== undefined) await runSubCommand(await subCommands[command]!(), rest)
+    else await runProgram(name)
+    return ExitCode.ok
+  } catch (error) {
+    return reportFailure(error, command === undefined ? 'tenon' : `tenon ${command}`)
+  }
+}
+
+async function runSubCommand(command: CommandDef<any>, rawArgs: string[]): Promise<void> {
+  const end = rawArgs.indexOf('--')
+  const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
+  if (flags.includes('--help') || flags.includes('-h')) await printUsage(command, program)
+  else {
+    checkArguments(rawArgs, command.args as Definition)
+    await runCommand(command, { rawArgs })
+  }
+}
+
+async function runProgram(argument: string | undefined): Promise<void> {
+  if (argument === '--version' || argument === '-v') printData(packageVersion())
+  else if (argument === '--help' || argument === '-h' || argument === 'help') await printUsage(program)
+  else if (argument === undefined) throw new UsageError('which command?', `Try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
+  else {
+    const kind = argument.startsWith('-') ? 'flag' : 'command'
+    const known = kind === 'flag' ? ['--help', '--version'] : Object.keys(subCommands)
+    throw new UsageError(`there is no ${kind} ${argument}`, didYouMean(argument, known) ?? 'tenon --help lists them.')
+  }
+}
+
+async function printUsage(command: CommandDef<any>, parent?: CommandDef): Promise<void> {
+  const usage = (await renderUsage(command, parent)).replaceAll(/ +$/gm, '')
+  printData(process.stdout.isTTY && !process.env['NO_COLOR'] ? usage : stripVTControlCharacters(usage))
+}

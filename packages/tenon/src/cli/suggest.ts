@@ -1,0 +1,42 @@
+/**
+ * The names most like a mistyped one, best first: those within a third of its length in edits, or that contain it.
+ */
+export function suggest(name: string, candidates: Iterable<string>, count = 3): string[] {
+  const wanted = name.toLowerCase()
+  const limit = Math.max(1, Math.floor(wanted.length / 3))
+  const ranked: { candidate: string; distance: number }[] = []
+  for (const candidate of candidates) {
+    const other = candidate.toLowerCase()
+    const contained = wanted.length >= 3 && other.includes(wanted)
+    const distance = editDistance(wanted, other, limit)
+    if (distance <= limit || contained) ranked.push({ candidate, distance: contained ? Math.min(distance, limit) : distance })
+  }
+  ranked.sort((a, b) => a.distance - b.distance || a.candidate.length - b.candidate.length || (a.candidate < b.candidate ? -1 : 1))
+  return ranked.slice(0, count).map(({ candidate }) => candidate)
+}
+
+/** The fewest insertions, deletions, replacements and swaps of neighbours; `limit + 1` if there are more. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1
+  let before: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1]
+      let cost = Math.min(row[j - 1]! + 1, previous[j]! + 1, previous[j - 1]! + (same ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, before[j - 2]! + 1)
+      row.push(cost)
+    }
+    if (Math.min(...row) > limit) return limit + 1
+    before = previous
+    previous = row
+  }
+  return previous[b.length]!
+}
+
+/** `Did you mean a or b?`, or nothing where no name is near. */
+export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
+  const names = suggest(name, candidates)
+  return names.length === 0 ? undefined : `Did you mean ${names.join(' or ')}?`
+}

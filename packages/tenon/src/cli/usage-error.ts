@@ -1,0 +1,10 @@
+/** The command line can't be understood; the program exits with 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+  readonly hint: string | undefined
+
+  constructor(message: string, hint?: string) {
+    super(message)
+    this.hint = hint
+  }
+}

@@ -1,0 +1,164 @@
+import { dtypes, tensor, type Element } from '@tenon/core'
+import { describe, expect, test } from 'vitest'
+import { checkArguments, type Definition } from '../src/cli/arguments.ts'
+import { parseAttribute } from '../src/cli/attribute-spec.ts'
+import { formatTensor } from '../src/cli/format-tensor.ts'
+import { suggest } from '../src/cli/suggest.ts'
+import { parseResultSpec } from '../src/cli/tensor-spec.ts'
+import { UsageError } from '../src/cli/usage-error.ts'
+
+function usageError(action: () => unknown): UsageError {
+  try {
+    action()
+  } catch (error) {
+    expect(error).toBeInstanceOf(UsageError)
+    return error as UsageError
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('checkArguments', () => {
+  const definition: Definition = {
+    library: { type: 'positional' },
+    arg: { type: 'string', repeatable: true, valueHint: 'file' },
+    repeat: { type: 'string' },
+    abi: { type: 'enum', options: ['typed', 'host'] },
+    json: { type: 'boolean' },
+  }
+
+  test('gives the values of flags in order', () => {
+    const values = checkArguments(['lib.so', '--arg', 'a', '--json', '--arg=b', '--arg', '-1', '--abi', 'host'], definition)
+    expect([...values]).toEqual([['arg', ['a', 'b', '-1']], ['json', ['']], ['abi', ['host']]])
+    expect(checkArguments(['--', '--lib'], definition).size).toBe(0)
+  })
+
+  test.each([
+    [['x', '--arrg', 'a'], 'there is no flag --arrg', 'Did you mean --arg?'],
+    [['x', '-q'], 'there is no flag -q', undefined],
+    [['x', '--constructor'], 'there is no flag --constructor', undefined],
+    [['x', '--library', 'y'], 'there is no flag --library', undefined],
+    [['x', '--arg'], '--arg needs a value: --arg <file>', undefined],
+    [['x', '--arg', '--json'], '--arg needs a value: --arg <file>', undefined],
+    [['x', '--json=yes'], '--json takes no value', undefined],
+    [['x', '--repeat', '1', '--repeat', '2'], '--repeat is given more than once', undefined],
+    [['x', '--abi', 'cuda'], '--abi should be one of typed, host, not cuda', undefined],
+    [['--json'], 'the argument <library> is missing', undefined],
+    [['x', 'y'], 'there is an argument too much: y', undefined],
+  ])('%j is refused', (rawArgs, message, hint) => {
+    const error = usageError(() => checkArguments(rawArgs, definition))
+    expect(error.message).toBe(message)
+    expect(error.hint).toBe(hint)
+  })
+})
+
+test('suggest finds near names', () => {
+  const names = ['rms_norm', 'broadcast_add', 'saxpy', 'fail_with']
+  expect(suggest('rms_nrom', names)).toEqual(['rms_norm'])
+  expect(suggest('RmsNorm', names)).toEqual(['rms_norm'])
+  expect(suggest('saxby', names)).toEqual(['saxpy'])
+  expect(suggest('broadcast', names)).toEqual(['broadcast_add'])
+  expect(suggest('softmax', names)).toEqual([])
+  expect(suggest('', names)).toEqual([])
+  expect(suggest('ab', ['ac', 'ad', 'ae', 'af'])).toEqual(['ac', 'ad', 'ae'])
+})
+
+describe('parseResultSpec', () => {
+  test.each([
+    ['f32[2,4]:y.npy', 'float32[2,4]', 'y.npy'],
+    ['f32[2, 4]', 'float32[2,4]', undefined],
+    ['s64[]', 'int64[]', undefined],
+    ['pred', 'bool[]', undefined],
+    ['bf16[0]:dir/with:colon.npy', 'bfloat16[0]', 'dir/with:colon.npy'],
+  ])('%s', (text, type, path) => {
+    const spec = parseResultSpec(text)
+    expect([String(spec.type), spec.path]).toEqual([type, path])
+  })
+
+  test.each([
+    ['y.npy', /can't be read/],
+    ['f31[2]', /no element type f31/],
+    ['f32[2,-4]', /the size -4 should be a whole number/],
+    ['f32[2,,4]', /the size \(nothing\)/],
+    ['f32[1e3]', /the size 1e3/],
+    ['f32[2', /can't be read/],
+    ['', /can't be read/],
+  ])('%s is refused', (text, message) => {
+    expect(usageError(() => parseResultSpec(text)).message).toMatch(message)
+  })
+})
+
+describe('parseAttribute', () => {
+  test.each([
+    ['eps=f32:1e-5', 'eps', { kind: 'scalar', dtype: 'float32', value: 1e-5 }],
+    ['a=f64:-inf', 'a', { kind: 'scalar', dtype: 'float64', value: -Infinity }],
+    ['a=f32:nan', 'a', { kind: 'scalar', dtype: 'float32', value: Number.NaN }],
+    ['n=s64:-9007199254740993', 'n', { kind: 'scalar', dtype: 'int64', value: -9007199254740993n }],
+    ['n=u8:0xff', 'n', { kind: 'scalar', dtype: 'uint8', value: 255 }],
+    ['b=pred:true', 'b', { kind: 'scalar', dtype: 'bool', value: true }],
+    ['s=str:', 's', { kind: 'string', value: '' }],
+    ['s=str:a=b:c,\n', 's', { kind: 'string', value: 'a=b:c,\n' }],
+    ['v=s32[]:1, 2,-3', 'v', { kind: 'array', dtype: 'int32', values: [1, 2, -3] }],
+    ['v=f64[]:', 'v', { kind: 'array', dtype: 'float64', values: [] }],
+  ])('%s', (text, name, attribute) => {
+    expect(parseAttribute(text)).toEqual([name, attribute])
+  })
+
+  test.each([
+    ['eps', "can't be read", 'name=f32:1e-5'],
+    ['=f32:1', "can't be read", 'name=f32:1e-5'],
+    ['eps=1e-5', 'a number needs its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
+    ['n=3', 'a number needs its type', 'n=s32:3 or n=s64:3'],
+    ['b=true', 'the value needs its type', 'b=pred:true'],
+    ['s=fast', 'the value needs its type', 's=str:fast'],
+    ['s=float:1', 'no attribute type float', 'name=f32:1e-5'],
+    ['c=c64:1', 'no attribute type c64', 'name=f32:1e-5'],
+    ['b=pred:1', 'should be true or false, not 1', undefined],
+    ['n=s32:1.5', '1.5 is no whole number', undefined],
+    ['n=s32:', 'nothing is no whole number', undefined],
+    ['x=f32:1,5', '1,5 is no number', undefined],
+    ['v=s32[]:1,,2', 'nothing is no whole number', undefined],
+  ])('%s is refused', (text, message, hint) => {
+    const error = usageError(() => parseAttribute(text))
+    expect(error.message).toContain(message)
+    if (hint === undefined) expect(error.hint).toBeUndefined()
+    else expect(error.hint).toContain(hint)
+  })
+})
+
+/** The expected texts are what NumPy 2.4 prints. */
+describe('formatTensor', () => {
+  const show = (dtype: string, shape: number[], values: readonly Element[]): string => formatTensor(tensor(dtype, shape, values))
+
+  test.each([
+    ['float32', [2, 2], [0.5, 2.25, -3, 100], '[[  0.5    2.25]\n [ -3.   100.  ]]'],
+    ['float32', [2], [0.1, 1 / 3], '[0.1        0.33333334]'],
+    ['float32', [2, 3], [0.1, 2.25, -3, 1 / 3, 1e-3, 100], '[[ 1.0000000e-01  2.2500000e+00 -3.0000000e+00]\n [ 3.3333334e-01  1.0000000e-03  1.0000000e+02]]'],
+    ['float64', [4], [1 / 3, Number.NaN, Infinity, -Infinity], '[0.33333333        nan        inf       -inf]'],
+    ['float32', [3], [-0, 0, 1.5], '[-0.   0.   1.5]'],
+    ['float16', [3], [0.1, 0.5, 3], '[0.1 0.5 3. ]'],
+    ['int64', [2, 2], [1n, -20n, 300n, 4n], '[[  1 -20]\n [300   4]]'],
+    ['bool', [3], [true, false, true], '[ True False  True]'],
+    ['complex64', [2], [[1, -2], [0.5, 0.25]], '[1. -2.j   0.5+0.25j]'],
+    ['float32', [], [2.5], '2.5'],
+    ['float32', [0, 3], [], '[]'],
+    ['float32', [2, 2, 2], [1, 2, 3, 4, 5, 6, 7, 8], '[[[1. 2.]\n  [3. 4.]]\n\n [[5. 6.]\n  [7. 8.]]]'],
+  ] as const)('%s%j', (dtype, shape, values, text) => {
+    expect(show(dtype, [...shape], values)).toBe(text)
+  })
+
+  test('long rows are wrapped, large arrays abbreviated', () => {
+    const hundreds = Array.from({ length: 40 }, (_, index) => index * 100)
+    expect(show('int32', [40], hundreds).split('\n')).toEqual([
+      '[   0  100  200  300  400  500  600  700  800  900 1000 1100 1200 1300',
+      ' 1400 1500 1600 1700 1800 1900 2000 2100 2200 2300 2400 2500 2600 2700',
+      ' 2800 2900 3000 3100 3200 3300 3400 3500 3600 3700 3800 3900]',
+    ])
+    const counted = Array.from({ length: 1001 }, (_, index) => index)
+    expect(show('int32', [1001], counted)).toBe('[   0    1    2 ...  998  999 1000]')
+    expect(show('int16', [1001, 1], counted)).toBe('[[   0]\n [   1]\n [   2]\n ...\n [ 998]\n [ 999]\n [1000]]')
+  })
+
+  test('every element type can be printed', () => {
+    for (const { name } of dtypes) expect(formatTensor(tensor(name, [2]))).toMatch(/^\[\s*\S+ \s*\S+\s*\]$/)
+  })
+})

@@ -1,0 +1,34 @@
+import { CHECK, faultError } from '../errors/checks.ts'
+import { hostLittleEndian } from '../layouts/abi.ts'
+import type { Image } from './image.ts'
+import { Reader } from './reader.ts'
+
+/** Reads Arrow's Utf8 and LargeUtf8: count + 1 offsets of the host's order, beside the data. */
+export class ArrowReader extends Reader {
+  readonly #wide: boolean
+
+  constructor(image: Image) {
+    super(image)
+    this.#wide = image.layout === 'arrow64'
+  }
+
+  override locate(index: number): void {
+    const start = this.#offsetOf(index)
+    const end = this.#offsetOf(index + 1)
+    const { block, base, byteSize } = this.image.data
+    if (start > end) throw faultError({ check: CHECK.ARROW_ORDER, index, value: start, limit: end })
+    if (end > byteSize) throw faultError({ check: CHECK.ARROW_RANGE, index, value: end, limit: byteSize })
+    this.bytes = block.bytes
+    this.start = base + start
+    this.size = end - start
+  }
+
+  /** Unsigned: negative offsets are huge. */
+  #offsetOf(index: number): number {
+    const { block, base } = this.image.table
+    if (!this.#wide) return block.view.getUint32(base + 4 * index, hostLittleEndian)
+    const first = block.view.getUint32(base + 8 * index, hostLittleEndian)
+    const second = block.view.getUint32(base + 8 * index + 4, hostLittleEndian)
+    return hostLittleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
+  }
+}

@@ -1,0 +1,14 @@
+import { isStructLayout, type StructLayout } from '../layouts/layout.ts'
+import { ArrowReader } from './arrow-reader.ts'
+import type { Image } from './image.ts'
+import { LegacyReader } from './legacy-reader.ts'
+import type { Reader } from './reader.ts'
+import { StructReader } from './struct-reader.ts'
+import { TfliteReader } from './tflite-reader.ts'
+
+/** The reader of an image's layout. */
+export function readerOf(image: Image): Reader {
+  if (isStructLayout(image.layout)) return new StructReader(image as Image & { readonly layout: StructLayout })
+  if (image.layout === 'legacy') return new LegacyReader(image)
+  return image.layout === 'tflite' ? new TfliteReader(image) : new ArrowReader(image)
+}

@@ -1,0 +1,137 @@
+import { CHECK, faultError, type Check } from '../errors/checks.ts'
+import { abiInfo } from '../layouts/abi.ts'
+import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
+import { checkOpen } from '../memory/open.ts'
+import { follows, type Image } from './image.ts'
+import { readForeign } from './read-foreign.ts'
+import { Reader } from './reader.ts'
+
+/** A number that no address or size has. */
+const TOO_LARGE = 2 ** 53
+
+/** Reads structs: `tf`, `rfc16`, `rfc24`. */
+export class StructReader extends Reader {
+  readonly layout: StructLayout
+  readonly stride: number
+  readonly small: number
+  readonly table: Buffer
+  readonly base: number
+  readonly #follows: boolean
+  readonly #view: DataView
+  readonly #littleEndian: boolean
+  readonly #wordSize: number
+
+  constructor(image: Image & { readonly layout: StructLayout }) {
+    super(image)
+    const { littleEndian, wordSize } = abiInfo(image.abi)
+    this.layout = image.layout
+    this.stride = structSize(image.layout)
+    this.small = smallCapacity(image.layout)
+    this.table = image.table.block.bytes
+    this.base = image.table.base
+    this.#follows = follows(image)
+    this.#view = image.table.block.view
+    this.#littleEndian = littleEndian
+    this.#wordSize = wordSize
+  }
+
+  override locate(index: number): void {
+    const at = this.base + index * this.stride
+    const head = this.table[at]!
+    if ((head & 3) !== TYPE.SMALL) {
+      this.#locateLong(index, at)
+      return
+    }
+    if (head >>> 2 > this.small) throw this.#fault(CHECK.SMALL_SIZE, index, head >>> 2, this.small)
+    this.bytes = this.table
+    this.start = at + 1
+    this.size = head >>> 2
+  }
+
+  /** The low two bits of the element's first byte. */
+  typeOf(index: number): number {
+    return this.table[this.base + index * this.stride]! & 3
+  }
+
+  /** The bytes of the element by its struct alone: no pointer is followed. */
+  sizeOf(index: number): number {
+    const at = this.base + index * this.stride
+    const head = this.table[at]!
+    if ((head & 3) === TYPE.SMALL) return head >>> 2
+    if ((head & 3) === TYPE.OFFSET) return this.#view.getUint32(at, true) >>> 2
+    return (head & 3) === TYPE.LARGE || this.layout === 'tf' ? this.#wordSizeAt(at) : this.#narrowSizeAt(at)
+  }
+
+  #locateLong(index: number, at: number): void {
+    const view = this.#view
+    const head = this.table[at]! & 3
+    if (head === TYPE.OFFSET) {
+      const size = view.getUint32(at, true) >>> 2
+      const start = index * this.stride + view.getUint32(at + 4, true)
+      const { block, base, byteSize } = this.image.data
+      if (start + size > byteSize) throw this.#fault(CHECK.OFFSET_END, index, start + size, byteSize)
+      this.bytes = block.bytes
+      this.start = base + start
+      this.size = size
+      return
+    }
+    if (!this.#follows) throw this.#fault(CHECK.STRUCT_TYPE, index, head, 0)
+    const isPrealloc = head === TYPE.PREALLOC && this.layout !== 'tf'
+    const size = isPrealloc ? this.#narrowSizeAt(at) : this.#wordSizeAt(at)
+    this.#follow(index, this.#pointerAt(at, head, isPrealloc), size)
+  }
+
+  #follow(index: number, address: number, size: number): void {
+    this.size = size
+    if (size === 0) return
+    if (address === 0 || address + size >= TOO_LARGE) throw this.#fault(CHECK.POINTER, index, address, size)
+    const region = this.image.regions?.find(address, size)
+    if (region !== undefined) {
+      if (!region.block.gate.alive) checkOpen(region)
+      this.bytes = region.block.bytes
+      this.start = address - region.block.address
+    } else if (this.image.foreign) {
+      this.bytes = readForeign(this.image, index, size)
+      this.start = 0
+      this.size = Math.min(size, this.bytes.length)
+    } else {
+      throw this.#fault(CHECK.POINTER, index, address, size)
+    }
+  }
+
+  #pointerAt(at: number, type: number, isPrealloc: boolean): number {
+    if (isPrealloc) return this.#word(at + 8)
+    const index = type === TYPE.LARGE && this.layout !== 'rfc16' ? 2 : 1
+    return this.#word(at + index * this.#wordSize)
+  }
+
+  #word(at: number): number {
+    return readWord(this.#view, at, this.#littleEndian, this.#wordSize)
+  }
+
+  /** The size in a size word: `word >> 2`, with big endian in its top byte alone. */
+  #wordSizeAt(at: number): number {
+    const word = this.#word(at)
+    if (this.#littleEndian) return Math.floor(word / 4)
+    const top = 2 ** (8 * this.#wordSize - 8)
+    return (word % top) + (Math.floor(word / top) >>> 2) * top
+  }
+
+  #narrowSizeAt(at: number): number {
+    const word = this.#view.getUint32(at, this.#littleEndian)
+    return this.#littleEndian ? word >>> 2 : (word & 0xffffff) + (word >>> 26) * 0x1000000
+  }
+
+  #fault(check: Check, index: number, value: number, limit: number): Error {
+    return faultError({ check, index, value, limit })
+  }
+}
+
+/** A word as a number: exact below 2^53, which addresses and sizes of real memory are. */
+function readWord(view: DataView, at: number, littleEndian: boolean, wordSize: number): number {
+  if (wordSize === 4) return view.getUint32(at, littleEndian)
+  const first = view.getUint32(at, littleEndian)
+  const second = view.getUint32(at + 4, littleEndian)
+  return littleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
+}
+

@@ -1,0 +1,137 @@
+import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { abiInfo, type Abi } from './abi.ts'
+import { OFFSET_STRING_MAXIMUM, smallCapacity, structSize, TYPE, type StructLayout } from './layout.ts'
+import { packWord, sizeOfWord, wordSizeMaximum } from './size-word.ts'
+
+/** The fields of one string's struct, of any type, as they lie in its bytes. */
+export type StructFields =
+  | { readonly type: 'small'; readonly bytes: Uint8Array }
+  | { readonly type: 'large'; readonly size: bigint; readonly capacity?: bigint; readonly pointer: bigint }
+  | { readonly type: 'offset'; readonly size: number; readonly offset: number; readonly count: number }
+  | { readonly type: 'view'; readonly size: bigint; readonly pointer: bigint; readonly owner: bigint }
+  | { readonly type: 'prealloc'; readonly size: number; readonly capacity: number; readonly pointer: bigint }
+
+/** Which struct. */
+export interface StructOptions {
+  readonly layout: StructLayout
+  readonly abi: Abi
+}
+
+/**
+ * The bytes of one struct. Nothing is followed: pointers are numbers here, of any machine.
+ *
+ * Layout: TF_TString of TensorFlow's C API (ctstring_internal.h); the RFC's two structs with its open points as the
+ * README settles them.
+ *
+ * @throws {ArgumentRangeError} if a size would reach into the type bits, or a number does not fit its field.
+ * @example
+ * encodeStruct({ type: 'offset', size: 5, offset: 24, count: 1 }, { layout: 'tf', abi: 'be64' })
+ */
+export function encodeStruct(fields: StructFields, { layout, abi }: StructOptions): Uint8Array {
+  const { littleEndian, wordSize } = abiInfo(abi)
+  const bytes = new Uint8Array(structSize(layout))
+  const view = new DataView(bytes.buffer)
+  const word = (index: number, value: bigint, name: string): void => {
+    check(value, (1n << BigInt(8 * wordSize)) - 1n, name)
+    if (wordSize === 8) view.setBigUint64(8 * index, value, littleEndian)
+    else view.setUint32(4 * index, Number(value), littleEndian)
+  }
+  const sizeWord = (size: bigint, type: number): void => {
+    check(size, wordSizeMaximum(abi), `the size of a string on ${abi}`)
+    word(0, packWord(abi, size, type), 'size')
+  }
+  const u32 = (at: number, value: number, name: string, isLittle: boolean): void => {
+    check(BigInt(value), 2n ** 32n - 1n, name)
+    view.setUint32(at, value, isLittle)
+  }
+  switch (fields.type) {
+    case 'small':
+      check(BigInt(fields.bytes.length), BigInt(smallCapacity(layout)), 'the size of a SMALL')
+      bytes[0] = fields.bytes.length << 2
+      bytes.set(fields.bytes, 1)
+      return bytes
+    case 'offset':
+      check(BigInt(fields.size), BigInt(OFFSET_STRING_MAXIMUM), 'the size of an OFFSET')
+      u32(0, fields.size * 4 + TYPE.OFFSET, 'size', true)
+      u32(4, fields.offset, 'offset', true)
+      u32(8, fields.count, 'count', true)
+      return bytes
+    case 'large':
+      sizeWord(fields.size, TYPE.LARGE)
+      if (layout === 'rfc16') word(1, fields.pointer, 'pointer')
+      else {
+        word(1, fields.capacity ?? fields.size, 'capacity')
+        word(2, fields.pointer, 'pointer')
+      }
+      return bytes
+    case 'view':
+      if (layout !== 'tf') break
+      sizeWord(fields.size, TYPE.VIEW)
+      word(1, fields.pointer, 'pointer')
+      word(2, fields.owner, 'owner')
+      return bytes
+    case 'prealloc': {
+      if (layout === 'tf') break
+      const narrow: Abi = littleEndian ? 'le32' : 'be32'
+      check(BigInt(fields.size), wordSizeMaximum(narrow), 'the size of a PREALLOC')
+      u32(0, Number(packWord(narrow, BigInt(fields.size), TYPE.PREALLOC)), 'size', littleEndian)
+      u32(4, fields.capacity, 'capacity', littleEndian)
+      check(fields.pointer, (1n << BigInt(8 * wordSize)) - 1n, 'pointer')
+      if (wordSize === 8) view.setBigUint64(8, fields.pointer, littleEndian)
+      else view.setUint32(8, Number(fields.pointer), littleEndian)
+      return bytes
+    }
+  }
+  throw new ArgumentError(`the layout ${layout} has no type ${describe(fields.type)}`)
+}
+
+/**
+ * The fields of one struct. Nothing is followed.
+ *
+ * @throws {BoundsError} if `bytes` is shorter than a struct. @throws {ArgumentRangeError} if a SMALL says it is larger
+ * than it can be.
+ * @example
+ * decodeStruct(Uint8Array.from([4, 65, ...Array(22).fill(0)]), { layout: 'tf', abi: 'le64' })
+ * // { type: 'small', bytes: Uint8Array [65] }
+ */
+export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions): StructFields {
+  const { littleEndian, wordSize } = abiInfo(abi)
+  const stride = structSize(layout)
+  if (bytes.length < stride) throw new BoundsError(`a struct of ${layout} has ${stride} bytes, got ${bytes.length}`)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, stride)
+  const word = (index: number): bigint =>
+    wordSize === 8 ? view.getBigUint64(8 * index, littleEndian) : BigInt(view.getUint32(4 * index, littleEndian))
+  switch (bytes[0]! & 3) {
+    case TYPE.SMALL: {
+      const size = bytes[0]! >> 2
+      check(BigInt(size), BigInt(smallCapacity(layout)), 'the size of a SMALL')
+      return { type: 'small', bytes: bytes.slice(1, 1 + size) }
+    }
+    case TYPE.OFFSET:
+      return {
+        type: 'offset',
+        size: view.getUint32(0, true) >>> 2,
+        offset: view.getUint32(4, true),
+        count: view.getUint32(8, true),
+      }
+    case TYPE.LARGE: {
+      const size = sizeOfWord(abi, word(0))
+      if (layout === 'rfc16') return { type: 'large', size, pointer: word(1) }
+      return { type: 'large', size, capacity: word(1), pointer: word(2) }
+    }
+    default: {
+      if (layout === 'tf') return { type: 'view', size: sizeOfWord(abi, word(0)), pointer: word(1), owner: word(2) }
+      const size = Number(sizeOfWord(littleEndian ? 'le32' : 'be32', BigInt(view.getUint32(0, littleEndian))))
+      const pointer = wordSize === 8 ? view.getBigUint64(8, littleEndian) : BigInt(view.getUint32(8, littleEndian))
+      return { type: 'prealloc', size, capacity: view.getUint32(4, littleEndian), pointer }
+    }
+  }
+}
+
+function check(value: bigint, maximum: bigint, name: string): void {
+  if (value >= 0n && value <= maximum) return
+  throw new ArgumentRangeError(`${name} must be from 0 to ${maximum}, got ${value}`, {
+    details: { value: value.toString(), limit: maximum.toString() },
+  })
+}

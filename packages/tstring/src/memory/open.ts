@@ -1,0 +1,49 @@
+import { ArgumentError, ReadOnlyError, ScopeClosedError, Segment } from '@tenon/core'
+import { addressOf, Block, callStack, describe, globalGate, NO_OPERANDS } from '@tenon/core/internal'
+
+/**
+ * Runs a call into the C core with segments that stay open meanwhile.
+ *
+ * @throws {ScopeClosedError | WrongThreadError} if one is dead, or its buffer was detached.
+ */
+export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
+  for (const segment of segments) checkOpen(segment)
+  callStack.frames[callStack.depth++] = segments.map(({ block }) => block)
+  try {
+    return call()
+  } finally {
+    callStack.frames[--callStack.depth] = NO_OPERANDS
+  }
+}
+
+/** @throws {ScopeClosedError | WrongThreadError} if the memory is dead, or its buffer was detached. */
+export function checkOpen({ block, base, byteSize }: Segment): void {
+  if (!block.gate.alive) block.gate.owner.checkAlive()
+  if (block.bytes.length < base + byteSize) {
+    throw new ScopeClosedError('the memory of the string tensor is gone: its ArrayBuffer was transferred', {
+      hint: 'copy the bytes before the buffer is transferred.',
+    })
+  }
+}
+
+/** @throws {ReadOnlyError} if a segment refuses writes. */
+export function checkWritable(segment: Segment): void {
+  checkOpen(segment)
+  if (segment.readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
+}
+
+/**
+ * A segment over the bytes of a buffer, which the segment keeps from being collected. Transferring the buffer away is
+ * noticed at the next use.
+ *
+ * @throws {ArgumentError} if it is no view, or its buffer can be resized.
+ */
+export function segmentOver(view: ArrayBufferView, name: string): Segment {
+  if (!ArrayBuffer.isView(view)) throw new ArgumentError(`${name} must be a typed array, got ${describe(view)}`)
+  const { buffer, byteOffset, byteLength } = view
+  if ((buffer as { resizable?: boolean }).resizable || (buffer as { growable?: boolean }).growable) {
+    throw new ArgumentError(`${name} must not lie in a buffer that can be resized`)
+  }
+  const block = new Block(globalGate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
+  return new Segment(block, byteOffset, byteLength, 0)
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+
+import { runExample } from '../src/examples.ts'
+
+const scope = { modules: { one: { f: (x: number) => x + 1, g: 3 } }, context: () => ({ list: [1, 2] }) }
+
+const run = (code: string): Promise<void> => runExample(code, scope)
+
+test.each([
+  '1 + 1 // 2',
+  'f(1) // 2',
+  'list // [1, 2]',
+  "import { f as h } from 'one'\nh(2) // 3",
+  "import { f, type T } from 'one'\nconst x: number = f(2)\nx // 3",
+  'f(1) // some words that are prose',
+  'const x = 1 // 2',
+  "JSON.parse('{') // throws SyntaxError: at the end",
+  'await Promise.reject(new RangeError()) // throws RangeError',
+  'let list: number = 5\nlist // 5',
+])('passes: %s', async (code) => {
+  await run(code)
+})
+
+test.each([
+  ['1 + 1 // 3', /expected 2 to deeply equal 3/],
+  ["f('a') // true", /to deeply equal true/],
+  ['f(1) // throws TypeError', /it should throw TypeError/],
+  ["import { f } from 'two'", /imports two, which the test doesn't provide/],
+  ['nothing()', /nothing is not defined/],
+])('fails: %s', async (code, message) => {
+  await expect(run(code)).rejects.toThrow(message)
+})

@@ -1,0 +1,92 @@
+/**
+ * `pnpm fuzz --seconds N [--filter package]`: every `*.fuzz.test.ts` and every fuzz program, N seconds each (60 if it isn't said). Programs run
+ * on their own driver, and on libFuzzer as well where there is clang. What they find is kept in `build/<variant>/corpus`.
+ */
+import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/native-build'
+
+import { addSummaries, printSummary, readReport, type TestSummary } from './lib/reports.ts'
+import { runTool, runVisibly } from './lib/run-tool.ts'
+import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
+import { withNativeTargets } from './lib/workspace.ts'
+
+await runMain(async () => {
+  const { seconds, filters } = readOptions()
+  if ((await runTool('turbo', ['run', 'build', 'build:native', '--output-logs=errors-only', ...filters])) !== 0) {
+    throw new ToolError('the build failed')
+  }
+  const packages = await listTestedPackages(filters)
+  const summaries: TestSummary[] = []
+  for (const tested of packages) {
+    if (globSync('test/**/*.fuzz.test.ts', { cwd: tested.directory }).length > 0) {
+      summaries.push(await fuzzPackage(tested, seconds))
+    }
+  }
+  const hasClang = await canRun('clang')
+  for (const { directory } of withNativeTargets(packages)) {
+    summaries.push(await fuzzPrograms(directory, 'fuzz', seconds))
+    if (hasClang) summaries.push(await fuzzPrograms(directory, 'libfuzzer', seconds))
+  }
+  if (!hasClang) process.stdout.write('libFuzzer was left out: there is no clang\n')
+  printSummary(addSummaries(summaries))
+})
+
+function readOptions(): { seconds: number; filters: string[] } {
+  const { values } = parseArgs({
+    options: { seconds: { type: 'string', default: '60' }, filter: { type: 'string', multiple: true, default: [] } },
+  })
+  const seconds = Number(values.seconds)
+  if (!Number.isInteger(seconds) || seconds < 1) {
+    throw new ToolError(`--seconds must be a whole number above 0, got ${values.seconds}`)
+  }
+  return { seconds, filters: values.filter.map((filter) => `--filter=${filter}`) }
+}
+
+async function canRun(command: string): Promise<boolean> {
+  try {
+    return (await runCommand(command, ['--version'])).code === 0
+  } catch {
+    return false
+  }
+}
+
+async function fuzzPackage(tested: TestedPackage, seconds: number): Promise<TestSummary> {
+  const report = join(tested.directory, 'reports/fuzz.json')
+  rmSync(report, { force: true })
+  const timeout = `--testTimeout=${(seconds + 60) * 1000}`
+  await runVitest(tested, report, ['.fuzz.test.ts', timeout], { TENON_FUZZ_SECONDS: String(seconds) })
+  return readReport(report, tested.name)
+}
+
+async function fuzzPrograms(directory: string, variant: 'fuzz' | 'libfuzzer', seconds: number): Promise<TestSummary> {
+  const pkg = await loadPackage(directory)
+  if (!pkg.native.targets.some(({ kind }) => kind === 'fuzz')) return { passed: 0, failures: [] }
+  const artifacts = await buildPackage(pkg, variant, ['shared', 'fuzz'])
+  const summaries = []
+  for (const artifact of artifacts.filter(({ target }) => target.kind === 'fuzz')) {
+    summaries.push(await fuzzProgram(directory, artifact, variant, seconds))
+  }
+  return addSummaries(summaries)
+}
+
+async function fuzzProgram(
+  directory: string,
+  { target, path }: Artifact,
+  variant: 'fuzz' | 'libfuzzer',
+  seconds: number,
+): Promise<TestSummary> {
+  const corpus = join(directory, 'build', variant, 'corpus', target.name)
+  mkdirSync(corpus, { recursive: true })
+  const seeds = join(directory, 'csrc/fuzz/seeds', target.name)
+  const given = existsSync(seeds) ? [seeds] : []
+  const args =
+    variant === 'fuzz'
+      ? ['--seconds', String(seconds), '--corpus', corpus, ...given.flatMap((seed) => ['--seeds', seed])]
+      : [`-max_total_time=${seconds}`, `-artifact_prefix=${corpus}/../`, '-print_final_stats=1', corpus, ...given]
+  process.stdout.write(`${target.name} (${variant}), ${seconds} s\n`)
+  const code = await runVisibly(path, args, { cwd: directory })
+  return code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`${target.name} (${variant}): see above`] }
+}

@@ -1,0 +1,72 @@
+/**
+ * `pnpm test:asan [turbo options]`: the tests of packages and examples against native code that AddressSanitizer and UBSan
+ * watch. Nothing comes from the cache.
+ */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/native-build'
+
+import { addSummaries, printSummary, readReport, type TestSummary } from './lib/reports.ts'
+import { runTool } from './lib/run-tool.ts'
+import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
+import { listPackages, withNativeTargets } from './lib/workspace.ts'
+
+await runMain(async () => {
+  if (process.platform !== 'linux') throw new ToolError('test:asan needs Linux: the sanitizer is preloaded into Node')
+  const preload = await findSanitizer()
+  const args = process.argv.slice(2)
+  // Workers and child processes start from dist.
+  if ((await runTool('turbo', ['run', 'build', '--output-logs=errors-only', ...args])) !== 0) {
+    throw new ToolError('the build failed')
+  }
+
+  const summaries: TestSummary[] = []
+  const packages = await listPackages()
+  const tested = await listTestedPackages(args)
+  for (const { name, directory } of withNativeTargets(packages)) {
+    const pkg = await loadPackage(directory)
+    await buildPackage(pkg, 'asan', ['shared'])
+    const hasTests = pkg.native.targets.some(({ kind }) => kind === 'test')
+    if (!hasTests || !tested.some((other) => other.name === name)) continue
+    await runNativeTests(pkg, 'asan')
+    summaries.push(print(readReport(join(directory, 'reports/native.json'), `${name} (native)`), `${name} (native)`))
+  }
+  const core = packages.find(({ name }) => name === '@tenon/core')!
+  for (const pkg of tested) summaries.push(print(await testPackage(pkg, preload, core.directory), pkg.name))
+  printSummary(addSummaries(summaries))
+})
+
+/** What has to be in the process before anything else: the sanitizer, and the C++ runtime whose exceptions it follows. */
+async function findSanitizer(): Promise<string> {
+  const compiler = process.env['CC'] || 'cc'
+  const paths = []
+  for (const library of ['libasan.so', 'libstdc++.so']) {
+    const result = await runCommand(compiler, [`-print-file-name=${library}`])
+    const path = result.stdout.trim()
+    if (!path.startsWith('/')) throw new ToolError(`${compiler} has no ${library}: test:asan needs gcc's`)
+    paths.push(path)
+  }
+  return paths.join(':')
+}
+
+async function testPackage(tested: TestedPackage, preload: string, core: string): Promise<TestSummary> {
+  const report = join(tested.directory, 'reports/asan.json')
+  rmSync(report, { force: true })
+  const code = await runVitest(tested, report, [], {
+    LD_PRELOAD: preload,
+    // Node never frees what it keeps for ever. A fault must stay a signal: crash tests look at it, and Node catches some.
+    ASAN_OPTIONS: 'detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:halt_on_error=1',
+    UBSAN_OPTIONS: 'print_stacktrace=1',
+    TENON_VARIANT: 'asan',
+    TENON_CORE_LIBRARY: join(core, 'build/asan/libtenon.so'),
+  })
+  const { passed, failures } = readReport(report, tested.name)
+  const unexplained = code !== 0 && failures.length === 0 ? [`${tested.name}: vitest ended with exit code ${code}`] : []
+  return { passed, failures: [...failures, ...unexplained] }
+}
+
+function print(summary: TestSummary, label: string): TestSummary {
+  process.stdout.write(`${label}: ${summary.passed} passed, ${summary.failures.length} failed\n`)
+  return summary
+}
