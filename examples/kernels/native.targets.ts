@@ -10,6 +10,7 @@ export default {
       kind: 'shared',
       sources: [
         'src/broadcast_add.c',
+        'src/call_function.c',
         'src/counter.c',
         'src/describe_attrs.c',
         'src/failures.c',

@@ -50,3 +50,19 @@ TN_XLA_EXPORT tn_xla_error_t *silent(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 TN_XLA_MARK_TYPED(silent);
+
+/* Answers the metadata question with an error, as handlers do whose types are not registered yet. */
+TN_XLA_EXPORT tn_xla_error_t *not_ready(tn_xla_call_frame_t *frame) {
+  return tn_xla_fail(frame, TN_XLA_FAILED_PRECONDITION, "types must be registered before their handlers");
+}
+TN_XLA_MARK_TYPED(not_ready);
+
+/* Asks for the stream of a device, which a Host call has not. */
+TN_XLA_EXPORT tn_xla_error_t *needs_stream(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 0, .attrs = 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  tn_xla_stream_get_args_t get = {sizeof get, NULL, frame->ctx, NULL};
+  return frame->api->stream_get(&get);
+}
+TN_XLA_MARK_TYPED(needs_stream);

@@ -112,12 +112,17 @@ void tn_callback_release(tn_callback_t *callback) {
   leave_table(table);
 }
 
-int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
+int32_t tn_callback_check(tn_callback_t *callback) {
   if (callback == NULL) return tn__fail(TN_INVALID_ARGUMENT, "callback must not be null");
-  tn_callbacks_t *table = callback->table;
-  if (table->thread != this_thread())
+  if (callback->table->thread != this_thread())
     return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that doesn't run its JavaScript");
-  if (atomic_load(&table->closed)) return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
-  if (table->trampoline(callback->id, arguments, result) == TRAMPOLINE_DONE) return TN_OK;
+  if (atomic_load(&callback->table->closed)) return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
+  return TN_OK;
+}
+
+int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
+  int32_t status = tn_callback_check(callback);
+  if (status != TN_OK) return status;
+  if (callback->table->trampoline(callback->id, arguments, result) == TRAMPOLINE_DONE) return TN_OK;
   return tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
 }

@@ -174,7 +174,7 @@ static inline int32_t write_struct(writer_t *writer, const tn__span_t *span, int
     return TN_OK;
   }
   if (target->form == TN_TSTRING_AS_BORROWED) {
-    write_pointer(at, layout, span->data, size);
+    write_pointer(at, layout, size == 0 ? NULL : span->data, size);
     return TN_OK;
   }
   const uint8_t *bytes = put(writer, span);

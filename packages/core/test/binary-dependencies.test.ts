@@ -114,7 +114,8 @@ describe('on macOS', () => {
     const image = machOImage()
     const path = join(directory, 'libself.dylib')
     writeFileSync(path, image)
-    const missing = (): string[] => missingDependencies(path, { platform: 'darwin', environment: {} }).map(({ name }) => name)
+    const missing = (): string[] =>
+      missingDependencies(path, { platform: 'darwin', environment: {} }).map(({ name }) => name)
     expect(missing()).toEqual([])
     image.write('@rpath/libother.dylib\0'.padEnd(27, '\0'), image.indexOf('/usr/lib/libSystem'))
     writeFileSync(path, image)

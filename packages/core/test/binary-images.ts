@@ -72,13 +72,41 @@ export function elfImage({ bits, littleEndian, machine }: ElfOptions): Buffer {
   segment(0x100, 1, 0, 0x600)
   segment(0x100 + (wide ? 56 : 32), 2, 0x200, dynamicSize)
   const symbolSize = wide ? 24 : 16
-  word(0x200, ...[1, nameOf('libneeded.so.1')], ...[14, nameOf('libself.so')], ...[29, nameOf('$ORIGIN/../lib:/opt/lib')])
-  word(0x200 + 6 * (bits / 8), ...[4, 0x500], ...[5, 0x400], ...[6, 0x300], ...[10, elfNames.length], ...[11, symbolSize])
-  const symbol = (index: number, name: string, info: number, other: number, section: number, value: number, size: number): void => {
+  word(
+    0x200,
+    ...[1, nameOf('libneeded.so.1')],
+    ...[14, nameOf('libself.so')],
+    ...[29, nameOf('$ORIGIN/../lib:/opt/lib')],
+  )
+  word(
+    0x200 + 6 * (bits / 8),
+    ...[4, 0x500],
+    ...[5, 0x400],
+    ...[6, 0x300],
+    ...[10, elfNames.length],
+    ...[11, symbolSize],
+  )
+  const symbol = (
+    index: number,
+    name: string,
+    info: number,
+    other: number,
+    section: number,
+    value: number,
+    size: number,
+  ): void => {
     const at = 0x300 + index * symbolSize
     image.u32(at, nameOf(name))
-    if (wide) image.u8(at + 4, info, other).u16(at + 6, section).u64(at + 8, value, size)
-    else image.u32(at + 4, value, size).u8(at + 12, info, other).u16(at + 14, section)
+    if (wide)
+      image
+        .u8(at + 4, info, other)
+        .u16(at + 6, section)
+        .u64(at + 8, value, size)
+    else
+      image
+        .u32(at + 4, value, size)
+        .u8(at + 12, info, other)
+        .u16(at + 14, section)
   }
   symbol(1, 'puts', 0x12, 0, 0, 0, 0)
   symbol(2, 'answer', 0x12, 0, 1, 0x40, 12)
@@ -103,7 +131,10 @@ export function machOImage(cpuType = 0x100000c): Buffer {
     image.u32(start + 8, 24).text(start + 24, `${name}\0`)
   }
   const segment = command(0x19, 152)
-  image.text(segment + 8, '__TEXT').u32(segment + 64, 1).text(segment + 72, '__text')
+  image
+    .text(segment + 8, '__TEXT')
+    .u32(segment + 64, 1)
+    .text(segment + 72, '__text')
   image.u32(segment + 72 + 64, 0x80000400)
   dylib(0xd, '@rpath/libself.dylib', 48)
   dylib(0xc, '/usr/lib/libSystem.B.dylib', 56)
@@ -143,10 +174,16 @@ export function peImage(bits: 32 | 64 = 64): Buffer {
   image.u16(0x84, wide ? 0x8664 : 0x14c, 1).u16(0x94, optionalSize, 0x2022)
   image.u16(0x98, wide ? 0x20b : 0x10b).u32(0x98 + 60, 0x400)
   const directories = 0x98 + (wide ? 112 : 96)
-  image.u32(directories - 4, 16).u32(directories, rva(0x400), 0x100).u32(directories + 8, rva(0x500), 40)
+  image
+    .u32(directories - 4, 16)
+    .u32(directories, rva(0x400), 0x100)
+    .u32(directories + 8, rva(0x500), 40)
   image.u32(directories + 13 * 8, rva(0x600), 64)
   const section = 0x98 + optionalSize
-  image.text(section, '.text').u32(section + 8, 0x400, 0x1000, 0x400, 0x400).u32(section + 36, 0x60000020)
+  image
+    .text(section, '.text')
+    .u32(section + 8, 0x400, 0x1000, 0x400, 0x400)
+    .u32(section + 36, 0x60000020)
   image.u32(0x400 + 12, rva(0x480), 1, 2, 2, rva(0x430), rva(0x440), rva(0x448))
   image.u32(0x430, rva(0x700), rva(0x4a0)).u32(0x440, rva(0x490), rva(0x498)).u16(0x448, 0, 1)
   image.text(0x480, 'self.dll\0').text(0x490, 'answer\0').text(0x498, 'forward\0').text(0x4a0, 'OTHER.fn\0')

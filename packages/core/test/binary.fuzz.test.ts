@@ -20,7 +20,19 @@ const mutation = fc.record({
   position: fc.oneof({ weight: 3, arbitrary: fc.nat(0x400) }, { weight: 1, arbitrary: fc.nat(0x10000) }),
   width: fc.constantFrom(1, 2, 4, 8),
   value: fc.oneof(
-    fc.constantFrom(0n, 1n, 0x7fn, 0xffn, 0x7fffn, 0xffffn, 0x7fffffffn, 0x80000000n, 0xffffffffn, 2n ** 53n, 2n ** 64n - 1n),
+    fc.constantFrom(
+      0n,
+      1n,
+      0x7fn,
+      0xffn,
+      0x7fffn,
+      0xffffn,
+      0x7fffffffn,
+      0x80000000n,
+      0xffffffffn,
+      2n ** 53n,
+      2n ** 64n - 1n,
+    ),
     fc.bigInt(0n, 0x700n),
     fc.bigInt(0n, 2n ** 64n - 1n),
   ),
@@ -63,48 +75,76 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-test.each(images)('%s with mutated bytes gives a result or a BinaryFormatError', (_name, image) => {
-  fc.assert(
-    fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) => checkResult(mutate(image, mutations))),
-    budget,
-  )
-}, timeout)
+test.each(images)(
+  '%s with mutated bytes gives a result or a BinaryFormatError',
+  (_name, image) => {
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) =>
+        checkResult(mutate(image, mutations)),
+      ),
+      budget,
+    )
+  },
+  timeout,
+)
 
-test.runIf(process.platform === 'linux')('a compiled library with versions and a GNU hash table, mutated', () => {
-  const path = join(directory, 'fuzz.so')
-  writeFileSync(`${path}.c`, '#include <stdio.h>\nint answer(int x) { puts("x"); return x; }\nint table[4] = {1};')
-  execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-Wl,--hash-style=gnu', '-o', path, `${path}.c`, '-lm'])
-  const image = readFileSync(path)
-  fc.assert(
-    fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) => checkResult(mutate(image, mutations))),
-    budget,
-  )
-}, timeout)
+test.runIf(process.platform === 'linux')(
+  'a compiled library with versions and a GNU hash table, mutated',
+  () => {
+    const path = join(directory, 'fuzz.so')
+    writeFileSync(`${path}.c`, '#include <stdio.h>\nint answer(int x) { puts("x"); return x; }\nint table[4] = {1};')
+    execFileSync(process.env['CC'] ?? 'cc', [
+      '-shared',
+      '-fPIC',
+      '-Wl,--hash-style=gnu',
+      '-o',
+      path,
+      `${path}.c`,
+      '-lm',
+    ])
+    const image = readFileSync(path)
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) =>
+        checkResult(mutate(image, mutations)),
+      ),
+      budget,
+    )
+  },
+  timeout,
+)
 
-test('random bytes behind every magic', () => {
-  const magics = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe', 'cafebabf', '4d5a', '']
-  fc.assert(
-    fc.property(fc.constantFrom(...magics), fc.uint8Array({ maxLength: 4096 }), (magic, rest) =>
-      checkResult(Buffer.concat([Buffer.from(magic, 'hex'), rest])),
-    ),
-    budget,
-  )
-}, timeout)
+test(
+  'random bytes behind every magic',
+  () => {
+    const magics = ['7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe', 'cafebabf', '4d5a', '']
+    fc.assert(
+      fc.property(fc.constantFrom(...magics), fc.uint8Array({ maxLength: 4096 }), (magic, rest) =>
+        checkResult(Buffer.concat([Buffer.from(magic, 'hex'), rest])),
+      ),
+      budget,
+    )
+  },
+  timeout,
+)
 
-test('a mutated loader cache', () => {
-  const cache = Buffer.alloc(256)
-  cache.write('glibc-ld.so.cache1.1')
-  cache.writeUInt32LE(2, 20)
-  cache.writeUInt32LE(200, 52)
-  cache.writeUInt32LE(210, 56)
-  fc.assert(
-    fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) => {
-      try {
-        expect(parseLdSoCache(memorySource(mutate(cache, mutations))).size).toBeLessThanOrEqual(cache.length)
-      } catch (error) {
-        expect(error).toBeInstanceOf(BinaryFormatError)
-      }
-    }),
-    budget,
-  )
-}, timeout)
+test(
+  'a mutated loader cache',
+  () => {
+    const cache = Buffer.alloc(256)
+    cache.write('glibc-ld.so.cache1.1')
+    cache.writeUInt32LE(2, 20)
+    cache.writeUInt32LE(200, 52)
+    cache.writeUInt32LE(210, 56)
+    fc.assert(
+      fc.property(fc.array(mutation, { minLength: 1, maxLength: 6 }), (mutations) => {
+        try {
+          expect(parseLdSoCache(memorySource(mutate(cache, mutations))).size).toBeLessThanOrEqual(cache.length)
+        } catch (error) {
+          expect(error).toBeInstanceOf(BinaryFormatError)
+        }
+      }),
+      budget,
+    )
+  },
+  timeout,
+)

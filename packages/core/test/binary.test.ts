@@ -72,7 +72,12 @@ describe.runIf(linux)('ELF of this system', () => {
   `
 
   test.each([['gnu'], ['sysv'], ['both']])('a compiled library with %s hash', (style) => {
-    const path = compile(`hash-${style}`, source, `-Wl,--hash-style=${style},-soname,libhash.so.1,-rpath,$ORIGIN/x`, '-lm')
+    const path = compile(
+      `hash-${style}`,
+      source,
+      `-Wl,--hash-style=${style},-soname,libhash.so.1,-rpath,$ORIGIN/x`,
+      '-lm',
+    )
     const info = readBinary(path)
     expect(info).toMatchObject({ format: 'elf', kind: 'shared', arch: process.arch, bits: 64, libc: 'glibc' })
     expect(info.soname).toBe('libhash.so.1')
@@ -80,7 +85,14 @@ describe.runIf(linux)('ELF of this system', () => {
     expect([...info.rpath, ...info.runpath]).toEqual(['$ORIGIN/x'])
     expect(info.minimumGlibc).toMatch(/^2\.\d+/)
     const kinds = Object.fromEntries(info.exports.map((symbol) => [symbol.name, symbol.kind]))
-    expect(kinds).toEqual({ answer: 'function', root: 'function', use: 'function', spare: 'function', table: 'object', local: 'other' })
+    expect(kinds).toEqual({
+      answer: 'function',
+      root: 'function',
+      use: 'function',
+      spare: 'function',
+      table: 'object',
+      local: 'other',
+    })
     expect(info.exports.find((symbol) => symbol.name === 'table')!.byteSize).toBe(64)
     expect(info.exports.find((symbol) => symbol.name === 'spare')!.weak).toBe(true)
     expect(info.imports.find((symbol) => symbol.name === 'pow')).toMatchObject({ library: 'libm.so.6', weak: false })
@@ -93,7 +105,11 @@ describe.runIf(linux)('ELF of this system', () => {
   })
 
   test('a library that exports nothing, without section headers', () => {
-    const path = compile('imports', '#include <stdio.h>\nstatic void f(void) { puts("x"); }\n__attribute__((constructor)) static void g(void) { f(); }', '-Wl,--hash-style=gnu')
+    const path = compile(
+      'imports',
+      '#include <stdio.h>\nstatic void f(void) { puts("x"); }\n__attribute__((constructor)) static void g(void) { f(); }',
+      '-Wl,--hash-style=gnu',
+    )
     const info = readBinary(path)
     expect(info.exports).toEqual([])
     expect(info.imports.map((symbol) => symbol.name)).toContain('puts')
@@ -105,7 +121,12 @@ describe.runIf(linux)('ELF of this system', () => {
 
   test.runIf(process.arch === 'x64')('a library of 32 bits', () => {
     const path = compile('bits32', 'int answer(void) { return 42; }', '-m32', '-nostdlib')
-    expect(readBinary(path)).toMatchObject({ arch: 'ia32', bits: 32, needed: [], exports: [{ name: 'answer', kind: 'function' }] })
+    expect(readBinary(path)).toMatchObject({
+      arch: 'ia32',
+      bits: 32,
+      needed: [],
+      exports: [{ name: 'answer', kind: 'function' }],
+    })
     expect(readBinary(path).libc).toBeUndefined()
   })
 
@@ -118,7 +139,11 @@ describe.runIf(linux)('ELF of this system', () => {
         .split('\n')
         .filter((line) => line !== '' && !/^0+ A /.test(line) && !/[^@]@[^@]/.test(line))
         .map((line) => line.slice(19).replace(/@@.*/, ''))
-      expect(readBinary(path).exports.map((symbol) => symbol.name).sort()).toEqual(listed.sort())
+      expect(
+        readBinary(path)
+          .exports.map((symbol) => symbol.name)
+          .toSorted(),
+      ).toEqual(listed.toSorted())
     }
   })
 
@@ -161,7 +186,11 @@ describe('Mach-O', () => {
   })
 
   test('of several architectures: the one of this process, else the first', () => {
-    const parts = [{ cpuType: 0xc, bytes: machOImage(0xc) }, { cpuType: 0x1000007, bytes: machOImage(0x1000007) }, { cpuType: 0x100000c, bytes: machOImage() }]
+    const parts = [
+      { cpuType: 0xc, bytes: machOImage(0xc) },
+      { cpuType: 0x1000007, bytes: machOImage(0x1000007) },
+      { cpuType: 0x100000c, bytes: machOImage() },
+    ]
     const architectures = ['arm', 'x64', 'arm64']
     expect(parse(fatImage(parts))).toEqual({ ...thin, arch: process.arch, architectures })
     expect(parse(fatImage(parts.slice(0, 1)))).toEqual({ ...thin, arch: 'arm', architectures: ['arm'] })
@@ -173,7 +202,10 @@ describe('Mach-O', () => {
 })
 
 describe('PE', () => {
-  test.each([[64, 'x64'], [32, 'ia32']] as const)('%i bits', (bits, arch) => {
+  test.each([
+    [64, 'x64'],
+    [32, 'ia32'],
+  ] as const)('%i bits', (bits, arch) => {
     expect(parse(peImage(bits))).toEqual({
       format: 'pe',
       kind: 'shared',
@@ -234,7 +266,12 @@ describe('what is no library', () => {
   })
 
   test('every truncation of every image is refused or understood', () => {
-    const images = [elfImage({ bits: 64, littleEndian: true, machine: 62 }), machOImage(), peImage(), fatImage([{ cpuType: 0xc, bytes: machOImage(0xc) }])]
+    const images = [
+      elfImage({ bits: 64, littleEndian: true, machine: 62 }),
+      machOImage(),
+      peImage(),
+      fatImage([{ cpuType: 0xc, bytes: machOImage(0xc) }]),
+    ]
     let refused = 0
     for (const image of images) {
       for (let length = 0; length < image.length; length += 1) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { LoadError } from '@tenon/core'
@@ -31,8 +31,9 @@ function secondCopy(version: string): { entry: string; library: string; director
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as object
   writeFileSync(join(copy, 'package.json'), JSON.stringify({ ...manifest, version }))
   const built = dirname(coreLibrary().path)
-  cpSync(built, join(copy, 'build', 'release'), { recursive: true })
-  const library = join(copy, 'build', 'release', libraryFileName('tenon'))
+  const variant = basename(built)
+  cpSync(built, join(copy, 'build', variant), { recursive: true })
+  const library = join(copy, 'build', variant, libraryFileName('tenon'))
   const bytes = readFileSync(library)
   const old = Buffer.from(`\0${coreLibrary().version}\0`)
   const at = bytes.indexOf(old)

@@ -12,7 +12,7 @@ testExamples(directory, {
     segment: core.gcAllocator.allocate(128, 64),
     lifetime: core.NativeLibrary.open('libm.so.6'),
     libc: core.NativeLibrary.open('libc.so.6'),
-    path: 'libm.so.6',
+    path: internal.coreLibrary().path,
     useFromNativeThread: async () => {},
     console: { log() {}, error() {} },
   }),

@@ -27,8 +27,15 @@ describe('checkArguments', () => {
   }
 
   test('gives the values of flags in order', () => {
-    const values = checkArguments(['lib.so', '--arg', 'a', '--json', '--arg=b', '--arg', '-1', '--abi', 'host'], definition)
-    expect([...values]).toEqual([['arg', ['a', 'b', '-1']], ['json', ['']], ['abi', ['host']]])
+    const values = checkArguments(
+      ['lib.so', '--arg', 'a', '--json', '--arg=b', '--arg', '-1', '--abi', 'host'],
+      definition,
+    )
+    expect([...values]).toEqual([
+      ['arg', ['a', 'b', '-1']],
+      ['json', ['']],
+      ['abi', ['host']],
+    ])
     expect(checkArguments(['--', '--lib'], definition).size).toBe(0)
   })
 
@@ -127,18 +134,32 @@ describe('parseAttribute', () => {
 
 /** The expected texts are what NumPy 2.4 prints. */
 describe('formatTensor', () => {
-  const show = (dtype: string, shape: number[], values: readonly Element[]): string => formatTensor(tensor(dtype, shape, values))
+  const show = (dtype: string, shape: number[], values: readonly Element[]): string =>
+    formatTensor(tensor(dtype, shape, values))
 
   test.each([
     ['float32', [2, 2], [0.5, 2.25, -3, 100], '[[  0.5    2.25]\n [ -3.   100.  ]]'],
     ['float32', [2], [0.1, 1 / 3], '[0.1        0.33333334]'],
-    ['float32', [2, 3], [0.1, 2.25, -3, 1 / 3, 1e-3, 100], '[[ 1.0000000e-01  2.2500000e+00 -3.0000000e+00]\n [ 3.3333334e-01  1.0000000e-03  1.0000000e+02]]'],
+    [
+      'float32',
+      [2, 3],
+      [0.1, 2.25, -3, 1 / 3, 1e-3, 100],
+      '[[ 1.0000000e-01  2.2500000e+00 -3.0000000e+00]\n [ 3.3333334e-01  1.0000000e-03  1.0000000e+02]]',
+    ],
     ['float64', [4], [1 / 3, Number.NaN, Infinity, -Infinity], '[0.33333333        nan        inf       -inf]'],
     ['float32', [3], [-0, 0, 1.5], '[-0.   0.   1.5]'],
     ['float16', [3], [0.1, 0.5, 3], '[0.1 0.5 3. ]'],
     ['int64', [2, 2], [1n, -20n, 300n, 4n], '[[  1 -20]\n [300   4]]'],
     ['bool', [3], [true, false, true], '[ True False  True]'],
-    ['complex64', [2], [[1, -2], [0.5, 0.25]], '[1. -2.j   0.5+0.25j]'],
+    [
+      'complex64',
+      [2],
+      [
+        [1, -2],
+        [0.5, 0.25],
+      ],
+      '[1. -2.j   0.5+0.25j]',
+    ],
     ['float32', [], [2.5], '2.5'],
     ['float32', [0, 3], [], '[]'],
     ['float32', [2, 2, 2], [1, 2, 3, 4, 5, 6, 7, 8], '[[[1. 2.]\n  [3. 4.]]\n\n [[5. 6.]\n  [7. 8.]]]'],

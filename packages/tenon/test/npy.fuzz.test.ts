@@ -14,33 +14,51 @@ const images = ['cube-fortran', 'complex64-big-endian', 'version-2', 'refused-st
   readFileSync(new URL(`fixtures/${name}.npy`, import.meta.url)),
 )
 
-test('mutated files give a tensor or a TenonError', () => {
-  const mutation = fc.tuple(fc.nat(0xff), fc.oneof(fc.nat(0xff), fc.constantFrom(...Buffer.from("{}()[],:'0129<>|LTF \n"))))
-  fc.assert(
-    fc.property(fc.constantFrom(...images), fc.array(mutation, { minLength: 1, maxLength: 8 }), fc.nat(300), (image, mutations, length) => {
-      const bytes = Buffer.from(image.subarray(0, length))
-      for (const [position, value] of mutations) if (position < bytes.length) bytes[position] = value
-      try {
-        const result = decodeNpy(bytes)
-        expect(result.type.byteSize).toBeLessThan(bytes.length)
-      } catch (error) {
-        expect(error).toBeInstanceOf(TenonError)
-      }
-    }),
-    budget,
-  )
-}, timeout)
+test(
+  'mutated files give a tensor or a TenonError',
+  () => {
+    const mutation = fc.tuple(
+      fc.nat(0xff),
+      fc.oneof(fc.nat(0xff), fc.constantFrom(...Buffer.from("{}()[],:'0129<>|LTF \n"))),
+    )
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...images),
+        fc.array(mutation, { minLength: 1, maxLength: 8 }),
+        fc.nat(300),
+        (image, mutations, length) => {
+          const bytes = Buffer.from(image.subarray(0, length))
+          for (const [position, value] of mutations) if (position < bytes.length) bytes[position] = value
+          try {
+            const result = decodeNpy(bytes)
+            expect(result.type.byteSize).toBeLessThan(bytes.length)
+          } catch (error) {
+            expect(error).toBeInstanceOf(TenonError)
+          }
+        },
+      ),
+      budget,
+    )
+  },
+  timeout,
+)
 
-test('texts of the characters of headers give a dictionary or a TenonError', () => {
-  const text = fc.array(fc.constantFrom(..."{}()[],:'\"0L\\ \n", 'True', 'descr'), { maxLength: 400 }).map((parts) => `{${parts.join('')}`)
-  fc.assert(
-    fc.property(text, (header) => {
-      try {
-        expect(parsePythonDictionary(header)).toBeInstanceOf(Map)
-      } catch (error) {
-        expect(error).toBeInstanceOf(TenonError)
-      }
-    }),
-    budget,
-  )
-}, timeout)
+test(
+  'texts of the characters of headers give a dictionary or a TenonError',
+  () => {
+    const text = fc
+      .array(fc.constantFrom(...'{}()[],:\'"0L\\ \n', 'True', 'descr'), { maxLength: 400 })
+      .map((parts) => `{${parts.join('')}`)
+    fc.assert(
+      fc.property(text, (header) => {
+        try {
+          expect(parsePythonDictionary(header)).toBeInstanceOf(Map)
+        } catch (error) {
+          expect(error).toBeInstanceOf(TenonError)
+        }
+      }),
+      budget,
+    )
+  },
+  timeout,
+)

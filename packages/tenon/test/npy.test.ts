@@ -49,15 +49,23 @@ describe('files that NumPy wrote', () => {
 
   test.each(named.map(({ name }) => name))('%s', (name) => {
     const plain = readNpy(fixture(name))
-    expect({ dtype: plain.dtype, shape: plain.shape, strides: plain.strides }).toEqual({ dtype: name, shape: [2, 3], strides: undefined })
+    expect({ dtype: plain.dtype, shape: plain.shape, strides: plain.strides }).toEqual({
+      dtype: name,
+      shape: [2, 3],
+      strides: undefined,
+    })
     expect(plain.toArray()).toEqual(expected(name))
     expect(readNpy(fixture(`${name}-fortran`)).toArray()).toEqual(expected(name))
     const swapped = `${name}-big-endian`
-    if (readdirSync(fixtures).includes(`${swapped}.npy`)) expect(readNpy(fixture(swapped)).toArray()).toEqual(expected(name))
+    if (readdirSync(fixtures).includes(`${swapped}.npy`))
+      expect(readNpy(fixture(swapped)).toArray()).toEqual(expected(name))
     expect(decodeNpyHeader(readFileSync(fixture(`${name}-fortran`))).fortranOrder).toBe(true)
   })
 
-  test.each([['version-2', [2, 0]], ['version-3', [3, 0]]] as const)('%s', (name, version) => {
+  test.each([
+    ['version-2', [2, 0]],
+    ['version-3', [3, 0]],
+  ] as const)('%s', (name, version) => {
     expect(decodeNpyHeader(readFileSync(fixture(name))).version).toEqual(version)
     expect(readNpy(fixture(name)).toArray()).toEqual(expected('float32'))
   })
@@ -80,11 +88,14 @@ describe('files that NumPy wrote', () => {
     expect(readNpy(fixture('empty')).toArray()).toEqual([])
   })
 
-  test.each([...named.map(({ name }) => name), 'scalar', 'vector', 'empty'])('%s is written byte for byte alike', (name) => {
-    const copy = join(directory, 'copy.npy')
-    writeNpy(copy, readNpy(fixture(name)))
-    expect(readFileSync(copy).equals(readFileSync(fixture(name)))).toBe(true)
-  })
+  test.each([...named.map(({ name }) => name), 'scalar', 'vector', 'empty'])(
+    '%s is written byte for byte alike',
+    (name) => {
+      const copy = join(directory, 'copy.npy')
+      writeNpy(copy, readNpy(fixture(name)))
+      expect(readFileSync(copy).equals(readFileSync(fixture(name)))).toBe(true)
+    },
+  )
 
   test.each([
     ['object', 'Python objects', 'astype'],
@@ -111,8 +122,10 @@ describe('round trips', () => {
   const element = (dtype: DType): fc.Arbitrary<Element> => {
     const { kind, bits } = dtypes.find((row) => row.name === dtype)!
     if (kind === 'bool') return fc.boolean()
-    if (kind === 'float') return bits === 64 ? fc.double() : bits === 32 ? fc.float() : fc.integer({ min: -2048, max: 2048 })
-    if (kind === 'complex') return fc.tuple(bits === 64 ? fc.float() : fc.double(), bits === 64 ? fc.float() : fc.double())
+    if (kind === 'float')
+      return bits === 64 ? fc.double() : bits === 32 ? fc.float() : fc.integer({ min: -2048, max: 2048 })
+    if (kind === 'complex')
+      return fc.tuple(bits === 64 ? fc.float() : fc.double(), bits === 64 ? fc.float() : fc.double())
     const low = kind === 'int' ? -(2n ** BigInt(bits - 1)) : 0n
     const value = fc.bigInt(low, low + 2n ** BigInt(bits) - 1n)
     return bits === 64 ? value : value.map(Number)
@@ -218,15 +231,24 @@ describe('files that are wrong', () => {
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,)}"), /should have a value at character/],
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2.5,)}"), /should have/],
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': ('2',)}"), /axis 0 of the shape should be an integer/],
-    [file("{'descr': '<f4', 'fortran_order': False, 'shape': (9007199254740993,)}"), /axis 0 of the shape should be an integer below 2\^53/],
+    [
+      file("{'descr': '<f4', 'fortran_order': False, 'shape': (9007199254740993,)}"),
+      /axis 0 of the shape should be an integer below 2\^53/,
+    ],
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': (94906267, 94906267)}"), /has 2\^53 elements or more/],
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': (94906265, 94906265)}"), /should end the file at byte/],
     [file("{'descr': 4, 'fortran_order': False, 'shape': (2,)}"), /should be a type string, but is 4/],
     [file("{'descr': '<f5', 'fortran_order': False, 'shape': (2,)}"), /elements are of type "<f5"/],
-    [file("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': (2,)}"), /should have a value at character 10/],
+    [
+      file("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': (2,)}"),
+      /should have a value at character 10/,
+    ],
     [file("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} + 1"), /should have the end/],
     [file(`{'descr': ${'['.repeat(100)}`), /nests more than 32 levels/],
-    [Buffer.concat([Buffer.from('\x93NUMPY\x02\0\xff\xff\xff\x7f', 'latin1'), Buffer.from(good)]), /more than the 1048576 read at most/],
+    [
+      Buffer.concat([Buffer.from('\x93NUMPY\x02\0\xff\xff\xff\x7f', 'latin1'), Buffer.from(good)]),
+      /more than the 1048576 read at most/,
+    ],
   ])('refusal %#', (bytes, message) => {
     const path = join(directory, 'wrong.npy')
     writeFileSync(path, bytes)
@@ -242,7 +264,7 @@ describe('files that are wrong', () => {
     expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(9)))).hint).toContain('several arrays')
   })
 
-  test('a file that is not there is the system\'s error', () => {
+  test("a file that is not there is the system's error", () => {
     expect(() => readNpy(join(directory, 'absent.npy'))).toThrow(/ENOENT/)
   })
 })

@@ -8,8 +8,13 @@ import koffi from 'koffi'
 export const libc = koffi.load(process.platform === 'win32' ? 'msvcrt.dll' : null)
 
 export class Gate {
-  alive = true
-  holds = 0
+  declare alive: boolean
+  declare holds: number
+
+  constructor() {
+    this.alive = true
+    this.holds = 0
+  }
 
   enter(): void {
     if (!this.alive) fail()
@@ -22,10 +27,10 @@ export class Gate {
 }
 
 export class Block {
-  readonly gate: Gate
-  readonly view: DataView
-  readonly bytes: Buffer
-  readonly address: number
+  declare readonly gate: Gate
+  declare readonly view: DataView
+  declare readonly bytes: Buffer
+  declare readonly address: number
 
   constructor(gate: Gate, view: DataView, bytes: Buffer, address: number) {
     this.gate = gate

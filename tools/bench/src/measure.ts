@@ -6,9 +6,11 @@ export interface Plan {
   readonly warmup: number
   /** How long one batch of iterations should take. */
   readonly batch: number
-  /** How often all contestants take their turn. */
+  /** How often all contestants take their turn, in each process. */
   readonly rounds: number
-  /** What a row may take altogether: warm-up and rounds are cut to fit, down to {@link FEWEST_ROUNDS}. */
+  /** How many processes measure a file, one after the other: what the engine makes of the same code differs by luck. */
+  readonly processes: number
+  /** What may be taken altogether: warm-up and rounds are cut to fit, down to {@link FEWEST_ROUNDS}. */
   readonly budget: number
 }
 
@@ -23,8 +25,11 @@ const MOST_ITERATIONS = 2 ** 30
 /** The time of this process. */
 export const processClock: Clock = () => performance.now() * 1e6
 
+/** Batches of the warm-up: short, so that the engine compiles whole functions, not single loops that it is inside of. */
+const WARM_BATCH = 50_000
+
 /**
- * Measures contestants against each other. Each is warmed up and its batch sized to take `plan.batch`; then they take
+ * Measures contestants against each other. Each is warmed up, then each batch is sized to take `plan.batch`; then they take
  * turns, round after round, and each round begins with the next one, so that nobody always runs behind the same neighbour.
  *
  * @returns for each contestant the nanoseconds of one iteration, round by round.
@@ -36,16 +41,14 @@ export async function measure(
 ): Promise<number[][]> {
   const runners = contestants.map((loop) => ({ loop, iterations: 1, samples: [] as number[] }))
   const warmup = Math.min(plan.warmup, (plan.budget * 0.3) / runners.length)
-  for (const runner of runners) runner.iterations = (await size(runner.loop, 1, warmup, plan.batch, clock)).iterations
+  for (const { loop } of runners) await fit(loop, WARM_BATCH, warmup, clock)
   let round = 0
-  // Once more: a later contestant may have changed what the engine knew of an earlier one.
   for (const runner of runners) {
-    const sized = await size(runner.loop, runner.iterations, 0, plan.batch, clock)
-    runner.iterations = sized.iterations
-    round += sized.elapsed
+    const { iterations, elapsed } = await fit(runner.loop, plan.batch, 0, clock)
+    runner.iterations = iterations
+    round += elapsed
   }
-  const affordable = Math.floor((plan.budget * 0.7) / round)
-  const rounds = Math.max(FEWEST_ROUNDS, Math.min(plan.rounds, affordable))
+  const rounds = Math.max(FEWEST_ROUNDS, Math.min(plan.rounds, Math.floor((plan.budget * 0.7) / round)))
   for (let turn = 0; turn < rounds; turn++) {
     for (let place = 0; place < runners.length; place++) {
       const runner = runners[(turn + place) % runners.length]!
@@ -55,23 +58,22 @@ export async function measure(
   return runners.map(({ samples }) => samples)
 }
 
-/** Runs a loop for `warmup` at least, growing the batch until it takes about `batch`; returns its size and its time. */
-async function size(
+/** Runs a loop for `least` at least, in batches that grow to `batch`; returns the iterations of such a batch, and its time. */
+async function fit(
   loop: Loop,
-  first: number,
-  warmup: number,
   batch: number,
+  least: number,
   clock: Clock,
 ): Promise<{ iterations: number; elapsed: number }> {
   const start = clock()
-  let iterations = first
+  let iterations = 1
   for (;;) {
     const elapsed = await time(loop, iterations, clock)
     const isFull = elapsed >= batch / 2 || iterations >= MOST_ITERATIONS
     const fitting = Math.min(iterations * Math.min(batch / Math.max(elapsed, 1), 8), MOST_ITERATIONS)
-    if (isFull && clock() - start >= warmup) {
-      const sized = Math.max(1, Math.round(fitting))
-      return { iterations: sized, elapsed: (elapsed / iterations) * sized }
+    if (isFull && clock() - start >= least) {
+      const fitted = Math.max(1, Math.round(fitting))
+      return { iterations: fitted, elapsed: (elapsed / iterations) * fitted }
     }
     iterations = Math.max(1, Math.ceil(fitting))
   }

@@ -4,9 +4,10 @@ const MILLISECOND = 1e6
 
 /** For figures to keep: a second or two a row. */
 export const FULL_PLAN: Plan = {
-  warmup: 150 * MILLISECOND,
+  warmup: 100 * MILLISECOND,
   batch: 5 * MILLISECOND,
-  rounds: 41,
+  rounds: 15,
+  processes: 3,
   budget: 1e6 * MILLISECOND,
 }
 
@@ -15,5 +16,6 @@ export const QUICK_PLAN: Plan = {
   warmup: 40 * MILLISECOND,
   batch: 2 * MILLISECOND,
   rounds: 15,
+  processes: 1,
   budget: 140_000 * MILLISECOND,
 }

@@ -1,5 +1,4 @@
 import { ratioOf, spreadOf, type Spread } from './statistics.ts'
-import type { Row } from './suite.ts'
 
 /** The quartiles of many rounds. */
 export type Quartiles = readonly [low: number, high: number]
@@ -25,25 +24,40 @@ export interface RowResult {
   readonly target?: Readonly<Record<string, number>>
 }
 
-/** Adds up the rounds of a row: nanoseconds of one iteration for ours and for each peer. */
-export function resultOf(
-  packageName: string,
-  row: Pick<Row, 'name' | 'unit' | 'bytes' | 'target'>,
-  node: string,
-  oursNs: readonly number[],
-  peersNs: Readonly<Record<string, readonly number[]>>,
-): RowResult {
+/** What one row took in one process: nanoseconds of an iteration, round by round. */
+export interface RowSamples {
+  readonly package: string
+  readonly name: string
+  readonly unit: 'ns' | 'GB/s'
+  readonly bytes?: number | undefined
+  readonly target?: Readonly<Record<string, number>> | undefined
+  readonly node: string
+  readonly ours: readonly number[]
+  readonly peers: Readonly<Record<string, readonly number[]>>
+}
+
+/** Joins the rounds of a second process to those of the first. */
+export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
+  return {
+    ...first,
+    ours: [...first.ours, ...second.ours],
+    peers: mapValues(first.peers, (samples, peer) => [...samples, ...second.peers[peer]!]),
+  }
+}
+
+/** Adds up the rounds of a row. */
+export function resultOf(row: RowSamples): RowResult {
   const inUnit = (samples: readonly number[]): readonly number[] =>
     row.unit === 'ns' ? samples : samples.map((nanoseconds) => row.bytes! / nanoseconds)
-  const ours = inUnit(oursNs)
+  const ours = inUnit(row.ours)
   const oursSpread = spreadOf(ours)
-  const peers = mapValues(peersNs, (samples) => spreadOf(inUnit(samples)))
-  const ratios = mapValues(peersNs, (samples) => ratioOf(ours, inUnit(samples)))
+  const peers = mapValues(row.peers, (samples) => spreadOf(inUnit(samples)))
+  const ratios = mapValues(row.peers, (samples) => ratioOf(ours, inUnit(samples)))
   return {
-    package: packageName,
+    package: row.package,
     name: row.name,
     unit: row.unit,
-    node,
+    node: row.node,
     ours: oursSpread.median,
     peers: mapValues(peers, median),
     ratios: mapValues(ratios, median),
@@ -65,6 +79,9 @@ function quartiles(spread: Spread): Quartiles {
   return [spread.low, spread.high]
 }
 
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
+function mapValues<From, To>(
+  record: Readonly<Record<string, From>>,
+  map: (value: From, name: string) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value, name)]))
 }

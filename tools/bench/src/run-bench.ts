@@ -1,7 +1,7 @@
 import { shown } from './bench-files.ts'
 import type { Plan } from './measure.ts'
 import { FULL_PLAN } from './plans.ts'
-import type { RowResult } from './result.ts'
+import { joinSamples, resultOf, type RowResult, type RowSamples } from './result.ts'
 import { runFile } from './run-file.ts'
 import { describeMiss, missesOf } from './targets.ts'
 
@@ -44,18 +44,21 @@ export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
   let remaining = files.length * nodes.length
 
   async function measure(file: string, node: string, plan: Plan, rows = options.rows): Promise<RowResult[]> {
-    const measured: RowResult[] = []
-    const { fromSource } = options
-    try {
-      await runFile(file, { node, plan, fromSource, ...(rows && { rows }) }, (report) => {
-        if (report.kind === 'result') measured.push(report.result)
+    const samples = new Map<string, RowSamples>()
+    const problems = new Set<string>()
+    for (let i = 0; i < plan.processes && problems.size === 0; i++) {
+      await runFile(file, { node, plan, fromSource: options.fromSource, ...(rows && { rows }) }, (report) => {
+        if (report.kind === 'failure') problems.add(`${shown(file)}: ${report.row}: ${report.message}`)
         else if (report.kind === 'warning') progress(`  ${report.message}`)
-        else failures.push(`${shown(file)}: ${report.row}: ${report.message}`)
-      })
-    } catch (error) {
-      failures.push((error as Error).message)
+        else {
+          const { name } = report.samples
+          const earlier = samples.get(name)
+          samples.set(name, earlier ? joinSamples(earlier, report.samples) : report.samples)
+        }
+      }).catch((error: unknown) => problems.add((error as Error).message))
     }
-    return measured
+    failures.push(...problems)
+    return [...samples.values()].map(resultOf)
   }
 
   /** Measures rows that missed their targets again, more thoroughly, until they hit them or the retries are used up. */
@@ -76,7 +79,7 @@ export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
     const ofFile: RowResult[] = []
     for (const node of nodes) {
       progress(`${shown(file)}${nodes.length > 1 ? ` on ${node}` : ''}`)
-      const budget = Math.max(0, ((end - performance.now()) / remaining--) * 1e6)
+      const budget = Math.max(0, ((end - performance.now()) / remaining-- / options.plan.processes) * 1e6)
       const measured = await measure(file, node, { ...options.plan, budget })
       ofFile.push(...(check ? await measureAgain(file, node, measured) : measured))
     }

@@ -1,12 +1,12 @@
 import { loopOver } from './loop.ts'
 import { measure, type Clock, type Plan } from './measure.ts'
-import { resultOf, type RowResult } from './result.ts'
+import type { RowSamples } from './result.ts'
 import { sourcePlaces } from './source-places.ts'
 import type { Contestants, Row, Suite } from './suite.ts'
 
-/** What a run reports as it goes: a row's result, or why it has none, or advice to who wrote it. */
+/** What a run reports as it goes: what a row was measured to take, or why it was not, or advice to who wrote it. */
 export type Report =
-  | { readonly kind: 'result'; readonly result: RowResult }
+  | { readonly kind: 'samples'; readonly samples: RowSamples }
   | { readonly kind: 'failure'; readonly row: string; readonly message: string }
   | { readonly kind: 'warning'; readonly message: string }
 
@@ -31,7 +31,7 @@ export async function runSuite(suite: Suite, options: SuiteOptions, report: (rep
       try {
         checkRow(row, contestants)
         warnOfTwins(row, contestants, seen, report)
-        report({ kind: 'result', result: await measureRow(suite.package, row, contestants, plan, options.clock) })
+        report({ kind: 'samples', samples: await measureRow(suite.package, row, contestants, plan, options.clock) })
       } finally {
         await contestants.teardown?.()
       }
@@ -51,13 +51,22 @@ async function measureRow(
   { ours, peers }: Contestants,
   plan: Plan,
   clock: Clock | undefined,
-): Promise<RowResult> {
+): Promise<RowSamples> {
   const loops = [await loopOver(ours)]
   for (const peer of Object.values(peers)) loops.push(await loopOver(peer))
   globalThis.gc?.()
   const [oursNs, ...others] = await measure(loops, plan, clock)
-  const peersNs = Object.fromEntries(Object.keys(peers).map((name, index) => [name, others[index]!]))
-  return resultOf(packageName, row, process.versions.node, oursNs!, peersNs)
+  const { name, unit, bytes, target } = row
+  return {
+    package: packageName,
+    name,
+    unit,
+    bytes,
+    target,
+    node: process.versions.node,
+    ours: oursNs!,
+    peers: Object.fromEntries(Object.keys(peers).map((peer, index) => [peer, others[index]!])),
+  }
 }
 
 function checkRow(row: Row, { peers }: Contestants): void {

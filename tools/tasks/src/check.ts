@@ -1,5 +1,5 @@
-/** `pnpm check`: everything that can be seen without running the tests. All checks run; a table ends it. */
-import { runMain } from '@tenon/native-build'
+/** `pnpm check [names]`: everything that can be seen without running the tests. All checks run; a table ends it. */
+import { runMain, ToolError } from '@tenon/native-build'
 
 import type { Check } from './checks/check.ts'
 import { fileLengthCheck } from './checks/file-length.ts'
@@ -23,7 +23,7 @@ const checks: readonly Check[] = [
 
 await runMain(async () => {
   const rows: string[] = []
-  for (const { name, run } of checks) {
+  for (const { name, run } of chooseChecks(process.argv.slice(2))) {
     const started = performance.now()
     const { problems, note } = await run()
     const seconds = ((performance.now() - started) / 1000).toFixed(1)
@@ -35,3 +35,10 @@ await runMain(async () => {
   }
   process.stdout.write(`\n${rows.map((row) => row.trimEnd()).join('\n')}\n`)
 })
+
+function chooseChecks(names: readonly string[]): readonly Check[] {
+  const unknown = names.find((name) => !checks.some((check) => check.name === name))
+  if (unknown)
+    throw new ToolError(`There is no check ${unknown}: they are ${checks.map(({ name }) => name).join(', ')}`)
+  return names.length === 0 ? checks : checks.filter(({ name }) => names.includes(name))
+}

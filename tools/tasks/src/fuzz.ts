@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 
 import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/native-build'
 
-import { addSummaries, printSummary, readReport, type TestSummary } from './lib/reports.ts'
+import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { runTool, runVisibly } from './lib/run-tool.ts'
 import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
 import { withNativeTargets } from './lib/workspace.ts'
@@ -57,13 +57,13 @@ async function fuzzPackage(tested: TestedPackage, seconds: number): Promise<Test
   const report = join(tested.directory, 'reports/fuzz.json')
   rmSync(report, { force: true })
   const timeout = `--testTimeout=${(seconds + 60) * 1000}`
-  await runVitest(tested, report, ['.fuzz.test.ts', timeout], { TENON_FUZZ_SECONDS: String(seconds) })
-  return readReport(report, tested.name)
+  const code = await runVitest(tested, report, ['.fuzz.test.ts', timeout], { TENON_FUZZ_SECONDS: String(seconds) })
+  return explainExitCode(readReport(report, tested.name), code, `${tested.name}: vitest`)
 }
 
 async function fuzzPrograms(directory: string, variant: 'fuzz' | 'libfuzzer', seconds: number): Promise<TestSummary> {
   const pkg = await loadPackage(directory)
-  if (!pkg.native.targets.some(({ kind }) => kind === 'fuzz')) return { passed: 0, failures: [] }
+  if (!pkg.native.targets.some(({ kind }) => kind === 'fuzz')) return addSummaries([])
   const artifacts = await buildPackage(pkg, variant, ['shared', 'fuzz'])
   const summaries = []
   for (const artifact of artifacts.filter(({ target }) => target.kind === 'fuzz')) {
@@ -88,5 +88,5 @@ async function fuzzProgram(
       : [`-max_total_time=${seconds}`, `-artifact_prefix=${corpus}/../`, '-print_final_stats=1', corpus, ...given]
   process.stdout.write(`${target.name} (${variant}), ${seconds} s\n`)
   const code = await runVisibly(path, args, { cwd: directory })
-  return code === 0 ? { passed: 1, failures: [] } : { passed: 0, failures: [`${target.name} (${variant}): see above`] }
+  return explainExitCode({ passed: code === 0 ? 1 : 0, failed: 0, failures: [] }, code, `${target.name} (${variant})`)
 }

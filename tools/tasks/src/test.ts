@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { findNode } from '@tenon/config/node-versions'
 import { runMain } from '@tenon/native-build'
 
-import { addSummaries, printSummary, readReport } from './lib/reports.ts'
+import { addSummaries, explainExitCode, printSummary, readReport } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { runTool } from './lib/run-tool.ts'
 import { planTasks } from './lib/turbo.ts'
@@ -32,10 +32,8 @@ await runMain(async () => {
   const code = await runTool('turbo', ['run', ...Object.keys(reports), ...options, ...args])
 
   const summaries = tests.map(({ label, report }) => ({ label, ...readReport(report, label) }))
-  for (const { label, passed, failures } of summaries) {
-    process.stdout.write(`${label}: ${passed} passed, ${failures.length} failed\n`)
+  for (const { label, passed, failed } of summaries) {
+    process.stdout.write(`${label}: ${passed} passed, ${failed} failed\n`)
   }
-  const { passed, failures } = addSummaries(summaries)
-  const unexplained = code !== 0 && failures.length === 0 ? [`turbo ended with exit code ${code}`] : []
-  printSummary({ passed, failures: [...failures, ...unexplained] })
+  printSummary(explainExitCode(addSummaries(summaries), code, 'turbo'))
 })

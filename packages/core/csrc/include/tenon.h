@@ -100,6 +100,10 @@ TN_API void tn_callback_retain(tn_callback_t *callback);
 /* Gives a reference back; with the last one the id is queued for tn_callbacks_take_released(). Null is a no-op. */
 TN_API void tn_callback_release(tn_callback_t *callback);
 
+/* What tn_callback_invoke() would refuse, without calling: TN_OK, TN_WRONG_THREAD or TN_CLOSED. For callers that prepare
+ * something on the function's thread first. */
+TN_API int32_t tn_callback_check(tn_callback_t *callback);
+
 /* Calls the function. TN_WRONG_THREAD on a thread that isn't the table's (it never waits for that thread, so it can't
  * deadlock), TN_CLOSED when its JavaScript has ended, TN_CALLBACK_FAILED when it threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
@@ -440,6 +444,31 @@ TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);
 
 /* What is mapped in this process at the moment. */
 TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
+
+/* --- posix/pages.c -------------------------------------------------------------------------------------------------- */
+
+/* Windows lacks these symbols. */
+
+/* The size of a page, in bytes: a power of two. */
+TN_API size_t tn_page_size(void);
+
+/* Maps zeroed pages with a protected page behind them, which faults when it is touched. `byte_size` is a multiple of the
+ * page. The caller owns them and gives them back with tn_pages_close(). TN_OUT_OF_MEMORY when the process has no more
+ * mappings. */
+TN_API int32_t tn_pages_open(size_t byte_size, void **out);
+
+/* Gives the pages' contents back to the system and lets every later access fault; the addresses stay taken. */
+TN_API int32_t tn_pages_protect(void *address, size_t byte_size);
+
+/* Unmaps what tn_pages_open() mapped, with the same size. */
+TN_API int32_t tn_pages_close(void *address, size_t byte_size);
+
+/* Tells the system whether pages of a file's mapping will be needed soon (1) or not (0). `address` is a page's. Never 0 for
+ * a private mapping that was written to: it would lose its changes. */
+TN_API int32_t tn_pages_advise(void *address, size_t byte_size, int32_t needed);
+
+/* How many of the pages are in memory. `address` is a page's. */
+TN_API int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out);
 
 /* --- posix/channel.c, frame.c ---------------------------------------------------------------------------------------- */
 

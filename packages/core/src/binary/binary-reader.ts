@@ -27,7 +27,10 @@ export class BinaryReader {
   part(offset: number, byteSize: number, what: string): BinaryReader {
     if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
     const source = this.#source
-    return new BinaryReader({ byteSize, read: (start, length) => source.read(offset + start, length) }, this.littleEndian)
+    return new BinaryReader(
+      { byteSize, read: (start, length) => source.read(offset + start, length) },
+      this.littleEndian,
+    )
   }
 
   /**
@@ -109,7 +112,9 @@ export class Fields {
 
   #check(offset: number, byteSize: number): number {
     if (offset + byteSize > this.bytes.length) {
-      throw new BinaryFormatError(`the ${this.#what} is cut off: ${this.bytes.length} bytes, needed ${offset + byteSize}`)
+      throw new BinaryFormatError(
+        `the ${this.#what} is cut off: ${this.bytes.length} bytes, needed ${offset + byteSize}`,
+      )
     }
     return offset
   }

@@ -25,7 +25,9 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) {
-      throw new BinaryFormatError(`it is no shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`)
+      throw new BinaryFormatError(
+        `it is no shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
+      )
     }
     return use({ byteSize: stats.size, read: (offset, byteSize) => readExactly(file, offset, byteSize) })
   } finally {
@@ -35,7 +37,7 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
 
 function readExactly(file: number, offset: number, byteSize: number): Buffer {
   const bytes = Buffer.alloc(byteSize)
-  for (let done = 0; done < byteSize; ) {
+  for (let done = 0; done < byteSize;) {
     const count = readSync(file, bytes, done, byteSize - done, offset + done)
     if (count === 0) throw new BinaryFormatError('the file became shorter while it was read')
     done += count

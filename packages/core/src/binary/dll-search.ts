@@ -18,7 +18,8 @@ export function dllSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
     handedDown: (requester) => (requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]),
     find(name, requester) {
       // API sets are names that the loader itself maps to DLLs; addons name the program they are loaded by.
-      if (/^(api|ext)-ms-/i.test(name) || name.toLowerCase() === basename(process.execPath).toLowerCase()) return provided
+      if (/^(api|ext)-ms-/i.test(name) || name.toLowerCase() === basename(process.execPath).toLowerCase())
+        return provided
       const first = requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]
       return [...first, ...directories].map((directory) => join(directory, name)).find((path) => existsSync(path))
     },

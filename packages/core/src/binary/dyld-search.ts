@@ -15,7 +15,9 @@ export function dyldSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
     find(name, requester) {
       if (systemDirectories.some((directory) => name.startsWith(directory))) return provided
       const own = name.startsWith('@rpath/')
-        ? [...ownPaths(requester), ...requester.inherited].map((directory) => join(directory, name.slice('@rpath/'.length)))
+        ? [...ownPaths(requester), ...requester.inherited].map((directory) =>
+            join(directory, name.slice('@rpath/'.length)),
+          )
         : [expand(name, requester)]
       const candidates = [
         ...overrides.map((directory) => join(directory, basename(name))),

@@ -64,7 +64,8 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
   const identity = file.fields(0, 16, 'ELF identification')
   const elfClass = identity.u8(4)
   const encoding = identity.u8(5)
-  if (elfClass !== 1 && elfClass !== 2) throw new BinaryFormatError(`the ELF class should be 1 or 2, but is ${elfClass}`)
+  if (elfClass !== 1 && elfClass !== 2)
+    throw new BinaryFormatError(`the ELF class should be 1 or 2, but is ${elfClass}`)
   if (encoding !== 1 && encoding !== 2) {
     throw new BinaryFormatError(`the ELF byte order should be 1 or 2, but is ${encoding}`)
   }

@@ -36,7 +36,8 @@ export function parseLdSoCache(source: ByteSource, littleEndian = true): Map<str
 
 function startOfCache(reader: BinaryReader): number | undefined {
   const begins = (offset: number, text: string): boolean =>
-    offset + HEADER_BYTES <= reader.byteSize && reader.fields(offset, text.length, 'loader cache').text(0) === text.replace('\0', '')
+    offset + HEADER_BYTES <= reader.byteSize &&
+    reader.fields(offset, text.length, 'loader cache').text(0) === text.replace('\0', '')
   if (begins(0, magic)) return 0
   if (!begins(0, oldMagic)) return undefined
   const end = OLD_HEADER_BYTES + reader.fields(12, 4, 'loader cache').u32(0) * OLD_ENTRY_BYTES

@@ -126,7 +126,14 @@ interface Commands {
 
 /** Every command is { cmd u32 0, cmdsize u32 4, ... }; a text in it lies at the offset that the word at 8 says. */
 function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
-  const commands: Commands = { name: undefined, needed: [], libraries: [], rpath: [], symbols: undefined, codeSections: [] }
+  const commands: Commands = {
+    name: undefined,
+    needed: [],
+    libraries: [],
+    rpath: [],
+    symbols: undefined,
+    codeSections: [],
+  }
   let at = 0
   for (let left = count; left > 0; left -= 1) {
     const command = fields.u32(at) & ~LC_REQ_DYLD
@@ -141,7 +148,12 @@ function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
     } else if (command === Command.idDylib) commands.name = body.text(body.u32(8))
     else if (command === Command.rpath) commands.rpath.push(body.text(body.u32(8)))
     else if (command === Command.symtab) {
-      commands.symbols = { offset: body.u32(8), count: body.u32(12), namesOffset: body.u32(16), namesSize: body.u32(20) }
+      commands.symbols = {
+        offset: body.u32(8),
+        count: body.u32(12),
+        namesOffset: body.u32(16),
+        namesSize: body.u32(20),
+      }
     } else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
       commands.codeSections.push(...codeSectionsOf(body, bits))
     }
@@ -154,7 +166,8 @@ const S_ATTR_PURE_INSTRUCTIONS = 0x80000000
 const S_ATTR_SOME_INSTRUCTIONS = 0x400
 
 function codeSectionsOf(segment: Fields, bits: 32 | 64): boolean[] {
-  const layout = bits === 64 ? { count: 64, first: 72, size: 80, flags: 64 } : { count: 48, first: 56, size: 68, flags: 56 }
+  const layout =
+    bits === 64 ? { count: 64, first: 72, size: 80, flags: 64 } : { count: 48, first: 56, size: 68, flags: 56 }
   const sections: boolean[] = []
   for (let index = 0; index < segment.u32(layout.count); index += 1) {
     const flags = segment.u32(layout.first + index * layout.size + layout.flags)

@@ -24,13 +24,7 @@ export function readPeImports(
   return { needed, imports }
 }
 
-function readTable(
-  image: PeImage,
-  bits: 32 | 64,
-  rva: number,
-  layout: Layout,
-  imports: ImportedSymbol[],
-): string[] {
+function readTable(image: PeImage, bits: 32 | 64, rva: number, layout: Layout, imports: ImportedSymbol[]): string[] {
   const libraries: string[] = []
   for (let at = rva; ; at += layout.size) {
     const descriptor = image.fields(at, layout.size, 'import directory')

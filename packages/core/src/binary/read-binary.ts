@@ -80,5 +80,8 @@ function describe(start: Buffer): string {
   if (known !== undefined) return known.name
   const text = start.toString('latin1')
   if (/^[\t\n\r\x20-\x7e]+$/.test(text)) return `a text file (it begins with ${JSON.stringify(text.slice(0, 24))})`
-  return `a file that begins with the bytes ${start.subarray(0, 8).toString('hex').replace(/..(?!$)/g, '$& ')}`
+  return `a file that begins with the bytes ${start
+    .subarray(0, 8)
+    .toString('hex')
+    .replace(/..(?!$)/g, '$& ')}`
 }

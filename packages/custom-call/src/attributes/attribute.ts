@@ -58,11 +58,16 @@ export function scalar(dtype: DType, value: number | bigint | boolean): Attribut
  */
 export function str(value: string | Uint8Array): Attribute {
   if (value instanceof Uint8Array) return new Attribute('string', undefined, value.byteLength, value.slice())
-  if (typeof value === 'string' && value.isWellFormed()) {
+  if (typeof value === 'string' && isWellFormed(value)) {
     const bytes = Buffer.from(value)
     return new Attribute('string', undefined, bytes.length, bytes)
   }
   throw new ArgumentError(`a string attribute must be well-formed text or a Uint8Array, got ${describe(value)}`)
+}
+
+/** Whether text has no half of a surrogate pair, which UTF-8 can't express. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
 }
 
 /**

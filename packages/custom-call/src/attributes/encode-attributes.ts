@@ -1,7 +1,7 @@
 import { ArgumentError, dtypeInfo, type TypedArray } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import type { ByteWriter } from '../native/byte-writer.ts'
-import { arrayOf, Attribute, scalar, str } from './attribute.ts'
+import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
 /**
  * What can be an attribute: one with its type said; or a value whose type is plain: text is a string, a boolean a pred, a
@@ -36,7 +36,7 @@ export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictio
 }
 
 function nameBytes(name: string, path: string): Buffer {
-  if (name === '' || !name.isWellFormed()) {
+  if (name === '' || !isWellFormed(name)) {
     throw new ArgumentError(`the name of an attribute must be well-formed text and not empty, got ${describe(path)}`)
   }
   return Buffer.from(name)

@@ -24,7 +24,8 @@ export type AtomicValue<Kind extends AtomicKind> = Kind extends 'int64' | 'uint6
 /** What combines the old value with the operand. */
 export type AtomicOperation = 'add' | 'sub' | 'and' | 'or' | 'xor' | 'exchange'
 
-type AnyArray = Int32Array & BigInt64Array
+/** What all of them are taken for: which one it is never matters here. */
+type AnyArray = Int32Array<ArrayBufferLike>
 
 /** One array for each kind over a whole block. */
 const arrays = new WeakMap<Block, Partial<Record<AtomicKind, AnyArray>>>()
@@ -34,7 +35,8 @@ function arrayOf(block: Block, kind: AtomicKind): AnyArray {
   if (known === undefined) arrays.set(block, (known = {}))
   const { buffer } = block.view
   const Class = classes[kind]
-  return (known[kind] ??= new Class(buffer, 0, Math.floor(buffer.byteLength / Class.BYTES_PER_ELEMENT)) as unknown as AnyArray)
+  const length = Math.floor(buffer.byteLength / Class.BYTES_PER_ELEMENT)
+  return (known[kind] ??= new Class(buffer as ArrayBuffer, 0, length) as unknown as AnyArray)
 }
 
 /** The array and the index of a value. @throws as an access does */

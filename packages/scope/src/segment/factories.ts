@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
@@ -8,6 +9,11 @@ import { MemorySegment } from './memory-segment.ts'
 
 /** The block of each buffer of a user: two segments over the same buffer have the same scope. */
 const userBlocks = new WeakMap<ArrayBufferLike, Block>()
+
+/** Whether it is memory of a user's buffer. */
+export function isUserBlock(block: Block): boolean {
+  return block.exposed && userBlocks.get(block.view.buffer)?.bytes === block.bytes
+}
 
 /** Zeroed memory of its own in a scope. */
 export function allocateNative(byteSize: number, byteAlignment: number, scope: AnyScope | undefined): MemorySegment {
@@ -95,7 +101,7 @@ export function reinterpret(
   const address = block.address + base
   const isInside = base + size <= block.bytes.length
   if (!isInside && address === 0) throw new ArgumentRangeError(`the null pointer has no ${size} bytes`)
-  if (!isInside && block.exposed && block.view.buffer.byteLength > 0 && userBlocks.get(block.view.buffer) === block) {
+  if (!isInside && isUserBlock(block)) {
     throw new ArgumentRangeError(`a segment over a buffer of JavaScript can't grow beyond its ${block.bytes.length} bytes`)
   }
   const gate = owner === undefined ? block.gate : owner.gate
@@ -118,6 +124,9 @@ function aliasOf({ view, bytes, address }: Block, gate: Block['gate']): Block {
 function foreignBlock(address: number, byteSize: number, owner: unknown): Block {
   const scope = owner instanceof ManagedScope ? owner : globalScope
   if (byteSize === 0) return new Block(scope.gate, nothing.view, nothing.bytes, address)
+  if (byteSize > constants.MAX_LENGTH) {
+    throw new ArgumentRangeError(`byteSize must be at most ${constants.MAX_LENGTH}, got ${byteSize}`)
+  }
   const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
   const block = new Block(scope.gate, view, bytes, address)
   return scope instanceof ManagedScope ? scope.own(block, 0) : block

@@ -1,7 +1,7 @@
 import { ArgumentError, BoundsError, type Segment } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import { type Charset, type Codec, codecOf } from './charset.ts'
-import { checkWritable, describeSegment } from './locate.ts'
+import { describeSegment } from './locate.ts'
 import { rangeForRead, rangeForWrite } from './usable.ts'
 
 /** How a string is written. */

@@ -13,6 +13,7 @@ const ranges: Readonly<Record<string, string>> = {
   float32: 'a number',
   float64: 'a number',
   bool: 'true or false',
+  'a number': 'between -(2^53 - 1) and 2^53 - 1',
 }
 
 /** Throws what is wrong with a value of this kind. Not to be inlined: it is never hot. */

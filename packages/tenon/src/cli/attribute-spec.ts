@@ -63,7 +63,8 @@ function parseElement(item: string, kind: string, bits: number, text: string): A
     if (item !== '' && (!Number.isNaN(value) || /^nan$/i.test(item))) return value
     throw new UsageError(`--attr ${text}: ${item || 'nothing'} is no number`)
   }
-  if (!/^[+-]?(\d+|0x[0-9a-f]+)$/i.test(item)) throw new UsageError(`--attr ${text}: ${item || 'nothing'} is no whole number`)
+  if (!/^[+-]?(\d+|0x[0-9a-f]+)$/i.test(item))
+    throw new UsageError(`--attr ${text}: ${item || 'nothing'} is no whole number`)
   const digits = BigInt(item.replace(/^[+-]/, ''))
   const value = item.startsWith('-') ? -digits : digits
   return bits === 64 ? value : Number(value)

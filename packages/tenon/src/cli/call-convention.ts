@@ -22,7 +22,11 @@ export interface MarkedCall {
 /** The custom calls that a library marks, by name. Nothing is called to find out. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
-  return [...names].toSorted().flatMap((name) => marks.filter(([suffix]) => names.has(name + suffix)).map(([, convention]) => ({ name, convention })))
+  return [...names]
+    .toSorted()
+    .flatMap((name) =>
+      marks.filter(([suffix]) => names.has(name + suffix)).map(([, convention]) => ({ name, convention })),
+    )
 }
 
 /** Whether a symbol is such a mark. */

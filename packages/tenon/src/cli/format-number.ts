@@ -9,8 +9,14 @@ export function formatElements(values: readonly Element[], { name, kind, bits }:
   if (kind === 'complex') {
     const parts = values as readonly (readonly [number, number])[]
     const part = bits === 64 ? 'float32' : 'float64'
-    const real = formatFloats(parts.map(([value]) => value), part)
-    const imaginary = formatFloats(parts.map(([, value]) => Math.abs(value)), part)
+    const real = formatFloats(
+      parts.map(([value]) => value),
+      part,
+    )
+    const imaginary = formatFloats(
+      parts.map(([, value]) => Math.abs(value)),
+      part,
+    )
     return real.map((text, index) => {
       const digits = imaginary[index]!.trim()
       const sign = parts[index]![1] < 0 || Object.is(parts[index]![1], -0) ? '-' : '+'

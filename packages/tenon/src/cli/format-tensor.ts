@@ -13,10 +13,14 @@ export function formatTensor({ shape, dtype, type, segment }: Tensor): string {
   const view = segment.view()
   const picked = shape.map((size) => pickIndices(size, type.elementCount > THRESHOLD))
   const offsets = picked.reduce<number[]>(
-    (starts, indices, axis) => starts.flatMap((start) => indices.filter(isIndex).map((index) => start * shape[axis]! + index)),
+    (starts, indices, axis) =>
+      starts.flatMap((start) => indices.filter(isIndex).map((index) => start * shape[axis]! + index)),
     [0],
   )
-  const texts = formatElements(offsets.map((offset) => codec.read(view, offset * codec.byteSize)), dtypeInfo(dtype))
+  const texts = formatElements(
+    offsets.map((offset) => codec.read(view, offset * codec.byteSize)),
+    dtypeInfo(dtype),
+  )
   return shape.length === 0 ? texts[0]! : nest(texts[Symbol.iterator](), picked, 0)
 }
 

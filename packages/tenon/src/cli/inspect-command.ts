@@ -1,11 +1,16 @@
-import { defineCommand, type CommandDef } from 'citty'
+import type { CommandDef } from 'citty'
 import type { Definition } from './arguments.ts'
+import { defineSubCommand } from './define-sub-command.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { inspectText } from './inspect-text.ts'
 import { printData, styleFor } from './terminal.ts'
 
 const args = {
-  library: { type: 'positional', required: true, description: 'the shared library: ELF, Mach-O or PE, for any processor' },
+  library: {
+    type: 'positional',
+    required: true,
+    description: 'the shared library: ELF, Mach-O or PE, for any processor',
+  },
   symbols: { type: 'boolean', description: 'list every exported and imported symbol' },
   needed: { type: 'boolean', description: 'list only the libraries it needs, one a line, and whether they are found' },
   handler: {
@@ -18,7 +23,7 @@ const args = {
 } as const satisfies Definition
 
 /** `tenon inspect`: what is in a library. */
-export const inspectCommand: CommandDef<typeof args> = defineCommand({
+export const inspectCommand: CommandDef = defineSubCommand({
   meta: { name: 'inspect', description: 'Say what is in a shared library: format, needs, custom calls, functions' },
   args,
   run({ args: { library, symbols = false, needed, json } }) {
@@ -37,6 +42,8 @@ function neededLines({ needed, missing = [] }: InspectReport): string[] {
   const lacking = new Set(missing.map(({ name }) => name))
   return [
     ...needed.map((name) => (lacking.has(name) ? `${name}\tmissing` : name)),
-    ...missing.filter(({ name }) => !needed.includes(name)).map(({ name, neededBy }) => `${name}\tmissing\t${neededBy}`),
+    ...missing
+      .filter(({ name }) => !needed.includes(name))
+      .map(({ name, neededBy }) => `${name}\tmissing\t${neededBy}`),
   ]
 }

@@ -59,7 +59,10 @@ export function inspectLibrary(path: string): InspectReport {
     cppHandlers: info.exports.filter(({ name }) => cppHandler.test(name)).length,
     usesCallStatus: imported.some((name) => statusFunctions.has(name)),
     registersItself: imported.some((name) => tableFunctions.has(name)),
-    functions: functions.map(({ name }) => name).filter((name) => !mangled.test(name)).toSorted(),
+    functions: functions
+      .map(({ name }) => name)
+      .filter((name) => !mangled.test(name))
+      .toSorted(),
     mangledFunctions: functions.filter(({ name }) => mangled.test(name)).length,
   }
 }

@@ -13,8 +13,19 @@ export function inspectText(report: InspectReport, style: Style, symbols: boolea
   return [
     style.strong(report.path),
     ...facts(report, style),
-    ...section('custom calls', alignColumns(report.customCalls.map(({ name, convention }) => [name, convention]), '  '), style),
-    ...section('packed functions', report.packedFunctions.map((name) => `  ${name}`), style),
+    ...section(
+      'custom calls',
+      alignColumns(
+        report.customCalls.map(({ name, convention }) => [name, convention]),
+        '  ',
+      ),
+      style,
+    ),
+    ...section(
+      'packed functions',
+      report.packedFunctions.map((name) => `  ${name}`),
+      style,
+    ),
     ...evidence(report, style),
     ...(symbols ? symbolSections(report, style) : functions(report, style)),
   ].join('\n')
@@ -22,7 +33,12 @@ export function inspectText(report: InspectReport, style: Style, symbols: boolea
 
 function facts(report: InspectReport, style: Style): string[] {
   const { missing } = report
-  const libc = report.libc === undefined ? undefined : report.minimumGlibc ? `${report.libc} ${report.minimumGlibc} or newer` : report.libc
+  const libc =
+    report.libc === undefined
+      ? undefined
+      : report.minimumGlibc
+        ? `${report.libc} ${report.minimumGlibc} or newer`
+        : report.libc
   const rows: (readonly [name: string, text: string | undefined])[] = [
     ['format', `${formats[report.format]} ${report.bits}-bit ${report.endianness}-endian ${kinds[report.kind]}`],
     ['processor', report.architectures.join(', ')],
@@ -32,7 +48,9 @@ function facts(report: InspectReport, style: Style): string[] {
     ['searches', [...report.rpath, ...report.runpath].join(', ') || undefined],
   ]
   const lines = rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(11)}${text}`]))
-  const lacking = (missing ?? []).map(({ name, neededBy }) => `  ${'missing'.padEnd(11)}${name} (needed by ${neededBy})`)
+  const lacking = (missing ?? []).map(
+    ({ name, neededBy }) => `  ${'missing'.padEnd(11)}${name} (needed by ${neededBy})`,
+  )
   return [...lines, ...lacking.map((line) => style.bad(line))]
 }
 
@@ -41,16 +59,25 @@ function section(title: string, lines: readonly string[], style: Style): string[
 }
 
 /** What the symbols tell of custom calls that aren't marked. */
-function evidence({ cppHandlers, usesCallStatus, registersItself, customCalls }: InspectReport, style: Style): string[] {
+function evidence(
+  { cppHandlers, usesCallStatus, registersItself, customCalls }: InspectReport,
+  style: Style,
+): string[] {
   const marked = customCalls.filter(({ convention }) => convention === 'typed').length
   return section(
     'notes',
     [
       ...(cppHandlers > 0
-        ? [`  ${cppHandlers} typed ${cppHandlers === 1 ? 'handler' : 'handlers'} written with XLA's C++ header: ask one by its name with --handler <name>`]
+        ? [
+            `  ${cppHandlers} typed ${cppHandlers === 1 ? 'handler' : 'handlers'} written with XLA's C++ header: ask one by its name with --handler <name>`,
+          ]
         : []),
-      ...(usesCallStatus ? ['  reports failures through XlaCustomCallStatus: conventions host-status or host-unified'] : []),
-      ...(registersItself && marked === 0 ? ['  asks for the table of XLA FFI: registers types or handlers itself'] : []),
+      ...(usesCallStatus
+        ? ['  reports failures through XlaCustomCallStatus: conventions host-status or host-unified']
+        : []),
+      ...(registersItself && marked === 0
+        ? ['  asks for the table of XLA FFI: registers types or handlers itself']
+        : []),
     ],
     style,
   )
@@ -74,7 +101,11 @@ function symbolSections({ exports, imports }: InspectReport, style: Style): stri
     .map((symbol) => [symbol.name, symbol.kind + (symbol.weak ? ', weak' : ''), `0x${symbol.address.toString(16)}`])
   const imported = imports
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map((symbol) => [symbol.name, symbol.weak ? 'weak' : '', [symbol.version, symbol.library].filter(Boolean).join(' ')])
+    .map((symbol) => [
+      symbol.name,
+      symbol.weak ? 'weak' : '',
+      [symbol.version, symbol.library].filter(Boolean).join(' '),
+    ])
   return [
     ...section(`exported symbols (${exported.length})`, alignColumns(exported, '  '), style),
     ...section(`imported symbols (${imported.length})`, alignColumns(imported, '  '), style),

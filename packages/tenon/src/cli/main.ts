@@ -8,13 +8,17 @@ import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The subcommands, loaded when they are asked for. */
-const subCommands: Readonly<Record<string, () => Promise<CommandDef<any>>>> = {
+const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   //CALL
 }
 
 const program: CommandDef = defineCommand({
-  meta: { name: 'tenon', version: packageVersion(), description: 'Look into libraries of native kernels and call them' },
+  meta: {
+    name: 'tenon',
+    version: packageVersion(),
+    description: 'Look into libraries of native kernels and call them',
+  },
   subCommands: { ...subCommands },
 })
 
@@ -36,7 +40,7 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   }
 }
 
-async function runSubCommand(command: CommandDef<any>, rawArgs: string[]): Promise<void> {
+async function runSubCommand(command: CommandDef, rawArgs: string[]): Promise<void> {
   const end = rawArgs.indexOf('--')
   const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
   if (flags.includes('--help') || flags.includes('-h')) await printUsage(command, program)
@@ -49,7 +53,8 @@ async function runSubCommand(command: CommandDef<any>, rawArgs: string[]): Promi
 async function runProgram(argument: string | undefined): Promise<void> {
   if (argument === '--version' || argument === '-v') printData(packageVersion())
   else if (argument === '--help' || argument === '-h' || argument === 'help') await printUsage(program)
-  else if (argument === undefined) throw new UsageError('which command?', `Try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
+  else if (argument === undefined)
+    throw new UsageError('which command?', `Try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
   else {
     const kind = argument.startsWith('-') ? 'flag' : 'command'
     const known = kind === 'flag' ? ['--help', '--version'] : Object.keys(subCommands)
@@ -57,7 +62,7 @@ async function runProgram(argument: string | undefined): Promise<void> {
   }
 }
 
-async function printUsage(command: CommandDef<any>, parent?: CommandDef): Promise<void> {
+async function printUsage(command: CommandDef, parent?: CommandDef): Promise<void> {
   const usage = (await renderUsage(command, parent)).replaceAll(/ +$/gm, '')
   printData(process.stdout.isTTY && !process.env['NO_COLOR'] ? usage : stripVTControlCharacters(usage))
 }

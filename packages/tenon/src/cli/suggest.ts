@@ -9,9 +9,13 @@ export function suggest(name: string, candidates: Iterable<string>, count = 3): 
     const other = candidate.toLowerCase()
     const contained = wanted.length >= 3 && other.includes(wanted)
     const distance = editDistance(wanted, other, limit)
-    if (distance <= limit || contained) ranked.push({ candidate, distance: contained ? Math.min(distance, limit) : distance })
+    if (distance <= limit || contained)
+      ranked.push({ candidate, distance: contained ? Math.min(distance, limit) : distance })
   }
-  ranked.sort((a, b) => a.distance - b.distance || a.candidate.length - b.candidate.length || (a.candidate < b.candidate ? -1 : 1))
+  ranked.sort(
+    (a, b) =>
+      a.distance - b.distance || a.candidate.length - b.candidate.length || (a.candidate < b.candidate ? -1 : 1),
+  )
   return ranked.slice(0, count).map(({ candidate }) => candidate)
 }
 

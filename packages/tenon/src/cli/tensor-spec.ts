@@ -20,7 +20,10 @@ export function parseResultSpec(text: string): ResultSpec {
   if (match === null) throw new UsageError(`--result ${text} can't be read`, `Write ${form}.`)
   const [, dtype, sizes = '', path] = match
   if (findDType(dtype!) === undefined) {
-    throw new UsageError(`--result ${text}: there is no element type ${dtype}`, 'Known are f32, f64, s32, u8, pred, ...')
+    throw new UsageError(
+      `--result ${text}: there is no element type ${dtype}`,
+      'Known are f32, f64, s32, u8, pred, ...',
+    )
   }
   const shape = sizes.trim() === '' ? [] : sizes.split(',').map((size) => parseSize(size.trim(), text))
   return { type: tensorType(dtype!, shape), path }

@@ -13,7 +13,8 @@ type Format = Parameters<typeof styleText>[0]
 export function styleFor(stream: NodeJS.WriteStream): Style {
   const { NO_COLOR, TERM } = process.env
   const coloured = stream.isTTY && (NO_COLOR === undefined || NO_COLOR === '') && TERM !== 'dumb'
-  const apply = (format: Format) => (text: string) => (coloured ? styleText(format, text, { validateStream: false }) : text)
+  const apply = (format: Format) => (text: string) =>
+    coloured ? styleText(format, text, { validateStream: false }) : text
   return { strong: apply('bold'), faint: apply('dim'), bad: apply('red') }
 }
 

@@ -25,7 +25,7 @@ export function copyStrided(
   const last = shape.length - 1
   const index = shape.map(() => 0)
   const [rowLength, rowStride] = last < 0 ? [1, 0] : [shape[last]!, strides[last]! * units]
-  for (let row = 0, written = 0; ; ) {
+  for (let row = 0, written = 0; ;) {
     for (let column = 0, at = row; column < rowLength; column += 1, at += rowStride) {
       for (let unit = 0; unit < units; unit += 1) to[written + unit] = from[at + unit]!
       written += units

@@ -10,11 +10,17 @@ export interface NpyElementType {
 }
 
 /** By NumPy's type string without the byte order: `f4`. */
-const byCode = new Map(dtypes.flatMap((info) => (info.numpy === undefined ? [] : [[info.numpy.slice(1), info.name] as const])))
+const byCode = new Map(
+  dtypes.flatMap((info) => (info.numpy === undefined ? [] : [[info.numpy.slice(1), info.name] as const])),
+)
 
 /** What to do with types that NumPy has and kernels don't. */
 const refusals: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
-  { pattern: /^\|?O/, what: 'Python objects, which are pickled', hint: 'Save numbers: np.save(path, x.astype(np.float32)).' },
+  {
+    pattern: /^\|?O/,
+    what: 'Python objects, which are pickled',
+    hint: 'Save numbers: np.save(path, x.astype(np.float32)).',
+  },
   {
     pattern: /^[<>|=]?[US]\d*$/,
     what: 'strings',
@@ -56,10 +62,13 @@ export function decodeDescr(descr: PythonLiteral): NpyElementType {
   if (dtype !== undefined) return { dtype, bigEndian: order === '>' }
   const refusal = refusals.find(({ pattern }) => pattern.test(descr))
   const known = `The types that can be read are ${[...byCode.values()].join(', ')}.`
-  throw new NpyFormatError(`the elements are of type ${describe(descr)}${refusal === undefined ? '' : `: ${refusal.what}`}`, {
-    hint: refusal === undefined ? known : refusal.hint,
-    details: { descr },
-  })
+  throw new NpyFormatError(
+    `the elements are of type ${describe(descr)}${refusal === undefined ? '' : `: ${refusal.what}`}`,
+    {
+      hint: refusal === undefined ? known : refusal.hint,
+      details: { descr },
+    },
+  )
 }
 
 /**

@@ -71,14 +71,23 @@ export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
   if (typeof fortranOrder !== 'boolean') {
     throw new NpyFormatError(`the header's 'fortran_order' should be True or False, but is ${describe(fortranOrder)}`)
   }
-  return { version, ...decodeDescr(entries.get('descr')!), fortranOrder, shape: decodeShape(entries.get('shape')!), dataOffset }
+  return {
+    version,
+    ...decodeDescr(entries.get('descr')!),
+    fortranOrder,
+    shape: decodeShape(entries.get('shape')!),
+    dataOffset,
+  }
 }
 
 function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; textOffset: number; textSize: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!buffer.subarray(0, magic.length).equals(magic)) {
     throw new NpyFormatError('this is no .npy file: it does not begin with the bytes 93 4e 55 4d 50 59', {
-      hint: buffer.toString('latin1', 0, 2) === 'PK' ? 'It is a zip archive (.npz?): take the arrays out of it.' : 'Make one in Python with np.save(path, array).',
+      hint:
+        buffer.toString('latin1', 0, 2) === 'PK'
+          ? 'It is a zip archive (.npz?): take the arrays out of it.'
+          : 'Make one in Python with np.save(path, array).',
     })
   }
   const version = [buffer[6] ?? 0, buffer[7] ?? 0] as const

@@ -18,7 +18,7 @@ export class ArrowReader extends Reader {
     const { block, base, byteSize } = this.image.data
     if (start > end) throw faultError({ check: CHECK.ARROW_ORDER, index, value: start, limit: end })
     if (end > byteSize) throw faultError({ check: CHECK.ARROW_RANGE, index, value: end, limit: byteSize })
-    this.bytes = block.bytes
+    this.block = block
     this.start = base + start
     this.size = end - start
   }

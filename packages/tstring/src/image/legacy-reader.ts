@@ -26,7 +26,7 @@ export class LegacyReader extends Reader {
     if (Number.isNaN(size)) throw faultError({ check: CHECK.VARINT, index, value: offset, limit: rest })
     const start = lastVarint.end
     if (size > end - start) throw faultError({ check: CHECK.LEGACY_LENGTH, index, value: size, limit: end - start })
-    this.bytes = block.bytes
+    this.block = block
     this.start = start
     this.size = size
   }

@@ -1,3 +1,4 @@
+import type { Block } from '@tenon/core/internal'
 import type { Image } from './image.ts'
 
 /**
@@ -6,24 +7,25 @@ import type { Image } from './image.ts'
  */
 export abstract class Reader {
   readonly image: Image
-  /** Where {@link locate} found the bytes: `bytes[start]` and on. Empty strings have any place. */
-  bytes: Buffer
+  /** Where {@link locate} found the bytes: `block.bytes[start]` and on. Empty strings have any place. */
+  block: Block
   start: number
   size: number
 
   constructor(image: Image) {
     this.image = image
-    this.bytes = image.data.block.bytes
+    this.block = image.data.block
     this.start = 0
     this.size = 0
   }
 
-  /** Sets `bytes`, `start` and `size` for the element. The index and the memory's life are the caller's to check. */
+  /** Sets `block`, `start` and `size` for the element. The index and the memory's life are the caller's to check. */
   abstract locate(index: number): void
 
   /** The bytes of the element, not copied. */
   view(index: number): Uint8Array {
     this.locate(index)
-    return new Uint8Array(this.bytes.buffer, this.bytes.byteOffset + this.start, this.size)
+    const { bytes } = this.block
+    return new Uint8Array(bytes.buffer, bytes.byteOffset + this.start, this.size)
   }
 }

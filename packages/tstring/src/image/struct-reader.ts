@@ -1,9 +1,10 @@
+import type { Block } from '@tenon/core/internal'
 import { CHECK, faultError, type Check } from '../errors/checks.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
 import { checkOpen } from '../memory/open.ts'
 import { follows, type Image } from './image.ts'
-import { readForeign } from './read-foreign.ts'
+import { readElement } from '../kernels/native.ts'
 import { Reader } from './reader.ts'
 
 /** A number that no address or size has. */
@@ -16,6 +17,7 @@ export class StructReader extends Reader {
   readonly small: number
   readonly table: Buffer
   readonly base: number
+  readonly #block: Block
   readonly #follows: boolean
   readonly #view: DataView
   readonly #littleEndian: boolean
@@ -29,6 +31,7 @@ export class StructReader extends Reader {
     this.small = smallCapacity(image.layout)
     this.table = image.table.block.bytes
     this.base = image.table.base
+    this.#block = image.table.block
     this.#follows = follows(image)
     this.#view = image.table.block.view
     this.#littleEndian = littleEndian
@@ -43,9 +46,21 @@ export class StructReader extends Reader {
       return
     }
     if (head >>> 2 > this.small) throw this.#fault(CHECK.SMALL_SIZE, index, head >>> 2, this.small)
-    this.bytes = this.table
+    this.block = this.#block
     this.start = at + 1
     this.size = head >>> 2
+  }
+
+  /**
+   * Sets `block` and `start` for the whole `capacity` of an OFFSET or PREALLOC, so that all of it may be written.
+   *
+   * @throws {MalformedTensorError} if it reaches out of the memory.
+   */
+  locateCapacity(index: number, capacity: number): this {
+    const at = this.base + index * this.stride
+    if ((this.table[at]! & 3) === TYPE.OFFSET) this.locate(index)
+    else this.#follow(index, this.#pointerAt(at, TYPE.PREALLOC, true), capacity)
+    return this
   }
 
   /** The low two bits of the element's first byte. */
@@ -70,7 +85,7 @@ export class StructReader extends Reader {
       const start = index * this.stride + view.getUint32(at + 4, true)
       const { block, base, byteSize } = this.image.data
       if (start + size > byteSize) throw this.#fault(CHECK.OFFSET_END, index, start + size, byteSize)
-      this.bytes = block.bytes
+      this.block = block
       this.start = base + start
       this.size = size
       return
@@ -87,13 +102,14 @@ export class StructReader extends Reader {
     if (address === 0 || address + size >= TOO_LARGE) throw this.#fault(CHECK.POINTER, index, address, size)
     const region = this.image.regions?.find(address, size)
     if (region !== undefined) {
-      if (!region.block.gate.alive) checkOpen(region)
-      this.bytes = region.block.bytes
+      if (!region.block.gate.alive || region.block.bytes.length === 0) checkOpen(region)
+      this.block = region.block
       this.start = address - region.block.address
     } else if (this.image.foreign) {
-      this.bytes = readForeign(this.image, index, size)
-      this.start = 0
-      this.size = Math.min(size, this.bytes.length)
+      const copy = readElement(this.image, index, size)
+      this.block = copy.block
+      this.start = copy.base
+      this.size = copy.byteSize
     } else {
       throw this.#fault(CHECK.POINTER, index, address, size)
     }

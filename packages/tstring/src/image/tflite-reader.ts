@@ -15,7 +15,6 @@ export class TfliteReader extends Reader {
     this.#littleEndian = abiInfo(image.abi).littleEndian
     this.#offsets = image.table.base + 4
     this.#view = image.table.block.view
-    this.bytes = image.data.block.bytes
   }
 
   override locate(index: number): void {

@@ -25,7 +25,7 @@ function countLines(text: string): number {
 
 /** No file grows beyond what can be read at once. */
 export const fileLengthCheck: Check = {
-  name: 'file length',
+  name: 'length',
   async run() {
     const files = await listSourceFiles(Object.keys(limits))
     return { problems: findLongFiles(files), note: `${files.length} files, median ${medianLength(files)} lines` }

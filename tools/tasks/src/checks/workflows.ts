@@ -4,7 +4,15 @@ import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
 /** Runners that are newer than the linter's own list. */
-const newerRunners = ['ubuntu-24.04', 'ubuntu-24.04-arm', 'macos-15', 'windows-2025']
+const newerRunners = [
+  'ubuntu-22.04-arm',
+  'ubuntu-24.04',
+  'ubuntu-24.04-arm',
+  'macos-15',
+  'macos-15-intel',
+  'windows-11-arm',
+  'windows-2025',
+]
 
 /** A sentence for each action that is not pinned by a commit's hash with its version beside it. */
 export function findUnpinnedActions({ path, text }: SourceFile): string[] {

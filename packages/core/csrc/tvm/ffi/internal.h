@@ -62,6 +62,12 @@ uint64_t tn__hash(const char *data, size_t size);
 /* A NUL-terminated copy that the caller frees; null without memory. */
 char *tn__duplicate(TVMFFIByteArray text);
 
+/* --- equal.c ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether containers take two values for the same, and the hash under which they find one. */
+bool tn__equal(const TVMFFIAny *a, const TVMFFIAny *b);
+uint64_t tn__value_hash(const TVMFFIAny *value);
+
 /* --- error.c ------------------------------------------------------------------------------------------------------- */
 
 /* Raises an error with this kind and text (printf-like) and returns -1. */

@@ -82,6 +82,27 @@ static int size_of(const char *name, int32_t type_index, const TVMFFIAny *args, 
   return 0;
 }
 
+static int contains(const char *name, int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  void *handle;
+  if (tn__expect_count(name, 2, num_args) != 0) return -1;
+  if (tn__argument_object(name, args, 0, type_index, &handle) != 0) return -1;
+  const sequence_t *sequence = handle;
+  bool found = false;
+  for (int64_t i = 0; i < sequence->cell.size && !found; i++) found = tn__equal(&items_of(sequence)[i], &args[1]);
+  *result = tn__bool(found);
+  return 0;
+}
+
+static int array_contains(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  return contains("ffi.ArrayContains", kTVMFFIArray, args, num_args, result);
+}
+
+static int list_contains(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  return contains("ffi.ListContains", kTVMFFIList, args, num_args, result);
+}
+
 static int array_get(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   (void)self;
   return get_item("ffi.ArrayGetItem", kTVMFFIArray, args, num_args, result);
@@ -219,7 +240,8 @@ __attribute__((constructor)) static void register_functions(void) {
       {"ffi.Array", make_array},        {"ffi.ArrayGetItem", array_get},   {"ffi.ArraySize", array_size},
       {"ffi.List", make_list},          {"ffi.ListGetItem", list_get},     {"ffi.ListSize", list_size},
       {"ffi.ListSetItem", list_set},    {"ffi.ListAppend", list_append},   {"ffi.ListInsert", list_insert},
-      {"ffi.ListPop", list_pop},        {"ffi.ListErase", list_erase},     {"ffi.ListClear", list_clear},
+      {"ffi.ListPop", list_pop},        {"ffi.ListErase", list_erase},
+      {"ffi.ArrayContains", array_contains}, {"ffi.ListContains", list_contains},     {"ffi.ListClear", list_clear},
   };
   tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
 }

@@ -1,0 +1,69 @@
+import { ArgumentError, type Tensor } from '@tenon/core'
+import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
+import type { CallMemory } from '../native/call-memory.ts'
+import type { CallTarget } from './call-target.ts'
+import type { PreparedCall } from './prepared-call.ts'
+
+/**
+ * A prepared call with its tensors fixed: the cheapest way to call. The memory of the tensors, the prepared call and the
+ * library stay open until it is closed.
+ *
+ * @example
+ * using bound = call.bind([x], [y])
+ * bound.run()
+ */
+export class BoundCall extends ManagedLifetime {
+  /** @internal */
+  readonly target: CallTarget
+  /** @internal */
+  readonly memory: CallMemory
+  /** @internal */
+  readonly bound: readonly Gated[]
+  /** @internal */
+  readonly held: readonly Gated[]
+
+  /** @internal The tensors are checked already: from here on nothing throws. */
+  constructor(call: PreparedCall, memory: CallMemory, tensors: readonly Tensor[]) {
+    super()
+    this.target = call.target
+    this.memory = memory
+    this.bound = Object.freeze([call, call.target, ...tensors])
+    this.held = Object.freeze([this])
+    for (const { gate } of this.bound) gate.holds++
+  }
+
+  protected override get label(): string {
+    return `the bound call of ${this.target.name}`
+  }
+
+  protected override release(): void {
+    for (const { gate } of this.bound) gate.exit()
+  }
+
+  /**
+   * Runs the call on the bound tensors, and returns when the results are written.
+   *
+   * @throws {XlaError} if the kernel fails or throws. @throws {ScopeClosedError} after close.
+   */
+  run(): void {
+    const { target, memory } = this
+    if (memory.running || !this.gate.alive) this.#refuse()
+    callStack.frames[callStack.depth++] = this.held
+    memory.running = true
+    let status: number
+    try {
+      status = target.execute(memory.address)
+    } finally {
+      memory.running = false
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+    }
+    if (status !== 0) throw target.failure(memory, status)
+  }
+
+  #refuse(): never {
+    this.checkAlive()
+    throw new ArgumentError(`${this.target.name} is running: a bound call can't run inside itself`, {
+      hint: 'bind another call for it.',
+    })
+  }
+}

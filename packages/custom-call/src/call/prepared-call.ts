@@ -1,0 +1,102 @@
+import { ArgumentError, type TensorType } from '@tenon/core'
+import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
+import { BoundCall } from './bound-call.ts'
+import type { CallShape, CallTarget, Tensors } from './call-target.ts'
+import { patchPointers } from './patch-pointers.ts'
+
+/**
+ * A custom call that is ready to run: its frame lies in native memory, with everything in place but the pointers to the
+ * tensors. Closing it destroys the state that its handlers keep for it.
+ *
+ * @example
+ * using call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
+ * call.run([x], [y])
+ */
+export class PreparedCall extends ManagedLifetime {
+  /** @internal */
+  readonly target: CallTarget
+  /** @internal */
+  readonly shape: CallShape
+  /** @internal what a run holds besides its tensors: the call itself, and the library */
+  readonly held: readonly Gated[]
+
+  /** @internal */
+  constructor(target: CallTarget, shape: CallShape) {
+    super()
+    this.target = target
+    this.shape = shape
+    this.held = Object.freeze([this, target])
+  }
+
+  protected override get label(): string {
+    return `the prepared call of ${this.shape.name}`
+  }
+
+  protected override release(): void {
+    this.target.close()
+  }
+
+  /** The types of the tensors that {@link run} takes. */
+  get operandTypes(): readonly TensorType[] {
+    return this.shape.types.slice(0, this.shape.operandCount)
+  }
+
+  get resultTypes(): readonly TensorType[] {
+    return this.shape.types.slice(this.shape.operandCount)
+  }
+
+  /**
+   * Runs the call on these tensors, and returns when the results are written. Their memory can't be closed meanwhile.
+   *
+   * @param operands read by the kernel, borrowed for the call; of exactly the types that the call is prepared for.
+   * @param results written by the kernel, likewise. After a failure their contents are undefined.
+   * @throws {XlaError} if the kernel fails or throws a C++ exception: the subclass of its code.
+   * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor can't be passed.
+   */
+  run(operands: Tensors, results: Tensors): void {
+    const { target, held } = this
+    const { memory } = target
+    if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
+    patchPointers(this.shape, memory, operands, results)
+    const { frames } = callStack
+    const { depth } = callStack
+    frames[depth] = operands
+    frames[depth + 1] = results
+    frames[depth + 2] = held
+    callStack.depth = depth + 3
+    memory.running = true
+    let status: number
+    try {
+      status = target.execute(memory.address)
+    } finally {
+      memory.running = false
+      callStack.depth = depth
+      frames[depth] = NO_OPERANDS
+      frames[depth + 1] = NO_OPERANDS
+      frames[depth + 2] = NO_OPERANDS
+    }
+    if (status !== 0) throw target.failure(memory, status)
+  }
+
+  /**
+   * Fixes the tensors, so that each run only calls. Their memory and this call stay open until the binding is closed. It
+   * has pointers of its own: several bindings and {@link run} don't disturb each other.
+   *
+   * @throws as {@link run}, but for the kernel.
+   */
+  bind(operands: Tensors, results: Tensors): BoundCall {
+    if (!this.gate.alive || !this.target.gate.alive) refuseRun(this)
+    const memory = this.target.extend()
+    patchPointers(this.shape, memory, operands, results)
+    return new BoundCall(this, memory, [...operands, ...results])
+  }
+}
+
+/** Says why a call can't run. */
+function refuseRun(call: PreparedCall): never {
+  call.checkAlive()
+  call.target.gate.owner.checkAlive()
+  throw new ArgumentError(`${call.shape.name} is running: a prepared call can't run inside itself`, {
+    hint: 'prepare or bind another call for it.',
+  })
+}

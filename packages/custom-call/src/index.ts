@@ -1,0 +1,50 @@
+export { array, Attribute, str } from './attributes/attribute.ts'
+export { type AttributeDictionary, type AttributeValue } from './attributes/encode-attributes.ts'
+export { f32, f64, pred, s16, s32, s64, s8, u16, u32, u64, u8, type TypeHelper } from './attributes/helpers.ts'
+export { BoundCall } from './call/bound-call.ts'
+export { type Tensors } from './call/call-target.ts'
+export { type PrepareOptions } from './call/prepare-options.ts'
+export { PreparedCall } from './call/prepared-call.ts'
+export {
+  customCall,
+  hostCall,
+  type CallOptions,
+  type CallResults,
+  type CustomCall,
+  type HostCall,
+  type HostCallOptions,
+  type ResultSpec,
+} from './custom-call.ts'
+export { VersionSkewError } from './errors/version-skew-error.ts'
+export { type XlaCodeName } from './errors/xla-codes.ts'
+export {
+  AbortedError,
+  AlreadyExistsError,
+  CancelledError,
+  DataLossError,
+  DeadlineExceededError,
+  FailedPreconditionError,
+  InternalError,
+  InvalidArgumentError,
+  NotFoundError,
+  OutOfRangeError,
+  PermissionDeniedError,
+  ResourceExhaustedError,
+  UnauthenticatedError,
+  UnavailableError,
+  UnimplementedError,
+  UnknownError,
+  xlaErrorClasses,
+  type XlaErrorClass,
+} from './errors/xla-error-classes.ts'
+export { XlaError, type Stage, type XlaFailure } from './errors/xla-error.ts'
+export { type HandlerMetadata } from './native/read-metadata.ts'
+export { hostFunction, HostFunction } from './targets/host-function.ts'
+export {
+  registeredHandler,
+  typedHandler,
+  TypedHandler,
+  type HandlerOptions,
+  type HandlerSymbols,
+  type TypedPrepareOptions,
+} from './targets/typed-handler.ts'

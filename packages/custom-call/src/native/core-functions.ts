@@ -1,0 +1,47 @@
+import { coreFunction, type CFunction } from '@tenon/core/internal'
+
+/** The functions of the C core for custom calls. Pointers are numbers. */
+export interface CoreFunctions {
+  readonly metadata: CFunction
+  readonly frameSize: CFunction
+  readonly frameBuild: CFunction
+  readonly share: CFunction
+  readonly instantiate: CFunction
+  readonly execute: CFunction
+  readonly failure: CFunction
+  readonly close: CFunction
+  readonly findHandler: CFunction
+  readonly executeHost: CFunction
+}
+
+let declared: CoreFunctions | undefined
+
+/** Declares them at first use. @throws {LoadError} if the core can't be loaded. */
+export function coreFunctions(): CoreFunctions {
+  declared ??= {
+    metadata: coreFunction('tn_xla_metadata', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
+    frameSize: coreFunction('tn_xla_frame_size', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
+    frameBuild: coreFunction('tn_xla_frame_build', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
+    share: coreFunction('tn_xla_share', 'int32_t', ['uintptr_t', 'uintptr_t']),
+    instantiate: coreFunction('tn_xla_instantiate', 'int32_t', ['uintptr_t']),
+    execute: coreFunction('tn_xla_execute', 'int32_t', ['uintptr_t']),
+    failure: coreFunction('tn_xla_failure', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+    ]),
+    close: coreFunction('tn_xla_close', 'int32_t', ['uintptr_t']),
+    findHandler: coreFunction('tn_xla_find_handler', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+    ]),
+    executeHost: coreFunction('tn_xla_execute_host', 'int32_t', ['uintptr_t']),
+  }
+  return declared
+}

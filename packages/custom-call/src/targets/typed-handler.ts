@@ -1,0 +1,158 @@
+import { ArgumentError, type NativeLibrary } from '@tenon/core'
+import { addressOf, checkName, describe, globalGate, lastError, type Gate } from '@tenon/core/internal'
+import { NotFoundError } from '../errors/xla-error-classes.ts'
+import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { PreparedCall } from '../call/prepared-call.ts'
+import { callShape, type PrepareOptions } from '../call/prepare-options.ts'
+import { coreFunctions } from '../native/core-functions.ts'
+import { encodeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
+import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
+import type { Stage } from '../errors/xla-error.ts'
+import { openTypedTarget } from './typed-target.ts'
+
+/** The symbols of a target's handlers by stage. */
+export interface HandlerSymbols {
+  readonly execute: string
+  readonly instantiate?: string
+  readonly prepare?: string
+  readonly initialize?: string
+}
+
+export interface HandlerOptions {
+  /** Accepts handlers built for a newer XLA FFI than 0.3; functions that this runtime lacks answer UNIMPLEMENTED. */
+  readonly allowNewerApi?: boolean
+}
+
+/** What a typed call is prepared for. */
+export interface TypedPrepareOptions extends PrepareOptions {
+  /** The attributes, by name. */
+  readonly attrs?: AttributeDictionary
+}
+
+/** A typed custom call, found and asked for its version. Made by {@link typedHandler} and {@link registeredHandler}. */
+export class TypedHandler {
+  /** The symbol of the execute handler, or the registered name. */
+  readonly name: string
+  /** What the execute handler tells about itself. */
+  readonly metadata: HandlerMetadata
+  /** The stages that have a handler. */
+  readonly stages: readonly Stage[]
+  readonly #gate: Gate
+  readonly #addresses: HandlerAddresses
+
+  /** @internal */
+  constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions) {
+    this.name = name
+    this.#gate = gate
+    this.#addresses = addresses
+    this.stages = Object.freeze((['instantiate', 'prepare', 'initialize', 'execute'] as const).filter((stage) => addresses[stage] !== 0))
+    this.metadata = askAll(name, this.stages, addresses, options.allowNewerApi ?? false)
+  }
+
+  /**
+   * Lays out a call for tensors of these types and runs the instantiate handler, if there is one.
+   *
+   * @throws {ArgumentError} if a type or attribute can't be passed. @throws {XlaError} if the handler fails.
+   * @throws {ScopeClosedError} if the library is closed.
+   */
+  prepare(options: TypedPrepareOptions): PreparedCall {
+    return this.prepareEncoded(options, this.encode(options))
+  }
+
+  /** @internal the call as the C core is told of it: equal bytes, equal calls */
+  encode(options: TypedPrepareOptions): Uint8Array {
+    const shape = callShape(this.name, options)
+    return encodeDescriptor({
+      minor: this.metadata.minor,
+      handlers: this.#addresses,
+      operands: shape.types.slice(0, shape.operandCount),
+      results: shape.types.slice(shape.operandCount),
+      attributes: options.attrs ?? {},
+    })
+  }
+
+  /** @internal */
+  prepareEncoded(options: PrepareOptions, descriptor: Uint8Array): PreparedCall {
+    if (!this.#gate.alive) this.#gate.owner.checkAlive()
+    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor), callShape(this.name, options))
+  }
+}
+
+/**
+ * A typed handler of a library, by its symbol, or by the symbols of its stages.
+ *
+ * The functions are called to ask for their version: name typed handlers only.
+ *
+ * @throws {LoadError} if there is no such symbol. @throws {VersionSkewError} if the handler was built for another version.
+ * @throws {ArgumentError} if it does not answer as handlers do.
+ * @example
+ * const library = NativeLibrary.open('./libkernels.so')
+ * const handler = typedHandler(library, 'rms_norm')
+ * handler.metadata.version // '0.1'
+ */
+export function typedHandler(
+  library: NativeLibrary,
+  symbols: string | HandlerSymbols,
+  options: HandlerOptions = {},
+): TypedHandler {
+  const names: HandlerSymbols = typeof symbols === 'string' ? { execute: symbols } : symbols
+  if (typeof names !== 'object' || names === null || typeof names.execute !== 'string') {
+    throw new ArgumentError(`symbols must be the name of a symbol, or names by stage with execute, got ${describe(symbols)}`)
+  }
+  const address = (name: string | undefined): number => (name === undefined ? 0 : Number(library.symbol(name)))
+  const addresses = {
+    instantiate: address(names.instantiate),
+    prepare: address(names.prepare),
+    initialize: address(names.initialize),
+    execute: address(names.execute),
+  }
+  return new TypedHandler(names.execute, library.gate, addresses, options)
+}
+
+/**
+ * A typed handler that a library registered itself when it was loaded, by its registered name.
+ *
+ * @param options.platform compared as XLA does: without case, and `cpu` is `Host`.
+ * @throws {NotFoundError} if nothing is registered under the name. Otherwise as {@link typedHandler}.
+ * @example
+ * NativeLibrary.open('./libregisters.so')
+ * const handler = registeredHandler('negate')
+ */
+export function registeredHandler(name: string, options: HandlerOptions & { readonly platform?: string } = {}): TypedHandler {
+  const [nameBytes, platformBytes] = [checkName(name, 'name'), checkName(options.platform ?? 'Host', 'platform')].map((text) =>
+    Buffer.from(text),
+  ) as [Buffer, Buffer]
+  const bundle = new BigUint64Array(4)
+  const status = Number(
+    coreFunctions().findHandler(
+      addressOf(nameBytes),
+      nameBytes.length,
+      addressOf(platformBytes),
+      platformBytes.length,
+      addressOf(bundle),
+    ),
+  )
+  if (status !== 0) throw new NotFoundError({ xlaCode: 5, text: lastError(), target: name, stage: 'execute' })
+  const [instantiate, prepare, initialize, execute] = Array.from(bundle, Number) as [number, number, number, number]
+  return new TypedHandler(name, globalGate, { instantiate, prepare, initialize, execute }, options)
+}
+
+/** Asks every handler of a target; all must be of one version, because they share one frame and one table. */
+function askAll(
+  name: string,
+  stages: readonly Stage[],
+  addresses: HandlerAddresses,
+  allowNewerApi: boolean,
+): HandlerMetadata {
+  const answers = stages.map((stage) =>
+    readMetadata(addresses[stage], stage === 'execute' ? name : `${name} (${stage})`, allowNewerApi),
+  )
+  const execute = answers.at(-1)!
+  const other = answers.findIndex(({ version }) => version !== execute.version)
+  if (other >= 0) {
+    throw new ArgumentError(
+      `the handlers of ${name} must be built for one version of XLA FFI, ${stages[other]} is for ${answers[other]!.version} and execute for ${execute.version}`,
+    )
+  }
+  return execute
+}

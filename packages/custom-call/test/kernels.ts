@@ -1,0 +1,30 @@
+import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
+import { coreFunction } from '@tenon/core/internal'
+import { kernelLibrary } from '@tenon/kernels'
+import { typedHandler, u8, type AttributeDictionary } from '@tenon/custom-call'
+
+export const kernels: NativeLibrary = NativeLibrary.open(kernelLibrary('kernels'))
+export const cppKernels: NativeLibrary = NativeLibrary.open(kernelLibrary('kernels_cpp'))
+
+/** A float32 tensor with values from a formula. */
+export function filled(shape: readonly number[], value: (index: number) => number): Tensor {
+  const count = shape.reduce((product, size) => product * size, 1)
+  return tensor('float32', shape, Float32Array.from({ length: count }, (_, i) => value(i)))
+}
+
+/** What a kernel sees of attributes, as text. */
+export function seenAttributes(attrs: AttributeDictionary): string {
+  const text = tensor('uint8', [4096])
+  const call = typedHandler(kernels, 'describe_attrs').prepare({ results: [u8([4096])], attrs })
+  call.run([], [text])
+  call.close()
+  return Buffer.from(text.view() as Uint8Array).toString().replace(/\0+$/, '')
+}
+
+/** Errors and futures of handlers that exist in this process. */
+export function liveObjects(): { errors: number; futures: number } {
+  return {
+    errors: Number(coreFunction('tn_xla_live_errors', 'uintptr_t', [])()),
+    futures: Number(coreFunction('tn_xla_live_futures', 'uintptr_t', [])()),
+  }
+}

@@ -1,0 +1,221 @@
+import { tensor, type Tensor } from '@tenon/core'
+import {
+  customCall,
+  f32,
+  f64,
+  InvalidArgumentError,
+  OutOfRangeError,
+  s32,
+  s64,
+  typedHandler,
+  UnknownError,
+  XlaError,
+  xlaErrorClasses,
+  type AttributeDictionary,
+} from '@tenon/custom-call'
+import { describe, expect, test } from 'vitest'
+import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
+
+/** Root-mean-square normalisation in double precision, row by row. */
+function rmsNormReference(x: Tensor, eps: number): number[] {
+  const width = x.shape.at(-1)!
+  const values = x.toArray() as number[]
+  return values.map((value, i) => {
+    const row = values.slice(i - (i % width), i - (i % width) + width)
+    return value / Math.sqrt(row.reduce((sum, v) => sum + v * v, 0) / width + Math.fround(eps))
+  })
+}
+
+function largestDifference(a: readonly number[], b: readonly number[]): number {
+  return a.reduce((largest, value, i) => Math.max(largest, Math.abs(value - b[i]!)), 0)
+}
+
+const rmsNorm = customCall(kernels, 'rms_norm')
+
+describe('typed kernels compute', () => {
+  test.each([[[1, 1]], [[2, 4]], [[7]], [[3, 0]], [[2, 3, 5]], [[64, 768]]])('rms_norm of %j', (shape) => {
+    const x = filled(shape, (i) => Math.sin(i) * 3)
+    const y = rmsNorm([x], { results: [f32(shape)], attrs: { eps: f32(1e-5) } })
+    expect(y.shape).toStrictEqual(shape)
+    expect(largestDifference(y.toArray() as number[], rmsNormReference(x, 1e-5))).toBeLessThan(1e-6)
+  })
+
+  test('broadcast_add', () => {
+    const [b, c] = [filled([128], (i) => i), filled([2048], (i) => i / 2)]
+    const a = customCall(kernels, 'broadcast_add')([b, c], { results: [f32([2048])] })
+    expect(a.toArray()).toStrictEqual(Array.from({ length: 2048 }, (_, i) => (i % 128) + i / 2))
+  })
+
+  test('saxpy into a tensor that is given', () => {
+    const [x, y, out] = [filled([3], (i) => i), filled([3], () => 10), tensor('f32', [3])]
+    const result = customCall(kernels, 'saxpy')([x, y], { results: [out], attrs: { a: f32(2) } })
+    expect(result).toBe(out)
+    expect(out.toArray()).toStrictEqual([10, 12, 14])
+  })
+
+  test('scale_shift, with attributes of every kind', () => {
+    const attrs = {
+      scale: f32(2),
+      shift: new Float32Array([1, -100]),
+      activation: 'relu',
+      clip: true,
+      times: s64(2),
+      limits: { low: f32(0.5), high: f32(20) },
+    }
+    const x = filled([4], (i) => i)
+    const y = customCall(kernels, 'scale_shift')([x], { results: [f32([4])], attrs })
+    // 0: 1, 3 · 1: relu 0, clip 0.5; relu 0, clip 0.5 · 2: 5, 11 · 3: as 1
+    expect(y.toArray()).toStrictEqual([3, 0.5, 11, 0.5])
+  })
+
+  test('L36: memory of results is aligned to 64 bytes', () => {
+    const y = rmsNorm([filled([1, 3], (i) => i)], { results: [f32([1, 3])], attrs: { eps: f32(1e-5) } })
+    expect(y.segment.address % 64n).toBe(0n)
+  })
+
+  test('2.11: a future is waited for, and its error arrives', () => {
+    const scaleLater = customCall(kernels, 'scale_later')
+    const before = liveObjects()
+    const y = scaleLater([filled([3], (i) => i)], { results: [f32([3])], attrs: { factor: f32(3) } })
+    expect(y.toArray()).toStrictEqual([0, 3, 6])
+    expect(() => scaleLater([y], { results: [f32([3])], attrs: { factor: f32(-1) } })).toThrow(OutOfRangeError)
+    expect(liveObjects()).toStrictEqual(before)
+  })
+})
+
+/** The error of a call of rms_norm. */
+function failure(x: Tensor, result: Tensor, attrs: AttributeDictionary): XlaError {
+  try {
+    rmsNorm([x], { results: [result], attrs })
+  } catch (error) {
+    expect(error).toBeInstanceOf(XlaError)
+    return error as XlaError
+  }
+  throw new Error('it succeeded')
+}
+
+describe('what the handler refuses arrives as its error', () => {
+  const x = filled([2, 2], (i) => i)
+  const eps = { eps: f32(1e-5) }
+
+  test('R6: a wrong element type', () => {
+    const error = failure(tensor('f64', [2, 2]), x, eps)
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect(error.diagnostics).toStrictEqual(['Wrong buffer dtype: expected F32 but got F64'])
+    expect(error.sentence).toBe('rms_norm answered INVALID_ARGUMENT: Wrong buffer dtype: expected F32 but got F64')
+    expect(error.hint).toMatch(/element type and rank/)
+  })
+
+  test('R6: a wrong attribute type, the classic trap', () => {
+    const error = failure(x, x, { eps: f64(1e-5) })
+    expect(error.diagnostics).toStrictEqual(['Wrong scalar data type: expected F32 but got F64 (attribute eps)'])
+    expect(error.hint).toMatch(/exact type/)
+  })
+
+  test('R5: all that is wrong is told at once', () => {
+    const error = failure(tensor('s32', [2, 2]), tensor('u8', [4]), { eps: 'small' })
+    expect(error.diagnostics).toHaveLength(3)
+    expect(error.details['text']).toMatch(/bad operands at: 0, 1, 2/)
+  })
+
+  test('R2, R3, R4: wrong counts', () => {
+    expect(failure(x, x, {}).sentence).toMatch(/Wrong number of attributes: expected 1 but got 0/)
+    expect(failure(x, x, { ...eps, more: true }).sentence).toMatch(/expected 1 but got 2 with name\(s\): eps, more/)
+    expect(() => rmsNorm([x, x], { results: [x], attrs: eps })).toThrow(/Wrong number of arguments: expected 1 but got 2/)
+    expect(() => rmsNorm([x], { results: [], attrs: eps })).toThrow(/Wrong number of results: expected 1 but got 0/)
+  })
+
+  test('R7: shapes are the kernel’s own business', () => {
+    expect(failure(x, tensor('f32', [4]), eps).sentence).toMatch(/gives y of the same shape, got ranks 2 and 1/)
+  })
+
+  test('R8: a handler of another stage', () => {
+    const call = typedHandler(kernels, 'counter_v1_instantiate').prepare({ attrs: { start: s64(0) } })
+    expect(() => call.run([], [])).toThrow(/Wrong execution stage: expected `instantiate` but got `execute`/)
+    call.close()
+  })
+})
+
+describe('errors', () => {
+  const failWith = (code: number, message: string): XlaError => {
+    try {
+      customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(code), message } })
+    } catch (error) {
+      return error as XlaError
+    }
+    throw new Error('it succeeded')
+  }
+
+  test('every code has its class', () => {
+    expect(xlaErrorClasses.size).toBe(16)
+    ;[...xlaErrorClasses].forEach(([codeName, errorClass], index) => {
+      const error = failWith(index + 1, `as ${codeName}`)
+      expect(error).toBeInstanceOf(errorClass)
+      expect(error).toMatchObject({ code: 'TENON_XLA', xlaCode: index + 1, codeName, target: 'fail_with', stage: 'execute' })
+      expect(error.sentence).toBe(`fail_with answered ${codeName}: as ${codeName}`)
+      expect(error.name).toBe(`${codeName.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())}Error`)
+    })
+  })
+
+  test('a code without a name is kept', () => {
+    for (const code of [99, -1, 2 ** 31 - 1]) {
+      const error = failWith(code, 'strange')
+      expect(error).toBeInstanceOf(UnknownError)
+      expect(error).toMatchObject({ xlaCode: code, codeName: 'UNKNOWN' })
+      expect(error.sentence).toContain(`UNKNOWN (code ${code})`)
+    }
+  })
+
+  test('code 0 is success', () => {
+    expect(customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(0), message: 'fine' } })).toStrictEqual([])
+  })
+
+  test('messages arrive whole: UTF-8, empty, and longer than the first buffer', () => {
+    expect(failWith(13, 'größer ☃').sentence).toContain('größer ☃')
+    expect(failWith(13, '').sentence).toBe('fail_with answered INTERNAL: no message')
+    const long = 'x'.repeat(1023)
+    expect(failWith(13, long).details['text']).toBe(long)
+  })
+
+  test('nothing is left behind', () => {
+    const before = liveObjects()
+    for (let i = 0; i < 100; i++) failWith(3, 'again')
+    expect(liveObjects()).toStrictEqual(before)
+  })
+
+  test('R9: a C++ exception is an error', () => {
+    const call = typedHandler(cppKernels, 'throw_runtime_error').prepare({ attrs: { message: 'out of luck' } })
+    for (let i = 0; i < 3; i++) {
+      expect(() => call.run([], [])).toThrow(UnknownError)
+      expect(() => call.run([], [])).toThrow(/^throw_runtime_error threw a C\+\+ exception: out of luck/)
+    }
+    call.close()
+  })
+
+  test('R9: so is an exception that is no std::exception', () => {
+    const call = typedHandler(cppKernels, 'throw_int').prepare({})
+    expect(() => call.run([], [])).toThrow(/^throw_int threw a C\+\+ exception: unknown/)
+    call.close()
+  })
+})
+
+test('calls are kept for the next that is alike, and told apart by types and attributes', () => {
+  const call = customCall(kernels, 'rms_norm')
+  const x = filled([1, 2], () => 3)
+  const norm = (eps: number): number => {
+    const y = call([x], { results: [f32([1, 2])], attrs: { eps: f32(eps) } })
+    return y.toArray()[0] as number
+  }
+  expect(norm(0)).toBe(1)
+  expect(norm(0)).toBe(1)
+  expect(norm(7)).toBeCloseTo(3 / 4, 6)
+  expect(norm(0)).toBe(1)
+})
+
+test('operands and results that are none are refused', () => {
+  expect(() => rmsNorm(null as never, { results: [] })).toThrow(/operands must be an array of tensors, got null/)
+  expect(() => rmsNorm([1 as never], { results: [] })).toThrow(/operands must be an array of tensors/)
+  expect(() => rmsNorm([], {} as never)).toThrow(/results must be an array of tensors or types, got undefined/)
+  expect(() => rmsNorm([], undefined as never)).toThrow(/results must be an array/)
+  expect(() => rmsNorm([], { results: [5 as never] })).toThrow(/result 0 must be a tensor or a type, got 5/)
+})

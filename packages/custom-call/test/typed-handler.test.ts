@@ -1,0 +1,110 @@
+import { ArgumentError, LoadError, NativeLibrary, ScopeClosedError, tensor } from '@tenon/core'
+import { f32, FailedPreconditionError, NotFoundError, registeredHandler, typedHandler, UnimplementedError, VersionSkewError } from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { describe, expect, test } from 'vitest'
+import { filled, kernels } from './kernels.ts'
+
+describe('a handler is asked for its metadata', () => {
+  test.each([
+    ['rms_norm', '0.1'],
+    ['saxpy', '0.2'],
+    ['broadcast_add', '0.3'],
+  ])('%s is of version %s', (symbol, version) => {
+    const handler = typedHandler(kernels, symbol)
+    expect(handler.name).toBe(symbol)
+    expect(handler.metadata).toStrictEqual({
+      version,
+      major: 0,
+      minor: Number(version.slice(2)),
+      commandBufferCompatible: false,
+      stateTypeId: 0n,
+    })
+    expect(handler.stages).toStrictEqual(['execute'])
+  })
+
+  test('a newer version is refused, naming both and a way out', () => {
+    expect(() => typedHandler(kernels, 'twice_v4')).toThrow(VersionSkewError)
+    expect(() => typedHandler(kernels, 'twice_v4')).toThrow(
+      /twice_v4 must be built for XLA FFI 0\.1 to 0\.3, it is built for 0\.4 \(jaxlib 0\.11\.1\)[\s\S]*allowNewerApi/,
+    )
+  })
+
+  test('a newer version runs when it is allowed', () => {
+    const handler = typedHandler(kernels, 'twice_v4', { allowNewerApi: true })
+    const y = tensor('f32', [3])
+    const call = handler.prepare({ operands: [f32([3])], results: [y] })
+    call.run([filled([3], (i) => i)], [y])
+    call.close()
+    expect(y.toArray()).toStrictEqual([0, 2, 4])
+  })
+
+  test('a function that does not answer is no handler', () => {
+    expect(() => typedHandler(kernels, 'silent')).toThrow(ArgumentError)
+    expect(() => typedHandler(kernels, 'silent')).toThrow(/silent must be a typed XLA handler.*did not answer[\s\S]*hostFunction/)
+  })
+
+  test('an error in the answer is passed on', () => {
+    expect(() => typedHandler(kernels, 'not_ready')).toThrow(FailedPreconditionError)
+    expect(() => typedHandler(kernels, 'not_ready')).toThrow(/not_ready answered FAILED_PRECONDITION: types must be registered/)
+  })
+
+  test('the handlers of one target must be of one version', () => {
+    expect(() => typedHandler(kernels, { execute: 'counter_v1', instantiate: 'counter_v2_instantiate' })).toThrow(
+      /one version of XLA FFI, instantiate is for 0\.2 and execute for 0\.1/,
+    )
+  })
+})
+
+describe('a handler is looked up in its library', () => {
+  test('an unknown symbol is refused', () => {
+    expect(() => typedHandler(kernels, 'no_such_kernel')).toThrow(LoadError)
+  })
+
+  test('symbols that are none are refused', () => {
+    expect(() => typedHandler(kernels, 5 as never)).toThrow(ArgumentError)
+    expect(() => typedHandler(kernels, {} as never)).toThrow(ArgumentError)
+    expect(() => typedHandler(kernels, '')).toThrow(ArgumentError)
+  })
+
+  test('a closed library gives no handlers and runs none', () => {
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    const handler = typedHandler(library, 'twice_v4', { allowNewerApi: true })
+    const call = handler.prepare({ operands: [f32([1])], results: [f32([1])] })
+    library.close()
+    const x = tensor('f32', [1])
+    expect(() => typedHandler(library, 'saxpy')).toThrow(ScopeClosedError)
+    expect(() => handler.prepare({ operands: [f32([1])], results: [f32([1])] })).toThrow(ScopeClosedError)
+    expect(() => call.run([x], [x])).toThrow(ScopeClosedError)
+    expect(() => call.bind([x], [x])).toThrow(ScopeClosedError)
+    call.close()
+  })
+})
+
+describe('L32: a library that needs symbols of its runtime', () => {
+  const library = NativeLibrary.open(kernelLibrary('kernels_runtime'))
+
+  test('finds them in the core, which was loaded first', () => expect(library.has('integer_operation')).toBe(true))
+
+  test('has registered its handler itself', () => {
+    const handler = registeredHandler('negate', { platform: 'CPU' })
+    const y = tensor('f32', [2])
+    const call = handler.prepare({ operands: [f32([2])], results: [f32([2])] })
+    call.run([filled([2], (i) => i + 1)], [y])
+    call.close()
+    expect(handler.metadata.version).toBe('0.3')
+    expect(y.toArray()).toStrictEqual([-1, -2])
+  })
+
+  test('L25: an unknown registered name is not found', () => {
+    expect(() => registeredHandler('nobody')).toThrow(NotFoundError)
+    expect(() => registeredHandler('negate', { platform: 'CUDA' })).toThrow(/No FFI handler registered for negate on a platform CUDA/)
+    expect(() => registeredHandler('')).toThrow(ArgumentError)
+  })
+})
+
+test('what the Host lacks answers UNIMPLEMENTED', () => {
+  const call = typedHandler(kernels, 'needs_stream').prepare({})
+  expect(() => call.run([], [])).toThrow(UnimplementedError)
+  expect(() => call.run([], [])).toThrow(/needs_stream answered UNIMPLEMENTED: XLA FFI GPU context is not available/)
+  call.close()
+})

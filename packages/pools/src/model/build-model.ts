@@ -1,0 +1,203 @@
+import { ArgumentError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { createFrozenPool } from '../pool/create-pool.ts'
+import type { Pool } from '../pool/pool.ts'
+import { PoolSlice } from '../pool/pool-slice.ts'
+import { encodeValue, type ConstantValue } from './encode-value.ts'
+import { NOWHERE, type DataLocation, type Model, type Operand, type OperandLifetime, type Operation, type Subgraph } from './model.ts'
+import { operandTypes, type OperandType } from './operand-types.ts'
+import { checkModel } from './validate-model.ts'
+
+/** What quantized types say beside their dimensions. */
+export interface Quantization {
+  readonly scale?: number
+  readonly zeroPoint?: number
+}
+
+/** An operand of a model that is being built. */
+export interface OperandHandle {
+  /** Its index in the model. */
+  readonly index: number
+}
+
+/** What an operation writes. */
+export interface OutputType extends Quantization {
+  readonly type: OperandType
+  readonly dimensions: readonly number[]
+}
+
+/** Values of at most this size are copied into the model; larger ones go to a pool of its own (M12). */
+export const COPIED_VALUE_MAXIMUM = 128
+
+/** Where values start in pools that the builder makes, in bytes. */
+const POOL_ALIGNMENT = 64
+
+/** Collects operands and operations. Operations are added in the order in which they run. */
+export class ModelBuilder {
+  readonly #operands: Operand[] = []
+  readonly #operations: Operation[] = []
+  readonly #inputs: number[] = []
+  readonly #outputs: number[] = []
+  readonly #values: number[] = []
+  readonly #pools: Pool[] = []
+  readonly #large: { readonly index: number; readonly bytes: Uint8Array }[] = []
+
+  /** An operand whose value each request brings. Dimensions may be left open with 0, the rank with none. */
+  input(type: OperandType, dimensions: readonly number[], quantization: Quantization = {}): OperandHandle {
+    const handle = this.#add(type, dimensions, quantization, 'SUBGRAPH_INPUT', NOWHERE)
+    this.#inputs.push(handle.index)
+    return handle
+  }
+
+  /**
+   * A constant: numbers or bytes that are copied now, or a slice of a pool, which stays where it is. Constants of a pool
+   * that isn't frozen are copied by the driver.
+   */
+  constant(
+    type: OperandType,
+    dimensions: readonly number[],
+    value: ConstantValue | PoolSlice,
+    quantization: Quantization = {},
+  ): OperandHandle {
+    if (value instanceof PoolSlice) {
+      const location = { poolIndex: this.#poolIndex(value.pool), offset: value.byteOffset, length: value.byteSize, padding: 0 }
+      return this.#add(type, dimensions, quantization, 'CONSTANT_POOL', location)
+    }
+    const bytes = encodeValue(type, value)
+    if (bytes.length > COPIED_VALUE_MAXIMUM) {
+      const handle = this.#add(type, dimensions, quantization, 'CONSTANT_POOL', NOWHERE)
+      this.#large.push({ index: handle.index, bytes })
+      return handle
+    }
+    const alignment = bytes.length >= 4 ? 4 : bytes.length >= 2 ? 2 : 1
+    while (this.#values.length % alignment !== 0) this.#values.push(0)
+    const location = { poolIndex: 0, offset: this.#values.length, length: bytes.length, padding: 0 }
+    this.#values.push(...bytes)
+    return this.#add(type, dimensions, quantization, 'CONSTANT_COPY', location)
+  }
+
+  /** A scalar constant. */
+  scalar(type: 'INT32' | 'UINT32' | 'FLOAT32' | 'BOOL', value: number | boolean): OperandHandle {
+    return this.constant(type, [], value)
+  }
+
+  /** An operand that an operation may do without. */
+  noValue(type: OperandType, dimensions: readonly number[] = []): OperandHandle {
+    return this.#add(type, dimensions, {}, 'NO_VALUE', NOWHERE)
+  }
+
+  /**
+   * Adds an operation that writes one operand.
+   *
+   * @param type its name in the driver's registry.
+   * @returns what it writes.
+   */
+  operation(type: string, inputs: readonly OperandHandle[], output: OutputType): OperandHandle {
+    const handle = this.#add(output.type, output.dimensions, output, 'TEMPORARY_VARIABLE', NOWHERE)
+    this.#operations.push({ type, inputs: inputs.map(({ index }) => index), outputs: [handle.index] })
+    return handle
+  }
+
+  /** Makes what an operation writes an output of the model. */
+  output(handle: OperandHandle): void {
+    const operand = this.#operands[handle.index]
+    if (operand?.lifetime !== 'TEMPORARY_VARIABLE') {
+      throw new ArgumentError(`an output must be what an operation writes, and an output once, got operand ${describe(handle.index)}`)
+    }
+    this.#operands[handle.index] = { ...operand, lifetime: 'SUBGRAPH_OUTPUT' }
+    this.#outputs.push(handle.index)
+  }
+
+  /** @internal */
+  finish(): BuiltModel {
+    const own = this.#placeLargeValues()
+    const model = new BuiltModel(
+      { operands: this.#operands, operations: this.#operations, inputIndexes: this.#inputs, outputIndexes: this.#outputs },
+      Uint8Array.from(this.#values),
+      this.#pools,
+      own,
+    )
+    try {
+      checkModel(model)
+    } catch (error) {
+      model[Symbol.dispose]()
+      throw error
+    }
+    return model
+  }
+
+  #add(
+    type: OperandType,
+    dimensions: readonly number[],
+    { scale = 0, zeroPoint = 0 }: Quantization,
+    lifetime: OperandLifetime,
+    location: DataLocation,
+  ): OperandHandle {
+    if (!Object.hasOwn(operandTypes, type)) throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
+    this.#operands.push({ type, dimensions: [...dimensions], scale, zeroPoint, lifetime, location })
+    return { index: this.#operands.length - 1 }
+  }
+
+  #poolIndex(pool: Pool): number {
+    const index = this.#pools.indexOf(pool)
+    return index !== -1 ? index : this.#pools.push(pool) - 1
+  }
+
+  #placeLargeValues(): Pool | undefined {
+    let size = 0
+    const offsets = this.#large.map(({ bytes }) => {
+      const offset = Math.ceil(size / POOL_ALIGNMENT) * POOL_ALIGNMENT
+      size = offset + bytes.length
+      return offset
+    })
+    if (size === 0) return undefined
+    const contents = new Uint8Array(size)
+    this.#large.forEach(({ bytes }, i) => contents.set(bytes, offsets[i]!))
+    const pool = createFrozenPool(contents, { label: 'constants' })
+    const poolIndex = this.#poolIndex(pool)
+    this.#large.forEach(({ index, bytes }, i) => {
+      const location = { poolIndex, offset: offsets[i]!, length: bytes.length, padding: 0 }
+      this.#operands[index] = { ...this.#operands[index]!, location }
+    })
+    return pool
+  }
+}
+
+/** A model from the builder. Disposing closes the pool of its larger constants, and nothing that was given to it. */
+export class BuiltModel implements Model<Pool> {
+  readonly main: Subgraph
+  readonly referenced: readonly Subgraph[] = []
+  readonly operandValues: Uint8Array
+  readonly pools: readonly Pool[]
+  readonly #own: Pool | undefined
+
+  /** @internal */
+  constructor(main: Subgraph, operandValues: Uint8Array, pools: readonly Pool[], own: Pool | undefined) {
+    this.main = main
+    this.operandValues = operandValues
+    this.pools = pools
+    this.#own = own
+  }
+
+  /** @throws {ScopeHeldError} while a prepared model uses its constants. */
+  [Symbol.dispose](): void {
+    this.#own?.[Symbol.dispose]()
+  }
+}
+
+/**
+ * Builds a model.
+ *
+ * @throws {PoolsError} naming the rule that the model breaks. @throws {ArgumentError} if a part is not valid.
+ * @example
+ * using model = buildModel((g) => {
+ *   const x = g.input('TENSOR_FLOAT32', [4])
+ *   const y = g.constant('TENSOR_FLOAT32', [4], [1, 2, 3, 4])
+ *   g.output(g.operation('ADD', [x, y, g.scalar('INT32', 0)], { type: 'TENSOR_FLOAT32', dimensions: [4] }))
+ * })
+ */
+export function buildModel(describeModel: (builder: ModelBuilder) => void): BuiltModel {
+  const builder = new ModelBuilder()
+  describeModel(builder)
+  return builder.finish()
+}

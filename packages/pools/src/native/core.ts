@@ -1,0 +1,43 @@
+import { addressOf, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
+import { PoolsError, type ErrorStatus } from '../error-status.ts'
+
+/** Functions of the core by name, each declared once. */
+const declared = new Map<string, CFunction>()
+
+/** @throws {PoolsError} `GENERAL_FAILURE` on a platform that has no sealed memory and no channels. */
+export function core(name: string, parameters: readonly CType[], result: CType = 'int32_t'): CFunction {
+  let found = declared.get(name)
+  if (found === undefined) {
+    if (process.platform !== 'linux') {
+      throw new PoolsError('GENERAL_FAILURE', `shared pools and drivers need Linux, this is ${process.platform}`)
+    }
+    found = coreFunction(name, result, parameters)
+    declared.set(name, found)
+  }
+  return found
+}
+
+/** What a status of the core becomes, with the core's own message. */
+export function failure(status: ErrorStatus, what: string, code: number): PoolsError {
+  return new PoolsError(status, `${what} failed: ${lastError()}`, { details: { native: statusName(code) } })
+}
+
+/** Checks a status of the core. @throws {PoolsError} */
+export function check(code: number, what: string, status: ErrorStatus = 'GENERAL_FAILURE'): void {
+  if (code !== 0) throw failure(status, what, code)
+}
+
+/** Room for what functions of the core write, at a fixed address. Used and read before anything else runs. */
+const room = new ArrayBuffer(256)
+export const out = {
+  i32: new Int32Array(room),
+  u32: new Uint32Array(room),
+  u64: new BigUint64Array(room),
+  address: 0,
+}
+
+/** The address of {@link out}. */
+export function outAddress(): number {
+  if (out.address === 0) out.address = addressOf(room)
+  return out.address
+}

@@ -1,0 +1,90 @@
+import { bufferOver } from '@tenon/core/internal'
+import { PoolsError } from '../error-status.ts'
+import { check, core, failure, out, outAddress } from './core.ts'
+
+/** The page that offsets of mappings are multiples of, in bytes. */
+export const PAGE = 4096
+
+/** How many mappings that raw views were taken of keep their addresses after they are closed. */
+const RETIRED = 64
+
+/** Closed mappings over whose addresses an operation of another thread may still run, oldest first. */
+const retired: { readonly address: number; readonly byteSize: number }[] = []
+
+/** Bytes of a descriptor in this process. */
+export interface Mapping {
+  readonly address: number
+  readonly byteSize: number
+  readonly buffer: ArrayBuffer
+  readonly isGuarded: boolean
+}
+
+export interface MappingOptions {
+  /** Written through to everybody; otherwise pages that are written become private copies. */
+  readonly isShared: boolean
+  /** Survive that the file is truncated: see {@link mappingFaults}. */
+  readonly isGuarded: boolean
+}
+
+/** Maps part of a descriptor, which may be closed afterwards. @throws {PoolsError} P17 */
+export function openMapping(descriptor: number, offset: number, byteSize: number, options: MappingOptions): Mapping {
+  const { isShared, isGuarded } = options
+  const open = core('tn_mapping_open', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t'])
+  const code = open(descriptor, offset, byteSize, (isShared ? 1 : 0) | (isGuarded ? 2 : 0), outAddress())
+  if (code !== 0) {
+    const { sentence, details } = failure('GENERAL_FAILURE', 'mapping a pool', code)
+    throw new PoolsError('GENERAL_FAILURE', sentence, { rule: 'P17', details })
+  }
+  const address = Number(out.u64[0])
+  return { address, byteSize, buffer: bufferOver(address, byteSize), isGuarded }
+}
+
+/**
+ * Detaches the buffer, so that no view of it reaches memory again, and unmaps. If raw views were handed out (`wasExposed`), a
+ * thread of the system may still read or write: then the addresses stay taken for a while, over zeros.
+ */
+export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
+  const { address, byteSize, buffer } = mapping
+  buffer.transfer(0)
+  if (!wasExposed) return unmap(address, byteSize)
+  check(core('tn_mapping_retire', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'taking memory away')
+  retired.push({ address, byteSize })
+  if (retired.length > RETIRED) {
+    const oldest = retired.shift()!
+    unmap(oldest.address, oldest.byteSize)
+  }
+}
+
+function unmap(address: number, byteSize: number): void {
+  check(core('tn_mapping_close', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'unmapping a pool')
+}
+
+/** How often a page of a guarded mapping was missing; 0 for others. */
+export function mappingFaults({ address, isGuarded }: Mapping): number {
+  if (!isGuarded) return 0
+  check(core('tn_mapping_faults', ['uintptr_t', 'uintptr_t'])(address, outAddress()), 'asking for faults')
+  return Number(out.u64[0])
+}
+
+/** Waits until a shared mapping of a file is on its device. @throws {PoolsError} */
+export function syncMapping({ address, byteSize }: Mapping): void {
+  check(core('tn_mapping_sync', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'writing a file pool')
+}
+
+/** What pools of this process hold at the moment. */
+export interface PoolUsage {
+  readonly mappings: number
+  readonly mappedBytes: number
+}
+
+/**
+ * Counts what is mapped in this process: for tests that look for leaks, and for monitoring.
+ *
+ * @example
+ * poolUsage().mappings // 0
+ */
+export function poolUsage(): PoolUsage {
+  core('tn_mapping_totals', ['uintptr_t', 'uintptr_t'], 'void')(outAddress(), outAddress() + 8)
+  const waiting = retired.reduce((sum, { byteSize }) => sum + byteSize, 0)
+  return { mappings: Number(out.u64[0]) - retired.length, mappedBytes: Number(out.u64[1]) - waiting }
+}

@@ -1,0 +1,82 @@
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { checkSegment } from '../segment/usable.ts'
+import { type GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
+import type { Layout } from './memory-layout.ts'
+import { sizeOf } from './memory-layout.ts'
+
+/** A struct in memory as an object: reading a property reads the memory. */
+export type Accessor<Shape extends Members> = {
+  -readonly [Name in keyof Shape]: Shape[Name] extends GroupLayout<infer Inner>
+    ? Accessor<Inner>
+    : Shape[Name] extends Layout<infer Value>
+      ? Value
+      : never
+}
+
+/** Where an accessor looks. */
+interface Cursor {
+  readonly segment: MemorySegment
+  byteOffset: number
+}
+
+/** Moves over the structs of a segment, one object for all of them. */
+export interface AccessorClass<Shape extends Members> {
+  /** An object over the struct at `byteOffset`. It checks each access, not its place. */
+  at(segment: MemorySegment, byteOffset?: number): Accessor<Shape>
+  /** One object that stands over each struct of the segment in turn. */
+  each(segment: MemorySegment): Generator<Accessor<Shape>, void>
+}
+
+/** Where the properties find their memory; a symbol, so that members can have any name. */
+const cursorOf = Symbol('cursor')
+
+type Instance = { readonly [cursorOf]: Cursor }
+
+/** Generates the class of a struct's or union's accessors. Once for each layout: keep it. */
+export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape> {
+  const prototype: object = Object.create(null)
+  for (const { name, layout: member, byteOffset } of layout.members) {
+    if (!(member instanceof PaddingLayout)) Object.defineProperty(prototype, name, propertyOf(member, byteOffset))
+  }
+  class Access {
+    declare readonly [cursorOf]: Cursor
+    constructor(cursor: Cursor) {
+      this[cursorOf as never] = cursor as never
+    }
+  }
+  Object.setPrototypeOf(Access.prototype, prototype)
+  const make = (cursor: Cursor): Accessor<Shape> => new Access(cursor) as unknown as Accessor<Shape>
+  return {
+    at: (segment, byteOffset = 0) => make({ segment: checkSegment(segment, 'segment'), byteOffset }),
+    *each(segment) {
+      const size = sizeOf(layout)
+      const cursor: Cursor = { segment: checkSegment(segment, 'segment'), byteOffset: 0 }
+      const access = make(cursor)
+      for (; cursor.byteOffset + size <= segment.byteSize; cursor.byteOffset += size) yield access
+    },
+  }
+}
+
+function propertyOf(member: Layout, byteOffset: number): PropertyDescriptor {
+  if (member instanceof StructLayout || member instanceof UnionLayout) {
+    const inner = accessorOf(member)
+    return {
+      enumerable: true,
+      get(this: Instance) {
+        const { segment, byteOffset: start } = this[cursorOf]
+        return inner.at(segment, start + byteOffset)
+      },
+    }
+  }
+  return {
+    enumerable: true,
+    get(this: Instance) {
+      const { segment, byteOffset: start } = this[cursorOf]
+      return member.read(segment, start + byteOffset)
+    },
+    set(this: Instance, value: unknown) {
+      const { segment, byteOffset: start } = this[cursorOf]
+      member.write(segment, start + byteOffset, value)
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { ArgumentError, BoundsError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { type Changes, Layout, sizeOf } from './memory-layout.ts'
+
+/** Bytes that mean nothing. */
+export class PaddingLayout extends Layout<MemorySegment> {
+  declare readonly byteSize: number
+
+  override read(segment: MemorySegment, byteOffset: number): MemorySegment {
+    return segment.asSlice(byteOffset, this.byteSize)
+  }
+
+  override write(): never {
+    throw new ArgumentError('padding can not be written')
+  }
+
+  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+    return new PaddingLayout(this.byteSize, byteAlignment, name) as this
+  }
+
+  protected override describeShape(): string {
+    return `:padding${this.byteSize}`
+  }
+}
+
+/** The layouts of a group by name, in order. */
+export type Members = Readonly<Record<string, Layout>>
+
+/** Where a member is. */
+export interface Member {
+  readonly name: string
+  readonly layout: Layout
+  /** In bytes from the group's start. */
+  readonly byteOffset: number
+}
+
+/** What structs and unions have in common. Reading one gives a slice. */
+export abstract class GroupLayout<Shape extends Members = Members> extends Layout<MemorySegment> {
+  readonly members: readonly Member[]
+  /** @internal what it was made of: only its type is needed */
+  declare readonly shape: Shape
+
+  /** @internal */
+  constructor(members: readonly Member[], byteSize: number | undefined, byteAlignment: number, name: string | undefined) {
+    super(byteSize, byteAlignment, name)
+    this.members = members
+  }
+
+  /** A member. @throws {ArgumentError} if there is none of this name, or {@link BoundsError} at this index. */
+  member(key: string | number): Member {
+    const member = typeof key === 'number' ? this.members[key] : this.members.find(({ name }) => name === key)
+    if (member !== undefined) return member
+    if (typeof key === 'number') {
+      throw new BoundsError(`the layout ${this} has ${this.members.length} members, got the index ${key}`)
+    }
+    throw new ArgumentError(`the layout ${this} must have the member ${describe(key)}, it has ${this.members.map((m) => m.name).join(', ')}`)
+  }
+
+  override read(segment: MemorySegment, byteOffset: number): MemorySegment {
+    return segment.asSlice(byteOffset, sizeOf(this), this.byteAlignment)
+  }
+
+  /** Copies the bytes of a segment of the same size. */
+  override write(segment: MemorySegment, byteOffset: number, value: MemorySegment): void {
+    const target = this.read(segment, byteOffset)
+    if (value.byteSize !== target.byteSize) {
+      throw new ArgumentError(`${this} must be written from ${target.byteSize} bytes, got ${value.byteSize}`)
+    }
+    target.copyFrom(value)
+  }
+}
+
+function checkMembers(members: unknown): [string, Layout][] {
+  if (typeof members !== 'object' || members === null) {
+    throw new ArgumentError(`members must be an object of layouts, got ${describe(members)}`)
+  }
+  return Object.entries(members).map(([name, layout]) => {
+    if (!(layout instanceof Layout)) throw new ArgumentError(`the member ${name} must be a layout, got ${describe(layout)}`)
+    if (/^\d+$/.test(name)) {
+      throw new ArgumentError(`the member ${name} must have a name that is no number: JavaScript would put it first`)
+    }
+    return [name, layout]
+  })
+}
+
+const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
+
+/** Members one after another, each at a multiple of its alignment, as C lays them out. */
+export class StructLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
+  /** @internal */
+  static of<Shape extends Members>(shape: Shape): StructLayout<Shape> {
+    const members: Member[] = []
+    let end: number | undefined = 0
+    let alignment = 1
+    for (const [name, layout] of checkMembers(shape)) {
+      if (end === undefined) throw new ArgumentError(`an open sequence must be the last member, ${name} follows it`)
+      const byteOffset = alignUp(end, layout.byteAlignment)
+      members.push({ name, layout, byteOffset })
+      alignment = Math.max(alignment, layout.byteAlignment)
+      end = layout.byteSize === undefined ? undefined : byteOffset + layout.byteSize
+    }
+    return new StructLayout(members, end === undefined ? undefined : alignUp(end, alignment), alignment, undefined)
+  }
+
+  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+    return new StructLayout(this.members, this.byteSize, byteAlignment, name) as this
+  }
+
+  protected override describeShape(): string {
+    return `{${this.members.map(({ name, layout, byteOffset }) => `${name}@${byteOffset}=${layout}`).join(',')}}${this.byteSize}`
+  }
+}
+
+/** Members that all start at the same byte. */
+export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
+  /** @internal */
+  static of<Shape extends Members>(shape: Shape): UnionLayout<Shape> {
+    const members = checkMembers(shape).map(([name, layout]) => ({ name, layout, byteOffset: 0 }))
+    const alignment = Math.max(1, ...members.map(({ layout }) => layout.byteAlignment))
+    const size = Math.max(0, ...members.map(({ layout }) => sizeOf(layout)))
+    return new UnionLayout(members, alignUp(size, alignment), alignment, undefined)
+  }
+
+  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+    return new UnionLayout(this.members, this.byteSize, byteAlignment, name) as this
+  }
+
+  protected override describeShape(): string {
+    return `{${this.members.map(({ name, layout }) => `${name}=${layout}`).join('|')}}${this.byteSize}`
+  }
+}

@@ -1,0 +1,114 @@
+import { ArgumentError } from '@tenon/core'
+import { checkSize, describe } from '@tenon/core/internal'
+import { type AccessorClass, accessorOf } from './accessor.ts'
+import { AddressLayout } from './address-layout.ts'
+import { GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
+import { Layout } from './memory-layout.ts'
+import { dereference, type FreeElement, type PathElement } from './path.ts'
+import type { ScalarValues } from './scalars.ts'
+import { SequenceLayout } from './sequence-layout.ts'
+import { ValueLayout } from './value-layout.ts'
+import { VarHandle } from './var-handle.ts'
+
+/** Makes layouts, and ways into them. */
+interface MemoryLayouts {
+  readonly bool: ValueLayout<boolean>
+  readonly int8: ValueLayout<number>
+  readonly uint8: ValueLayout<number>
+  readonly int16: ValueLayout<number>
+  readonly uint16: ValueLayout<number>
+  readonly int32: ValueLayout<number>
+  readonly uint32: ValueLayout<number>
+  readonly int64: ValueLayout<bigint>
+  readonly uint64: ValueLayout<bigint>
+  readonly float32: ValueLayout<number>
+  readonly float64: ValueLayout<number>
+  /** A pointer. */
+  readonly address: AddressLayout
+  /**
+   * Members one after another as C lays them out: each at a multiple of its alignment.
+   *
+   * @example
+   * const point = MemoryLayout.struct({ id: MemoryLayout.uint8, x: MemoryLayout.float64 })
+   * point.byteSize // 16
+   */
+  struct<Shape extends Members>(members: Shape): StructLayout<Shape>
+  /** Members that all start at the same byte. */
+  union<Shape extends Members>(members: Shape): UnionLayout<Shape>
+  /** So many elements; without a count, as many as there is room for. */
+  sequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element>
+  /** Bytes that mean nothing. */
+  padding(byteSize: number): PaddingLayout
+  /** A path element: an element that each access chooses, by `start + index * step`. */
+  element(start?: number, step?: number): FreeElement
+  /** A path element: what a pointer points at. */
+  readonly dereference: typeof dereference
+  /**
+   * A handle on what is at the end of a path.
+   *
+   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if what is there would not be
+   * aligned in every value of this layout.
+   * @example
+   * const points = MemoryLayout.sequence(point, 10)
+   * const x = MemoryLayout.varHandle(points, MemoryLayout.element(), 'x')
+   * x.set(segment, 0, 1.5, 3) // the fourth point's x
+   */
+  varHandle<Value = unknown>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value>
+  /** The layout at the end of a path. */
+  select(layout: Layout, ...path: readonly PathElement[]): Layout
+  /** Where a path ends, in bytes from the layout's start; free elements count as index 0. */
+  byteOffset(layout: Layout, ...path: readonly PathElement[]): number
+  /**
+   * Objects over structs in memory, whose properties read and write it.
+   *
+   * @example
+   * const Point = MemoryLayout.accessor(point)
+   * const p = Point.at(segment)
+   * p.x = 1.5
+   */
+  accessor<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape>
+}
+
+const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
+
+function checkLayout(value: unknown, name: string): void {
+  if (!(value instanceof Layout)) throw new ArgumentError(`${name} must be a layout, got ${describe(value)}`)
+}
+
+export const MemoryLayout: MemoryLayouts = {
+  bool: scalar('bool'),
+  int8: scalar('int8'),
+  uint8: scalar('uint8'),
+  int16: scalar('int16'),
+  uint16: scalar('uint16'),
+  int32: scalar('int32'),
+  uint32: scalar('uint32'),
+  int64: scalar('int64'),
+  uint64: scalar('uint64'),
+  float32: scalar('float32'),
+  float64: scalar('float64'),
+  address: new AddressLayout(),
+  struct: (members) => StructLayout.of(members),
+  union: (members) => UnionLayout.of(members),
+  sequence(element, elementCount) {
+    checkLayout(element, 'element')
+    const count = elementCount === undefined ? undefined : checkSize(elementCount, 'elementCount', 'elements')
+    return new SequenceLayout(element, count)
+  },
+  padding: (byteSize) => new PaddingLayout(checkSize(byteSize, 'byteSize'), 1, undefined),
+  element: (start = 0, step = 1) => ({ start, step }),
+  dereference,
+  varHandle<Value>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value> {
+    checkLayout(layout, 'layout')
+    return new VarHandle<Value>(layout, path)
+  },
+  select: (layout, ...path) => MemoryLayout.varHandle(layout, ...path).layout,
+  byteOffset(layout, ...path) {
+    const free = path.filter((element) => typeof element === 'object').length
+    return MemoryLayout.varHandle(layout, ...path).byteOffset(...new Array<number>(free).fill(0))
+  },
+  accessor(layout) {
+    if (!(layout instanceof GroupLayout)) throw new ArgumentError(`layout must be a struct or union, got ${describe(layout)}`)
+    return accessorOf(layout)
+  },
+}

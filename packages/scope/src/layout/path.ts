@@ -1,0 +1,143 @@
+import { AlignmentError, ArgumentError, BoundsError } from '@tenon/core'
+import { checkSize, describe } from '@tenon/core/internal'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { AddressLayout } from './address-layout.ts'
+import { GroupLayout } from './group-layout.ts'
+import { type Layout, sizeOf } from './memory-layout.ts'
+import { SequenceLayout } from './sequence-layout.ts'
+
+/** An element of a sequence that each access chooses: by `start + index * step`. */
+export interface FreeElement {
+  readonly start: number
+  readonly step: number
+}
+
+/** Follows a pointer to its target. */
+export const dereference: unique symbol = Symbol('dereference')
+
+/**
+ * One step into a layout: a member's name; the index of a member or element; `{ start, step }` for an element that each access
+ * chooses; `dereference` for what a pointer points at.
+ */
+export type PathElement = string | number | FreeElement | typeof dereference
+
+/** An index that an access gives. */
+interface Stride {
+  readonly byteStep: number
+  /** How many indexes are legal; undefined for an open sequence. */
+  readonly count: number | undefined
+}
+
+/** A way through memory without following a pointer: where it starts, and what the indexes add. */
+interface Leg {
+  readonly byteOffset: number
+  readonly strides: readonly Stride[]
+}
+
+/** A path, resolved: legs between which pointers are followed, and what is at its end. */
+export interface Route {
+  readonly legs: readonly [...(Leg & { readonly pointer: AddressLayout })[], Leg]
+  readonly layout: Layout
+}
+
+/** Resolves a path. @throws {ArgumentError | BoundsError} if it does not fit the layout. */
+export function resolve(root: Layout, path: readonly PathElement[]): Route {
+  const followed: (Leg & { pointer: AddressLayout })[] = []
+  let layout = root
+  let byteOffset = 0
+  let strides: Stride[] = []
+  for (const element of path) {
+    if (element === dereference) {
+      if (!(layout instanceof AddressLayout) || layout.target === undefined) {
+        throw new ArgumentError(`only an address with a target layout can be dereferenced, got ${layout}`)
+      }
+      followed.push({ byteOffset, strides, pointer: layout })
+      layout = layout.target
+      byteOffset = 0
+      strides = []
+    } else if (layout instanceof GroupLayout && (typeof element === 'string' || typeof element === 'number')) {
+      const member = layout.member(element)
+      byteOffset += member.byteOffset
+      layout = member.layout
+    } else if (layout instanceof SequenceLayout && typeof element === 'number') {
+      byteOffset += fixedIndex(layout, element) * sizeOf(layout.element)
+      layout = layout.element
+    } else if (layout instanceof SequenceLayout && typeof element === 'object' && element !== null) {
+      const { start, step } = checkFree(layout, element)
+      const size = sizeOf(layout.element)
+      byteOffset += start * size
+      strides.push({ byteStep: step * size, count: countOf(layout.elementCount, start, step) })
+      layout = layout.element
+    } else {
+      throw new ArgumentError(`${describePath(element)} does not lead into ${layout}`)
+    }
+    if (byteOffset % layout.byteAlignment !== 0 || root.byteAlignment < layout.byteAlignment) {
+      if (followed.length === 0) throw misaligned(root, layout, byteOffset)
+    }
+  }
+  return { legs: [...followed, { byteOffset, strides }], layout }
+}
+
+function misaligned(root: Layout, layout: Layout, byteOffset: number): AlignmentError {
+  return new AlignmentError(`${layout} at byte ${byteOffset} of ${root} is not aligned in every such value`, {
+    hint: 'give the member withByteAlignment(1), or the whole layout a larger alignment.',
+  })
+}
+
+function fixedIndex(layout: SequenceLayout, index: number): number {
+  const checked = checkSize(index, 'index', 'elements')
+  if (layout.elementCount === undefined || checked < layout.elementCount) return checked
+  throw new BoundsError(`the index must be below ${layout.elementCount}, got ${index}`)
+}
+
+function checkFree(layout: SequenceLayout, element: FreeElement): FreeElement {
+  const start = fixedIndex(layout, element.start)
+  if (!Number.isSafeInteger(element.step) || element.step === 0) {
+    throw new ArgumentError(`step must be a whole number that is not 0, got ${describe(element.step)}`)
+  }
+  return { start, step: element.step }
+}
+
+function countOf(elements: number | undefined, start: number, step: number): number | undefined {
+  if (step < 0) return Math.floor(start / -step) + 1
+  return elements === undefined ? undefined : Math.ceil((elements - start) / step)
+}
+
+const describePath = (element: unknown): string => (typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`)
+
+/** The offset of a leg for these indexes, taken from `cursor` on. */
+export function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {
+  let offset = byteOffset
+  for (let i = 0; i < strides.length; i++) {
+    const { byteStep, count } = strides[i]!
+    const index = checkSize(indexes[cursor + i], `index ${cursor + i}`, 'elements')
+    if (count !== undefined && index >= count) {
+      throw new BoundsError(`index ${cursor + i} must be below ${count}, got ${index}`, { details: { index, count } })
+    }
+    offset += index * byteStep
+  }
+  return offset
+}
+
+/** Follows a route to its last leg: the segment that it is in, and the offset there. */
+export function follow(
+  { legs }: Route,
+  segment: MemorySegment,
+  baseOffset: number,
+  indexes: readonly number[],
+): [segment: MemorySegment, byteOffset: number] {
+  let place = segment
+  let start = baseOffset
+  let cursor = 0
+  for (const leg of legs) {
+    const offset = start + offsetOf(leg, indexes, cursor)
+    cursor += leg.strides.length
+    if (!('pointer' in leg)) {
+      if (indexes.length !== cursor) throw new ArgumentError(`the path needs ${cursor} indexes, got ${indexes.length}`)
+      return [place, offset]
+    }
+    place = leg.pointer.read(place, offset)
+    start = 0
+  }
+  return [place, start]
+}

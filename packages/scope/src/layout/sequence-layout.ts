@@ -1,0 +1,81 @@
+import { ArgumentError, ArgumentRangeError } from '@tenon/core'
+import { checkSize } from '@tenon/core/internal'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { type Changes, Layout, sizeOf } from './memory-layout.ts'
+
+/** Elements of one layout, one after another. Without a count it is open: as long as what it lies in. */
+export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
+  readonly element: Layout<Element>
+  readonly elementCount: number | undefined
+
+  /** @internal */
+  constructor(element: Layout<Element>, elementCount: number | undefined, byteAlignment?: number, name?: string) {
+    const size = sizeOf(element)
+    if (size % element.byteAlignment !== 0) {
+      throw new ArgumentError(`the size of the element ${element} must be a multiple of its alignment, it is ${size} bytes`)
+    }
+    if (elementCount !== undefined && !Number.isSafeInteger(size * elementCount)) {
+      throw new ArgumentRangeError(`${elementCount} elements of ${size} bytes are more than 2^53 - 1 bytes`)
+    }
+    super(elementCount === undefined ? undefined : size * elementCount, byteAlignment ?? element.byteAlignment, name)
+    this.element = element
+    this.elementCount = elementCount
+  }
+
+  /** The same with this many elements. */
+  withElementCount(elementCount: number): SequenceLayout<Element> {
+    const count = checkSize(elementCount, 'elementCount', 'elements')
+    return new SequenceLayout(this.element, count, this.byteAlignment, this.name)
+  }
+
+  /**
+   * Nested sequences of the same elements in the same order. One of the counts may be -1: what is left.
+   *
+   * @throws {ArgumentError} if they don't make as many elements.
+   */
+  reshape(...counts: readonly number[]): SequenceLayout {
+    const total = this.#count()
+    const known = counts.filter((count) => count !== -1)
+    if (counts.length === 0 || counts.length - known.length > 1 || known.some((count) => !Number.isSafeInteger(count) || count < 1)) {
+      throw new ArgumentError(`counts must be whole numbers from 1, at most one of them -1, got ${counts.join(', ')}`)
+    }
+    const product = known.reduce((a, b) => a * b, 1)
+    const resolved = counts.map((count) => (count === -1 ? total / product : count))
+    if (resolved.reduce((a, b) => a * b, 1) !== total || !resolved.every(Number.isInteger)) {
+      throw new ArgumentError(`counts must make ${total} elements, got ${counts.join(' x ')}`)
+    }
+    return resolved.reduceRight<Layout>((element, count) => new SequenceLayout(element, count), this.element) as SequenceLayout
+  }
+
+  /** One sequence of all elements of nested ones. */
+  flatten(): SequenceLayout {
+    let element: Layout = this
+    let count = 1
+    while (element instanceof SequenceLayout) {
+      count *= element.#count()
+      element = element.element
+    }
+    return new SequenceLayout(element, count, this.byteAlignment, this.name)
+  }
+
+  #count(): number {
+    if (this.elementCount !== undefined) return this.elementCount
+    throw new ArgumentError(`the sequence ${this} must have a count, it is open`, { hint: 'bind it with withElementCount().' })
+  }
+
+  override read(segment: MemorySegment, byteOffset: number): MemorySegment {
+    return segment.asSlice(byteOffset, sizeOf(this), this.byteAlignment)
+  }
+
+  override write(): never {
+    throw new ArgumentError('a sequence is written element by element, or with copyFrom()')
+  }
+
+  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+    return new SequenceLayout(this.element, this.elementCount, byteAlignment, name) as this
+  }
+
+  protected override describeShape(): string {
+    return `[${this.elementCount ?? ''}:${this.element}]`
+  }
+}

@@ -1,0 +1,59 @@
+import { ArgumentError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
+import { checkAligned } from '../segment/locate.ts'
+import type { MemorySegment } from '../segment/memory-segment.ts'
+import { type Changes, Layout } from './memory-layout.ts'
+import { type Scalar, scalars, type ScalarKind } from './scalars.ts'
+
+/** One value: a number, a bigint or a boolean. */
+export class ValueLayout<Value = unknown> extends Layout<Value> {
+  declare readonly byteSize: number
+  readonly kind: ScalarKind
+  readonly order: ByteOrder
+  readonly #scalar: Scalar<Value>
+  readonly #isLittle: boolean
+  readonly #isAligned: boolean
+
+  /** @internal */
+  constructor(kind: ScalarKind, order: ByteOrder = nativeOrder, byteAlignment?: number, name?: string) {
+    const scalar = scalars[kind] as unknown as Scalar<Value>
+    super(scalar.byteSize, byteAlignment ?? scalar.byteSize, name)
+    this.kind = kind
+    this.order = order
+    this.#scalar = scalar
+    this.#isLittle = order === 'little'
+    this.#isAligned = this.byteAlignment >= scalar.byteSize
+  }
+
+  /** The same with the other order of bytes. */
+  withOrder(order: ByteOrder): ValueLayout<Value> {
+    if (order !== 'little' && order !== 'big') throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
+    return new ValueLayout(this.kind, order, this.byteAlignment, this.name)
+  }
+
+  override read(segment: MemorySegment, byteOffset: number): Value {
+    if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
+    return this.#isAligned
+      ? this.#scalar.read(segment, byteOffset, this.#isLittle)
+      : this.#scalar.readUnaligned(segment, byteOffset, this.#isLittle)
+  }
+
+  override write(segment: MemorySegment, byteOffset: number, value: Value): void {
+    if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
+    if (this.#isAligned) this.#scalar.write(segment, byteOffset, value, this.#isLittle)
+    else this.#scalar.writeUnaligned(segment, byteOffset, value, this.#isLittle)
+  }
+
+  #checkPlace(segment: MemorySegment, byteOffset: number): void {
+    checkAligned(segment.block.address + segment.base + byteOffset, this.byteAlignment)
+  }
+
+  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+    return new ValueLayout<Value>(this.kind, this.order, byteAlignment, name) as this
+  }
+
+  protected override describeShape(): string {
+    return `:${this.kind}${this.order === 'little' ? '<' : '>'}`
+  }
+}

@@ -1,0 +1,44 @@
+import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { checkWritable } from './locate.ts'
+import { checkUsable } from './usable.ts'
+
+/** A typed array's class, or DataView. */
+export interface ViewClass<View> {
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): View
+  readonly BYTES_PER_ELEMENT?: number
+}
+
+/** A raw view as a typed array. */
+export function typedView<View>(segment: Segment, Class: ViewClass<View>): View {
+  if (typeof Class !== 'function' || !ArrayBuffer.isView(Class.prototype) && Class.prototype === undefined) {
+    throw new ArgumentError(`the class of a view must be a typed array's, got ${describe(Class)}`)
+  }
+  checkWritable(segment)
+  checkUsable(segment)
+  const { block, base, byteSize } = segment
+  const size = Class.BYTES_PER_ELEMENT ?? 1
+  const byteOffset = block.view.byteOffset + base
+  if (byteOffset % size !== 0 || byteSize % size !== 0) {
+    throw new AlignmentError(`a view of ${size}-byte elements needs an offset and a size that are multiples of it`, {
+      hint: 'allocate with that alignment, or use the accessors.',
+      details: { byteOffset, byteSize, elementSize: size },
+    })
+  }
+  block.exposed = true
+  return new Class(block.view.buffer, byteOffset, byteSize / size)
+}
+
+/** Runs `use` with a raw view while the scope is held open. */
+export function withView<Result>(segment: Segment, use: (view: DataView) => Result): Result {
+  if (typeof use !== 'function') throw new ArgumentError(`use must be a function, got ${describe(use)}`)
+  checkUsable(segment)
+  const view = segment.view()
+  const { gate } = segment.block
+  gate.enter()
+  try {
+    return use(view)
+  } finally {
+    gate.exit()
+  }
+}

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** The built command, as users run it. */
+export const tenonProgram: string = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `tenon` as a process of its own. */
+export function runTenon(
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly environment?: NodeJS.ProcessEnv } = {},
+): Finished {
+  const { status, stdout, stderr, error } = spawnSync(process.execPath, [tenonProgram, ...args], {
+    cwd: options.cwd,
+    env: { ...process.env, NO_COLOR: undefined, ...options.environment },
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  })
+  if (error !== undefined) throw error
+  return { code: status, stdout, stderr }
+}

@@ -1,0 +1,57 @@
+import { Segment } from '@tenon/core'
+import { newArrayBuffer } from '@tenon/core/internal'
+import type { Image } from '../image/image.ts'
+import { hostAbi } from '../layouts/abi.ts'
+import { segmentOver } from '../memory/open.ts'
+import type { InvalidText } from '../text/decode.ts'
+import { encodeText, type Text } from '../text/encode.ts'
+import type { FastBuffer } from '../text/fast-buffer.ts'
+
+const FIRST_SIZE = 1 << 16
+
+/**
+ * The strings' bytes, one behind the other, and where each ends: what every layout is then made of in one call. The
+ * memory is JavaScript's and temporary.
+ */
+export function encodePacked(values: readonly Text[], policy: InvalidText): Image {
+  const count = values.length
+  const offsets = new BigUint64Array(count + 1)
+  // Pairs of 32 bits: a bigint for each string would cost more than its bytes.
+  const words = new Uint32Array(offsets.buffer)
+  const isUtf8 = policy === 'replace'
+  let bytes = Buffer.from(newArrayBuffer(FIRST_SIZE, 16)) as FastBuffer
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    const value = values[i]!
+    if (typeof value === 'string' && isUtf8) {
+      if (bytes.length - at < 3 * value.length) bytes = grown(bytes, at, 3 * value.length)
+      at += bytes.utf8Write(value, at)
+    } else {
+      const encoded = encodeText(value, policy, `element ${i}`)
+      if (bytes.length - at < encoded.length) bytes = grown(bytes, at, encoded.length)
+      bytes.set(encoded, at)
+      at += encoded.length
+    }
+    words[2 * i + 2 + LOW] = at
+    words[2 * i + 2 + 1 - LOW] = at / 2 ** 32
+  }
+  const whole = segmentOver(bytes, 'bytes')
+  return {
+    layout: 'arrow64',
+    abi: hostAbi,
+    count,
+    table: segmentOver(offsets, 'offsets'),
+    data: new Segment(whole.block, whole.base, at, 0),
+    regions: undefined,
+    foreign: false,
+  }
+}
+
+const LOW = hostAbi.startsWith('le') ? 0 : 1
+
+/** A buffer twice as large, and large enough for `room` bytes behind `used`. */
+function grown(bytes: Buffer, used: number, room: number): FastBuffer {
+  const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, used + room), 16)) as FastBuffer
+  bytes.copy(next, 0, 0, used)
+  return next
+}

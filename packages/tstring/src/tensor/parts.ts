@@ -1,0 +1,31 @@
+import type { NativeAllocator, Segment } from '@tenon/core'
+import type { Image } from '../image/image.ts'
+import type { Layout } from '../layouts/layout.ts'
+import type { Arena } from '../memory/arena.ts'
+import type { MallocBlocks } from '../memory/malloc-blocks.ts'
+
+/**
+ * Where the bytes of strings are that don't fit their struct.
+ *
+ * - `arena`: in chunks of the allocator, which go with its lifetime. TF_TString names them by VIEW, the RFC by PREALLOC.
+ * - `malloc`: each in a block of C's malloc, as LARGE: for tensors that TensorFlow will own or change.
+ * - `packed`: behind the table in the same block, as OFFSET: such a tensor can be moved, mapped and sent as it is. The
+ *   layouts `legacy` and `tflite` are always so.
+ */
+export type Storage = 'arena' | 'malloc' | 'packed'
+
+/** What a string tensor is made of. */
+export interface Parts {
+  readonly image: Image & { readonly layout: Layout }
+  readonly shape: readonly number[]
+  /** What is handed to native code: the table, or the whole tensor if it is packed. */
+  readonly segment: Segment
+  readonly storage: Storage
+  /** Where more strings go. */
+  readonly allocator: NativeAllocator
+  readonly arena: Arena | undefined
+  readonly blocks: MallocBlocks | undefined
+  readonly isWritable: boolean
+  /** Ends what the tensor alone owns. */
+  readonly close?: () => void
+}

@@ -1,0 +1,108 @@
+import { ArgumentError, type Segment } from '@tenon/core'
+import { CHECK, faultError } from '../errors/checks.ts'
+import { StructReader } from '../image/struct-reader.ts'
+import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
+import { isStructLayout, smallCapacity, structSize, TYPE } from '../layouts/layout.ts'
+import { packWord } from '../layouts/size-word.ts'
+import { writePointer } from '../kernels/struct-writer.ts'
+import { Arena } from '../memory/arena.ts'
+import { checkOpen } from '../memory/open.ts'
+import { Regions } from '../memory/regions.ts'
+import type { Parts } from './parts.ts'
+
+/** Bytes of the largest struct, for building one before it is written. */
+const scratch = Buffer.alloc(24)
+
+/** The same parts with an arena, so that strings that don't fit in place have somewhere to go. */
+export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
+  if (parts.arena !== undefined) return parts as Parts & { readonly arena: Arena }
+  const regions = parts.image.regions ?? new Regions()
+  return { ...parts, image: { ...parts.image, regions }, arena: new Arena(parts.allocator, regions) }
+}
+
+/**
+ * Gives an element new bytes in place: in its struct, or over the bytes that it names where the layout allows that.
+ *
+ * @returns false if they need a place in an arena.
+ */
+export function setInPlace({ image }: Parts, index: number, bytes: Uint8Array): boolean {
+  const { layout, table } = image
+  if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
+  const at = table.base + index * structSize(layout)
+  const type = table.block.bytes[at]! & 3
+  // As shipped, a string that fits is SMALL whatever it was; the RFC keeps its container.
+  if (layout === 'tf' || type === TYPE.SMALL) {
+    if (bytes.length > smallCapacity(layout)) return false
+    scratch.fill(0)
+    scratch[0] = bytes.length << 2
+    scratch.set(bytes, 1)
+    scratch.copy(table.block.bytes, at, 0, structSize(layout))
+    return true
+  }
+  return image.abi === hostAbi || type === TYPE.OFFSET ? fillContainer(image, index, at, type, bytes) : false
+}
+
+/** Writes over the bytes of an RFC OFFSET or PREALLOC. */
+function fillContainer(image: Parts['image'], index: number, at: number, type: number, bytes: Uint8Array): boolean {
+  const { view } = image.table.block
+  const reader = new StructReader(image as ConstructorParameters<typeof StructReader>[0])
+  const isPrealloc = type === TYPE.PREALLOC
+  const capacity = isPrealloc ? view.getUint32(at + 4, hostLittleEndian) : reader.sizeOf(index)
+  if (type === TYPE.LARGE || bytes.length > capacity) return false
+  const { block, start } = reader.locateCapacity(index, capacity)
+  block.bytes.set(bytes, start)
+  if (isPrealloc) {
+    const word = packWord(hostLittleEndian ? 'le32' : 'be32', BigInt(bytes.length), TYPE.PREALLOC)
+    view.setUint32(at, Number(word), hostLittleEndian)
+  } else {
+    view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
+  }
+  return true
+}
+
+/** Puts new bytes into the arena, and a VIEW or a PREALLOC onto them into the struct. */
+export function setInArena({ image, arena }: Parts & { readonly arena: Arena }, index: number, bytes: Uint8Array): void {
+  const { layout, table } = image
+  if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
+  if (image.abi !== hostAbi) {
+    throw faultError({ check: CHECK.STRING_LIMIT, index, value: bytes.length, limit: smallCapacity(layout) })
+  }
+  const address = arena.put(bytes)
+  const at = table.base + index * structSize(layout)
+  table.block.bytes.fill(0, at, at + structSize(layout))
+  writePointer(table.block.view, at, layout, address, bytes.length)
+}
+
+/** Moves the long strings of an arena together into a new one and leaves the old bytes to their allocator. */
+export function compacted(parts: Parts & { readonly arena: Arena }): Parts & { readonly arena: Arena } {
+  const { image, allocator } = parts
+  const { layout, table, count } = image
+  if (!isStructLayout(layout)) return parts
+  const reader = new StructReader({ ...image, layout })
+  const regions = new Regions()
+  const arena = new Arena(allocator, regions)
+  const next = { ...parts, image: { ...image, regions }, arena }
+  const size = total(reader, count)
+  const room: Segment | undefined = size === 0 ? undefined : arena.own(size)
+  if (room !== undefined) checkOpen(room)
+  let at = room?.base ?? 0
+  for (let i = 0; i < count; i++) {
+    if (reader.typeOf(i) !== TYPE.VIEW) continue
+    reader.locate(i)
+    const { block, start } = reader
+    const length = reader.size
+    block.bytes.copy(room!.block.bytes, at, start, start + length)
+    const struct = table.base + i * structSize(layout)
+    table.block.bytes.fill(0, struct, struct + structSize(layout))
+    writePointer(table.block.view, struct, layout, room!.block.address + at, length)
+    at += length
+  }
+  return next
+}
+
+/** The bytes of all strings that are named by pointers. */
+function total(reader: StructReader, count: number): number {
+  let size = 0
+  for (let i = 0; i < count; i++) if (reader.typeOf(i) === TYPE.VIEW) size += reader.sizeOf(i)
+  return size
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+
+import { loopOver } from '../src/loop.ts'
+
+test('a body without parameters runs as often as asked, after one run that shows what it returns', async () => {
+  let calls = 0
+  const loop = await loopOver(() => ++calls)
+  expect(calls).toBe(1)
+  loop(10)
+  expect(calls).toBe(11)
+})
+
+test('a body that takes a count is its own loop', async () => {
+  const body = (iterations: number): number => iterations
+  expect(await loopOver(body)).toBe(body)
+})
+
+test('bodies may return anything', async () => {
+  for (const value of [1.5, 1n, 'text', {}, null, undefined, true]) {
+    const loop = await loopOver(() => value)
+    expect(() => loop(3)).not.toThrow()
+  }
+})
+
+test('no two loops are made from one source', async () => {
+  const [a, b] = [await loopOver(() => 1), await loopOver(() => 1)]
+  expect(String(a)).not.toBe(String(b))
+})
+
+test('promises are waited for in turn', async () => {
+  let open = 0
+  let most = 0
+  const loop = await loopOver(async () => {
+    most = Math.max(most, ++open)
+    await Promise.resolve()
+    open--
+  })
+  await loop(5)
+  expect({ open, most }).toEqual({ open: 0, most: 1 })
+})

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+
+import { resultOf, type RowSamples } from '../src/result.ts'
+import { formatTable } from '../src/table.ts'
+
+const samples: RowSamples = {
+  package: '@tenon/x',
+  name: 'allocate',
+  unit: 'ns',
+  node: '24.21.0',
+  target: { malloc: 0.5 },
+  ours: [9, 10, 11],
+  peers: { malloc: [40, 40, 40], 'Buffer.alloc': [2000, 2000, 2000] },
+}
+
+test('a column for each Node, a line for ours and for each peer', () => {
+  const results = [samples, { ...samples, node: '26.10.0', ours: [1, 1, 1] }].map(resultOf)
+  expect(formatTable(results)).toBe(
+    [
+      '@tenon/x             Node 24.21.0                           Node 26.10.0',
+      '  allocate              10.0 ns ±5%                            1.00 ns ±0%',
+      '    / malloc            40.0 ns ±0%    x0.25 ±5% (<= 0.5)      40.0 ns ±0%    x0.03 ±0% (<= 0.5)',
+      '    / Buffer.alloc      2000 ns ±0%    x0.01 ±5%               2000 ns ±0%    x0.00 ±0%',
+    ].join('\n'),
+  )
+})
+
+test('a row that one Node lacks leaves its place empty', () => {
+  const results = [samples, { ...samples, name: 'free' }, { ...samples, node: '26.10.0' }].map(resultOf)
+  expect(formatTable(results).split('\n').at(-3)).toMatch(/^ {2}free +10\.0 ns ±5% +-$/)
+})

