@@ -26,3 +26,11 @@ TN_XLA_EXPORT tn_xla_error_t *broadcast_add(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 TN_XLA_MARK_TYPED(broadcast_add);
+
+/* Untyped, with a tuple as result: f32[2] and f32[3] from f32[5]. `out` is the array of pointers to the two. */
+TN_XLA_EXPORT void split(void *out, const void **in) {
+  float *const *parts = out;
+  memcpy(parts[0], in[0], 2 * sizeof(float));
+  memcpy(parts[1], (const float *)in[0] + 2, 3 * sizeof(float));
+}
+TN_XLA_MARK_HOST(split);

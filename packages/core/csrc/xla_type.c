@@ -1,4 +1,5 @@
 /* Types that handlers register, and the states that the runtime keeps for them. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,10 +89,16 @@ tn_xla_error_t *tn__xla_type_register_v2(void *pointer) {
 
 /* --- States ----------------------------------------------------------------------------------------------------- */
 
+static atomic_size_t live_states;
+
+size_t tn_xla_live_states(void) { return atomic_load(&live_states); }
+
 void tn__xla_state_clear(tn__xla_state_t *slot) {
   const tn__xla_state_t old = *slot;
   *slot = (tn__xla_state_t){0, NULL, NULL};
-  if (old.state != NULL) old.deleter(old.state);
+  if (old.state == NULL) return;
+  atomic_fetch_sub(&live_states, 1);
+  old.deleter(old.state);
 }
 
 static tn_xla_error_t *find_slot(tn_xla_context_t *ctx, int32_t stage, const tn_xla_type_id_t *type_id,
@@ -115,6 +122,7 @@ static tn_xla_error_t *set(tn_xla_context_t *ctx, int32_t stage, const tn_xla_ty
   if (slot->state != NULL)
     return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "State is already set with a type id %lld", (long long)slot->type_id);
   *slot = (tn__xla_state_t){type_id->type_id, state, deleter};
+  atomic_fetch_add(&live_states, 1);
   return NULL;
 }
 

@@ -2,6 +2,8 @@
 import { runMain, ToolError } from '@tenon/native-build'
 
 import type { Check } from './checks/check.ts'
+import { documentedCheck } from './checks/documented.ts'
+import { errorPagesCheck } from './checks/error-pages.ts'
 import { fileLengthCheck } from './checks/file-length.ts'
 import { importRulesCheck } from './checks/import-rules.ts'
 import { nativeCheck } from './checks/native.ts'
@@ -18,6 +20,8 @@ const checks: readonly Check[] = [
   packagesCheck,
   importRulesCheck,
   fileLengthCheck,
+  documentedCheck,
+  errorPagesCheck,
   workflowsCheck,
 ]
 

@@ -179,9 +179,10 @@ typedef struct tn_xla_host_call_record {
 /* Makes such a call under the exception guard. */
 TN_API int32_t tn_xla_execute_host(void *call);
 
-/* How many errors and futures of handlers exist: for tests that look for leaks. */
+/* How many errors, futures and states of handlers exist: for tests that look for leaks. */
 TN_API size_t tn_xla_live_errors(void);
 TN_API size_t tn_xla_live_futures(void);
+TN_API size_t tn_xla_live_states(void);
 
 /* --- tstring_*.c: string tensors ------------------------------------------------------------------------------ */
 

@@ -24,6 +24,7 @@ export interface ImportedSymbol {
   readonly library?: string
 }
 
+/** The formats of shared libraries: Linux's, macOS's and Windows's. */
 export type BinaryFormat = 'elf' | 'mach-o' | 'pe'
 
 /** What the headers of a compiled file say. Nothing in it was executed or loaded. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 
+/** How a script is run. */
 export interface ScriptOptions {
   /** Flags of Node.js itself. */
   readonly nodeOptions?: readonly string[]
@@ -10,6 +11,7 @@ export interface ScriptOptions {
   readonly timeout?: number
 }
 
+/** How a script ended, and what it printed. */
 export interface ScriptResult {
   /** The exit code; null if a signal ended it. */
   readonly code: number | null

@@ -14,6 +14,7 @@ export type TypedArray =
   | BigInt64Array
   | BigUint64Array
 
+/** The name of a kind of TypedArray. */
 export type TypedArrayName =
   | 'Int8Array'
   | 'Uint8Array'

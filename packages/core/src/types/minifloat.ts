@@ -44,6 +44,7 @@ const formats: Readonly<Record<FormatName, MiniFloat>> = {
 /** Formats that {@link decodeMiniFloat} and {@link encodeMiniFloat} know. */
 export type MiniFloatName = FormatName | 'float8_e8m0fnu'
 
+/** Whether a name is that of a small floating-point format. */
 export function isMiniFloat(name: string): name is MiniFloatName {
   return name in formats || name === 'float8_e8m0fnu'
 }

@@ -3,6 +3,7 @@ import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
 
+/** The layout of a tensor, where it is not row-major with a byte at least for each element. */
 export interface TensorTypeOptions {
   /** Steps between neighbours along each axis, in elements, not negative; row-major without it. */
   readonly strides?: readonly number[]

@@ -98,6 +98,7 @@ export class Tensor {
   }
 }
 
+/** What a tensor may be given besides its type and its values. */
 export interface TensorOptions extends TensorTypeOptions {
   /** Where memory comes from if no segment is given; the default is freed by the garbage collector. */
   readonly allocator?: NativeAllocator

@@ -14,8 +14,8 @@ export interface PrepareOptions {
 
 /** The shape of a call. @throws {ArgumentError} if something is no type, or of a layout that kernels don't know. */
 export function callShape(name: string, options: PrepareOptions): CallShape {
-  const operands = typesOf(options.operands ?? [], `operands of ${name}`)
-  const results = typesOf(options.results ?? [], `results of ${name}`)
+  const operands = typesOf(options.operands, `operands of ${name}`)
+  const results = typesOf(options.results, `results of ${name}`)
   const alignment = options.alignment === undefined ? 1 : checkAlignment(options.alignment, 'alignment')
   return {
     name,
@@ -25,7 +25,7 @@ export function callShape(name: string, options: PrepareOptions): CallShape {
   }
 }
 
-function typesOf(values: unknown, place: string): TensorType[] {
+function typesOf(values: unknown = [], place: string): TensorType[] {
   if (!Array.isArray(values)) throw new ArgumentError(`the ${place} must be an array of types, got ${describe(values)}`)
   return values.map((value: unknown, i) => checkLayout(value instanceof Tensor ? value.type : value, `${place}: number ${i}`))
 }

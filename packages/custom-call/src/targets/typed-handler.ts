@@ -67,7 +67,7 @@ export class TypedHandler {
       handlers: this.#addresses,
       operands: shape.types.slice(0, shape.operandCount),
       results: shape.types.slice(shape.operandCount),
-      attributes: options.attrs ?? {},
+      attributes: options.attrs === undefined ? {} : options.attrs,
     })
   }
 

@@ -37,7 +37,7 @@ abstract class UnclosableScope implements Lifetime {
   }
 
   /** @internal */
-  abstract own(block: Block, size?: number): Block
+  abstract own(block: Block): Block
 }
 
 /**

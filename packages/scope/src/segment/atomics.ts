@@ -4,6 +4,9 @@ import { locate, locateForWrite } from './locate.ts'
 import { checkUsable } from './usable.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
 
+/** The kinds of which memory can be changed in one step that no other thread sees half done. */
+export type AtomicKind = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
+
 const classes = {
   int8: Int8Array,
   uint8: Uint8Array,
@@ -14,9 +17,6 @@ const classes = {
   int64: BigInt64Array,
   uint64: BigUint64Array,
 } as const
-
-/** The kinds of which memory can be changed in one step that no other thread sees half done. */
-export type AtomicKind = keyof typeof classes
 
 /** What a value of a kind is in JavaScript. */
 export type AtomicValue<Kind extends AtomicKind> = Kind extends 'int64' | 'uint64' ? bigint : number

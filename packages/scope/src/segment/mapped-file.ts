@@ -119,7 +119,8 @@ function sizeFor(descriptor: number, path: string, access: string, offset: numbe
 
 function emptyBlock(owner: AnyScope, access: Mapping['access']): Block {
   const { view, bytes, address } = newChunk(0, 1)
-  const block = owner.own(new Block(owner.gate, view, bytes, address), 0)
+  const block = new Block(owner.gate, view, bytes, address)
+  if (owner instanceof ManagedScope) owner.own(block, 0)
   mappings.set(block, { address: 0, byteSize: 0, access })
   return block
 }
@@ -138,7 +139,7 @@ function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access']
   if (owner instanceof ManagedScope) {
     owner.own(block, byteSize, unmap)
   } else {
-    owner.own(block, byteSize)
+    owner.own(block)
     owner.addCloseAction(unmap)
   }
   mappings.set(block, { address, byteSize, access })

@@ -1,5 +1,5 @@
 import { missingDependencies, readBinary, type BinaryInfo, type MissingLibrary } from '@tenon/core'
-import { markedCalls, type MarkedCall } from './call-convention.ts'
+import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 
 /** What `tenon inspect` finds out about a library, without loading it. */
 export interface InspectReport extends BinaryInfo {

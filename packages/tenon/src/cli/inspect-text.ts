@@ -1,4 +1,4 @@
-import { isMark } from './call-convention.ts'
+import { isMark } from '../marked-calls.ts'
 import type { InspectReport } from './inspect-report.ts'
 import { alignColumns, type Style } from './terminal.ts'
 

@@ -3,7 +3,7 @@ import { defineCommand, renderUsage, runCommand, type CommandDef } from 'citty'
 import { checkArguments, type Definition } from './arguments.ts'
 import { packageVersion } from '../version.ts'
 import { ExitCode, reportFailure } from './failure.ts'
-import { didYouMean } from './suggest.ts'
+import { didYouMean } from '../suggest.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 

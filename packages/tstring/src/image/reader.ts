@@ -22,9 +22,8 @@ export abstract class Reader {
   /** Sets `block`, `start` and `size` for the element. The index and the memory's life are the caller's to check. */
   abstract locate(index: number): void
 
-  /** The bytes of the element, not copied. */
-  view(index: number): Uint8Array {
-    this.locate(index)
+  /** The bytes that were located, not copied. */
+  view(): Uint8Array {
     const { bytes } = this.block
     return new Uint8Array(bytes.buffer, bytes.byteOffset + this.start, this.size)
   }

@@ -51,7 +51,10 @@ export const scriptKernels: Kernels = {
 
   findInvalidUtf8(image, from) {
     const reader = openReader(image)
-    for (let i = from; i < image.count; i++) if (!isUtf8(reader.view(i))) return i
+    for (let i = from; i < image.count; i++) {
+      reader.locate(i)
+      if (!isUtf8(reader.view())) return i
+    }
     return image.count
   },
 }

@@ -1,5 +1,5 @@
 import { ArgumentError, gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { describe, type Block } from '@tenon/core/internal'
 import { CHECK, faultError } from '../errors/checks.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
@@ -85,9 +85,9 @@ function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Imag
 }
 
 /** The strings of an image as Arrow has them: without a copy of the data where they lie in order already. */
-export function toArrow(image: Image, large: boolean | undefined): ArrowUtf8 {
+export function toArrow(image: Image, large: boolean): ArrowUtf8 {
   for (const segment of segmentsOf(image)) checkOpen(segment)
-  return (large === true ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? gathered(image, large)
+  return (large ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? gathered(image, large)
 }
 
 /** TFLite's offsets are Arrow's as they are: they count from the buffer's start. */
@@ -101,35 +101,30 @@ function ofTflite({ layout, abi, count, table, data }: Image): ArrowUtf8 | undef
 }
 
 /** Strings that follow each other without a gap need new offsets only. */
-function inOrder(image: Image, large: boolean | undefined): ArrowUtf8 | undefined {
+function inOrder(image: Image, large: boolean): ArrowUtf8 | undefined {
   const { count } = image
-  if (image.foreign || count === 0 || segmentsOf(image).some(({ readOnly }) => readOnly)) return undefined
+  if (image.foreign || segmentsOf(image).some(({ readOnly }) => readOnly)) return undefined
   const reader = readerOf(image)
-  reader.locate(0)
-  const { block, start: first } = reader
-  const ends = new Float64Array(count)
-  let end = first
+  const offsets = new Float64Array(count + 1)
+  let block: Block | undefined
+  let [first, end] = [0, 0]
   for (let i = 0; i < count; i++) {
     reader.locate(i)
-    if (reader.size !== 0 && (reader.block !== block || reader.start !== end)) return undefined
-    end += reader.size
-    ends[i] = end - first
+    if (reader.size !== 0) {
+      if (block === undefined) [block, first, end] = [reader.block, reader.start, reader.start]
+      if (reader.block !== block || reader.start !== end) return undefined
+      end += reader.size
+    }
+    offsets[i + 1] = end - first
   }
+  if (block === undefined || (!large && end - first > INT32_MAXIMUM)) return undefined
   block.exposed = true
   const data = new Uint8Array(block.bytes.buffer, block.bytes.byteOffset + first, end - first)
-  if (large ?? end - first > INT32_MAXIMUM) {
-    const offsets = new BigInt64Array(count + 1)
-    ends.forEach((value, i) => (offsets[i + 1] = BigInt(value)))
-    return { length: count, offsets, data }
-  }
-  if (end - first > INT32_MAXIMUM) return undefined
-  const offsets = new Int32Array(count + 1)
-  offsets.set(ends, 1)
-  return { length: count, offsets, data }
+  return { length: count, offsets: large ? BigInt64Array.from(offsets, BigInt) : Int32Array.from(offsets), data }
 }
 
 /** Copies the strings one behind the other. */
-function gathered(image: Image, large: boolean | undefined): ArrowUtf8 {
+function gathered(image: Image, large: boolean): ArrowUtf8 {
   const { length, offsets, data } = gather(image, large)
   const array = large
     ? new BigInt64Array(offsets.block.view.buffer as ArrayBuffer, offsets.base + offsets.block.view.byteOffset, length + 1)
@@ -140,7 +135,7 @@ function gathered(image: Image, large: boolean | undefined): ArrowUtf8 {
 /** The strings copied one behind the other, with where each ends. */
 export function gather(
   image: Image,
-  large: boolean | undefined,
+  large: boolean,
   selection?: Uint32Array,
 ): { length: number; offsets: Segment; data: Segment } {
   const count = selection?.length ?? image.count

@@ -1,7 +1,13 @@
 import type { BinaryInfo } from '@tenon/core'
 
-/** How a custom call is called; `--abi` takes these names. */
+/** How a custom call is called. */
 export type CallConvention = 'typed' | 'host' | 'host-status' | 'host-unified'
+
+/** A function that its library says is a custom call. */
+export interface MarkedCall {
+  readonly name: string
+  readonly convention: CallConvention
+}
 
 /** The marks of tenon/xla_mark.h: what is exported beside a function, under its name and this suffix. */
 const marks: readonly (readonly [suffix: string, convention: CallConvention])[] = [
@@ -11,22 +17,12 @@ const marks: readonly (readonly [suffix: string, convention: CallConvention])[] 
   ['__xla_host_unified', 'host-unified'],
 ]
 
-export const callConventions: readonly CallConvention[] = marks.map(([, convention]) => convention)
-
-/** A function that its library says is a custom call. */
-export interface MarkedCall {
-  readonly name: string
-  readonly convention: CallConvention
-}
-
-/** The custom calls that a library marks, by name. Nothing is called to find out. */
+/** The custom calls that a library marks, sorted by name. Nothing is called to find out. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
-  return [...names]
-    .toSorted()
-    .flatMap((name) =>
-      marks.filter(([suffix]) => names.has(name + suffix)).map(([, convention]) => ({ name, convention })),
-    )
+  return [...names].toSorted().flatMap((name) =>
+    marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : [])),
+  )
 }
 
 /** Whether a symbol is such a mark. */

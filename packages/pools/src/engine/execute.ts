@@ -1,0 +1,170 @@
+import { PoolsError, type OutputShape } from '../error-status.ts'
+import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { Request, RequestArgument } from '../request/request.ts'
+import { checkRequest } from '../request/validate-request.ts'
+import { DeviceMemory } from './device-memory.ts'
+import type { EngineModel } from './engine-model.ts'
+import { allocatePrivate } from './memory.ts'
+import type { Plan } from './plan.ts'
+import type { Place } from './values.ts'
+
+/** What a request's pools are to the engine. */
+export type EnginePool = Pool | DeviceMemory
+
+/** A request whose numbers are checked and whose memory is found, ready to run. */
+export interface BoundExecution {
+  readonly outputShapes: readonly OutputShape[]
+  /** It may be run again, for the same request. */
+  readonly isRepeatable: boolean
+  /** @throws {PoolsError} */
+  run(): void
+}
+
+/** An input or output that was copied to where kernels can use it. */
+interface Staged {
+  readonly place: Place
+  readonly original: Buffer
+}
+
+/**
+ * Checks a request and finds its memory, before any byte is read or written (D32).
+ *
+ * @throws {PoolsError} the rules of requests and of device buffers.
+ */
+export function bindExecution(model: EngineModel, request: Request<EnginePool>): BoundExecution {
+  checkRequest(model.model, request)
+  const tokens = checkTokens(model, request)
+  const plan = planOf(model, request)
+  const outputShapes = checkOutputs(model, request, plan)
+  const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
+  const { inputIndexes, outputIndexes, operands } = model.model.main
+  const places: (readonly [operand: number, place: Place])[] = []
+  const find = (argument: RequestArgument, operand: number, list: Staged[]): void => {
+    if (argument.hasNoValue) return
+    const byteSize = operandByteSize(operands[operand]!.type, plan.dimensions[operand]!)
+    const direct = placeOf(argument, request, byteSize)
+    if (direct.address % operandTypes[operands[operand]!.type].byteSize === 0) {
+      places.push([operand, direct])
+      return
+    }
+    const copy = allocatePrivate(byteSize)
+    list.push({ place: copy, original: direct.bytes })
+    places.push([operand, copy])
+  }
+  request.inputs.forEach((argument, i) => find(argument, inputIndexes[i]!, staged.inputs))
+  request.outputs.forEach((argument, i) => find(argument, outputIndexes[i]!, staged.outputs))
+  const files = request.pools.filter((pool): pool is Pool => pool.kind === 'file')
+  return {
+    outputShapes,
+    isRepeatable: !plan.isVolatile && tokens.length === 0,
+    run() {
+      const faults = files.map((pool) => pool.faults)
+      try {
+        for (const [operand, place] of places) plan.setPlace(operand, place)
+        for (const { place, original } of staged.inputs) place.bytes.set(original)
+        plan.run()
+        for (const { place, original } of staged.outputs) original.set(place.bytes)
+        files.forEach((pool, i) => {
+          if (pool.faults !== faults[i]) throw new PoolsError('GENERAL_FAILURE', 'a file became shorter during the execution (rule P15)', { rule: 'P15' })
+          if (pool.rights === 'writable') pool.sync()
+        })
+      } catch (error) {
+        for (const { memory } of tokens) memory.isInitialized = false
+        throw error
+      }
+      for (const { memory, output } of tokens) {
+        memory.isInitialized = true
+        memory.dimensions = outputShapes[output]!.dimensions
+      }
+    },
+  }
+}
+
+/** Where an argument's bytes are, as many as its value has. */
+function placeOf({ location }: RequestArgument, request: Request<EnginePool>, byteSize: number): Place {
+  const pool = request.pools[location.poolIndex]!
+  if (pool instanceof DeviceMemory) return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
+  const { offset } = location
+  return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
+}
+
+/** The device buffers that are written, and which outputs they are, after their roles and states were checked (D17, D18). */
+function checkTokens(model: EngineModel, request: Request<EnginePool>): { readonly memory: DeviceMemory; readonly output: number }[] {
+  const each = (list: readonly RequestArgument[], isInput: boolean, check: (memory: DeviceMemory, i: number, path: string) => void): void =>
+    list.forEach((argument, i) => {
+      const pool = argument.hasNoValue ? undefined : request.pools[argument.location.poolIndex]
+      if (!(pool instanceof DeviceMemory)) return
+      const path = `${isInput ? 'inputs' : 'outputs'}[${i}]`
+      if (!pool.hasRole(model, isInput, i)) throw refuseToken(path)
+      check(pool, i, path)
+    })
+  each(request.inputs, true, (memory, i, path) => {
+    if (!memory.isInitialized) {
+      throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, { rule: 'D17', path })
+    }
+    if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined) throw dimensionsRefused('D17', path)
+  })
+  const written: { memory: DeviceMemory; output: number }[] = []
+  each(request.outputs, false, (memory, i, path) => {
+    if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined) throw dimensionsRefused('D18', path)
+    written.push({ memory, output: i })
+  })
+  return written
+}
+
+/** One answer for tokens that are unknown, another client's, or not for this use (D31). */
+export function refuseToken(path: string): PoolsError {
+  return new PoolsError('INVALID_ARGUMENT', `${path} must be a device buffer allocated for this use (rule D31)`, { rule: 'D31', path })
+}
+
+const dimensionsRefused = (rule: string, path: string): PoolsError =>
+  new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit those of its device buffer (rule ${rule})`, { rule, path })
+
+function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
+  const { operands, inputIndexes } = model.model.main
+  const dimensions = new Map(
+    request.inputs.map((argument, i) => {
+      const operand = operands[inputIndexes[i]!]!
+      if (argument.hasNoValue) return [inputIndexes[i]!, undefined] as const
+      const pool = request.pools[argument.location.poolIndex]!
+      const known = pool instanceof DeviceMemory ? pool.dimensions : argument.dimensions
+      return [inputIndexes[i]!, combineDimensions(operand.dimensions, known)!] as const
+    }),
+  )
+  return model.planFor(dimensions, (operand) => {
+    const argument = request.inputs[inputIndexes.indexOf(operand)]!
+    // Copied before it is looked at: the memory may change at any time.
+    return Buffer.from(placeOf(argument, request, operandByteSize(operands[operand]!.type, dimensions.get(operand)!)).bytes)
+  })
+}
+
+/** The shapes of all outputs. @throws {PoolsError} Q14, with the shapes, if memory is too small; D18, D20 */
+function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Plan): OutputShape[] {
+  const { operands, outputIndexes } = model.model.main
+  const shapes = request.outputs.map((argument, i) => {
+    const { type } = operands[outputIndexes[i]!]!
+    const dimensions = plan.dimensions[outputIndexes[i]!]!
+    const path = `outputs[${i}]`
+    if (argument.hasNoValue) throw new PoolsError('INVALID_ARGUMENT', `${path} must have a value: no output may be left out (rule Q2)`, { rule: 'Q2', path })
+    if (combineDimensions(argument.dimensions, dimensions) === undefined) {
+      throw new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit the result's [${dimensions.join(', ')}] (rule Q6)`, { rule: 'Q6', path })
+    }
+    const needed = operandByteSize(type, dimensions)
+    const pool = request.pools[argument.location.poolIndex]!
+    if (pool instanceof DeviceMemory) {
+      if (combineDimensions(pool.initialDimensions, dimensions) === undefined || needed > pool.memory.bytes.length) {
+        pool.isInitialized = false
+        throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that the result doesn't fit (rule D20)`, { rule: 'D20', path })
+      }
+      return { dimensions, isSufficient: true }
+    }
+    return { dimensions, isSufficient: needed <= argument.location.length }
+  })
+  if (shapes.every(({ isSufficient }) => isSufficient)) return shapes
+  throw new PoolsError('OUTPUT_INSUFFICIENT_SIZE', 'an output has too little memory for the result (rule Q14)', {
+    rule: 'Q14',
+    hint: 'outputShapes tells how large each output is; give it that much and run again.',
+    outputShapes: shapes,
+  })
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+
+import { findUndocumented } from '../src/checks/documented.ts'
+import { errorCodes, pageOf } from '../src/checks/error-pages.ts'
+
+const files = (index: string, module: string): { path: string; text: string }[] => [
+  { path: 'packages/a/src/index.ts', text: index },
+  { path: 'packages/a/src/b.ts', text: module },
+]
+
+test('a documented export is fine', () => {
+  expect(findUndocumented(files("export { f, type T } from './b.ts'", '/** F. */\nexport function f(): void {}\n/**\n * T.\n */\nexport type T = 1\n'))).toEqual([])
+})
+
+test('what belongs to another package is documented there', () => {
+  expect(findUndocumented(files("export { f } from '@tenon/core'", ''))).toEqual([])
+})
+
+test.each([
+  ["export { f } from './b.ts'", 'export function f(): void {}\n'],
+  ["export { f } from './b.ts'", '// not a doc comment\nexport const f = 1\n'],
+  ["export { f } from './b.ts'", '/** G. */\nexport const g = 1\nexport const f = 2\n'],
+  ["export { f } from './c.ts'", ''],
+])('%s of %s is found', (index, module) => {
+  expect(findUndocumented(files(index, module))).toEqual([expect.stringContaining('must document f')])
+})
+
+test('exporting everything is refused', () => {
+  expect(findUndocumented(files("export * from './b.ts'", ''))).toEqual([expect.stringContaining('export by name')])
+})
+
+test('codes are found where errors are made, and have a page', () => {
+  const text = "super('TENON_A', x)\nnew TenonError('TENON_B_C', y)\nprocess.env['TENON_NODE']\n"
+  expect(errorCodes([{ path: 'x.ts', text }])).toEqual(['TENON_A', 'TENON_B_C'])
+  expect(pageOf('TENON_B_C')).toBe('docs/errors/b-c.md')
+})
