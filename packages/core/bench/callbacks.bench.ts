@@ -10,14 +10,14 @@ export const suite = {
       unit: 'ns',
       target: { 'koffi.register': 1.6 },
       setup: () => {
-        let calls = 0
+        const calls = { ours: 0, raw: 0 }
         const callback = new Callback(() => {
-          calls++
+          calls.ours++
         })
         const invoke = coreFunction('tn_callback_invoke', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
         const type = koffi.proto('int32_t', ['int64_t', 'uintptr_t', 'uintptr_t'])
         const registered = koffi.register(() => {
-          calls++
+          calls.raw++
           return 1
         }, koffi.pointer(type))
         const call = functionAt(Number(registered), 'int32_t', ['int64_t', 'uintptr_t', 'uintptr_t'])

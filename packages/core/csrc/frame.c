@@ -66,9 +66,10 @@ int32_t tn_frame_check(const void *bytes, size_t length, size_t descriptors) {
   if (operation == 0 || operation > TN_FRAME_OPERATIONS) MALFORMED("its operation");
   if (header.length != length) MALFORMED("its length");
   if (header.descriptors != descriptors || descriptors > TN_FRAME_DESCRIPTORS) MALFORMED("its number of descriptors");
-  if ((header.flags & ~TN_FRAME_RING) != 0 || header.reserved != 0) MALFORMED("its flags");
+  if ((header.flags & ~TN_FRAME_RING) != 0 || header.priority > (is_reply ? 0 : 2)) MALFORMED("its flags or priority");
   if (!is_reply && header.status != 0) MALFORMED("a request with a status");
-  if (operation != TN_FRAME_EXECUTE) return TN_OK;
+  /* The reasons of a failure are no matter of layout. */
+  if (operation != TN_FRAME_EXECUTE || header.status != 0) return TN_OK;
   const uint8_t *body = (const uint8_t *)bytes + sizeof header;
   return is_reply ? check_result(body, length - sizeof header) : check_execute(body, length - sizeof header);
 }

@@ -14,7 +14,21 @@ export { liveHolds } from './memory/lifetime.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, READ_ONLY } from './memory/segment.ts'
 export { checkStatus, coreFunction, coreLibrary, lastError, statusName } from './native/core-library.ts'
-export { addressOf, bufferOver, functionAt, stringAt, type CFunction, type CType } from './native/driver.ts'
+export {
+  addressOf,
+  bufferOver,
+  errno,
+  functionAt,
+  loadGlobally,
+  registerCallback,
+  stringAt,
+  unregisterCallback,
+  type CFunction,
+  type CType,
+} from './native/driver.ts'
+export { libraryFileName } from './native/locate.ts'
+export { converterOf, cTypeOf } from './native/argument-conversion.ts'
+export { StructType, type StructMember, type StructValue } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'

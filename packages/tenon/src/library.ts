@@ -90,21 +90,26 @@ export class Library {
     this.close()
   }
 
+  /** Refuses what can't be called so: calling it to find out could do anything. */
   #check(symbol: string, convention: CallConvention): void {
+    const exports = this.#readInfo()?.exports ?? []
     if (!this.native.has(symbol)) {
-      const names = this.#readInfo()?.exports.map(({ name }) => name) ?? []
+      const names = exports.map(({ name }) => name).filter((name) => !isMark(name))
       throw new LoadError(`${this.path} has no symbol ${symbol}`, {
         hint:
-          didYouMean(symbol, names.filter((name) => !isMark(name))) ??
+          didYouMean(symbol, names) ??
           'It may be built with hidden visibility, or C++ may have changed the name (extern "C" keeps it).',
         details: { path: this.path, symbol },
       })
     }
-    const marked = this.customCalls.filter(({ name }) => name === symbol)
-    if (marked.length > 0 && !marked.some((call) => call.convention === convention)) {
-      throw new ArgumentError(`${symbol} is a ${marked[0]!.convention} custom call, as its library says, not a ${convention} one`, {
-        hint: 'called by another convention it would read and write anywhere.',
-        details: { path: this.path, symbol, marked: marked[0]!.convention, asked: convention },
+    if (exports.some(({ name, kind }) => name === symbol && kind === 'object')) {
+      throw new ArgumentError(`${symbol} is data, not a function`, { details: { path: this.path, symbol } })
+    }
+    const marked = this.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
+    if (marked.length > 0 && !marked.includes(convention)) {
+      throw new ArgumentError(`${symbol} is a ${marked[0]} custom call, as its library says, not a ${convention} one`, {
+        hint: 'Called by another convention it would read and write anywhere.',
+        details: { path: this.path, symbol, marked, asked: convention },
       })
     }
   }

@@ -20,9 +20,11 @@ const marks: readonly (readonly [suffix: string, convention: CallConvention])[] 
 /** The custom calls that a library marks, sorted by name. Nothing is called to find out. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
-  return [...names].toSorted().flatMap((name) =>
-    marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : [])),
-  )
+  return [...names]
+    .toSorted()
+    .flatMap((name) =>
+      marks.flatMap(([suffix, convention]) => (names.has(name + suffix) ? [{ name, convention }] : [])),
+    )
 }
 
 /** Whether a symbol is such a mark. */

@@ -75,11 +75,22 @@ describe('tenon inspect', () => {
     const { code, stdout } = runTenon(['inspect', kernels, '--json'])
     const report = JSON.parse(stdout) as Record<string, unknown>
     expect(code).toBe(0)
-    expect(report).toMatchObject({ path: kernels, kind: 'shared', arch: process.arch, bits: 64, missing: [], packedFunctions: [] })
+    expect(report).toMatchObject({
+      path: kernels,
+      kind: 'shared',
+      arch: process.arch,
+      bits: 64,
+      missing: [],
+      packedFunctions: [],
+    })
     expect(report['customCalls']).toContainEqual({ name: 'rms_norm', convention: 'typed' })
     expect(report['customCalls']).toContainEqual({ name: 'do_custom_call', convention: 'host' })
     expect(report['exports']).toContainEqual(
-      expect.objectContaining({ name: 'rms_norm', kind: 'function', address: expect.stringMatching(/^0x[0-9a-f]+$/) as string }),
+      expect.objectContaining({
+        name: 'rms_norm',
+        kind: 'function',
+        address: expect.stringMatching(/^0x[0-9a-f]+$/) as string,
+      }),
     )
   })
 
@@ -92,7 +103,12 @@ describe('tenon inspect', () => {
 
   test.runIf(linux)('says which needed libraries are missing', () => {
     compile('libneeded.so', 'int needed(void) { return 1; }')
-    const path = compile('libuser.so', 'int needed(void);\nint user(void) { return needed(); }', `-L${directory}`, '-lneeded')
+    const path = compile(
+      'libuser.so',
+      'int needed(void);\nint puts(const char *);\nint user(void) { return needed() + puts(""); }',
+      `-L${directory}`,
+      '-lneeded',
+    )
     rmSync(join(directory, 'libneeded.so'))
     const text = runTenon(['inspect', path])
     expect(text.code).toBe(0)
@@ -103,14 +119,20 @@ describe('tenon inspect', () => {
   })
 
   test.runIf(linux)('recognises what symbols tell of other conventions', () => {
-    const packed = compile('libpacked.so', 'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }')
+    const packed = compile(
+      'libpacked.so',
+      'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
+    )
     expect(runTenon(['inspect', packed]).stdout).toMatch(/packed functions\n {2}add_one\n\nfunctions\n {2}plain\n/)
     const status = compile(
       'libstatus.so',
       'void XlaCustomCallStatusSetFailure(void *, const char *, long);\nvoid f(void *o, const void **i, void *s) { XlaCustomCallStatusSetFailure(s, "x", 1); }',
     )
     expect(runTenon(['inspect', status]).stdout).toContain('host-status or host-unified')
-    const registers = compile('libregisters.so', 'const void *XLA_FFI_GetApi(void);\nconst void *f(void) { return XLA_FFI_GetApi(); }')
+    const registers = compile(
+      'libregisters.so',
+      'const void *XLA_FFI_GetApi(void);\nconst void *f(void) { return XLA_FFI_GetApi(); }',
+    )
     expect(runTenon(['inspect', registers]).stdout).toContain('asks for the table of XLA FFI')
   })
 

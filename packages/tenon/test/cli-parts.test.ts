@@ -1,4 +1,5 @@
 import { dtypes, tensor, type Element } from '@tenon/core'
+import { array, f32, f64, pred, s64, str, u8 } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { checkArguments, type Definition } from '../src/cli/arguments.ts'
 import { parseAttribute } from '../src/cli/attribute-spec.ts'
@@ -96,16 +97,16 @@ describe('parseResultSpec', () => {
 
 describe('parseAttribute', () => {
   test.each([
-    ['eps=f32:1e-5', 'eps', { kind: 'scalar', dtype: 'float32', value: 1e-5 }],
-    ['a=f64:-inf', 'a', { kind: 'scalar', dtype: 'float64', value: -Infinity }],
-    ['a=f32:nan', 'a', { kind: 'scalar', dtype: 'float32', value: Number.NaN }],
-    ['n=s64:-9007199254740993', 'n', { kind: 'scalar', dtype: 'int64', value: -9007199254740993n }],
-    ['n=u8:0xff', 'n', { kind: 'scalar', dtype: 'uint8', value: 255 }],
-    ['b=pred:true', 'b', { kind: 'scalar', dtype: 'bool', value: true }],
-    ['s=str:', 's', { kind: 'string', value: '' }],
-    ['s=str:a=b:c,\n', 's', { kind: 'string', value: 'a=b:c,\n' }],
-    ['v=s32[]:1, 2,-3', 'v', { kind: 'array', dtype: 'int32', values: [1, 2, -3] }],
-    ['v=f64[]:', 'v', { kind: 'array', dtype: 'float64', values: [] }],
+    ['eps=f32:1e-5', 'eps', f32(1e-5)],
+    ['a=f64:-inf', 'a', f64(-Infinity)],
+    ['a=f32:nan', 'a', f32(Number.NaN)],
+    ['n=s64:-9007199254740993', 'n', s64(-9007199254740993n)],
+    ['n=u8:0xff', 'n', u8(255)],
+    ['b=pred:true', 'b', pred(true)],
+    ['s=str:', 's', str('')],
+    ['s=str:a=b:c,\n', 's', str('a=b:c,\n')],
+    ['v=s32[]:1, 2,-3', 'v', array('s32', [1, 2, -3])],
+    ['v=f64[]:', 'v', array('f64', [])],
   ])('%s', (text, name, attribute) => {
     expect(parseAttribute(text)).toEqual([name, attribute])
   })
@@ -124,6 +125,9 @@ describe('parseAttribute', () => {
     ['n=s32:', 'nothing is no whole number', undefined],
     ['x=f32:1,5', '1,5 is no number', undefined],
     ['v=s32[]:1,,2', 'nothing is no whole number', undefined],
+    ['n=u8:256', '--attr n=u8:256: an element of uint8 must be a whole number from 0 to 255, got 256', undefined],
+    ['v=pred[]:true', 'an array attribute must have elements of one of', undefined],
+    ['h=f16:1', 'no attribute type f16', 'name=f32:1e-5'],
   ])('%s is refused', (text, message, hint) => {
     const error = usageError(() => parseAttribute(text))
     expect(error.message).toContain(message)

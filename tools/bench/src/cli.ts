@@ -11,6 +11,8 @@ async function main(options: CliOptions): Promise<void> {
   const files = options.probe ? findProbeFiles() : findBenchFiles(options.filter)
   if (!options.source && !options.probe) buildAll()
   const machine = describeMachine()
+  if (machine.load > machine.cores / 2)
+    talk(`${machine.load} processes are running on ${machine.cores} cores: figures will vary`)
   const date = new Date().toISOString()
   const { results, failures, misses } = await runBench({
     files,

@@ -9,7 +9,14 @@ const files = (index: string, module: string): { path: string; text: string }[] 
 ]
 
 test('a documented export is fine', () => {
-  expect(findUndocumented(files("export { f, type T } from './b.ts'", '/** F. */\nexport function f(): void {}\n/**\n * T.\n */\nexport type T = 1\n'))).toEqual([])
+  expect(
+    findUndocumented(
+      files(
+        "export { f, type T } from './b.ts'",
+        '/** F. */\nexport function f(): void {}\n/**\n * T.\n */\nexport type T = 1\n',
+      ),
+    ),
+  ).toEqual([])
 })
 
 test('what belongs to another package is documented there', () => {

@@ -490,7 +490,7 @@ typedef struct {
   uint64_t id;          /* of the request: a reply repeats it */
   uint64_t timeout;     /* ns from now that the answer may take; 0 for any time */
   int32_t status;       /* of a reply: an error status of NNAPI */
-  uint32_t reserved;    /* 0 */
+  uint32_t priority;    /* of a request: 0 low, 1 medium, 2 high; of a reply 0 */
 } tn_frame_t;
 #define TN_FRAME_REPLY 0x8000u
 #define TN_FRAME_RING 1u /* the answer is announced by a byte on the doorbell */
@@ -517,7 +517,7 @@ typedef struct {
   uint32_t rank;
 } tn_frame_argument_t;
 
-/* The answer to it: this after the header, then a pair (sufficient, rank) for each output, then `dimensions` numbers. */
+/* The answer to it when its status is 0: this after the header, then a pair (sufficient, rank) for each output, then `dimensions` numbers. */
 typedef struct {
   uint32_t outputs;
   uint32_t dimensions;

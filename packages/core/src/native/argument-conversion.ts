@@ -1,7 +1,9 @@
+import { checkSize } from '../errors/check.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { Segment } from '../memory/segment.ts'
 import type { CType } from './driver.ts'
+import { StructType, type StructValue } from './struct-type.ts'
 
 /** Types of parameters and results of a native function. A pointer is a segment, or null. */
 export type ValueType =
@@ -19,10 +21,10 @@ export type ValueType =
   | 'pointer'
 
 /** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
-export type Value = number | bigint | boolean | Segment | null | undefined
+export type Value = number | bigint | boolean | Segment | StructValue | null | undefined
 
 /** What the driver takes. */
-export type CValue = number | bigint | boolean
+export type CValue = number | bigint | boolean | StructValue
 
 /** Checks one argument and turns it into what the driver takes. The place is only for the message. */
 export type Converter = (value: Value, index: number, functionName: string) => CValue
@@ -43,13 +45,15 @@ const cTypes: Readonly<Record<ValueType, CType>> = {
 }
 
 /** The C type of a value type. @throws {ArgumentError} if it is none. */
-export function cTypeOf(type: ValueType): CType {
+export function cTypeOf(type: ValueType | StructType): CType {
+  if (type instanceof StructType) return type.cType
   if (Object.hasOwn(cTypes, type)) return cTypes[type]
   throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
 }
 
 /** The converter of a value type. */
-export function converterOf(type: ValueType): Converter {
+export function converterOf(type: ValueType | StructType): Converter {
+  if (type instanceof StructType) return struct(type)
   if (type === 'pointer') return pointer
   if (type === 'bool') return bool
   if (type === 'float32' || type === 'float64') return float
@@ -66,6 +70,43 @@ const pointer: Converter = (value, index, name) => {
   throw new ArgumentError(`${placeOf(index, name)} must be a segment or null, got ${describe(value)}`, {
     hint: 'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
   })
+}
+
+/** The bytes of a segment, as the object that the driver takes. */
+function struct(type: StructType): Converter {
+  return (value, index, name) => {
+    if (value instanceof Segment && value.byteSize === type.byteSize) return type.read(value)
+    throw new ArgumentError(
+      `${placeOf(index, name)} must be a segment of ${type.byteSize} bytes, got ` +
+        (value instanceof Segment ? `one of ${value.byteSize}` : describe(value)),
+    )
+  }
+}
+
+/** C passes these wider after the `...`: what was linked for the narrow type would read garbage. */
+const promoted: Readonly<Record<string, ValueType>> = {
+  bool: 'int32',
+  int8: 'int32',
+  uint8: 'int32',
+  int16: 'int32',
+  uint16: 'int32',
+  float32: 'float64',
+}
+
+/** Checks the parameters of a variadic function. @throws {ArgumentError} if C would promote one of the variadic ones. */
+export function checkVariadic(parameters: readonly (ValueType | StructType)[], fixedParameters: number): void {
+  const fixed = checkSize(fixedParameters, 'fixedParameters', 'parameters')
+  if (fixed > parameters.length) {
+    throw new ArgumentRangeError(`fixedParameters must be at most ${parameters.length}, got ${fixed}`)
+  }
+  for (const type of parameters.slice(fixed)) {
+    const wider = typeof type === 'string' ? promoted[type] : undefined
+    if (wider !== undefined) {
+      throw new ArgumentError(`a variadic argument can't be of type ${String(type)}: C passes it as ${wider}`, {
+        hint: `declare it as ${wider}.`,
+      })
+    }
+  }
 }
 
 const bool: Converter = (value, index, name) => {

@@ -7,6 +7,7 @@ import type koffiModule from 'koffi'
  * koffi is loaded at first use, so that importing a package has no side effects.
  */
 type Koffi = typeof koffiModule
+type TypeObject = ReturnType<Koffi['struct']>
 
 let loaded: Koffi | undefined
 
@@ -19,8 +20,14 @@ function koffi(): Koffi {
   return loaded
 }
 
+/** A struct passed by value, as the driver knows it. */
+export interface CStruct {
+  readonly struct: TypeObject
+}
+
 /** Types of a C signature, as koffi names them. Pointers travel as `uintptr_t` numbers. */
 export type CType =
+  | CStruct
   | 'void'
   | 'bool'
   | 'int8_t'
@@ -36,7 +43,11 @@ export type CType =
   | 'double'
 
 /** A function of C: numbers in, a number (bigint above 2^53) out. */
-export type CFunction = (...values: (number | bigint | boolean)[]) => never
+export interface CFunction {
+  (...values: unknown[]): never
+  /** Runs it on another thread, then calls the last argument with an error or null, and the result. */
+  async(...values: unknown[]): void
+}
 
 /** Where the bytes of a buffer start. The caller keeps the buffer alive and attached while the address is used. */
 export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {
@@ -46,23 +57,76 @@ export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {
 /** A library opened by the driver itself, its symbols visible to all that is loaded later. @throws the loader's words */
 export function loadGlobally(path: string): { declare(name: string, result: CType, parameters: readonly CType[]): CFunction } {
   const library = koffi().load(path, { global: true })
-  return { declare: (name, result, parameters) => library.func(name, result, [...parameters]) as unknown as CFunction }
+  return {
+    declare: (name, result, parameters) =>
+      library.func(name, specOf(result), parameters.map(specOf)) as unknown as CFunction,
+  }
 }
 
 /** The function at an address. Declared once, never per call: declaring costs as much as a hundred calls. */
 export function functionAt(address: number, result: CType, parameters: readonly CType[]): CFunction {
   const { decode, proto } = koffi()
-  return decode(BigInt(address), proto(result, [...parameters])) as CFunction
+  return decode(BigInt(address), proto(specOf(result), parameters.map(specOf))) as CFunction
+}
+
+/** What koffi calls a type. */
+const specOf = (type: CType): string | TypeObject => (typeof type === 'string' ? type : type.struct)
+
+/** {@link functionAt} of a variadic function, for one list of parameters, `fixed` of them before the `...`. */
+export function variadicFunctionAt(address: number, result: CType, parameters: readonly CType[], fixed: number): CFunction {
+  const { decode, proto } = koffi()
+  const specs = parameters.map(specOf)
+  const raw = decode(BigInt(address), proto(specOf(result), [...specs.slice(0, fixed), '...'])) as CFunction
+  const interleave = (values: readonly unknown[]): unknown[] => [
+    ...values.slice(0, fixed),
+    ...specs.slice(fixed).flatMap((spec, i) => [spec, values[fixed + i]]),
+  ]
+  return Object.assign((...values: unknown[]) => raw(...interleave(values)), {
+    async: (...values: unknown[]) => raw.async(...interleave(values.slice(0, -1)), values.at(-1)),
+  })
+}
+
+/** Declares a struct by its members, laid out as C does. @returns the type and its size in bytes */
+export function declareStruct(
+  members: readonly { readonly name: string; readonly type: CType; readonly count?: number; readonly byteAlignment: number }[],
+): { readonly type: CStruct; readonly size: number } {
+  const k = koffi()
+  const entries = members.map(({ name, type, count, byteAlignment }) => {
+    const spec = count === undefined ? specOf(type) : k.array(specOf(type), count)
+    return [name, [byteAlignment, spec]] as [string, [number, typeof spec]]
+  })
+  const struct = k.struct(Object.fromEntries(entries))
+  return { type: { struct }, size: k.sizeof(struct) }
+}
+
+/** The members of a struct in native memory. The caller vouches for the address. */
+export function readStruct(address: number, type: CStruct): Record<string, unknown> {
+  return koffi().decode(BigInt(address), type.struct) as Record<string, unknown>
+}
+
+/** Writes the members of a struct to native memory. The caller vouches for the address. */
+export function writeStruct(address: number, type: CStruct, value: object): void {
+  koffi().encode(BigInt(address), type.struct, value)
+}
+
+/** What the last call on this thread left in `errno`. Only right after the call. */
+export function errno(): number {
+  return koffi().errno()
 }
 
 /** Makes native code able to call `callback`; returns its address. One of koffi's 8192 slots: see callbacks/. */
 export function registerCallback(
-  callback: (...values: never[]) => number,
+  callback: (...values: never[]) => unknown,
   result: CType,
   parameters: readonly CType[],
 ): number {
   const k = koffi()
-  return Number(k.register(callback, k.pointer(k.proto(result, [...parameters]))))
+  return Number(k.register(callback, k.pointer(k.proto(specOf(result), parameters.map(specOf)))))
+}
+
+/** Ends what {@link registerCallback} began: once, and never while the callback runs. */
+export function unregisterCallback(address: number): void {
+  koffi().unregister(BigInt(address))
 }
 
 /** A NUL-terminated UTF-8 string of native memory, copied. The caller vouches for the address. */

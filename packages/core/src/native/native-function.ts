@@ -1,18 +1,41 @@
-import { ArgumentError } from '../errors/kinds.ts'
+import { ArgumentError, ScopeClosedError } from '../errors/kinds.ts'
+import type { Block } from '../memory/block.ts'
 import { callStack, NO_OPERANDS, type Gate, type Gated } from '../memory/gate.ts'
 import { Segment } from '../memory/segment.ts'
-import { converterOf, cTypeOf, type Converter, type CValue, type Value, type ValueType } from './argument-conversion.ts'
-import { functionAt } from './driver.ts'
+import {
+  checkVariadic,
+  converterOf,
+  cTypeOf,
+  type Converter,
+  type CValue,
+  type Value,
+  type ValueType,
+} from './argument-conversion.ts'
+import { type CFunction, functionAt, variadicFunctionAt } from './driver.ts'
+import { StructType } from './struct-type.ts'
 
 /** The C signature of a function. */
 export interface Signature {
-  /** `void` without it. A pointer comes back as an address: a bigint. */
-  readonly result?: ValueType | 'void'
-  readonly parameters?: readonly ValueType[]
+  /** `void` without it. A pointer comes back as an address: a bigint; a struct as an object of its members. */
+  readonly result?: ValueType | StructType | 'void'
+  readonly parameters?: readonly (ValueType | StructType)[]
+  /** For a variadic function: how many parameters stand before the `...`. All that are passed are in `parameters`. */
+  readonly fixedParameters?: number
 }
 
 /** A native function that checks its arguments and keeps their memory and its library open while it runs. */
-export type NativeFunction<Result> = (...values: readonly Value[]) => Result
+export interface NativeFunction<Result> {
+  (...values: readonly Value[]): Result
+  /**
+   * Runs it on another thread. The memory of its arguments and its library are held open until it has returned.
+   *
+   * @throws as a call does, at once, if an argument is not valid.
+   */
+  readonly async: (...values: readonly Value[]) => Promise<Result>
+}
+
+/** A form of a function: what a call of it does on this thread. */
+type Form = (...values: readonly Value[]) => Value
 
 /** A function at an address, and what a call of it needs. */
 interface Target {
@@ -22,6 +45,10 @@ interface Target {
   readonly self: Gated
   readonly raw: (...values: CValue[]) => Value
   readonly converters: readonly Converter[]
+  /** Whether no argument is memory: then every call has the same operands. */
+  readonly isPlain: boolean
+  /** Whether the result is a bigint, which the driver gives only for large ones. */
+  readonly isWide: boolean
 }
 
 /**
@@ -34,109 +61,154 @@ interface Target {
  */
 export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value> {
   const { parameters = [], result = 'void' } = signature
-  const raw = functionAt(address, result === 'void' ? 'void' : cTypeOf(result), parameters.map(cTypeOf)) as (
-    ...values: CValue[]
-  ) => Value
-  const target: Target = { name, gate, self: { gate }, raw, converters: parameters.map(converterOf) }
+  const raw = declare(address, signature)
+  const target: Target = {
+    name,
+    gate,
+    self: { gate },
+    raw: raw as Target['raw'],
+    converters: parameters.map(converterOf),
+    isPlain: parameters.every((type) => type !== 'pointer' && !(type instanceof StructType)),
+    isWide: result === 'int64' || result === 'uint64' || result === 'pointer',
+  }
   const call = (forms[parameters.length] ?? ofMany)(target)
-  if (result !== 'int64' && result !== 'uint64' && result !== 'pointer') return call
-  return (...values) => BigInt(call(...values) as number | bigint)
+  return Object.assign(call, { async: asyncOf(target, raw) })
 }
 
-const forms: readonly ((target: Target) => NativeFunction<Value>)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
+function declare(address: number, { parameters = [], result = 'void', fixedParameters }: Signature): CFunction {
+  const resultType = result === 'void' ? 'void' : cTypeOf(result)
+  const types = parameters.map(cTypeOf)
+  if (fixedParameters === undefined) return functionAt(address, resultType, types)
+  checkVariadic(parameters, fixedParameters)
+  return variadicFunctionAt(address, resultType, types, fixedParameters)
+}
 
-function ofNone(target: Target): NativeFunction<Value> {
-  const { raw, self } = target
+/** The form that runs on another thread: it holds what it uses until it is over. */
+function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) => Promise<Value> {
+  const { name, self, converters, isWide } = target
+  return (...values) => {
+    check(target, values.length)
+    // The operands also keep the buffers from being collected: the driver does not.
+    const operands = new Set<Gated>([self])
+    const converted = converters.map((convert, i) => {
+      operands.add(operandOf(values[i], self))
+      return convert(values[i], i, name)
+    })
+    for (const { gate } of operands) gate.holds++
+    return new Promise((resolve, reject) => {
+      const settle = (error: unknown, value: Value): void => {
+        for (const { gate } of operands) gate.holds--
+        if (error === null) resolve(isWide ? BigInt(value as number | bigint) : value)
+        else reject(error as Error)
+      }
+      try {
+        raw.async(...converted, settle)
+      } catch (error) {
+        settle(error, undefined)
+      }
+    })
+  }
+}
+
+const forms: readonly ((target: Target) => Form)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
+
+function ofNone(target: Target): Form {
+  const { raw, self, isWide } = target
   const operands = Object.freeze([self])
   return function () {
     check(target, arguments.length)
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw()
+      const result = raw()
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function ofOne(target: Target): NativeFunction<Value> {
-  const { name, raw, self } = target
+function ofOne(target: Target): Form {
+  const { name, raw, self, isPlain, isWide } = target
+  const own = Object.freeze([self])
   const [convert] = target.converters as [Converter]
   return function (value) {
     check(target, arguments.length)
-    const operands = [self, operandOf(value, self)]
+    const operands = isPlain ? own : [self, operandOf(value, self)]
     const a = convert(value, 0, name)
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw(a)
+      const result = raw(a)
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function ofTwo(target: Target): NativeFunction<Value> {
-  const { name, raw, self } = target
+function ofTwo(target: Target): Form {
+  const { name, raw, self, isPlain, isWide } = target
+  const own = Object.freeze([self])
   const [convert0, convert1] = target.converters as [Converter, Converter]
   return function (value0, value1) {
     check(target, arguments.length)
-    const operands = [self, operandOf(value0, self), operandOf(value1, self)]
+    const operands = isPlain ? own : [self, operandOf(value0, self), operandOf(value1, self)]
     const a = convert0(value0, 0, name)
     const b = convert1(value1, 1, name)
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw(a, b)
+      const result = raw(a, b)
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function ofThree(target: Target): NativeFunction<Value> {
-  const { name, raw, self } = target
+function ofThree(target: Target): Form {
+  const { name, raw, self, isPlain, isWide } = target
+  const own = Object.freeze([self])
   const [convert0, convert1, convert2] = target.converters as [Converter, Converter, Converter]
   return function (value0, value1, value2) {
     check(target, arguments.length)
-    const operands = [self, operandOf(value0, self), operandOf(value1, self), operandOf(value2, self)]
+    const operands = isPlain ? own : [self, operandOf(value0, self), operandOf(value1, self), operandOf(value2, self)]
     const a = convert0(value0, 0, name)
     const b = convert1(value1, 1, name)
     const c = convert2(value2, 2, name)
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw(a, b, c)
+      const result = raw(a, b, c)
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function ofFour(target: Target): NativeFunction<Value> {
-  const { name, raw, self } = target
+function ofFour(target: Target): Form {
+  const { name, raw, self, isPlain, isWide } = target
+  const own = Object.freeze([self])
   const [convert0, convert1, convert2, convert3] = target.converters as [Converter, Converter, Converter, Converter]
   return function (value0, value1, value2, value3) {
     check(target, arguments.length)
-    const operands = [
-      self,
-      operandOf(value0, self),
-      operandOf(value1, self),
-      operandOf(value2, self),
-      operandOf(value3, self),
-    ]
+    const operands = isPlain
+      ? own
+      : [self, operandOf(value0, self), operandOf(value1, self), operandOf(value2, self), operandOf(value3, self)]
     const a = convert0(value0, 0, name)
     const b = convert1(value1, 1, name)
     const c = convert2(value2, 2, name)
     const d = convert3(value3, 3, name)
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw(a, b, c, d)
+      const result = raw(a, b, c, d)
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
   }
 }
 
-function ofMany(target: Target): NativeFunction<Value> {
-  const { name, raw, self, converters } = target
+function ofMany(target: Target): Form {
+  const { name, raw, self, converters, isWide } = target
   return (...values) => {
     check(target, values.length)
     const operands = [self]
@@ -147,7 +219,8 @@ function ofMany(target: Target): NativeFunction<Value> {
     }
     callStack.frames[callStack.depth++] = operands
     try {
-      return raw(...converted)
+      const result = raw(...converted)
+      return isWide ? BigInt(result as number | bigint) : result
     } finally {
       callStack.frames[--callStack.depth] = NO_OPERANDS
     }
@@ -167,5 +240,16 @@ function operandOf(value: Value, self: Gated): Gated {
   if (!(value instanceof Segment)) return self
   const { block } = value
   if (!block.gate.alive) block.gate.owner.checkAlive()
+  if (block.exposed) checkAttached(block)
   return block
+}
+
+/** A user may have transferred the buffer of a raw view away: then the address is nobody's. */
+function checkAttached({ view }: Block): void {
+  const { buffer } = view
+  if (buffer instanceof ArrayBuffer && buffer.detached) {
+    throw new ScopeClosedError('the memory of an argument was detached through its buffer', {
+      hint: 'never transfer the buffer of a raw view: copy it.',
+    })
+  }
 }

@@ -154,6 +154,8 @@ class Planner {
       return
     }
     const used = [...native.inputs.map((i) => inputs[i]!), outputs[0]!]
+    const absent = used.find((operand) => this.#dimensions[operand] === undefined)
+    if (absent !== undefined) throw new PoolsError('INVALID_ARGUMENT', `operand ${absent} must have a value`)
     const step = { native, tensors: used.map((operand) => this.#tensor(operand)) }
     const last = this.#parts.at(-1)
     const first = this.#steps.push(step) - 1

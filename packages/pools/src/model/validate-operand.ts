@@ -11,7 +11,7 @@ export interface ValidationOptions {
 
 /** Checks one operand by itself. @throws {PoolsError} */
 export function checkOperand(model: Model, operand: Operand, path: string, options: ValidationOptions): void {
-  const { type, lifetime, dimensions, location } = operand
+  const { type, lifetime, location } = operand
   if (!Object.hasOwn(operandTypes, type)) throw invalid('M2', `${path}.type`, `must be the name of an operand type, got ${type}`)
   if (!operandLifetimes.includes(lifetime)) throw invalid('M2', `${path}.lifetime`, `must be a lifetime, got ${lifetime}`)
   if ((type === 'SUBGRAPH') !== (lifetime === 'SUBGRAPH')) {

@@ -29,15 +29,15 @@ export function check(code: number, what: string, status: ErrorStatus = 'GENERAL
 
 /** Room for what functions of the core write, at a fixed address. Used and read before anything else runs. */
 const room = new ArrayBuffer(256)
-export const out = {
+export const out: { readonly i32: Int32Array; readonly u32: Uint32Array; readonly u64: BigUint64Array } = {
   i32: new Int32Array(room),
   u32: new Uint32Array(room),
   u64: new BigUint64Array(room),
-  address: 0,
 }
+let address = 0
 
 /** The address of {@link out}. */
 export function outAddress(): number {
-  if (out.address === 0) out.address = addressOf(room)
-  return out.address
+  if (address === 0) address = addressOf(room)
+  return address
 }

@@ -1,13 +1,37 @@
-import { findDType, type DType } from '@tenon/core'
+import { ArgumentError, findDType, type DType, type DTypeInfo } from '@tenon/core'
+import {
+  array,
+  f32,
+  f64,
+  pred,
+  s16,
+  s32,
+  s64,
+  s8,
+  str,
+  u16,
+  u32,
+  u64,
+  u8,
+  type Attribute,
+  type TypeHelper,
+} from '@tenon/custom-call'
 import { UsageError } from './usage-error.ts'
 
-/** An attribute given on the command line, not yet checked against its type's range. */
-export type AttributeSpec =
-  | { readonly kind: 'scalar'; readonly dtype: DType; readonly value: AttributeElement }
-  | { readonly kind: 'array'; readonly dtype: DType; readonly values: readonly AttributeElement[] }
-  | { readonly kind: 'string'; readonly value: string }
-
-export type AttributeElement = number | bigint | boolean
+/** The types of scalar attributes, by element type. */
+const scalars: Partial<Record<DType, TypeHelper<never>>> = {
+  bool: pred,
+  float32: f32,
+  float64: f64,
+  int8: s8,
+  int16: s16,
+  int32: s32,
+  int64: s64,
+  uint8: u8,
+  uint16: u16,
+  uint32: u32,
+  uint64: u64,
+}
 
 const forms = 'name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, name=s32[]:1,2,3'
 
@@ -17,26 +41,31 @@ const forms = 'name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, name=s3
  * @throws {UsageError} saying what is expected; a number without a type is refused, since a kernel reads an f64 where an
  * f32 was meant as something else
  */
-export function parseAttribute(text: string): readonly [name: string, attribute: AttributeSpec] {
+export function parseAttribute(text: string): readonly [name: string, attribute: Attribute] {
   const match = /^([^=]+)=(.*)$/s.exec(text)
   if (match === null) throw new UsageError(`--attr ${text} can't be read`, `Write ${forms}.`)
   const [, name, value] = match as unknown as [string, string, string]
-  return [name, parseValue(value, text)]
+  try {
+    return [name, parseValue(value, text)]
+  } catch (error) {
+    if (error instanceof ArgumentError) throw new UsageError(`--attr ${text}: ${error.sentence}`)
+    throw error
+  }
 }
 
-function parseValue(value: string, text: string): AttributeSpec {
-  if (value.startsWith('str:')) return { kind: 'string', value: value.slice('str:'.length) }
+function parseValue(value: string, text: string): Attribute {
+  if (value.startsWith('str:')) return str(value.slice('str:'.length))
   const typed = /^(\w+)(\[\])?:(.*)$/s.exec(value)
   if (typed === null) throw untyped(value, text)
   const [, type, brackets, literal] = typed as unknown as [string, string, string | undefined, string]
   const info = findDType(type)
-  if (info === undefined || info.kind === 'complex') {
+  const scalar = info === undefined ? undefined : scalars[info.name]
+  if (info === undefined || scalar === undefined) {
     throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `Write ${forms}.`)
   }
-  const element = (item: string): AttributeElement => parseElement(item.trim(), info.kind, info.bits, text)
-  if (brackets === undefined) return { kind: 'scalar', dtype: info.name, value: element(literal) }
-  const items = literal.trim() === '' ? [] : literal.split(',')
-  return { kind: 'array', dtype: info.name, values: items.map(element) }
+  const element = (item: string): never => parseElement(item.trim(), info, text) as never
+  if (brackets === undefined) return scalar(element(literal))
+  return array(info.name, literal.trim() === '' ? [] : literal.split(',').map(element))
 }
 
 function untyped(value: string, text: string): UsageError {
@@ -53,7 +82,7 @@ function untyped(value: string, text: string): UsageError {
   return new UsageError(`--attr ${text}: the value needs its type`, `Perhaps ${hint}; the forms are ${forms}.`)
 }
 
-function parseElement(item: string, kind: string, bits: number, text: string): AttributeElement {
+function parseElement(item: string, { kind, bits }: DTypeInfo, text: string): number | bigint | boolean {
   if (kind === 'bool') {
     if (item === 'true' || item === 'false') return item === 'true'
     throw new UsageError(`--attr ${text}: a pred should be true or false, not ${item || 'nothing'}`)

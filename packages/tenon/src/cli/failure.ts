@@ -1,4 +1,5 @@
 import { NativeError, TenonError } from '@tenon/core'
+import { VersionSkewError, XlaError } from '@tenon/custom-call'
 import { printTalk, styleFor } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -23,10 +24,7 @@ interface Explanation {
 
 function explain(error: unknown): Explanation {
   if (error instanceof UsageError) return { text: error.message, hint: error.hint, code: ExitCode.usage }
-  if (error instanceof TenonError) {
-    const code = error instanceof NativeError ? ExitCode.kernelFailed : ExitCode.userError
-    return { text: error.sentence, hint: error.hint, code }
-  }
+  if (error instanceof TenonError) return { text: error.sentence, hint: hintFor(error), code: exitCodeOf(error) }
   if (isSystemError(error)) return { text: systemText(error), hint: undefined, code: ExitCode.userError }
   return {
     text: `unexpected: ${error instanceof Error ? error.message : String(error)}`,
@@ -34,6 +32,51 @@ function explain(error: unknown): Explanation {
     code: ExitCode.userError,
   }
 }
+
+/** A kernel that answers INVALID_ARGUMENT refuses what it was given; any other answer, and an exception, is a failure. */
+function exitCodeOf(error: TenonError): ExitCode {
+  if (error instanceof XlaError)
+    return error.codeName === 'INVALID_ARGUMENT' ? ExitCode.userError : ExitCode.kernelFailed
+  return error instanceof NativeError ? ExitCode.kernelFailed : ExitCode.userError
+}
+
+/** What to do on the command line, where the error's own hint speaks of TypeScript. */
+function hintFor(error: TenonError): string | undefined {
+  if (error instanceof VersionSkewError) return 'Build it against headers of a known version, or try --allow-newer-api.'
+  const rule = kernelHints.find(({ pattern }) => pattern.test(error.sentence))
+  if (rule !== undefined) return error.sentence.replace(rule.pattern, rule.hint)
+  return error instanceof XlaError ? undefined : error.hint
+}
+
+/** Patterns match a whole sentence, so that a hint can be made of its parts. */
+const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
+  {
+    pattern: /^.*Wrong (?:scalar|array) data type: expected (\w+) but got \w+(?: \(attribute (\w+)\))?.*$/s,
+    hint: 'Give the attribute as $1: --attr name=type:value.',
+  },
+  {
+    pattern: /^.*?Missing attribute: (\w+).*$/s,
+    hint: 'Give it with its type: --attr $1=f32:1.5, $1=s64:3, $1=pred:true or $1=str:text.',
+  },
+  { pattern: /^.*Wrong number of attributes.*$/s, hint: 'Each is given with its type: --attr eps=f32:1e-5.' },
+  { pattern: /^.*Wrong number of arguments.*$/s, hint: 'Each operand is an --arg of its own, in order.' },
+  {
+    pattern: /^.*Wrong number of results.*$/s,
+    hint: 'Each result is a --result of its own, in order: --result f32[2,4]:y.npy.',
+  },
+  {
+    pattern: /^.* must be a typed XLA handler.*$/s,
+    hint: 'If it is void f(void* out, const void** in), say --abi host.',
+  },
+  {
+    pattern: /^.*Wrong buffer dtype: expected (\w+) but got (\w+).*$/s,
+    hint: 'An operand or a result is $2 where the kernel takes $1: in NumPy, x.astype(...) gives another type.',
+  },
+  {
+    pattern: /^.*Wrong buffer rank: expected (\d+) but got (\d+).*$/s,
+    hint: 'An operand or a result has $2 axes where the kernel takes $1: in NumPy, x.reshape(...) gives others.',
+  },
+]
 
 interface SystemError extends Error {
   readonly code: string

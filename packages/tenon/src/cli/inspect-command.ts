@@ -1,9 +1,10 @@
 import type { CommandDef } from 'citty'
-import type { Definition } from './arguments.ts'
+import { checkArguments, type Definition } from './arguments.ts'
+import { askHandlers, type HandlerReport } from './ask-handlers.ts'
 import { defineSubCommand } from './define-sub-command.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { inspectText } from './inspect-text.ts'
-import { printData, styleFor } from './terminal.ts'
+import { alignColumns, printData, styleFor, type Style } from './terminal.ts'
 
 const args = {
   library: {
@@ -26,11 +27,16 @@ const args = {
 export const inspectCommand: CommandDef = defineSubCommand({
   meta: { name: 'inspect', description: 'Say what is in a shared library: format, needs, custom calls, functions' },
   args,
-  run({ args: { library, symbols = false, needed, json } }) {
+  run({ rawArgs, args: { library, symbols = false, needed, json } }) {
+    const names = checkArguments(rawArgs, args).get('handler') ?? []
     const report = inspectLibrary(library)
-    if (json) printData(JSON.stringify(report, bigintAsHex, 2))
+    const handlers = names.length === 0 ? [] : askHandlers(library, names)
+    if (json) printData(JSON.stringify(handlers.length === 0 ? report : { ...report, handlers }, bigintAsHex, 2))
     else if (needed) for (const line of neededLines(report)) printData(line)
-    else printData(inspectText(report, styleFor(process.stdout), symbols))
+    else {
+      const style = styleFor(process.stdout)
+      printData([inspectText(report, style, symbols), ...handlerLines(handlers, style)].join('\n'))
+    }
   },
 })
 
@@ -46,4 +52,14 @@ function neededLines({ needed, missing = [] }: InspectReport): string[] {
       .filter(({ name }) => !needed.includes(name))
       .map(({ name, neededBy }) => `${name}\tmissing\t${neededBy}`),
   ]
+}
+
+function handlerLines(handlers: readonly HandlerReport[], style: Style): string[] {
+  if (handlers.length === 0) return []
+  const rows = handlers.map(({ name, version, commandBufferCompatible }) => [
+    name,
+    `XLA FFI ${version}`,
+    commandBufferCompatible ? 'can be captured in a command buffer' : '',
+  ])
+  return ['', style.strong('handlers that answered'), ...alignColumns(rows, '  ')]
 }

@@ -10,7 +10,7 @@ import { UsageError } from './usage-error.ts'
 /** The subcommands, loaded when they are asked for. */
 const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
-  //CALL
+  call: async () => (await import('./call-command.ts')).callCommand,
 }
 
 const program: CommandDef = defineCommand({

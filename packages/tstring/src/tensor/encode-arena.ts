@@ -40,12 +40,13 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
     if (arena.end - arena.at < 3 * length) arena.reserve(3 * length)
     const start = arena.at
     const size = (arena.bytes as FastBuffer).utf8Write(value, start)
+    // What a try as ASCII left in the struct would be read as an owner.
+    if (length <= SMALL) bytes.fill(0, at + 1, at + STRIDE)
     if (size > SMALL) {
       writeView(view, at, arena.address + start, size)
       arena.at = start + size
     } else {
       // What stays behind in the arena is overwritten by the next string.
-      bytes.fill(0, at + 1, at + STRIDE)
       arena.bytes.copy(bytes, at + 1, start, start + size)
       bytes[at] = size << 2
     }

@@ -26,6 +26,8 @@ export interface Parts {
   readonly arena: Arena | undefined
   readonly blocks: MallocBlocks | undefined
   readonly isWritable: boolean
+  /** Set for a slice of another tensor: its segment is not all of it. */
+  readonly isWindow?: boolean
   /** Ends what the tensor alone owns. */
   readonly close?: () => void
 }

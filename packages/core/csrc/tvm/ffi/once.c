@@ -3,10 +3,19 @@
 
 #include "internal.h"
 
+/* Recursive: the init of one handle may need another. */
+static pthread_mutex_t mutex;
+
+__attribute__((constructor(101))) static void make_mutex(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
 int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result)) {
   if (__atomic_load_n(handle, __ATOMIC_ACQUIRE) != NULL) return 0;
-  /* Recursive: the init of one handle may need another. */
-  static pthread_mutex_t mutex = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
   pthread_mutex_lock(&mutex);
   int status = 0;
   if (*handle == NULL) {

@@ -1,0 +1,47 @@
+/* The functions that compiled kernels reach through variables of theirs, or import. */
+#include <pthread.h>
+#include <stddef.h>
+
+#include "backend.h"
+#include "host.h"
+
+int TVMBackendGetFuncFromEnv(void *library_ctx, const char *name, void **out) {
+  return tn__ffi.TVMFFIEnvModLookupFromImports(library_ctx, name, out);
+}
+
+int TVMBackendRunOnce(void **handle, int (*run)(void *), void *closure_data, int byte_size) {
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static char done;
+  (void)byte_size;
+  pthread_mutex_lock(&mutex);
+  int status = 0;
+  if (*handle == NULL) {
+    status = run(closure_data);
+    if (status == 0) *handle = &done;
+  }
+  pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+int32_t tn__register_backend(void) {
+  /* The names of all generations of compilers: a library has those of its own. */
+  const struct {
+    const char *name;
+    void *function;
+  } symbols[] = {
+      {"__TVMFFIFunctionCall", (void *)(uintptr_t)tn__ffi.TVMFFIFunctionCall},
+      {"__TVMFFIErrorSetRaisedFromCStr", (void *)(uintptr_t)tn__ffi.TVMFFIErrorSetRaisedFromCStr},
+      {"__TVMFFIEnvModLookupFromImports", (void *)(uintptr_t)tn__ffi.TVMFFIEnvModLookupFromImports},
+      {"__TVMFFIHandleInitOnce", (void *)(uintptr_t)tn__ffi.TVMFFIHandleInitOnce},
+      {"__TVMBackendGetFuncFromEnv", (void *)(uintptr_t)TVMBackendGetFuncFromEnv},
+      {"__TVMBackendAllocWorkspace", (void *)(uintptr_t)TVMBackendAllocWorkspace},
+      {"__TVMBackendFreeWorkspace", (void *)(uintptr_t)TVMBackendFreeWorkspace},
+      {"__TVMBackendParallelLaunch", (void *)(uintptr_t)TVMBackendParallelLaunch},
+      {"__TVMBackendParallelBarrier", (void *)(uintptr_t)TVMBackendParallelBarrier},
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+    if (symbols[i].function == NULL) continue;
+    if (tn__ffi.TVMFFIEnvModRegisterContextSymbol(symbols[i].name, symbols[i].function) != 0) return TN_OUT_OF_MEMORY;
+  }
+  return TN_OK;
+}

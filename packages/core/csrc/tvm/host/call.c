@@ -1,0 +1,116 @@
+/* Calls from JavaScript: the error is taken, and text copied out, within the same native call. */
+#include <string.h>
+
+#include "host.h"
+
+/* What a text object holds. */
+static TVMFFIByteArray text_of(const TVMFFIAny *value) {
+  return *(const TVMFFIByteArray *)(const void *)(value->v_obj + 1);
+}
+
+/* Copies the text of a result to JavaScript and gives the object back, if it fits: then the padding is 1 and the value
+ * its size in bytes. */
+static void hand_over_text(TVMFFIAny *result) {
+  TVMFFIByteArray text = text_of(result);
+  if (text.size > TN_STACK_OUT_SIZE) return;
+  memcpy(tn__out(tn__stack_of(result)), text.data, text.size);
+  TVMFFIObject *object = result->v_obj;
+  result->zero_padding = 1;
+  result->v_uint64 = text.size;
+  tn__ffi.TVMFFIObjectDecRef(object);
+}
+
+/* Calls a function with the frame at `frame`: the result's slot, then `count` arguments. Returns the type index of the
+ * result; -1 if it failed, with the error in the result's slot. */
+TN_API int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count) {
+  *frame = (TVMFFIAny){.type_index = kTVMFFINone};
+  if (tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame) != 0) return tn__take_error(frame);
+  if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) hand_over_text(frame);
+  return frame->type_index;
+}
+
+/* The address and size of the text in an object, into the words. */
+TN_API void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
+  TVMFFIByteArray text = text_of(slot);
+  stack->words[0] = (uintptr_t)text.data;
+  stack->words[1] = text.size;
+}
+
+/* Copies text (or bytes) out of a borrowed value in a slot: the size in bytes if it fits into the stack's text, else -1
+ * and its address and size in the words. */
+TN_API int64_t tn_packed_peek_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
+  TVMFFIByteArray text;
+  if (slot->type_index == kTVMFFIRawStr) {
+    text = (TVMFFIByteArray){slot->v_c_str, strlen(slot->v_c_str)};
+  } else if (slot->type_index == kTVMFFIByteArrayPtr) {
+    text = *(const TVMFFIByteArray *)slot->v_ptr;
+  } else {
+    text = text_of(slot);
+  }
+  stack->words[0] = (uintptr_t)text.data;
+  stack->words[1] = text.size;
+  if (text.size > TN_STACK_OUT_SIZE) return -1;
+  if (text.size > 0) memcpy(tn__out(stack), text.data, text.size);
+  return (int64_t)text.size;
+}
+
+/* Leaves an owned string, or bytes, in a slot. Returns a status; the slot is to be cleared with tn_packed_clear(). */
+TN_API int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes) {
+  TVMFFIByteArray text = {data, size};
+  int status = is_bytes ? tn__ffi.TVMFFIBytesFromByteArray(&text, slot) : tn__ffi.TVMFFIStringFromByteArray(&text, slot);
+  return status == 0 ? TN_OK : TN_OUT_OF_MEMORY;
+}
+
+/* Gives back what an owned value in a slot holds. */
+TN_API void tn_packed_clear(TVMFFIAny *slot) {
+  if (slot->type_index >= kTVMFFIStaticObjectBegin) tn__ffi.TVMFFIObjectDecRef(slot->v_obj);
+  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
+}
+
+/* Adds a reference to an object, and gives one back. */
+TN_API void tn_packed_retain(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectIncRef(object); }
+TN_API void tn_packed_release(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectDecRef(object); }
+
+/* The key of a type, static, as address and size in the words; false (0) if the index is none of an object's. */
+TN_API int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index) {
+  if (type_index < 0) return 0;
+  const TVMFFITypeInfo *info = tn__ffi.TVMFFIGetTypeInfo(type_index);
+  stack->words[0] = (uintptr_t)info->type_key.data;
+  stack->words[1] = info->type_key.size;
+  return 1;
+}
+
+/* The global function of a name into a slot: None if there is none. Returns a status. */
+TN_API int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t size) {
+  TVMFFIByteArray span = {name, size};
+  TVMFFIObjectHandle function = NULL;
+  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
+  if (tn__ffi.TVMFFIFunctionGetGlobal(&span, &function) != 0) return tn__take_error(slot);
+  if (function != NULL) *slot = (TVMFFIAny){.type_index = kTVMFFIFunction, .v_obj = function};
+  return 0;
+}
+
+/* Registers a global function. 0, or -1 with the error in the slot. */
+TN_API int32_t tn_packed_set_global(TVMFFIAny *slot, const char *name, size_t size, TVMFFIObjectHandle function,
+                                    int32_t allow_override) {
+  TVMFFIByteArray span = {name, size};
+  if (tn__ffi.TVMFFIFunctionSetGlobal(&span, function, allow_override) != 0) return tn__take_error(slot);
+  return 0;
+}
+
+/* Text to element type and back, in the slot: 0, or -1 with the error in it. */
+TN_API int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t size) {
+  TVMFFIByteArray span = {text, size};
+  DLDataType dtype;
+  if (tn__ffi.TVMFFIDataTypeFromString(&span, &dtype) != 0) return tn__take_error(slot);
+  *slot = (TVMFFIAny){.type_index = kTVMFFIDataType, .v_uint64 = 0};
+  slot->v_dtype = dtype;
+  return 0;
+}
+
+TN_API int32_t tn_packed_dtype_text(TVMFFIAny *slot) {
+  DLDataType dtype = slot->v_dtype;
+  if (tn__ffi.TVMFFIDataTypeToString(&dtype, slot) != 0) return tn__take_error(slot);
+  if (slot->type_index == kTVMFFIStr) hand_over_text(slot);
+  return 0;
+}

@@ -1,0 +1,82 @@
+/* The shared stack of a JavaScript thread, and the queue of its values that native code gave back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+_Static_assert(sizeof(tn_packed_stack_t) <= TN_STACK_OUT, "the head must fit before the text");
+_Static_assert(offsetof(tn_packed_stack_t, words) == 16, "JavaScript reads the words at byte 16");
+_Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
+
+/* Makes the stack of the calling thread: TN_STACK_SIZE zeroed bytes. Given back with tn_packed_close(). */
+TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
+  void *memory;
+  int32_t status = tn_memory_allocate(TN_STACK_SIZE, TN_STACK_SIZE, &memory);
+  if (status != TN_OK) return status;
+  tn_packed_stack_t *stack = memory;
+  atomic_init(&stack->references, 1);
+  *out = stack;
+  return TN_OK;
+}
+
+/* Gives JavaScript's reference back: the memory goes with the last function and value that native code holds. */
+TN_API void tn_packed_close(tn_packed_stack_t *stack) { tn__stack_release(stack); }
+
+void tn__stack_retain(tn_packed_stack_t *stack) { atomic_fetch_add(&stack->references, 1); }
+
+static void free_all(tn__foreign_t *foreign) {
+  while (foreign != NULL) {
+    tn__foreign_t *next = foreign->next;
+    free(foreign);
+    foreign = next;
+  }
+}
+
+void tn__stack_release(tn_packed_stack_t *stack) {
+  if (atomic_fetch_sub(&stack->references, 1) != 1) return;
+  free_all(atomic_exchange(&stack->released, NULL));
+  tn_memory_free(stack);
+}
+
+tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id) {
+  tn__foreign_t *foreign = malloc(sizeof *foreign);
+  if (foreign == NULL) return NULL;
+  *foreign = (tn__foreign_t){stack, id, NULL};
+  tn__stack_retain(stack);
+  return foreign;
+}
+
+void tn__foreign_release(void *handle) {
+  tn__foreign_t *foreign = handle;
+  tn_packed_stack_t *stack = foreign->stack;
+  foreign->next = atomic_load(&stack->released);
+  while (!atomic_compare_exchange_weak(&stack->released, &foreign->next, foreign)) {
+  }
+  tn__stack_release(stack);
+}
+
+/* Takes at most `capacity` ids of values that native code gave back, and returns how many; the rest stays queued. Only
+ * on the stack's thread. */
+TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity) {
+  tn__foreign_t *list = atomic_exchange(&stack->released, NULL);
+  int32_t taken = 0;
+  while (list != NULL && taken < capacity) {
+    tn__foreign_t *next = list->next;
+    ids[taken++] = list->id;
+    free(list);
+    list = next;
+  }
+  while (list != NULL) {
+    tn__foreign_t *next = list->next;
+    list->next = atomic_load(&stack->released);
+    while (!atomic_compare_exchange_weak(&stack->released, &list->next, list)) {
+    }
+    list = next;
+  }
+  return taken;
+}
+
+/* Copies native memory that the caller vouches for. */
+TN_API void tn_packed_copy(const void *from, void *to, size_t byte_size) {
+  if (byte_size > 0) memcpy(to, from, byte_size);
+}

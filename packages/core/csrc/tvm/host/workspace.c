@@ -1,0 +1,95 @@
+/* Scratch memory of kernels: each thread keeps the blocks that it gave back, and gives them to the next call. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "backend.h"
+#include "host.h"
+
+#define ALIGNMENT 64
+#define KEPT_LIMIT 16
+
+/* Lies before each workspace and fills its alignment. */
+typedef struct {
+  size_t byte_size;
+  char padding[ALIGNMENT - sizeof(size_t)];
+} block_t;
+
+_Static_assert(sizeof(block_t) == ALIGNMENT, "a workspace starts aligned after its head");
+
+typedef struct {
+  block_t *blocks[KEPT_LIMIT]; /* the one given back last is the last */
+  int count;
+} kept_t;
+
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void free_kept(void *value) {
+  kept_t *kept = value;
+  for (int i = 0; i < kept->count; i++) tn_memory_free(kept->blocks[i]);
+  free(kept);
+}
+
+static void make_key(void) { pthread_key_create(&key, free_kept); }
+
+/* The calling thread's blocks, freed when it ends; null without memory. */
+static kept_t *kept_blocks(void) {
+  pthread_once(&once, make_key);
+  kept_t *kept = pthread_getspecific(key);
+  if (kept != NULL) return kept;
+  kept = calloc(1, sizeof *kept);
+  if (kept != NULL && pthread_setspecific(key, kept) != 0) {
+    free(kept);
+    return NULL;
+  }
+  return kept;
+}
+
+static bool is_cpu(int device_type) {
+  if (device_type == kDLCPU) return true;
+  char message[96];
+  snprintf(message, sizeof message, "workspaces are of the CPU's memory (device type %d), got device type %d", kDLCPU,
+           device_type);
+  tn__packed_raise("RuntimeError", message);
+  return false;
+}
+
+void *TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t byte_size, int dtype_code_hint,
+                               int dtype_bits_hint) {
+  (void)device_id;
+  (void)dtype_code_hint;
+  (void)dtype_bits_hint;
+  if (!is_cpu(device_type)) return NULL;
+  kept_t *kept = kept_blocks();
+  for (int i = kept == NULL ? -1 : kept->count - 1; i >= 0; i--) {
+    block_t *block = kept->blocks[i];
+    /* Not a block much larger than is asked for: the next may want it. */
+    if (block->byte_size < byte_size || block->byte_size / 4 > byte_size + 4096) continue;
+    for (kept->count--; i < kept->count; i++) kept->blocks[i] = kept->blocks[i + 1];
+    return block + 1;
+  }
+  void *memory = NULL;
+  if (byte_size > PTRDIFF_MAX - sizeof(block_t) ||
+      tn_memory_allocate((size_t)byte_size + sizeof(block_t), ALIGNMENT, &memory) != TN_OK) {
+    tn__packed_raise("MemoryError", "no memory for a workspace");
+    return NULL;
+  }
+  block_t *block = memory;
+  block->byte_size = (size_t)byte_size;
+  return block + 1;
+}
+
+int TVMBackendFreeWorkspace(int device_type, int device_id, void *workspace) {
+  (void)device_id;
+  if (workspace == NULL) return 0;
+  if (!is_cpu(device_type)) return -1;
+  block_t *block = (block_t *)workspace - 1;
+  kept_t *kept = kept_blocks();
+  if (kept == NULL || kept->count == KEPT_LIMIT) {
+    tn_memory_free(block);
+  } else {
+    kept->blocks[kept->count++] = block;
+  }
+  return 0;
+}

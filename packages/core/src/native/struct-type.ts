@@ -1,0 +1,45 @@
+import { ArgumentError } from '../errors/kinds.ts'
+import type { Segment } from '../memory/segment.ts'
+import { type CStruct, type CType, declareStruct, readStruct, writeStruct } from './driver.ts'
+
+/** A struct as the driver passes it by value: an object of its members. */
+export type StructValue = Readonly<Record<string, unknown>>
+
+/** A member of a C struct: a value, an array of a fixed length, or a struct. */
+export interface StructMember {
+  readonly name: string
+  readonly type: CType
+  /** How many elements, if it is an array. */
+  readonly count?: number
+  /** In bytes, of one element. */
+  readonly byteAlignment: number
+}
+
+/** A C struct that is passed and returned by value. Made once for a layout: declaring it is slow. */
+export class StructType {
+  readonly byteSize: number
+  readonly byteAlignment: number
+  /** @internal */
+  readonly cType: CStruct
+
+  /** @throws {ArgumentError} if C lays the members out in another way than `byteSize` says. */
+  constructor(members: readonly StructMember[], byteSize: number) {
+    const { type, size } = declareStruct(members)
+    if (size !== byteSize) {
+      throw new ArgumentError(`a struct passed by value must be laid out as C does, in ${size} bytes; its layout has ${byteSize}`)
+    }
+    this.cType = type
+    this.byteSize = byteSize
+    this.byteAlignment = Math.max(1, ...members.map((member) => member.byteAlignment))
+  }
+
+  /** The members of the struct in this memory, which must be alive. */
+  read({ block, base }: Segment): StructValue {
+    return readStruct(block.address + base, this.cType)
+  }
+
+  /** Writes the members to this memory, which must be alive. */
+  write({ block, base }: Segment, value: StructValue): void {
+    writeStruct(block.address + base, this.cType, value)
+  }
+}

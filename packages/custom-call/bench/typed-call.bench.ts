@@ -1,0 +1,136 @@
+import type { Contestants, Suite } from '@tenon/bench'
+import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
+import { coreLibrary } from '@tenon/core/internal'
+import { customCall, f32, hostFunction, s32, typedHandler, type PreparedCall } from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import koffi from 'koffi'
+import { buildRawFrame, type RawFrame } from './raw-frame.ts'
+
+const weights = [1, 2, 3, 4]
+const attrs = { w0: s32(1), w1: s32(2), w2: s32(3), w3: s32(4) }
+
+/** The kernel of the rows, prepared by us and by hand, on the same tensors. */
+interface Prepared {
+  readonly call: PreparedCall
+  readonly operands: readonly Tensor[]
+  readonly results: readonly Tensor[]
+  readonly raw: RawFrame
+  /** The handler, bound by koffi: a frame's address in, an error's address out. */
+  readonly handler: (frame: number) => number
+  readonly close: () => void
+}
+
+function prepare(): Prepared {
+  const library = NativeLibrary.open(kernelLibrary('kernels'))
+  const [operands, results] = [[1, 2, 3].map((value) => tensor('f32', [1], [value])), [tensor('f32', [1])]]
+  const call = typedHandler(library, 'weighted_sum').prepare({ operands, results, attrs })
+  const core = koffi.load(coreLibrary().path)
+  const api = Number(core.func('XLA_FFI_GetApi', 'uintptr_t', [])())
+  const handler = koffi.load(kernelLibrary('kernels')).func('weighted_sum', 'uintptr_t', ['uintptr_t'])
+  const raw = buildRawFrame(api, weights)
+  ;[...operands, ...results].forEach((t, i) => raw.view.setFloat64(raw.pointers[i]!, t.pointer, true))
+  const result = results[0]!
+  call.run(operands, results)
+  if (result.toArray()[0] !== 18) throw new Error('the prepared call gives a wrong result')
+  result.segment.view().setFloat32(0, 0, true)
+  if (handler(raw.address) !== 0 || result.toArray()[0] !== 18) throw new Error('the frame built by hand is wrong')
+  const close = (): void => {
+    call.close()
+    library.close()
+  }
+  return { call, operands, results, raw, handler: handler as (frame: number) => number, close }
+}
+
+/** Fails when a raw call did: what the caller of raw koffi has to do as well. */
+function check(error: number): void {
+  if (error !== 0) throw new Error('the kernel failed')
+}
+
+export const suite = {
+  package: '@tenon/custom-call',
+  rows: [
+    {
+      name: 'typed call, 4 buffers patched, 4 attributes',
+      unit: 'ns',
+      target: { 'raw koffi, patched by hand': 1.5 },
+      setup: (): Contestants => {
+        const { call, operands, results, raw, handler, close } = prepare()
+        const [first, second, third] = operands as [Tensor, Tensor, Tensor]
+        const out = results[0]!
+        const { view, address } = raw
+        const [a, b, c, d] = raw.pointers as [number, number, number, number]
+        return {
+          ours: () => call.run(operands, results),
+          peers: {
+            'raw koffi, patched by hand': () => {
+              view.setFloat64(a, first.pointer, true)
+              view.setFloat64(b, second.pointer, true)
+              view.setFloat64(c, third.pointer, true)
+              view.setFloat64(d, out.pointer, true)
+              check(handler(address))
+            },
+          },
+          teardown: close,
+        }
+      },
+    },
+    {
+      name: 'typed call, 4 buffers bound, 4 attributes',
+      unit: 'ns',
+      target: { 'raw koffi, frame as it is': 1.5 },
+      setup: (): Contestants => {
+        const { call, operands, results, raw, handler, close } = prepare()
+        const bound = call.bind(operands, results)
+        const { address } = raw
+        return {
+          ours: () => bound.run(),
+          peers: { 'raw koffi, frame as it is': () => check(handler(address)) },
+          teardown: () => {
+            bound.close()
+            close()
+          },
+        }
+      },
+    },
+    {
+      name: 'typed call as a function, results given',
+      unit: 'ns',
+      setup: (): Contestants => {
+        const library = NativeLibrary.open(kernelLibrary('kernels'))
+        const weightedSum = customCall(library, 'weighted_sum')
+        const { call, operands, results, close } = prepare()
+        return {
+          ours: () => weightedSum(operands, { results, attrs }),
+          peers: { 'prepared call': () => call.run(operands, results) },
+          teardown: () => {
+            library.close()
+            close()
+          },
+        }
+      },
+    },
+    {
+      name: 'untyped Host call, f32[2048], bound',
+      unit: 'ns',
+      setup: (): Contestants => {
+        const library = NativeLibrary.open(kernelLibrary('kernels'))
+        const [operands, results] = [[tensor('f32', [128]), tensor('f32', [2048])], [tensor('f32', [2048])]]
+        const call = hostFunction(library, 'do_custom_call').prepare({ operands: [f32([128]), f32([2048])], results })
+        const bound = call.bind(operands, results)
+        const raw = koffi.load(kernelLibrary('kernels')).func('do_custom_call', 'void', ['uintptr_t', 'uintptr_t'])
+        const pointers = new BigUint64Array(operands.map(({ address }) => BigInt(address)))
+        const [out, at] = [results[0]!.address, Number(koffi.address(pointers))]
+        return {
+          ours: () => bound.run(),
+          peers: { 'raw koffi': () => raw(out, at) },
+          teardown: () => {
+            bound.close()
+            call.close()
+            library.close()
+            pointers.fill(0n)
+          },
+        }
+      },
+    },
+  ],
+} satisfies Suite

@@ -1,0 +1,131 @@
+import { addressOf, bufferOver, type Gate } from '@tenon/core/internal'
+import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { host, type Host } from './host.ts'
+
+/* The layout of the memory that JavaScript and libtenon_packed share: see csrc/tvm/host/host.h. */
+const SIZE = 262_144
+const WORDS = 16
+const OUT = 4096
+export const OUT_SIZE = 16_384
+const SLOTS = 20_480
+const SLOT_COUNT = 6912
+const TEXT = 131_072
+export const TEXT_SIZE: number = SIZE - TEXT
+
+/** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
+export const DEPTH_LIMIT = 128
+
+/**
+ * The argument stack of this thread: frames of 16-byte slots, one for the result and one for each argument. Nested calls
+ * take the slots above. Slots are counted from 0; `i32`, `f64` and `i64` begin at slot 0.
+ */
+export class Stack {
+  readonly host: Host
+  readonly address: number
+  readonly bytes: Buffer
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly i64: BigInt64Array
+  readonly words: BigUint64Array
+  /** Word 0 is `top` for native code, word 1 says that a TypeScript function failed. */
+  readonly head: Int32Array
+  /** The first free slot. */
+  top = 0
+  depth = 0
+  /** The first free byte of the text region, from its start. */
+  text = 0
+  /** Slots whose values have to be cleared after the call that made them. */
+  readonly owned: number[] = []
+  /** Gates that are held open by the calls in progress. */
+  readonly held: Gate[] = []
+
+  constructor() {
+    this.host = host()
+    const out = new BigUint64Array(1)
+    if (this.host.open(addressOf(out)) !== 0) throw new PackedFuncError('MemoryError', 'no memory for an argument stack')
+    this.address = Number(out[0])
+    const buffer = bufferOver(this.address, SIZE)
+    this.bytes = Buffer.from(buffer)
+    this.i32 = new Int32Array(buffer, SLOTS, SLOT_COUNT * 4)
+    this.f64 = new Float64Array(buffer, SLOTS, SLOT_COUNT * 2)
+    this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
+    this.words = new BigUint64Array(buffer, WORDS, 16)
+    this.head = new Int32Array(buffer, 0, 4)
+    process.once('exit', () => this.host.close(this.address))
+  }
+
+  /** Takes a frame of `count` arguments above the top. @throws if the stack is full or calls are nested too deeply. */
+  enter(count: number): void {
+    const top = this.top + count + 1
+    if (top > SLOT_COUNT || this.depth === DEPTH_LIMIT) throw this.#full(count)
+    this.depth++
+    this.top = top
+    this.head[0] = top
+  }
+
+  /** Gives the frame back that began at `base`. */
+  leave(base: number): void {
+    this.depth--
+    this.top = base
+    this.head[0] = base
+  }
+
+  /** The address of a slot. */
+  slotAddress(slot: number): number {
+    return this.address + SLOTS + slot * 16
+  }
+
+  /** An address that a slot holds. */
+  pointer(slot: number): number {
+    const at = slot * 4 + 2
+    return (this.i32[at]! >>> 0) + (this.i32[at + 1]! >>> 0) * 2 ** 32
+  }
+
+  setPointer(slot: number, typeIndex: number, address: number): void {
+    const at = slot * 4
+    this.i32[at] = typeIndex
+    this.i32[at + 1] = 0
+    this.i32[at + 2] = address
+    this.i32[at + 3] = address / 2 ** 32
+  }
+
+  /** Text that native code left, of `size` bytes, `from` bytes after its start. */
+  outText(size: number, from = 0): string {
+    return this.bytes.utf8Slice(OUT + from, OUT + from + size)
+  }
+
+  outBytes(size: number): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.bytes, OUT, OUT + size)
+  }
+
+  /** Where the free part of the text region starts: in `bytes`, and as an address. */
+  textOffset(): number {
+    return TEXT + this.text
+  }
+
+  /** A copy of native memory. */
+  copyOf(address: number, size: number): Buffer {
+    const copy = Buffer.allocUnsafeSlow(size)
+    if (size > 0) this.host.copy(address, addressOf(copy), size)
+    return copy
+  }
+
+  /** Undoes what packing did beyond writing slots: clears values it made, from `owned` on, and lets go of gates. */
+  settle(owned: number, held: number): void {
+    while (this.owned.length > owned) this.host.clear(this.slotAddress(this.owned.pop()!))
+    while (this.held.length > held) this.held.pop()!.holds--
+  }
+
+  #full(count: number): PackedFuncError {
+    return this.depth === DEPTH_LIMIT
+      ? new PackedFuncError('RecursionError', `calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
+      : new PackedFuncError('RecursionError', `the argument stack has no room for ${count} more arguments`)
+  }
+}
+
+let stack: Stack | undefined
+
+/** The stack of this thread, opened at first use. */
+export function openStack(): Stack {
+  return (stack ??= new Stack())
+}

@@ -1,0 +1,89 @@
+/**
+ * The header of every message and the two messages of an execution, as `tn_frame_t` and the structures below it have them
+ * in the core's header. Little-endian; offsets in bytes. The core checks the layout of what is received.
+ */
+export const operations = {
+  HELLO: 1,
+  PREPARE: 2,
+  RELEASE_MODEL: 3,
+  EXECUTE: 4,
+  ALLOCATE: 5,
+  RELEASE_BUFFER: 6,
+  COPY_FROM: 7,
+  COPY_TO: 8,
+  REGISTER_POOL: 9,
+  RELEASE_POOL: 10,
+  SUPPORTED: 11,
+  CANCEL: 12,
+} as const
+
+export const HEADER_SIZE = 40
+const MAGIC = 0x4c4f_4f50
+const VERSION = 1
+const REPLY = 0x8000
+const RING = 1
+
+/** What a header says. */
+export interface FrameHeader {
+  readonly operation: number
+  readonly isReply: boolean
+  readonly length: number
+  readonly rings: boolean
+  readonly id: number
+  /** In milliseconds; undefined for any time. */
+  readonly timeout: number | undefined
+  readonly status: number
+  readonly priority: number
+}
+
+/** What a header is to say beside its length. */
+export interface HeaderFields {
+  readonly operation: number
+  readonly id: number
+  readonly isReply?: boolean
+  readonly descriptors?: number
+  readonly rings?: boolean
+  readonly timeout?: number | undefined
+  readonly status?: number
+  readonly priority?: number
+}
+
+export function writeHeader(view: DataView, length: number, fields: HeaderFields): void {
+  const { operation, id, isReply = false, descriptors = 0, rings = false, timeout, status = 0, priority = 0 } = fields
+  const nanoseconds = timeout === undefined ? 0 : Math.max(1, Math.ceil(timeout * 1e6))
+  view.setUint32(0, MAGIC, true)
+  view.setUint16(4, VERSION, true)
+  view.setUint16(6, isReply ? operation | REPLY : operation, true)
+  view.setUint32(8, length, true)
+  view.setUint16(12, descriptors, true)
+  view.setUint16(14, rings ? RING : 0, true)
+  writeU64(view, 16, id)
+  writeU64(view, 24, nanoseconds)
+  view.setInt32(32, status, true)
+  view.setUint32(36, priority, true)
+}
+
+export function readHeader(view: DataView): FrameHeader {
+  const operation = view.getUint16(6, true)
+  const nanoseconds = readU64(view, 24)
+  return {
+    operation: operation & ~REPLY,
+    isReply: (operation & REPLY) !== 0,
+    length: view.getUint32(8, true),
+    rings: view.getUint16(14, true) === RING,
+    id: readU64(view, 16),
+    timeout: nanoseconds === 0 ? undefined : nanoseconds / 1e6,
+    status: view.getInt32(32, true),
+    priority: view.getUint32(36, true),
+  }
+}
+
+/** Numbers above 2^53 lose their last bits; whoever compares ids sees that they aren't its own. */
+export function readU64(view: DataView, at: number): number {
+  return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
+}
+
+export function writeU64(view: DataView, at: number, value: number): void {
+  view.setUint32(at, value >>> 0, true)
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
+}

@@ -1,0 +1,90 @@
+import { closeDescriptor } from '../native/descriptor.ts'
+import { PoolsError } from '../error-status.ts'
+import { exhausted } from '../engine/session.ts'
+import type { DriverLimits } from '../engine/limits.ts'
+import { importPool } from '../pool/import-pool.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { PoolKind } from '../pool/pool-facts.ts'
+import type { Reader } from './body.ts'
+
+const KINDS: readonly string[] = ['shared', 'file', 'device-blob'] satisfies PoolKind[]
+
+/** What a driver knows of the pools that one client registered. */
+export class PoolRegistry {
+  readonly #limits: DriverLimits
+  /** The pool, or why it can't be used: told to whoever names it. */
+  readonly #pools = new Map<number, Pool | PoolsError>()
+  /** Released by the client while models still use them. */
+  readonly #leaving = new Set<Pool>()
+  #byteSize = 0
+
+  constructor(limits: DriverLimits) {
+    this.#limits = limits
+  }
+
+  /** Takes a pool in, and its descriptor over, whatever comes of it. */
+  register(reader: Reader, descriptor: number | undefined): void {
+    let id: number | undefined
+    try {
+      id = reader.field('id').u32()
+      if (descriptor === undefined || this.#pools.has(id)) throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a descriptor and a new id (rule P2)', { rule: 'P2' })
+      this.#pools.set(id, this.#import(reader, descriptor))
+    } catch (error) {
+      if (!(error instanceof PoolsError)) throw error
+      if (id !== undefined && !this.#pools.has(id)) this.#refuse(id, error)
+    } finally {
+      if (descriptor !== undefined) closeDescriptor(descriptor)
+    }
+  }
+
+  /** A registered pool. @throws {PoolsError} if there is none, or why it could not be taken in. */
+  find(id: number, path: string): Pool {
+    const pool = this.#pools.get(id)
+    if (pool === undefined) throw new PoolsError('INVALID_ARGUMENT', `${path} must be a registered pool (rule Q3)`, { rule: 'Q3', path })
+    if (pool instanceof PoolsError) throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, { path, ...(pool.rule === undefined ? {} : { rule: pool.rule }) })
+    return pool
+  }
+
+  /** Forgets a pool; an unknown one is no matter (Q19). */
+  release(id: number): void {
+    const pool = this.#pools.get(id)
+    this.#pools.delete(id)
+    if (pool === undefined || pool instanceof PoolsError) return
+    this.#leaving.add(pool)
+    this.closeUnused()
+  }
+
+  /** Unmaps what the client released and no model uses any more. */
+  closeUnused(): void {
+    for (const pool of this.#leaving) {
+      if (pool.gate.holds > 0) continue
+      this.#leaving.delete(pool)
+      this.#byteSize -= pool.byteSize
+      pool.close()
+    }
+  }
+
+  /** Gives everything back; no model is left. */
+  close(): void {
+    for (const id of [...this.#pools.keys()]) this.release(id)
+    this.closeUnused()
+  }
+
+  #import(reader: Reader, descriptor: number): Pool {
+    const kind = reader.field('kind').string()
+    if (!KINDS.includes(kind)) throw new PoolsError('INVALID_ARGUMENT', `a pool must be one of ${KINDS.join(', ')} (rule P1)`, { rule: 'P1' })
+    const [byteSize, byteOffset] = [reader.field('byteSize').u32(), reader.field('byteOffset').number()]
+    if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0)) throw new PoolsError('INVALID_ARGUMENT', 'an offset must be a whole number (rule P7)', { rule: 'P7' })
+    if (this.#pools.size + this.#leaving.size >= this.#limits.pools) throw exhausted(`${this.#limits.pools} pools`)
+    if (this.#byteSize + byteSize > this.#limits.poolBytes) throw exhausted(`${this.#limits.poolBytes} bytes of pools`)
+    const isWritable = reader.field('isWritable').boolean()
+    const pool = importPool({ kind: kind as PoolKind, descriptor, byteSize, byteOffset, isWritable, keep: false })
+    this.#byteSize += byteSize
+    return pool
+  }
+
+  /** Remembers a failure, as long as there is room for it. */
+  #refuse(id: number, error: PoolsError): void {
+    if (this.#pools.size < 2 * this.#limits.pools) this.#pools.set(id, error)
+  }
+}

@@ -1,0 +1,104 @@
+import { PoolsError } from '../error-status.ts'
+import { DeviceMemory } from '../engine/device-memory.ts'
+import type { EngineModel } from '../engine/engine-model.ts'
+import { bindExecution, refuseToken, type EnginePool } from '../engine/execute.ts'
+import type { Session } from '../engine/session.ts'
+import type { Model } from '../model/model.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { Request } from '../request/request.ts'
+import type { AllocateDescription } from './allocate.ts'
+import type { AsyncRequestOptions, Backend, BackendBuffer, BackendModel, BackendPool, ExecutionResult, RequestOptions } from './driver.ts'
+
+/** A driver in this process, on this thread. */
+export class LocalBackend implements Backend {
+  readonly #session: Session
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  async prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel> {
+    options.signal?.throwIfAborted()
+    checkDeadline(options)
+    return new LocalModel(this.#session, this.#session.prepare(model))
+  }
+
+  async supportedOperations(model: Model<Pool>): Promise<readonly boolean[]> {
+    return this.#session.supportedOperations(model)
+  }
+
+  async allocate(models: readonly (BackendModel | undefined)[], description: AllocateDescription): Promise<BackendBuffer> {
+    const own = models.map((model) => (model instanceof LocalModel && model.session === this.#session ? model.engineModel : undefined))
+    return new LocalBuffer(this.#session, this.#session.allocate(own, description))
+  }
+
+  close(): void {
+    this.#session.close()
+  }
+}
+
+/** NNAPI's answer to a deadline that has passed before anything began (M20, Q12). @throws {PoolsError} */
+export function checkDeadline({ timeout }: RequestOptions): void {
+  if (timeout !== undefined && !(timeout > 0)) {
+    throw new PoolsError('MISSED_DEADLINE_PERSISTENT', `the deadline has passed already: timeout is ${timeout} ms`)
+  }
+}
+
+class LocalModel implements BackendModel {
+  readonly session: Session
+  readonly engineModel: EngineModel
+
+  constructor(session: Session, engineModel: EngineModel) {
+    this.session = session
+    this.engineModel = engineModel
+  }
+
+  executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
+    const start = process.hrtime.bigint()
+    const bound = bindExecution(this.engineModel, { ...request, pools: request.pools.map((pool, i) => this.#enginePool(pool, i)) })
+    checkDeadline(options)
+    bound.run()
+    return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
+  }
+
+  async execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult> {
+    options.signal?.throwIfAborted()
+    return this.executeSync(request, options)
+  }
+
+  release(): void {
+    this.session.releaseModel(this.engineModel)
+  }
+
+  #enginePool(pool: Pool | BackendPool, index: number): EnginePool {
+    if (pool.kind !== 'token') return pool as Pool
+    const { buffer } = pool as BackendPool
+    if (buffer instanceof LocalBuffer && buffer.session === this.session && !buffer.isReleased) return buffer.memory
+    throw refuseToken(`pools[${index}]`)
+  }
+}
+
+class LocalBuffer implements BackendBuffer {
+  readonly session: Session
+  readonly memory: DeviceMemory
+  isReleased = false
+
+  constructor(session: Session, memory: DeviceMemory) {
+    this.session = session
+    this.memory = memory
+  }
+
+  async copyFrom({ pool, byteOffset, byteSize, dimensions }: PoolSlice): Promise<void> {
+    this.session.copyFrom(this.memory, pool, byteOffset, byteSize, dimensions)
+  }
+
+  async copyTo({ pool, byteOffset, byteSize }: PoolSlice<'writable'>): Promise<void> {
+    this.session.copyTo(this.memory, pool, byteOffset, byteSize)
+  }
+
+  release(): void {
+    this.isReleased = true
+    this.session.releaseBuffer(this.memory)
+  }
+}

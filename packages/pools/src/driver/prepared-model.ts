@@ -1,0 +1,147 @@
+import type { Hold } from '@tenon/core'
+import { ArgumentError } from '@tenon/core'
+import { describe, ManagedLifetime } from '@tenon/core/internal'
+import type { Model } from '../model/model.ts'
+import { NOWHERE } from '../model/model.ts'
+import type { Pool } from '../pool/pool.ts'
+import { PoolSlice } from '../pool/pool-slice.ts'
+import type { Request, RequestArgument } from '../request/request.ts'
+import { DeviceBuffer } from './device-buffer.ts'
+import type { AsyncRequestOptions, BackendModel, BackendPool, ExecutionResult, RequestOptions } from './driver.ts'
+
+/** Stands for an operand that is left out. */
+export const OMIT: unique symbol = Symbol('tenon.pools.omit')
+
+/** What an execution reads and writes, in the order of the model's inputs and outputs. */
+export interface ExecutionArguments {
+  readonly inputs: readonly (PoolSlice | DeviceBuffer | typeof OMIT)[]
+  readonly outputs: readonly (PoolSlice<'writable'> | DeviceBuffer | typeof OMIT)[]
+}
+
+/** One use of a device buffer, for {@link Driver.allocate}. Made by a prepared model. */
+export interface Role {
+  readonly preparedModel: PreparedModel
+  readonly isInput: boolean
+  readonly index: number
+  readonly frequency: number
+}
+
+/**
+ * A model that a driver has taken in. Close it when it is not needed any more; closing the driver does that as well.
+ *
+ * Every execution holds its pools until it is answered.
+ */
+export class PreparedModel extends ManagedLifetime {
+  readonly model: Model<Pool>
+  /** @internal */
+  readonly backend: BackendModel
+  readonly #holds: readonly Hold[]
+
+  /** @internal */
+  constructor(model: Model<Pool>, backend: BackendModel) {
+    super()
+    this.model = model
+    this.backend = backend
+    this.#holds = model.pools.map((pool) => pool.acquire())
+  }
+
+  /**
+   * Executes and blocks until the answer is there: the shortest way.
+   *
+   * @returns the shapes of the outputs, whose values lie in the pools.
+   * @throws {PoolsError} with the driver's status, the rule that was broken and the place.
+   * @throws {ScopeClosedError} if the model or a pool is closed.
+   */
+  executeSync(args: ExecutionArguments | Request<Pool>, options: RequestOptions = {}): ExecutionResult {
+    this.checkAlive()
+    const request = requestOf(args)
+    const holds = holdAll(request, this)
+    try {
+      return this.backend.executeSync(request, options)
+    } finally {
+      releaseAll(holds)
+    }
+  }
+
+  /** Executes while the event loop runs on. The pools can't be closed until it is answered. @throws as {@link executeSync} */
+  async execute(args: ExecutionArguments | Request<Pool>, options: AsyncRequestOptions = {}): Promise<ExecutionResult> {
+    this.checkAlive()
+    const request = requestOf(args)
+    const holds = holdAll(request, this)
+    try {
+      return await this.backend.execute(request, options)
+    } finally {
+      releaseAll(holds)
+    }
+  }
+
+  /** The role of being an input of this model. */
+  input(index: number, options: { readonly frequency?: number } = {}): Role {
+    return { preparedModel: this, isInput: true, index, frequency: options.frequency ?? 1 }
+  }
+
+  /** The role of being an output of this model. */
+  output(index: number, options: { readonly frequency?: number } = {}): Role {
+    return { preparedModel: this, isInput: false, index, frequency: options.frequency ?? 1 }
+  }
+
+  protected override get label(): string {
+    return 'the prepared model'
+  }
+
+  protected override release(): void {
+    try {
+      this.backend.release()
+    } finally {
+      for (const hold of this.#holds) hold.release()
+    }
+  }
+}
+
+const OMITTED: RequestArgument = Object.freeze({ hasNoValue: true, location: NOWHERE, dimensions: [] })
+
+/** A device buffer's pool in a request is the buffer itself, behind its facts. */
+function requestOf(args: ExecutionArguments | Request<Pool>): Request<Pool | BackendPool> {
+  if ('pools' in args) return args
+  const pools: (Pool | BackendPool)[] = []
+  const indexOf = (pool: Pool | BackendPool): number => {
+    const known = pools.indexOf(pool)
+    return known === -1 ? pools.push(pool) - 1 : known
+  }
+  const convert = (argument: PoolSlice | DeviceBuffer | typeof OMIT): RequestArgument => {
+    if (argument instanceof PoolSlice) {
+      const { pool, byteOffset, byteSize, padding, dimensions } = argument
+      const location = { poolIndex: indexOf(pool), offset: byteOffset, length: byteSize, padding }
+      return { hasNoValue: false, location, dimensions }
+    }
+    if (argument === OMIT) return OMITTED
+    if (argument instanceof DeviceBuffer) {
+      argument.checkAlive()
+      return { hasNoValue: false, location: { poolIndex: indexOf(argument.facts), offset: 0, length: 0, padding: 0 }, dimensions: [] }
+    }
+    throw new ArgumentError(`an argument must be a slice of a pool, a device buffer, or OMIT, got ${describe(argument)}`)
+  }
+  return { inputs: args.inputs.map(convert), outputs: args.outputs.map(convert), pools }
+}
+
+/** Holds everything that a request uses; the gates that are held. @throws {ScopeClosedError} and holds nothing */
+function holdAll({ pools }: Request<Pool | BackendPool>, model: PreparedModel): ManagedLifetime['gate'][] {
+  const held: ManagedLifetime['gate'][] = []
+  try {
+    model.gate.enter()
+    held.push(model.gate)
+    for (const pool of pools) {
+      if (!('gate' in pool)) continue
+      pool.gate.enter()
+      held.push(pool.gate)
+    }
+    return held
+  } catch (error) {
+    releaseAll(held)
+    throw error
+  }
+}
+
+function releaseAll(gates: readonly ManagedLifetime['gate'][]): void {
+  for (const gate of gates) gate.exit()
+}

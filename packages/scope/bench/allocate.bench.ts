@@ -1,0 +1,146 @@
+import type { Suite } from '@tenon/bench'
+import { NativeScope, ResourceScope } from '@tenon/scope'
+import koffi from 'koffi'
+
+const libc = koffi.load(process.platform === 'win32' ? 'msvcrt.dll' : null)
+const malloc = libc.func('malloc', 'uintptr_t', ['size_t'])
+const calloc = libc.func('calloc', 'uintptr_t', ['size_t', 'size_t'])
+const free = libc.func('free', 'void', ['uintptr_t'])
+
+/** Allocations between opening a scope and closing it, where many are measured. */
+const MANY = 512
+
+export const suite = {
+  package: '@tenon/scope',
+  rows: [
+    {
+      name: `allocate 16 B, ${MANY} in a scope`,
+      unit: 'ns',
+      target: { 'Buffer.allocUnsafe': 0.7, 'malloc + free': 0.3 },
+      setup: () => {
+        const last: unknown[] = [undefined]
+        return {
+          ours: (iterations) => {
+            for (let left = iterations; left > 0; left -= MANY) {
+              const scope = NativeScope.ofConfined()
+              for (let i = 0; i < MANY; i++) last[0] = scope.allocate(16)
+              scope.close()
+            }
+            return last
+          },
+          peers: {
+            'Buffer.allocUnsafe': () => Buffer.allocUnsafe(16),
+            'new Uint8Array': () => new Uint8Array(16),
+            'malloc + free': () => free(malloc(16)),
+          },
+        }
+      },
+    },
+    {
+      name: `allocate 64 B, ${MANY} in a scope`,
+      unit: 'ns',
+      target: { 'Buffer.allocUnsafe': 0.8, 'malloc + free': 0.3 },
+      setup: () => {
+        const last: unknown[] = [undefined]
+        return {
+          ours: (iterations) => {
+            for (let left = iterations; left > 0; left -= MANY) {
+              const scope = NativeScope.ofConfined()
+              for (let i = 0; i < MANY; i++) last[0] = scope.allocate(64)
+              scope.close()
+            }
+            return last
+          },
+          peers: {
+            'Buffer.allocUnsafe': () => Buffer.allocUnsafe(64),
+            'new Uint8Array': () => new Uint8Array(64),
+            'malloc + free': () => free(malloc(64)),
+          },
+        }
+      },
+    },
+    {
+      name: 'open, allocate 16 B, close',
+      unit: 'ns',
+      target: { 'malloc + free': 0.9 },
+      setup: () => ({
+        ours: () => {
+          const scope = NativeScope.ofConfined()
+          const segment = scope.allocate(16)
+          scope.close()
+          return segment
+        },
+        peers: {
+          'malloc + free': () => free(malloc(16)),
+          'koffi.alloc + koffi.free': () => koffi.free(koffi.alloc('char', 16)),
+        },
+      }),
+    },
+    {
+      name: 'open, allocate 1 KiB, close',
+      unit: 'ns',
+      target: { 'calloc + free': 1.2 },
+      setup: () => ({
+        ours: () => {
+          const scope = NativeScope.ofConfined()
+          const segment = scope.allocate(1024)
+          scope.close()
+          return segment
+        },
+        peers: {
+          'calloc + free': () => free(calloc(1024, 1)),
+          'Buffer.alloc': () => Buffer.alloc(1024),
+        },
+      }),
+    },
+    {
+      name: 'open and close an empty scope',
+      unit: 'ns',
+      setup: () => ({
+        ours: () => {
+          const scope = ResourceScope.ofConfined()
+          scope.close()
+          return scope
+        },
+        peers: {
+          'try and finally': () => {
+            const scope = { open: true }
+            try {
+              return scope
+            } finally {
+              scope.open = false
+            }
+          },
+        },
+      }),
+    },
+    {
+      name: 'scope with a close action',
+      unit: 'ns',
+      setup: () => {
+        const counts = { ours: 0, raw: 0 }
+        const action = (): void => {
+          counts.ours++
+        }
+        return {
+          ours: () => {
+            const scope = ResourceScope.ofConfined()
+            scope.addCloseAction(action)
+            scope.close()
+            return counts
+          },
+          peers: {
+            'an array of functions': () => {
+              const actions: (() => void)[] = []
+              actions.push(() => {
+                counts.raw++
+              })
+              for (let i = actions.length - 1; i >= 0; i--) actions[i]!()
+              return counts
+            },
+          },
+        }
+      },
+    },
+  ],
+} satisfies Suite

@@ -1,0 +1,75 @@
+import type { Suite } from '@tenon/bench'
+import { NativeLibrary } from '@tenon/core'
+import { NativeScope } from '@tenon/scope'
+import koffi from 'koffi'
+
+const LIBC =
+  process.platform === 'win32' ? 'msvcrt.dll' : process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
+
+const POINTER = 'pointer'
+const libc = NativeLibrary.open(LIBC)
+const raw = koffi.load(LIBC)
+
+export const suite = {
+  package: '@tenon/scope',
+  rows: [
+    {
+      name: 'pass one segment',
+      unit: 'ns',
+      target: { 'koffi, Buffer': 1.2 },
+      setup: () => {
+        const scope = NativeScope.ofConfined()
+        const segment = scope.allocate(16)
+        const buffer = Buffer.alloc(16)
+        const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
+        const rawStrlen = raw.func('strlen', 'int', ['void *'])
+        return {
+          ours: () => strlen(segment),
+          peers: { 'koffi, Buffer': () => rawStrlen(buffer) },
+          teardown: () => scope.close(),
+        }
+      },
+    },
+    {
+      // A C function ignores arguments beyond its own.
+      name: 'pass four segments of four scopes',
+      unit: 'ns',
+      target: { 'koffi, Buffers': 0.95 },
+      setup: () => {
+        const scopes = [1, 2, 3, 4].map(() => NativeScope.ofConfined())
+        const [a, b, c, d] = scopes.map((scope) => scope.allocate(16))
+        const [p, q, r, s] = [Buffer.alloc(16), Buffer.alloc(16), Buffer.alloc(16), Buffer.alloc(16)]
+        const four = libc.function('strlen', { result: 'int32', parameters: [POINTER, POINTER, POINTER, POINTER] })
+        const rawFour = raw.func('strlen', 'int', ['void *', 'void *', 'void *', 'void *'])
+        return {
+          ours: () => four(a, b, c, d),
+          peers: { 'koffi, Buffers': () => rawFour(p, q, r, s) },
+          teardown: () => {
+            for (const scope of scopes) scope.close()
+          },
+        }
+      },
+    },
+    {
+      name: 'an argument made for one call',
+      unit: 'ns',
+      target: { 'koffi, string': 2.5 },
+      setup: () => {
+        const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
+        const ofString = raw.func('strlen', 'int', ['const char *'])
+        const text = 'the quick brown fox jumps over 1'
+        return {
+          ours: () => {
+            const scope = NativeScope.ofConfined()
+            const segment = scope.allocate(33)
+            segment.setString(0, text)
+            const length = strlen(segment)
+            scope.close()
+            return length
+          },
+          peers: { 'koffi, string': () => ofString(text) },
+        }
+      },
+    },
+  ],
+} satisfies Suite

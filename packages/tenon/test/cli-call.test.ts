@@ -1,0 +1,334 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { tensor } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readNpy, writeNpy } from '../src/index.ts'
+import { largestDifference, noise, rmsNormReference } from './reference.ts'
+import { runTenon, type Finished } from './run-tenon.ts'
+
+const kernels = kernelLibrary('kernels')
+const throwing = kernelLibrary('kernels_cpp')
+const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-call-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
+
+/** One message, perhaps a hint, nothing else: never data, never a stack. */
+function expectRefusal({ code, stdout, stderr }: Finished, expectedCode: number, message: string, hint?: string): void {
+  expect({ code, stdout }).toEqual({ code: expectedCode, stdout: '' })
+  const [first, second, ...rest] = stderr.trimEnd().split('\n')
+  expect(first).toContain(`tenon call: `)
+  expect(first).toContain(message)
+  if (second !== undefined) expect(second).toMatch(/^hint: /)
+  if (hint !== undefined) expect(second).toContain(hint)
+  expect(rest).toEqual([])
+}
+
+describe('tenon call', () => {
+  test.each([[[1, 1]], [[2, 4]], [[1000, 768]]])('rms_norm on %j is within 1e-6 of double precision', (shape) => {
+    const values = noise(shape[0]! * shape[1]!)
+    writeNpy(join(directory, 'x.npy'), tensor('f32', shape, values))
+    const type = `f32[${shape.join()}]`
+    const finished = call(kernels, 'rms_norm', '--arg', 'x.npy', '--attr', 'eps=f32:1e-5', '--result', `${type}:y.npy`)
+    expect(finished).toEqual({ code: 0, stdout: '', stderr: `y.npy: float32[${shape.join()}]\n` })
+    const y = readNpy(join(directory, 'y.npy'))
+    expect([y.dtype, y.shape]).toEqual(['float32', shape])
+    const expected = rmsNormReference(values, shape[1]!, Math.fround(1e-5))
+    expect(largestDifference(y.view() as Float32Array, expected)).toBeLessThan(1e-6)
+  })
+
+  test('a result without a file is printed, as NumPy prints it', () => {
+    const { code, stdout, stderr } = call(
+      kernels,
+      'broadcast_add',
+      '--arg',
+      fixture('vector'),
+      '--arg',
+      fixture('vector'),
+      '--result',
+      'f32[5]',
+    )
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[0. 2. 4. 6. 8.]\n', stderr: '' })
+  })
+
+  test('files of any NumPy layout are operands: big-endian, column-major, version 3', () => {
+    const outputs = ['float32', 'float32-big-endian', 'float32-fortran', 'version-3'].map(
+      (name) =>
+        call(kernels, 'rms_norm', '--arg', fixture(name), '--attr', 'eps=f32:1e-5', '--result', 'f32[2,3]').stdout,
+    )
+    expect(outputs[0]).toMatch(/^\[\[-1\.549/)
+    expect(new Set(outputs).size).toBe(1)
+  })
+
+  test('an untyped Host call, as its library marks it', () => {
+    const [b, c] = [noise(128), noise(2048)]
+    writeNpy(join(directory, 'b.npy'), tensor('f32', [128], b))
+    writeNpy(join(directory, 'c.npy'), tensor('f32', [2048], c))
+    for (const [symbol, ...abi] of [
+      ['do_custom_call'],
+      ['do_custom_call', '--abi', 'host'],
+      ['broadcast_add', '--abi', 'typed'],
+    ]) {
+      expect(
+        call(kernels, symbol!, ...abi, '--arg', 'b.npy', '--arg', 'c.npy', '--result', 'f32[2048]:a.npy').code,
+      ).toBe(0)
+      const expected = c.map((value, i) => Math.fround(b[i % 128]! + value))
+      expect(readNpy(join(directory, 'a.npy')).view()).toEqual(expected)
+    }
+  })
+
+  test('--json is one document, with values and timing', () => {
+    const { code, stdout, stderr } = call(
+      kernels,
+      'rms_norm',
+      '--arg',
+      fixture('float32'),
+      '--attr',
+      'eps=f32:0',
+      '--result',
+      'f32[2,3]',
+      '--repeat',
+      '250',
+      '--json',
+    )
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const document = JSON.parse(stdout) as { results: { values: number[][] }[]; timing: Record<string, number> }
+    expect(document).toMatchObject({
+      library: kernels,
+      symbol: 'rms_norm',
+      convention: 'typed',
+      version: '0.1',
+      operands: ['float32[2,3]'],
+      results: [{ type: 'float32[2,3]' }],
+      timing: { runs: 250 },
+    })
+    const [first, second] = document.results[0]!.values
+    const expected = rmsNormReference([-1, -0.5, 0, 0.5, 1, 1.5], 3, 0)
+    expect(largestDifference([...first!, ...second!], expected)).toBeLessThan(1e-6)
+    const { medianNs, p10Ns, p90Ns } = document.timing
+    expect(p10Ns).toBeGreaterThan(0)
+    expect(medianNs).toBeGreaterThanOrEqual(p10Ns!)
+    expect(p90Ns).toBeGreaterThanOrEqual(medianNs!)
+  })
+
+  test('--repeat prints median and spread beside the data', () => {
+    const { stdout, stderr } = call(
+      kernels,
+      'broadcast_add',
+      '--arg',
+      fixture('vector'),
+      '--arg',
+      fixture('vector'),
+      '--result',
+      'f32[5]',
+      '--repeat',
+      '1000',
+    )
+    expect(stdout).toBe('[0. 2. 4. 6. 8.]\n')
+    expect(stderr).toMatch(/^median \S+ (ns|us|ms), \S+ (ns|us|ms) to \S+ (ns|us|ms) for 8 of 10 \(1000 runs\)\n$/)
+  })
+
+  test('attributes of every kind arrive as they are written', () => {
+    const attributes = [
+      'a=f32:1.5',
+      'b=f64:-inf',
+      'c=s64:-9007199254740993',
+      'd=pred:true',
+      'e=str:text=1',
+      'f=s8[]:1,-2',
+      'g=u64[]:',
+    ]
+    const args = attributes.flatMap((attribute) => ['--attr', attribute])
+    const { stdout } = call(kernels, 'describe_attrs', ...args, '--result', 'u8[256]', '--json')
+    const [{ values }] = (JSON.parse(stdout) as { results: [{ values: number[] }] }).results
+    expect(Buffer.from(values).toString('latin1').replace(/\0+$/, '')).toBe(
+      'a=F32:1.5 b=F64:-inf c=S64:-9007199254740993 d=PRED:true e=STRING:"text=1" f=S8[1,-2] g=U64[]',
+    )
+  })
+
+  test('several results, in order; --abi says how an unmarked function is called', () => {
+    const source =
+      'void two(void *out, const void **in) { void **outs = out; *(float *)outs[0] = 1.5f; *(int *)outs[1] = in != 0; }'
+    writeFileSync(join(directory, 'two.c'), source)
+    execFileSync(process.env['CC'] ?? 'cc', ['-shared', '-fPIC', '-o', 'two.so', 'two.c'], { cwd: directory })
+    const results = ['--result', 'f32', '--result', 's32[1]', '--abi', 'host']
+    expect(call('two.so', 'two', ...results)).toEqual({
+      code: 0,
+      stdout: '1.5\n[1]\n',
+      stderr: 'result 0: float32[]\nresult 1: int32[1]\n',
+    })
+    const { stdout } = call('two.so', 'two', ...results, '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ convention: 'host', results: [{ values: 1.5 }, { values: [1] }] })
+    expectRefusal(call('two.so', 'two', '--result', 'f32'), 2, 'two.so does not say how two is called', '--abi host')
+  })
+})
+
+describe('what is refused, with one message and the right exit code', () => {
+  const x = (): string[] => ['--arg', fixture('float32')]
+  const eps = ['--attr', 'eps=f32:1e-5']
+  const y = ['--result', 'f32[2,3]']
+
+  test('wrong types, ranks, counts and attributes: the kernel says so', () => {
+    expectRefusal(
+      call(kernels, 'rms_norm', '--arg', fixture('float64'), ...eps, ...y),
+      1,
+      'expected F32 but got F64',
+      'astype',
+    )
+    expectRefusal(
+      call(kernels, 'broadcast_add', ...x(), '--arg', fixture('vector'), '--result', 'f32[5]'),
+      1,
+      'Wrong buffer rank: expected 1 but got 2',
+      'reshape',
+    )
+    expectRefusal(call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,4]'), 1, 'of the same shape')
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), ...y),
+      1,
+      'Wrong number of attributes: expected 1 but got 0',
+      '--attr',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), '--attr', 'epsilon=f32:1', ...y),
+      1,
+      'Missing attribute: eps',
+      '--attr eps=',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), '--attr', 'eps=f64:1', ...y),
+      1,
+      'expected F32 but got F64 (attribute eps)',
+      'as F32',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...eps, ...y),
+      1,
+      'Wrong number of arguments: expected 1 but got 0',
+      '--arg',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), ...eps),
+      1,
+      'Wrong number of results: expected 1 but got 0',
+      '--result',
+    )
+  })
+
+  test('a kernel that fails or throws ends with 3', () => {
+    expectRefusal(
+      call(kernels, 'fail_with', '--attr', 'code=s32:9', '--attr', 'message=str:not ready'),
+      3,
+      'fail_with answered FAILED_PRECONDITION: not ready',
+    )
+    expectRefusal(
+      call(kernels, 'fail_with', '--attr', 'code=s32:99', '--attr', 'message=str:odd'),
+      3,
+      'UNKNOWN (code 99): odd',
+    )
+    expectRefusal(
+      call(throwing, 'throw_runtime_error', '--attr', 'message=str:boom'),
+      3,
+      'throw_runtime_error threw a C++ exception: boom',
+    )
+    expectRefusal(call(throwing, 'throw_int'), 3, 'throw_int threw a C++ exception')
+    expectRefusal(
+      call(throwing, 'throw_from_host_call', '--result', 'f32[1]'),
+      3,
+      'threw a C++ exception: from a host call',
+    )
+  })
+
+  test('libraries that are none, or lack what is asked for', () => {
+    writeFileSync(join(directory, 'text.so'), 'int main(void) { return 0; }\n')
+    expectRefusal(call('text.so', 'rms_norm'), 1, 'it is no shared library, but a text file')
+    expectRefusal(call('absent.so', 'rms_norm'), 1, "can't open absent.so: no such file")
+    expectRefusal(call('.', 'rms_norm'), 1, 'a directory')
+    expectRefusal(
+      call(kernels, 'rms_nrom', ...x(), ...eps, ...y),
+      1,
+      'has no symbol rms_nrom',
+      'Did you mean rms_norm?',
+    )
+    const foreign = readFileSync(kernels)
+    if (process.platform === 'linux') {
+      foreign.writeUInt16LE(process.arch === 'arm64' ? 62 : 183, 18)
+      writeFileSync(join(directory, 'foreign.so'), foreign)
+      expectRefusal(
+        call('foreign.so', 'rms_norm', ...x(), ...eps, ...y),
+        1,
+        process.arch === 'arm64' ? 'is for x64' : 'is for arm64',
+      )
+    }
+  })
+
+  test('conventions that contradict the library, or are not said', () => {
+    expectRefusal(call(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y), 1, 'rms_norm is a typed custom call')
+    expectRefusal(call(kernels, 'do_custom_call', '--abi', 'typed'), 1, 'do_custom_call is a host custom call')
+    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'takes no --attr')
+    expectRefusal(call(kernels, 'do_custom_call'), 2, 'needs a --result')
+    expectRefusal(call(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
+    expectRefusal(
+      call(kernels, 'twice_v4', '--arg', fixture('vector'), '--result', 'f32[5]'),
+      1,
+      'it is built for 0.4',
+      '--allow-newer-api',
+    )
+  })
+
+  test('arrays that are none, or can not be written', () => {
+    expectRefusal(
+      call(kernels, 'rms_norm', '--arg', 'absent.npy', ...eps, ...y),
+      1,
+      "can't open absent.npy: no such file",
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', '--arg', fixture('refused-object'), ...eps, ...y),
+      1,
+      'Python objects',
+      'astype',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,3]:no/y.npy'),
+      1,
+      "can't open no/y.npy: no such file",
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'bf16[2,3]:y.npy'),
+      1,
+      "can't hold bfloat16",
+      'uint16',
+    )
+    expectRefusal(
+      call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[99999999999,99]'),
+      1,
+      'could not be allocated',
+    )
+  })
+
+  test.each([
+    [['--attr', 'eps=1e-5'], 'a number needs its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
+    [['--attr', 'eps=f32:1', '--attr', 'eps=f32:2'], '--attr eps is given more than once', undefined],
+    [['--result', 'f32'], undefined, undefined],
+    [['--result', 'y.npy'], "--result y.npy can't be read", 'f32[2,4]:y.npy'],
+    [['--repeat', '0'], '--repeat should be a whole number from 1', undefined],
+    [['--repeat', '-1'], '--repeat should be a whole number from 1', undefined],
+    [['--repeat', '1.5'], '--repeat should be a whole number from 1', undefined],
+    [['--abi', 'cuda'], '--abi should be one of typed, host, not cuda', undefined],
+    [['--arg'], '--arg needs a value', undefined],
+    [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
+    [['more'], 'there is an argument too much: more', undefined],
+  ])('the command line %j', (args, message, hint) => {
+    const finished = call(kernels, 'rms_norm', ...args)
+    if (message === undefined) expect(finished.code).toBe(1)
+    else expectRefusal(finished, 2, message, hint)
+  })
+})

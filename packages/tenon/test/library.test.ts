@@ -1,0 +1,112 @@
+import { ArgumentError, LoadError, ScopeClosedError, TenonError } from '@tenon/core'
+import { InvalidArgumentError, XlaError } from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { describe, expect, test } from 'vitest'
+import { f32, Library, tensor, type Tensor } from '../src/index.ts'
+import { largestDifference, noise, rmsNormReference } from './reference.ts'
+
+const path = kernelLibrary('kernels')
+
+function thrownBy(action: () => unknown): TenonError {
+  try {
+    action()
+  } catch (error) {
+    expect(error).toBeInstanceOf(TenonError)
+    return error as TenonError
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('Library', () => {
+  test.each([[[1, 1]], [[2, 4]], [[1000, 768]]])('rms_norm on %j is within 1e-6 of double precision', (shape) => {
+    using library = Library.open(path)
+    const rmsNorm = library.customCall('rms_norm')
+    const values = noise(shape[0]! * shape[1]!)
+    const x = tensor('f32', shape, values)
+    const y: Tensor = rmsNorm([x], { results: [f32(shape)], attrs: { eps: f32(1e-5) } })
+    expect(y.shape).toEqual(shape)
+    const expected = rmsNormReference(values, shape[1]!, Math.fround(1e-5))
+    expect(largestDifference(y.view() as Float32Array, expected)).toBeLessThan(1e-6)
+  })
+
+  test('the broadcast add, in the oldest and the newest convention', () => {
+    using library = Library.open(path)
+    const [b, c] = [noise(128), noise(2048)]
+    const expected = c.map((value, i) => Math.fround(b[i % 128]! + value))
+    const operands = [tensor('f32', [128], b), tensor('f32', [2048], c)]
+    const host = library.hostCall('do_custom_call')(operands, { results: [f32([2048])] })
+    const typed = library.customCall('broadcast_add')(operands, { results: [f32([2048])] })
+    expect(host.view()).toEqual(expected)
+    expect(typed.view()).toEqual(expected)
+  })
+
+  test('lists what the library marks', () => {
+    using library = Library.open(path)
+    expect(library.customCalls).toContainEqual({ name: 'rms_norm', convention: 'typed' })
+    expect(library.customCalls).toContainEqual({ name: 'do_custom_call', convention: 'host' })
+    expect(library.customCalls.map(({ name }) => name)).toEqual(library.customCalls.map(({ name }) => name).toSorted())
+    expect(library.path).toBe(path)
+  })
+
+  test('an unknown symbol: the hint names those nearly alike', () => {
+    using library = Library.open(path)
+    const error = thrownBy(() => library.customCall('rms_nrom'))
+    expect(error).toBeInstanceOf(LoadError)
+    expect(error.sentence).toBe(`${path} has no symbol rms_nrom`)
+    expect(error.hint).toBe('Did you mean rms_norm?')
+    expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('hidden visibility')
+    expect(
+      thrownBy(() => library.customCall({ execute: 'counter_v1', instantiate: 'counter_instantiate' })).sentence,
+    ).toContain('counter_instantiate')
+  })
+
+  test('what is marked can not be taken for something else, nor data for a function', () => {
+    using library = Library.open(path)
+    for (const error of [
+      thrownBy(() => library.customCall('do_custom_call')),
+      thrownBy(() => library.hostCall('rms_norm')),
+    ]) {
+      expect(error).toBeInstanceOf(ArgumentError)
+      expect(error.sentence).toMatch(/is a (host|typed) custom call, as its library says, not a (host|typed) one/)
+    }
+    expect(thrownBy(() => library.customCall('rms_norm__xla_ffi')).sentence).toBe(
+      'rms_norm__xla_ffi is data, not a function',
+    )
+  })
+
+  test('after close, it and what came from it refuse', () => {
+    const library = Library.open(path)
+    const rmsNorm = library.customCall('rms_norm')
+    library.close()
+    const x = tensor('f32', [1, 1], [1])
+    expect(thrownBy(() => library.customCall('rms_norm'))).toBeInstanceOf(ScopeClosedError)
+    expect(thrownBy(() => rmsNorm([x], { results: [f32([1, 1])], attrs: { eps: f32(1e-5) } }))).toBeInstanceOf(
+      ScopeClosedError,
+    )
+  })
+
+  test('a kernel that refuses, fails or throws gives an error of its kind', () => {
+    using library = Library.open(path)
+    using throwing = Library.open(kernelLibrary('kernels_cpp'))
+    const x = tensor('f64', [1, 1], [1])
+    const refused = thrownBy(() =>
+      library.customCall('rms_norm')([x], { results: [f32([1, 1])], attrs: { eps: f32(1) } }),
+    )
+    expect(refused).toBeInstanceOf(InvalidArgumentError)
+    const failed = thrownBy(() =>
+      library.customCall('fail_with')([], { results: [], attrs: { code: 8n, message: 'full' } }),
+    )
+    expect(failed).toBeInstanceOf(XlaError)
+    const thrown = thrownBy(() =>
+      throwing.customCall('throw_runtime_error')([], { results: [], attrs: { message: 'boom' } }),
+    )
+    expect(thrown.sentence).toContain('threw a C++ exception: boom')
+  })
+
+  test('a library found by its bare name has no marks to check', () => {
+    if (process.platform !== 'linux') return
+    using library = Library.open('libm.so.6')
+    expect(library.customCalls).toEqual([])
+    expect(thrownBy(() => library.customCall('coss')).sentence).toBe('libm.so.6 has no symbol coss')
+  })
+})
