@@ -68,6 +68,7 @@ export default {
         'strlen',
         'sysconf',
         'vsnprintf',
+        'write',
       ],
     },
     {
@@ -229,5 +230,6 @@ export default {
       includes,
       uses: ['tenon', 'tenon_guard'],
     },
+    { name: 'pools_frame_fuzz', kind: 'fuzz', sources: ['csrc/fuzz/pools_frame_fuzz.c'], includes, uses: ['tenon'] },
   ],
 } satisfies NativePackage

@@ -4,11 +4,9 @@
 
 #include "xla_internal.h"
 
-/* Calls a handler and waits for it: null for success, otherwise an error of ours that is alive. */
-static tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
-  tn_xla_error_t *returned = handler(frame);
-  tn_xla_future_t *future = frame->future;
-  if (returned == NULL) return future == NULL ? NULL : tn__xla_future_wait(future);
+/* What comes of a call that returned an error or left a future: null for success, otherwise an error of ours. */
+static tn_xla_error_t *settle(tn_xla_error_t *returned, tn_xla_future_t *future) {
+  if (returned == NULL) return tn__xla_future_wait(future);
   if (future != NULL) tn__xla_future_abandon(future);
   if (!tn__xla_error_is_live(returned))
     return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is no error of this runtime: is it a typed handler?",
@@ -16,6 +14,12 @@ static tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame
   if (returned->code != TN_XLA_OK) return returned;
   tn__xla_error_destroy(returned);
   return NULL;
+}
+
+/* Calls a handler and waits for it. */
+static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
+  tn_xla_error_t *returned = handler(frame);
+  return returned == NULL && frame->future == NULL ? NULL : settle(returned, frame->future);
 }
 
 /* --- Metadata --------------------------------------------------------------------------------------------------- */
@@ -58,7 +62,7 @@ int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
 /* --- Prepared calls --------------------------------------------------------------------------------------------- */
 
 /* Runs one stage on the call's own frame. */
-static tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
+static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
   call->frame.stage = stage;
   call->frame.future = NULL;
   return call_handler(handler, &call->frame);
@@ -96,7 +100,7 @@ static void clear_error(tn__xla_call_t *call) {
 }
 
 /* Runs `body` under the guard; an exception becomes the error that XLA's own runtime makes of it. */
-static int32_t run(tn__xla_call_t *call, void (*body)(void *)) {
+static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) {
   if (call->error != NULL) clear_error(call);
   const int32_t status = tn_guard_call(body, call);
   if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;

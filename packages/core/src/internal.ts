@@ -3,6 +3,7 @@
  * the core and promises nothing to anyone else.
  */
 export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
+export { nativeFormat } from './binary/native-format.ts'
 export { checkAlignment, checkName, checkSize } from './errors/check.ts'
 export { describe, hex } from './errors/describe.ts'
 export { defineKind } from './errors/tenon-error.ts'

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { memorySource, withFileSource } from '../src/binary/byte-source.ts'
 import { parseLdSoCache } from '../src/binary/ld-so-cache.ts'
 import { missingDependencies } from '../src/binary/missing-dependencies.ts'
+import { explainLoadFailure } from '../src/native/explain-load-failure.ts'
 import { elfImage, machOImage, peImage } from './binary-images.ts'
 
 let directory: string
@@ -142,4 +143,14 @@ describe('on Windows', () => {
     writeFileSync(path, image)
     expect(missing({})).toEqual([])
   })
+})
+
+test('a library for another system is told by its format', () => {
+  const path = join(directory, 'foreign')
+  const foreign = process.platform === 'darwin' ? elfImage({ bits: 64, littleEndian: true, machine: 62 }) : machOImage()
+  writeFileSync(path, foreign)
+  const { sentence } = explainLoadFailure(path, 'refused')
+  expect(sentence).toBe(
+    `the library ${path} is for ${process.platform === 'darwin' ? 'Linux' : 'macOS'}, this process runs on ${process.platform}`,
+  )
 })

@@ -1,7 +1,7 @@
 /** Small libraries made byte by byte from the format descriptions, for processors and systems that aren't here. */
 
 /** A buffer that fields are written into at offsets, in either byte order. */
-export class Image {
+class Image {
   readonly bytes: Buffer
   readonly #littleEndian: boolean
 

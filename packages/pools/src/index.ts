@@ -4,6 +4,8 @@ export { type AsyncRequestOptions, type ExecutionResult, type Priority, type Req
 export { type AllocateOptions, Driver } from './driver/driver-client.ts'
 export { type DriverOptions, localDriver } from './driver/local-driver.ts'
 export { type ExecutionArguments, OMIT, PreparedModel, type Role } from './driver/prepared-model.ts'
+export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
+export { connectDriver, spawnDriver, type SpawnOptions, workerDriver } from './driver/spawn-driver.ts'
 export { type DriverLimits } from './engine/limits.ts'
 export { type ErrorStatus, errorStatus, type OutputShape, PoolsError } from './error-status.ts'
 export { cpuKernels } from './kernels/cpu-kernels.ts'

@@ -16,7 +16,7 @@ export const suite = {
     {
       name: `allocate 16 B, ${MANY} in a scope`,
       unit: 'ns',
-      target: { 'Buffer.allocUnsafe': 0.7, 'malloc + free': 0.3 },
+      target: { 'Buffer.allocUnsafe': 0.5, 'malloc + free': 0.3 },
       setup: () => {
         const last: unknown[] = [undefined]
         return {
@@ -39,7 +39,7 @@ export const suite = {
     {
       name: `allocate 64 B, ${MANY} in a scope`,
       unit: 'ns',
-      target: { 'Buffer.allocUnsafe': 0.8, 'malloc + free': 0.3 },
+      target: { 'Buffer.allocUnsafe': 0.5, 'malloc + free': 0.3 },
       setup: () => {
         const last: unknown[] = [undefined]
         return {
@@ -62,7 +62,7 @@ export const suite = {
     {
       name: 'open, allocate 16 B, close',
       unit: 'ns',
-      target: { 'malloc + free': 0.9 },
+      target: { 'malloc + free': 0.6 },
       setup: () => ({
         ours: () => {
           const scope = NativeScope.ofConfined()

@@ -60,6 +60,14 @@ describe('tenon call', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[0. 2. 4. 6. 8.]\n', stderr: '' })
   })
 
+  test('prints what the README shows', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const [, line, shown] = /^\$ tenon (call .*)\n(\[\[[^`]*\]\]\n)/m.exec(readme)!
+    writeNpy(join(directory, 'x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
+    const words = line!.split(' ').map((word) => (word === 'libkernels.so' ? kernels : word))
+    expect(runTenon(words, { cwd: directory }).stdout).toBe(shown)
+  })
+
   test('files of any NumPy layout are operands: big-endian, column-major, version 3', () => {
     const outputs = ['float32', 'float32-big-endian', 'float32-fortran', 'version-3'].map(
       (name) =>

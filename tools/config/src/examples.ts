@@ -27,7 +27,7 @@ interface Example {
 export function testExamples(directory: string, scope: ExampleScope): void {
   const examples = [
     ...globSync('src/**/*.ts', { cwd: directory })
-      .sort()
+      .toSorted()
       .flatMap((file) => docstringExamples(directory, file)),
     ...blockExamples(directory, 'README.md'),
   ]
@@ -125,8 +125,7 @@ function checked(code: string): string {
 function isExpression(text: string): boolean {
   if (/^[A-Za-z_]\w*$/.test(text)) return ['true', 'false', 'null', 'undefined', 'NaN', 'Infinity'].includes(text)
   try {
-    new Function(`return (${text})`)
-    return true
+    return typeof new Function(`return (${text})`) === 'function'
   } catch {
     return false
   }

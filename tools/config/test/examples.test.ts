@@ -18,7 +18,7 @@ test.each([
   'await Promise.reject(new RangeError()) // throws RangeError',
   'let list: number = 5\nlist // 5',
 ])('passes: %s', async (code) => {
-  await run(code)
+  await expect(run(code)).resolves.toBeUndefined()
 })
 
 test.each([

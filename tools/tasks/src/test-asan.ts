@@ -2,7 +2,8 @@
  * `pnpm test:asan [turbo options]`: the tests of packages and examples against native code that AddressSanitizer and UBSan
  * watch. Nothing comes from the cache.
  */
-import { rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/native-build'
@@ -11,6 +12,15 @@ import { addSummaries, explainExitCode, printSummary, readReport, type TestSumma
 import { runTool } from './lib/run-tool.ts'
 import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
 import { listPackages, withNativeTargets } from './lib/workspace.ts'
+
+const asanOptions = [
+  // Node never frees what it keeps for ever.
+  'detect_leaks=0',
+  // A fault must stay a signal: crash tests look at it, and Node catches some.
+  ...['handle_segv=0', 'handle_sigbus=0', 'handle_sigfpe=0', 'handle_abort=0'],
+  // An allocation that is too large must fail, as it does without the sanitizer.
+  'allocator_may_return_null=1',
+]
 
 await runMain(async () => {
   if (process.platform !== 'linux') throw new ToolError('test:asan needs Linux: the sanitizer is preloaded into Node')
@@ -51,16 +61,28 @@ async function findSanitizer(): Promise<string> {
 async function testPackage(tested: TestedPackage, preload: string): Promise<TestSummary> {
   const report = join(tested.directory, 'reports/asan.json')
   rmSync(report, { force: true })
-  const code = await runVitest(tested, report, [], {
-    LD_PRELOAD: preload,
-    // Node never frees what it keeps for ever. A fault must stay a signal: crash tests look at it, and Node catches some. An
-    // allocation that is too large must fail, as it does without the sanitizer.
-    ASAN_OPTIONS:
-      'detect_leaks=0:handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_abort=0:allocator_may_return_null=1',
-    UBSAN_OPTIONS: 'print_stacktrace=1',
-    TENON_VARIANT: 'asan',
-  })
-  return explainExitCode(readReport(report, tested.name), code, `${tested.name}: vitest`)
+  // Reports go to files: those of child processes would be lost, and stderr belongs to the tests.
+  const logs = mkdtempSync(join(tmpdir(), 'tenon-asan-'))
+  try {
+    const code = await runVitest(tested, report, [], {
+      LD_PRELOAD: preload,
+      ASAN_OPTIONS: [...asanOptions, `log_path=${logs}/asan`].join(':'),
+      UBSAN_OPTIONS: `print_stacktrace=1:log_path=${logs}/ubsan`,
+      TENON_VARIANT: 'asan',
+    })
+    const summary = explainExitCode(readReport(report, tested.name), code, `${tested.name}: vitest`)
+    if (summary.failed > 0) printLogs(logs)
+    return summary
+  } finally {
+    rmSync(logs, { recursive: true })
+  }
+}
+
+function printLogs(directory: string): void {
+  for (const file of globSync('*', { cwd: directory })) {
+    const text = readFileSync(join(directory, file), 'utf8')
+    if (/ERROR:|runtime error:/.test(text)) process.stdout.write(`${text}\n`)
+  }
 }
 
 function print(summary: TestSummary, label: string): TestSummary {

@@ -30,6 +30,14 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   return TN_OK;
 }
 
+int32_t tn_library_process(void **out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  void *library = dlopen(NULL, RTLD_NOW);
+  if (library == NULL) return tn__fail(TN_LOAD_FAILED, "the loader knows no program");
+  *out = library;
+  return TN_OK;
+}
+
 int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
   if (library == NULL || name == NULL || out == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null");

@@ -40,3 +40,13 @@ TEST(the_first_core_is_this_one) {
   CHECK(strstr(path, "tenon") != NULL);
   CHECK(strcmp(version, tn_version()) == 0);
 }
+
+TEST(library_process_has_what_the_program_was_linked_with) {
+  void *library = NULL;
+  CHECK(tn_library_process(&library) == TN_OK);
+  void *symbol = NULL;
+  CHECK(tn_library_symbol(library, "strlen", 6, &symbol) == TN_OK);
+  CHECK(symbol != NULL);
+  CHECK(tn_library_symbol(library, "no_such_symbol", 14, &symbol) == TN_NOT_FOUND);
+  CHECK(tn_library_process(NULL) == TN_INVALID_ARGUMENT);
+}

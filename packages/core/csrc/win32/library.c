@@ -28,6 +28,12 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   return TN_OK;
 }
 
+int32_t tn_library_process(void **out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  *out = GetModuleHandleW(NULL);
+  return TN_OK;
+}
+
 int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
   char symbol[4096];
   if (library == NULL || name == NULL || out == NULL || name_length >= sizeof symbol)

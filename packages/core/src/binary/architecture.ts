@@ -2,7 +2,7 @@
 export type MachineTable = Readonly<Record<number, string>>
 
 /** e_machine of the System V ABI. The 64-bit forms of families with both are told apart by the file's class. */
-export const elfMachines: MachineTable = {
+const elfMachines: MachineTable = {
   3: 'ia32',
   8: 'mips',
   20: 'ppc',

@@ -2,7 +2,7 @@ import { BinaryFormatError } from './binary-format-error.ts'
 import type { ByteSource } from './byte-source.ts'
 
 /** No table of a library that exists comes near it: a larger one is a broken or hostile file. */
-export const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
+const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
 
 /** Reads the structures of a binary file. Every offset and size comes from the file, so every one is checked. */
 export class BinaryReader {

@@ -28,7 +28,7 @@ export interface ElfHeader {
   readonly sections: readonly ElfSection[]
 }
 
-export const PT_LOAD = 1
+const PT_LOAD = 1
 export const PT_DYNAMIC = 2
 export const PT_INTERP = 3
 export const SHT_DYNSYM = 11

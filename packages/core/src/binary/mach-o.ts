@@ -5,7 +5,7 @@ import type { BinaryReader, Fields } from './binary-reader.ts'
 import { readMachOSymbols, type SymbolTableCommand } from './mach-o-symbols.ts'
 
 /** The first four bytes, read big-endian. */
-export const machOMagics = { fat: 0xcafebabe, fat64: 0xcafebabf } as const
+const machOMagics = { fat: 0xcafebabe, fat64: 0xcafebabf } as const
 const thinMagics: Readonly<Record<number, { bits: 32 | 64; littleEndian: boolean }>> = {
   0xfeedface: { bits: 32, littleEndian: false },
   0xfeedfacf: { bits: 64, littleEndian: false },

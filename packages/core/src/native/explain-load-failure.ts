@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { missingDependencies } from '../binary/missing-dependencies.ts'
 import { BinaryFormatError } from '../binary/binary-format-error.ts'
+import { nativeFormat } from '../binary/native-format.ts'
 import { readBinary } from '../binary/read-binary.ts'
 import { LoadError } from '../errors/kinds.ts'
 
@@ -19,6 +20,9 @@ interface Explanation {
   readonly hint?: string
 }
 
+/** The systems that load each format. */
+const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
+
 function explain(path: string, reason: string): Explanation {
   const refused: Explanation = { sentence: `the library ${path} could not be loaded: ${reason}` }
   if (!existsSync(path)) {
@@ -28,6 +32,12 @@ function explain(path: string, reason: string): Explanation {
   if (!statSync(path).isFile()) return { sentence: `the library ${path} must be a file, it is a directory or device` }
   try {
     const info = readBinary(path)
+    if (info.format !== nativeFormat) {
+      return {
+        sentence: `the library ${path} is for ${systems[info.format]}, this process runs on ${process.platform}`,
+        hint: 'build it for this system.',
+      }
+    }
     if (!info.architectures.includes(process.arch)) {
       return {
         sentence: `the library ${path} is for ${info.architectures.join(', ')}, this process runs on ${process.arch}`,

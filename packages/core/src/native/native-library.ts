@@ -2,7 +2,7 @@ import { checkName } from '../errors/check.ts'
 import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf, type CFunction } from './driver.ts'
-import { coreFunction, lastError } from './core-library.ts'
+import { checkStatus, coreFunction, lastError } from './core-library.ts'
 import { explainLoadFailure } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
@@ -56,6 +56,13 @@ export class NativeLibrary extends ManagedLifetime {
     const { open } = coreLoader()
     if (open(addressOf(name), name.length, addressOf(out)) !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))
+  }
+
+  /** What is loaded into this process for everybody: the C library, and what the program was linked with. */
+  static ofProcess(): NativeLibrary {
+    const out = new BigUint64Array(1)
+    checkStatus(Number(coreFunction('tn_library_process', 'int32_t', ['uintptr_t'])(addressOf(out))), 'opening the process')
+    return new NativeLibrary('of this process', Number(out[0]))
   }
 
   protected override get label(): string {

@@ -58,8 +58,7 @@ export class PreparedCall extends ManagedLifetime {
     const { memory } = target
     if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
     patchPointers(this.shape, memory, operands, results)
-    const { frames } = callStack
-    const { depth } = callStack
+    const { frames, depth } = callStack
     frames[depth] = operands
     frames[depth + 1] = results
     frames[depth + 2] = held

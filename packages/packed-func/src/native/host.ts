@@ -10,12 +10,10 @@ type HostFunction<Result> = (...values: number[]) => Result
 export interface Host {
   /** The path of the tvm-ffi library in use: this package's own, or the one that was there. */
   readonly ffiPath: string
-  /** Opens the stack of this thread. */
+  /** Opens the stack of this thread, which goes with the thread. */
   readonly open: HostFunction<number>
-  readonly close: HostFunction<void>
   readonly call: HostFunction<number>
   readonly makeText: HostFunction<number>
-  readonly peekText: HostFunction<number>
   readonly text: HostFunction<void>
   readonly clear: HostFunction<void>
   readonly copy: HostFunction<void>
@@ -31,16 +29,18 @@ export interface Host {
   readonly readError: HostFunction<number>
   readonly appendBacktrace: HostFunction<void>
   readonly takeReleased: HostFunction<number>
+  readonly createTensor: HostFunction<number>
+  readonly callWithTensors: HostFunction<number>
+  readonly describeView: HostFunction<number>
+  readonly describeTensor: HostFunction<number>
   /** How many objects of this package's own tvm-ffi library are alive; undefined if another one is in use. */
   readonly liveObjects: (() => number) | undefined
 }
 
 const functions = {
   open: ['tn_packed_open', 'int32_t', 1],
-  close: ['tn_packed_close', 'void', 1],
   call: ['tn_packed_call', 'int32_t', 3],
   makeText: ['tn_packed_make_text', 'int32_t', 4],
-  peekText: ['tn_packed_peek_text', 'int64_t', 2],
   text: ['tn_packed_text', 'void', 2],
   clear: ['tn_packed_clear', 'void', 1],
   copy: ['tn_packed_copy', 'void', 3],
@@ -56,6 +56,10 @@ const functions = {
   readError: ['tn_packed_error_read', 'int32_t', 2],
   appendBacktrace: ['tn_packed_error_append', 'void', 3],
   takeReleased: ['tn_packed_take_released', 'int32_t', 3],
+  createTensor: ['tn_packed_tensor_create', 'int32_t', 2],
+  callWithTensors: ['tn_packed_call_tensors', 'int32_t', 4],
+  describeView: ['tn_packed_describe_view', 'int32_t', 2],
+  describeTensor: ['tn_packed_describe_tensor', 'int32_t', 2],
 } satisfies Record<string, readonly [symbol: string, result: CType, parameters: number]>
 
 let loaded: Host | undefined
@@ -81,6 +85,7 @@ function load(): Host {
   const declare = (name: string, result: CType, count: number): ((...values: number[]) => never) =>
     library.declare(name, result, Array.from({ length: count }, () => 'uintptr_t' as const))
   const { ffiPath, isOwn } = bind(declare, join(directory, libraryFileName('tvm_ffi')))
+  declare('tn_packed_install_allocator', 'int32_t', 0)()
   const declared = Object.fromEntries(
     Object.entries(functions).map(([key, [name, result, count]]) => [key, declare(name, result, count)]),
   ) as unknown as Omit<Host, 'ffiPath' | 'liveObjects'>

@@ -27,7 +27,7 @@ export class Stack {
   readonly f64: Float64Array
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
-  /** Word 0 is `top` for native code, word 1 says that a TypeScript function failed. */
+  /** For native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; 3 tensors that were kept. */
   readonly head: Int32Array
   /** The first free slot. */
   top = 0
@@ -38,6 +38,10 @@ export class Stack {
   readonly owned: number[] = []
   /** Gates that are held open by the calls in progress. */
   readonly held: Gate[] = []
+  /** The arguments of the call being packed that are tensors of JavaScript: bit i for argument i. */
+  tensors = 0
+  /** The slot of the first argument of the call being packed. */
+  first = 0
 
   constructor() {
     this.host = host()
@@ -51,7 +55,6 @@ export class Stack {
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, WORDS, 16)
     this.head = new Int32Array(buffer, 0, 4)
-    process.once('exit', () => this.host.close(this.address))
   }
 
   /** Takes a frame of `count` arguments above the top. @throws if the stack is full or calls are nested too deeply. */
@@ -75,6 +78,11 @@ export class Stack {
     return this.address + SLOTS + slot * 16
   }
 
+  /** Where a slot is in `bytes`. */
+  slotOffset(slot: number): number {
+    return SLOTS + slot * 16
+  }
+
   /** An address that a slot holds. */
   pointer(slot: number): number {
     const at = slot * 4 + 2
@@ -89,9 +97,19 @@ export class Stack {
     this.i32[at + 3] = address / 2 ** 32
   }
 
+  /** The address of eight zero bytes. */
+  zeroAddress(): number {
+    return this.address + WORDS + 15 * 8
+  }
+
   /** Text that native code left, of `size` bytes, `from` bytes after its start. */
   outText(size: number, from = 0): string {
     return this.bytes.utf8Slice(OUT + from, OUT + from + size)
+  }
+
+  /** The 64-bit integers that native code left. */
+  outNumbers(count: number, from = 0): number[] {
+    return Array.from({ length: count }, (_, i) => Number(this.bytes.readBigInt64LE(OUT + (from + i) * 8)))
   }
 
   outBytes(size: number): Uint8Array {

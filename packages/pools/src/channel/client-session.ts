@@ -1,4 +1,3 @@
-import { closeSync } from 'node:fs'
 import { TenonError } from '@tenon/core'
 import { errorStatus, PoolsError } from '../error-status.ts'
 import type { DeviceMemory } from '../engine/device-memory.ts'
@@ -84,7 +83,7 @@ export class ClientSession {
     this.#models.clear()
     this.#pools.close()
     this.socket.close()
-    if (this.#doorbell !== -1) closeSync(this.#doorbell)
+    if (this.#doorbell !== -1) closeDescriptor(this.#doorbell)
     this.#doorbell = -1
   }
 

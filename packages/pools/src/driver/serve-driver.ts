@@ -1,11 +1,12 @@
-import { closeSync, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import { ArgumentError } from '@tenon/core'
 import { PoolsError } from '../error-status.ts'
 import { ClientSession } from '../channel/client-session.ts'
 import { DEFAULT_LIMITS, type DriverLimits } from '../engine/limits.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
-import { acceptFrom, listenAt, PeerGone, peerUser, pollSockets } from '../native/socket.ts'
+import { closeDescriptor } from '../native/descriptor.ts'
+import { acceptFrom, connectTo, listenAt, PeerGone, peerUser, pollSockets } from '../native/socket.ts'
 import type { DriverOptions } from './local-driver.ts'
 
 /** Where a driver finds its clients. */
@@ -42,6 +43,23 @@ function inheritedDescriptor(): number {
   throw new ArgumentError(`a driver must be started by spawnDriver, or be given a descriptor or a path; ${DESCRIPTOR_VARIABLE} is not set`)
 }
 
+/** The most clients at once. Each costs two descriptors. */
+const CLIENTS = 128
+
+/** Removes a socket that nobody listens at any more: of a driver that was killed. */
+function removeStale(path: string): void {
+  if (!existsSync(path)) return
+  let probe: number
+  try {
+    probe = connectTo(path)
+  } catch {
+    if (lstatSync(path).isSocket()) unlinkSync(path)
+    return
+  }
+  closeDescriptor(probe)
+  throw new PoolsError('DEVICE_UNAVAILABLE', `another driver serves at ${path}`)
+}
+
 /** Lets a client have its turn; false if it is gone, and all that was its has been given back. */
 function step(session: ClientSession): boolean {
   try {
@@ -55,16 +73,20 @@ function step(session: ClientSession): boolean {
 }
 
 function serveAt(path: string, kernels: KernelRegistry, limits: DriverLimits): void {
+  removeStale(path)
   const listener = listenAt(path)
   process.once('exit', () => unlinkSync(path))
   let sessions: ClientSession[] = []
   for (;;) {
-    const ready = pollSockets([listener, ...sessions.map(({ socket }) => socket.descriptor)], -1)
-    sessions = sessions.filter((session, i) => ready[i + 1] !== true || step(session))
-    if (ready[0] !== true) continue
+    // When all places are taken, clients wait in the queue of the system.
+    const listeners = sessions.length < CLIENTS ? [listener] : []
+    const ready = pollSockets([...sessions.map(({ socket }) => socket.descriptor), ...listeners], -1)
+    const isAsked = ready[sessions.length] === true
+    sessions = sessions.filter((session, i) => ready[i] !== true || step(session))
+    if (!isAsked) continue
     const descriptor = acceptFrom(listener)
     if (descriptor === undefined) continue
     if (peerUser(descriptor) === process.getuid!()) sessions.push(new ClientSession(descriptor, kernels, limits))
-    else closeSync(descriptor)
+    else closeDescriptor(descriptor)
   }
 }

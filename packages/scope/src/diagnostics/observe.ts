@@ -4,6 +4,8 @@ import { debugLeaks } from './debug.ts'
 
 /** What the channels `tenon:scope:open`, `tenon:scope:close` and `tenon:scope:leak` tell about a scope. */
 export interface ScopeEvent {
+  /** Counts the scopes that were observed on this thread; 0 if it was not observed. */
+  readonly id: number
   /** Its name, if it has one. */
   readonly name: string | undefined
   readonly kind: 'confined' | 'shared'
@@ -16,12 +18,14 @@ const closed: Channel = channel('tenon:scope:close')
 const leaked: Channel = channel('tenon:scope:leak')
 
 /** The open scopes with the stacks of their openers, while somebody asks for it. */
-const origins = new Map<ManagedScope, string>()
+const origins = new Map<ManagedScope, { id: number; stack: string }>()
+let lastId = 0
 let trackers = debugLeaks ? 1 : 0
 let reportsAtExit = false
 
 function eventOf(scope: ManagedScope): ScopeEvent {
-  return { name: scope.name, kind: scope.kind, stack: origins.get(scope) }
+  const origin = origins.get(scope)
+  return { id: origin?.id ?? 0, name: scope.name, kind: scope.kind, stack: origin?.stack }
 }
 
 /** A scope was opened. */
@@ -44,7 +48,7 @@ export function noteLeak(event: ScopeEvent): void {
 function remember(scope: ManagedScope): void {
   const stack = new Error('opened here').stack ?? ''
   // The first lines are the error itself and this package's own frames.
-  origins.set(scope, stack.split('\n').slice(4).join('\n'))
+  origins.set(scope, { id: ++lastId, stack: stack.split('\n').slice(4).join('\n') })
   if (!debugLeaks || reportsAtExit) return
   reportsAtExit = true
   process.once('exit', () => {

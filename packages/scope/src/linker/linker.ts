@@ -1,5 +1,5 @@
 import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, describe, errno, type StructValue } from '@tenon/core/internal'
+import { bindFunction, errno, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
@@ -16,10 +16,10 @@ export type Argument = Value | AllocatorLike
 export type Result = number | bigint | boolean | MemorySegment | undefined
 
 /** A native function. One that returns a struct takes an allocator as its first argument. */
-export interface Downcall<Returned = Result> {
-  (...values: readonly Argument[]): Returned
+export interface Downcall {
+  (...values: readonly Argument[]): Result
   /** Runs it on another thread. All memory, stubs and libraries that it uses are held open until it has returned. */
-  readonly async: (...values: readonly Argument[]) => Promise<Returned>
+  readonly async: (...values: readonly Argument[]) => Promise<Result>
 }
 
 /** A result, and what the call left in `errno`. */
@@ -27,6 +27,9 @@ export interface WithErrno {
   readonly value: Result
   readonly errno: number
 }
+
+/** A native function of which `errno` is captured. */
+export type DowncallWithErrno = (...values: readonly Argument[]) => WithErrno
 
 /** How a function is linked. */
 export interface DowncallOptions {
@@ -46,8 +49,8 @@ interface Linkers {
    * strlen(toCString('cos', scope)) // 3n
    */
   downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
-  downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): Downcall<WithErrno>
-  downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall<Result | WithErrno>
+  downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): DowncallWithErrno
+  downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall | DowncallWithErrno
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
 }
@@ -56,13 +59,13 @@ interface Linkers {
 type Finish = (value: Value) => Result
 
 function downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
-function downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): Downcall<WithErrno>
-function downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall<Result | WithErrno>
+function downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): DowncallWithErrno
+function downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall | DowncallWithErrno
 function downcall(
   symbol: MemorySegment,
   signature: FunctionSignature,
   options: DowncallOptions = {},
-): Downcall<Result | WithErrno> {
+): Downcall | DowncallWithErrno {
   const { block, base } = checkSegment(symbol, 'symbol')
   checkSignature(signature)
   const address = block.address + base
@@ -122,22 +125,12 @@ function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Down
   )
 }
 
-function withErrno(call: Downcall): Downcall<WithErrno> {
-  return Object.assign(
-    (...values: readonly Argument[]) => {
-      const value = call(...values)
-      return { value, errno: errno() }
-    },
-    {
-      async: () => Promise.reject(new ArgumentError('errno can not be captured of a call on another thread')),
-    },
-  )
+function withErrno(call: Downcall): DowncallWithErrno {
+  return (...values) => {
+    const value = call(...values)
+    return { value, errno: errno() }
+  }
 }
 
 /** Links native functions and TypeScript functions. */
 export const Linker: Linkers = { downcall, upcallStub }
-
-/** Refuses what is no function. */
-export function checkFunction(value: unknown, name: string): void {
-  if (typeof value !== 'function') throw new ArgumentError(`${name} must be a function, got ${describe(value)}`)
-}

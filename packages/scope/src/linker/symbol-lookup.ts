@@ -1,8 +1,8 @@
 import { LoadError, NativeLibrary } from '@tenon/core'
-import { Block, describe } from '@tenon/core/internal'
+import { describe } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
+import type { MemorySegment } from '../segment/memory-segment.ts'
 import { symbolSegment } from './symbol-segment.ts'
 
 /** Finds functions and variables of native libraries. Symbols can be used as long as their scope is open. */

@@ -32,7 +32,7 @@ export function handOff(scope: ManagedScope, segments: readonly MemorySegment[])
   }
   const tokens = describeSegments(scope.gate, segments)
   segments.forEach(({ block }, i) => {
-    if (scope.owned?.some((owned) => owned.block === block && owned.free !== undefined)) {
+    if (scope.owned?.some((owned) => owned.block === block && owned.upkeep.free !== undefined)) {
       throw new ArgumentError(`segments[${i}] must be memory of JavaScript's own to move, it is mapped or native`)
     }
   })

@@ -1,6 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { Block, checkSize, holdersOf, ManagedLifetime } from '@tenon/core/internal'
 import type { Hold } from '@tenon/core'
+import { debugGuard } from '../diagnostics/debug.ts'
+import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/counters.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
 import { type Chunk, detach, newChunk } from './chunk.ts'
@@ -23,9 +25,18 @@ export interface OwnedBlock {
   readonly block: Block
   /** In bytes. */
   readonly size: number
-  /** Gives back memory that is not JavaScript's, once no view reaches it any more. */
+  readonly upkeep: Upkeep
+}
+
+/** What memory needs at close that is not JavaScript's. */
+export interface Upkeep {
+  /** Looks at it before it is freed. What it throws comes out of close(), after everything is freed. */
+  readonly check?: () => void
+  /** Gives it back, once no view reaches it any more. */
   readonly free?: () => void
 }
+
+const NONE: Upkeep = {}
 
 /** How long `closeAsync` waits. */
 export interface CloseOptions {
@@ -63,7 +74,7 @@ export abstract class ManagedScope extends ManagedLifetime {
   /** @internal */
   manage(): void {
     this.anchor = new Anchor()
-    this.cleaner = new Cleaner(this.anchor, { name: this.name, kind: this.kind, stack: undefined })
+    this.cleaner = new Cleaner(this.anchor, { id: 0, name: this.name, kind: this.kind, stack: undefined })
     this.actions = this.cleaner.actions
   }
 
@@ -134,21 +145,22 @@ export abstract class ManagedScope extends ManagedLifetime {
   /** @internal A block for one segment alone, whose memory goes back to the system at close. The numbers are checked. */
   newBlock(byteSize: number, byteAlignment: number): Block {
     this.checkOpen()
-    const { view, bytes, address, size, free } = this.makeChunk(byteSize, byteAlignment)
-    return this.own(new Block(this.gate, view, bytes, address), size, free)
+    const chunk = this.makeChunk(byteSize, byteAlignment)
+    return this.own(new Block(this.gate, chunk.view, chunk.bytes, chunk.address), chunk.size, chunk)
   }
 
-  /** @internal Takes over a block of `size` bytes: detaches it at close, then calls `free`. */
-  own(block: Block, size: number, free?: () => void): Block {
+  /** @internal Takes over a block of `size` bytes: checks, detaches and frees it at close. */
+  own(block: Block, size: number, upkeep: Upkeep = NONE): Block {
     this.owned ??= []
-    this.owned.push(free === undefined ? { block, size } : { block, size, free })
+    this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
     this.anchor?.tieTo(block.view.buffer)
     return block
   }
 
   /** @internal What this kind of scope makes its memory of. */
-  makeChunk(byteSize: number, byteAlignment: number): Chunk & Pick<OwnedBlock, 'free'> {
+  makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
+    if (debugGuard) return newGuardedChunk(byteSize, byteAlignment, this.label)
     return newChunk(byteSize, byteAlignment)
   }
 
@@ -167,10 +179,17 @@ export abstract class ManagedScope extends ManagedLifetime {
   /** @internal */
   releaseOwned(owned: readonly OwnedBlock[]): void {
     this.owned = undefined
-    for (const { block, size, free } of owned) {
+    const errors: unknown[] = []
+    for (const { block, size, upkeep } of owned) {
       counters.liveBytes -= size
+      try {
+        upkeep.check?.()
+      } catch (error) {
+        errors.push(error)
+      }
       detach(block.view)
-      free?.()
+      upkeep.free?.()
     }
+    if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${this.label} was damaged`)
   }
 }

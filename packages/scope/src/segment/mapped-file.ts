@@ -137,7 +137,7 @@ function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access']
   const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
   const block = new Block(owner.gate, view, bytes, address)
   if (owner instanceof ManagedScope) {
-    owner.own(block, byteSize, unmap)
+    owner.own(block, byteSize, { free: unmap })
   } else {
     owner.own(block)
     owner.addCloseAction(unmap)

@@ -1,4 +1,5 @@
 import { missingDependencies, readBinary, type BinaryInfo, type MissingLibrary } from '@tenon/core'
+import { nativeFormat } from '@tenon/core/internal'
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 
 /** What `tenon inspect` finds out about a library, without loading it. */
@@ -32,10 +33,6 @@ const mangled = /^(_Z|_R|\?)/
 
 const statusFunctions = new Set(['XlaCustomCallStatusSetSuccess', 'XlaCustomCallStatusSetFailure'])
 const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv'])
-
-/** The format of libraries for this system. */
-export const nativeFormat: BinaryInfo['format'] =
-  process.platform === 'darwin' ? 'mach-o' : process.platform === 'win32' ? 'pe' : 'elf'
 
 /**
  * Reads the headers and symbols of a library.

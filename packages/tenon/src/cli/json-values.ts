@@ -8,17 +8,15 @@ type JsonElement = number | boolean | string | readonly JsonElement[]
  * `Infinity` and `-Infinity`; a complex number is [real, imaginary].
  */
 export function jsonValues(source: Tensor): unknown {
-  const values: unknown[] = source.toArray().map(jsonElement)
-  if (source.shape.length === 0) return values[0]
-  return source.shape
-    .slice(1)
-    .reduceRight<unknown[]>(
-      (items, size) =>
-        Array.from({ length: size === 0 ? 0 : items.length / size }, (_, index) =>
-          items.slice(index * size, (index + 1) * size),
-        ),
-      values,
-    )
+  return nest(source.toArray().map(jsonElement), source.shape, 0)
+}
+
+/** The elements of a row-major array from `start` on, nested by the sizes of its axes. */
+function nest(elements: readonly JsonElement[], shape: readonly number[], start: number): unknown {
+  const [size, ...inner] = shape
+  if (size === undefined) return elements[start]
+  const step = inner.reduce((product, length) => product * length, 1)
+  return Array.from({ length: size }, (_, index) => nest(elements, inner, start + index * step))
 }
 
 function jsonElement(element: Element): JsonElement {

@@ -170,7 +170,7 @@ export function faultError(fault: Fault): TenonError {
   const options = { details: { index, rule, value, limit } }
   if (isLimit) {
     const hint = 'split the tensor, or choose a layout with wider offsets.'
-    return new TensorLimitError(`the tensor does not fit: ${text(fault)}`, { ...options, hint })
+    return new TensorLimitError(`the tensor does not fit (${rule}): ${text(fault)}`, { ...options, hint })
   }
   return new MalformedTensorError(`the string tensor is not valid (${rule}): ${text(fault)}`, options)
 }

@@ -41,7 +41,9 @@ await runMain(async () => {
 /** Fuzz variants are for fuzz programs: they need what the fuzz driver has. */
 function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
-  return all ? ['shared', 'test', 'fuzz'] : ['shared']
+  if (!all) return ['shared']
+  // The fuzz driver watches a forked process, which Windows doesn't have.
+  return process.platform === 'win32' ? ['shared', 'test'] : ['shared', 'test', 'fuzz']
 }
 
 function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {

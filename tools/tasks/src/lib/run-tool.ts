@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-import { type CommandOptions, type CommandResult, runCommand } from '@tenon/native-build'
+import { type CommandOptions, type CommandResult, runCommand, ToolError } from '@tenon/native-build'
 
 import { root } from './root.ts'
 
@@ -29,9 +29,17 @@ export function captureTool(
   return runCommand(toolPath(name), args, withDefaults(options))
 }
 
-/** Runs pnpm, which is on PATH because it runs us, and returns what it printed. */
-export function capturePnpm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  return runCommand('pnpm', args, withDefaults(options))
+/**
+ * Runs pnpm, which is on PATH because it runs us, and returns what it printed.
+ *
+ * @throws {ToolError} if it isn't.
+ */
+export async function capturePnpm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
+  try {
+    return await runCommand('pnpm', args, withDefaults(options))
+  } catch (cause) {
+    throw new ToolError('pnpm is not on PATH: run this as a script, with npx pnpm@12', { cause })
+  }
 }
 
 /** Runs any program with its output going where ours goes, and returns its exit code; 1 if a signal ended it. */

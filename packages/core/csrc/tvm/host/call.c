@@ -20,38 +20,23 @@ static void hand_over_text(TVMFFIAny *result) {
   tn__ffi.TVMFFIObjectDecRef(object);
 }
 
-/* Calls a function with the frame at `frame`: the result's slot, then `count` arguments. Returns the type index of the
- * result; -1 if it failed, with the error in the result's slot. */
-TN_API int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count) {
+int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count) {
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
   if (tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame) != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) hand_over_text(frame);
   return frame->type_index;
 }
 
-/* The address and size of the text in an object, into the words. */
+/* The address and size of the text of a value in a slot, into the words. */
 TN_API void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
-  TVMFFIByteArray text = text_of(slot);
-  stack->words[0] = (uintptr_t)text.data;
-  stack->words[1] = text.size;
-}
-
-/* Copies text (or bytes) out of a borrowed value in a slot: the size in bytes if it fits into the stack's text, else -1
- * and its address and size in the words. */
-TN_API int64_t tn_packed_peek_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
   TVMFFIByteArray text;
   if (slot->type_index == kTVMFFIRawStr) {
     text = (TVMFFIByteArray){slot->v_c_str, strlen(slot->v_c_str)};
-  } else if (slot->type_index == kTVMFFIByteArrayPtr) {
-    text = *(const TVMFFIByteArray *)slot->v_ptr;
   } else {
-    text = text_of(slot);
+    text = slot->type_index == kTVMFFIByteArrayPtr ? *(const TVMFFIByteArray *)slot->v_ptr : text_of(slot);
   }
   stack->words[0] = (uintptr_t)text.data;
   stack->words[1] = text.size;
-  if (text.size > TN_STACK_OUT_SIZE) return -1;
-  if (text.size > 0) memcpy(tn__out(stack), text.data, text.size);
-  return (int64_t)text.size;
 }
 
 /* Leaves an owned string, or bytes, in a slot. Returns a status; the slot is to be cleared with tn_packed_clear(). */

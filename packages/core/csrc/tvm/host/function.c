@@ -43,7 +43,10 @@ static int call_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVM
     tn__ffi.TVMFFIObjectDecRef(frame[0].v_obj);
     return -1;
   }
-  return tn__ffi.TVMFFIAnyViewToOwnedAny(&frame[0], result);
+  if (!stack->owned) return tn__ffi.TVMFFIAnyViewToOwnedAny(&frame[0], result);
+  stack->owned = 0;
+  *result = frame[0];
+  return 0;
 }
 
 /* Makes a packed function that runs a callback; its object is left in `slot`. The function keeps the callback. 0, or -1

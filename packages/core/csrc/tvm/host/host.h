@@ -63,7 +63,8 @@ typedef struct tn__foreign tn__foreign_t;
 typedef struct tn_packed_stack {
   int32_t top;      /* the first free slot, in slots */
   int32_t raised;   /* set by a TypeScript function that left its error in its result slot */
-  int32_t reserved[2];
+  int32_t owned;    /* set by a TypeScript function whose result is not only lent */
+  uint32_t kept;    /* which tensors native code kept after a call: see tensor.c */
   uint64_t words[16]; /* results of functions that have several */
   atomic_size_t references;            /* JavaScript's own, and one for each function and foreign value */
   _Atomic(tn__foreign_t *) released;   /* values that native code gave back, until JavaScript takes their ids */
@@ -89,6 +90,10 @@ struct tn__foreign {
 tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id);
 /* Queues the id; the value is gone for native code. Any thread. */
 void tn__foreign_release(void *foreign);
+
+/* Calls a function with the frame at `frame`: the result's slot, then `count` arguments. Returns the type index of the
+ * result; -1 if it failed, with the error in the result's slot. */
+TN_API int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count);
 
 /* --- error.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* The shared stack of a JavaScript thread, and the queue of its values that native code gave back. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +9,29 @@ _Static_assert(sizeof(tn_packed_stack_t) <= TN_STACK_OUT, "the head must fit bef
 _Static_assert(offsetof(tn_packed_stack_t, words) == 16, "JavaScript reads the words at byte 16");
 _Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
 
-/* Makes the stack of the calling thread: TN_STACK_SIZE zeroed bytes. Given back with tn_packed_close(). */
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void leave_thread(void *stack) { tn__stack_release(stack); }
+
+static void make_key(void) { pthread_key_create(&key, leave_thread); }
+
+/* Makes the stack of the calling thread: TN_STACK_SIZE zeroed bytes. When the thread has ended it goes with the last
+ * function and value that native code holds. Once for a thread. */
 TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
   void *memory;
+  pthread_once(&once, make_key);
   int32_t status = tn_memory_allocate(TN_STACK_SIZE, TN_STACK_SIZE, &memory);
   if (status != TN_OK) return status;
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
+  if (pthread_setspecific(key, stack) != 0) {
+    tn_memory_free(stack);
+    return TN_OUT_OF_MEMORY;
+  }
   *out = stack;
   return TN_OK;
 }
-
-/* Gives JavaScript's reference back: the memory goes with the last function and value that native code holds. */
-TN_API void tn_packed_close(tn_packed_stack_t *stack) { tn__stack_release(stack); }
 
 void tn__stack_retain(tn_packed_stack_t *stack) { atomic_fetch_add(&stack->references, 1); }
 

@@ -1,0 +1,92 @@
+/** The main job, run for real: what is in a library, calling it on arrays from files, and what goes wrong clearly. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { kernelLibrary } from '@tenon/kernels'
+import { readNpy, type Tensor } from 'tenon'
+import { callFromTypeScript } from './from-typescript.ts'
+import { checkClose, rmsNorm } from './reference.ts'
+import { commandLine, tenon } from './tenon-command.ts'
+import { formatNs } from './timing.ts'
+
+const data = (name: string): string => fileURLToPath(new URL(`../data/${name}.npy`, import.meta.url))
+const kernels = kernelLibrary('kernels')
+const numbers = (source: Tensor): Float32Array => source.view() as Float32Array
+const say = (text: string): void => console.log(text)
+
+function inspect(directory: string): void {
+  say('\n1. What is in the library?')
+  const args = ['inspect', kernels]
+  say(commandLine(args))
+  const report = JSON.parse(tenon(directory, [...args, '--json']).stdout) as {
+    format: string
+    arch: string
+    needed: string[]
+    customCalls: { name: string; convention: string }[]
+  }
+  const shown = report.customCalls.filter(({ name }) => ['rms_norm', 'broadcast_add', 'do_custom_call'].includes(name))
+  const names = shown.map(({ name, convention }) => `${name} (${convention})`)
+  say(`  ${report.format.toUpperCase()} library for ${report.arch}, needs ${report.needed.join(', ')}`)
+  say(`  ${report.customCalls.length} custom calls, among them ${names.join(', ')}`)
+}
+
+function normaliseFiles(directory: string, iris: Tensor): void {
+  say('\n2. Normalise the measurements of 150 irises, from file to file')
+  const options = ['--attr', 'eps=f32:1e-5', '--result', 'f32[150,4]:y.npy']
+  const args = ['call', kernels, 'rms_norm', '--arg', data('iris'), ...options]
+  say(commandLine(args))
+  tenon(directory, args)
+  const y = readNpy(join(directory, 'y.npy'))
+  const [from, to] = [iris, y].map((source) => Array.from(numbers(source).slice(0, 4), (value) => value.toFixed(3)))
+  const expected = rmsNorm(numbers(iris), 4, Math.fround(1e-5))
+  const difference = checkClose(numbers(y), expected, 1e-6)
+  say(`  the first one: [${from!.join(', ')}] becomes [${to!.join(', ')}]`)
+  say(`  all are within ${difference.toExponential(1)} of an independent computation in double precision`)
+}
+
+function fromTypeScript(iris: Tensor): void {
+  say(
+    '\n3. The same from TypeScript, and A[i] = B[i % 128] + C[i] on 32 images of digits, by the newest and the oldest',
+  )
+  say('   convention. One run includes the call; both sides write into memory that is there already.')
+  say('  kernel          largest difference   one run   the same in TypeScript')
+  for (const outcome of callFromTypeScript(kernels, iris, readNpy(data('digits-mean')), readNpy(data('digits')))) {
+    const { name, difference, nativeNs, scriptNs } = outcome
+    const cells = [
+      difference.toExponential(1).padStart(18),
+      formatNs(nativeNs).padStart(8),
+      formatNs(scriptNs).padStart(23),
+    ]
+    say(`  ${name.padEnd(14)}  ${cells.join('  ')}`)
+  }
+}
+
+function failures(directory: string): void {
+  say('\n4. What goes wrong is told, and ends with an exit code: 1 the input, 2 the command line, 3 the kernel')
+  const wrongType = ['--arg', 'y.npy', '--attr', 'eps=f64:1e-5', '--result', 'f32[150,4]']
+  const calls: readonly [code: number, args: string[]][] = [
+    [1, ['call', kernels, 'rms_norm', ...wrongType]],
+    [3, ['call', kernels, 'fail_with', '--attr', 'code=s32:8', '--attr', 'message=str:the table is full']],
+    [3, ['call', kernelLibrary('kernels_cpp'), 'throw_runtime_error', '--attr', 'message=str:thrown in C++']],
+  ]
+  for (const [code, args] of calls) {
+    const { stderr } = tenon(directory, args, code)
+    say(commandLine(args))
+    say(stderr.trimEnd().replaceAll(/^/gm, '  '))
+    say(`  exit code ${code}`)
+  }
+}
+
+const system = `${process.platform} ${process.arch}, Node ${process.versions.node}`
+const directory = mkdtempSync(join(tmpdir(), 'tenon-demo-'))
+try {
+  say(`Tenon: kernels compiled from C and C++, called from TypeScript (${system})`)
+  const iris = readNpy(data('iris'))
+  inspect(directory)
+  normaliseFiles(directory, iris)
+  fromTypeScript(iris)
+  failures(directory)
+} finally {
+  rmSync(directory, { recursive: true })
+}

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { checkClose } from '../src/reference.ts'
+
+test('the demo runs, checks its answers, and shows what goes wrong', () => {
+  const script = fileURLToPath(new URL('../src/demo.ts', import.meta.url))
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
+    encoding: 'utf8',
+  })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toMatch(
+    /custom calls, among them broadcast_add \(typed\), do_custom_call \(host\), rms_norm \(typed\)/,
+  )
+  expect(stdout).toContain('[5.100, 3.500, 1.400, 0.200] becomes [1.608, 1.103, 0.441, 0.063]')
+  for (const kernel of ['rms_norm', 'broadcast_add', 'do_custom_call']) {
+    expect(stdout).toMatch(new RegExp(`\\n {2}${kernel} +\\d\\.\\de[+-]\\d+ .* (ns|us)\\n`))
+  }
+  expect(stdout).toContain('expected F32 but got F64 (attribute eps)')
+  expect(stdout).toContain('fail_with answered RESOURCE_EXHAUSTED: the table is full')
+  expect(stdout).toContain('throw_runtime_error threw a C++ exception: thrown in C++')
+  // One screen.
+  expect(stdout.split('\n').length).toBeLessThan(40)
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(140)
+})
+
+test('the check of answers can fail', () => {
+  expect(checkClose([1, 2], [1, 2.5], 0.5)).toBe(0.5)
+  expect(() => checkClose([1, 2], [1, 2.6], 0.5)).toThrow(/differ by/)
+  expect(() => checkClose([1], [1, 2], 1)).toThrow(/differ by NaN/)
+  expect(() => checkClose([Number.NaN], [1], 1)).toThrow(/differ by NaN/)
+})

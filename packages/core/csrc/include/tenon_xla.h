@@ -1,0 +1,77 @@
+/* A part of tenon.h, which says what holds for every function: XLA custom calls. */
+#ifndef TENON_XLA_H
+#define TENON_XLA_H
+
+#include "tenon.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- xla_*.c: XLA custom calls ------------------------------------------------------------------------------------ */
+
+/* The ABI itself is described by tenon/xla_ffi.h and tenon/xla_custom_call.h. The core also exports the names by which
+ * kernel libraries find their runtime: XLA_FFI_GetApi, xla::ffi::GetXlaFfiApi() and XlaCustomCallStatusSetSuccess and
+ * -SetFailure. A prepared call is one block of the caller's memory; it is used by one thread at a time. */
+
+/* Asks a typed handler for its metadata. `handler` is its address, `out` has room for a tn_xla_metadata_t (48 bytes, always
+ * all of them). A version of 0.0 in the answer means that this is no handler. TN_KERNEL_FAILED: it answered with an error,
+ * whose code is in `*code` and whose text is the last error. Never call it with the address of an arbitrary function. */
+TN_API int32_t tn_xla_metadata(void *handler, void *out, int32_t *code);
+
+/* How many bytes tn_xla_frame_build() needs for a descriptor (its layout is in xla_frame.c). The descriptor is aligned to 8
+ * bytes and borrowed for the call; nothing in it is trusted. */
+TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
+
+/* Lays out a prepared call in `memory`: owned by the caller, aligned to 64, at a fixed address from here on until
+ * tn_xla_close(). The memory starts with two uint64: the call's size, and the offset of its first tn_xla_buffer_t. All
+ * buffers, operands before results, lie there in a row; their `data` is null and the caller's to set before each run. */
+TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
+
+/* Lends `data` to the handlers of a call, which find it by its type id; borrowed until tn_xla_close(). */
+TN_API int32_t tn_xla_lend(void *call, int64_t type_id, void *data);
+
+/* Runs the instantiate handler, if there is one: once, before the first tn_xla_execute(). Fails like tn_xla_execute(). */
+TN_API int32_t tn_xla_instantiate(void *call);
+
+/* Runs prepare, initialize and execute, as far as there are handlers, and waits for a future. Allocates nothing.
+ * TN_KERNEL_FAILED: a handler answered with an error. TN_EXCEPTION: it threw. Both leave a failure to be read. */
+TN_API int32_t tn_xla_execute(void *call);
+
+/* Lets `call` use the states and the lent data of `original`, which stays open as long; only `original` is closed. */
+TN_API int32_t tn_xla_share(void *call, void *original);
+
+/* Reads the failure of the last run: its XLA code, the stage, and its message (copied up to `capacity` bytes, not
+ * NUL-terminated; its whole length goes to `*length`). The failure is forgotten once it was copied whole. TN_NOT_FOUND:
+ * there is none. */
+TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length);
+
+/* Destroys the states that handlers left with a call, and its failure. The memory stays the caller's; closing again does
+ * nothing. TN_EXCEPTION: a deleter threw. */
+TN_API int32_t tn_xla_close(void *call);
+
+/* Looks for a handler that a library registered itself. `out` gets a tn_xla_bundle_t (32 bytes: the addresses of
+ * instantiate, prepare, initialize, execute). Platforms are compared as XLA does: without case, cpu is host, gpu is cuda. */
+TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
+                                   void *out);
+
+/* A call of the ORIGINAL Host convention (tn_xla_host_call_t of tenon/xla_custom_call.h), laid out by the caller:
+ * `function(*out, in)`. */
+typedef struct tn_xla_host_call_record {
+  void (*function)(void *out, const void **in);
+  const void **in;
+  void **out; /* where the argument is read from, at each call */
+} tn_xla_host_call_record_t;
+
+/* Makes such a call under the exception guard. */
+TN_API int32_t tn_xla_execute_host(void *call);
+
+/* How many errors, futures and states of handlers exist: for tests that look for leaks. */
+TN_API size_t tn_xla_live_errors(void);
+TN_API size_t tn_xla_live_futures(void);
+TN_API size_t tn_xla_live_states(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,164 @@
+/* Tensors of JavaScript in native code, and native ones in JavaScript. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "host.h"
+
+/* How JavaScript describes a tensor: 40 bytes, then the shape and the strides as int64. */
+typedef struct {
+  uint64_t data; /* the address of the first element */
+  int32_t device_type, device_id;
+  int32_t ndim;
+  uint32_t dtype; /* code, bits, lanes as they lie in a DLDataType */
+  uint64_t flags; /* of DLPack */
+  int64_t id;     /* comes back through tn_packed_take_released() when native code is done with the memory */
+  int64_t numbers[];
+} description_t;
+
+_Static_assert(sizeof(description_t) == 40, "JavaScript writes descriptions of tensors");
+
+typedef struct {
+  DLManagedTensorVersioned managed;
+  tn__foreign_t *foreign;
+  int64_t numbers[];
+} managed_t;
+
+static void release_managed(DLManagedTensorVersioned *managed) {
+  managed_t *own = managed->manager_ctx;
+  tn__foreign_release(own->foreign);
+  free(own);
+}
+
+/* Makes a tensor object over memory of JavaScript and leaves it in `slot`. 0, or -1 with the error in the slot. */
+TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const description_t *description) {
+  size_t ndim = (size_t)description->ndim;
+  managed_t *own = calloc(1, sizeof *own + 2 * ndim * sizeof(int64_t));
+  if (own != NULL) own->foreign = tn__foreign_new(tn__stack_of(slot), description->id);
+  if (own == NULL || own->foreign == NULL) {
+    free(own);
+    tn__packed_raise("MemoryError", "no memory for a tensor");
+    return tn__take_error(slot);
+  }
+  memcpy(own->numbers, description->numbers, 2 * ndim * sizeof(int64_t));
+  DLTensor *tensor = &own->managed.dl_tensor;
+  own->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  own->managed.manager_ctx = own;
+  own->managed.deleter = release_managed;
+  own->managed.flags = description->flags;
+  tensor->data = (void *)(uintptr_t)description->data;
+  tensor->device = (DLDevice){description->device_type, description->device_id};
+  tensor->ndim = description->ndim;
+  memcpy(&tensor->dtype, &description->dtype, sizeof tensor->dtype);
+  tensor->shape = own->numbers;
+  tensor->strides = own->numbers + ndim;
+  TVMFFIObjectHandle object = NULL;
+  if (tn__ffi.TVMFFITensorFromDLPackVersioned(&own->managed, 0, 0, &object) != 0) {
+    int32_t status = tn__take_error(slot);
+    release_managed(&own->managed);
+    return status;
+  }
+  *slot = (TVMFFIAny){.type_index = kTVMFFITensor, .v_obj = object};
+  return 0;
+}
+
+/* As tn_packed_call(), and tells in the stack's `kept` which of the arguments that `mask` names (bit i for argument i)
+ * native code still holds after the call. */
+TN_API int32_t tn_packed_call_tensors(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count, uint32_t mask) {
+  int32_t type_index = tn_packed_call(function, frame, count);
+  uint32_t kept = 0;
+  for (int32_t i = 0; i < count && mask >> i != 0; i++) {
+    if ((mask >> i & 1) == 0) continue;
+    uint64_t references = __atomic_load_n(&frame[i + 1].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
+    if ((references & 0xffffffffu) > 1) kept |= 1u << i;
+  }
+  tn__stack_of(frame)->kept = kept;
+  return type_index;
+}
+
+/* Describes a DLTensor in the stack's words: the address of the first element, type and index of the device, ndim, the
+ * element type, whether there are strides; shape and strides follow in the stack's text. Returns 0, or -1 if there are
+ * too many axes for it. */
+static int32_t describe(tn_packed_stack_t *stack, const DLTensor *tensor) {
+  size_t ndim = (size_t)tensor->ndim;
+  if (tensor->ndim < 0 || ndim > TN_STACK_OUT_SIZE / (2 * sizeof(int64_t))) return -1;
+  stack->words[0] = (uintptr_t)tensor->data + tensor->byte_offset;
+  stack->words[1] = (uint64_t)(int64_t)tensor->device.device_type;
+  stack->words[2] = (uint64_t)(int64_t)tensor->device.device_id;
+  stack->words[3] = ndim;
+  stack->words[4] = 0;
+  memcpy(&stack->words[4], &tensor->dtype, sizeof tensor->dtype);
+  stack->words[5] = tensor->strides != NULL;
+  if (ndim > 0) memcpy(tn__out(stack), tensor->shape, ndim * sizeof(int64_t));
+  if (ndim > 0 && tensor->strides != NULL)
+    memcpy(tn__out(stack) + ndim * sizeof(int64_t), tensor->strides, ndim * sizeof(int64_t));
+  return 0;
+}
+
+/* Describes a lent DLTensor. */
+TN_API int32_t tn_packed_describe_view(tn_packed_stack_t *stack, const DLTensor *tensor) { return describe(stack, tensor); }
+
+/* Describes a tensor object, and in word 6 the flags of DLPack. */
+TN_API int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object) {
+  DLManagedTensorVersioned *managed = NULL;
+  if (tn__ffi.TVMFFITensorToDLPackVersioned(object, &managed) != 0) {
+    TVMFFIAny error;
+    tn__take_error(&error);
+    if (error.v_obj != NULL) tn__ffi.TVMFFIObjectDecRef(error.v_obj);
+    return -1;
+  }
+  int32_t status = describe(stack, &managed->dl_tensor);
+  stack->words[6] = managed->flags;
+  managed->deleter(managed);
+  return status;
+}
+
+/* --- results of kernels ------------------------------------------------------------------------------------------------ */
+
+static void release_result(DLManagedTensorVersioned *managed) {
+  tn_memory_free(managed->dl_tensor.data);
+  free(managed);
+}
+
+/* Memory for a tensor that a kernel makes: zeroed, aligned to 64 bytes, row-major, on the CPU. */
+static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
+                           void (*set_error)(void *context, const char *kind, const char *message)) {
+  if (prototype->device.device_type != kDLCPU) {
+    set_error(context, "RuntimeError", "tensors can be allocated on the CPU only");
+    return -1;
+  }
+  size_t ndim = prototype->ndim > 0 ? (size_t)prototype->ndim : 0;
+  uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes;
+  bool fits = true;
+  for (size_t i = 0; i < ndim; i++) {
+    fits = fits && prototype->shape[i] >= 0 && !__builtin_mul_overflow(bits, (uint64_t)prototype->shape[i], &bits);
+  }
+  managed_t *own = fits ? calloc(1, sizeof *own + 2 * ndim * sizeof(int64_t)) : NULL;
+  void *data = NULL;
+  if (own == NULL || tn_memory_allocate((size_t)(bits / 8 + (bits % 8 != 0)), 64, &data) != TN_OK) {
+    free(own);
+    set_error(context, "MemoryError", "no memory for a tensor");
+    return -1;
+  }
+  own->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  own->managed.deleter = release_result;
+  own->managed.dl_tensor = *prototype;
+  own->managed.dl_tensor.data = data;
+  own->managed.dl_tensor.byte_offset = 0;
+  own->managed.dl_tensor.shape = own->numbers;
+  own->managed.dl_tensor.strides = own->numbers + ndim;
+  int64_t stride = 1;
+  for (size_t i = ndim; i-- > 0;) {
+    own->numbers[i] = prototype->shape[i];
+    own->numbers[ndim + i] = stride;
+    stride *= prototype->shape[i];
+  }
+  *out = &own->managed;
+  return 0;
+}
+
+/* Lets kernels allocate their results, on every thread. Returns a status. */
+TN_API int32_t tn_packed_install_allocator(void) {
+  DLPackManagedTensorAllocator unused;
+  int status = tn__ffi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocate_result, 1, &unused);
+  return status == 0 ? TN_OK : TN_UNSUPPORTED;
+}

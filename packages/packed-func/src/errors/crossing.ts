@@ -1,0 +1,147 @@
+import { addressOf } from '@tenon/core/internal'
+import { openStack, TEXT_SIZE, type Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
+import { drainReleased, foreignValues } from '../native/foreign.ts'
+import { kindOf, makeError } from './error-kinds.ts'
+
+/*
+ * An error that crosses the boundary twice comes back as the object it was. One that JavaScript threw is kept while its
+ * native counterpart lives; one that native code raised holds its native counterpart while it lives. Both are found by
+ * the native object's address, which is not used again before the release has been heard of.
+ */
+
+/** Native errors that stand for errors of JavaScript. */
+const thrownHere = new Map<number, unknown>()
+
+/** Errors of JavaScript that stand for native ones. */
+const raisedThere = new Map<number, WeakRef<Error>>()
+const nativeErrors = new WeakMap<Error, number>()
+const collected = new FinalizationRegistry<number>((address) => {
+  if (raisedThere.get(address)?.deref() === undefined) raisedThere.delete(address)
+  openStack().host.release(address)
+})
+
+/** Takes the native error that a failed call left in a slot: what is to be thrown. */
+export function takeError(stack: Stack, slot: number): unknown {
+  const address = stack.pointer(slot)
+  if (address === 0) return makeError('RuntimeError', 'a native function failed and raised no error', {})
+  return errorAt(stack, address)
+}
+
+/** The kind and text of the native error in a slot, which is given back. */
+export function takeErrorText(stack: Stack, slot: number): { kind: string; sentence: string } {
+  const address = stack.pointer(slot)
+  if (address === 0) return { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
+  const { kind, sentence, cause } = readError(stack, address)
+  if (cause !== 0) stack.host.release(cause)
+  stack.host.release(address)
+  return { kind, sentence }
+}
+
+/** The JavaScript error of a native one; takes over a reference. */
+export function errorAt(stack: Stack, address: number): unknown {
+  drainReleased(stack)
+  const known = thrownHere.has(address) ? { error: thrownHere.get(address) } : { error: raisedThere.get(address)?.deref() }
+  if (thrownHere.has(address) || known.error !== undefined) {
+    stack.host.release(address)
+    return known.error
+  }
+  const { kind, sentence, backtrace, cause } = readError(stack, address)
+  const error = makeError(kind, sentence, {
+    nativeBacktrace: mostRecentLast(backtrace),
+    ...(cause === 0 ? {} : { cause: errorAt(stack, cause) }),
+  })
+  raisedThere.set(address, new WeakRef(error))
+  nativeErrors.set(error, address)
+  collected.register(error, address)
+  return error
+}
+
+interface ErrorText {
+  readonly kind: string
+  readonly sentence: string
+  readonly backtrace: string
+  /** A native error with a reference for the reader, or 0. */
+  readonly cause: number
+}
+
+function readError(stack: Stack, address: number): ErrorText {
+  const fits = stack.host.readError(stack.address, address) === 1
+  const [kindSize, sentenceSize, backtraceSize, cause, ...addresses] = Array.from(stack.words.subarray(0, 7), Number) as [
+    number,
+    number,
+    number,
+    number,
+    ...number[],
+  ]
+  const sizes = [kindSize, sentenceSize, backtraceSize]
+  const read = (part: 0 | 1 | 2): string => {
+    const size = sizes[part]!
+    if (!fits) return stack.copyOf(addresses[part]!, size).toString()
+    return stack.outText(size, sizes.slice(0, part).reduce((sum, before) => sum + before, 0))
+  }
+  return { kind: read(0), sentence: read(1), backtrace: read(2), cause }
+}
+
+/** Native backtraces begin with the most recent call; each entry is a line, and lines that belong to it are indented. */
+function mostRecentLast(backtrace: string): string {
+  return backtrace
+    .split('\n')
+    .filter((line) => line !== '')
+    .toReversed()
+    .join('\n')
+}
+
+/** Leaves the native error for something that was thrown in a slot, with a reference of its own. */
+export function putError(stack: Stack, slot: number, thrown: unknown): void {
+  const known = thrown instanceof Error ? nativeErrors.get(thrown) : undefined
+  if (known !== undefined) {
+    stack.host.retain(known)
+    stack.setPointer(slot, TypeIndex.Error, known)
+    return
+  }
+  const { kind, sentence } = kindOf(thrown)
+  const parts = [kind, sentence, framesOf(thrown)].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+  const text = Buffer.concat(parts)
+  const cause = causeOf(stack, thrown)
+  const id = foreignValues.add()
+  const status = stack.host.createError(
+    stack.slotAddress(slot),
+    addressOf(text.length === 0 ? Buffer.alloc(1) : text),
+    parts[0].length,
+    parts[1].length,
+    parts[2].length,
+    id,
+    cause,
+  )
+  if (cause !== 0) stack.host.release(cause)
+  if (status !== 0) {
+    foreignValues.forget(id)
+    return
+  }
+  const address = stack.pointer(slot)
+  thrownHere.set(address, thrown)
+  foreignValues.onRelease(id, () => thrownHere.delete(address))
+}
+
+/** The native error of an error's cause, with a reference, or 0 if the cause is no error. */
+function causeOf(stack: Stack, thrown: unknown): number {
+  const cause = thrown instanceof Error ? thrown.cause : undefined
+  if (!(cause instanceof Error)) return 0
+  const slot = stack.top
+  stack.enter(0)
+  try {
+    putError(stack, slot, cause)
+    return stack.pointer(slot)
+  } finally {
+    stack.leave(slot)
+  }
+}
+
+/** The frames of a stack trace, the most recent first, in the form that tvm-ffi has them. */
+function framesOf(thrown: unknown): string {
+  if (!(thrown instanceof Error) || thrown.stack === undefined) return ''
+  const frames = [...thrown.stack.matchAll(/^ +at (?:(.+?) \()?(.+?):(\d+):\d+\)?$/gm)]
+  const lines = frames.map(([, name, file, line]) => `  File "${file}", line ${line}, in ${name ?? '<anonymous>'}\n`)
+  return lines.join('').slice(0, TEXT_SIZE)
+}

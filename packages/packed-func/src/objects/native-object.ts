@@ -1,0 +1,95 @@
+import { ScopeClosedError } from '@tenon/core'
+import { openStack, type Stack } from '../native/stack.ts'
+
+const collected = new FinalizationRegistry<number>((address) => release(openStack(), address))
+
+/** References to be given back once no call is in progress: a call may be using the object. */
+const waiting: number[] = []
+
+function release(stack: Stack, address: number): void {
+  if (stack.depth > 0) waiting.push(address)
+  else stack.host.release(address)
+}
+
+/** Gives back what was disposed of during calls. Called when the outermost one has ended. */
+export function releaseWaiting(stack: Stack): void {
+  while (waiting.length > 0) stack.host.release(waiting.pop()!)
+}
+
+/** Whether anything waits for the end of the outermost call. */
+export const isAnythingWaiting = (): boolean => waiting.length > 0
+
+let live = 0
+
+/** How many native objects this thread holds: for tests of leaks. */
+export const heldObjects = (): number => live
+
+/**
+ * An object of native code, held by one reference. The garbage collector gives it back, or `dispose` does at once.
+ */
+export class NativeObject {
+  /** @internal the object's address, 0 after it was given back */
+  handle: number
+  readonly typeIndex: number
+
+  /** @internal takes over a reference */
+  constructor(typeIndex: number, handle: number) {
+    this.typeIndex = typeIndex
+    this.handle = handle
+    live++
+    collected.register(this, handle, this)
+  }
+
+  /** Whether it can still be used. */
+  get isAlive(): boolean {
+    return this.handle !== 0
+  }
+
+  /** The name of the object's type: `ffi.Function`. @throws {ScopeClosedError} after `dispose`. */
+  get typeKey(): string {
+    this.checkAlive()
+    return typeKeyOf(this.typeIndex)
+  }
+
+  /** @internal the address, for calls */
+  checkAlive(): number {
+    if (this.handle !== 0) return this.handle
+    throw new ScopeClosedError('the native object is disposed of already', { hint: 'use it before it is disposed of, or keep another reference.' })
+  }
+
+  /** Gives the reference back. Native code may still hold the object. Idempotent. */
+  dispose(): void {
+    if (this.handle === 0) return
+    const handle = this.handle
+    this.handle = 0
+    live--
+    collected.unregister(this)
+    release(openStack(), handle)
+  }
+
+  /** @internal takes the reference away, for a value that native code moves out */
+  surrender(): number {
+    const handle = this.checkAlive()
+    this.handle = 0
+    live--
+    collected.unregister(this)
+    return handle
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+}
+
+const typeKeys = new Map<number, string>()
+
+/** The name of a type, which never changes. */
+export function typeKeyOf(typeIndex: number): string {
+  const known = typeKeys.get(typeIndex)
+  if (known !== undefined) return known
+  const stack = openStack()
+  stack.host.typeKey(stack.address, typeIndex)
+  const key = stack.copyOf(Number(stack.words[0]), Number(stack.words[1])).toString()
+  typeKeys.set(typeIndex, key)
+  return key
+}

@@ -1,0 +1,85 @@
+import { dtypeInfo, dtypes, tensorType, type DType, type Tensor, type TensorType } from '@tenon/core'
+import { rowMajorStrides } from '@tenon/core/internal'
+import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { TEXT_SIZE, type Stack } from '../native/stack.ts'
+
+/* DLPack's flags of a managed tensor. */
+const READ_ONLY = 1
+const SUBBYTE_PADDED = 4
+
+const HEAD_SIZE = 40
+
+/** DLPack's element type as it lies in memory: code, bits, one lane. */
+function dlpackType(type: TensorType): number {
+  const { dlpack, bits } = dtypeInfo(type.dtype)
+  return dlpack | (bits << 8) | (1 << 16)
+}
+
+/** Describes a tensor for native code in the text region, and returns the address of the description. */
+export function writeDescription(stack: Stack, tensor: Tensor, id: number): number {
+  const { type, segment, device } = tensor
+  const { shape } = type
+  const strides = type.strides ?? rowMajorStrides(shape)
+  stack.text = (stack.text + 7) & ~7
+  const offset = stack.textOffset()
+  if (HEAD_SIZE + 16 * shape.length > TEXT_SIZE - stack.text) {
+    throw new PackedFuncError('ValueError', `a tensor of ${shape.length} axes has no room on the argument stack`)
+  }
+  const { bytes } = stack
+  const isPadded = type.packing === 'element' && dtypeInfo(type.dtype).bits < 8
+  bytes.writeBigUInt64LE(BigInt(tensor.address), offset)
+  bytes.writeInt32LE(device.type, offset + 8)
+  bytes.writeInt32LE(device.id, offset + 12)
+  bytes.writeInt32LE(shape.length, offset + 16)
+  bytes.writeUInt32LE(dlpackType(type), offset + 20)
+  bytes.writeBigUInt64LE(BigInt((segment.readOnly ? READ_ONLY : 0) | (isPadded ? SUBBYTE_PADDED : 0)), offset + 24)
+  bytes.writeBigInt64LE(BigInt(id), offset + 32)
+  for (const [axis, size] of [...shape, ...strides].entries()) {
+    bytes.writeBigInt64LE(BigInt(size), offset + HEAD_SIZE + axis * 8)
+  }
+  return stack.address + offset
+}
+
+/** What native code told of a tensor. */
+export interface Description {
+  readonly address: number
+  readonly device: { readonly type: number; readonly id: number }
+  readonly readOnly: boolean
+  /** Undefined if `@tenon/core` has no such type: vectors as elements, negative strides. */
+  readonly type: TensorType | undefined
+}
+
+const byCode = new Map<number, DType>(dtypes.map((info) => [info.dlpack | (info.bits << 8) | (1 << 16), info.name]))
+
+/** Reads what the last call of `describeTensor` or `describeView` left. */
+export function readDescription(stack: Stack): Description {
+  const [address, deviceType, deviceId, ndim, dtypeBits, hasStrides, flags] = Array.from(stack.words.subarray(0, 7), Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const shape = stack.outNumbers(ndim)
+  const strides = hasStrides === 1 ? stack.outNumbers(ndim, ndim) : undefined
+  const dtype = byCode.get(dtypeBits)
+  return {
+    address,
+    device: { type: deviceType, id: deviceId },
+    readOnly: (flags & READ_ONLY) !== 0,
+    type: dtype === undefined || [...shape, ...(strides ?? [])].some((n) => n < 0) ? undefined : typeOf(dtype, shape, strides),
+  }
+}
+
+function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | undefined {
+  const isPacked = dtypeInfo(dtype).bits < 8
+  const rowMajor = rowMajorStrides(shape)
+  const isRowMajor = strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
+  if (isPacked && !isRowMajor && !shape.includes(0)) return undefined
+  return tensorType(dtype, shape, {
+    ...(isRowMajor ? {} : { strides: strides! }),
+    ...(isPacked ? { packing: 'packed' as const } : {}),
+  })
+}

@@ -1,0 +1,112 @@
+import type { Tensor } from '@tenon/core'
+import { takeError } from '../errors/crossing.ts'
+import { foreignValues } from '../native/foreign.ts'
+import type { Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
+import { writeDescription } from './description.ts'
+import { TensorObject, tensorOfObject } from './tensor-object.ts'
+
+/** Where a DLTensor begins in a tensor object. */
+const DLTENSOR_OFFSET = 24
+
+/** Arguments after this many can't be told by a bit. */
+const MASKED_ARGUMENTS = 31
+
+/**
+ * Passes a tensor as a tensor object over its memory, which is made once for each tensor. The memory is held open for the
+ * call; if native code keeps the object, it is held until native code gives it back.
+ */
+export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
+  const { gate } = tensor
+  if (!gate.alive) gate.owner.checkAlive()
+  const index = slot - stack.first
+  if (index < 0 || index >= MASKED_ARGUMENTS) {
+    giveTensor(stack, slot, tensor)
+    stack.owned.push(slot)
+    return
+  }
+  const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
+  gate.holds++
+  stack.held.push(gate)
+  const at = slot * 4
+  stack.i32[at] = TypeIndex.Tensor
+  stack.i32[at + 1] = 0
+  stack.f64[slot * 2 + 1] = object.pointer
+  if (!object.isNative) stack.tensors |= 1 << index
+}
+
+/** Passes the address of the tensor's DLTensor, which is only lent. */
+export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void {
+  const { gate } = tensor
+  if (!gate.alive) gate.owner.checkAlive()
+  const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
+  gate.holds++
+  stack.held.push(gate)
+  stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
+}
+
+/** Leaves a tensor object in a slot that belongs to native code from then on, and holds the memory until it is released. */
+export function giveTensor(stack: Stack, slot: number, tensor: Tensor): void {
+  const { gate } = tensor
+  if (!gate.alive) gate.owner.checkAlive()
+  const known = tensor.descriptor as TensorObject | null
+  if (known?.isNative) {
+    stack.host.retain(known.address)
+    stack.setPointer(slot, TypeIndex.Tensor, known.address)
+    return
+  }
+  const id = create(stack, slot, tensor)
+  keep(tensor, id, stack.pointer(slot))
+}
+
+function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
+  const id = create(stack, slot, tensor)
+  const address = stack.pointer(slot)
+  const object = new TensorObject(address, id, false)
+  tensor.descriptor = object
+  tensorOfObject.set(address, new WeakRef(tensor))
+  foreignValues.onRelease(id, () => tensorOfObject.delete(address))
+  return object
+}
+
+/** Makes the tensor object in the slot and returns the id that comes back when it ends. */
+function create(stack: Stack, slot: number, tensor: Tensor): number {
+  const { text } = stack
+  const id = foreignValues.add()
+  try {
+    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) === 0) return id
+  } finally {
+    stack.text = text
+  }
+  // The failed attempt has queued the id already.
+  throw takeError(stack, slot)
+}
+
+/** Keeps a tensor and its memory for native code, until the id comes back. */
+function keep(tensor: Tensor, id: number, address: number): void {
+  const hold = tensor.segment.lifetime.acquire()
+  tensorOfObject.set(address, new WeakRef(tensor))
+  foreignValues.onRelease(id, () => {
+    hold.release()
+    // The reference from here keeps memory alive that the garbage collector owns.
+    keptTensors.delete(tensor)
+    tensorOfObject.delete(address)
+  })
+  keptTensors.add(tensor)
+}
+
+const keptTensors = new Set<Tensor>()
+
+/** After a call in which native code kept tensors (bit i for argument i): hands their objects over to it. */
+export function handOver(stack: Stack, values: readonly unknown[], kept: number): void {
+  for (let i = 0; i < MASKED_ARGUMENTS; i++) {
+    if ((kept & (1 << i)) === 0) continue
+    const tensor = values[i] as Tensor
+    const object = tensor.descriptor as TensorObject | null
+    // The same tensor may have been passed twice.
+    if (object === null) continue
+    tensor.descriptor = null
+    keep(tensor, object.id, object.address)
+    object.surrender(stack)
+  }
+}

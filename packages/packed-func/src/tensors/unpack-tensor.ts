@@ -1,0 +1,95 @@
+import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
+import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { drainReleased } from '../native/foreign.ts'
+import { openStack, type Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
+import { NativeObject } from '../objects/native-object.ts'
+import type { Value } from '../values/argument.ts'
+import { readDescription, type Description } from './description.ts'
+import { TensorObject, tensorOfObject } from './tensor-object.ts'
+
+const CPU = 1
+
+/** References of tensor objects whose memory nothing of JavaScript reaches any more. */
+const collected = new FinalizationRegistry<number>((address) => openStack().host.release(address))
+
+/**
+ * The lifetime of memory that a native tensor owns. Closing it ends all views and gives the tensor object back; without
+ * closing, the garbage collector does so when the last view is gone.
+ */
+class NativeTensorLifetime extends ManagedLifetime {
+  readonly #buffer: WeakRef<ArrayBuffer>
+  readonly #object: number
+
+  /** @param object takes over a reference of this tensor object; 0 for memory that is only lent */
+  constructor(buffer: ArrayBuffer, object: number) {
+    super()
+    this.#buffer = new WeakRef(buffer)
+    this.#object = object
+    if (object !== 0) collected.register(buffer, object, this)
+  }
+
+  protected override get label(): string {
+    return this.#object === 0 ? 'the tensor that was lent to a callback' : 'the memory of a native tensor'
+  }
+
+  protected override release(): void {
+    // Detaching ends every view that JavaScript has of the memory.
+    this.#buffer.deref()?.transfer(0)
+    if (this.#object === 0) return
+    collected.unregister(this)
+    openStack().host.release(this.#object)
+  }
+}
+
+/** The tensor of a tensor object: the one that was passed, or one over native memory. Takes over a reference. */
+export function tensorOf(stack: Stack, address: number): Value {
+  drainReleased(stack)
+  const known = tensorOfObject.get(address)?.deref()
+  if (known !== undefined) {
+    stack.host.release(address)
+    return known
+  }
+  if (stack.host.describeTensor(stack.address, address) !== 0) return new NativeObject(TypeIndex.Tensor, address)
+  const description = readDescription(stack)
+  const { type } = description
+  if (type === undefined || description.device.type !== CPU) return new NativeObject(TypeIndex.Tensor, address)
+  const made = overNative(description, type, address)
+  made.descriptor = new TensorObject(address, 0, true)
+  tensorOfObject.set(address, new WeakRef(made))
+  return made
+}
+
+function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
+  if (type.byteSize === 0) {
+    if (object !== 0) openStack().host.release(object)
+    return new Tensor(gcAllocator.allocate(0, 16), type, device)
+  }
+  const buffer = bufferOver(address, type.byteSize)
+  const lifetime = new NativeTensorLifetime(buffer, object)
+  const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), address)
+  if (object === 0) borrowed.push(lifetime)
+  return new Tensor(new Segment(block, 0, type.byteSize, readOnly ? READ_ONLY : 0), type, device)
+}
+
+/** The lifetimes of tensors that were lent to the callbacks in progress. */
+const borrowed: NativeTensorLifetime[] = []
+
+export const borrowedCount = (): number => borrowed.length
+
+/** When a callback ends: the tensors lent to it, from `count` on, end with it. @throws if something still holds one */
+export function endBorrowing(count: number): void {
+  while (borrowed.length > count) borrowed.pop()!.close()
+}
+
+/** A tensor over a DLTensor that native code lends for the time of a callback. */
+export function borrowedTensor(stack: Stack, address: number): Tensor {
+  const fits = stack.host.describeView(stack.address, address) === 0
+  stack.words[6] = 0n
+  const description = fits ? readDescription(stack) : undefined
+  if (description?.type === undefined || description.device.type !== CPU) {
+    throw new PackedFuncError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
+  }
+  return overNative(description, description.type, 0)
+}

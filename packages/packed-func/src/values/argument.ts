@@ -1,0 +1,49 @@
+import type { Device, Tensor } from '@tenon/core'
+import type { NativeObject } from '../objects/native-object.ts'
+import type { PackedFunc } from '../functions/packed-func.ts'
+import type { DataType, FloatValue, IntValue, OpaquePointer } from './scalars.ts'
+import type { RValue, TensorView } from './wrappers.ts'
+
+/** A TypeScript function that native code can call. */
+export type PackedCallback = (...values: never[]) => unknown
+
+/**
+ * What can be passed to a packed function:
+ *
+ * | JavaScript | native |
+ * | --- | --- |
+ * | `null`, `undefined` | None |
+ * | `true`, `false` | Bool |
+ * | a whole number up to 2^53, not -0 | Int |
+ * | any other number | Float |
+ * | a bigint | Int, refused outside int64 |
+ * | a string, a `Uint8Array` | String, Bytes |
+ * | `dataType()`, `device()` | DataType, Device |
+ * | a tensor of `@tenon/core` | Tensor |
+ * | an array, a Map | Array, Map |
+ * | a function | Function |
+ */
+export type Argument =
+  | null
+  | undefined
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | FloatValue
+  | IntValue
+  | OpaquePointer
+  | DataType
+  | Device
+  | Tensor
+  | TensorView
+  | PackedFunc
+  | NativeObject
+  | RValue
+  | PackedCallback
+  | readonly Argument[]
+  | ReadonlyMap<Argument, Argument>
+
+/** What a packed function gives back: integers as numbers if they are safe, else as bigints; None as null. */
+export type Value = null | boolean | number | bigint | string | Uint8Array | OpaquePointer | DataType | Device | Tensor | NativeObject | Error

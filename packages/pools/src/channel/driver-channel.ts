@@ -1,0 +1,292 @@
+import { Socket as NetSocket } from 'node:net'
+import { PoolsError, statusOf } from '../error-status.ts'
+import { closeDescriptor } from '../native/descriptor.ts'
+import { PeerGone, Socket, socketPair } from '../native/socket.ts'
+import { decodeBody, encodeBody, type Reader } from './body.ts'
+import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from './frame.ts'
+import { readError } from './model-codec.ts'
+
+/** How long a driver may leave messages unread before a send gives up, in milliseconds. */
+const SEND_TIMEOUT = 5000
+
+/** What a driver lets this client use, as it said. */
+export interface Agreement {
+  readonly pools: number
+  readonly poolBytes: number
+  readonly requests: number
+}
+
+/** What the answer to a request is read with: the message lies in the socket's buffer until the next. */
+type Read<T> = (socket: Socket, header: FrameHeader) => T
+
+interface Pending {
+  readonly operation: number
+  readonly read: Read<unknown>
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+  /** Runs when the answer is there, even if nobody waits for it any more. */
+  readonly settled: () => void
+}
+
+/** What a request says beside its body. */
+export interface CallOptions {
+  readonly timeout?: number | undefined
+  readonly priority?: number
+  readonly signal?: AbortSignal | undefined
+  readonly descriptors?: readonly number[]
+  /** Runs once, when the driver can't touch the request's memory any more: answered, or dead. */
+  readonly settled?: () => void
+}
+
+/**
+ * The client's end of a channel: sends requests, and matches answers to them. Blocking calls read answers directly; for the
+ * others the driver writes a byte to the doorbell, a stream that the event loop watches, which also ends when it dies.
+ */
+export class DriverChannel {
+  readonly #socket: Socket
+  readonly #doorbell: NetSocket
+  readonly #pending = new Map<number, Pending>()
+  /** The driver's end of the doorbell, until it is sent. */
+  #theirs: number
+  #lastId = 0
+  #dead: PoolsError | undefined
+  /** Settled by {@link hello}. */
+  agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
+
+  /** Takes the descriptor over. */
+  constructor(descriptor: number) {
+    this.#socket = new Socket(descriptor)
+    const [mine, theirs] = socketPair('stream')
+    this.#doorbell = new NetSocket({ fd: mine, readable: true, writable: false })
+    this.#doorbell.on('data', () => this.#drain())
+    this.#doorbell.on('error', () => this.#die())
+    this.#doorbell.on('close', () => this.#die())
+    this.#doorbell.unref()
+    this.#theirs = theirs
+  }
+
+  /** Introduces itself; the driver answers with its limits. @throws {PoolsError} */
+  async hello(): Promise<void> {
+    const descriptor = this.#theirs
+    this.#theirs = -1
+    try {
+      const answer = this.request(operations.HELLO, {}, (body) => ({ pools: body.field('pools').u32(), poolBytes: body.field('poolBytes').number(), requests: body.field('requests').u32() }), { descriptors: [descriptor] })
+      closeDescriptor(descriptor)
+      this.agreement = await answer
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  get isDead(): boolean {
+    return this.#dead !== undefined
+  }
+
+  /** The buffer in which requests are written behind their header. */
+  get sent(): Socket['sent'] {
+    return this.#socket.sent
+  }
+
+  /** Sends a message that has no answer. A driver that is gone needs none. */
+  notify(operation: number, value: unknown, descriptors: readonly number[] = []): void {
+    if (this.#dead !== undefined) return
+    const length = this.#writeBody(value)
+    this.#send(length, { operation, id: ++this.#lastId, descriptors: descriptors.length }, descriptors)
+  }
+
+  /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
+  async request<T>(operation: number, value: unknown, read: (body: Reader) => T, options: CallOptions = {}): Promise<T> {
+    return this.call(operation, this.#writeBody(value), readBody(read), options)
+  }
+
+  /** Sends a request that was written into {@link sent} and awaits the answer. @throws {PoolsError} */
+  call<T>(operation: number, length: number, read: Read<T>, options: CallOptions): Promise<T> {
+    const { timeout, priority = 1, signal, descriptors = [], settled = () => {} } = options
+    return new Promise<T>((resolve, reject) => {
+      try {
+        signal?.throwIfAborted()
+        this.#checkAlive()
+        if (this.#pending.size >= this.agreement.requests) {
+          throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `at most ${this.agreement.requests} requests may wait for this driver`)
+        }
+        const id = ++this.#lastId
+        this.#send(length, { operation, id, timeout, priority, descriptors: descriptors.length, rings: operation !== operations.HELLO }, descriptors)
+        const stop = this.#giveUpOn(id, timeout, signal, reject)
+        this.#pending.set(id, { operation, read, resolve, reject, settled: () => (stop(), settled()) })
+        this.#doorbell.ref()
+        if (operation === operations.HELLO) this.#awaitHello()
+      } catch (error) {
+        settled()
+        reject(error)
+      }
+    })
+  }
+
+  /**
+   * Sends a request that was written into {@link sent} and blocks until its answer. Answers to others that come before are
+   * given to those who wait. If the deadline passes before, `settled` runs when the answer comes after all.
+   */
+  callSync<T>(operation: number, length: number, read: Read<T>, timeout: number | undefined, priority: number, settled: () => void): T {
+    let isLeft = false
+    const id = ++this.#lastId
+    try {
+      this.#checkAlive()
+      writeHeader(this.#socket.sent.view, length, { operation, id, timeout, priority })
+      const end = timeout === undefined ? Infinity : performance.now() + timeout
+      let descriptors = this.#guarded(() => this.#socket.call(length, timeout ?? -1))
+      for (;;) {
+        if (descriptors === undefined) {
+          isLeft = true
+          this.#pending.set(id, { operation, read, resolve: ignore, reject: ignore, settled })
+          throw new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
+        }
+        const header = this.#checkAnswer(descriptors)
+        if (header.id === id) {
+          if (header.operation !== operation) throw this.#breach('an answer to another request')
+          return this.#read(read, header)
+        }
+        this.#settle(header)
+        descriptors = this.#guarded(() => this.#socket.receive(end === Infinity ? -1 : Math.max(end - performance.now(), 0)))
+      }
+    } finally {
+      if (!isLeft) settled()
+    }
+  }
+
+  /** Ends the channel: what waits fails with `DEAD_OBJECT`. Idempotent. */
+  close(): void {
+    this.#die()
+  }
+
+  /** The answer to the first message comes without the bell, which the driver doesn't have before. */
+  #awaitHello(): void {
+    const attempt = (wait: number): void => {
+      if (this.#pending.size === 0 || this.#dead !== undefined) return
+      this.#drain()
+      if (this.#pending.size > 0) setTimeout(attempt, wait, Math.min(wait * 2, 20))
+    }
+    setImmediate(attempt, 1)
+  }
+
+  #giveUpOn(id: number, timeout: number | undefined, signal: AbortSignal | undefined, reject: (error: unknown) => void): () => void {
+    const late = (): void => reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
+    const timer = timeout === undefined ? undefined : setTimeout(late, timeout)
+    const abort = (): void => {
+      this.notify(operations.CANCEL, { id })
+      reject(signal!.reason)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    return () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  #writeBody(value: unknown): number {
+    const body = encodeBody(value)
+    if (HEADER_SIZE + body.length > this.#socket.sent.bytes.length) {
+      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${this.#socket.sent.bytes.length} bytes`)
+    }
+    this.#socket.sent.bytes.set(body, HEADER_SIZE)
+    return HEADER_SIZE + body.length
+  }
+
+  #send(length: number, fields: HeaderFields, descriptors: readonly number[]): void {
+    writeHeader(this.#socket.sent.view, length, fields)
+    this.#guarded(() => this.#socket.send(length, descriptors, SEND_TIMEOUT))
+  }
+
+  #drain(): void {
+    try {
+      while (this.#dead === undefined) {
+        const descriptors = this.#guarded(() => this.#socket.receive(0))
+        if (descriptors === undefined) return
+        this.#settle(this.#checkAnswer(descriptors))
+      }
+    } catch {
+      // Whoever waited was told by #die.
+    }
+  }
+
+  /** Gives an answer to who waits for it. */
+  #settle(header: FrameHeader): void {
+    const pending = this.#pending.get(header.id)
+    if (pending === undefined || pending.operation !== header.operation) throw this.#breach('an answer that nobody waits for')
+    this.#pending.delete(header.id)
+    if (this.#pending.size === 0) this.#doorbell.unref()
+    pending.settled()
+    try {
+      pending.resolve(this.#read(pending.read, header) as never)
+    } catch (error) {
+      pending.reject(error)
+    }
+  }
+
+  #checkAnswer(descriptors: readonly number[]): FrameHeader {
+    for (const descriptor of descriptors) closeDescriptor(descriptor)
+    const header = readHeader(this.#socket.received.view)
+    if (!header.isReply || descriptors.length > 0) throw this.#breach('a message that is no answer')
+    return header
+  }
+
+  #read<T>(read: Read<T>, header: FrameHeader): T {
+    const status = statusOf(header.status)
+    if (status === undefined || status === 'DEAD_OBJECT') throw this.#breach('an answer of unknown status')
+    try {
+      if (status === 'NONE') return read(this.#socket, header)
+      const body = this.#socket.received.bytes.subarray(HEADER_SIZE, header.length)
+      throw readError(decodeBody(body), status)
+    } catch (error) {
+      // What doesn't have the shape of an answer is no answer; failures that the driver reports pass.
+      if (error instanceof PoolsError && error.status === status && status !== 'NONE') throw error
+      throw this.#breach('an answer that makes no sense')
+    }
+  }
+
+  /** Runs something with the socket; a peer that is gone or sends nonsense ends the channel. */
+  #guarded<T>(run: () => T): T {
+    try {
+      return run()
+    } catch (error) {
+      if (error instanceof PeerGone) throw this.#die()
+      if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') throw this.#breach('a malformed message')
+      throw error
+    }
+  }
+
+  /** The driver doesn't keep to the protocol: nothing that it says is believed any more. */
+  #breach(what: string): PoolsError {
+    return this.#die(`the driver sent ${what} and was disconnected`)
+  }
+
+  #die(sentence = 'the driver is gone'): PoolsError {
+    if (this.#dead !== undefined) return this.#dead
+    const dead = new PoolsError('DEAD_OBJECT', sentence, {
+      hint: 'what the request would have written is undefined; start another driver and prepare the models again.',
+    })
+    this.#dead = dead
+    this.#socket.close()
+    this.#doorbell.destroy()
+    if (this.#theirs !== -1) closeDescriptor(this.#theirs)
+    this.#theirs = -1
+    const waiting = [...this.#pending.values()]
+    this.#pending.clear()
+    for (const { settled, reject } of waiting) {
+      settled()
+      reject(dead)
+    }
+    return dead
+  }
+
+  #checkAlive(): void {
+    if (this.#dead !== undefined) throw this.#dead
+  }
+}
+
+const ignore = (): void => {}
+
+/** Reads an answer's body. */
+export function readBody<T>(read: (body: Reader) => T): Read<T> {
+  return ({ received }, { length }) => read(decodeBody(received.bytes.subarray(HEADER_SIZE, length)))
+}

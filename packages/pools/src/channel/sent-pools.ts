@@ -1,0 +1,78 @@
+import { PoolsError } from '../error-status.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { DriverChannel } from './driver-channel.ts'
+import { operations } from './frame.ts'
+
+/** A pool that the driver knows. */
+interface Sent {
+  readonly id: number
+  /** Requests and models that use it. */
+  uses: number
+}
+
+/**
+ * The pools that a driver knows: each is sent once, at first use, and named by its id afterwards. When there are more than the
+ * driver takes, the one that wasn't used for longest is released.
+ */
+export class SentPools {
+  readonly #channel: DriverChannel
+  /** In the order of last use. */
+  readonly #sent = new Map<Pool, Sent>()
+  #byteSize = 0
+  #lastId = 0
+
+  constructor(channel: DriverChannel) {
+    this.#channel = channel
+  }
+
+  /** The id of a pool in messages; sends it first if need be. @throws {PoolsError} if it can't be sent. */
+  idOf(pool: Pool): number {
+    const known = this.#sent.get(pool)
+    if (known !== undefined) return known.id
+    return this.#send(pool).id
+  }
+
+  /** Keeps a pool with the driver until {@link unuse}. */
+  use(pool: Pool): void {
+    const sent = this.#sent.get(pool)!
+    sent.uses++
+    this.#sent.delete(pool)
+    this.#sent.set(pool, sent)
+  }
+
+  unuse(pool: Pool): void {
+    const sent = this.#sent.get(pool)
+    if (sent !== undefined) sent.uses--
+  }
+
+  #send(pool: Pool): Sent {
+    const { descriptor, kind, byteSize, identityOffset, rights } = pool
+    if (descriptor === undefined) throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
+    this.#makeRoom(byteSize)
+    const id = ++this.#lastId
+    const isWritable = rights === 'writable'
+    this.#channel.notify(operations.REGISTER_POOL, { id, kind, byteSize, byteOffset: identityOffset, isWritable }, [descriptor])
+    const sent = { id, uses: 0 }
+    this.#sent.set(pool, sent)
+    this.#byteSize += byteSize
+    pool.addCloseAction(() => this.#release(pool, sent))
+    return sent
+  }
+
+  /** Leaves room for one more pool, as far as unused ones allow it; otherwise the driver refuses. */
+  #makeRoom(byteSize: number): void {
+    const { pools, poolBytes } = this.#channel.agreement
+    for (const [pool, sent] of this.#sent) {
+      if (this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes) return
+      if (sent.uses === 0) this.#release(pool, sent)
+    }
+  }
+
+  #release(pool: Pool, sent: Sent): void {
+    // A pool may have been released and sent again since.
+    if (this.#sent.get(pool) !== sent) return
+    this.#sent.delete(pool)
+    this.#byteSize -= pool.byteSize
+    this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
+  }
+}

@@ -1,0 +1,210 @@
+import { PoolsError, type OutputShape } from '../error-status.ts'
+import type { Reader } from '../channel/body.ts'
+import { encodeBody } from '../channel/body.ts'
+import { DriverChannel, type CallOptions } from '../channel/driver-channel.ts'
+import { readResult, writeExecute, type PoolName } from '../channel/execute-frame.ts'
+import { HEADER_SIZE, operations } from '../channel/frame.ts'
+import { modelMessage } from '../channel/model-codec.ts'
+import { SentPools } from '../channel/sent-pools.ts'
+import type { Model } from '../model/model.ts'
+import { combineDimensions, isU32, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import { FRAME_MAXIMUM, type Socket } from '../native/socket.ts'
+import { createFrozenPool } from '../pool/create-pool.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { PoolFacts } from '../pool/pool-facts.ts'
+import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { Request } from '../request/request.ts'
+import type { AllocateDescription } from './allocate.ts'
+import type { AsyncRequestOptions, Backend, BackendBuffer, BackendModel, BackendPool, ExecutionResult, Priority, RequestOptions } from './driver.ts'
+import { checkDeadline } from './local-backend.ts'
+
+const priorities: Readonly<Record<Priority, number>> = { low: 0, medium: 1, high: 2 }
+
+/** A driver behind a channel: in a worker, a child process, or one that listens at a path. */
+export class RemoteBackend implements Backend {
+  readonly #channel: DriverChannel
+  readonly #pools: SentPools
+  readonly #end: () => Promise<void>
+
+  /** `end` stops what runs the driver, after the channel is closed. */
+  constructor(channel: DriverChannel, end: () => Promise<void>) {
+    this.#channel = channel
+    this.#pools = new SentPools(channel)
+    this.#end = end
+  }
+
+  async prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel> {
+    const id = await this.#sendModel(operations.PREPARE, model, (body) => body.field('id').u32(), options)
+    return new RemoteModel(this.#channel, this.#pools, model, id)
+  }
+
+  async supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<readonly boolean[]> {
+    return this.#sendModel(operations.SUPPORTED, model, (body) => body.field('supported').list((item) => item.boolean()), options)
+  }
+
+  async allocate(models: readonly (BackendModel | undefined)[], description: AllocateDescription, options: AsyncRequestOptions): Promise<BackendBuffer> {
+    // 0 is no model's id: what isn't this driver's is refused by it (D4).
+    const ids = models.map((model) => (model instanceof RemoteModel && model.channel === this.#channel ? model.id : 0))
+    const token = await this.#channel.request(operations.ALLOCATE, { models: ids, description }, (body) => body.field('token').u32(), callOptions(options))
+    if (token === 0) throw new PoolsError('GENERAL_FAILURE', 'the driver gave no token (rule D13)', { rule: 'D13' })
+    return new RemoteBuffer(this.#channel, this.#pools, token)
+  }
+
+  async close(): Promise<void> {
+    this.#channel.close()
+    await this.#end()
+  }
+
+  async #sendModel<T>(operation: number, model: Model<Pool>, read: (body: Reader) => T, options: AsyncRequestOptions): Promise<T> {
+    const used: Pool[] = []
+    const message = { model: modelMessage(model, (pool) => {
+      const id = this.#pools.idOf(pool)
+      this.#pools.use(pool)
+      used.push(pool)
+      return id
+    }) }
+    const settled = (): void => used.forEach((pool) => this.#pools.unuse(pool))
+    const body = encodeBody(message)
+    if (HEADER_SIZE + body.length <= FRAME_MAXIMUM) return this.#channel.request(operation, message, read, { ...callOptions(options), settled })
+    const memory = createFrozenPool(body, { label: 'model' })
+    try {
+      return await this.#channel.request(operation, {}, read, { ...callOptions(options), settled, descriptors: [memory.descriptor!] })
+    } finally {
+      memory.close()
+    }
+  }
+}
+
+function callOptions(options: AsyncRequestOptions): CallOptions {
+  checkDeadline(options)
+  const { timeout, priority = 'medium', signal } = options
+  return { timeout, signal, priority: priorities[priority] }
+}
+
+class RemoteModel implements BackendModel {
+  readonly channel: DriverChannel
+  readonly id: number
+  readonly #pools: SentPools
+  readonly #model: Model<Pool>
+
+  constructor(channel: DriverChannel, pools: SentPools, model: Model<Pool>, id: number) {
+    this.channel = channel
+    this.id = id
+    this.#pools = pools
+    this.#model = model
+  }
+
+  executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
+    checkDeadline(options)
+    const { priority = 'medium', timeout } = options
+    const settled = this.#use(request)
+    const length = this.#write(request, settled)
+    return this.channel.callSync(operations.EXECUTE, length, (socket) => this.#read(socket, request), timeout, priorities[priority], settled)
+  }
+
+  async execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult> {
+    const call = callOptions(options)
+    const settled = this.#use(request)
+    const length = this.#write(request, settled)
+    return this.channel.call(operations.EXECUTE, length, (socket) => this.#read(socket, request), { ...call, settled })
+  }
+
+  release(): void {
+    this.channel.notify(operations.RELEASE_MODEL, { id: this.id })
+  }
+
+  /**
+   * Registers the request's pools and keeps them mapped and registered until the driver has answered, even if the caller
+   * stops waiting before.
+   */
+  #use({ pools }: Request<Pool | BackendPool>): () => void {
+    const used: Pool[] = []
+    const settled = (): void => {
+      for (const pool of used) {
+        this.#pools.unuse(pool)
+        pool.gate.exit()
+      }
+      used.length = 0
+    }
+    try {
+      for (const pool of pools) {
+        if (pool.kind === 'token') continue
+        const memory = pool as Pool
+        memory.gate.enter()
+        this.#pools.idOf(memory)
+        this.#pools.use(memory)
+        used.push(memory)
+      }
+    } catch (error) {
+      settled()
+      throw error
+    }
+    return settled
+  }
+
+  #write(request: Request<Pool | BackendPool>, settled: () => void): number {
+    try {
+      return writeExecute(this.channel.sent.view, this.id, request, (pool) => this.#nameOf(pool))
+    } catch (error) {
+      settled()
+      throw error
+    }
+  }
+
+  #nameOf(pool: PoolFacts): PoolName {
+    if (pool.kind !== 'token') return { isToken: false, id: this.#pools.idOf(pool as Pool) }
+    const { buffer } = pool as BackendPool
+    // A buffer of another driver has no token here: 0 is refused (Q11).
+    return { isToken: true, id: buffer instanceof RemoteBuffer && buffer.channel === this.channel ? buffer.token : 0 }
+  }
+
+  /** A driver may lie about shapes too: they must fit the model, the request and the memory (Q14). */
+  #read({ received }: Socket, request: Request): ExecutionResult {
+    const { outputs, driverTime } = readResult(received.view)
+    const { operands, outputIndexes } = this.#model.main
+    const isPossible = outputs.length === outputIndexes.length && outputs.every((shape, i) => this.#fits(shape, request, i, operands[outputIndexes[i]!]!))
+    if (!isPossible) throw new PoolsError('GENERAL_FAILURE', 'the driver answered with shapes that are not possible (rule Q14)', { rule: 'Q14' })
+    return { outputs, driverTime }
+  }
+
+  #fits({ dimensions, isSufficient }: OutputShape, request: Request, i: number, operand: Model['main']['operands'][number]): boolean {
+    const { hasNoValue, location, dimensions: given } = request.outputs[i]!
+    if (!isSufficient || !dimensions.every(isU32)) return false
+    if (!operandTypes[operand.type].isTensor) return dimensions.length === 0
+    const wanted = combineDimensions(operand.dimensions, given)
+    if (hasNoValue || wanted === undefined || combineDimensions(wanted, dimensions) === undefined) return false
+    return request.pools[location.poolIndex]!.kind === 'token' || operandByteSize(operand.type, dimensions) <= location.length
+  }
+}
+
+class RemoteBuffer implements BackendBuffer {
+  readonly channel: DriverChannel
+  readonly token: number
+  readonly #pools: SentPools
+
+  constructor(channel: DriverChannel, pools: SentPools, token: number) {
+    this.channel = channel
+    this.#pools = pools
+    this.token = token
+  }
+
+  async copyFrom(source: PoolSlice): Promise<void> {
+    await this.#copy(operations.COPY_FROM, source, { dimensions: source.dimensions })
+  }
+
+  async copyTo(target: PoolSlice<'writable'>): Promise<void> {
+    await this.#copy(operations.COPY_TO, target, {})
+  }
+
+  release(): void {
+    this.channel.notify(operations.RELEASE_BUFFER, { token: this.token })
+  }
+
+  async #copy(operation: number, { pool, byteOffset, byteSize }: PoolSlice, more: object): Promise<void> {
+    const id = this.#pools.idOf(pool)
+    this.#pools.use(pool)
+    const settled = (): void => this.#pools.unuse(pool)
+    const message = { token: this.token, pool: id, offset: byteOffset, length: byteSize, ...more }
+    await this.channel.request(operation, message, () => undefined, { settled })
+  }
+}

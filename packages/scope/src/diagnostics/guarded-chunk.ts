@@ -1,0 +1,85 @@
+import { AllocationError, NativeError } from '@tenon/core'
+import { addressOf, bufferOver, type CFunction, checkStatus, coreFunction, lastError } from '@tenon/core/internal'
+import { type Chunk, chunkIn } from '../scope/chunk.ts'
+
+/** A chunk on pages of its own, which end at a protected page. */
+export interface GuardedChunk extends Chunk {
+  /** Whether something was written around it, which the protected page can't see. @throws {NativeError} */
+  readonly check: () => void
+  /** Protects the pages, and unmaps those that were freed long ago. */
+  readonly free: () => void
+}
+
+interface Functions {
+  readonly pageSize: number
+  readonly open: CFunction
+  readonly protect: CFunction
+  readonly close: CFunction
+  readonly add: CFunction
+  readonly remove: CFunction
+}
+
+let known: Functions | undefined
+
+function functions(): Functions {
+  const range = ['uintptr_t', 'uintptr_t'] as const
+  return (known ??= {
+    pageSize: Number(coreFunction('tn_page_size', 'uintptr_t', [])()),
+    open: coreFunction('tn_pages_open', 'int32_t', range),
+    protect: coreFunction('tn_pages_protect', 'int32_t', range),
+    close: coreFunction('tn_pages_close', 'int32_t', range),
+    add: coreFunction('tn_guard_report_add', 'int32_t', [...range, ...range, ...range]),
+    remove: coreFunction('tn_guard_report_remove', 'void', ['uintptr_t']),
+  })
+}
+
+/** What stands around the bytes of a chunk. */
+const CANARY = 0xa7
+
+/** How many freed blocks stay protected, to catch whoever still uses them. */
+const QUARANTINE = 1024
+
+const quarantine: { address: number; byteSize: number }[] = []
+
+/** Zeroed memory whose end is as near to a protected page as the alignment lets it be; `name` is for the report of a crash. */
+export function newGuardedChunk(byteSize: number, byteAlignment: number, name: string): GuardedChunk {
+  const { pageSize, open, add } = functions()
+  const size = Math.max(byteSize, 1)
+  const gap = Math.max(byteAlignment - pageSize, 0)
+  const room = Math.ceil((size + gap) / pageSize) * pageSize
+  const out = new BigUint64Array(1)
+  if (Number(open(room, addressOf(out))) !== 0) {
+    throw new AllocationError(`${byteSize} guarded bytes could not be allocated: ${lastError()}`, {
+      hint: 'guard mode takes two mappings for each allocation: raise vm.max_map_count, or guard less.',
+      details: { byteSize, byteAlignment },
+    })
+  }
+  const address = Number(out[0])
+  const last = room - size
+  const start = last - ((address + last) % byteAlignment)
+  const label = Buffer.from(name)
+  checkStatus(Number(add(address, room, start, byteSize, addressOf(label), label.length)), 'naming a guarded block')
+  const buffer = bufferOver(address, room)
+  const all = new Uint8Array(buffer)
+  const around = [all.subarray(0, start), all.subarray(start + size)]
+  for (const part of around) part.fill(CANARY)
+  const check = (): void => {
+    const touched = around.map((part) => part.filter((byte) => byte !== CANARY).length)
+    if (touched[0] === 0 && touched[1] === 0) return
+    throw new NativeError(
+      `native code wrote outside a segment of ${byteSize} bytes of ${name}: ${touched[0]} bytes before it, ${touched[1]} behind it`,
+      { hint: 'look at the calls that were given this segment.', details: { before: touched[0], behind: touched[1] } },
+    )
+  }
+  return { ...chunkIn(buffer, start, size, address + start), check, free: () => retire(address, room) }
+}
+
+function retire(address: number, byteSize: number): void {
+  const { protect, close, remove } = functions()
+  checkStatus(Number(protect(address, byteSize)), 'protecting freed memory')
+  quarantine.push({ address, byteSize })
+  if (quarantine.length <= QUARANTINE) return
+  const oldest = quarantine.shift()!
+  remove(oldest.address)
+  checkStatus(Number(close(oldest.address, oldest.byteSize)), 'unmapping freed memory')
+}

@@ -1,0 +1,69 @@
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { GENERAL_END, vaKind, VECTOR_END } from './va-layout.ts'
+
+/** Every argument on the stack has a slot of this many bytes. */
+export const SLOT = 8
+
+/** Reads the arguments of a `va_list` in order; the list moves with it, as in C. */
+export class VaCursor {
+  readonly #list: MemorySegment
+
+  /** @internal */
+  constructor(list: MemorySegment) {
+    this.#list = list
+  }
+
+  int32(): number {
+    return this.#next('general').getInt32(0)
+  }
+  uint32(): number {
+    return this.#next('general').getUint32(0)
+  }
+  int64(): bigint {
+    return this.#next('general').getInt64(0)
+  }
+  uint64(): bigint {
+    return this.#next('general').getUint64(0)
+  }
+  float64(): number {
+    return this.#next('vector').getFloat64(0)
+  }
+  pointer(): MemorySegment {
+    return MemorySegment.ofAddress(this.uint64())
+  }
+  /** Passes over an argument. */
+  skip(kind: 'integer' | 'float' | 'pointer'): void {
+    this.#next(kind === 'float' ? 'vector' : 'general')
+  }
+
+  #next(register: 'general' | 'vector'): MemorySegment {
+    if (vaKind === 'sysv-x64') return this.#nextOfX64(register)
+    if (vaKind === 'aapcs64') return this.#nextOfArm(register)
+    return this.#take(0)
+  }
+
+  #nextOfX64(register: 'general' | 'vector'): MemorySegment {
+    const [at, end, size] = register === 'general' ? [0, GENERAL_END, 8] : [4, VECTOR_END, 16]
+    const offset = this.#list.getUint32(at)
+    if (offset >= end) return this.#take(8)
+    this.#list.setUint32(at, offset + size)
+    return slotAt(this.#list.getUint64(16) + BigInt(offset))
+  }
+
+  #nextOfArm(register: 'general' | 'vector'): MemorySegment {
+    const [top, at, size] = register === 'general' ? [8, 24, 8] : [16, 28, 16]
+    const offset = this.#list.getInt32(at)
+    if (offset >= 0) return this.#take(0)
+    this.#list.setInt32(at, offset + size)
+    return slotAt(this.#list.getUint64(top) + BigInt(offset))
+  }
+
+  /** The next slot of the stack, whose address is at this place in the list. */
+  #take(place: number): MemorySegment {
+    const address = this.#list.getUint64(place)
+    this.#list.setUint64(place, address + BigInt(SLOT))
+    return slotAt(address)
+  }
+}
+
+const slotAt = (address: bigint): MemorySegment => MemorySegment.ofAddress(address).reinterpret(SLOT)

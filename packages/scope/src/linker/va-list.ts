@@ -1,0 +1,98 @@
+import { ArgumentError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
+import { checkSegment } from '../segment/usable.ts'
+import { toInt64, toUint64 } from '../segment/value-range.ts'
+import { SLOT, VaCursor } from './va-cursor.ts'
+import { GENERAL_END, vaKind, vaListSize, VECTOR_END } from './va-layout.ts'
+
+/** Collects the arguments of a `va_list`, in order. */
+export class VaListBuilder {
+  /** @internal */
+  readonly writes: ((slot: MemorySegment) => void)[] = []
+
+  int32(value: number): this {
+    return this.#add((slot) => slot.setInt32(0, value))
+  }
+  uint32(value: number): this {
+    return this.#add((slot) => slot.setUint32(0, value))
+  }
+  int64(value: number | bigint): this {
+    const wide = toInt64(value)
+    return this.#add((slot) => slot.setInt64(0, wide))
+  }
+  uint64(value: number | bigint): this {
+    const wide = toUint64(value)
+    return this.#add((slot) => slot.setUint64(0, wide))
+  }
+  float64(value: number): this {
+    return this.#add((slot) => slot.setFloat64(0, value))
+  }
+  /** A pointer: the segment must live as long as the list is used. */
+  pointer(value: MemorySegment | null): this {
+    return this.uint64(value === null ? 0n : checkSegment(value, 'value').address)
+  }
+
+  #add(write: (slot: MemorySegment) => void): this {
+    this.writes.push(write)
+    return this
+  }
+}
+
+/**
+ * The arguments of a function such as `vsnprintf`, in memory of an allocator.
+ *
+ * @example
+ * const list = VaList.make(scope, (builder) => builder.int32(42).float64(1.5))
+ * vsnprintf(buffer, 100, toCString('%d %g', scope), list.segment)
+ */
+export class VaList {
+  readonly #list: MemorySegment
+
+  private constructor(list: MemorySegment) {
+    this.#list = list
+  }
+
+  /** Makes a list. @throws {ArgumentError} if a value does not fit its kind. @throws what the allocator throws. */
+  static make(allocator: AllocatorLike, build: (builder: VaListBuilder) => unknown): VaList {
+    if (typeof build !== 'function') throw new ArgumentError(`build must be a function, got ${describe(build)}`)
+    const builder = new VaListBuilder()
+    build(builder)
+    const { writes } = builder
+    const slots = allocateFrom(allocator, Math.max(writes.length, 1) * SLOT, 16)
+    writes.forEach((write, i) => write(slots.asSlice(i * SLOT, SLOT)))
+    const list = allocateFrom(allocator, vaListSize[vaKind], 8).fill(0)
+    // Everything is in the slots: as if the registers were used up.
+    if (vaKind === 'sysv-x64') {
+      list.setUint32(0, GENERAL_END)
+      list.setUint32(4, VECTOR_END)
+    }
+    list.setUint64(vaKind === 'sysv-x64' ? 8 : 0, slots.address)
+    return new VaList(list)
+  }
+
+  /** The list that native code passed to a callback, as a `pointer`. Restricted: nobody can check the address. */
+  static of(pointer: MemorySegment): VaList {
+    checkSegment(pointer, 'pointer')
+    if (vaKind !== 'slots') return new VaList(pointer.reinterpret(vaListSize[vaKind]))
+    const list = MemorySegment.allocateNative(SLOT, SLOT)
+    list.setUint64(0, pointer.address)
+    return new VaList(list)
+  }
+
+  /** What is passed to a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link copy}. */
+  get segment(): MemorySegment {
+    return vaKind === 'slots' ? MemorySegment.ofAddress(this.#list.getUint64(0)) : this.#list
+  }
+
+  /** Another list that stands at the same argument: what reads one leaves the other alone. */
+  copy(allocator: AllocatorLike): VaList {
+    return new VaList(allocateFrom(allocator, this.#list.byteSize, 8).copyFrom(this.#list))
+  }
+
+  /** Reads the arguments in order, from where the list stands. */
+  arguments(): VaCursor {
+    return new VaCursor(this.#list)
+  }
+}

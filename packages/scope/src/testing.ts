@@ -1,0 +1,1 @@
+export { expectNoLeaks, trackLeaks } from './testing/leaks.ts'

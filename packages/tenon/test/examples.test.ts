@@ -1,0 +1,30 @@
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import * as core from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { testExamples } from '@tenon/config/examples'
+import { afterAll, beforeAll } from 'vitest'
+import * as tenon from '../src/index.ts'
+
+const { readNpy, tensor, writeNpy } = tenon
+
+/** Examples name files beside them: they run in a directory that has these. */
+let directory: string
+const before = process.cwd()
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-examples-'))
+  copyFileSync(kernelLibrary('kernels'), join(directory, 'libkernels.so'))
+  writeNpy(join(directory, 'x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
+  process.chdir(directory)
+})
+afterAll(() => {
+  process.chdir(before)
+  rmSync(directory, { recursive: true })
+})
+
+testExamples(fileURLToPath(new URL('..', import.meta.url)), {
+  modules: { tenon, '@tenon/core': core },
+  context: () => ({ x: readNpy('x.npy'), readFileSync }),
+})

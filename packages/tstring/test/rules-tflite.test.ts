@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { StringTensor, TensorLimitError } from '../src/index.ts'
+import { bytesOf, hex, memory } from './helpers.ts'
+import { aliased } from './aliased.ts'
+
+const over = (text: string, validate: 'strict' | 'lenient' = 'strict', shape?: number[]): StringTensor =>
+  StringTensor.over(memory(hex(text)), { layout: 'tflite', abi: 'le64', validate, ...(shape && { shape }) })
+
+describe('the TFLite layout', () => {
+  it('rule 55: no elements are eight bytes', () => {
+    const tensor = StringTensor.from([], { layout: 'tflite', abi: 'le64' })
+    expect(bytesOf(tensor.segment)).toEqual(hex('00000000 08000000'))
+    expect(over('00000000 08000000').toArray()).toEqual([])
+    expect(over('', 'lenient').toArray()).toEqual([])
+    expect(() => over('')).toThrow(/tflite-header.*8 bytes/)
+  })
+
+  it('rule 56: the first string starts right behind the header', () => {
+    const tensor = StringTensor.from(['ab', '', 'c'], { layout: 'tflite', abi: 'le64' })
+    expect(bytesOf(tensor.segment)).toEqual(hex('03000000 14000000 16000000 16000000 17000000 6162 63'))
+    const big = StringTensor.from(['ab'], { layout: 'tflite', abi: 'be32' })
+    expect(bytesOf(big.segment)).toEqual(hex('00000001 0000000c 0000000e 6162'))
+    const later = '01000000 0d000000 0e000000 ff 61'
+    expect(() => over(later)).toThrow(/tflite-first.*12.*13/)
+    expect(over(later, 'lenient').toArray()).toEqual(['a'])
+  })
+
+  it('rule 57: the last offset is the end', () => {
+    expect(() => over('01000000 0c000000 0d000000 61 62')).toThrow(/tflite-total.*14.*13/)
+  })
+
+  it('rule 58: what would need more than 2^31 - 1 bytes is refused before anything is written', () => {
+    // 2048 views of the same MiB: 2^31 bytes with hardly any memory.
+    const { tensor, allocations } = aliased(2048, 2 ** 20)
+    expect(() => tensor.to('tflite', { allocator: allocations })).toThrow(TensorLimitError)
+    expect(() => tensor.to('tflite', { allocator: allocations })).toThrow(/total-limit.*2147483647/)
+    expect(allocations.count).toBe(0)
+    const exact = aliased(1, 2 ** 31 - 1 - 12, true)
+    // What is measured fits to the byte: it is the memory that is refused here.
+    expect(() => exact.tensor.to('tflite', { allocator: exact.allocations })).toThrow('2147483647 bytes were asked for')
+    const over = aliased(1, 2 ** 31 - 12, true)
+    expect(() => over.tensor.to('tflite', { allocator: over.allocations })).toThrow(/total-limit/)
+  })
+
+  it('rule 59: a count that no header can have is refused', () => {
+    expect(() => over('ffffff7f 08000000', 'lenient', [0])).toThrow(/tflite-count/)
+    expect(() => over('feffff7f 08000000', 'lenient', [0])).toThrow(/tflite-count/)
+    expect(() => over('ffffffff 08000000', 'lenient')).toThrow(/tflite-count/)
+  })
+
+  it('rule 60: the checks of the flex delegate, and the count of elements', () => {
+    expect(() => over('000000', 'lenient')).toThrow(/tflite-header/)
+    expect(() => over('01000000 0c000000', 'lenient')).toThrow(/tflite-count/)
+    expect(() => over('01000000 08000000 0c000000', 'lenient')).toThrow(/tflite-range.*element 0.*is 8/)
+    expect(() => over('01000000 0d000000 0c000000', 'lenient')).toThrow(/tflite-range/)
+    expect(() => over('01000000 0c000000 ff000000', 'lenient')).toThrow(/tflite-range.*255/)
+    expect(() => over('01000000 0c000000 0d000000 61', 'lenient', [2])).toThrow(/table-size|tflite-count/)
+    expect(() => over('02000000 10000000 10000000 10000000', 'lenient', [1])).toThrow(/tflite-count.*count 1.*says 2/)
+    expect(over('02000000 10000000 10000000 10000000', 'strict', [2, 1]).shape).toEqual([2, 1])
+  })
+
+  it('rule 61: a buffer may be longer than its strings, to lenient readers', () => {
+    expect(over('01000000 0c000000 0d000000 61 62 63', 'lenient').toArray()).toEqual(['a'])
+  })
+
+  it('rule 62: negative and decreasing offsets are refused', () => {
+    expect(() => over('01000000 0c000000 ffffffff 61', 'lenient')).toThrow(/tflite-range/)
+    expect(() => over('02000000 12000000 11000000 12000000 6161', 'lenient')).toThrow(/tflite-order.*element 1: .*17.*18/)
+  })
+})
