@@ -231,5 +231,12 @@ export default {
       uses: ['tenon', 'tenon_guard'],
     },
     { name: 'pools_frame_fuzz', kind: 'fuzz', sources: ['csrc/fuzz/pools_frame_fuzz.c'], includes, uses: ['tenon'] },
+    {
+      name: 'tstring_fuzz',
+      kind: 'fuzz',
+      sources: ['csrc/fuzz/tstring_fuzz.c'],
+      includes,
+      uses: ['tenon'],
+    },
   ],
 } satisfies NativePackage

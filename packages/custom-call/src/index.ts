@@ -5,16 +5,8 @@ export { BoundCall } from './call/bound-call.ts'
 export { type Tensors } from './call/call-target.ts'
 export { type PrepareOptions } from './call/prepare-options.ts'
 export { PreparedCall } from './call/prepared-call.ts'
-export {
-  customCall,
-  hostCall,
-  type CallOptions,
-  type CallResults,
-  type CustomCall,
-  type HostCall,
-  type HostCallOptions,
-  type ResultSpec,
-} from './custom-call.ts'
+export { type CallOptions, type CallResults, type HostCallOptions, type ResultSpec } from './call/call-function.ts'
+export { customCall, hostCall, type CustomCall, type HostCall } from './custom-call.ts'
 export { VersionSkewError } from './errors/version-skew-error.ts'
 export { type XlaCodeName } from './errors/xla-codes.ts'
 export {

@@ -1,4 +1,19 @@
-import { array, f32, f64, pred, s16, s32, s64, s8, u16, u32, u64, u8, type AttributeDictionary, type AttributeValue } from '@tenon/custom-call'
+import {
+  array,
+  f32,
+  f64,
+  pred,
+  s16,
+  s32,
+  s64,
+  s8,
+  u16,
+  u32,
+  u64,
+  u8,
+  type AttributeDictionary,
+  type AttributeValue,
+} from '@tenon/custom-call'
 import fc from 'fast-check'
 import { test } from 'vitest'
 import { seenAttributes } from './kernels.ts'
@@ -18,7 +33,12 @@ const small = fc.integer({ min: -99_999, max: 99_999 })
 const text = fc.string({ unit: fc.constantFrom('a', 'B', '0', ' ', 'é', '\u{10000}', '\uff61'), maxLength: 8 })
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '_', 'é', '\u{10000}', '\uff61'), minLength: 1, maxLength: 3 })
 
-function integer(label: string, low: bigint, high: bigint, make: (value: bigint) => AttributeValue): fc.Arbitrary<Expected> {
+function integer(
+  label: string,
+  low: bigint,
+  high: bigint,
+  make: (value: bigint) => AttributeValue,
+): fc.Arbitrary<Expected> {
   return fc.bigInt(low, high).map((value) => ({ value: make(value), text: `${label}:${value}` }))
 }
 

@@ -1,7 +1,6 @@
 import { ArgumentError, ArgumentRangeError, tensorType } from '@tenon/core'
 import {
   array,
-  Attribute,
   f32,
   f64,
   pred,
@@ -14,6 +13,7 @@ import {
   u32,
   u64,
   u8,
+  type Attribute,
   type AttributeDictionary,
   type AttributeValue,
 } from '@tenon/custom-call'
@@ -57,7 +57,9 @@ describe('what a handler sees of attributes', () => {
   })
 
   test('strings of any bytes', () => {
-    expect(seenAttributes({ bytes: str(Uint8Array.of(0x41, 0x42)), empty: '' })).toBe('bytes=STRING:"AB" empty=STRING:""')
+    expect(seenAttributes({ bytes: str(Uint8Array.of(0x41, 0x42)), empty: '' })).toBe(
+      'bytes=STRING:"AB" empty=STRING:""',
+    )
   })
 
   test('arrays: TypedArrays, and lists with a type', () => {
@@ -153,7 +155,9 @@ describe('values are checked against their type', () => {
   ])('%s', (_, make) => expect(make).toThrow(ArgumentError))
 
   test('infinities and NaN are numbers of f32', () => {
-    expect(seenAttributes({ a: f32(Infinity), b: f32(-Infinity), c: f32(Number.NaN) })).toMatch(/a=F32:inf b=F32:-inf c=F32:-?nan/)
+    expect(seenAttributes({ a: f32(Infinity), b: f32(-Infinity), c: f32(Number.NaN) })).toMatch(
+      /a=F32:inf b=F32:-inf c=F32:-?nan/,
+    )
   })
 })
 

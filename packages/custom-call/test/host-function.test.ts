@@ -22,7 +22,9 @@ describe('a function of the ORIGINAL Host convention', () => {
     expect(first.toArray()).toStrictEqual(sums)
     expect(second.toArray()).toStrictEqual(sums)
     expect(() => call.run([b], [first])).toThrow(ArgumentError)
-    expect(() => call.run([c, b], [first])).toThrow(/operand 0 of do_custom_call must be float32\[128\], got float32\[2048\]/)
+    expect(() => call.run([c, b], [first])).toThrow(
+      /operand 0 of do_custom_call must be float32\[128\], got float32\[2048\]/,
+    )
     bound.close()
     call.close()
   })

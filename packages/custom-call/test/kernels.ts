@@ -9,7 +9,11 @@ export const cppKernels: NativeLibrary = NativeLibrary.open(kernelLibrary('kerne
 /** A float32 tensor with values from a formula. */
 export function filled(shape: readonly number[], value: (index: number) => number): Tensor {
   const count = shape.reduce((product, size) => product * size, 1)
-  return tensor('float32', shape, Float32Array.from({ length: count }, (_, i) => value(i)))
+  return tensor(
+    'float32',
+    shape,
+    Float32Array.from({ length: count }, (_, i) => value(i)),
+  )
 }
 
 /** What a kernel sees of attributes, as text. */
@@ -18,7 +22,9 @@ export function seenAttributes(attrs: AttributeDictionary): string {
   const call = typedHandler(kernels, 'describe_attrs').prepare({ results: [u8([4096])], attrs })
   call.run([], [text])
   call.close()
-  return Buffer.from(text.view() as Uint8Array).toString().replace(/\0+$/, '')
+  return Buffer.from(text.view() as Uint8Array)
+    .toString()
+    .replace(/\0+$/, '')
 }
 
 /** Errors and futures of handlers that exist in this process. */

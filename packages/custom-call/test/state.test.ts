@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { kernels, liveObjects } from './kernels.ts'
 
 describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (version) => {
-  const handler = typedHandler(kernels, { execute: `counter_${version}`, instantiate: `counter_${version}_instantiate` })
+  const handler = typedHandler(kernels, {
+    execute: `counter_${version}`,
+    instantiate: `counter_${version}_instantiate`,
+  })
   const prepare = (start: number): ReturnType<typeof handler.prepare> =>
     handler.prepare({ results: [s64([])], attrs: { start: s64(start) } })
 
@@ -58,12 +61,17 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
   test('a failing instantiate handler is told with its stage', () => {
     const before = liveObjects()
     expect(() => handler.prepare({ results: [s64([])], attrs: { start: 'zero' } })).toThrow(InvalidArgumentError)
-    expect(() => handler.prepare({ results: [s64([])] })).toThrow(/^counter_v\d \(instantiate\) answered INVALID_ARGUMENT: .*attributes/)
+    expect(() => handler.prepare({ results: [s64([])] })).toThrow(
+      /^counter_v\d \(instantiate\) answered INVALID_ARGUMENT: .*attributes/,
+    )
     expect(liveObjects()).toStrictEqual(before)
   })
 
   test('a call as a function has a state of its own each time', () => {
-    const counter = customCall(kernels, { execute: `counter_${version}`, instantiate: `counter_${version}_instantiate` })
+    const counter = customCall(kernels, {
+      execute: `counter_${version}`,
+      instantiate: `counter_${version}_instantiate`,
+    })
     const once = (): unknown => counter([], { results: [s64([])], attrs: { start: s64(5) } }).toArray()[0]
     expect([once(), once()]).toStrictEqual([5n, 5n])
   })

@@ -121,7 +121,9 @@ describe('what the handler refuses arrives as its error', () => {
   test('R2, R3, R4: wrong counts', () => {
     expect(failure(x, x, {}).sentence).toMatch(/Wrong number of attributes: expected 1 but got 0/)
     expect(failure(x, x, { ...eps, more: true }).sentence).toMatch(/expected 1 but got 2 with name\(s\): eps, more/)
-    expect(() => rmsNorm([x, x], { results: [x], attrs: eps })).toThrow(/Wrong number of arguments: expected 1 but got 2/)
+    expect(() => rmsNorm([x, x], { results: [x], attrs: eps })).toThrow(
+      /Wrong number of arguments: expected 1 but got 2/,
+    )
     expect(() => rmsNorm([x], { results: [], attrs: eps })).toThrow(/Wrong number of results: expected 1 but got 0/)
   })
 
@@ -151,9 +153,17 @@ describe('errors', () => {
     ;[...xlaErrorClasses].forEach(([codeName, errorClass], index) => {
       const error = failWith(index + 1, `as ${codeName}`)
       expect(error).toBeInstanceOf(errorClass)
-      expect(error).toMatchObject({ code: 'TENON_XLA', xlaCode: index + 1, codeName, target: 'fail_with', stage: 'execute' })
+      expect(error).toMatchObject({
+        code: 'TENON_XLA',
+        xlaCode: index + 1,
+        codeName,
+        target: 'fail_with',
+        stage: 'execute',
+      })
       expect(error.sentence).toBe(`fail_with answered ${codeName}: as ${codeName}`)
-      expect(error.name).toBe(`${codeName.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())}Error`)
+      expect(error.name).toBe(
+        `${codeName.toLowerCase().replaceAll(/(?:^|_)(\w)/g, (_, c: string) => c.toUpperCase())}Error`,
+      )
     })
   })
 
@@ -167,7 +177,9 @@ describe('errors', () => {
   })
 
   test('code 0 is success', () => {
-    expect(customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(0), message: 'fine' } })).toStrictEqual([])
+    expect(
+      customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(0), message: 'fine' } }),
+    ).toStrictEqual([])
   })
 
   test('messages arrive whole: UTF-8, empty, and longer than the first buffer', () => {

@@ -1,5 +1,13 @@
 import { ArgumentError, LoadError, NativeLibrary, ScopeClosedError, tensor } from '@tenon/core'
-import { f32, FailedPreconditionError, NotFoundError, registeredHandler, typedHandler, UnimplementedError, VersionSkewError } from '@tenon/custom-call'
+import {
+  f32,
+  FailedPreconditionError,
+  NotFoundError,
+  registeredHandler,
+  typedHandler,
+  UnimplementedError,
+  VersionSkewError,
+} from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
 import { filled, kernels } from './kernels.ts'
@@ -40,12 +48,16 @@ describe('a handler is asked for its metadata', () => {
 
   test('a function that does not answer is no handler', () => {
     expect(() => typedHandler(kernels, 'silent')).toThrow(ArgumentError)
-    expect(() => typedHandler(kernels, 'silent')).toThrow(/silent must be a typed XLA handler.*did not answer[\s\S]*hostFunction/)
+    expect(() => typedHandler(kernels, 'silent')).toThrow(
+      /silent must be a typed XLA handler.*did not answer[\s\S]*hostFunction/,
+    )
   })
 
   test('an error in the answer is passed on', () => {
     expect(() => typedHandler(kernels, 'not_ready')).toThrow(FailedPreconditionError)
-    expect(() => typedHandler(kernels, 'not_ready')).toThrow(/not_ready answered FAILED_PRECONDITION: types must be registered/)
+    expect(() => typedHandler(kernels, 'not_ready')).toThrow(
+      /not_ready answered FAILED_PRECONDITION: types must be registered/,
+    )
   })
 
   test('the handlers of one target must be of one version', () => {
@@ -97,7 +109,9 @@ describe('L32: a library that needs symbols of its runtime', () => {
 
   test('L25: an unknown registered name is not found', () => {
     expect(() => registeredHandler('nobody')).toThrow(NotFoundError)
-    expect(() => registeredHandler('negate', { platform: 'CUDA' })).toThrow(/No FFI handler registered for negate on a platform CUDA/)
+    expect(() => registeredHandler('negate', { platform: 'CUDA' })).toThrow(
+      /No FFI handler registered for negate on a platform CUDA/,
+    )
     expect(() => registeredHandler('')).toThrow(ArgumentError)
   })
 })

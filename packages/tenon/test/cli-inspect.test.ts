@@ -156,6 +156,16 @@ describe('tenon inspect', () => {
     expect(stdout).toMatch(/functions\n {2}RmsNorm\n/)
   })
 
+  test.runIf(linux)('a name that would command the terminal is shown, not sent', () => {
+    const path = compile('libevil.so', 'int ev_____il(void) { return 0; }', '-s')
+    writeFileSync(path, readFileSync(path, 'latin1').replaceAll('ev_____il', 'ev\x1b[31mil'), 'latin1')
+    for (const flags of [[], ['--symbols']]) {
+      const { stdout } = runTenon(['inspect', path, ...flags])
+      expect(stdout).toContain('ev\\x1b[31mil')
+      expect(stdout).not.toContain('\x1b')
+    }
+  })
+
   test.each([
     ['absent.so', undefined, "can't open absent.so: no such file"],
     ['.', undefined, "can't read .: it is no shared library, but a directory"],

@@ -8,7 +8,7 @@ import type { Layout } from '../src/layouts/layout.ts'
 export function referenceStrings(
   bytes: Uint8Array,
   count: number,
-  options: { layout: Layout; abi: Abi; strict: boolean; budget: number },
+  options: { layout: Layout; abi: Abi; strict: boolean; budget: number; writable?: boolean },
 ): Uint8Array[] | 'refused' {
   try {
     const strings = readers[options.layout](bytes, count, options)
@@ -26,7 +26,7 @@ function need(condition: boolean): void {
   if (!condition) throw refusal
 }
 
-type Options = { abi: Abi; strict: boolean }
+type Options = { abi: Abi; strict: boolean; writable?: boolean }
 type Read = (bytes: Uint8Array, count: number, options: Options) => Uint8Array[]
 
 function number(bytes: Uint8Array, at: number, size: number, little: boolean): bigint {
@@ -43,7 +43,8 @@ function cut(bytes: Uint8Array, start: bigint, size: bigint): Uint8Array {
 
 const structs =
   (stride: number, small: bigint, hasNul: boolean): Read =>
-  (bytes, count, { strict }) => {
+  (bytes, count, { strict, writable = false }) => {
+    const taken = new Set<bigint>()
     need(BigInt(stride) * BigInt(count) <= BigInt(bytes.length))
     return Array.from({ length: count }, (_, i) => {
       const at = stride * i
@@ -57,7 +58,12 @@ const structs =
       need(word % 4n === 2n)
       const start = BigInt(at) + number(bytes, at + 4, 4, true)
       need(start >= BigInt(stride * count))
-      return cut(bytes, start, word / 4n)
+      const string = cut(bytes, start, word / 4n)
+      for (let place = start; writable && place < start + word / 4n; place++) {
+        need(!taken.has(place))
+        taken.add(place)
+      }
+      return string
     })
   }
 

@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 
 /** The repository's root directory. */
 export const root: string = join(import.meta.dirname, '../../..')
@@ -12,15 +12,22 @@ export const root: string = join(import.meta.dirname, '../../..')
  */
 export function findBenchFiles(packages: readonly string[], directory: string = root): string[] {
   const files = globSync('packages/*/bench/*.bench.ts', { cwd: directory }).toSorted()
-  const owner = (file: string): string => file.split(/[\\/]/)[1]!
   const wanted = packages.map((name) => name.replace(/^@tenon\//, ''))
-  const missing = wanted.find((name) => !files.some((file) => owner(file) === name))
+  const missing = wanted.find((name) => !files.some((file) => ownerOf(file) === name))
   if (missing !== undefined) {
-    const known = [...new Set(files.map(owner))].join(', ')
-    throw new Error(`${missing} has no bench file: packages that have are ${known}`)
+    throw new Error(`${missing} has no bench file: packages that have are ${ownersOf(files).join(', ')}`)
   }
-  const chosen = wanted.length === 0 ? files : files.filter((file) => wanted.includes(owner(file)))
+  const chosen = wanted.length === 0 ? files : files.filter((file) => wanted.includes(ownerOf(file)))
   return chosen.map((file) => join(directory, file))
+}
+
+/** The directories of the packages that these bench files belong to. */
+export function ownersOf(files: readonly string[]): string[] {
+  return [...new Set(files.map(ownerOf))]
+}
+
+function ownerOf(file: string): string {
+  return basename(dirname(dirname(file)))
 }
 
 /** The files that measure alternatives to the design itself. */

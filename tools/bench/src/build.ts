@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process'
 
-import { root } from './bench-files.ts'
+import { ownersOf, root } from './bench-files.ts'
 
 /**
- * Builds what is measured, so that it is what users install and never older than the sources; turbo skips what has not
- * changed. Its talk goes to stderr.
+ * Builds the packages of these bench files and all that they depend on, so that what is measured is what users install and
+ * never older than the sources; turbo skips what has not changed. Its talk goes to stderr.
  *
  * @throws {Error} if the build fails.
  */
-export function buildAll(): void {
-  const args = ['run', 'build', 'build:native', '--output-logs=errors-only']
+export function buildFor(files: readonly string[]): void {
+  const filters = ownersOf(files).map((directory) => `--filter=./packages/${directory}...`)
+  const args = ['run', 'build', 'build:native', '--output-logs=errors-only', ...filters]
   const result = spawnSync('turbo', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
   if (result.error) throw new Error(`turbo could not be started: run this as \`pnpm bench\``, { cause: result.error })
   if (result.status !== 0) throw new Error('nothing was measured, because the build failed')

@@ -1,6 +1,6 @@
 /** `pnpm bench`: see USAGE. stdout is data, stderr is talk; exit 1 if something failed or missed its target, 2 for usage. */
 import { findBenchFiles, findProbeFiles } from './bench-files.ts'
-import { buildAll } from './build.ts'
+import { buildFor } from './build.ts'
 import { describeMachine } from './machine.ts'
 import { parseOptions, USAGE, type CliOptions } from './options.ts'
 import { FULL_PLAN, QUICK_PLAN } from './plans.ts'
@@ -9,7 +9,7 @@ import { formatTable } from './table.ts'
 
 async function main(options: CliOptions): Promise<void> {
   const files = options.probe ? findProbeFiles() : findBenchFiles(options.filter)
-  if (!options.source && !options.probe) buildAll()
+  if (!options.source && !options.probe) buildFor(files)
   const machine = describeMachine()
   if (machine.load > machine.cores / 2)
     talk(`${machine.load} processes are running on ${machine.cores} cores: figures will vary`)

@@ -58,21 +58,25 @@ function blockExamples(directory: string, file: string): Example[] {
   }))
 }
 
-/** Only the transformation lowers `using`, which Node 22 can't parse; Node 26 has no transformation any more. */
-const mode = Number(process.versions.node.split('.')[0]) < 24 ? 'transform' : 'strip'
+/** Node 22 can't parse `using`, and stripping types leaves it: there, what is declared so is disposed at the end. */
+const parsesUsing = Number(process.versions.node.split('.')[0]) >= 24
+
+const usingToConst = (code: string): string =>
+  parsesUsing ? code : code.replace(/^(\s*)using (\w+) = (.+)$/gm, '$1const $2 = $own($3)')
 
 /** Runs one example. Exported for the tests of this file. */
 export async function runExample(code: string, { modules, context }: ExampleScope): Promise<void> {
   const names: Record<string, unknown> = context?.() ?? {}
   const hasImports = /^import /m.test(code)
   for (const module of hasImports ? [] : Object.values(modules)) Object.assign(names, module)
-  const body = stripTypeScriptTypes(importsToLookUps(checked(code)), { mode })
+  const body = usingToConst(stripTypeScriptTypes(importsToLookUps(checked(code))))
   const declared = new Set([...body.matchAll(/(?:const|let|class|function|using)\s+(\w+)/g)].map((match) => match[1]))
   const used = Object.keys(names).filter((name) => !declared.has(name) && new RegExp(`\\b${name}\\b`).test(body))
   const AsyncFunction = (async () => {}).constructor as new (
     ...texts: string[]
   ) => (...values: unknown[]) => Promise<void>
-  const run = new AsyncFunction('$modules', '$equal', '$throws', ...used, body)
+  const run = new AsyncFunction('$modules', '$equal', '$throws', '$own', ...used, body)
+  const owned: Disposable[] = []
   await run(
     (specifier: string) => {
       const module = modules[specifier]
@@ -89,8 +93,14 @@ export async function runExample(code: string, { modules, context }: ExampleScop
         )
       expect(error, `it should throw ${name}`).toMatchObject({ name })
     },
+    (value: Disposable) => {
+      owned.push(value)
+      return value
+    },
     ...used.map((name) => names[name]),
-  )
+  ).finally(() => {
+    for (const value of owned.toReversed()) value[Symbol.dispose]()
+  })
 }
 
 function importsToLookUps(code: string): string {

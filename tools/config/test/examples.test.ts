@@ -30,3 +30,10 @@ test.each([
 ])('fails: %s', async (code, message) => {
   await expect(run(code)).rejects.toThrow(message)
 })
+
+test('what an example declares with `using` is disposed at its end, on every Node', async () => {
+  const closed: string[] = []
+  const open = (name: string): Disposable => ({ [Symbol.dispose]: () => void closed.push(name) })
+  await runExample("using a = open('a')\nusing b = open('b')\na !== b // true", { modules: { one: { open } } })
+  expect(closed).toEqual(['b', 'a'])
+})

@@ -84,7 +84,9 @@ export function isWellFormed(text: string): boolean {
 export function array(dtype: string, values: readonly (number | bigint)[] | TypedArray): Attribute {
   const { name } = dtypeInfo(dtype)
   if (!ARRAY_DTYPES.has(name)) {
-    throw new ArgumentError(`an array attribute must have elements of one of ${[...ARRAY_DTYPES].join(', ')}, got ${name}`)
+    throw new ArgumentError(
+      `an array attribute must have elements of one of ${[...ARRAY_DTYPES].join(', ')}, got ${name}`,
+    )
   }
   if (ArrayBuffer.isView(values)) {
     if (!(values instanceof typedArrayClass(name))) {

@@ -26,7 +26,8 @@ const KIND = { array: 1, dictionary: 2, scalar: 3, string: 4 } as const
  * @throws {ArgumentError} naming the attribute by its path, if a name or value can't be passed.
  */
 export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictionary, path = '', depth = 0): number {
-  if (!isDictionary(attributes)) throw new ArgumentError(`attrs must be an object of attributes, got ${describe(attributes)}`)
+  if (!isDictionary(attributes))
+    throw new ArgumentError(`attrs must be an object of attributes, got ${describe(attributes)}`)
   if (depth > DEEPEST) throw new ArgumentError(`attributes can be nested ${DEEPEST} deep, ${path} goes deeper`)
   const entries = Object.entries(attributes)
     .map(([name, value]) => ({ path: path + name, name: nameBytes(name, path + name), value }))
@@ -42,7 +43,13 @@ function nameBytes(name: string, path: string): Buffer {
   return Buffer.from(name)
 }
 
-function encodeAttribute(writer: ByteWriter, name: Uint8Array, value: AttributeValue, path: string, depth: number): void {
+function encodeAttribute(
+  writer: ByteWriter,
+  name: Uint8Array,
+  value: AttributeValue,
+  path: string,
+  depth: number,
+): void {
   const attribute = isDictionary(value) ? undefined : toAttribute(value, path)
   writer.u32(attribute === undefined ? KIND.dictionary : KIND[attribute.kind])
   writer.u32(name.length)
@@ -60,13 +67,15 @@ function encodeAttribute(writer: ByteWriter, name: Uint8Array, value: AttributeV
   writer.bytes(attribute.bytes)
 }
 
-function isDictionary(value: unknown): value is AttributeDictionary {
+/** Whether a value is an object of attributes: a plain one, or without a prototype. */
+export function isDictionary(value: unknown): value is AttributeDictionary {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype
 }
 
-function toAttribute(value: unknown, path: string): Attribute {
+/** The attribute that a value stands for, unless it is a dictionary. @throws {ArgumentError} naming it by its path */
+export function toAttribute(value: unknown, path: string): Attribute {
   if (value instanceof Attribute) return value
   if (typeof value === 'string') return str(value)
   if (typeof value === 'boolean') return scalar('bool', value)
@@ -78,8 +87,11 @@ function toAttribute(value: unknown, path: string): Attribute {
       details: { attribute: path },
     })
   }
-  throw new ArgumentError(`attribute ${path} must be a typed value, text, a boolean, a bigint, a TypedArray or an object, got ${describe(value)}`, {
-    ...(Array.isArray(value) ? { hint: "write array('f32', [...]) with the type of its elements." } : {}),
-    details: { attribute: path },
-  })
+  throw new ArgumentError(
+    `attribute ${path} must be a typed value, text, a boolean, a bigint, a TypedArray or an object, got ${describe(value)}`,
+    {
+      ...(Array.isArray(value) ? { hint: "write array('f32', [...]) with the type of its elements." } : {}),
+      details: { attribute: path },
+    },
+  )
 }

@@ -24,16 +24,25 @@ function helper<Value extends number | bigint | boolean>(dtype: DType): TypeHelp
   return make
 }
 
+/** 32-bit floats. A value is rounded to the nearest one; one that is too large is refused. */
 export const f32: TypeHelper<number> = helper('float32')
+/** 64-bit floats. */
 export const f64: TypeHelper<number> = helper('float64')
+/** 8-bit signed integers. */
 export const s8: TypeHelper<number | bigint> = helper('int8')
+/** 16-bit signed integers. */
 export const s16: TypeHelper<number | bigint> = helper('int16')
+/** 32-bit signed integers. */
 export const s32: TypeHelper<number | bigint> = helper('int32')
-/** Numbers must be safe integers; larger values are bigints. */
+/** 64-bit signed integers. Numbers must be safe integers; larger values are bigints. */
 export const s64: TypeHelper<number | bigint> = helper('int64')
+/** 8-bit unsigned integers. */
 export const u8: TypeHelper<number | bigint> = helper('uint8')
+/** 16-bit unsigned integers. */
 export const u16: TypeHelper<number | bigint> = helper('uint16')
+/** 32-bit unsigned integers. */
 export const u32: TypeHelper<number | bigint> = helper('uint32')
-/** Numbers must be safe integers; larger values are bigints. */
+/** 64-bit unsigned integers. Numbers must be safe integers; larger values are bigints. */
 export const u64: TypeHelper<number | bigint> = helper('uint64')
+/** Booleans, a byte each. */
 export const pred: TypeHelper<boolean> = helper('bool')

@@ -60,17 +60,26 @@ function patchEach(shape: CallShape, memory: CallMemory, operands: Tensors, resu
 
 function checkCounts({ name, types, operandCount }: CallShape, operands: Tensors, results: Tensors): void {
   const resultCount = types.length - operandCount
-  if (Array.isArray(operands) && Array.isArray(results) && operands.length === operandCount && results.length === resultCount) {
+  if (
+    Array.isArray(operands) &&
+    Array.isArray(results) &&
+    operands.length === operandCount &&
+    results.length === resultCount
+  ) {
     return
   }
   const found = [operands, results].map((list) => (Array.isArray(list) ? String(list.length) : describe(list)))
-  throw new ArgumentError(`${name} is prepared for ${operandCount} operands and ${resultCount} results, got ${found.join(' and ')}`, {
-    hint: 'pass arrays of tensors, in the order of the types that the call was prepared with.',
-  })
+  throw new ArgumentError(
+    `${name} is prepared for ${operandCount} operands and ${resultCount} results, got ${found.join(' and ')}`,
+    {
+      hint: 'pass arrays of tensors, in the order of the types that the call was prepared with.',
+    },
+  )
 }
 
 function checkTensor(tensor: unknown, type: TensorType, misalignment: number, place: string): Tensor {
-  if (!(tensor instanceof Tensor)) throw new ArgumentError(`${place} must be a tensor of ${type}, got ${describe(tensor)}`)
+  if (!(tensor instanceof Tensor))
+    throw new ArgumentError(`${place} must be a tensor of ${type}, got ${describe(tensor)}`)
   if (tensor.type !== type) {
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
       hint: 'the call was prepared for one type: prepare another, or copy the tensor into one of that type.',

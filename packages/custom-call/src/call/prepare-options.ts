@@ -28,7 +28,9 @@ export function callShape(name: string, options: PrepareOptions): CallShape {
 
 function typesOf(values: unknown = [], place: string): TensorType[] {
   if (!Array.isArray(values)) throw new ArgumentError(`the ${place} must be an array of types, got ${describe(values)}`)
-  return values.map((value: unknown, i) => checkLayout(value instanceof Tensor ? value.type : value, `${place}: number ${i}`))
+  return values.map((value: unknown, i) =>
+    checkLayout(value instanceof Tensor ? value.type : value, `${place}: number ${i}`),
+  )
 }
 
 function checkLayout(type: unknown, place: string): TensorType {

@@ -3,11 +3,8 @@ const REASONS =
   /(?=Wrong (?:argument|result|attribute|buffer|scalar|array|number of)\b|Attribute name mismatch: |Unexpected attribute: |Missing attribute: |Failed to get )/
 
 /**
- * The reasons in the text of a handler that could not take its operands, one by one; empty for any other text.
- *
- * @example
- * parseDiagnostics('[execute] Failed to decode all FFI handler operands (bad operands at: 0)\nDiagnostics:\nWrong buffer rank: expected 2 but got 1')
- * // ['Wrong buffer rank: expected 2 but got 1']
+ * The reasons in the text of a handler that could not take its operands, one by one; empty for any other text. Such a text
+ * is `[execute] Failed to decode all FFI handler operands (bad operands at: 0)`, `Diagnostics:`, and then the reasons.
  */
 export function parseDiagnostics(text: string): readonly string[] {
   const at = text.indexOf('Diagnostics:')

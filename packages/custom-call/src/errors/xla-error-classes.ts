@@ -25,22 +25,37 @@ function classFor(codeName: XlaCodeName): XlaErrorClass {
   return made
 }
 
+/** `CANCELLED`: The call was given up, usually by who asked for it. */
 export const CancelledError: XlaErrorClass = classFor('CANCELLED')
-/** Also of C++ exceptions, and of codes that have no name. */
+/** `UNKNOWN`: No code fits: also a C++ exception, and a code that has no name. */
 export const UnknownError: XlaErrorClass = classFor('UNKNOWN')
+/** `INVALID_ARGUMENT`: The handler does not take what it was given. */
 export const InvalidArgumentError: XlaErrorClass = classFor('INVALID_ARGUMENT')
+/** `DEADLINE_EXCEEDED`: It took too long. */
 export const DeadlineExceededError: XlaErrorClass = classFor('DEADLINE_EXCEEDED')
+/** `NOT_FOUND`: Something that was asked for does not exist: a registered handler, a state. */
 export const NotFoundError: XlaErrorClass = classFor('NOT_FOUND')
+/** `ALREADY_EXISTS`: Something that should be made exists already. */
 export const AlreadyExistsError: XlaErrorClass = classFor('ALREADY_EXISTS')
+/** `PERMISSION_DENIED`: It is not allowed. */
 export const PermissionDeniedError: XlaErrorClass = classFor('PERMISSION_DENIED')
+/** `RESOURCE_EXHAUSTED`: Memory or another resource has run out. */
 export const ResourceExhaustedError: XlaErrorClass = classFor('RESOURCE_EXHAUSTED')
+/** `FAILED_PRECONDITION`: It can not be done in this state. */
 export const FailedPreconditionError: XlaErrorClass = classFor('FAILED_PRECONDITION')
+/** `ABORTED`: It was broken off, and may succeed when it is tried again. */
 export const AbortedError: XlaErrorClass = classFor('ABORTED')
+/** `OUT_OF_RANGE`: A value lies outside its range. */
 export const OutOfRangeError: XlaErrorClass = classFor('OUT_OF_RANGE')
+/** `UNIMPLEMENTED`: The handler, or what it asked of the runtime, can not do that. */
 export const UnimplementedError: XlaErrorClass = classFor('UNIMPLEMENTED')
+/** `INTERNAL`: Something is broken inside the handler. */
 export const InternalError: XlaErrorClass = classFor('INTERNAL')
+/** `UNAVAILABLE`: Something is not there now, and may come back. */
 export const UnavailableError: XlaErrorClass = classFor('UNAVAILABLE')
+/** `DATA_LOSS`: Data was lost or damaged. */
 export const DataLossError: XlaErrorClass = classFor('DATA_LOSS')
+/** `UNAUTHENTICATED`: Nobody said who is asking. */
 export const UnauthenticatedError: XlaErrorClass = classFor('UNAUTHENTICATED')
 
 /** The error of a failure, of the class that its code has. */

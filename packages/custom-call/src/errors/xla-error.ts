@@ -62,12 +62,19 @@ function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: rea
   const { xlaCode, text, target, stage, exception } = failure
   const label = codeName === 'UNKNOWN' && xlaCode !== 2 ? `${codeName} (code ${xlaCode})` : codeName
   const where = stage === 'execute' ? target : `${target} (${stage})`
-  const words = diagnostics.length > 0 ? diagnostics.join('; ') : text.replaceAll(/\s*\n\s*/g, ' ') || 'no message'
+  const words = diagnostics.length > 0 ? diagnostics.join('; ') : onOneLine(text) || 'no message'
   return exception ? `${where} threw a C++ exception: ${words}` : `${where} answered ${label}: ${words}`
 }
 
+/** Newer handlers put the stage in front, which is told anyway. */
+function onOneLine(text: string): string {
+  return text.replace(/^\[(?:instantiate|prepare|initialize|execute)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
+}
+
 function hintFor(diagnostics: readonly string[], text: string): string | undefined {
-  if (diagnostics.some((line) => line.startsWith('Wrong scalar data type') || line.startsWith('Wrong array data type'))) {
+  if (
+    diagnostics.some((line) => line.startsWith('Wrong scalar data type') || line.startsWith('Wrong array data type'))
+  ) {
     return 'give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on.'
   }
   if (diagnostics.some((line) => line.startsWith('Wrong buffer'))) {

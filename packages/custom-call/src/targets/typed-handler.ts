@@ -18,6 +18,7 @@ export interface HandlerSymbols {
   readonly initialize?: string
 }
 
+/** How handlers are accepted. */
 export interface HandlerOptions {
   /** Accepts handlers built for a newer XLA FFI than 0.3; functions that this runtime lacks answer UNIMPLEMENTED. */
   readonly allowNewerApi?: boolean
@@ -33,7 +34,7 @@ export interface TypedPrepareOptions extends PrepareOptions {
 export class TypedHandler {
   /** The symbol of the execute handler, or the registered name. */
   readonly name: string
-  /** What the execute handler tells about itself. */
+  /** What its handlers tell about themselves. */
   readonly metadata: HandlerMetadata
   /** The stages that have a handler. */
   readonly stages: readonly Stage[]
@@ -45,7 +46,9 @@ export class TypedHandler {
     this.name = name
     this.#gate = gate
     this.#addresses = addresses
-    this.stages = Object.freeze((['instantiate', 'prepare', 'initialize', 'execute'] as const).filter((stage) => addresses[stage] !== 0))
+    this.stages = Object.freeze(
+      (['instantiate', 'prepare', 'initialize', 'execute'] as const).filter((stage) => addresses[stage] !== 0),
+    )
     this.metadata = askAll(name, this.stages, addresses, options.allowNewerApi ?? false)
   }
 
@@ -56,25 +59,16 @@ export class TypedHandler {
    * @throws {ScopeClosedError} if the library is closed.
    */
   prepare(options: TypedPrepareOptions): PreparedCall {
-    return this.prepareEncoded(options, this.encode(options))
-  }
-
-  /** @internal the call as the C core is told of it: equal bytes, equal calls */
-  encode(options: TypedPrepareOptions): Uint8Array {
+    if (!this.#gate.alive) this.#gate.owner.checkAlive()
     const shape = callShape(this.name, options)
-    return encodeDescriptor({
+    const descriptor = encodeDescriptor({
       minor: this.metadata.minor,
       handlers: this.#addresses,
       operands: shape.types.slice(0, shape.operandCount),
       results: shape.types.slice(shape.operandCount),
       attributes: options.attrs === undefined ? {} : options.attrs,
     })
-  }
-
-  /** @internal */
-  prepareEncoded(options: PrepareOptions, descriptor: Uint8Array): PreparedCall {
-    if (!this.#gate.alive) this.#gate.owner.checkAlive()
-    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor), callShape(this.name, options))
+    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor), shape)
   }
 }
 
@@ -97,7 +91,9 @@ export function typedHandler(
 ): TypedHandler {
   const names: HandlerSymbols = typeof symbols === 'string' ? { execute: symbols } : symbols
   if (typeof names !== 'object' || names === null || typeof names.execute !== 'string') {
-    throw new ArgumentError(`symbols must be the name of a symbol, or names by stage with execute, got ${describe(symbols)}`)
+    throw new ArgumentError(
+      `symbols must be the name of a symbol, or names by stage with execute, got ${describe(symbols)}`,
+    )
   }
   const address = (name: string | undefined): number => (name === undefined ? 0 : Number(library.symbol(name)))
   const addresses = {
@@ -118,9 +114,12 @@ export function typedHandler(
  * NativeLibrary.open('./libregisters.so')
  * const handler = registeredHandler('negate')
  */
-export function registeredHandler(name: string, options: HandlerOptions & { readonly platform?: string } = {}): TypedHandler {
-  const [nameBytes, platformBytes] = [checkName(name, 'name'), checkName(options.platform ?? 'Host', 'platform')].map((text) =>
-    Buffer.from(text),
+export function registeredHandler(
+  name: string,
+  options: HandlerOptions & { readonly platform?: string } = {},
+): TypedHandler {
+  const [nameBytes, platformBytes] = [checkName(name, 'name'), checkName(options.platform ?? 'Host', 'platform')].map(
+    (text) => Buffer.from(text),
   ) as [Buffer, Buffer]
   const bundle = new BigUint64Array(4)
   const status = Number(
@@ -154,5 +153,6 @@ function askAll(
       `the handlers of ${name} must be built for one version of XLA FFI, ${stages[other]} is for ${answers[other]!.version} and execute for ${execute.version}`,
     )
   }
-  return execute
+  // The type of the state is known to the handler that makes it.
+  return Object.freeze({ ...execute, stateTypeId: answers[0]!.stateTypeId })
 }

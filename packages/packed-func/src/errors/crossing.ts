@@ -134,7 +134,7 @@ function causeOf(stack: Stack, thrown: unknown): number {
     putError(stack, slot, cause)
     return stack.pointer(slot)
   } finally {
-    stack.leave(slot)
+    stack.leave(slot, stack.text)
   }
 }
 

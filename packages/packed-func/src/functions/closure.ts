@@ -1,12 +1,12 @@
-import { Callback } from '@tenon/core/internal'
 import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { Callback, describe } from '@tenon/core/internal'
 import { putError, takeError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { pack } from '../values/pack.ts'
 import { unpackArgument } from '../values/unpack.ts'
-import { endBorrowing } from '../tensors/unpack-tensor.ts'
+import { RValue, TensorView } from '../values/wrappers.ts'
+import { borrowedCount, endBorrowing } from '../tensors/unpack-tensor.ts'
 import type { Argument, PackedCallback, Value } from '../values/argument.ts'
 import { PackedFunc } from './packed-func.ts'
 
@@ -34,14 +34,14 @@ export function packedFunc(run: (...values: never[]) => Argument | void): Packed
     makeFunction(stack, slot, run)
     return new PackedFunc(stack.pointer(slot))
   } finally {
-    stack.leave(slot)
+    stack.leave(slot, stack.text)
   }
 }
 
 /** Packs a function of TypeScript as an argument: it lives as long as native code keeps it. */
 export function packCallback(stack: Stack, slot: number, run: PackedCallback): void {
   makeFunction(stack, slot, run)
-  stack.owned.push(slot)
+  stack.undo.push(slot)
 }
 
 /** Leaves a packed function in a slot, with one reference. */
@@ -55,38 +55,49 @@ function makeFunction(stack: Stack, slot: number, run: PackedCallback): void {
   }
 }
 
+/** No argument of a call: tensors that a callback returns become native code's. */
+const NO_ARGUMENTS = Number.MAX_SAFE_INTEGER
+
 /** Runs a function whose arguments lie in the slots after `base`, and leaves its result, or its error, in `base`. */
 function runInFrame(stack: Stack, base: number, count: number, run: (...values: Value[]) => unknown): void {
-  const { top, text } = stack
-  const owned = stack.owned.length
-  const held = stack.held.length
+  const { top, text, first, tensors } = stack
+  const undo = stack.undo.length
+  const borrowed = borrowedCount()
   stack.top = base + count + 1
   try {
-    stack.checkDepth()
-    stack.depth++
     try {
       const values: Value[] = []
       for (let i = 0; i < count; i++) values.push(unpackArgument(stack, base + 1 + i))
       const result = run(...values)
       if (result instanceof Promise) throw asynchronous(result)
-      packResult(stack, base, result)
+      packResult(stack, base, result, undo)
     } finally {
-      stack.depth--
-      endBorrowing(stack.depth)
+      if (borrowed !== borrowedCount()) endBorrowing(borrowed)
     }
   } catch (error) {
     putError(stack, base, error)
     stack.head[1] = 1
+    stack.head[2] = 0
   } finally {
-    stack.settle(owned, held)
+    if (stack.undo.length !== undo) stack.settle(undo)
+    stack.first = first
+    stack.tensors = tensors
     stack.top = top
     stack.text = text
   }
 }
 
-/** Packs a result for native code to copy: nothing that it refers to may be given back before. */
-function packResult(stack: Stack, slot: number, result: unknown): void {
+/** Packs a result. One that was made for it is native code's from then on; others are copied there. */
+function packResult(stack: Stack, slot: number, result: unknown, undo: number): void {
+  if (result instanceof RValue || result instanceof TensorView) {
+    throw new PackedFuncTypeError('TypeError', `a function can't return ${describe(result)}: it is only lent to calls`)
+  }
+  stack.first = NO_ARGUMENTS
   pack(stack, slot, result)
+  const made = stack.undo.indexOf(slot, undo)
+  if (made === -1) return
+  stack.undo.splice(made, 1)
+  stack.head[2] = 1
 }
 
 function asynchronous(result: Promise<unknown>): PackedFuncTypeError {

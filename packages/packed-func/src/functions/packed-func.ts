@@ -3,7 +3,7 @@ import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { isAnythingWaiting, NativeObject, releaseWaiting } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { movingCount, settleRValues } from '../values/pack-rvalue.ts'
+import { handOver } from '../tensors/pack-tensor.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
 
@@ -37,23 +37,18 @@ export class PackedFunc extends NativeObject {
    */
   call(...values: Argument[]): Value {
     const handle = this.handle === 0 ? this.checkAlive() : this.handle
-    const count = values.length
-    const base = stack.top
-    const { text } = stack
-    const owned = stack.owned.length
-    const held = stack.held.length
-    const moving = movingCount()
-    stack.enter(count)
+    const { top: base, text, first, tensors } = stack
+    const undo = stack.undo.length
+    stack.enter(values.length)
     try {
-      for (let i = 0; i < count; i++) pack(stack, base + 1 + i, values[i])
-      const typeIndex = stack.host.call(handle, stack.slotAddress(base), count)
+      const typeIndex = run(handle, base, values)
       if (typeIndex === -1) throw takeError(stack, base)
       return unpack(stack, base, typeIndex)
     } finally {
-      if (moving !== movingCount()) settleRValues(stack, moving)
-      stack.settle(owned, held)
-      stack.text = text
-      stack.leave(base)
+      if (stack.undo.length !== undo) stack.settle(undo)
+      stack.first = first
+      stack.tensors = tensors
+      stack.leave(base, text)
       if (stack.depth === 0 && isAnythingWaiting()) releaseWaiting(stack)
     }
   }
@@ -68,22 +63,18 @@ export class PackedFunc extends NativeObject {
    */
   tryCall(...values: Argument[]): CallResult {
     const handle = this.checkAlive()
-    const base = stack.top
-    const { text } = stack
-    const owned = stack.owned.length
-    const held = stack.held.length
-    const moving = movingCount()
+    const { top: base, text, first, tensors } = stack
+    const undo = stack.undo.length
     stack.enter(values.length)
     try {
-      values.forEach((value, i) => pack(stack, base + 1 + i, value))
-      const typeIndex = stack.host.call(handle, stack.slotAddress(base), values.length)
+      const typeIndex = run(handle, base, values)
       if (typeIndex === -1) return { ok: false, ...takeErrorText(stack, base) }
       return { ok: true, value: unpack(stack, base, typeIndex) }
     } finally {
-      settleRValues(stack, moving)
-      stack.settle(owned, held)
-      stack.text = text
-      stack.leave(base)
+      if (stack.undo.length !== undo) stack.settle(undo)
+      stack.first = first
+      stack.tensors = tensors
+      stack.leave(base, text)
       if (stack.depth === 0 && isAnythingWaiting()) releaseWaiting(stack)
     }
   }
@@ -92,4 +83,17 @@ export class PackedFunc extends NativeObject {
   asFunction(): (...values: Argument[]) => Value {
     return (...values) => this.call(...values)
   }
+}
+
+/** Packs the arguments into the frame at `base` and calls: the type index of the result, or -1. */
+function run(handle: number, base: number, values: readonly unknown[]): number {
+  const count = values.length
+  stack.first = base + 1
+  stack.tensors = 0
+  for (let i = 0; i < count; i++) pack(stack, base + 1 + i, values[i])
+  const frame = stack.slotAddress(base)
+  if (stack.tensors === 0) return stack.host.call(handle, frame, count)
+  const typeIndex = stack.host.callWithTensors(handle, frame, count, stack.tensors)
+  if (stack.head[3] !== 0) handOver(stack, values, stack.head[3]!)
+  return typeIndex
 }

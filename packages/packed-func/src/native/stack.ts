@@ -1,4 +1,4 @@
-import { addressOf, bufferOver, type Gate } from '@tenon/core/internal'
+import { addressOf, bufferOver, Gate } from '@tenon/core/internal'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { host, type Host } from './host.ts'
 
@@ -14,6 +14,9 @@ export const TEXT_SIZE: number = SIZE - TEXT
 
 /** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
 export const DEPTH_LIMIT = 128
+
+/** A slot whose value has to be cleared, a gate that is held open, or something else. */
+export type Undo = number | Gate | { settle(): void }
 
 /**
  * The argument stack of this thread: frames of 16-byte slots, one for the result and one for each argument. Nested calls
@@ -34,10 +37,8 @@ export class Stack {
   depth = 0
   /** The first free byte of the text region, from its start. */
   text = 0
-  /** Slots whose values have to be cleared after the call that made them. */
-  readonly owned: number[] = []
-  /** Gates that are held open by the calls in progress. */
-  readonly held: Gate[] = []
+  /** What the calls in progress have to undo when they end. */
+  readonly undo: Undo[] = []
   /** The arguments of the call being packed that are tensors of JavaScript: bit i for argument i. */
   tensors = 0
   /** The slot of the first argument of the call being packed. */
@@ -66,10 +67,11 @@ export class Stack {
     this.head[0] = top
   }
 
-  /** Gives the frame back that began at `base`. */
-  leave(base: number): void {
+  /** Gives the frame back that began at `base`, and the text region from `text` on. */
+  leave(base: number, text: number): void {
     this.depth--
     this.top = base
+    this.text = text
     this.head[0] = base
   }
 
@@ -104,7 +106,7 @@ export class Stack {
 
   /** Text that native code left, of `size` bytes, `from` bytes after its start. */
   outText(size: number, from = 0): string {
-    return this.bytes.utf8Slice(OUT + from, OUT + from + size)
+    return this.bytes.toString('utf8', OUT + from, OUT + from + size)
   }
 
   /** The 64-bit integers that native code left. */
@@ -113,7 +115,7 @@ export class Stack {
   }
 
   outBytes(size: number): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.bytes, OUT, OUT + size)
+    return new Uint8Array(this.bytes.subarray(OUT, OUT + size))
   }
 
   /** Where the free part of the text region starts: in `bytes`, and as an address. */
@@ -128,10 +130,14 @@ export class Stack {
     return copy
   }
 
-  /** Undoes what packing did beyond writing slots: clears values it made, from `owned` on, and lets go of gates. */
-  settle(owned: number, held: number): void {
-    while (this.owned.length > owned) this.host.clear(this.slotAddress(this.owned.pop()!))
-    while (this.held.length > held) this.held.pop()!.holds--
+  /** Undoes what was done since there were `count` things to undo, last first. */
+  settle(count: number): void {
+    while (this.undo.length > count) {
+      const last = this.undo.pop()!
+      if (typeof last === 'number') this.host.clear(this.slotAddress(last))
+      else if (last instanceof Gate) last.holds--
+      else last.settle()
+    }
   }
 
   #full(count: number): PackedFuncError {

@@ -22,12 +22,12 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const index = slot - stack.first
   if (index < 0 || index >= MASKED_ARGUMENTS) {
     giveTensor(stack, slot, tensor)
-    stack.owned.push(slot)
+    stack.undo.push(slot)
     return
   }
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
   gate.holds++
-  stack.held.push(gate)
+  stack.undo.push(gate)
   const at = slot * 4
   stack.i32[at] = TypeIndex.Tensor
   stack.i32[at + 1] = 0
@@ -41,7 +41,7 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
   if (!gate.alive) gate.owner.checkAlive()
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
   gate.holds++
-  stack.held.push(gate)
+  stack.undo.push(gate)
   stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
 }
 

@@ -12,7 +12,12 @@ import { TensorObject, tensorOfObject } from './tensor-object.ts'
 const CPU = 1
 
 /** References of tensor objects whose memory nothing of JavaScript reaches any more. */
-const collected = new FinalizationRegistry<number>((address) => openStack().host.release(address))
+const collected = new FinalizationRegistry<number>(releaseObject)
+
+function releaseObject(address: number): void {
+  if (tensorOfObject.get(address)?.deref()?.gate.alive !== true) tensorOfObject.delete(address)
+  openStack().host.release(address)
+}
 
 /**
  * The lifetime of memory that a native tensor owns. Closing it ends all views and gives the tensor object back; without
@@ -39,7 +44,7 @@ class NativeTensorLifetime extends ManagedLifetime {
     this.#buffer.deref()?.transfer(0)
     if (this.#object === 0) return
     collected.unregister(this)
-    openStack().host.release(this.#object)
+    releaseObject(this.#object)
   }
 }
 
@@ -53,8 +58,12 @@ export function tensorOf(stack: Stack, address: number): Value {
   }
   if (stack.host.describeTensor(stack.address, address) !== 0) return new NativeObject(TypeIndex.Tensor, address)
   const description = readDescription(stack)
-  const { type } = description
-  if (type === undefined || description.device.type !== CPU) return new NativeObject(TypeIndex.Tensor, address)
+  const { type, device } = description
+  if (type === undefined || device.type !== CPU) return new NativeObject(TypeIndex.Tensor, address)
+  if (type.byteSize === 0) {
+    stack.host.release(address)
+    return new Tensor(gcAllocator.allocate(0, 16), type, device)
+  }
   const made = overNative(description, type, address)
   made.descriptor = new TensorObject(address, 0, true)
   tensorOfObject.set(address, new WeakRef(made))
@@ -62,10 +71,6 @@ export function tensorOf(stack: Stack, address: number): Value {
 }
 
 function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
-  if (type.byteSize === 0) {
-    if (object !== 0) openStack().host.release(object)
-    return new Tensor(gcAllocator.allocate(0, 16), type, device)
-  }
   const buffer = bufferOver(address, type.byteSize)
   const lifetime = new NativeTensorLifetime(buffer, object)
   const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), address)
@@ -91,5 +96,6 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   if (description?.type === undefined || description.device.type !== CPU) {
     throw new PackedFuncError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
   }
-  return overNative(description, description.type, 0)
+  const { type, device } = description
+  return type.byteSize === 0 ? new Tensor(gcAllocator.allocate(0, 16), type, device) : overNative(description, type, 0)
 }

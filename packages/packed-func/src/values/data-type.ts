@@ -15,17 +15,17 @@ const known = new Map<number, DataType>()
  * dataType('float16x2').lanes // 2
  */
 export function dataType(name: string): DataType {
-  const text = Buffer.from(checkName(name, 'name'))
+  checkName(name, 'name')
   const stack = openStack()
   const slot = stack.top
   const offset = stack.textOffset()
   stack.enter(0)
   try {
-    const size = stack.bytes.utf8Write(text.toString(), offset, Math.min(text.length, 256))
+    const size = stack.bytes.write(name, offset, 256)
     if (stack.host.parseDType(stack.slotAddress(slot), stack.address + offset, size) !== 0) throw takeError(stack, slot)
     return dataTypeAt(stack, slot)
   } finally {
-    stack.leave(slot)
+    stack.leave(slot, stack.text)
   }
 }
 

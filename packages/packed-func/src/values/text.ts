@@ -12,7 +12,7 @@ export function packText(stack: Stack, slot: number, text: string): void {
     return
   }
   const offset = stack.textOffset()
-  const size = stack.bytes.utf8Write(text, offset)
+  const size = stack.bytes.write(text, offset)
   stack.bytes[offset + size] = 0
   stack.text += size + 1
   stack.setPointer(slot, TypeIndex.RawStr, stack.address + offset)
@@ -74,17 +74,17 @@ function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 
   if (stack.host.makeText(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes) !== 0) {
     throw new PackedFuncError('MemoryError', `no memory for ${bytes.length} bytes of text`)
   }
-  if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.owned.push(slot)
+  if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
 }
 
 /** Reads the small form of text. */
 export function readSmallText(stack: Stack, slot: number): string {
   const start = stack.slotOffset(slot) + 8
-  return stack.bytes.utf8Slice(start, start + stack.i32[slot * 4 + 1]!)
+  return stack.bytes.toString('utf8', start, start + stack.i32[slot * 4 + 1]!)
 }
 
 /** Reads the small form of bytes: a copy. */
 export function readSmallBytes(stack: Stack, slot: number): Uint8Array {
   const start = stack.slotOffset(slot) + 8
-  return Uint8Array.prototype.slice.call(stack.bytes, start, start + stack.i32[slot * 4 + 1]!)
+  return new Uint8Array(stack.bytes.subarray(start, start + stack.i32[slot * 4 + 1]!))
 }

@@ -1,4 +1,5 @@
 import { codecOf } from '../segment/charset.ts'
+import { locateForWrite } from '../segment/locate.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
@@ -20,12 +21,13 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
     const segment = allocateFrom(allocator, text.length + 1, 1)
     const { block, base } = segment
     const { view } = block
+    locateForWrite(segment, 0, text.length + 1, 1)
     for (let i = 0; i < text.length; i++) view.setUint8(base + i, text.charCodeAt(i))
     view.setUint8(base + text.length, 0)
     return segment
   }
   checkText(text, options ?? {})
-  const codec = codecOf(options?.charset ?? 'utf-8')
+  const codec = codecOf(options?.charset === undefined ? 'utf-8' : options.charset)
   const segment = allocateFrom(allocator, codec.byteLength(text) + codec.unit, codec.unit)
   segment.setString(0, text, { ...options, nul: 'allow' })
   return segment

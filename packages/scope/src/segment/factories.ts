@@ -1,6 +1,5 @@
-import { constants } from 'node:buffer'
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe } from '@tenon/core/internal'
+import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe, hex } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn } from '../scope/chunk.ts'
 import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
@@ -57,6 +56,9 @@ const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
 
 /** Above it no address of user space is. */
 const ADDRESS_LIMIT = 2 ** 53
+
+/** No process has memory behind it. The driver would abort the process for some larger sizes. */
+const ADDRESS_SPACE_END = 2 ** 48
 
 /** Checks an address that came from outside. */
 export function checkAddress(address: unknown, name = 'address'): number {
@@ -124,8 +126,8 @@ function aliasOf({ view, bytes, address }: Block, gate: Block['gate']): Block {
 function foreignBlock(address: number, byteSize: number, owner: unknown): Block {
   const scope = owner instanceof ManagedScope ? owner : globalScope
   if (byteSize === 0) return new Block(scope.gate, nothing.view, nothing.bytes, address)
-  if (byteSize > constants.MAX_LENGTH) {
-    throw new ArgumentRangeError(`byteSize must be at most ${constants.MAX_LENGTH}, got ${byteSize}`)
+  if (address + byteSize > ADDRESS_SPACE_END) {
+    throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
   }
   const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
   const block = new Block(scope.gate, view, bytes, address)

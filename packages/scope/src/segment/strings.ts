@@ -29,7 +29,7 @@ export function checkText(text: unknown, options: StringOptions): string {
 /** Writes a string and its terminator. Checks the whole length first, so that a failure writes nothing. */
 export function setString(segment: Segment, byteOffset: number, text: string, options: StringOptions = {}): void {
   checkText(text, options)
-  const codec = codecOf(options.charset ?? 'utf-8')
+  const codec = codecOf(options.charset === undefined ? 'utf-8' : options.charset)
   const length = codec.byteLength(text)
   const start = rangeForWrite(segment, byteOffset, length + codec.unit)
   codec.write(segment.block.bytes, start, text)

@@ -1,6 +1,6 @@
 import { NativeError, TenonError } from '@tenon/core'
 import { VersionSkewError, XlaError } from '@tenon/custom-call'
-import { printTalk, styleFor } from './terminal.ts'
+import { printable, printTalk, styleFor } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The exit codes of the command: stable, for scripts. */
@@ -10,8 +10,8 @@ export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 /** Prints one clear message about an error, never a stack unless `TENON_DEBUG=stack` asks for it. */
 export function reportFailure(error: unknown, command: string): ExitCode {
   const { text, hint, code } = explain(error)
-  printTalk(`${styleFor(process.stderr).bad(command)}: ${text}`)
-  if (hint !== undefined) printTalk(`hint: ${hint}`)
+  printTalk(`${styleFor(process.stderr).bad(command)}: ${printable(text)}`)
+  if (hint !== undefined) printTalk(`hint: ${printable(hint)}`)
   if (process.env['TENON_DEBUG']?.split(',').includes('stack') && error instanceof Error) printTalk(error.stack ?? '')
   return code
 }

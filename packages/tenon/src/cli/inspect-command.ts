@@ -4,7 +4,7 @@ import { askHandlers, type HandlerReport } from './ask-handlers.ts'
 import { defineSubCommand } from './define-sub-command.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { inspectText } from './inspect-text.ts'
-import { alignColumns, printData, styleFor, type Style } from './terminal.ts'
+import { alignColumns, printable, printData, styleFor, type Style } from './terminal.ts'
 
 const args = {
   library: {
@@ -32,7 +32,7 @@ export const inspectCommand: CommandDef = defineSubCommand({
     const report = inspectLibrary(library)
     const handlers = names.length === 0 ? [] : askHandlers(library, names)
     if (json) printData(JSON.stringify(handlers.length === 0 ? report : { ...report, handlers }, bigintAsHex, 2))
-    else if (needed) for (const line of neededLines(report)) printData(line)
+    else if (needed) for (const line of neededLines(report)) printData(printable(line))
     else {
       const style = styleFor(process.stdout)
       printData([inspectText(report, style, symbols), ...handlerLines(handlers, style)].join('\n'))

@@ -1,6 +1,6 @@
 import { isMark } from '../marked-calls.ts'
 import type { InspectReport } from './inspect-report.ts'
-import { alignColumns, type Style } from './terminal.ts'
+import { alignColumns, printable, type Style } from './terminal.ts'
 
 /** Functions listed before `--symbols` is pointed to. */
 const MAX_FUNCTIONS = 24
@@ -9,7 +9,8 @@ const formats = { elf: 'ELF', 'mach-o': 'Mach-O', pe: 'PE' } as const
 const kinds = { shared: 'shared library', executable: 'program', object: 'object file', other: 'file' } as const
 
 /** A report as a person reads it. */
-export function inspectText(report: InspectReport, style: Style, symbols: boolean): string {
+export function inspectText(untrusted: InspectReport, style: Style, symbols: boolean): string {
+  const report = withPrintableTexts(untrusted)
   return [
     style.strong(report.path),
     ...facts(report, style),
@@ -29,6 +30,13 @@ export function inspectText(report: InspectReport, style: Style, symbols: boolea
     ...evidence(report, style),
     ...(symbols ? symbolSections(report, style) : functions(report, style)),
   ].join('\n')
+}
+
+function withPrintableTexts<T>(value: T): T {
+  if (typeof value === 'string') return printable(value) as T
+  if (Array.isArray(value)) return value.map(withPrintableTexts) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withPrintableTexts(item)])) as T
 }
 
 function facts(report: InspectReport, style: Style): string[] {

@@ -18,6 +18,15 @@ export function styleFor(stream: NodeJS.WriteStream): Style {
   return { strong: apply('bold'), faint: apply('dim'), bad: apply('red') }
 }
 
+/** Names in libraries and words of kernels may be anything: control characters would command the terminal. */
+export function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.replaceAll(/[\0-\x1f\x7f-\x9f]/g, (character) => {
+    if (character === '\n' || character === '\t') return character
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+  })
+}
+
 /** What the user asked for. */
 export function printData(text: string): void {
   process.stdout.write(`${text}\n`)

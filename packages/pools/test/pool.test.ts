@@ -1,0 +1,248 @@
+import { closeSync, ftruncateSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ArgumentError, ArgumentRangeError, BoundsError, ReadOnlyError, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
+import { createFrozenPool, createPool, freezePool, openFilePool, poolUsage, shareReadOnly } from '../src/index.ts'
+import { importPool, type PoolHandle } from '../src/pool/import-pool.ts'
+import { closeDescriptor, createSharedMemory, duplicateDescriptor, sealDescriptor } from '../src/native/descriptor.ts'
+import { expectFailure, expectNoLeaks, floats } from './support.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tenon-pools-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const file = (name: string, byteSize: number): string => {
+  const path = join(directory, name)
+  writeFileSync(path, Buffer.alloc(byteSize, 7))
+  return path
+}
+
+describe('createPool', () => {
+  test('gives zeroed memory that can be read and written', async () => {
+    await expectNoLeaks(() => {
+      using pool = createPool(4096, { label: 'test' })
+      expect([pool.kind, pool.rights, pool.byteSize]).toEqual(['shared', 'writable', 4096])
+      expect(pool.read(0).every((byte) => byte === 0)).toBe(true)
+      pool.write(8, new Float32Array([1.5, -2]))
+      expect(floats(pool.read(8, 8))).toEqual([1.5, -2])
+      expect(pool.slice(8, 4).read().length).toBe(4)
+      pool.slice(8, 4).write(Uint8Array.of(1, 2, 3, 4))
+      expect([...pool.read(8, 4)]).toEqual([1, 2, 3, 4])
+    })
+  })
+
+  test.each([0, -1, 0.5, Number.NaN, 2 ** 32, 2 ** 53, Infinity])('refuses a size of %s', (byteSize) => {
+    expect(() => createPool(byteSize)).toThrow(ArgumentRangeError)
+  })
+
+  test.each(['64', null, undefined, {}])('refuses %s as a size', (byteSize) => {
+    expect(() => createPool(byteSize as never)).toThrow(ArgumentError)
+  })
+
+  test('P9: sizes up to 2^32 - 1 are legal, since a size is no memory yet', async () => {
+    await expectNoLeaks(() => {
+      using pool = createPool(0xffff_ffff)
+      pool.write(0xffff_fffe, Uint8Array.of(9))
+      expect([...pool.read(0xffff_fffd)]).toEqual([0, 9])
+    })
+  })
+
+  test('an emulated hardware buffer is called so', () => {
+    using pool = createPool(64, { kind: 'device-blob' })
+    expect(pool.kind).toBe('device-blob')
+  })
+})
+
+describe('bounds and lifetime', () => {
+  test('slices lie inside the pool', () => {
+    using pool = createPool(100)
+    expect(() => pool.slice(101)).toThrow(BoundsError)
+    expect(() => pool.slice(50, 51)).toThrow(BoundsError)
+    expect(() => pool.slice(50, 40, { padding: 11 })).toThrow(BoundsError)
+    expect(() => pool.slice(-1)).toThrow(ArgumentRangeError)
+    expect(() => pool.tensor(0, 'TENSOR_FLOAT32', [26])).toThrow(BoundsError)
+    expect(() => pool.tensor(0, 'TENSOR_FLOAT32', [0])).toThrow(ArgumentRangeError)
+    expect(() => pool.write(99, Uint8Array.of(1, 2))).toThrow(BoundsError)
+    expect(() => pool.slice(0, 2).write(new Uint8Array(3))).toThrow(BoundsError)
+    expect(() => pool.write(0, [1, 2] as never)).toThrow(ArgumentError)
+  })
+
+  test('a closed pool can not be reached by any way', () => {
+    const pool = createPool(64)
+    const [view, segment, slice] = [pool.view(), pool.segment, pool.slice(0)]
+    pool.close()
+    expect(() => view.getUint8(0)).toThrow(TypeError)
+    expect(() => segment.view()).toThrow(ScopeClosedError)
+    expect(() => pool.read(0)).toThrow(ScopeClosedError)
+    expect(() => slice.read()).toThrow(ScopeClosedError)
+    expect(() => pool.write(0, Uint8Array.of(1))).toThrow(ScopeClosedError)
+    expect(() => pool.close()).toThrow(ScopeClosedError)
+    pool[Symbol.dispose]()
+  })
+
+  test('a pool that is held can not be closed', () => {
+    const pool = createPool(64)
+    const hold = pool.acquire()
+    expect(() => pool.close()).toThrow(ScopeHeldError)
+    expect(pool.read(0).length).toBe(64)
+    hold.release()
+    pool.close()
+  })
+
+  test('a pool is memory for tensors of every package', () => {
+    using pool = createPool(64)
+    const t = tensor('float32', [2], pool.segment.asSlice(16, 8))
+    ;(t.view() as Float32Array).set([3, 4])
+    expect(floats(pool.read(16, 8))).toEqual([3, 4])
+  })
+
+  test('1000 pools leave nothing behind, with and without raw views', async () => {
+    await expectNoLeaks(() => {
+      for (let i = 0; i < 1000; i++) {
+        using pool = createPool(8192)
+        if (i % 2 === 0) pool.view().setUint8(0, 1)
+      }
+    })
+  })
+})
+
+describe('rights', () => {
+  test('a frozen pool can not be changed by anybody', async () => {
+    await expectNoLeaks(() => {
+      using pool = createFrozenPool(new Float32Array([1, 2]))
+      expect(pool.rights).toBe('frozen')
+      expect(() => pool.write(0, Uint8Array.of(1))).toThrow(ReadOnlyError)
+      pool.view().setFloat32(0, 9, true)
+      expect(floats(pool.read(0))).toEqual([1, 2])
+      const again = importPool({ kind: 'shared', descriptor: duplicateDescriptor(pool.descriptor!), byteSize: 8, keep: true })
+      expect(again.rights).toBe('frozen')
+      again.close()
+    })
+  })
+
+  test('freezing closes the writable pool', () => {
+    const pool = createPool(16)
+    pool.write(0, Uint8Array.of(5))
+    using frozen = freezePool(pool)
+    expect(pool.isAlive).toBe(false)
+    expect(frozen.read(0)[0]).toBe(5)
+  })
+
+  test('a pool that somebody else has mapped can not be frozen', async () => {
+    await expectNoLeaks(async () => {
+      const pool = createPool(16)
+      const other = importPool({ kind: 'shared', descriptor: duplicateDescriptor(pool.descriptor!), byteSize: 16, keep: true })
+      await expectFailure(() => freezePool(pool), 'GENERAL_FAILURE')
+      other.close()
+      pool[Symbol.dispose]()
+    })
+  })
+
+  test('readers see what the owner writes, and can not write', async () => {
+    await expectNoLeaks(() => {
+      using pool = createPool(4096)
+      using reader = shareReadOnly(pool)
+      expect(reader.rights).toBe('read-only')
+      pool.write(0, Uint8Array.of(6))
+      expect(reader.read(0)[0]).toBe(6)
+      expect(() => reader.write(0, Uint8Array.of(1))).toThrow(ReadOnlyError)
+      const imported = importPool({ kind: 'shared', descriptor: duplicateDescriptor(reader.descriptor!), byteSize: 4096, keep: true })
+      expect(imported.rights).toBe('read-only')
+      imported.close()
+    })
+  })
+})
+
+describe('file pools', () => {
+  test('map a file, or a part from a page on', async () => {
+    await expectNoLeaks(() => {
+      const path = file('plain', 3 * 4096)
+      using pool = openFilePool(path)
+      expect([pool.kind, pool.rights, pool.byteSize]).toEqual(['file', 'read-only', 3 * 4096])
+      using part = openFilePool(path, { byteOffset: 4096, byteSize: 100 })
+      expect([part.byteSize, part.read(99)[0]]).toEqual([100, 7])
+    })
+  })
+
+  test('P13, P14: what is written to a writable one reaches the file', () => {
+    const path = file('written', 4096)
+    using pool = openFilePool(path, { access: 'read-write' })
+    pool.write(10, Uint8Array.of(42))
+    pool.sync()
+    expect(readFileSync(path)[10]).toBe(42)
+  })
+
+  test('a read-only one never changes the file', () => {
+    const path = file('kept', 4096)
+    using pool = openFilePool(path)
+    pool.view().setUint8(0, 1)
+    expect(readFileSync(path)[0]).toBe(7)
+  })
+
+  test('a file that shrinks reads as zeros, and the process lives on', () => {
+    const path = file('shrinks', 4 * 4096)
+    using pool = openFilePool(path)
+    truncateSync(path, 4096)
+    expect(pool.read(0, 1)[0]).toBe(7)
+    expect(pool.faults).toBe(0)
+    expect(pool.read(3 * 4096, 1)[0]).toBe(0)
+    expect(pool.faults).toBe(1)
+  })
+
+  test('P7: an offset between pages is refused', async () => {
+    await expectNoLeaks(() => expectFailure(() => openFilePool(file('odd', 8192), { byteOffset: 100 }), 'GENERAL_FAILURE', 'P7'))
+  })
+
+  test('P15: a size past the end is refused', async () => {
+    await expectNoLeaks(() => expectFailure(() => openFilePool(file('short', 100), { byteSize: 101 }), 'GENERAL_FAILURE', 'P15'))
+  })
+
+  test('an empty file is refused, and a missing one says so', async () => {
+    expect(() => openFilePool(file('empty', 0))).toThrow(ArgumentRangeError)
+    expect((await expectFailure(() => openFilePool(join(directory, 'missing')), 'GENERAL_FAILURE')).message).toContain('no such file')
+  })
+})
+
+describe('handles from others', () => {
+  const shared = (byteSize: number): number => createSharedMemory(byteSize, 'test')
+  /** The handle's descriptor stays the test's. */
+  const refuse = async (handle: Omit<PoolHandle, 'keep'>, status: string, rule: string): Promise<void> => {
+    await expectFailure(() => importPool({ ...handle, keep: false }), status, rule)
+    closeDescriptor(handle.descriptor)
+  }
+
+  test.each([
+    ['P5', 'no bytes', () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 0 }, 'INVALID_ARGUMENT', 'P5')],
+    ['P9', 'more than 2^32 - 1 bytes', () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 2 ** 32 }, 'INVALID_ARGUMENT', 'P9')],
+    ['P9', '2^63 bytes', () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 2 ** 63 }, 'INVALID_ARGUMENT', 'P9')],
+    ['P15', 'a byte more than there is', () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 4097 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a page more than there is', () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 8192 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a device', () => refuse({ kind: 'shared', descriptor: openSync('/dev/zero', 'r+'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a directory', () => refuse({ kind: 'file', descriptor: openSync(directory, 'r'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a file as shared memory', () => refuse({ kind: 'shared', descriptor: openSync(file('as-memory', 4096), 'r+'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a file that can not be read', () => refuse({ kind: 'file', descriptor: openSync(file('write-only', 4096), 'a'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15')],
+    ['P15', 'a file of procfs', () => refuse({ kind: 'file', descriptor: openSync('/proc/self/maps', 'r'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15')],
+    ['P17', 'a file to write that was opened for reading', () => refuse({ kind: 'file', descriptor: openSync(file('read', 4096), 'r'), byteSize: 4096, isWritable: true }, 'GENERAL_FAILURE', 'P17')],
+  ])('%s refuses %s', async (_, __, attempt) => {
+    await expectNoLeaks(attempt)
+  })
+
+  test('P8: a descriptor that is not open', async () => {
+    const descriptor = shared(64)
+    closeDescriptor(descriptor)
+    await expectFailure(() => importPool({ kind: 'shared', descriptor, byteSize: 64, keep: false }), 'GENERAL_FAILURE')
+  })
+
+  test('memory that is sealed for writing is mapped without a right to write', async () => {
+    await expectNoLeaks(() => {
+      const descriptor = shared(4096)
+      sealDescriptor(descriptor, 8)
+      expect(() => ftruncateSync(descriptor, 1)).toThrow()
+      const pool = importPool({ kind: 'shared', descriptor, byteSize: 4096, keep: false })
+      closeSync(descriptor)
+      expect(pool.rights).toBe('frozen')
+      expect(poolUsage().mappings).toBeGreaterThan(0)
+      pool.close()
+    })
+  })
+})

@@ -1,0 +1,160 @@
+import { AllocationError, ArgumentError, gcAllocator, type NativeAllocator as Allocator, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { describe, expect, test } from 'vitest'
+import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
+import type { AllocatorLike, ConfinedScope } from '../src/index.ts'
+
+const bad = {
+  sizes: [-1, 0.5, Number.NaN, Infinity, 2 ** 53, -1n, 2n ** 64n, null, '8', {}],
+  alignments: [0, -1, 3, 0.5, Number.NaN, 2 ** 31, 2 ** 53, 0n, null, '8'],
+}
+
+const allocators = {
+  malloc: () => NativeAllocator.ofMalloc(() => ResourceScope.ofImplicit()),
+  slicing: () => NativeAllocator.slicing(MemorySegment.allocateNative(1024, 64)),
+  prefix: () => NativeAllocator.prefix(MemorySegment.allocateNative(1024, 64)),
+}
+
+for (const [name, make] of Object.entries(allocators)) {
+  describe(name, () => {
+    test('S19: bad numbers are refused', () => {
+      const allocator = make()
+      for (const size of bad.sizes) expect(() => allocator.allocate(size as number, 8), String(size)).toThrow(ArgumentError)
+      for (const alignment of bad.alignments) {
+        expect(() => allocator.allocate(8, alignment as number), String(alignment)).toThrow(ArgumentError)
+      }
+      for (const count of [-1, 0.5, 2 ** 53, 2 ** 52]) {
+        expect(() => NativeAllocator.allocate(allocator, MemoryLayout.int64, count)).toThrow(RangeError)
+      }
+    })
+
+    test('every kind comes back, in both orders', () => {
+      const { int8, uint16, int32, float64, int64 } = MemoryLayout
+      for (const [layout, value] of [[int8, -1], [uint16, 60_000], [int32, -70_000], [float64, 1.5], [int64, -5n]] as const) {
+        for (const ordered of [layout, layout.withOrder('big')]) {
+          const segment = NativeAllocator.allocateFrom(make(), ordered as typeof int8, value as number, value as number)
+          expect(segment.byteSize).toBe(2 * layout.byteSize)
+          expect(segment.getAtIndex(ordered as typeof int8, 1)).toBe(value)
+        }
+      }
+    })
+  })
+}
+
+describe('ofMalloc()', () => {
+  test('asks for a scope each time, and only for good numbers', () => {
+    const scopes: ConfinedScope[] = []
+    const allocator = NativeAllocator.ofMalloc(() => {
+      scopes.push(ResourceScope.ofConfined())
+      return scopes.at(-1)!
+    })
+    const [a, b] = [allocator.allocate(8), allocator.allocate(8)]
+    expect(() => allocator.allocate(-1)).toThrow(ArgumentError)
+    expect(scopes).toHaveLength(2)
+    expect([a.scope, b.scope]).toEqual(scopes)
+    scopes[0]!.close()
+    expect(() => a.getInt32(0)).toThrow(ScopeClosedError)
+    expect(b.getInt32(0)).toBe(0)
+    scopes[1]!.close()
+    expect(() => allocator.allocate(8).getInt32(0)).not.toThrow()
+    scopes[2]!.close()
+  })
+
+  test('refuses what gives no scope', () => {
+    for (const factory of [null, undefined, 1, ResourceScope.global]) {
+      expect(() => NativeAllocator.ofMalloc(factory as never)).toThrow(ArgumentError)
+    }
+    for (const scope of [null, undefined, {}, { isAlive: true, checkAlive() {} }]) {
+      expect(() => NativeAllocator.ofMalloc(() => scope as never).allocate(8)).toThrow(ArgumentError)
+    }
+  })
+})
+
+describe('slicing()', () => {
+  test('S20: hands out one piece after another, by the real address', () => {
+    const memory = MemorySegment.allocateNative(64, 64).asSlice(1)
+    const allocator = NativeAllocator.slicing(memory)
+    expect(allocator.allocate(1, 1).address).toBe(memory.address)
+    const aligned = allocator.allocate(8, 8)
+    expect(aligned.address % 8n).toBe(0n)
+    expect(aligned.address - memory.address).toBe(7n)
+    expect(aligned.scope).toBe(memory.scope)
+  })
+
+  test('S20: what does not fit leaves room for something smaller', () => {
+    const allocator = NativeAllocator.slicing(MemorySegment.allocateNative(16, 16))
+    allocator.allocate(8, 1)
+    expect(() => allocator.allocate(9, 1)).toThrow(AllocationError)
+    expect(() => allocator.allocate(9, 1)).toThrow(RangeError)
+    expect(allocator.allocate(8, 1).byteSize).toBe(8)
+    expect(() => allocator.allocate(1, 1)).toThrow(AllocationError)
+    expect(allocator.allocate(0, 1).byteSize).toBe(0)
+  })
+
+  test('S15: what it gives holds what was there', () => {
+    const memory = MemorySegment.allocateNative(16, 16).fill(7)
+    expect(NativeAllocator.slicing(memory).allocate(4).getUint8(0)).toBe(7)
+    expect(NativeAllocator.prefix(memory).allocate(4).getUint8(0)).toBe(7)
+  })
+
+  test('S20: ends with the scope of its memory', () => {
+    const scope = NativeScope.ofConfined()
+    const allocator = NativeAllocator.slicing(scope.allocate(16))
+    scope.close()
+    expect(() => allocator.allocate(4)).toThrow(ScopeClosedError)
+  })
+})
+
+describe('prefix()', () => {
+  test('S21: hands out the same start each time', () => {
+    const memory = MemorySegment.allocateNative(64, 64)
+    const allocator = NativeAllocator.prefix(memory)
+    for (const size of [0, 1, 64]) {
+      const segment = allocator.allocate(size, 64)
+      expect([segment.address, segment.byteSize]).toEqual([memory.address, size])
+    }
+    expect(() => allocator.allocate(65)).toThrow(AllocationError)
+    expect(() => NativeAllocator.prefix(memory.asSlice(1)).allocate(8, 2)).toThrow()
+  })
+})
+
+test('S20: read-only memory can not be handed out', () => {
+  const readOnly = MemorySegment.allocateNative(8).asReadOnly()
+  expect(() => NativeAllocator.slicing(readOnly)).toThrow(ReadOnlyError)
+  expect(() => NativeAllocator.prefix(readOnly)).toThrow(ReadOnlyError)
+  for (const segment of [null, undefined, {}, new Uint8Array(8)]) {
+    expect(() => NativeAllocator.slicing(segment as never)).toThrow(ArgumentError)
+    expect(() => NativeAllocator.prefix(segment as never)).toThrow(ArgumentError)
+  }
+})
+
+describe('S24: the one method is enough', () => {
+  const requests: [number, number][] = []
+  const custom: Allocator = {
+    allocate(byteSize, byteAlignment = 16) {
+      requests.push([byteSize, byteAlignment])
+      return gcAllocator.allocate(byteSize, byteAlignment)
+    },
+  }
+  const asFunction: AllocatorLike = (byteSize, byteAlignment) => custom.allocate(byteSize, byteAlignment)
+
+  for (const [name, allocator] of Object.entries({ object: custom, function: asFunction })) {
+    test(`S24: as ${name}, for all helpers`, () => {
+      requests.length = 0
+      expect(toCString('abc', allocator).getString(0)).toBe('abc')
+      expect(NativeAllocator.allocate(allocator, MemoryLayout.int64, 3).byteSize).toBe(24)
+      expect(NativeAllocator.allocateFrom(allocator, MemoryLayout.int16, 1, 2).toArray(MemoryLayout.int16)).toEqual(new Int16Array([1, 2]))
+      expect(requests).toEqual([[4, 1], [24, 8], [4, 2]])
+    })
+  }
+
+  test('S24: what it gives is checked', () => {
+    for (const result of [undefined, null, {}, new Uint8Array(8), MemorySegment.allocateNative(2)]) {
+      expect(() => toCString('abc', () => result as never)).toThrow(AllocationError)
+    }
+    expect(toCString('abc', () => MemorySegment.allocateNative(100)).byteSize).toBe(4)
+    for (const allocator of [null, undefined, 1, {}, { allocate: 1 }]) {
+      expect(() => toCString('abc', allocator as never)).toThrow(ArgumentError)
+    }
+    expect(() => toCString('abc', () => MemorySegment.allocateNative(4).asReadOnly())).toThrow()
+  })
+})

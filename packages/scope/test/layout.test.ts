@@ -1,0 +1,260 @@
+import { AlignmentError, ArgumentError, BoundsError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope } from '../src/index.ts'
+
+const { int8, int16, int32, int64, uint8, float32, float64, bool, address, struct, union, sequence, padding, element, varHandle } =
+  MemoryLayout
+const allocate = (layout: Parameters<typeof NativeAllocator.allocate>[1]): MemorySegment =>
+  NativeAllocator.allocate((size, alignment) => MemorySegment.allocateNative(size, alignment), layout)
+
+describe('sizes and alignments', () => {
+  test('of a struct are those of C', () => {
+    const layout = struct({ a: int8, b: int32, c: int8, d: int64, e: int16 })
+    expect([layout.byteSize, layout.byteAlignment]).toEqual([32, 8])
+    expect(layout.members.map(({ name, byteOffset }) => [name, byteOffset])).toEqual([['a', 0], ['b', 4], ['c', 8], ['d', 16], ['e', 24]])
+  })
+
+  test('of a packed struct are those of its members', () => {
+    const layout = struct({ a: int8, b: int32.withByteAlignment(1), c: int64.withByteAlignment(1) })
+    expect([layout.byteSize, layout.byteAlignment]).toEqual([13, 1])
+    const segment = allocate(layout)
+    for (const [name, values] of [['b', [-(2 ** 31), 2 ** 31 - 1]], ['c', [-(2n ** 63n), 2n ** 63n - 1n]]] as const) {
+      for (const value of values) {
+        varHandle(layout, name).set(segment, 0, value)
+        expect(varHandle(layout, name).get(segment, 0)).toBe(value)
+      }
+    }
+  })
+
+  test('of a union are the largest', () => {
+    const layout = union({ a: int8, b: sequence(int16, 5), c: int32 })
+    expect([layout.byteSize, layout.byteAlignment]).toEqual([12, 4])
+    expect(layout.members.every(({ byteOffset }) => byteOffset === 0)).toBe(true)
+  })
+
+  test('of empty groups and padding', () => {
+    expect([struct({}).byteSize, struct({}).byteAlignment]).toEqual([0, 1])
+    expect([union({}).byteSize, union({}).byteAlignment]).toEqual([0, 1])
+    expect([padding(3).byteSize, padding(3).byteAlignment]).toEqual([3, 1])
+    expect(struct({ a: int8, _: padding(7), b: int8 }).byteSize).toBe(9)
+  })
+
+  test('bad ones are refused', () => {
+    for (const alignment of [0, -1, 3, 0.5, null, '4']) expect(() => int32.withByteAlignment(alignment as number)).toThrow(ArgumentError)
+    for (const count of [-1, 0.5, Number.NaN, null, 2 ** 52]) expect(() => sequence(int32, count as number)).toThrow(ArgumentError)
+    for (const size of [-1, 0.5, null]) expect(() => padding(size as number)).toThrow(ArgumentError)
+    expect(() => sequence(int32.withByteAlignment(8), 2)).toThrow(ArgumentError)
+    expect(() => sequence(null as never, 2)).toThrow(ArgumentError)
+    expect(() => struct({ a: 1 as never })).toThrow(ArgumentError)
+    expect(() => struct({ 0: int32 })).toThrow(ArgumentError)
+    expect(() => struct(null as never)).toThrow(ArgumentError)
+    expect(() => union({ a: {} as never })).toThrow(ArgumentError)
+    expect(() => int32.withName('')).toThrow(ArgumentError)
+    expect(() => int32.withOrder('middle' as never)).toThrow(ArgumentError)
+  })
+})
+
+describe('equality', () => {
+  test('is that of structure, names, orders and alignments', () => {
+    const make = (): unknown[] => [
+      int32,
+      int32.withOrder('big'),
+      int32.withName('a'),
+      int32.withByteAlignment(2),
+      sequence(int32),
+      sequence(int32, 3),
+      struct({ a: int32 }),
+      struct({ b: int32 }),
+      struct({ a: int32, b: int32 }),
+      union({ a: int32 }),
+      address,
+      address.withTargetLayout(int32),
+      padding(4),
+    ]
+    const [some, others] = [make(), make()]
+    some.forEach((one, i) => {
+      others.forEach((other, j) => {
+        expect((one as typeof int32).equals(other), `${one} and ${other}`).toBe(i === j)
+      })
+    })
+    expect(int32.equals(null)).toBe(false)
+  })
+})
+
+describe('paths', () => {
+  const point = struct({ id: uint8, x: float64, y: float64 })
+  const shape = struct({ kind: int32, points: sequence(point, 4), tail: sequence(int16, 3) })
+
+  test('lead to members and elements, by name and index', () => {
+    const segment = allocate(shape)
+    const x = varHandle<number>(shape, 'points', element(), 'x')
+    for (let i = 0; i < 4; i++) x.set(segment, 0, i + 0.5, i)
+    expect([0, 1, 2, 3].map((i) => x.get(segment, 0, i))).toEqual([0.5, 1.5, 2.5, 3.5])
+    expect(varHandle(shape, 'points', 2, 'x').get(segment, 0)).toBe(2.5)
+    expect(varHandle(shape, 1, 2, 1).get(segment, 0)).toBe(2.5)
+    expect(MemoryLayout.byteOffset(shape, 'points', 2, 'x')).toBe(8 + 2 * 24 + 8)
+    expect(x.byteOffset(3)).toBe(8 + 3 * 24 + 8)
+    expect(MemoryLayout.select(shape, 'points', element())).toBe(point)
+    expect(() => x.get(segment, 0, 4)).toThrow(BoundsError)
+    expect(() => x.get(segment, 0)).toThrow(ArgumentError)
+    expect(() => x.get(segment, 0, 1, 2)).toThrow(ArgumentError)
+    expect(() => x.get(segment, 8, 3)).toThrow(BoundsError)
+    for (const index of [-1, 0.5, Number.NaN, null]) expect(() => x.get(segment, 0, index as number)).toThrow(ArgumentError)
+  })
+
+  test('that do not fit are refused', () => {
+    expect(() => varHandle(shape, 'none')).toThrow(ArgumentError)
+    expect(() => varHandle(shape, 3)).toThrow(BoundsError)
+    expect(() => varHandle(shape, 'points', 4)).toThrow(BoundsError)
+    expect(() => varHandle(shape, 'points', -1)).toThrow(ArgumentError)
+    expect(() => varHandle(shape, 'points', 'x')).toThrow(ArgumentError)
+    expect(() => varHandle(shape, 'kind', 0)).toThrow(ArgumentError)
+    expect(() => varHandle(shape, element())).toThrow(ArgumentError)
+    expect(() => varHandle(shape, 'points', element(0, 0))).toThrow(ArgumentError)
+    expect(() => varHandle(shape, 'points', element(4))).toThrow(BoundsError)
+    expect(() => varHandle(shape, 'kind', MemoryLayout.dereference)).toThrow(ArgumentError)
+    for (const step of [null, undefined, true]) expect(() => varHandle(shape, step as never)).toThrow(ArgumentError)
+    expect(() => varHandle(null as never)).toThrow(ArgumentError)
+  })
+
+  test('to what is not aligned in every value are refused', () => {
+    const loose = struct({ a: int8, b: struct({ c: int32 }) }).withByteAlignment(1)
+    expect(() => varHandle(loose, 'b', 'c')).toThrow(AlignmentError)
+    expect(varHandle(loose, 'a').byteOffset()).toBe(0)
+  })
+
+  test('take every element of a stride, also backwards', () => {
+    const matrix = sequence(sequence(int32, 5), 2)
+    const segment = allocate(matrix)
+    for (let i = 0; i < 10; i++) segment.setAtIndex(int32, i, i)
+    const read = (start: number, step: number): number[][] => {
+      const handle = varHandle<number>(matrix, element(), element(start, step))
+      return [0, 1].map((row) => {
+        const values: number[] = []
+        for (let i = 0; ; i++) {
+          try {
+            values.push(handle.get(segment, 0, row, i))
+          } catch (error) {
+            expect(error).toBeInstanceOf(BoundsError)
+            return values
+          }
+        }
+      })
+    }
+    expect(read(0, 2)).toEqual([[0, 2, 4], [5, 7, 9]])
+    expect(read(1, 2)).toEqual([[1, 3], [6, 8]])
+    expect(read(4, -2)).toEqual([[4, 2, 0], [9, 7, 5]])
+    expect(read(3, -2)).toEqual([[3, 1], [8, 6]])
+  })
+
+  test('follow pointers', () => {
+    const node = struct({ value: int32, next: address })
+    const list = struct({ value: int32, next: address.withTargetLayout(node) })
+    const [head, second] = [allocate(list), allocate(node)]
+    second.setInt32(0, 42)
+    head.set(address, 8, second)
+    const path = ['next', MemoryLayout.dereference, 'value'] as const
+    expect(varHandle(list, ...path).get(head, 0)).toBe(42)
+    varHandle(list, ...path).set(head, 0, 43)
+    expect(second.getInt32(0)).toBe(43)
+    expect(() => varHandle(list, ...path).byteOffset()).toThrow(ArgumentError)
+    head.setInt64(8, 0n)
+    expect(() => varHandle(list, ...path).get(head, 0)).toThrow(BoundsError)
+  })
+
+  test('give slices', () => {
+    const segment = allocate(shape)
+    const slice = varHandle(shape, 'points', element()).slice(segment, 0, 3)
+    expect([slice.byteSize, slice.address - segment.address]).toEqual([24, 80n])
+    expect(() => varHandle(shape, 'points').slice(segment, 8)).toThrow(BoundsError)
+    const whole = varHandle<MemorySegment>(shape, 'points', element())
+    expect(whole.get(segment, 0, 1).address - segment.address).toBe(32n)
+    whole.set(segment, 0, slice.fill(7), 1)
+    expect(segment.getUint8(32)).toBe(7)
+    expect(() => whole.set(segment, 0, segment, 1)).toThrow(ArgumentError)
+  })
+})
+
+describe('sequences', () => {
+  test('are reshaped and flattened', () => {
+    const flat = sequence(int32, 12)
+    expect(flat.reshape(3, 4).equals(sequence(sequence(int32, 4), 3))).toBe(true)
+    expect(flat.reshape(-1, 2, 3).equals(sequence(sequence(sequence(int32, 3), 2), 2))).toBe(true)
+    expect(flat.reshape(3, 4).flatten().equals(flat)).toBe(true)
+    for (const counts of [[], [5], [0, 12], [-2, 6], [-1, -1], [5, -1], [3, 5]]) expect(() => flat.reshape(...counts)).toThrow(ArgumentError)
+    expect(() => sequence(int32).reshape(2)).toThrow(ArgumentError)
+  })
+
+  test('that are open have no size until they are bound', () => {
+    const open = struct({ count: int32, values: sequence(float64) })
+    expect(open.byteSize).toBeUndefined()
+    expect(() => allocate(open)).toThrow(ArgumentError)
+    const segment = MemorySegment.allocateNative(8 + 3 * 8, 8)
+    const values = varHandle<number>(open, 'values', element())
+    values.set(segment, 0, 1.5, 2)
+    expect([values.get(segment, 0, 2), segment.getFloat64(24)]).toEqual([1.5, 1.5])
+    expect(() => values.get(segment, 0, 3)).toThrow(BoundsError)
+    expect(sequence(float64).withElementCount(3).byteSize).toBe(24)
+    expect(() => struct({ values: sequence(float64), after: int32 })).toThrow(ArgumentError)
+    expect(() => sequence(open, 2)).toThrow(ArgumentError)
+  })
+})
+
+describe('values', () => {
+  test('are read and written as their layout says, and refused otherwise', () => {
+    const segment = allocate(sequence(int64, 2))
+    segment.set(int64, 8, 42n)
+    expect(segment.getAtIndex(int64, 1)).toBe(42n)
+    segment.setAtIndex(bool, 0, true)
+    expect(segment.get(bool, 0)).toBe(true)
+    for (const value of ['a', null, undefined, {}, 1n]) expect(() => segment.set(int32, 0, value as number)).toThrow(ArgumentError)
+    expect(() => segment.set(float32, 0, 1n as never)).toThrow(ArgumentError)
+    expect(() => segment.asReadOnly().set(int8, 0, 1)).toThrow(ReadOnlyError)
+    expect(() => segment.getAtIndex(int64, 2)).toThrow(BoundsError)
+    for (const index of [-1, 0.5, null, 2 ** 52]) expect(() => segment.getAtIndex(int64, index as number)).toThrow()
+    expect(() => segment.set(padding(4), 0, segment)).toThrow(ArgumentError)
+    expect(segment.get(padding(4), 4).byteSize).toBe(4)
+  })
+})
+
+describe('accessors', () => {
+  const inner = struct({ flag: bool, place: address })
+  const layout = struct({ id: uint8, x: float64, big: int32.withOrder('big'), _: padding(3), inner, values: sequence(int16, 2) })
+  const Thing = MemoryLayout.accessor(layout)
+
+  test('read and write the memory', () => {
+    const segment = NativeAllocator.allocate((size, alignment) => MemorySegment.allocateNative(size, alignment), layout, 3)
+    const thing = Thing.at(segment, layout.byteSize!)
+    thing.id = 7
+    thing.x = 1.5
+    thing.big = 0x01020304
+    thing.inner.flag = true
+    thing.inner.place = segment
+    expect([thing.id, thing.x, thing.big, thing.inner.flag, thing.inner.place.address]).toEqual([7, 1.5, 0x01020304, true, segment.address])
+    expect(varHandle(layout, 'x').get(segment, layout.byteSize!)).toBe(1.5)
+    expect(segment.getUint8(layout.byteSize! + 16)).toBe(1)
+    expect(thing.values.byteSize).toBe(4)
+    expectTypeOf(thing.x).toEqualTypeOf<number>()
+    expectTypeOf(thing.inner.flag).toEqualTypeOf<boolean>()
+  })
+
+  test('stand over each struct in turn', () => {
+    const segment = NativeAllocator.allocate((size, alignment) => MemorySegment.allocateNative(size, alignment), layout, 3)
+    let n = 0
+    for (const thing of Thing.each(segment)) thing.x = ++n
+    expect([0, 1, 2].map((i) => Thing.at(segment, i * layout.byteSize!).x)).toEqual([1, 2, 3])
+  })
+
+  test('check every access', () => {
+    const scope = NativeScope.ofConfined()
+    const segment = scope.allocate(layout.byteSize!, 8)
+    const thing = Thing.at(segment)
+    expect(() => (thing.id = 256)).toThrow(ArgumentError)
+    expect(() => Thing.at(segment, 8).inner.place).toThrow(BoundsError)
+    expect(() => Thing.at(segment, 4).x).toThrow(AlignmentError)
+    scope.close()
+    expect(() => thing.x).toThrow(ScopeClosedError)
+    expect(() => Thing.at(null as never)).toThrow(ArgumentError)
+    expect(() => MemoryLayout.accessor(int32 as never)).toThrow(ArgumentError)
+  })
+})

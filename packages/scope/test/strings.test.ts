@@ -1,0 +1,146 @@
+import { ArgumentError, BoundsError, ReadOnlyError } from '@tenon/core'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { MemoryLayout, MemorySegment, NativeScope, toCString } from '../src/index.ts'
+import type { Charset } from '../src/index.ts'
+
+const charsets: readonly (readonly [Charset, number])[] = [
+  ['utf-8', 1],
+  ['latin1', 1],
+  ['ascii', 1],
+  ['utf-16le', 2],
+  ['utf-16be', 2],
+  ['utf-32le', 4],
+  ['utf-32be', 4],
+]
+const texts = ['', 'testing', 'é', '¥', 'snow ☃ man', 'rockets 🚀🚀', 'x'.repeat(100_000)]
+const bytesOf = (segment: MemorySegment): number[] => [...(segment.toArray(MemoryLayout.uint8) as Uint8Array)]
+
+for (const [charset, unit] of charsets) {
+  describe(charset, () => {
+    const isUnicode = charset.startsWith('utf')
+    const usable = texts.filter((text) => isUnicode || /^[\x01-\x7f]*$/.test(text) || (charset === 'latin1' && text.length === 1))
+
+    test('S47: a string comes back, with a terminator of one unit', () => {
+      for (const text of usable) {
+        using scope = NativeScope.ofConfined()
+        const segment = toCString(text, scope, { charset })
+        expect(segment.getString(0, charset)).toBe(text)
+        expect(bytesOf(segment).slice(-unit)).toEqual(new Array(unit).fill(0))
+      }
+    })
+
+    test('S48: a string takes exactly its bytes, and no byte order mark', () => {
+      using scope = NativeScope.ofConfined()
+      expect(toCString('ab', scope, { charset }).byteSize).toBe(3 * unit)
+      const [first] = bytesOf(toCString('a', scope, { charset }).asSlice(charset.endsWith('be') ? unit - 1 : 0))
+      expect(first).toBe(0x61)
+    })
+
+    test('S51: without a terminator inside the segment there is no string', () => {
+      const segment = MemorySegment.allocateNative(16 * unit).fill(0x41)
+      if (unit === 4) return
+      expect(() => segment.getString(0, charset)).toThrow(BoundsError)
+      expect(() => segment.asSlice(0, 0).getString(0, charset)).toThrow(BoundsError)
+      segment.asSlice(8 * unit, unit).fill(0)
+      expect(() => segment.asSlice(0, 8 * unit).getString(0, charset)).toThrow(/terminator/)
+      expect(() => segment.asSlice(0, 9 * unit - 1).getString(0, charset)).toThrow(BoundsError)
+      expect(segment.getString(0, charset)).toHaveLength(8)
+    })
+
+    test('S53: of a length in bytes needs no terminator', () => {
+      using scope = NativeScope.ofConfined()
+      const segment = toCString('abcdef', scope, { charset })
+      expect(segment.getString(unit, charset, 3 * unit)).toBe('bcd')
+      expect(segment.getString(0, charset, 0)).toBe('')
+      expect(() => segment.getString(0, charset, 8 * unit)).toThrow(BoundsError)
+      expect(() => segment.getString(8 * unit, charset, 0)).toThrow(BoundsError)
+      for (const length of [-1, 0.5, Number.NaN, null, 2 ** 53]) {
+        expect(() => segment.getString(0, charset, length as number)).toThrow(ArgumentError)
+      }
+    })
+
+    test('is read from any offset', () => {
+      for (let offset = 0; offset < 8; offset++) {
+        const segment = MemorySegment.allocateNative(64).fill(0xee)
+        segment.setString(offset, 'hello', { charset })
+        expect(segment.getString(offset, charset)).toBe('hello')
+        expect(segment.getString(offset + unit, charset)).toBe('ello')
+        expect(segment.getUint8(offset + 6 * unit)).toBe(0xee)
+      }
+    })
+  })
+}
+
+test('S47: other charsets are refused', () => {
+  using scope = NativeScope.ofConfined()
+  for (const charset of ['utf-16', 'utf-7', 'UTF-8', '', null, 1, 'toString']) {
+    expect(() => toCString('a', scope, { charset: charset as Charset }), String(charset)).toThrow(ArgumentError)
+    expect(() => scope.allocate(8).getString(0, charset as Charset), String(charset)).toThrow(ArgumentError)
+  }
+})
+
+test('S49: what has no form is replaced, as TextEncoder does', () => {
+  using scope = NativeScope.ofConfined()
+  expect(bytesOf(toCString('\ud800', scope))).toEqual([0xef, 0xbf, 0xbd, 0])
+  expect(bytesOf(toCString('\ud800x', scope, { charset: 'utf-16le' }))).toEqual([0xfd, 0xff, 0x78, 0, 0, 0])
+  expect(bytesOf(toCString('é☃', scope, { charset: 'ascii' }))).toEqual([0x3f, 0x3f, 0])
+  expect(bytesOf(toCString('é☃🚀', scope, { charset: 'latin1' }))).toEqual([0xe9, 0x3f, 0x3f, 0])
+  const bytes = MemorySegment.ofBuffer(new Uint8Array([0x61, 0xff, 0x62, 0]))
+  expect(bytes.getString(0)).toBe('a\ufffdb')
+  expect(bytes.getString(0, 'ascii')).toBe('a\ufffdb')
+  const surrogate = MemorySegment.ofBuffer(new Uint8Array([0x00, 0xd8, 0, 0, 0xff, 0xff, 0x20, 0, 0, 0, 0, 0]))
+  expect(surrogate.getString(0, 'utf-32le')).toBe('\ufffd\ufffd')
+})
+
+test('S50: a U+0000 inside is refused, unless it is meant', () => {
+  using scope = NativeScope.ofConfined()
+  for (const text of ['\0', 'ab\0cd', `${'x'.repeat(100)}\0`]) {
+    expect(() => toCString(text, scope)).toThrow(ArgumentError)
+    expect(() => scope.allocate(200).setString(0, text)).toThrow(/U\+0000/)
+    expect(toCString(text, scope, { nul: 'allow' }).byteSize).toBe(text.length + 1)
+  }
+  expect(toCString('ab\0cd', scope, { nul: 'allow' }).getString(0)).toBe('ab')
+})
+
+test('S52: a string that does not fit is not written at all', () => {
+  const segment = MemorySegment.allocateNative(6)
+  for (const text of ['abcdef', 'ééé', 'x'.repeat(100)]) {
+    expect(() => segment.setString(0, text)).toThrow(BoundsError)
+    expect(bytesOf(segment)).toEqual([0, 0, 0, 0, 0, 0])
+  }
+  segment.setString(0, 'abcde')
+  expect(segment.getString(0)).toBe('abcde')
+  expect(() => segment.setString(1, 'abcde')).toThrow(BoundsError)
+  expect(() => segment.asReadOnly().setString(0, '')).toThrow(ReadOnlyError)
+})
+
+test('what is no string is refused', () => {
+  using scope = NativeScope.ofConfined()
+  for (const text of [null, undefined, 1, {}, Buffer.from('a')]) {
+    expect(() => toCString(text as string, scope)).toThrow(ArgumentError)
+    expect(() => scope.allocate(8).setString(0, text as string)).toThrow(ArgumentError)
+  }
+})
+
+test('any string comes back through every Unicode charset', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.constantFrom(...charsets.filter(([name]) => name.startsWith('utf'))), (text, [charset]) => {
+      using scope = NativeScope.ofConfined()
+      const clean = text.replaceAll('\0', '').toWellFormed()
+      expect(toCString(clean, scope, { charset }).getString(0, charset)).toBe(clean)
+    }),
+  )
+})
+
+test('any bytes up to a terminator read as the decoder of the platform reads them', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(100), (bytes, at) => {
+      const planted = new Uint8Array([...bytes, 0, 1, 2])
+      const end = Math.min(at, bytes.length)
+      planted[end] = 0
+      const expected = new TextDecoder('utf-8', { ignoreBOM: true }).decode(planted.subarray(0, planted.indexOf(0)))
+      expect(MemorySegment.ofBuffer(planted).getString(0)).toBe(expected)
+    }),
+  )
+})

@@ -1,0 +1,111 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ArgumentError, ScopeClosedError } from '@tenon/core'
+import { MalformedTensorError, StringTensor } from '../src/index.ts'
+import { bytesOf, everyAbi, everyLayout } from './helpers.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tstring-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+const path = (name: string): string => join(directory, name)
+
+const words = ['zero', 'one', 'a string that is longer than a struct', 'žluťoučký kůň', '', '\ufeff\0']
+
+describe('files', () => {
+  it('keep layout, ABI and shape beside them', () => {
+    for (const layout of everyLayout) {
+      for (const abi of everyAbi) {
+        const file = path(`${layout}-${abi}`)
+        const tensor = StringTensor.from(words, { layout, abi, shape: [2, 3], storage: 'packed' })
+        tensor.export(file)
+        expect(Uint8Array.from(readFileSync(file))).toEqual(bytesOf(tensor.segment))
+        for (const mode of ['map', 'read'] as const) {
+          using mapped = StringTensor.map(file, { mode })
+          expect([mapped.layout, mapped.abi, mapped.shape, mapped.toArray()]).toEqual([layout, abi, [2, 3], words])
+          expect(mapped.to('tf').toArray()).toEqual(words)
+          expect(mapped.slice(1).toArray()).toEqual(words.slice(3))
+        }
+      }
+    }
+  })
+
+  it('are packed, whatever the tensor was', () => {
+    using malloc = StringTensor.from(words, { storage: 'malloc' })
+    const changed = StringTensor.from(words, { storage: 'packed' })
+    changed.set(0, 'longer than it was, and so in an arena')
+    const tensors = [StringTensor.from(words), malloc, changed, StringTensor.from(words).slice(2), changed.slice(0, 3)]
+    tensors.forEach((tensor, i) => {
+      tensor.export(path(`any${i}`))
+      using mapped = StringTensor.map(path(`any${i}`))
+      expect(mapped.toArray()).toEqual(tensor.toArray())
+    })
+  })
+
+  it('can be open descriptors, which get the bytes alone', () => {
+    const descriptor = openSync(path('descriptor'), 'w')
+    StringTensor.from(words, { layout: 'tflite' }).export(descriptor)
+    closeSync(descriptor)
+    using mapped = StringTensor.map(path('descriptor'), { layout: 'tflite' })
+    expect(mapped.toArray()).toEqual(words)
+    expect(() => StringTensor.map(path('descriptor'))).toThrow(/a layout must be given.*descriptor\.json/)
+  })
+
+  it('may be empty', () => {
+    for (const layout of everyLayout) {
+      StringTensor.from([], { layout, shape: [0, 2] }).export(path('empty'))
+      using mapped = StringTensor.map(path('empty'))
+      expect([mapped.shape, mapped.toArray()]).toEqual([[0, 2], []])
+    }
+  })
+
+  it('are checked, and what was checked can not be changed by others', () => {
+    const file = path('hostile')
+    StringTensor.from(words, { storage: 'packed' }).export(file)
+    const bytes = readFileSync(file)
+    using mapped = StringTensor.map(file)
+    const hostile = Buffer.from(bytes)
+    hostile.fill(0xfe, 0, 24 * words.length)
+    const descriptor = openSync(file, 'r+')
+    writeFileSync(descriptor, hostile)
+    closeSync(descriptor)
+    expect(mapped.toArray()).toEqual(words)
+    expect(() => StringTensor.map(file)).toThrow(MalformedTensorError)
+    expect(() => StringTensor.map(file, { layout: 'tf', shape: [1000] })).toThrow(/table-size/)
+    expect(() => StringTensor.map(file, { layout: 'tf' })).toThrow(/a shape must be given/)
+  })
+
+  it.runIf(process.platform === 'linux')('that are cut while they are mapped read as zeros', () => {
+    const file = path('cut')
+    StringTensor.from(Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`), { layout: 'tflite' }).export(file)
+    using mapped = StringTensor.map(file)
+    truncateSync(file, 0)
+    expect(mapped.get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
+    expect(mapped.to('tf').get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
+  })
+
+  it('end with their tensor', () => {
+    StringTensor.from(words, { layout: 'tflite' }).export(path('closed'))
+    const tensor = StringTensor.map(path('closed'))
+    const view = tensor.bytes(0)
+    const part = tensor.slice(2)
+    tensor[Symbol.dispose]()
+    tensor[Symbol.dispose]()
+    expect(() => tensor.get(0)).toThrow(ScopeClosedError)
+    expect(part.get(0)).toBe(words[2])
+    if (process.platform === 'linux') expect(view.length).toBe(0)
+  })
+
+  it('that are not there or not described fail clearly', () => {
+    expect(() => StringTensor.map(path('nowhere'), { layout: 'tflite' })).toThrow(/ENOENT/)
+    writeFileSync(path('plain'), 'abc')
+    writeFileSync(path('plain.json'), '{"format":"something"}')
+    expect(() => StringTensor.map(path('plain'))).toThrow(ArgumentError)
+    writeFileSync(path('plain.json'), '{')
+    expect(() => StringTensor.map(path('plain'))).toThrow(/as JSON/)
+    writeFileSync(path('plain.json'), '{"format":"tenon-string-tensor","version":1,"layout":"x","abi":"le64","shape":[]}')
+    expect(() => StringTensor.map(path('plain'))).toThrow(/must have a layout/)
+    expect(() => StringTensor.map('', {})).toThrow(ArgumentError)
+    expect(() => StringTensor.map(path('plain'), { mode: 'mmap' as never })).toThrow(/mode must be/)
+  })
+})

@@ -1,0 +1,286 @@
+import {
+  ArgumentError,
+  BoundsError,
+  gcAllocator,
+  ReadOnlyError,
+  ScopeClosedError,
+  Segment,
+  type NativeAllocator,
+} from '@tenon/core'
+import { Block, ManagedLifetime } from '@tenon/core/internal'
+import { describe, expect, it } from 'vitest'
+import { InvalidTextError, StringTensor, type Layout } from '../src/index.ts'
+import { startOf } from '../src/memory/regions.ts'
+import { awkward, bytesOf, everyLayout, hex, memory } from './helpers.ts'
+
+/** Memory that dies when it is closed. */
+class Lifetime extends ManagedLifetime implements NativeAllocator {
+  protected override readonly label = 'the test'
+  readonly #buffers: ArrayBuffer[] = []
+
+  allocate(byteSize: number, byteAlignment?: number): Segment {
+    const { block, base } = gcAllocator.allocate(byteSize, byteAlignment)
+    this.#buffers.push(block.view.buffer as ArrayBuffer)
+    return new Segment(new Block(this.gate, block.view, block.bytes, block.address), base, byteSize, 0)
+  }
+
+  protected override release(): void {
+    for (const buffer of this.#buffers) buffer.transfer(0)
+  }
+}
+
+const words = ['zero', 'one', 'two', 'a string that is longer than a struct', 'žluťoučký kůň', '']
+
+describe('from', () => {
+  it('makes tables of 24 bytes a string, aligned to 64', () => {
+    const tensor = StringTensor.from(words, { shape: [2, 3] })
+    expect([tensor.length, tensor.shape, tensor.layout, tensor.storage]).toEqual([6, [2, 3], 'tf', 'arena'])
+    expect([tensor.segment.byteSize, startOf(tensor.segment) % 64]).toEqual([144, 0])
+    expect(tensor.toArray()).toEqual(words)
+    expect(words.map((_, i) => tensor.byteLength(i))).toEqual(words.map((word) => Buffer.byteLength(word)))
+  })
+
+  it.each(everyLayout)('%s: scalars, several axes and nothing at all', (layout) => {
+    const scalar = StringTensor.from(['alone'], { layout, shape: [] })
+    expect([scalar.length, scalar.shape, scalar.get(0), startOf(scalar.segment) % 64]).toEqual([1, [], 'alone', 0])
+    const empty = StringTensor.from([], { layout, shape: [3, 0] })
+    expect([empty.length, empty.shape, empty.toArray()]).toEqual([0, [3, 0], []])
+    expect(empty.segment.byteSize).toBe(layout === 'tflite' ? 8 : 0)
+    expect(empty.to('tf').to(layout).length).toBe(0)
+    expect([empty.indexOf(''), empty.indexOfInvalid(), empty.hashes().length]).toEqual([-1, -1, 0])
+    expect(StringTensor.over(empty.segment, { layout, shape: [0] }).toArray()).toEqual([])
+  })
+
+  it('uses memory that is not zeroed', () => {
+    const dirty: NativeAllocator = {
+      allocate(byteSize, byteAlignment) {
+        const segment = gcAllocator.allocate(byteSize, byteAlignment)
+        const view = segment.view()
+        new Uint8Array(view.buffer, view.byteOffset, byteSize).fill(0xff)
+        return segment
+      },
+    }
+    for (const layout of everyLayout) {
+      const clean = bytesOf(StringTensor.from(awkward, { layout, storage: 'packed' }).segment)
+      expect(bytesOf(StringTensor.from(awkward, { layout, storage: 'packed', allocator: dirty }).segment)).toEqual(clean)
+    }
+    expect(StringTensor.from(words, { allocator: dirty }).toArray()).toEqual(words)
+    expect(bytesOf(StringTensor.from(['abc'], { allocator: dirty }).segment)).toEqual(hex('0c 616263 00*20'))
+  })
+
+  it('takes strings of every size and script, across the ends of chunks', () => {
+    const units = ['x', 'é', '語', '😀']
+    const strings = Array.from({ length: 4000 }, (_, i) => units[i % 4]!.repeat(i % 97))
+    strings.push('x'.repeat(300_000), '語'.repeat(200_000), 'é'.repeat(87_382), 'y')
+    for (const layout of everyLayout) expect(StringTensor.from(strings, { layout }).toArray()).toEqual(strings)
+  })
+
+  it('refuses what is no string, a shape of another count and unknown options', () => {
+    expect(() => StringTensor.from('abc' as never)).toThrow(ArgumentError)
+    expect(() => StringTensor.from(['a', 7 as never])).toThrow(/element 1 must be a string or a Uint8Array, got 7/)
+    expect(() => StringTensor.from(['a', null as never], { layout: 'tflite' })).toThrow(/element 1 must be a string/)
+    expect(() => StringTensor.from(['a'], { shape: [2] })).toThrow(/shape \[2\] has 2 elements, there are 1/)
+    expect(() => StringTensor.from(['a'], { shape: [1.5] })).toThrow(RangeError)
+    expect(() => StringTensor.from(['a'], { layout: 'utf8' as never })).toThrow(/layout must be one of tf, rfc16/)
+    expect(() => StringTensor.from(['a'], { abi: 'le16' as never })).toThrow(/abi must be one of/)
+    expect(() => StringTensor.from(['a'], { storage: 'heap' as never })).toThrow(/storage must be/)
+    expect(() => StringTensor.from(['a'], { layout: 'tflite', storage: 'arena' })).toThrow(/always packed/)
+    expect(() => StringTensor.from(['a'], { abi: 'be32', storage: 'arena' })).toThrow(/only this machine's ABI/)
+    expect(() => StringTensor.from(['a'], { invalid: 'ignore' as never })).toThrow(/invalid must be/)
+  })
+})
+
+describe('text that UTF-8 lacks', () => {
+  it('lone surrogates follow the policy', () => {
+    const lone = 'a\ud800b, and more than fits into a struct'
+    expect(StringTensor.from(['\udc00', lone]).toArray()).toEqual(['\ufffd', lone.replace('\ud800', '\ufffd')])
+    expect(() => StringTensor.from(['ok', lone], { invalid: 'throw' })).toThrow(InvalidTextError)
+    expect(() => StringTensor.from(['ok', lone], { invalid: 'throw', layout: 'tflite' })).toThrow(/element 1 holds a lone surrogate/)
+    expect(() => StringTensor.from(['é', '語'], { invalid: 'latin1' })).toThrow(/element 1.*above U\+00FF/)
+    expect(Uint8Array.from(StringTensor.from(['é'], { invalid: 'latin1' }).bytes(0))).toEqual(hex('e9'))
+    expect(StringTensor.from(['é'.repeat(30)], { invalid: 'throw' }).get(0)).toBe('é'.repeat(30))
+  })
+
+  it('bytes that are no text follow the policy too', () => {
+    const tensor = StringTensor.from([hex('61 ff 62'), 'é', hex('eda080')])
+    expect(tensor.get(0)).toBe('a\ufffdb')
+    expect(tensor.get(0, { invalid: 'latin1' })).toBe('aÿb')
+    expect(tensor.get(1, { invalid: 'latin1' })).toBe('é')
+    expect(() => tensor.get(0, { invalid: 'throw' })).toThrow(/element 0 is not valid UTF-8/)
+    expect(() => tensor.toArray({ invalid: 'throw' })).toThrow(InvalidTextError)
+    expect(tensor.toArray({ invalid: 'latin1' })).toEqual(['aÿb', 'é', 'í\u00a0\u0080'])
+    expect([tensor.indexOfInvalid(), tensor.indexOfInvalid(1), tensor.slice(0, 2).indexOfInvalid(1)]).toEqual([0, 2, -1])
+  })
+
+  it('NUL and BOM are characters like others', () => {
+    for (const layout of everyLayout) {
+      const tensor = StringTensor.from(['\ufeffbom', 'a\0b', '\0'], { layout })
+      expect(tensor.toArray()).toEqual(['\ufeffbom', 'a\0b', '\0'])
+      expect(tensor.toArray({ slices: true })).toEqual(['\ufeffbom', 'a\0b', '\0'])
+    }
+  })
+})
+
+describe('elements', () => {
+  it.each(everyLayout)('%s: are read, searched and compared as bytes', (layout) => {
+    const tensor = StringTensor.from(words, { layout })
+    expect([tensor.get(4), tensor.get(5)]).toEqual(['žluťoučký kůň', ''])
+    expect(Buffer.from(tensor.bytes(4)).toString()).toBe('žluťoučký kůň')
+    expect([tensor.equals(1, 'one'), tensor.equals(1, 'on'), tensor.equals(5, ''), tensor.equals(1, hex('6f6e65'))]).toEqual([true, false, true, true])
+    expect([tensor.indexOf('two'), tensor.indexOf('two', 3), tensor.indexOf('three'), tensor.indexOf('')]).toEqual([2, -1, -1, 5])
+    expect([tensor.compare(1, 2), tensor.compare(2, 'one'), tensor.compare(2, 2)]).toEqual([-1, 1, 0])
+    expect([...tensor.compareAll('one')]).toEqual([1, 0, 1, -1, 1, -1])
+    expect([...tensor.compareAll(tensor.to('tflite'))]).toEqual([0, 0, 0, 0, 0, 0])
+    expect([...tensor]).toEqual(words)
+    expect([...tensor.entries()].at(1)).toEqual([1, 'one'])
+    expect([...tensor.chunks(4)]).toEqual([words.slice(0, 4), words.slice(4)])
+    expect(tensor.tensor().dtype).toBe('uint8')
+  })
+
+  it('exist or not', () => {
+    const tensor = StringTensor.from(words)
+    for (const index of [-1, 6, 0.5, NaN, 2 ** 32]) expect(() => tensor.get(index)).toThrow(BoundsError)
+    expect(() => tensor.get('0' as never)).toThrow(ArgumentError)
+    expect(() => tensor.gather([0, 6])).toThrow(/indices\[1\]/)
+    expect(() => tensor.indexOf('a', -1)).toThrow(RangeError)
+    expect(() => tensor.hash(0, -1)).toThrow(/seed/)
+    expect(() => tensor.compareAll(StringTensor.from(['a']))).toThrow(/must have 6 strings/)
+  })
+
+  it('a view of bytes is no copy', () => {
+    const tensor = StringTensor.from(['abc', 'd'.repeat(40)])
+    tensor.bytes(1)[0] = 0x41
+    expect(tensor.get(1)).toBe('A' + 'd'.repeat(39))
+    const { block, base, byteSize } = tensor.to('tflite').segment
+    const readOnly = StringTensor.over(new Segment(block, base, byteSize, 1), { layout: 'tflite' })
+    readOnly.bytes(1)[0] = 0x42
+    expect(readOnly.get(1)).toBe('A' + 'd'.repeat(39))
+  })
+
+  it('slices of larger strings are the same text', () => {
+    const strings = Array.from({ length: 5000 }, (_, i) => (i % 3000 === 7 ? `é${i}` : `string number ${i}`))
+    expect(StringTensor.from(strings).toArray({ slices: true })).toEqual(strings)
+  })
+})
+
+describe('set', () => {
+  it('changes an element in place or in the arena, until it is made compact', () => {
+    const tensor = StringTensor.from(words)
+    tensor.set(0, 'a much longer string than it was before')
+    tensor.set(3, 'short')
+    tensor.set(1, tensor.bytes(0))
+    expect([tensor.get(0), tensor.get(1), tensor.get(3)]).toEqual([
+      'a much longer string than it was before',
+      'a much longer string than it was before',
+      'short',
+    ])
+    const before = tensor.toArray()
+    tensor.compact()
+    expect(tensor.toArray()).toEqual(before)
+    tensor.set(5, 'x'.repeat(300_000))
+    expect([tensor.byteLength(5), tensor.get(0)]).toEqual([300_000, before[0]])
+    expect(bytesOf(tensor.segment).slice(3 * 24, 4 * 24)).toEqual(hex('14 73686f7274 00*18'))
+  })
+
+  it('works on packed tensors, which have an arena from then on', () => {
+    const packed = StringTensor.from(words, { storage: 'packed' })
+    packed.set(0, 'a much longer string than it was before')
+    expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual(['view', 'a much longer string than it was before', words[3]])
+    const foreign = StringTensor.from(words, { storage: 'packed', abi: 'be64' })
+    foreign.set(0, 'short')
+    expect(foreign.get(0)).toBe('short')
+    expect(() => foreign.set(0, 'x'.repeat(23))).toThrow(/string-limit/)
+  })
+
+  it('is refused where strings can not change', () => {
+    for (const layout of ['legacy', 'tflite'] as const) {
+      expect(() => StringTensor.from(words, { layout }).set(0, 'a')).toThrow(ReadOnlyError)
+    }
+    const { segment } = StringTensor.from(words, { storage: 'packed' })
+    expect(() => StringTensor.over(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
+  })
+})
+
+describe('malloc storage', () => {
+  it('follows the rules of the C library', () => {
+    using tensor = StringTensor.from(words, { storage: 'malloc' })
+    tensor.reserve(0, 100)
+    expect([tensor.type(0), tensor.get(0)]).toEqual(['large', 'zero'])
+    tensor.append(0, '!'.repeat(30))
+    expect(tensor.get(0)).toBe(`zero${'!'.repeat(30)}`)
+    tensor.assign(1, tensor, 3)
+    tensor.assign(2, StringTensor.from(['viewed '.repeat(10)]), 0)
+    expect([tensor.type(1), tensor.get(1), tensor.type(2), tensor.get(2)]).toEqual(['large', words[3], 'view', 'viewed '.repeat(10)])
+    tensor.assignView(5, memory('bytes that somebody else has'))
+    using other = StringTensor.from(['', ''], { storage: 'malloc' })
+    other.move(0, tensor, 1)
+    other.move(1, tensor, 5)
+    expect([other.get(0), other.get(1), tensor.get(1), tensor.get(5)]).toEqual([words[3], 'bytes that somebody else has', '', ''])
+    tensor.set(1, 'n'.repeat(50))
+    expect(tensor.toArray().length).toBe(6)
+    expect(tensor.to('tflite').get(1)).toBe('n'.repeat(50))
+    expect(() => StringTensor.from(words).append(0, 'a')).toThrow(/storage 'malloc'/)
+  })
+
+  it('is freed once, with the lifetime or by the tensor, and not at all once it is released', () => {
+    const lifetime = new Lifetime()
+    const tensor = StringTensor.from(words, { storage: 'malloc', allocator: lifetime })
+    tensor[Symbol.dispose]()
+    tensor[Symbol.dispose]()
+    expect(tensor.get(3)).toBe('')
+    lifetime.close()
+    const closing = new Lifetime()
+    const closed = StringTensor.from(words, { storage: 'malloc', allocator: closing })
+    closing.close()
+    expect(() => closed.get(0)).toThrow(ScopeClosedError)
+    const kept = StringTensor.from(words, { storage: 'malloc' })
+    kept.release()
+    kept[Symbol.dispose]()
+    expect(kept.get(3)).toBe(words[3])
+    // Whoever owns the table frees the blocks: here a tensor that trusts it does, string by string.
+    using owner = StringTensor.from(['', '', '', '', '', ''], { storage: 'malloc' })
+    words.forEach((_, i) => owner.assign(i, kept, i))
+    expect(owner.toArray()).toEqual(words)
+  })
+})
+
+describe('lifetimes', () => {
+  it.each([...everyLayout])('%s: a tensor dies with its memory', (layout: Layout) => {
+    const lifetime = new Lifetime()
+    const tensor = StringTensor.from(words, { layout, allocator: lifetime })
+    expect(tensor.toArray()).toEqual(words)
+    const view = tensor.bytes(0)
+    lifetime.close()
+    const uses = [
+      (): unknown => tensor.get(0),
+      (): unknown => tensor.bytes(3),
+      (): unknown => tensor.toArray(),
+      (): unknown => tensor.to('tf'),
+      (): unknown => tensor.slice(0, 2),
+      (): unknown => tensor.indexOf('a'),
+      (): unknown => tensor.toArrowUtf8(),
+      (): unknown => tensor.byteLength(0),
+      (): unknown => tensor.hashes(),
+      (): unknown => StringTensor.over(tensor.segment, { layout, shape: [6] }),
+    ]
+    for (const use of uses) expect(use).toThrow(ScopeClosedError)
+    expect(view.length).toBe(0)
+  })
+
+  it('keeping one string in a hundred keeps one hundredth of the memory', () => {
+    const tensor = StringTensor.from(Array.from({ length: 50_000 }, (_, i) => `string number ${i} `.repeat(10)))
+    const heap = (): number => {
+      globalThis.gc!()
+      globalThis.gc!()
+      return process.memoryUsage().heapUsed
+    }
+    const before = heap()
+    let all: string[] | undefined = tensor.toArray()
+    const whole = heap() - before
+    const kept = all.filter((_, i) => i % 100 === 0)
+    all = undefined
+    const rest = heap() - before
+    expect(kept.length).toBe(500)
+    expect(rest).toBeLessThan(whole / 10)
+  })
+})
