@@ -109,6 +109,15 @@ export default {
       imports: ['memset', 'pthread_create', 'pthread_join', 'tn_*'],
     },
     {
+      name: 'tstring_peers',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/tstring_peers.c'],
+      includes,
+      uses: ['tenon'],
+      imports: ['memcpy', 'tn_tstring_*'],
+    },
+    {
       name: 'core_fixture_dependency',
       kind: 'shared',
       fixture: true,

@@ -21,7 +21,7 @@ import {
   READ_ONLY,
   type Gate,
 } from '@tenon/core/internal'
-import { f32, InvalidArgumentError, s32, s64, typedHandler, type PreparedCall } from '@tenon/custom-call'
+import { customCall, f32, InvalidArgumentError, s32, s64, typedHandler, type PreparedCall } from '@tenon/custom-call'
 import { afterEach, describe, expect, test } from 'vitest'
 import { filled, kernels, liveObjects } from './kernels.ts'
 
@@ -284,6 +284,23 @@ describe('while a kernel runs', () => {
     expect(inside(operand, () => other.run([x, y], [operand]))).toBeUndefined()
     expect(operand.toArray()).toStrictEqual([1, 3, 5, 7])
     other.close()
+  })
+
+  test('a call as a function can be called inside itself', () => {
+    const callFunction = customCall(kernels, 'call_function')
+    const order: string[] = []
+    const again = (depth: number): void => {
+      const callback = new Callback(() => {
+        order.push(`in ${depth}`)
+        if (depth < 3) again(depth + 1)
+      })
+      const attrs = { argument: s64(callback.address), function: s64(invoke) }
+      callFunction([], { results: [s32([])], attrs })
+      callback.release()
+      order.push(`out ${depth}`)
+    }
+    again(1)
+    expect(order).toStrictEqual(['in 1', 'in 2', 'in 3', 'out 3', 'out 2', 'out 1'])
   })
 
   test('a bound call can not run inside itself either', () => {

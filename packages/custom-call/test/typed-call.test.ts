@@ -1,4 +1,4 @@
-import { tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, NativeLibrary, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import {
   customCall,
   f32,
@@ -211,17 +211,48 @@ describe('errors', () => {
   })
 })
 
-test('calls are kept for the next that is alike, and told apart by types and attributes', () => {
-  const call = customCall(kernels, 'rms_norm')
-  const x = filled([1, 2], () => 3)
-  const norm = (eps: number): number => {
-    const y = call([x], { results: [f32([1, 2])], attrs: { eps: f32(eps) } })
-    return y.toArray()[0] as number
-  }
-  expect(norm(0)).toBe(1)
-  expect(norm(0)).toBe(1)
-  expect(norm(7)).toBeCloseTo(3 / 4, 6)
-  expect(norm(0)).toBe(1)
+describe('a call is kept for the next that is alike', () => {
+  const scaleShift = customCall(kernels, 'scale_shift')
+  const base = { activation: 'none', clip: false, times: s64(1), limits: { low: f32(0), high: f32(1) } }
+  const x = filled([2], (i) => i)
+  const result = (attrs: AttributeDictionary): unknown =>
+    scaleShift([x], { results: [f32([2])], attrs: { ...base, ...attrs } }).toArray()
+
+  test('other attributes are another call, also if the same objects were changed', () => {
+    const shift = new Float32Array([1])
+    const limits = { low: f32(0), high: f32(1) }
+    const attrs = { scale: f32(2), shift, limits }
+    expect(result(attrs)).toStrictEqual([1, 3])
+    expect(result(attrs)).toStrictEqual([1, 3])
+    shift[0] = 5
+    expect(result(attrs)).toStrictEqual([5, 7])
+    limits.high = f32(6)
+    expect(result({ ...attrs, clip: true })).toStrictEqual([5, 6])
+    expect(result({ ...attrs, scale: f32(3) })).toStrictEqual([5, 8])
+    expect(result({ ...attrs, shift: new Float32Array([5, 5]) })).toStrictEqual([5, 7])
+    expect(result({ ...attrs, activation: 'relu' })).toStrictEqual([5, 7])
+    expect(() => result({ ...attrs, scale: f64(2) })).toThrow(InvalidArgumentError)
+    expect(() => result({ ...attrs, scale: undefined as never })).toThrow(ArgumentError)
+    expect(result(attrs)).toStrictEqual([5, 7])
+  })
+
+  test('so are other types', () => {
+    for (const shape of [[2], [3], [1, 2], [2]]) {
+      const y = rmsNorm([filled(shape, () => 2)], { results: [f32(shape)], attrs: { eps: f32(0) } })
+      expect(y.toArray().every((value) => value === 1)).toBe(true)
+    }
+    const y = tensor('f32', [2])
+    expect(() => rmsNorm([x], { results: [y], attrs: { eps: f32(0) }, alignment: 3 })).toThrow(ArgumentError)
+  })
+
+  test('a library that was closed is not called again', () => {
+    const library = NativeLibrary.open(kernels.path)
+    const mine = customCall(library, 'rms_norm')
+    const options = { results: [f32([2])], attrs: { eps: f32(0) } } as const
+    expect(mine([x], options).shape).toStrictEqual([2])
+    library.close()
+    expect(() => mine([x], options)).toThrow(ScopeClosedError)
+  })
 })
 
 test('operands and results that are none are refused', () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import {
   buildModel,
@@ -15,7 +15,7 @@ import {
   type PreparedModel,
   shareReadOnly,
 } from '../src/index.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, homes, thrownBy } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-driver-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -26,6 +26,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     driver = await start()
   })
   afterAll(() => driver.close())
+  beforeEach(() => settled(driver))
 
   const slices = (pool: Pool<'writable'>, size = 4) => ({
     inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [size])],

@@ -58,7 +58,14 @@ export async function until(condition: () => boolean, what: string): Promise<voi
 export async function expectNoLeaks(run: () => unknown): Promise<void> {
   const before = holdings()
   await run()
-  await until(() => JSON.stringify(holdings()) === JSON.stringify(before), `${JSON.stringify(holdings())} became ${JSON.stringify(before)}`)
+  const text = JSON.stringify(before)
+  await until(() => JSON.stringify(holdings()) === text, `it holds what it held before, ${text}; at first ${JSON.stringify(holdings())}`)
+}
+
+/** Waits until a driver has done everything that was asked of it: what it gives back is given back then. */
+export async function settled(driver: Driver): Promise<void> {
+  using model = addModel([1])
+  await driver.supportedOperations(model)
 }
 
 /** An operand for models written by hand. */
@@ -73,7 +80,7 @@ export function facts(fields: Partial<PoolFacts> = {}): PoolFacts {
 }
 
 /** A valid model by hand: one ADD of an input and a copied constant, with changes. */
-export function handModel(change: (model: { -readonly [K in keyof Model]: Model[K] } & { main: Mutable<Model['main']> }) => void = () => {}): Model {
+export function handModel(change: (model: MutableModel) => void = () => {}): Model {
   const main = {
     operands: [
       operand({ lifetime: 'SUBGRAPH_INPUT' }),
@@ -89,6 +96,9 @@ export function handModel(change: (model: { -readonly [K in keyof Model]: Model[
   change(model)
   return model
 }
+
+/** A model that tests may change. */
+type MutableModel = { -readonly [K in keyof Omit<Model, 'main'>]: Model[K] } & { main: Mutable<Model['main']> }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? Item[] : T[K] }
 

@@ -53,7 +53,7 @@ export const suite = {
     {
       name: 'an argument made for one call',
       unit: 'ns',
-      target: { 'koffi, string': 2.5 },
+      target: { 'koffi, string': 3.5 },
       setup: () => {
         const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
         const ofString = raw.func('strlen', 'int', ['const char *'])

@@ -19,4 +19,6 @@ function report(message: Report): void {
 const { suite } = (await import(pathToFileURL(file).href)) as { suite?: Suite }
 if (suite === undefined) throw new Error(`${file} must export a \`suite\``)
 await runSuite(suite, JSON.parse(options) as SuiteOptions, report)
+// What a row left running must not keep this process: it ends as soon as all reports are out.
+process.once('disconnect', () => process.exit())
 process.disconnect()

@@ -1,13 +1,15 @@
 import { Attribute } from './attribute.ts'
 import { isDictionary, toAttribute, type AttributeDictionary } from './encode-attributes.ts'
 
+type Kept = Attribute | string | boolean | bigint | Snapshot
+
 /** Attributes as they were at one call: nothing in it changes, whatever its maker does with their own. */
-export type Snapshot = ReadonlyMap<string, Attribute | string | boolean | bigint | Snapshot>
+export type Snapshot = ReadonlyMap<string, Kept>
 
 /** Keeps attributes that were encoded without complaint. */
 export function snapshot(attributes: AttributeDictionary): Snapshot {
   return new Map(
-    Object.entries(attributes).map(([name, value]) => {
+    Object.entries(attributes).map(([name, value]): [string, Kept] => {
       if (isDictionary(value)) return [name, snapshot(value)]
       return [name, ArrayBuffer.isView(value) ? toAttribute(value, name) : value]
     }),
@@ -21,7 +23,7 @@ export function isSame(attributes: unknown, kept: Snapshot): boolean {
   return names.length === kept.size && names.every((name) => isSameValue(attributes[name], kept.get(name)))
 }
 
-function isSameValue(value: unknown, kept: Attribute | string | boolean | bigint | Snapshot | undefined): boolean {
+function isSameValue(value: unknown, kept: Kept | undefined): boolean {
   if (value === kept) return kept !== undefined
   if (typeof value !== 'object' || typeof kept !== 'object') return false
   if (!(kept instanceof Attribute)) return isSame(value, kept)

@@ -120,6 +120,8 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
     return
   }
   const address = stack.pointer(slot)
+  // An earlier error may have had this address.
+  drainReleased(stack)
   thrownHere.set(address, thrown)
   foreignValues.onRelease(id, () => thrownHere.delete(address))
 }

@@ -1,6 +1,6 @@
 import type { Tensor } from '@tenon/core'
 import { takeError } from '../errors/crossing.ts'
-import { foreignValues } from '../native/foreign.ts'
+import { drainReleased, foreignValues } from '../native/foreign.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
@@ -74,7 +74,11 @@ function create(stack: Stack, slot: number, tensor: Tensor): number {
   const { text } = stack
   const id = foreignValues.add()
   try {
-    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) === 0) return id
+    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) === 0) {
+      // An earlier object may have had this address.
+      drainReleased(stack)
+      return id
+    }
   } finally {
     stack.text = text
   }

@@ -46,9 +46,9 @@ export function noteLeak(event: ScopeEvent): void {
 }
 
 function remember(scope: ManagedScope): void {
-  const stack = new Error('opened here').stack ?? ''
-  // The first lines are the error itself and this package's own frames.
-  origins.set(scope, { id: ++lastId, stack: stack.split('\n').slice(4).join('\n') })
+  const frames = (new Error('opened here').stack ?? '').split('\n').slice(1)
+  const first = frames.findIndex((frame) => !/[\\/]scope[\\/](src|dist)[\\/]/.test(frame))
+  origins.set(scope, { id: ++lastId, stack: frames.slice(first).join('\n') })
   if (!debugLeaks || reportsAtExit) return
   reportsAtExit = true
   process.once('exit', () => {

@@ -93,5 +93,7 @@ function argumentOf(type: ValueType | StructType, value: unknown, memory: Confin
     return segment
   }
   if (type === 'pointer') return MemorySegment.ofAddress(value as number | bigint)
-  return type === 'int64' || type === 'uint64' ? BigInt(value as number | bigint) : value
+  if (type === 'int64') return BigInt(value as number | bigint)
+  // The driver gives callbacks the upper half as negative numbers.
+  return type === 'uint64' ? BigInt.asUintN(64, BigInt(value as number | bigint)) : value
 }

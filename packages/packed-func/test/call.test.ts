@@ -1,0 +1,207 @@
+import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { ArgumentRangeError, cpu } from '@tenon/core'
+import { dataType, device, float, getGlobal, int, PackedFunc, PackedFuncError, packedFunc, type Value } from '../src/index.ts'
+import { openStack } from '../src/native/stack.ts'
+import { kernel, live, thrownBy } from './support.ts'
+
+const echo = kernel('echo')
+const typeIndex = kernel('type_index')
+const sum = kernel('sum')
+
+describe('what a value becomes', () => {
+  it.each([
+    ['rule 1: a whole number is an Int', 7, 1],
+    ['rule 1: a bigint is an Int', 2n ** 62n, 1],
+    ['rule 2: a boolean is a Bool, not an Int', true, 2],
+    ['rule 3: another number is a Float', 0.5, 3],
+    ['rule 3: -0 is a Float', -0, 3],
+    ['rule 3: NaN is a Float', NaN, 3],
+    ['rule 3: a number beyond 2^53 is a Float', 2 ** 53, 3],
+    ['rule 4: null is None', null, 0],
+    ['rule 4: undefined is None', undefined, 0],
+    ['rule 7: text is a RawStr', 'longer than seven', 8],
+    ['rule 7: text with a NUL is a String object, not cut', 'with\0a NUL inside', 65],
+    ['rule 8: text of seven bytes is small', 'seven b', 11],
+    ['rule 8: text of seven characters and more bytes is not small', 'sevenäb', 8],
+    ['rule 8: bytes up to seven are small', new Uint8Array(7), 12],
+    ['bytes beyond seven are lent', new Uint8Array(8), 9],
+    ['bytes beyond the stack are an object', new Uint8Array(200_000), 66],
+    ['float() makes a whole number a Float', float(3), 3],
+    ['int() makes an Int', int(3n), 1],
+    ['an element type is a DataType', dataType('float32'), 5],
+    ['a device is a Device', device('cuda:1'), 6],
+    ['the CPU of the core is a Device', cpu, 6],
+    ['a function is a Function', () => 1, 68],
+    ['an array is an Array', [1, 2], 71],
+  ])('%s', (_, value, expected) => {
+    expect(typeIndex.call(value as never)).toBe(expected)
+  })
+
+  it('rule 1: a bigint outside int64 is refused in the words of the original', () => {
+    const error = thrownBy(() => echo.call(2n ** 63n))
+    expect(error).toBeInstanceOf(ArgumentRangeError)
+    expect(String(error)).toContain('is too large to fit in int64_t')
+    expect(thrownBy(() => echo.call(-(2n ** 63n) - 1n))).toBeInstanceOf(RangeError)
+  })
+
+  it('refuses what no language has', () => {
+    const error = thrownBy(() => echo.call(Symbol('x') as never))
+    expect(error).toBeInstanceOf(TypeError)
+    expect((error as PackedFuncError).kind).toBe('TypeError')
+  })
+})
+
+describe('what comes back', () => {
+  it.each<[Value]>([
+    [0],
+    [-1],
+    [2 ** 31],
+    [-(2 ** 31) - 1],
+    [Number.MAX_SAFE_INTEGER],
+    [Number.MIN_SAFE_INTEGER],
+    [2n ** 63n - 1n],
+    [-(2n ** 63n)],
+    [2n ** 53n],
+    [true],
+    [false],
+    [null],
+    [0.1],
+    [-0],
+    [Infinity],
+    [''],
+    ['short'],
+    ['äöü'],
+    ['a text of some length'],
+    ['€'.repeat(5000)],
+    ['x'.repeat(200_000)],
+    ['with\0NUL and more'],
+    [new Uint8Array(0)],
+    [new Uint8Array([1, 2, 3])],
+    [new Uint8Array(300_000).fill(7)],
+  ])('%# as it went', (value) => {
+    expect(echo.call(value)).toStrictEqual(value)
+  })
+
+  it('small bigints come back as numbers', () => {
+    expect(echo.call(5n)).toBe(5)
+  })
+
+  it('element types and devices keep their parts', () => {
+    expect(String(echo.call(dataType('float8_e4m3fn')))).toBe('float8_e4m3fn')
+    expect(String(echo.call(device('cuda:3')))).toBe('cuda:3')
+  })
+
+  it('every int64 survives', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
+        expect(BigInt(echo.call(value) as number | bigint)).toBe(value)
+      }),
+    )
+  })
+
+  it('every number survives', () => {
+    fc.assert(
+      fc.property(fc.double(), (value) => {
+        expect(echo.call(value)).toBe(value)
+      }),
+    )
+  })
+
+  it('every text survives', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 100 }), (value) => {
+        expect(echo.call(value)).toBe(value)
+      }),
+    )
+  })
+})
+
+describe('calls', () => {
+  it('rule 34: a function that sets nothing returns null', () => {
+    expect(kernel('nothing').call()).toBeNull()
+  })
+
+  it('pass many arguments', () => {
+    const values = Array.from({ length: 1000 }, (_, i) => i)
+    expect(sum.call(...values)).toBe(499_500)
+  })
+
+  it('refuse more arguments than the stack has room for', () => {
+    const error = thrownBy(() => sum.call(...Array.from({ length: 7000 }, () => 1))) as PackedFuncError
+    expect(error.kind).toBe('RecursionError')
+    expect(sum.call(1, 2)).toBe(3)
+  })
+
+  it('rule 36 and 35: a failure leaves nothing behind', () => {
+    expect(() => sum.call('x')).toThrow('sum takes numbers')
+    expect(sum.call(1)).toBe(1)
+  })
+
+  it('tryCall gives the kind and the text', () => {
+    expect(kernel('fail_as').tryCall('KeyError')).toEqual({ ok: false, kind: 'KeyError', sentence: 'failed as asked' })
+    expect(sum.tryCall(1, 2)).toEqual({ ok: true, value: 3 })
+  })
+
+  it('asFunction is a function of JavaScript', () => {
+    expect([1, 2, 3].map((x) => sum.asFunction()(x, 1))).toEqual([2, 3, 4])
+  })
+
+  it('a C++ kernel works, and its exceptions are errors (rule 38)', () => {
+    const greet = kernel('greet', 'packed_cpp')
+    expect(greet.call('Ada')).toBe('Hello, Ada!')
+    expect(greet.call('a longer name, too long to be small')).toBe('Hello, a longer name, too long to be small!')
+    const error = thrownBy(() => greet.call(1)) as PackedFuncError
+    expect(error.kind).toBe('InternalError')
+    expect(error.sentence).toBe('a name must be text')
+  })
+
+  it('the stack is as it was, whatever happens', () => {
+    const stack = openStack()
+    const before = { top: stack.top, text: stack.text, depth: stack.depth, undo: stack.undo.length }
+    for (const values of [['x'.repeat(50)], [[1, [2, 'three']]], ['a\0b and some more'], [Symbol('x')]] as never[][]) {
+      thrownBy(() => {
+        echo.call(...values)
+        throw new Error('done')
+      })
+    }
+    expect({ top: stack.top, text: stack.text, depth: stack.depth, undo: stack.undo.length }).toEqual(before)
+  })
+
+  it('nothing leaks: text, errors, arrays, functions', () => {
+    const failAs = kernel('fail_as')
+    const run = packedFunc(() => 'x'.repeat(20))
+    run.call()
+    const before = live()
+    for (let i = 0; i < 20_000; i++) {
+      echo.call('text that is longer than seven')
+      echo.call('with\0 a NUL so that it is an object')
+      run.call()
+      sum.tryCall([1, ['two']])
+      typeIndex.call(() => i)
+      failAs.tryCall('ValueError')
+    }
+    expect(live()).toEqual(before)
+  })
+})
+
+describe('the function as an object', () => {
+  it('ends with dispose', () => {
+    const lookup = getGlobal('ffi.String')
+    expect(lookup).toBeInstanceOf(PackedFunc)
+    expect(lookup.typeKey).toBe('ffi.Function')
+    lookup.dispose()
+    lookup.dispose()
+    expect(lookup.isAlive).toBe(false)
+    expect(() => lookup.call('x')).toThrow('disposed of already')
+    expect(() => lookup.tryCall('x')).toThrow('disposed of already')
+  })
+
+  it('may be disposed of while it runs', () => {
+    const self = packedFunc(() => {
+      self.dispose()
+      return 'still here, with a long text'
+    })
+    expect(self.call()).toBe('still here, with a long text')
+  })
+})

@@ -1,0 +1,157 @@
+import { describe, expect, it } from 'vitest'
+import { ArgumentError, tensor, type Tensor } from '@tenon/core'
+import { liveCallbacks } from '@tenon/core/internal'
+import { getGlobal, NativeArray, PackedFunc, packedFunc, PackedFuncError, rvalue, tensorView } from '../src/index.ts'
+import { openStack } from '../src/native/stack.ts'
+import { kernel, live, thrownBy } from './support.ts'
+
+const call = kernel('call')
+const echo = kernel('echo')
+
+describe('a function of TypeScript', () => {
+  it('is called by native code, with values both ways', () => {
+    const seen: unknown[] = []
+    const run = (...values: unknown[]): string => {
+      seen.push(...values)
+      return 'a result longer than seven'
+    }
+    expect(call.call(run as never, 1, 2.5, 'text longer than seven', 'short', null, true, new Uint8Array(20))).toBe(
+      'a result longer than seven',
+    )
+    expect(seen).toEqual([1, 2.5, 'text longer than seven', 'short', null, true, new Uint8Array(20)])
+  })
+
+  it.each([
+    ['undefined', undefined, null],
+    ['text with a NUL', 'long\0 text', 'long\0 text'],
+    ['a bigint', 2n ** 60n, 2n ** 60n],
+  ])('returns %s', (_, result, expected) => {
+    expect(call.call((() => result) as never)).toStrictEqual(expected)
+  })
+
+  it('returns arrays and functions, which are the caller\'s', () => {
+    const array = call.call(() => [1, 'two', [3]]) as NativeArray
+    expect(array.get(1)).toBe('two')
+    const made = call.call(() => (x: number) => x + 1) as PackedFunc
+    expect(made.call(1)).toBe(2)
+    const other = getGlobal('ffi.String')
+    expect((call.call(() => other) as PackedFunc).call('x')).toBe('x')
+    expect(other.isAlive).toBe(true)
+  })
+
+  it('gets objects as references of its own', () => {
+    let kept: PackedFunc | undefined
+    call.call((f: PackedFunc) => {
+      kept = f
+    }, packedFunc(() => 7))
+    expect(kept!.call()).toBe(7)
+  })
+
+  it('may call and be called in turn', () => {
+    const factorial = packedFunc((n: number): number => (n <= 1 ? 1 : n * (factorial.call(n - 1) as number)))
+    expect(factorial.call(10)).toBe(3_628_800)
+  })
+
+  it('gets an object that is passed to be moved', () => {
+    const array = echo.call([1, 2]) as NativeArray
+    let size = 0
+    call.call((moved: NativeArray) => {
+      size = moved.size
+    }, rvalue(array))
+    expect(size).toBe(2)
+    expect(array.isAlive).toBe(false)
+  })
+
+  it('is refused if it is none', () => {
+    expect(() => packedFunc(1 as never)).toThrow(ArgumentError)
+  })
+
+  it('can not be asynchronous', () => {
+    const error = thrownBy(() => call.call(async () => Promise.reject(new Error('later')))) as PackedFuncError
+    expect(error.kind).toBe('TypeError')
+    expect(error.sentence).toContain('asynchronous function used as packed function')
+  })
+
+  it('can not return what is only lent', () => {
+    expect(() => call.call(() => tensorView(tensor('float32', [1])))).toThrow('only lent to calls')
+    const array = echo.call([1]) as NativeArray
+    expect(() => call.call(() => rvalue(array))).toThrow('only lent to calls')
+    expect(array.isAlive).toBe(true)
+  })
+})
+
+describe('tensors that are lent to a callback', () => {
+  it('can be read and written during it, and not after', () => {
+    const x = tensor('float32', [3], [1, 2, 3])
+    let kept: Tensor | undefined
+    call.call((lent: Tensor) => {
+      kept = lent
+      expect(lent.toArray()).toEqual([1, 2, 3])
+      lent.view()[0] = 9
+    }, tensorView(x))
+    expect(x.toArray()).toEqual([9, 2, 3])
+    expect(() => kept!.toArray()).toThrow('lent to a callback')
+  })
+})
+
+describe('lifetimes', () => {
+  it('native code keeps a function for as long as it holds it', () => {
+    const before = liveCallbacks()
+    kernel('keep').call(() => 'kept')
+    expect(liveCallbacks()).toBe(before + 1)
+    const kept = kernel('kept').call() as PackedFunc
+    expect(kept.call()).toBe('kept')
+    kernel('keep').call(null)
+    expect(liveCallbacks()).toBe(before + 1)
+    kept.dispose()
+    expect(liveCallbacks()).toBe(before)
+  })
+
+  it('a thousand functions leave nothing', () => {
+    const before = live()
+    const callbacks = liveCallbacks()
+    for (let i = 0; i < 1000; i++) packedFunc(() => i).dispose()
+    expect(live()).toEqual(before)
+    expect(liveCallbacks()).toBe(callbacks)
+  })
+})
+
+describe('threads', () => {
+  it('hazard H7: a call from a foreign thread fails at once', () => {
+    const error = thrownBy(() => kernel('call_on_thread').call(() => 1)) as PackedFuncError
+    expect(error.kind).toBe('ThreadError')
+  })
+
+  it('a native function runs on a foreign thread', () => {
+    expect(kernel('call_on_thread').call(kernel('nothing'))).toBeNull()
+  })
+
+  it('an error of another thread arrives whole', () => {
+    const error = thrownBy(() => kernel('call_on_thread').call(kernel('echo'))) as PackedFuncError
+    expect(error.sentence).toBe('echo takes one argument')
+  })
+})
+
+describe('nesting', () => {
+  it('hazard H9: ends with an error of its own, and everything works after', () => {
+    const stack = openStack()
+    let depth = 0
+    const forever: PackedFunc = packedFunc(() => {
+      depth++
+      return forever.call()
+    })
+    const error = thrownBy(() => forever.call()) as PackedFuncError
+    expect(error.kind).toBe('RecursionError')
+    expect(depth).toBe(128)
+    expect(stack.depth).toBe(0)
+    expect(stack.top).toBe(0)
+    expect(echo.call('still works, as ever')).toBe('still works, as ever')
+  })
+
+  it('hazard H4: what a callback throws is a failure for native code, once', () => {
+    const result = call.tryCall(() => {
+      throw new Error('x')
+    })
+    expect(result).toEqual({ ok: false, kind: 'RuntimeError', sentence: 'x' })
+  })
+})

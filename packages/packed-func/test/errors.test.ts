@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { TenonError } from '@tenon/core'
+import { packedFunc, PackedFuncError, PackedFuncRangeError, PackedFuncTypeError, registerErrorKind } from '../src/index.ts'
+import { collect, kernel, live, thrownBy } from './support.ts'
+
+const failAs = kernel('fail_as')
+const call = kernel('call')
+
+describe('native errors', () => {
+  it.each([
+    ['ValueError', PackedFuncError],
+    ['RuntimeError', PackedFuncError],
+    ['KeyError', PackedFuncError],
+    ['AttributeError', PackedFuncError],
+    ['InternalError', PackedFuncError],
+    ['MyOwnError', PackedFuncError],
+    ['TypeError', PackedFuncTypeError],
+    ['TypeError', TypeError],
+    ['IndexError', PackedFuncRangeError],
+    ['OverflowError', RangeError],
+  ])('rule 42: kind %s is an instance of %o', (kind, constructor) => {
+    const error = thrownBy(() => failAs.call(kind)) as PackedFuncError
+    expect(error).toBeInstanceOf(constructor)
+    expect(error).toBeInstanceOf(PackedFuncError)
+    expect(error).toBeInstanceOf(TenonError)
+    expect(error.kind).toBe(kind)
+  })
+
+  it('rule 37: parts that are null are left out', () => {
+    expect((thrownBy(() => failAs.call('K')) as PackedFuncError).sentence).toBe('failed as asked')
+  })
+
+  it('kinds can be given a class', () => {
+    class NoSuchModel extends Error {}
+    registerErrorKind('NoSuchModel', NoSuchModel, (sentence) => new NoSuchModel(sentence))
+    expect(thrownBy(() => failAs.call('NoSuchModel'))).toBeInstanceOf(NoSuchModel)
+    const thrower = packedFunc(() => {
+      throw new NoSuchModel('none')
+    })
+    expect(thrower.tryCall()).toEqual({ ok: false, kind: 'NoSuchModel', sentence: 'none' })
+    expect(() => registerErrorKind('', NoSuchModel, () => new Error('x'))).toThrow('kind must be')
+    expect(() => registerErrorKind('X', NoSuchModel, 1 as never)).toThrow('make must be')
+  })
+})
+
+describe('errors of JavaScript', () => {
+  it.each([
+    ['a TypeError', () => new TypeError('t'), 'TypeError', 't'],
+    ['a RangeError', () => new RangeError('r'), 'ValueError', 'r'],
+    ['a SyntaxError', () => new SyntaxError('s'), 'ValueError', 's'],
+    ['a plain Error', () => new Error('e'), 'RuntimeError', 'e'],
+    ['an Error with a name', () => Object.assign(new Error('n'), { name: 'Named' }), 'Named', 'n'],
+    ['one of ours', () => new PackedFuncError('KeyError', 'k'), 'KeyError', 'k'],
+    ['text', () => 'just text', 'RuntimeError', 'just text'],
+    ['nothing', () => undefined, 'RuntimeError', 'undefined'],
+  ])('rule 41: %s has its kind and text', (_, make, kind, sentence) => {
+    const run = packedFunc(() => {
+      throw make()
+    })
+    expect(run.tryCall()).toEqual({ ok: false, kind, sentence })
+  })
+
+  it('rule 39: come back as the same object, however many frames they cross', () => {
+    const mine = new RangeError('mine')
+    const inner = packedFunc(() => {
+      throw mine
+    })
+    const outer = packedFunc(() => call.call(inner))
+    expect(thrownBy(() => inner.call())).toBe(mine)
+    expect(thrownBy(() => call.call(call, outer))).toBe(mine)
+    expect(thrownBy(() => call.call(() => {
+      throw mine
+    }))).toBe(mine)
+  })
+
+  it('rule 39: a native error that JavaScript rethrows is the same on both sides', () => {
+    let seen: unknown
+    const through = packedFunc(() => {
+      try {
+        failAs.call('KeyError')
+      } catch (error) {
+        seen = error
+        throw error
+      }
+    })
+    expect(thrownBy(() => call.call(through))).toBe(seen)
+  })
+
+  it('rule 40: a cause goes along, and comes back as it was', () => {
+    const cause = new TypeError('why')
+    const run = packedFunc(() => {
+      throw new Error('what', { cause })
+    })
+    expect((thrownBy(() => run.call()) as Error).cause).toBe(cause)
+  })
+
+  it('text without room on the stack arrives whole', () => {
+    const long = 'long '.repeat(10_000)
+    const run = packedFunc(() => {
+      throw new Error(long)
+    })
+    expect(run.tryCall()).toEqual({ ok: false, kind: 'RuntimeError', sentence: long })
+  })
+
+  it('are let go of when native code has none any more', () => {
+    const before = live()
+    const run = packedFunc(() => {
+      throw new Error('again')
+    })
+    for (let i = 0; i < 1000; i++) run.tryCall()
+    run.dispose()
+    expect(live()).toEqual(before)
+  })
+
+  it('native ones are given back by the garbage collector', async () => {
+    const before = live().native
+    for (let i = 0; i < 100; i++) thrownBy(() => failAs.call('KeyError'))
+    expect(live().native).toBeGreaterThan(before)
+    await collect(() => live().native <= before)
+    expect(live().native).toBeLessThanOrEqual(before)
+  })
+})

@@ -1,0 +1,117 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { tensor, type Tensor } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { Module, PackedFuncError, registerGlobal, removeGlobal } from '../src/index.ts'
+import { live, thrownBy } from './support.ts'
+
+const load = (name: string): Module => Module.load(kernelLibrary(name))
+
+describe('a library', () => {
+  const lib = load('packed')
+
+  it('has functions by name', () => {
+    expect(lib.get('sum').call(1, 2)).toBe(3)
+    expect(lib.has('sum')).toBe(true)
+    expect(lib.has('none')).toBe(false)
+    expect(lib.tryGet('none')).toBeUndefined()
+    const error = thrownBy(() => lib.get('none')) as PackedFuncError
+    expect(error.kind).toBe('AttributeError')
+    expect(lib.kind).toBe('library')
+  })
+
+  it('has an entry', () => {
+    expect(lib.entry.call()).toBe(42)
+  })
+
+  it('tells of its functions', () => {
+    expect(JSON.parse(lib.metadata('sum')!)).toHaveProperty('type_schema')
+    expect(lib.doc('sum')).toBe('The sum of its numbers.')
+    expect(lib.metadata('echo')).toBeUndefined()
+    expect(lib.doc('echo')).toBeUndefined()
+  })
+
+  it('is kept by its functions', () => {
+    const before = live()
+    const other = load('packed')
+    const sum = other.get('sum')
+    other.dispose()
+    expect(sum.call(2, 3)).toBe(5)
+    sum.dispose()
+    expect(live()).toEqual(before)
+  })
+
+  it('rule 45: that is missing, or has no extension, is an error', () => {
+    const missing = thrownBy(() => Module.load('/nowhere/lib.so')) as PackedFuncError
+    expect(missing.kind).toBe('InternalError')
+    expect(missing.sentence).toMatch(/^Failed to load dynamic shared library \/nowhere\/lib\.so/)
+    const unnamed = thrownBy(() => Module.load('/nowhere/lib')) as PackedFuncError
+    expect(unnamed.kind).toBe('RuntimeError')
+    expect(unnamed.sentence).toBe('Failed to get file format from /nowhere/lib')
+    expect((thrownBy(() => Module.load('/nowhere/lib.xyz')) as PackedFuncError).sentence).toContain('Loader for `.xyz` files')
+  })
+})
+
+describe('imports', () => {
+  it('are looked through', () => {
+    const outer = load('packed_cpp')
+    expect(outer.tryGet('sum')).toBeUndefined()
+    outer.import(load('packed'))
+    expect(outer.get('sum').call(1, 1)).toBe(2)
+    expect(outer.tryGet('sum', { imports: false })).toBeUndefined()
+    expect(outer.has('sum', { imports: false })).toBe(false)
+    expect(outer.doc('sum')).toBe('The sum of its numbers.')
+  })
+
+  it('in a circle are refused', () => {
+    const a = load('packed')
+    const b = load('packed_cpp')
+    a.import(b)
+    expect(() => b.import(a)).toThrow('Cyclic dependency')
+    expect(() => a.import(a)).toThrow('Cyclic dependency')
+  })
+})
+
+describe.each([
+  ['0.21', 'packed_tvm_021', 'square_neighbours_021'],
+  ['0.22 to 0.25', 'packed_tvm_022', 'square_neighbours'],
+  ['0.26', 'packed_tvm_026', 'square_neighbours'],
+])('a library of the compiler of TVM %s', (_, library, name) => {
+  afterEach(() => removeGlobal('test.compiled.helper'))
+  const lib = load(library)
+
+  it.each([[0], [1], [2], [3], [8]])('runs in parallel with %i tasks, a barrier and scratch memory', (tasks) => {
+    const values = Array.from({ length: 1000 }, (_unused, i) => i % 10)
+    const x = tensor('float32', [1000], values)
+    const y = tensor('float32', [1000])
+    lib.get(name).call(x, y, tasks)
+    expect(y.toArray()).toEqual(values.map((value, i) => value ** 2 + values[(i + 1) % 1000]! ** 2))
+  })
+
+  it('the error of a task is the error of the call', () => {
+    const [x, y] = [tensor('float32', [8]), tensor('float32', [8])] as [Tensor, Tensor]
+    for (const tasks of [1, 4]) {
+      const error = thrownBy(() => lib.get(name).call(x, y, tasks, true)) as PackedFuncError
+      expect(error.kind).toBe('ValueError')
+      expect(error.sentence).toBe('the last task failed')
+    }
+  })
+
+  it('finds functions of the process through its context', () => {
+    const other = load(library)
+    registerGlobal('test.compiled.helper', (x: number) => x + 1)
+    expect(other.entry.call(1)).toBe(2)
+    // What was found once stays found, as in the original.
+    removeGlobal('test.compiled.helper')
+    expect(other.entry.call(2)).toBe(3)
+  })
+
+  it('rule 46: a function that nobody has is an error', () => {
+    const error = thrownBy(() => load(library).entry.call(1)) as PackedFuncError
+    expect(error.sentence).toBe('Cannot find function test.compiled.helper in the imported modules or global registry.')
+  })
+})
+
+it('rule 48: what a library prepares once is prepared once', () => {
+  const prepared = load('packed_tvm_026').get('prepared')
+  expect([prepared.call(), prepared.call()]).toEqual([1, 1])
+})

@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import {
+  getGlobal,
+  initApi,
+  listGlobalNames,
+  packedFunc,
+  PackedFuncError,
+  registerGlobal,
+  removeGlobal,
+  tryGetGlobal,
+} from '../src/index.ts'
+import { live, thrownBy } from './support.ts'
+
+const names = ['test.registry.f', 'test.registry.g', 'test.registry.deep.h', 'test.registryx.i']
+afterEach(() => names.forEach((name) => removeGlobal(name)))
+
+describe('global functions', () => {
+  it('are registered and found', () => {
+    registerGlobal('test.registry.f', (x: number) => 2 * x)
+    expect(getGlobal('test.registry.f').call(21)).toBe(42)
+    expect(listGlobalNames()).toContain('test.registry.f')
+  })
+
+  it('rule 43: a name is taken once, unless it is overridden', () => {
+    registerGlobal('test.registry.f', () => 1)
+    const error = thrownBy(() => registerGlobal('test.registry.f', () => 2)) as PackedFuncError
+    expect(error.kind).toBe('RuntimeError')
+    expect(error.sentence).toBe('Global Function `test.registry.f` is already registered')
+    registerGlobal('test.registry.f', packedFunc(() => 3), { override: true })
+    expect(getGlobal('test.registry.f').call()).toBe(3)
+  })
+
+  it('rule 44: a missing one is an error or undefined', () => {
+    const error = thrownBy(() => getGlobal('test.registry.f')) as PackedFuncError
+    expect(error.kind).toBe('ValueError')
+    expect(error.sentence).toBe('Function test.registry.f not found')
+    expect(tryGetGlobal('test.registry.f')).toBeUndefined()
+    expect(() => getGlobal('')).toThrow('name must be')
+  })
+
+  it('can be removed while somebody holds them', () => {
+    const held = registerGlobal('test.registry.f', () => 'here')
+    expect(removeGlobal('test.registry.f')).toBe(true)
+    expect(removeGlobal('test.registry.f')).toBe(false)
+    expect(tryGetGlobal('test.registry.f')).toBeUndefined()
+    expect(held.call()).toBe('here')
+    held.dispose()
+  })
+
+  it('leave nothing when they go', () => {
+    const before = live()
+    for (let i = 0; i < 200; i++) {
+      registerGlobal('test.registry.f', () => i).dispose()
+      removeGlobal('test.registry.f')
+    }
+    expect(live()).toEqual(before)
+  })
+})
+
+describe('initApi', () => {
+  it('attaches what is under the prefix and a dot, and no deeper names', () => {
+    for (const name of names) registerGlobal(name, () => name)
+    const api = initApi('test.registry')
+    expect(Object.keys(api).toSorted()).toEqual(['f', 'g'])
+    expect(api['f']!.call()).toBe('test.registry.f')
+  })
+
+  it('takes a target and a leading tvm.', () => {
+    registerGlobal('test.registry.f', () => 1)
+    const target = { own: 1 }
+    const api = initApi('tvm.test.registry', target)
+    expect(api).toBe(target)
+    expect(api['f']!.call()).toBe(1)
+    expect(() => initApi('x', null as never)).toThrow('target must be')
+  })
+})

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest'
+import { gcAllocator, tensor, Tensor, type DType } from '@tenon/core'
+import { packedFunc, PackedFuncError, tensorView } from '../src/index.ts'
+import { collect, kernel, live, thrownBy } from './support.ts'
+
+const addOne = kernel('add_one')
+const echo = kernel('echo')
+const call = kernel('call')
+const makeRange = kernel('make_range')
+
+describe('a tensor of JavaScript', () => {
+  it('is read and written where it is', () => {
+    const x = tensor('float32', [4], [1, 2, 3, 4])
+    const y = tensor('float32', [4])
+    addOne.call(x, y)
+    expect(y.toArray()).toEqual([2, 3, 4, 5])
+    addOne.call(y, y)
+    expect(y.toArray()).toEqual([3, 4, 5, 6])
+  })
+
+  it('rule 9: can be lent as a DLTensor*, which can not be kept', () => {
+    const x = tensor('float32', [2], [1, 2])
+    addOne.call(tensorView(x), tensorView(x))
+    expect(x.toArray()).toEqual([2, 3])
+    const error = thrownBy(() => echo.call(tensorView(x))) as PackedFuncError
+    expect(error.kind).toBe('RuntimeError')
+    expect(error.sentence).toContain('DLTensor*')
+    expect(() => tensorView(1 as never)).toThrow('must be a tensor')
+  })
+
+  it('comes back as itself', () => {
+    const x = tensor('int32', [2])
+    expect(echo.call(x)).toBe(x)
+    expect(call.call((t: Tensor) => t, x)).toBe(x)
+    expect(x.segment.lifetime.isAlive).toBe(true)
+  })
+
+  it('has its strides', () => {
+    const x = tensor('float32', [3], gcAllocator.allocate(64, 64), { strides: [2] })
+    const y = tensor('float32', [3])
+    new Float32Array(x.segment.view().buffer, x.segment.view().byteOffset, 5).set([1, 0, 2, 0, 3])
+    addOne.call(x, y)
+    expect(y.toArray()).toEqual([2, 3, 4])
+  })
+
+  it('is passed inside arrays and as many arguments', () => {
+    const x = tensor('float32', [1], [5])
+    const array = echo.call([x, [x]]) as never as { get(i: number): Tensor }
+    expect(array.get(0)).toBe(x)
+    const count = packedFunc((...values: unknown[]) => values.filter((value) => value === x).length)
+    expect(count.call(...Array.from({ length: 40 }, () => x))).toBe(40)
+  })
+
+  it('can be kept by native code, and its memory lives that long', async () => {
+    await collect(() => false)
+    const before = live()
+    ;(() => {
+      const x = tensor('float32', [2], [7, 8])
+      kernel('keep').call(x)
+    })()
+    await collect(() => false)
+    expect(live().foreign).toBe(before.foreign + 1)
+    expect((kernel('kept').call() as Tensor).toArray()).toEqual([7, 8])
+    kernel('keep').call(null)
+    await collect(() => live().foreign === before.foreign)
+    expect(live().foreign).toBe(before.foreign)
+  })
+
+  it('kept twice and passed again is held once for each object', () => {
+    const before = live().foreign
+    const x = tensor('float32', [2])
+    kernel('keep').call(x)
+    kernel('keep').call(x)
+    addOne.call(x, x)
+    expect(x.toArray()).toEqual([1, 1])
+    kernel('keep').call(null)
+    expect(live().foreign).toBeLessThanOrEqual(before + 1)
+  })
+
+  it('elements of less than a byte travel packed', () => {
+    expect((echo.call(tensor('int4', [3], [1, 2, -3], { packing: 'packed' })) as Tensor).toArray()).toEqual([1, 2, -3])
+    const error = thrownBy(() => echo.call(tensor('int4', [3]))) as PackedFuncError
+    expect(error.sentence).toBe('Subbyte type padded is not yet supported')
+  })
+
+  it.each<[DType]>([['bool'], ['float64'], ['bfloat16'], ['complex64'], ['float8_e4m3fn'], ['uint16'], ['int64']])(
+    'of %s keeps its type through a callback',
+    (dtype) => {
+      const x = tensor(dtype, [2, 3])
+      let type = ''
+      call.call((lent: Tensor) => {
+        type = String(lent.type)
+      }, tensorView(x))
+      expect(type).toBe(`${dtype}[2,3]`)
+    },
+  )
+
+  it('without elements and without axes', () => {
+    expect(echo.call(tensor('float32', [0, 3]))).toBeInstanceOf(Tensor)
+    const scalar = tensor('float32', [], [3])
+    expect((echo.call(scalar) as Tensor).toArray()).toEqual([3])
+  })
+})
+
+describe('a tensor that a kernel makes', () => {
+  it('rule 49: gets memory of ours, aligned', () => {
+    const x = makeRange.call(5) as Tensor
+    expect(x).toBeInstanceOf(Tensor)
+    expect(x.toArray()).toEqual([0, 1, 2, 3, 4])
+    expect(x.address % 64).toBe(0)
+    expect(x.view()).toBeInstanceOf(Float32Array)
+  })
+
+  it('goes back as the same object', () => {
+    const x = makeRange.call(3) as Tensor
+    expect(echo.call(x)).toBe(x)
+    addOne.call(x, x)
+    expect(x.toArray()).toEqual([1, 2, 3])
+    kernel('keep').call(x)
+    expect(kernel('kept').call()).toBe(x)
+    kernel('keep').call(null)
+    expect(x.toArray()).toEqual([1, 2, 3])
+  })
+
+  it('ends when its lifetime is closed, with all views', () => {
+    const before = live().native
+    const x = makeRange.call(3) as Tensor
+    const view = x.view()
+    ;(x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+    expect(view.length).toBe(0)
+    expect(() => x.toArray()).toThrow('native tensor')
+    expect(() => addOne.call(x, x)).toThrow('native tensor')
+    expect(live().native).toBe(before)
+  })
+
+  it('is given back by the garbage collector', async () => {
+    const before = live().native
+    for (let i = 0; i < 50; i++) makeRange.call(10)
+    await collect(() => live().native <= before)
+    expect(live().native).toBeLessThanOrEqual(before)
+  })
+
+  it('without elements', () => {
+    expect((makeRange.call(0) as Tensor).toArray()).toEqual([])
+  })
+
+  it('can not be made if it has no size', () => {
+    const error = thrownBy(() => makeRange.call(-1)) as PackedFuncError
+    expect(error.kind).toBe('MemoryError')
+  })
+})

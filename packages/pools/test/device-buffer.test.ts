@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ScopeClosedError } from '@tenon/core'
+import { createFrozenPool, createPool, type Driver, localDriver } from '../src/index.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled } from './support.ts'
+
+describe.each(homes)('device buffers of a driver %s', (_, start) => {
+  let driver: Driver
+  beforeAll(async () => {
+    driver = await start()
+  })
+  afterAll(() => driver.close())
+  beforeEach(() => settled(driver))
+
+  test('D12, D15, D16: what one execution writes, the next reads', async () => {
+    await expectNoLeaks(async () => {
+      using model = addModel([1, 2])
+      using prepared = await driver.prepare(model)
+      using first = await driver.allocate({ roles: [prepared.input(0), prepared.output(0, { frequency: 0.5 })] })
+      using second = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
+      using pool = createPool(64)
+      pool.write(0, new Float32Array([10, 20]))
+      prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [first] })
+      await prepared.execute({ inputs: [first], outputs: [second] })
+      prepared.executeSync({ inputs: [second], outputs: [pool.slice(16, 8)] })
+      expect(floats(pool.read(16, 8))).toEqual([13, 26])
+      await second.copyTo(pool.slice(32, 8))
+      expect(floats(pool.read(32, 8))).toEqual([12, 24])
+    })
+  })
+
+  test('D16, D17, D25: a buffer without a value can not be read', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64)
+    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }), 'GENERAL_FAILURE', 'D17')
+    await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
+    await buffer.copyFrom(pool.slice(0, 8))
+    prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] })
+    expect(floats(pool.read(0, 8))).toEqual([1, 2])
+  })
+
+  test('D16, D23, D26: a failed copy takes the value away', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64)
+    for (const size of [4, 16]) {
+      await buffer.copyFrom(pool.slice(0, 8))
+      await expectFailure(() => buffer.copyFrom(pool.slice(0, size)), 'INVALID_ARGUMENT', 'D23')
+      await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
+    }
+  })
+
+  test('D24: dimensions of a copy must be those of the buffer', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64)
+    await buffer.copyFrom(pool.slice(0, 8, { dimensions: [2] }))
+    for (const dimensions of [[1, 2], [3], [0]]) {
+      await expectFailure(() => buffer.copyFrom(pool.slice(0, 8, { dimensions })), 'INVALID_ARGUMENT', 'D24')
+    }
+  })
+
+  test('D25: a copy out of the wrong size changes nothing', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64)
+    await buffer.copyFrom(pool.slice(0, 8))
+    await expectFailure(() => buffer.copyTo(pool.slice(0, 4)), 'INVALID_ARGUMENT', 'D25')
+    await expectFailure(() => buffer.copyTo(pool.slice(0, 16)), 'INVALID_ARGUMENT', 'D25')
+    using frozen = createFrozenPool(new Uint8Array(8))
+    await expectFailure(() => buffer.copyTo(frozen.slice(0) as never), 'INVALID_ARGUMENT', 'P18')
+    await buffer.copyTo(pool.slice(0, 8))
+  })
+
+  test('D17, D18, D30: roles bind a buffer to its models, and end with them', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using other = await driver.prepare(model)
+    using pool = createPool(64)
+    const [input, output] = [pool.slice(0, 8), pool.slice(16, 8)]
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    await buffer.copyFrom(input)
+    await expectFailure(() => prepared.executeSync({ inputs: [input], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D31')
+    await expectFailure(() => other.executeSync({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
+    prepared.executeSync({ inputs: [buffer], outputs: [output] })
+    prepared.close()
+    using again = await driver.prepare(model)
+    await expectFailure(() => again.executeSync({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
+    await buffer.copyTo(output)
+  })
+
+  test('D19: a buffer is not input and output of one execution, nor two outputs', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
+    using pool = createPool(64)
+    await buffer.copyFrom(pool.slice(0, 8))
+    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D19')
+  })
+
+  test('D11: a buffer of open size is not supported, and settled by dimensions it is', async () => {
+    using model = addModel([5], [0])
+    using prepared = await driver.prepare(model)
+    const roles = [prepared.input(0), prepared.output(0)]
+    await expectFailure(() => driver.allocate({ roles }), 'GENERAL_FAILURE', 'D11')
+    using buffer = await driver.allocate({ roles, dimensions: [3] })
+    using pool = createPool(64)
+    await buffer.copyFrom(pool.slice(0, 12))
+    prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(16, 12)] })
+    expect(floats(pool.read(16, 12))).toEqual([5, 5, 5])
+  })
+
+  test('D18, D20: a result that does not fit its buffer', async () => {
+    using model = addModel([5], [0])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.output(0), prepared.input(0)], dimensions: [3] })
+    using pool = createPool(64)
+    await buffer.copyFrom(pool.slice(0, 12))
+    await expectFailure(() => prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [buffer] }), 'GENERAL_FAILURE', 'D20')
+    await expectFailure(() => buffer.copyTo(pool.slice(0, 12)), 'GENERAL_FAILURE', 'D25')
+  })
+
+  test('D1 to D6: allocation is checked by the driver', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    await expectFailure(() => driver.allocate({ roles: [] }), 'INVALID_ARGUMENT', 'D1')
+    await expectFailure(() => driver.allocate({ roles: [prepared.input(1)] }), 'INVALID_ARGUMENT', 'D5')
+    await expectFailure(() => driver.allocate({ roles: [prepared.input(0, { frequency: 2 })] }), 'INVALID_ARGUMENT', 'D6')
+    await expectFailure(() => driver.allocate({ roles: [prepared.input(0), prepared.input(0)] }), 'INVALID_ARGUMENT', 'D7')
+    await using stranger = localDriver()
+    using foreign = await stranger.prepare(model)
+    await expectFailure(() => driver.allocate({ roles: [foreign.input(0)] }), 'INVALID_ARGUMENT', 'D4')
+  })
+
+  test('D31: a buffer of another driver is refused like an unknown one', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    await using stranger = await start()
+    using foreign = await stranger.prepare(model)
+    using buffer = await stranger.allocate({ roles: [foreign.input(0)] })
+    using pool = createPool(64)
+    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }), 'INVALID_ARGUMENT', 'D31')
+  })
+
+  test('D29: a closed buffer can not be named any more', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using pool = createPool(64)
+    const buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    await buffer.copyFrom(pool.slice(0, 8))
+    const running = prepared.execute({ inputs: [buffer], outputs: [pool.slice(16, 8)] })
+    buffer.close()
+    await running
+    expect(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(16, 8)] })).toThrow(ScopeClosedError)
+    await expect(buffer.copyTo(pool.slice(0, 8))).rejects.toThrow(ScopeClosedError)
+  })
+
+  test('D27: many readers at once see the same bytes', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64 * 32)
+    pool.write(0, new Float32Array([5, 6]))
+    await buffer.copyFrom(pool.slice(0, 8))
+    await Promise.all(
+      Array.from({ length: 15 }, (_unused, i) => [
+        prepared.execute({ inputs: [buffer], outputs: [pool.slice(64 + i * 128, 8)] }),
+        buffer.copyTo(pool.slice(128 + i * 128, 8)),
+      ]).flat(),
+    )
+    for (let i = 0; i < 15; i++) {
+      expect(floats(pool.read(64 + i * 128, 8))).toEqual([6, 8])
+      expect(floats(pool.read(128 + i * 128, 8))).toEqual([5, 6])
+    }
+  })
+
+  test('10000 allocations leave nothing behind', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    await expectNoLeaks(async () => {
+      for (let i = 0; i < 10_000; i++) {
+        const buffer = await driver.allocate({ roles: [prepared.input(0)] })
+        buffer.close()
+      }
+    })
+  })
+})

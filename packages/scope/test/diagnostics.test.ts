@@ -1,0 +1,91 @@
+import { runScript } from '@tenon/core/testing'
+import { channel } from 'node:diagnostics_channel'
+import { describe, expect, test } from 'vitest'
+import { NativeScope, ResourceScope, type ScopeEvent } from '../src/index.ts'
+import { upcallStub } from '../src/linker.ts'
+import { expectNoLeaks, trackLeaks } from '../src/testing.ts'
+import { packageDirectory } from './support/worker.ts'
+
+describe('stats()', () => {
+  test('counts what is open', () => {
+    const before = ResourceScope.stats()
+    const scope = NativeScope.ofConfined()
+    scope.allocate(100)
+    const lock = scope.lock()
+    upcallStub(() => {}, {}, scope)
+    const during = ResourceScope.stats()
+    expect(during.openScopes - before.openScopes).toBe(1)
+    expect(during.liveBytes - before.liveBytes).toBe(64 * 1024)
+    expect([during.liveStubs - before.liveStubs, during.locks - before.locks]).toEqual([1, 1])
+    lock.release()
+    lock.release()
+    scope.close()
+    const after = ResourceScope.stats()
+    expect({ ...after, pooledBytes: 0 }).toEqual({ ...before, pooledBytes: 0 })
+  })
+})
+
+test('the channels tell of scopes that open and close', () => {
+  const events: [string, ScopeEvent][] = []
+  const names = ['tenon:scope:open', 'tenon:scope:close'] as const
+  const listeners = names.map((name) => {
+    const listener = (event: unknown): number => events.push([name, event as ScopeEvent])
+    channel(name).subscribe(listener)
+    return () => channel(name).unsubscribe(listener)
+  })
+  ResourceScope.ofConfined({ name: 'a' }).close()
+  NativeScope.ofShared({ name: 'b' }).close()
+  for (const stop of listeners) stop()
+  ResourceScope.ofConfined({ name: 'c' }).close()
+  expect(events.map(([name, { name: scope, kind }]) => [name, scope, kind])).toEqual([
+    ['tenon:scope:open', 'a', 'confined'],
+    ['tenon:scope:close', 'a', 'confined'],
+    ['tenon:scope:open', 'b', 'shared'],
+    ['tenon:scope:close', 'b', 'shared'],
+  ])
+})
+
+describe('trackLeaks()', () => {
+  test('finds what was opened since and is open, with its stack', () => {
+    const finish = trackLeaks()
+    ResourceScope.ofConfined().close()
+    const leaking = ResourceScope.ofConfined({ name: 'left' })
+    const leaks = finish()
+    expect(leaks.scopes.map(({ name, kind }) => [name, kind])).toEqual([['left', 'confined']])
+    expect(leaks.scopes[0]!.stack).toContain('diagnostics.test.ts')
+    leaking.close()
+    expect(trackLeaks()().scopes).toEqual([])
+  })
+
+  test('expectNoLeaks() lets a test fail that leaks, and no other', () => {
+    let before = (): void => {}
+    let after = (): void => {}
+    expectNoLeaks({ beforeEach: (run) => (before = run), afterEach: (run) => (after = run) })
+    before()
+    ResourceScope.ofConfined().close()
+    expect(after).not.toThrow()
+    before()
+    const leaking = ResourceScope.ofConfined({ name: 'left' })
+    expect(after).toThrow(/1 scopes and 0 stubs open:\na confined scope left, opened\n.*diagnostics\.test\.ts/s)
+    leaking.close()
+    before()
+    expect(after).not.toThrow()
+  })
+})
+
+test('TENON_DEBUG=leaks reports at exit what was never closed, with its stack', async () => {
+  const script = `
+    import { channel } from 'node:diagnostics_channel'
+    import { ResourceScope } from '@tenon/scope'
+    channel('tenon:scope:leak').subscribe(({ name }) => console.log('leak', name))
+    function handleRequest() { return ResourceScope.ofConfined({ name: 'request' }) }
+    ResourceScope.ofConfined({ name: 'fine' }).close()
+    globalThis.kept = handleRequest()
+  `
+  const options = { cwd: packageDirectory, nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'] }
+  const loud = await runScript(script, { ...options, env: { TENON_DEBUG: 'leaks' } })
+  expect([loud.code, loud.stdout], loud.stderr).toEqual([0, 'leak request\n'])
+  expect(loud.stderr).toMatch(/confined scope request was never closed, opened\n\s+at handleRequest/)
+  const quiet = await runScript(script, options)
+  expect([quiet.code, quiet.stdout, quiet.stderr]).toEqual([0, '', ''])
+})

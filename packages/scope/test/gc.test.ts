@@ -1,0 +1,104 @@
+import { channel } from 'node:diagnostics_channel'
+import { describe, expect, test } from 'vitest'
+import { MemorySegment, NativeScope, ResourceScope, type ScopeEvent } from '../src/index.ts'
+
+/** Collects garbage until `isDone`, or gives up. */
+async function collect(isDone: () => boolean): Promise<void> {
+  for (let i = 0; i < 200 && !isDone(); i++) {
+    globalThis.gc!()
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+describe('an implicit scope', () => {
+  test('runs its actions when it and its memory are garbage', async () => {
+    let ran = 0
+    const open = (): void => {
+      for (let i = 0; i < 100; i++) {
+        const scope = ResourceScope.ofImplicit()
+        MemorySegment.allocateNative(64, 8, scope)
+        scope.addCloseAction(() => ran++)
+      }
+    }
+    open()
+    await collect(() => ran === 100)
+    expect(ran).toBe(100)
+  })
+
+  test('runs none while a segment or a raw view of its memory is in use', async () => {
+    let ran = 0
+    const open = (): unknown[] => {
+      const [one, other] = [ResourceScope.ofImplicit(), ResourceScope.ofImplicit()]
+      const segment = MemorySegment.allocateNative(64, 8, one)
+      one.addCloseAction(() => ran++)
+      const view = MemorySegment.allocateNative(64, 8, other).unsafeView(Uint8Array)
+      other.addCloseAction(() => ran++)
+      return [segment.asSlice(8), view]
+    }
+    let kept: unknown[] | undefined = open()
+    for (let i = 0; i < 10; i++) {
+      globalThis.gc!()
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    expect([ran, kept.length]).toEqual([0, 2])
+    kept = undefined
+    await collect(() => ran === 2)
+    expect(ran).toBe(2)
+  })
+})
+
+describe('a managed scope', () => {
+  test('that is dropped runs its actions once, and is told to have leaked', async () => {
+    const leaks: string[] = []
+    const listener = (event: unknown): number => leaks.push((event as ScopeEvent).name!)
+    channel('tenon:scope:leak').subscribe(listener)
+    const { openScopes } = ResourceScope.stats()
+    let ran = 0
+    const open = (): void => {
+      for (let i = 0; i < 20; i++) {
+        const scope = NativeScope.ofConfined({ managed: true, name: 'dropped' })
+        scope.allocate(64)
+        scope.addCloseAction(() => ran++)
+      }
+    }
+    open()
+    await collect(() => ran === 20)
+    channel('tenon:scope:leak').unsubscribe(listener)
+    expect([ran, leaks.length, leaks[0]]).toEqual([20, 20, 'dropped'])
+    expect(ResourceScope.stats().openScopes).toBe(openScopes)
+  })
+
+  test('that is closed runs them no second time', async () => {
+    let ran = 0
+    const open = (): void => {
+      for (let i = 0; i < 20; i++) {
+        const scope = ResourceScope.ofConfined({ managed: true })
+        MemorySegment.allocateNative(64, 8, scope)
+        scope.addCloseAction(() => ran++)
+        scope.close()
+      }
+    }
+    open()
+    for (let i = 0; i < 20; i++) {
+      globalThis.gc!()
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    expect(ran).toBe(20)
+  })
+
+  test('keeps a root open until it is garbage', async () => {
+    const root = ResourceScope.ofConfined()
+    const open = (): void => {
+      for (let i = 0; i < 100; i++) {
+        const child = ResourceScope.ofImplicit()
+        const lock = root.lock()
+        child.addCloseAction(() => lock.release())
+      }
+    }
+    open()
+    expect(() => root.close()).toThrow(/100 holds/)
+    await root.closeAsync({ timeout: 0 }).catch(() => {})
+    await collect(() => ResourceScope.stats().locks === 0)
+    root.close()
+  })
+})

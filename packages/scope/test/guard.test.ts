@@ -1,0 +1,76 @@
+import { runScript, type ScriptOptions, type ScriptResult } from '@tenon/core/testing'
+import { describe, expect, test } from 'vitest'
+import { packageDirectory } from './support/worker.ts'
+
+function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResult> {
+  return runScript(
+    `import { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
+     import { Linker, SymbolLookup } from '@tenon/scope/linker'
+     const memset = Linker.downcall(SymbolLookup.ofProcess().get('memset'), { result: 'pointer', parameters: ['pointer', 'int32', 'uint64'] })
+     const scope = NativeScope.ofConfined({ name: 'request' })
+     ${code}`,
+    {
+      cwd: packageDirectory,
+      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+      ...options,
+      env: { TENON_DEBUG: 'guard', ...options.env },
+    },
+  )
+}
+
+describe.skipIf(process.platform !== 'linux')('guard mode', () => {
+  test('native code that writes behind a segment faults there, and the segment is named', async () => {
+    const { signal, stderr, stdout } = await guarded(
+      `const segment = scope.allocate(21, 1); memset(segment, 1, 21); console.log('inside'); memset(segment, 1, 22)`,
+    )
+    expect([signal, stdout]).toEqual(['SIGSEGV', 'inside\n'])
+    expect(stderr).toContain('0 bytes behind the end of a segment of 21 bytes of the confined scope "request"')
+  })
+
+  test('native code that writes where alignment leaves a gap is found at close', async () => {
+    const { code, stdout, stderr } = await guarded(
+      `const segment = scope.allocate(20, 16); memset(segment, 1, 24)
+       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.behind, scope.isAlive) }`,
+    )
+    expect([code, stdout], stderr).toEqual([0, 'TENON_NATIVE 0 4 false\n'])
+  })
+
+  test('native code that writes before a segment is found at close', async () => {
+    const { stdout, stderr } = await guarded(
+      `const segment = scope.allocate(16); memset(MemorySegment.ofAddress(segment.address - 3n), 1, 3)
+       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.behind) }`,
+    )
+    expect(stdout, stderr).toBe('TENON_NATIVE 3 0\n')
+  })
+
+  test('native code that writes to memory of a closed scope faults, and the segment is named', async () => {
+    const { signal, stderr } = await guarded(
+      `const { address } = scope.allocate(16); scope.close(); memset(MemorySegment.ofAddress(address), 1, 1)`,
+    )
+    expect(signal).toBe('SIGSEGV')
+    expect(stderr).toContain('after it was freed: a segment of 16 bytes of the confined scope "request"')
+  })
+
+  test('everything else works as it does without', async () => {
+    const { code, stdout, stderr } = await guarded(
+      `for (let i = 0; i < 3000; i++) {
+         const one = NativeScope.ofConfined()
+         const segments = [0, 1, 16, 100, 5000].map((size) => one.allocate(size, 16).fill(i & 0xff))
+         segments[4].asSlice(10).copyFrom(segments[3])
+         if (segments[4].getUint8(4999) !== (i & 0xff) || segments.some(({ address }) => address % 16n !== 0n)) throw new Error('wrong')
+         if (one.allocate(64, 8192).address % 8192n !== 0n || one.allocate(8).getInt32(0) !== 0) throw new Error('wrong')
+         one.close()
+       }
+       console.log(JSON.stringify(ResourceScope.stats().liveBytes))`,
+    )
+    expect([code, stdout], stderr).toEqual([0, '0\n'])
+  })
+
+  test('a process that has no more mappings is told so', async () => {
+    const { code, stdout, stderr } = await guarded(
+      `try { for (;;) scope.allocate(16) } catch (error) { console.log(error.code, /max_map_count/.test(error.hint)) }`,
+      { timeout: 60_000 },
+    )
+    expect([code, stdout], stderr).toEqual([0, 'TENON_ALLOCATION true\n'])
+  })
+})

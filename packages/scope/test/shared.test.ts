@@ -1,0 +1,300 @@
+import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { describe, expect, test } from 'vitest'
+import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import { ended, nextMessage, startWorker } from './support/worker.ts'
+
+describe('a shared scope', () => {
+  test('S63: is attached by a worker, which sees and changes the same memory', async () => {
+    const scope = NativeScope.ofShared({ name: 'shared' })
+    const segment = scope.allocate(16, 8)
+    segment.setInt32(0, 41)
+    const worker = startWorker(`
+      const { scope: attached, segments: [segment] } = scope.ResourceScope.attach(workerData)
+      const seen = [segment.getInt32(0), segment.address, attached.name, attached.kind]
+      segment.setInt32(0, 42)
+      attached.detach()
+      let error
+      try { segment.getInt32(0) } catch (e) { error = e.code }
+      parentPort.postMessage([...seen, error])
+    `, scope.share({ segments: [segment] }))
+    expect(await nextMessage(worker)).toEqual([41, segment.address, 'shared', 'shared', 'TENON_SCOPE_CLOSED'])
+    expect(segment.getInt32(0)).toBe(42)
+    await ended(worker)
+    scope.close()
+  })
+
+  test('S5: has one closer, and the others are told so', () => {
+    const scope = NativeScope.ofShared()
+    const token = scope.share()
+    const { scope: other } = ResourceScope.attach(token)
+    expect(() => scope.close()).toThrow(/1 other handle$/m)
+    expect(() => other.close()).toThrow(ScopeHeldError)
+    expect([scope.isAlive, other.isAlive]).toEqual([true, true])
+    scope.detach()
+    expect([scope.isAlive, other.isAlive]).toEqual([false, true])
+    other.close()
+    expect(() => scope.close()).toThrow(ScopeClosedError)
+    expect(() => other.close()).toThrow(ScopeClosedError)
+    expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
+  })
+
+  test('S6: with the lock of one handle stays open in all', () => {
+    const scope = NativeScope.ofShared()
+    const { scope: other } = ResourceScope.attach(scope.share())
+    const lock = other.lock()
+    expect(() => other.detach()).toThrow(ScopeHeldError)
+    expect(() => scope.close()).toThrow(ScopeHeldError)
+    expect(other.isAlive).toBe(true)
+    lock.release()
+    other[Symbol.dispose]()
+    scope[Symbol.dispose]()
+    expect(scope.isAlive).toBe(false)
+  })
+
+  test('closeAsync() lets nobody in, and waits for those inside', async () => {
+    const scope = NativeScope.ofShared()
+    const token = scope.share()
+    const { scope: other } = ResourceScope.attach(token)
+    let isClosing = false
+    const noticed = other.whenClosing().then(() => (isClosing = true))
+    await null
+    expect(isClosing).toBe(false)
+    const closed = scope.closeAsync()
+    expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
+    await noticed
+    other.detach()
+    await closed
+    expect(scope.isAlive).toBe(false)
+  })
+
+  test('closeAsync() that gives up opens it again', async () => {
+    const scope = NativeScope.ofShared()
+    const token = scope.share()
+    const { scope: other } = ResourceScope.attach(token)
+    const pending = scope.closeAsync({ timeout: 10 })
+    await expect(other.closeAsync()).rejects.toThrow(ScopeHeldError)
+    await expect(pending).rejects.toThrow(ScopeHeldError)
+    const third = ResourceScope.attach(token)
+    third.scope.detach()
+    other.detach()
+    await scope.closeAsync()
+  })
+
+  test('S63: closeAsync() waits for a worker that detaches when it is asked to', async () => {
+    const scope = NativeScope.ofShared()
+    const worker = startWorker(`
+      const { scope: attached } = scope.ResourceScope.attach(workerData)
+      parentPort.postMessage('attached')
+      await attached.whenClosing()
+      attached.detach()
+      parentPort.postMessage('detached')
+    `, scope.share())
+    expect(await nextMessage(worker)).toBe('attached')
+    expect(() => scope.close()).toThrow(ScopeHeldError)
+    const detached = nextMessage(worker)
+    await scope.closeAsync()
+    expect(await detached).toBe('detached')
+    await ended(worker)
+  })
+
+  test('S63: a worker that is terminated gives its handles back', async () => {
+    const scope = NativeScope.ofShared()
+    const segment = scope.allocate(4)
+    const worker = startWorker(`
+      parentPort.once('message', (token) => {
+        const attached = [1, 2, 3].map(() => scope.ResourceScope.attach(token))
+        parentPort.postMessage('attached')
+        const [segment] = attached[0].segments
+        for (;;) segment.atomicUpdate('int32', 0, 'add', 1)
+      })
+      parentPort.postMessage('ready')
+    `)
+    expect(await nextMessage(worker)).toBe('ready')
+    worker.postMessage(scope.share({ segments: [segment], to: worker }))
+    expect(await nextMessage(worker)).toBe('attached')
+    expect(() => scope.close()).toThrow(/3 other handles/)
+    await worker.terminate()
+    await scope.closeAsync()
+    expect(scope.isAlive).toBe(false)
+  })
+
+  test('allocates in every thread', async () => {
+    const scope = NativeScope.ofShared()
+    const { scope: other } = ResourceScope.attach(scope.share())
+    const [a, b] = [scope.allocate(100).fill(1), other.allocate(100).fill(2)]
+    expect([a.getUint8(0), b.getUint8(0)]).toEqual([1, 2])
+    other.detach()
+    expect(() => b.getUint8(0)).toThrow(ScopeClosedError)
+    expect(a.getUint8(0)).toBe(1)
+    scope.close()
+  })
+
+  test('shares only its own memory', () => {
+    using scope = NativeScope.ofShared()
+    using other = NativeScope.ofShared()
+    for (const segment of [other.allocate(4), MemorySegment.allocateNative(4), null, {}]) {
+      expect(() => scope.share({ segments: [segment as MemorySegment] })).toThrow(ArgumentError)
+    }
+    for (const token of [null, undefined, 1, {}, { tenon: 'shared-scope' }, { tenon: 'other', segments: [] }]) {
+      expect(() => ResourceScope.attach(token as never)).toThrow(ArgumentError)
+    }
+  })
+
+  test('a raw view of it keeps working after close: it can not be taken away', () => {
+    const scope = NativeScope.ofShared()
+    const segment = scope.allocate(4, 4)
+    const view = segment.view()
+    scope.close()
+    expect(view.getInt32(0)).toBe(0)
+    expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
+  })
+
+  test('has room for 1023 handles, and refuses one more clearly', () => {
+    const scope = NativeScope.ofShared()
+    const token = scope.share()
+    const handles = Array.from({ length: 1022 }, () => ResourceScope.attach(token).scope)
+    expect(() => ResourceScope.attach(token)).toThrow(ScopeHeldError)
+    for (const handle of handles) handle.detach()
+    scope.close()
+  })
+})
+
+describe('workers that attach, hammer and detach while the owner tries to close', () => {
+  const rounds = Number(process.env['TENON_SOAK_ROUNDS'] ?? 1000)
+
+  test('S63: no lost release, no crash, every outcome legal', { timeout: 600_000 }, async () => {
+    const scope = NativeScope.ofShared()
+    const segment = scope.allocate(16, 8)
+    const code = `
+      const { token, rounds } = workerData
+      let attached = 0, refused = 0
+      for (let i = 0; i < rounds; i++) {
+        try {
+          const { scope: handle, segments: [segment] } = scope.ResourceScope.attach(token)
+          attached++
+          segment.atomicUpdate('int64', 0, 'add', 1n)
+          segment.asSlice(8, 8).fill(i & 0xff)
+          handle.allocate(8).copyFrom(segment.asSlice(8, 8))
+          segment.mismatch(segment.asReadOnly())
+          handle.detach()
+          let stale = false
+          try { segment.getInt32(8) } catch { stale = true }
+          if (!stale) throw new Error('a detached handle could be used')
+        } catch (error) {
+          if (error.code !== 'TENON_SCOPE_CLOSED') throw error
+          refused++
+        }
+      }
+      parentPort.postMessage({ attached, refused })
+    `
+    const token = scope.share({ segments: [segment] })
+    const workers = Array.from({ length: 4 }, () => startWorker(code, { token, rounds }))
+    const results = Promise.all(workers.map((worker) => nextMessage<{ attached: number; refused: number }>(worker)))
+    let running = true
+    void results.finally(() => (running = false))
+    let tries = 0
+    // Holds the scope open, so that the owner's tries can't end the test early.
+    const { scope: keeper } = ResourceScope.attach(token)
+    while (running) {
+      expect(() => scope.close()).toThrow(ScopeHeldError)
+      tries++
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    const counts = await results
+    expect(counts.map(({ attached, refused }) => [attached, refused])).toEqual(workers.map(() => [rounds, 0]))
+    expect(segment.getInt64(0)).toBe(BigInt(4 * rounds))
+    expect(tries).toBeGreaterThan(0)
+    keeper.detach()
+    scope.close()
+    await Promise.all(workers.map(async (worker) => worker.terminate()))
+  })
+
+  test('S63: the owner closes at last, and later attachments are refused', { timeout: 600_000 }, async () => {
+    const scope = NativeScope.ofShared()
+    const code = `
+      parentPort.postMessage('ready')
+      let attached = 0
+      for (;;) {
+        try {
+          scope.ResourceScope.attach(workerData).scope.detach()
+          attached++
+        } catch (error) {
+          if (error.code !== 'TENON_SCOPE_CLOSED') throw error
+          break
+        }
+      }
+      parentPort.postMessage(attached)
+    `
+    const workers = Array.from({ length: 3 }, () => startWorker(code, scope.share()))
+    await Promise.all(workers.map((worker) => nextMessage(worker)))
+    const results = Promise.all(workers.map((worker) => nextMessage<number>(worker)))
+    await scope.closeAsync()
+    expect((await results).every((attached) => attached >= 0)).toBe(true)
+    await Promise.all(workers.map(async (worker) => worker.terminate()))
+  })
+
+  test('unrelated scopes do not keep each other open', () => {
+    const scopes = Array.from({ length: 50 }, () => NativeScope.ofShared())
+    const busy = Array.from({ length: 50 }, () => {
+      const scope = NativeScope.ofShared()
+      return [scope, scope.lock()] as const
+    })
+    for (const scope of scopes) scope.close()
+    for (const [scope, lock] of busy) {
+      lock.release()
+      scope.close()
+    }
+  })
+})
+
+describe('handoff()', () => {
+  test('moves the memory to another thread, where it has the same address', async () => {
+    for (const scope of [NativeScope.ofConfined({ name: 'moved' }), ResourceScope.ofConfined({ name: 'moved' })]) {
+      const segment = MemorySegment.allocateNative(16, 8, scope)
+      const { address } = segment
+      segment.setInt32(4, 42)
+      const view = segment.view()
+      const worker = startWorker(`
+        parentPort.once('message', (token) => {
+          const { scope: moved, segments: [segment] } = scope.ResourceScope.attach(token)
+          parentPort.postMessage([segment.getInt32(4), segment.address, moved.kind, moved.name, segment.scope === moved])
+          moved.close()
+        })
+        parentPort.postMessage('ready')
+      `)
+      await nextMessage(worker)
+      const token = scope.handoff([segment])
+      expect(scope.isAlive).toBe(false)
+      expect(() => segment.getInt32(4)).toThrow(ScopeClosedError)
+      expect(() => view.getInt32(4)).toThrow(TypeError)
+      worker.postMessage(token, token.transfer as ArrayBuffer[])
+      expect(await nextMessage(worker)).toEqual([42, address, 'confined', 'moved', true])
+      await worker.terminate()
+    }
+  })
+
+  test('keeps arena memory apart from the next arena', () => {
+    const scope = NativeScope.ofConfined()
+    const [a, b] = [scope.allocate(8), scope.allocate(8)]
+    a.setInt32(0, 1)
+    b.setInt32(0, 2)
+    const { scope: again, segments } = ResourceScope.attach(scope.handoff([a, b]))
+    using next = NativeScope.ofConfined()
+    expect(next.allocate(8).getInt32(0)).toBe(0)
+    expect(segments.map((segment) => segment.getInt32(0))).toEqual([1, 2])
+    again.close()
+  })
+
+  test('is refused for what can not move, and the scope stays open', () => {
+    using scope = NativeScope.ofConfined()
+    using other = NativeScope.ofConfined()
+    const segment = scope.allocate(8)
+    const lock = scope.lock()
+    expect(() => scope.handoff([segment])).toThrow(ScopeHeldError)
+    lock.release()
+    for (const bad of [other.allocate(8), null, {}]) expect(() => scope.handoff([bad as MemorySegment])).toThrow(ArgumentError)
+    scope.addCloseAction(() => {})
+    expect(() => scope.handoff([segment])).toThrow(ScopeHeldError)
+    expect(segment.getInt32(0)).toBe(0)
+  })
+})

@@ -1,0 +1,49 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { CHECK, ruleNames } from '../src/errors/checks.ts'
+import type { FastBuffer } from '../src/text/fast-buffer.ts'
+
+const root = join(import.meta.dirname, '..')
+const core = join(root, '../core/csrc')
+
+/** The numbers of the rules that the tests are named by, in TypeScript and in C. */
+function tested(): Set<number> {
+  const files = [...globSync('test/*.test.ts', { cwd: root }).map((file) => join(root, file))].concat(
+    globSync('test/tstring_*_test.c', { cwd: core }).map((file) => join(core, file)),
+  )
+  const numbers = files.flatMap((file) => {
+    const text = readFileSync(file, 'utf8')
+    const titles = [...text.matchAll(/\bit[.\w()]*\(\s*['"`]((?:rule \d+(?:, | and )?)+)/g), ...text.matchAll(/TEST\((rule_\d+)/g)]
+    return titles.flatMap(([, title]) => [...title!.matchAll(/\d+/g)].map(Number))
+  })
+  return new Set(numbers)
+}
+
+describe('the rules', () => {
+  it('each have a test by their number', () => {
+    const numbers = tested()
+    expect(Array.from({ length: 69 }, (_, i) => i + 1).filter((rule) => !numbers.has(rule))).toEqual([])
+  })
+
+  it('have the same numbers in C and in TypeScript', () => {
+    const header = readFileSync(join(core, 'include/tenon.h'), 'utf8')
+    const inC = [...header.matchAll(/TN_TSTRING_CHECK_(\w+) = (\d+)/g)].map(([, name, value]) => [name, Number(value)])
+    expect(Object.fromEntries(inC)).toEqual({ NONE: 0, ...CHECK })
+  })
+
+  it('are all named in the README', () => {
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    expect(ruleNames.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
+  })
+})
+
+describe('the platform', () => {
+  it('has the methods beneath toString() and write()', () => {
+    const buffer = Buffer.alloc(8) as Buffer as FastBuffer
+    expect(buffer.utf8Write('é\0x', 1)).toBe(4)
+    expect([buffer.utf8Slice(1, 5), buffer.latin1Slice(1, 3)]).toEqual(['é\0x', 'Ã©'])
+    // Whole characters only, as many as fit.
+    expect(buffer.utf8Write('abcdefg語', 0)).toBe(7)
+  })
+})
