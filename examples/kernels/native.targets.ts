@@ -60,10 +60,10 @@ export default {
     {
       name: 'kernels_runtime',
       kind: 'shared',
-      sources: ['src/runtime.c'],
+      sources: ['src/runtime.c', 'src/untyped.c'],
       includes,
-      imports: ['fprintf', 'fwrite', 'memcmp', 'memcpy', 'snprintf', 'stderr', 'strlen', 'vsnprintf'],
-      unresolved: ['XLA_FFI_GetApi', 'XlaCustomCallStatusSetFailure'],
+      imports: ['fprintf', 'fwrite', 'memcmp', 'memcpy', 'memset', 'snprintf', 'stderr', 'strlen', 'vsnprintf'],
+      unresolved: ['XLA_FFI_GetApi', 'XlaCustomCallStatusSetFailure', 'XlaCustomCallStatusSetSuccess'],
     },
     {
       name: 'packed',
@@ -71,7 +71,7 @@ export default {
       sources: ['src/packed/basics.c'],
       includes,
       libraries: ['pthread'],
-      imports: ['memcpy', 'pthread_create', 'pthread_join'],
+      imports: ['free', 'malloc', 'memcpy', 'pthread_create', 'pthread_join'],
       unresolved: [
         'TVMFFIAnyViewToOwnedAny',
         'TVMFFIEnvTensorAlloc',
@@ -125,6 +125,12 @@ export default {
       sources: ['src/packed/tvm_026.c'],
       includes,
       imports: [],
+    },
+    {
+      name: 'packed_signals',
+      kind: 'shared',
+      sources: ['src/packed/signals.c'],
+      imports: ['_Exit', 'signal'],
     },
   ],
 } satisfies NativePackage

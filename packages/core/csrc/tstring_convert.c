@@ -6,12 +6,15 @@
 
 #define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
 
+/* Where writing stands. A copy of the target, so that what is constant stays in registers. */
 typedef struct {
-  const tn_tstring_target_t *target;
+  tn_tstring_target_t target;
   uint64_t index;   /* of the next element */
-  uint64_t data_at; /* bytes written to target->data */
-  tn_tstring_fault_t *fault;
+  uint64_t data_at; /* bytes written to target.data */
 } writer_t;
+
+/* What a writer returns when the strings are larger than the target: no status of the core. */
+#define GREW 1
 
 static int32_t check_target(const tn_tstring_target_t *target) {
   if (target->layout < TN_TSTRING_TF || target->layout > TN_TSTRING_ARROW64)
@@ -100,52 +103,74 @@ int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *se
   return TN_OK;
 }
 
-/* Small copies are the common case, and too short for a call. */
-static inline void copy(uint8_t *to, const uint8_t *from, size_t size) {
-  if (size >= 16) {
-    if (size <= 32) {
-      uint64_t a[2], b[2];
-      memcpy(a, from, 16);
-      memcpy(b, from + size - 16, 16);
-      memcpy(to, a, 16);
-      memcpy(to + size - 16, b, 16);
-    } else {
-      memcpy(to, from, size);
-    }
-  } else if (size >= 8) {
-    uint64_t a, b;
-    memcpy(&a, from, 8);
-    memcpy(&b, from + size - 8, 8);
-    memcpy(to, &a, 8);
-    memcpy(to + size - 8, &b, 8);
-  } else if (size >= 4) {
-    uint32_t a, b;
-    memcpy(&a, from, 4);
-    memcpy(&b, from + size - 4, 4);
-    memcpy(to, &a, 4);
-    memcpy(to + size - 4, &b, 4);
+TN__HOT void copy16(uint8_t *to, const uint8_t *from) {
+  uint64_t words[2];
+  memcpy(words, from, sizeof words);
+  memcpy(to, words, sizeof words);
+}
+
+TN__HOT void copy32(uint8_t *to, const uint8_t *from) {
+  uint64_t words[4];
+  memcpy(words, from, sizeof words);
+  memcpy(to, words, sizeof words);
+}
+
+/* Copies `size` bytes exactly. Small copies are the common case, and too short for a call. */
+TN__HOT void copy(uint8_t *to, const uint8_t *from, size_t size) {
+  if (size > 64) {
+    memcpy(to, from, size);
+  } else if (size > 32) {
+    copy32(to, from);
+    copy32(to + size - 32, from + size - 32);
+  } else if (size >= 16) {
+    copy16(to, from);
+    copy16(to + size - 16, from + size - 16);
   } else {
     for (size_t i = 0; i < size; i++) to[i] = from[i];
   }
 }
 
 /* Copies one string behind what is written already; null if the source grew after it was measured. */
-static inline uint8_t *put(writer_t *writer, const tn__span_t *span) {
-  const tn_tstring_target_t *target = writer->target;
-  if (span->size > target->data_size - writer->data_at) return NULL;
+TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
+  const tn_tstring_target_t *target = &writer->target;
+  const uint64_t room = target->data_size - writer->data_at, size = span->size;
+  if (size > room) return NULL;
   uint8_t *at = target->data + writer->data_at;
-  if (span->size != 0) copy(at, span->data, (size_t)span->size);
-  writer->data_at += span->size;
+  // Most strings are short: with room on both sides one wide copy does for all sizes, and the next string overwrites
+  // what is too much.
+  if (size <= 32 && room >= 32 && span->room >= 32) {
+    copy32(at, span->data);
+  } else {
+    copy(at, span->data, (size_t)size);
+  }
+  writer->data_at += size;
   return at;
 }
 
-static int32_t changed(writer_t *writer) {
-  tn_tstring_fault_t *fault = writer->fault;
-  return FAULT(CHANGED, writer->index, writer->data_at, writer->target->data_size);
+/* Writes a SMALL, every byte behind the string zero. */
+TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
+  const size_t size = (size_t)span->size;
+#if !TN__BIG_ENDIAN
+  if (span->room >= 24) {
+    // Read from 24 - size on: as many bytes of ones as the string has, then zeros.
+    static const uint8_t ones[48] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+                                     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+    uint64_t words[3], kept[3];
+    memcpy(words, span->data, sizeof words);
+    memcpy(kept, ones + 24 - size, sizeof kept);
+    for (size_t i = 0; i < 3; i++) words[i] &= kept[i];
+    const uint64_t bytes[3] = {words[0] << 8 | size << 2, words[1] << 8 | words[0] >> 56, words[2] << 8 | words[1] >> 56};
+    memcpy(at, bytes, stride);
+    return;
+  }
+#endif
+  memset(at, 0, stride);
+  at[0] = (uint8_t)(size << 2);
+  copy(at + 1, span->data, size);
 }
 
 /* A pointer into or out of the target: VIEW as shipped, with all 24 bytes written; PREALLOC in the RFC. */
-static inline void write_pointer(uint8_t *at, int32_t layout, const uint8_t *bytes, size_t size) {
+TN__HOT void write_pointer(uint8_t *at, int32_t layout, const uint8_t *bytes, size_t size) {
   if (layout == TN_TSTRING_TF) {
     memset(at, 0, TN__TSTRING_SIZE);
     tn__store_word(at, tn__word_of_size(size, TN_TSTRING_VIEW));
@@ -158,8 +183,8 @@ static inline void write_pointer(uint8_t *at, int32_t layout, const uint8_t *byt
   }
 }
 
-static inline int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t layout, size_t stride, size_t small) {
-  const tn_tstring_target_t *target = writer->target;
+TN__HOT int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t layout, size_t stride, size_t small) {
+  const tn_tstring_target_t *target = &writer->target;
   uint8_t *at = target->table + writer->index * stride;
   const size_t size = (size_t)span->size;
   if (target->form == TN_TSTRING_AS_BLOCK) {
@@ -168,9 +193,7 @@ static inline int32_t write_struct(writer_t *writer, const tn__span_t *span, int
                                    : tn_tstring_rfc_assign(at, layout, (const char *)span->data, size);
   }
   if (target->is_inline && size <= small) {
-    memset(at, 0, stride);
-    at[0] = (uint8_t)(size << 2);
-    if (size != 0) copy(at + 1, span->data, size);
+    write_small(at, span, stride);
     return TN_OK;
   }
   if (target->form == TN_TSTRING_AS_BORROWED) {
@@ -178,7 +201,7 @@ static inline int32_t write_struct(writer_t *writer, const tn__span_t *span, int
     return TN_OK;
   }
   const uint8_t *bytes = put(writer, span);
-  if (bytes == NULL) return changed(writer);
+  if (bytes == NULL) return GREW;
   if (target->form == TN_TSTRING_AS_POINTER) {
     write_pointer(at, layout, bytes, size);
     return TN_OK;
@@ -190,26 +213,26 @@ static inline int32_t write_struct(writer_t *writer, const tn__span_t *span, int
   return TN_OK;
 }
 
-static inline int32_t write_legacy(writer_t *writer, const tn__span_t *span, bool big_endian) {
-  const tn_tstring_target_t *target = writer->target;
+TN__HOT int32_t write_legacy(writer_t *writer, const tn__span_t *span, bool big_endian) {
+  const tn_tstring_target_t *target = &writer->target;
   tn__store64(target->table + 8 * writer->index, writer->data_at, big_endian);
-  if (tn__varint_size(span->size) > target->data_size - writer->data_at) return changed(writer);
+  if (tn__varint_size(span->size) > target->data_size - writer->data_at) return GREW;
   uint64_t rest = span->size;
   for (; rest >= 0x80; rest >>= 7) target->data[writer->data_at++] = (uint8_t)(rest | 0x80);
   target->data[writer->data_at++] = (uint8_t)rest;
-  return put(writer, span) == NULL ? changed(writer) : TN_OK;
+  return put(writer, span) == NULL ? GREW : TN_OK;
 }
 
 /* TFLite and Arrow: the end of each string is the start of the next. The first start is written before all. */
-static inline int32_t write_end32(writer_t *writer, const tn__span_t *span, uint8_t *ends, uint64_t before, bool big_endian) {
-  if (put(writer, span) == NULL) return changed(writer);
+TN__HOT int32_t write_end32(writer_t *writer, const tn__span_t *span, uint8_t *ends, uint64_t before, bool big_endian) {
+  if (put(writer, span) == NULL) return GREW;
   tn__store32(ends + 4 * writer->index, (uint32_t)(before + writer->data_at), big_endian);
   return TN_OK;
 }
 
-static inline int32_t write_end64(writer_t *writer, const tn__span_t *span) {
-  if (put(writer, span) == NULL) return changed(writer);
-  tn__store64(writer->target->table + 8 * (writer->index + 1), writer->data_at, TN__BIG_ENDIAN);
+TN__HOT int32_t write_end64(writer_t *writer, const tn__span_t *span) {
+  if (put(writer, span) == NULL) return GREW;
+  tn__store64(writer->target.table + 8 * (writer->index + 1), writer->data_at, TN__BIG_ENDIAN);
   return TN_OK;
 }
 
@@ -225,42 +248,46 @@ static void write_first(const tn_tstring_target_t *target, uint64_t count) {
   }
 }
 
-#define WRITE_ALL(write)                                   \
-  for (size_t i = 0; i < n; i++, writer->index++) {        \
-    const int32_t status = (write);                        \
-    if (status != TN_OK) return status;                    \
-  }                                                        \
+#define WRITE_ALL(write)                           \
+  for (size_t i = 0; i < n; i++, w.index++) {      \
+    const int32_t status = (write);                \
+    if (status != TN_OK) {                         \
+      *writer = w;                                 \
+      return status;                               \
+    }                                              \
+  }                                                \
+  *writer = w;                                     \
   return TN_OK
 
 static int32_t write_block(writer_t *writer, const tn__span_t *spans, size_t n) {
-  const tn_tstring_target_t *target = writer->target;
-  const bool big_endian = tn__is_big_endian(target->abi);
-  switch (target->layout) {
+  writer_t w = *writer;
+  const bool big_endian = tn__is_big_endian(w.target.abi);
+  switch (w.target.layout) {
     case TN_TSTRING_TF:
-      WRITE_ALL(write_struct(writer, &spans[i], TN_TSTRING_TF, 24, TN__TF_SMALL));
+      WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_TF, 24, TN__TF_SMALL));
     case TN_TSTRING_RFC16:
-      WRITE_ALL(write_struct(writer, &spans[i], TN_TSTRING_RFC16, 16, 15));
+      WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_RFC16, 16, 15));
     case TN_TSTRING_RFC24:
-      WRITE_ALL(write_struct(writer, &spans[i], TN_TSTRING_RFC24, 24, 23));
+      WRITE_ALL(write_struct(&w, &spans[i], TN_TSTRING_RFC24, 24, 23));
     case TN_TSTRING_LEGACY:
-      WRITE_ALL(write_legacy(writer, &spans[i], big_endian));
+      WRITE_ALL(write_legacy(&w, &spans[i], big_endian));
     case TN_TSTRING_TFLITE:
-      WRITE_ALL(write_end32(writer, &spans[i], target->table + 8, target->table_size, big_endian));
+      WRITE_ALL(write_end32(&w, &spans[i], w.target.table + 8, w.target.table_size, big_endian));
     case TN_TSTRING_ARROW32:
-      WRITE_ALL(write_end32(writer, &spans[i], target->table + 4, 0, TN__BIG_ENDIAN));
+      WRITE_ALL(write_end32(&w, &spans[i], w.target.table + 4, 0, TN__BIG_ENDIAN));
     default:
-      WRITE_ALL(write_end64(writer, &spans[i]));
+      WRITE_ALL(write_end64(&w, &spans[i]));
   }
 }
 
 int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
-                           const tn_tstring_target_t *target, tn_tstring_fault_t *fault) {
+                           tn_tstring_target_t *target, tn_tstring_fault_t *fault) {
   int32_t status = check_target(target);
   if (status == TN_OK) status = tn__tstring_check_table(tensor, fault);
   if (status != TN_OK) return status;
   if (target->table_size != table_size(target, count))
     return tn__fail(TN_INVALID_ARGUMENT, "the table must have the size that was measured");
-  writer_t writer = {target, 0, 0, fault};
+  writer_t writer = {*target, 0, 0};
   tn__span_t spans[TN__BLOCK];
   write_first(target, count);
   while (writer.index < count && status == TN_OK) {
@@ -268,8 +295,10 @@ int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *se
     const size_t n = block_of(count, first);
     status = tn__tstring_spans(tensor, selection == NULL ? NULL : selection + first, first, n, spans, fault);
     if (status == TN_OK) status = write_block(&writer, spans, n);
+    if (status == GREW) status = FAULT(CHANGED, writer.index, writer.data_at, target->data_size);
   }
   if (status != TN_OK && target->form == TN_TSTRING_AS_BLOCK && tn__is_struct_layout(target->layout))
     tn_tstring_dealloc_all(target->table, writer.index, target->layout);
+  if (status == TN_OK) target->data_size = writer.data_at;
   return status;
 }

@@ -17,6 +17,15 @@
 #define TN__HOST_ABI \
   (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
 
+/* What a loop over a million strings calls for each, and what it hardly ever calls: compilers judge both wrongly. */
+#if defined(__GNUC__)
+#define TN__HOT static inline __attribute__((always_inline))
+#define TN__COLD static __attribute__((noinline, cold))
+#else
+#define TN__HOT static inline
+#define TN__COLD static
+#endif
+
 #define TN__TSTRING_SIZE ((size_t)24)
 #define TN__TF_SMALL ((size_t)22)
 #define TN__OFFSET_STRING_MAXIMUM ((uint64_t)0x3fffffff)
@@ -127,10 +136,11 @@ static inline size_t tn__varint_size(uint64_t value) {
 
 /* --- reading --- */
 
-/* The bytes of one string. */
+/* The bytes of one string, and how many may be read from their start on. */
 typedef struct {
   const uint8_t *data;
   uint64_t size;
+  uint64_t room;
 } tn__span_t;
 
 /* How many spans are read before they are used: few enough to stay in the first cache. */

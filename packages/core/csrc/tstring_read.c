@@ -42,49 +42,91 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
   return TN_OK;
 }
 
-/* A pointer inside a struct: which word holds it and how large the string says it is. */
-static inline int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, const uint8_t *pointer, uint64_t size,
-                                   tn__span_t *span, tn_tstring_fault_t *fault) {
+/* A pointer inside a struct, followed if the tensor's maker allows that. */
+TN__COLD int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, int type, size_t pointer, uint64_t size,
+                            tn__span_t *span, tn_tstring_fault_t *fault) {
   if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_STRUCT_TYPE, index, t->table[index * tn__struct_size(t->layout)] & 3, 0);
-  if ((pointer == NULL && size != 0) || size > PTRDIFF_MAX)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_POINTER, index, (uint64_t)(uintptr_t)pointer, size);
-  span->data = pointer;
-  span->size = size;
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_STRUCT_TYPE, index, (uint64_t)type, 0);
+  if ((pointer == 0 && size != 0) || size > PTRDIFF_MAX)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_POINTER, index, pointer, size);
+  span->data = (const uint8_t *)pointer;
+  span->size = span->room = size;
   return TN_OK;
 }
 
-static inline int32_t read_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small, tn__span_t *span,
-                                  tn_tstring_fault_t *fault) {
+/* One struct of any type: the path of all that is not the common case of its tensor, and of what is wrong. */
+TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span_t *span, tn_tstring_fault_t *fault) {
+  const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
   const uint8_t *at = t->table + index * stride;
   const size_t size_word = tn__load_word(at), view_word = tn__load_word(at + sizeof(size_t));
-  // The pointer of a LARGE is its last word; the 16-byte one has no capacity before it. PREALLOC's is at byte 8.
+  // The pointer of a LARGE is its last word; the 16-byte one has no capacity before it.
   const size_t large_word = stride == 16 ? view_word : tn__load_word(at + 2 * sizeof(size_t));
   const size_t prealloc_word = tn__load_word(at + 8);
   const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
   TN__LOADED();
-  switch (first & 3) {
-    case TN_TSTRING_SMALL:
-      span->data = at + 1;
-      span->size = (first & 0xff) >> 2;
-      return span->size <= small ? TN_OK
-                                 : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
-    case TN_TSTRING_OFFSET: {
-      const uint64_t start = index * stride + second, size = first >> 2;
-      if (start > t->data_size || size > t->data_size - start)
-        return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
-      span->data = t->data + start;
-      span->size = size;
-      return TN_OK;
-    }
-    case TN_TSTRING_LARGE:
-      return read_pointer(t, index, (const uint8_t *)large_word, tn__size_of_word(size_word), span, fault);
-    default:
-      if (t->layout == TN_TSTRING_TF)
-        return read_pointer(t, index, (const uint8_t *)view_word, tn__size_of_word(size_word), span, fault);
-      return read_pointer(t, index, (const uint8_t *)prealloc_word,
-                          tn__size_of_word32(TN__BIG_ENDIAN ? tn__swap32(first) : first), span, fault);
+  const int type = first & 3;
+  if (type == TN_TSTRING_SMALL) {
+    span->data = at + 1;
+    span->size = (first & 0xff) >> 2;
+    span->room = t->table + t->count * stride - span->data;
+    return span->size <= small ? TN_OK : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
   }
+  if (type == TN_TSTRING_OFFSET) {
+    const uint64_t start = index * stride + second, size = first >> 2;
+    if (start + size > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
+    span->data = t->data + start;
+    span->size = size;
+    span->room = t->data_size - start;
+    return TN_OK;
+  }
+  if (type == TN_TSTRING_LARGE) return read_pointer(t, index, type, large_word, tn__size_of_word(size_word), span, fault);
+  if (t->layout == TN_TSTRING_TF) return read_pointer(t, index, type, view_word, tn__size_of_word(size_word), span, fault);
+  const uint32_t narrow = TN__BIG_ENDIAN ? tn__swap32(first) : first;
+  return read_pointer(t, index, type, prealloc_word, tn__size_of_word32(narrow), span, fault);
+}
+
+/* Either of two values without a jump: SMALL and long strings alternate in no order that a processor could guess. */
+TN__HOT uint64_t either(uint64_t mask, uint64_t yes, uint64_t no) { return no ^ ((yes ^ no) & mask); }
+
+/* A struct of a tensor whose long strings are VIEW or PREALLOC. */
+TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, bool is_tf,
+                                    tn__span_t *span, tn_tstring_fault_t *fault) {
+  const uint8_t *at = t->table + index * stride;
+  const size_t size_word = tn__load_word(at), pointer = tn__load_word(at + (is_tf ? sizeof(size_t) : 8));
+  TN__LOADED();
+  uint8_t head;
+  memcpy(&head, &size_word, 1);
+  uint32_t narrow;
+  memcpy(&narrow, &size_word, 4);
+  const uint64_t mask = 0 - (uint64_t)((head & 3) == TN_TSTRING_SMALL);
+  const uint64_t size = either(mask, head >> 2, is_tf ? tn__size_of_word(size_word) : tn__size_of_word32(narrow));
+  const uint64_t data = either(mask, (uintptr_t)(at + 1), pointer);
+  const uint64_t limit = either(mask, is_tf ? TN__TF_SMALL : stride - 1, PTRDIFF_MAX);
+  const bool is_common = ((head & 3) == TN_TSTRING_SMALL) | ((head & 3) == TN_TSTRING_VIEW);
+  if (!(is_common & (size <= limit) & (data != 0))) return read_any(t, index, span, fault);
+  span->data = (const uint8_t *)(uintptr_t)data;
+  span->size = size;
+  span->room = either(mask, (t->count - index) * stride - 1, size);
+  return TN_OK;
+}
+
+/* A struct of a tensor whose long strings are OFFSET. */
+TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small,
+                                   tn__span_t *span, tn_tstring_fault_t *fault) {
+  const uint8_t *at = t->table + index * stride;
+  const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
+  TN__LOADED();
+  const uint64_t mask = 0 - (uint64_t)((first & 3) == TN_TSTRING_SMALL);
+  const uint64_t size = either(mask, (first & 0xff) >> 2, first >> 2), start = index * stride + second;
+  const uint64_t room = either(mask, (t->count - index) * stride - 1, t->data_size - start);
+  // Where OFFSET starts behind the end there is no room: the difference is negative, and so refused.
+  const uint64_t limit = either(mask, small, room);
+  const bool is_common = ((first & 3) == TN_TSTRING_SMALL) | ((first & 3) == TN_TSTRING_OFFSET);
+  if (!(is_common & (size <= limit) & (room <= PTRDIFF_MAX))) return read_any(t, index, span, fault);
+  span->data = (const uint8_t *)(uintptr_t)either(mask, (uintptr_t)(at + 1), (uintptr_t)t->data + start);
+  span->size = size;
+  span->room = room;
+  return TN_OK;
 }
 
 size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
@@ -101,24 +143,28 @@ size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
   return 0;
 }
 
-static inline int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
+TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
   TN__LOADED();
   const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
   if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
   const uint8_t *at = t->data + table + offset;
-  uint64_t size;
-  const size_t prefix = tn__read_varint(at, rest - offset, &size);
+  uint64_t size = *at;
+  TN__LOADED();
+  size_t prefix = 1;
+  // Most lengths are below 128: the byte itself.
+  if (size >= 0x80) prefix = tn__read_varint(at, rest - offset, &size);
   if (prefix == 0) return tn__tstring_fault(fault, TN_TSTRING_CHECK_VARINT, index, offset, rest);
-  if (size > rest - offset - prefix)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, rest - offset - prefix);
+  const uint64_t room = rest - offset - prefix;
+  if (size > room) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, room);
   span->data = at + prefix;
   span->size = size;
+  span->room = room;
   return TN_OK;
 }
 
-static inline int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
+TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint32_t start = tn__load32(t->table + 4 + 4 * index, big_endian);
   const uint32_t end = tn__load32(t->table + 8 + 4 * index, big_endian);
@@ -127,10 +173,11 @@ static inline int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, 
   if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_RANGE, index, end, t->data_size);
   span->data = t->data + start;
   span->size = end - start;
+  span->room = t->data_size - start;
   return TN_OK;
 }
 
-static inline int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wide, tn__span_t *span,
+TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wide, tn__span_t *span,
                                  tn_tstring_fault_t *fault) {
   // Negative offsets are huge here, so that one comparison refuses them.
   const uint64_t start = wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
@@ -141,38 +188,47 @@ static inline int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, b
   if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_RANGE, index, end, t->data_size);
   span->data = t->data + start;
   span->size = end - start;
+  span->room = t->data_size - start;
   return TN_OK;
 }
 
 /* The loop over one layout: written once for each, so that what is constant is known inside. */
-#define READ_ALL(read)                                                                                     \
-  for (size_t k = 0; k < n; k++) {                                                                         \
-    const uint64_t index = selection == NULL ? first + k : selection[k];                                   \
-    if (index >= t->count)                                                                                 \
-      return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t->count);             \
-    const int32_t status = (read);                                                                         \
-    if (status != TN_OK) return status;                                                                    \
-  }                                                                                                        \
-  return TN_OK
+#define READ_ALL(read)                                                                          \
+  do {                                                                                          \
+    for (size_t k = 0; k < n; k++) {                                                            \
+      const uint64_t index = selection == NULL ? first + k : selection[k];                      \
+      if (index >= t.count)                                                                     \
+        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t.count); \
+      const int32_t status = (read);                                                            \
+      if (status != TN_OK) return status;                                                       \
+    }                                                                                           \
+    return TN_OK;                                                                               \
+  } while (0)
 
-int32_t tn__tstring_spans(const tn_tstring_tensor_t *t, const uint32_t *selection, uint64_t first, size_t n,
+int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
                           tn__span_t *spans, tn_tstring_fault_t *fault) {
-  const bool big_endian = tn__is_big_endian(t->abi);
-  switch (t->layout) {
+  // A copy that nothing else can point at stays in registers.
+  const tn_tstring_tensor_t t = *tensor;
+  const bool big_endian = tn__is_big_endian(t.abi);
+  const bool follows = (t.flags & TN_TSTRING_FOLLOW) && t.abi == TN__HOST_ABI;
+  switch (t.layout) {
     case TN_TSTRING_TF:
-      READ_ALL(read_struct(t, index, 24, TN__TF_SMALL, &spans[k], fault));
+      if (!follows) READ_ALL(read_offset_struct(&t, index, 24, TN__TF_SMALL, &spans[k], fault));
+      READ_ALL(read_pointer_struct(&t, index, 24, true, &spans[k], fault));
     case TN_TSTRING_RFC16:
-      READ_ALL(read_struct(t, index, 16, 15, &spans[k], fault));
+      if (!follows) READ_ALL(read_offset_struct(&t, index, 16, 15, &spans[k], fault));
+      READ_ALL(read_pointer_struct(&t, index, 16, false, &spans[k], fault));
     case TN_TSTRING_RFC24:
-      READ_ALL(read_struct(t, index, 24, 23, &spans[k], fault));
+      if (!follows) READ_ALL(read_offset_struct(&t, index, 24, 23, &spans[k], fault));
+      READ_ALL(read_pointer_struct(&t, index, 24, false, &spans[k], fault));
     case TN_TSTRING_LEGACY:
-      READ_ALL(read_legacy(t, index, big_endian, &spans[k], fault));
+      READ_ALL(read_legacy(&t, index, big_endian, &spans[k], fault));
     case TN_TSTRING_TFLITE:
-      READ_ALL(read_tflite(t, index, big_endian, &spans[k], fault));
+      READ_ALL(read_tflite(&t, index, big_endian, &spans[k], fault));
     case TN_TSTRING_ARROW32:
-      READ_ALL(read_arrow(t, index, false, &spans[k], fault));
+      READ_ALL(read_arrow(&t, index, false, &spans[k], fault));
     default:
-      READ_ALL(read_arrow(t, index, true, &spans[k], fault));
+      READ_ALL(read_arrow(&t, index, true, &spans[k], fault));
   }
 }
 

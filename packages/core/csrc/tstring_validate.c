@@ -6,9 +6,10 @@
 #define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
 
 /* Adds to the sum of sizes: many elements may name the same bytes. */
-static inline bool add(uint64_t *total, uint64_t size, uint64_t budget) {
-  if (size > budget - *total) return false;
-  *total += size;
+static inline bool add(tn_tstring_sums_t *sums, uint64_t size, uint64_t budget) {
+  if (size > budget - sums->total) return false;
+  sums->total += size;
+  sums->not_small += size > TN__TF_SMALL ? size : 0;
   return true;
 }
 
@@ -57,7 +58,7 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   return status;
 }
 
-static int32_t validate_structs(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, uint64_t *total,
+static int32_t validate_structs(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
                                 tn_tstring_fault_t *fault) {
   const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
   const bool with_nul = strict && t->layout == TN_TSTRING_TF;
@@ -79,12 +80,12 @@ static int32_t validate_structs(const tn_tstring_tensor_t *t, bool strict, uint6
     } else {
       return FAULT(STRUCT_TYPE, i, first & 3, 0);
     }
-    if (!add(total, size, budget)) return FAULT(BUDGET, i, size, budget - *total);
+    if (!add(sums, size, budget)) return FAULT(BUDGET, i, size, budget - sums->total);
   }
   return t->flags & TN_TSTRING_WRITABLE ? check_overlap(t, stride, fault) : TN_OK;
 }
 
-static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, uint64_t *total,
+static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
                                tn_tstring_fault_t *fault) {
   const bool big_endian = tn__is_big_endian(t->abi);
   const uint64_t table = 8 * t->count;
@@ -102,12 +103,12 @@ static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64
     if (size > rest - offset - prefix) return FAULT(LEGACY_LENGTH, i, size, rest - offset - prefix);
     if (strict && prefix != tn__varint_size(size)) return FAULT(VARINT_CANONICAL, i, prefix, tn__varint_size(size));
     expected = offset + prefix + size;
-    if (!add(total, size, budget)) return FAULT(BUDGET, i, size, budget - *total);
+    if (!add(sums, size, budget)) return FAULT(BUDGET, i, size, budget - sums->total);
   }
   return strict && expected != rest ? FAULT(LEGACY_TIGHT, t->count, rest, expected) : TN_OK;
 }
 
-static int32_t validate_tflite(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, uint64_t *total,
+static int32_t validate_tflite(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
                                tn_tstring_fault_t *fault) {
   const bool big_endian = tn__is_big_endian(t->abi);
   if (t->table_size == 0 && t->count == 0 && !strict) return TN_OK;
@@ -126,44 +127,45 @@ static int32_t validate_tflite(const tn_tstring_tensor_t *t, bool strict, uint64
     if (offset < header || offset > t->data_size || offset > TN__INT32_MAXIMUM) return FAULT(TFLITE_RANGE, i, offset, t->data_size);
     if (offset < previous) return FAULT(TFLITE_ORDER, i, offset, previous);
     if (strict && i == 0 && offset != header) return FAULT(TFLITE_FIRST, 0, offset, header);
-    if (i > 0 && !add(total, offset - previous, budget)) return FAULT(BUDGET, i - 1, offset - previous, budget - *total);
+    if (i > 0 && !add(sums, offset - previous, budget)) return FAULT(BUDGET, i - 1, offset - previous, budget - sums->total);
     previous = offset;
   }
   return strict && previous != t->data_size ? FAULT(TFLITE_TOTAL, t->count, previous, t->data_size) : TN_OK;
 }
 
-static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, uint64_t *total, tn_tstring_fault_t *fault) {
+static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, tn_tstring_sums_t *sums,
+                              tn_tstring_fault_t *fault) {
   tn__span_t spans[TN__BLOCK];
   for (uint64_t first = 0; first < t->count; first += TN__BLOCK) {
     const size_t n = t->count - first < TN__BLOCK ? (size_t)(t->count - first) : TN__BLOCK;
     const int32_t status = tn__tstring_spans(t, NULL, first, n, spans, fault);
     if (status != TN_OK) return status;
     for (size_t i = 0; i < n; i++) {
-      if (!add(total, spans[i].size, budget)) return FAULT(BUDGET, first + i, spans[i].size, budget - *total);
+      if (!add(sums, spans[i].size, budget)) return FAULT(BUDGET, first + i, spans[i].size, budget - sums->total);
     }
   }
   return TN_OK;
 }
 
-int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget, uint64_t *total,
+int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget, tn_tstring_sums_t *sums,
                             tn_tstring_fault_t *fault) {
-  uint64_t sum = 0;
+  tn_tstring_sums_t found = {0, 0};
   int32_t status = tn__tstring_check_table(tensor, fault);
   if (status != TN_OK) return status;
   switch (tensor->layout) {
     case TN_TSTRING_LEGACY:
-      status = validate_legacy(tensor, strict, budget, &sum, fault);
+      status = validate_legacy(tensor, strict, budget, &found, fault);
       break;
     case TN_TSTRING_TFLITE:
-      status = validate_tflite(tensor, strict, budget, &sum, fault);
+      status = validate_tflite(tensor, strict, budget, &found, fault);
       break;
     case TN_TSTRING_ARROW32:
     case TN_TSTRING_ARROW64:
-      status = validate_arrow(tensor, budget, &sum, fault);
+      status = validate_arrow(tensor, budget, &found, fault);
       break;
     default:
-      status = validate_structs(tensor, strict, budget, &sum, fault);
+      status = validate_structs(tensor, strict, budget, &found, fault);
   }
-  if (status == TN_OK) *total = sum;
+  if (status == TN_OK) *sums = found;
   return status;
 }

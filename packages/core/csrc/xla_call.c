@@ -1,4 +1,4 @@
-/* Calling handlers: the metadata question, the stages of a prepared call, and the oldest Host convention. */
+/* Calling handlers: the metadata question, and the stages of a prepared call. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,16 +163,4 @@ int32_t tn_xla_close(void *memory) {
     free(first);
   }
   return tn_guard_call(close_states, &call->context);
-}
-
-/* --- Untyped ---------------------------------------------------------------------------------------------------- */
-
-static void run_host(void *context) {
-  const tn_xla_host_call_record_t *call = context;
-  call->function(*call->out, call->in);
-}
-
-int32_t tn_xla_execute_host(void *call) {
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
-  return tn_guard_call(run_host, call);
 }

@@ -237,6 +237,12 @@ describe('PE', () => {
 })
 
 describe('what is no library', () => {
+  test.runIf(linux)('a pipe, for whose writer nobody waits', () => {
+    const path = join(directory, 'pipe')
+    execFileSync('mkfifo', [path])
+    expect(() => readBinary(path)).toThrow(/no shared library, but a special file/)
+  })
+
   test.each([
     ['', 'an empty file'],
     ['#include <stdio.h>\nint x;\n', 'a text file (it begins with "#include <stdio.h>\\nint x")'],

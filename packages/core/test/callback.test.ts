@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { fileURLToPath } from 'node:url'
 import { NativeLibrary } from '@tenon/core'
 import { Callback, functionAt, liveCallbacks, statusName, thrown, type CFunction, type CType } from '@tenon/core/internal'
+import { runScript } from '@tenon/core/testing'
 import { fixturePath } from './fixture.ts'
 
 const fixture = NativeLibrary.open(fixturePath('core_fixture'))
@@ -127,4 +129,20 @@ describe('references', () => {
     }
     expect(seen.deref()).toBeUndefined()
   })
+})
+
+test('while the thread ends, callbacks are released and none is made', async () => {
+  const { stdout, stderr, code } = await runScript(
+    `
+      import { Callback } from '@tenon/core/internal'
+      const first = new Callback(() => {})
+      process.on('exit', () => {
+        first.release()
+        first.release()
+        try { new Callback(() => {}) } catch (error) { console.log(error.name) }
+      })
+    `,
+    { cwd: fileURLToPath(new URL('..', import.meta.url)), nodeOptions: ['--conditions=@tenon/source', '--no-warnings'] },
+  )
+  expect([stdout, stderr, code]).toEqual(['ScopeClosedError\n', '', 0])
 })

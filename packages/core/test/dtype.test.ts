@@ -133,6 +133,11 @@ describe('small floats against known values', () => {
     ['float4_e2m1fn', 100, 6],
     ['float4_e2m1fn', NaN, 0],
     ['float8_e8m0fnu', -1, NaN],
+    ['float8_e8m0fnu', 1.5, 2], // ties to the even code, 128
+    ['float8_e8m0fnu', 3, 2],
+    ['float8_e8m0fnu', 1.49, 1],
+    ['float8_e8m0fnu', 3.01, 4],
+    ['float8_e8m0fnu', 1e300, 2 ** 127],
   ])('%s of %s is %s', (name, number, value) => expect(decodeMiniFloat(name, encodeMiniFloat(name, number))).toBe(value))
 })
 

@@ -130,3 +130,15 @@ test.each([
   [function f() {}, 'the function f'],
   [Symbol('s'), 'Symbol(s)'],
 ])('describe(%s) is %s', (value, text) => expect(describe(value)).toBe(text))
+
+test('describe never throws', () => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  const throwing = {
+    get constructor(): never {
+      throw new Error('mine')
+    },
+  }
+  for (const value of [proxy, throwing]) expect(describe(value)).toBe("an object that can't be read")
+  expect(describe(Object.defineProperty(() => {}, 'name', { value: Symbol('s') }))).toBe("a function that can't be read")
+})

@@ -3,8 +3,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ArgumentError, gcAllocator, LoadError, NativeLibrary, ScopeClosedError, type ValueType } from '@tenon/core'
-import { callStack, coreLibrary } from '@tenon/core/internal'
+import { ArgumentError, gcAllocator, LoadError, NativeLibrary, ScopeClosedError, ScopeHeldError, Segment, type ValueType } from '@tenon/core'
+import { addressOf, Block, Callback, callStack, coreLibrary, liveHolds, ManagedLifetime } from '@tenon/core/internal'
 import { fixturePath } from './fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-'))
@@ -67,10 +67,27 @@ describe('a library that is refused', () => {
     expect(refusal(fixturePath('core_fixture_unresolved')).sentence).toMatch(/undefined symbol: fixture_nobody_has_this/)
   })
 
+  test('is a pipe, for whose writer nobody waits', () => {
+    const path = join(directory, 'pipe.so')
+    execFileSync('mkfifo', [path])
+    expect(refusal(path).sentence).toMatch(/must be a file/)
+  })
+
+  test('is here, but has a bare name, which the loader looks for elsewhere', () => {
+    const here = process.cwd()
+    copyFileSync(fixturePath('core_fixture'), join(directory, 'libtenon-here.so'))
+    process.chdir(directory)
+    try {
+      expect(refusal('libtenon-here.so').hint).toBe('write ./libtenon-here.so for the file in this directory.')
+      expect(NativeLibrary.open('./libtenon-here.so').has('fixture_sum')).toBe(true)
+    } finally {
+      process.chdir(here)
+    }
+  })
+
   test.each(['', null, undefined, 3, 'a\0b.so'])('has the path %j', (path) => {
     expect(() => NativeLibrary.open(path as never)).toThrow(ArgumentError)
   })
-
 })
 
 describe('symbols', () => {
@@ -163,6 +180,115 @@ describe('functions', () => {
   test('an unknown type is refused when it is declared', () => {
     expect(() => fixture.function('fixture_sum', { result: 'int' as never })).toThrow(/a type must be one of bool, int8/)
     expect(() => fixture.function('fixture_sum', { parameters: ['char*' as never] })).toThrow(ArgumentError)
+    expect(() => fixture.function('fixture_sum', { parameters: [['int32'] as never] })).toThrow(ArgumentError)
+  })
+
+  test('what is no signature is refused', () => {
+    for (const signature of [undefined, null, 'void', 1]) {
+      expect(() => fixture.function('fixture_sum', signature as never)).toThrow(/signature must be an object/)
+    }
+    for (const parameters of ['pointer', {}, 5, new Array(65).fill('int32')]) {
+      expect(() => fixture.function('fixture_sum', { parameters } as never)).toThrow(/parameters must be an array of at most 64 types/)
+    }
+    expect(() => fixture.function('fixture_sum', { parameters: new Array(2) })).toThrow(ArgumentError)
+  })
+
+  test('a library is not closed inside a callback of its own call', () => {
+    const library = NativeLibrary.open(fixturePath('core_fixture'))
+    const call = library.function('fixture_call', { result: 'int32', parameters: ['pointer', 'pointer', 'pointer'] })
+    const segment = gcAllocator.allocate(8)
+    let error: unknown
+    const callback = new Callback(() => {
+      try {
+        library.close()
+      } catch (caught) {
+        error = caught
+      }
+    })
+    expect(call(overAddress(callback.address), segment, null)).toBe(0)
+    expect(error).toBeInstanceOf(ScopeHeldError)
+    expect((error as ScopeHeldError).details).toEqual({ holds: 0, calls: 1 })
+    callback.release()
+    library.close()
+  })
+
+  test('memory that was detached through its buffer is refused', () => {
+    const pointer = fixture.function('fixture_pointer', { result: 'pointer', parameters: ['pointer'] })
+    const segment = gcAllocator.allocate(8)
+    structuredClone(null, { transfer: [segment.view().buffer as ArrayBuffer] })
+    expect(() => pointer(segment)).toThrow(ScopeClosedError)
+  })
+})
+
+/** A segment that stands for an address of native code. */
+function overAddress(address: number): Segment {
+  const { gate, view, bytes } = gcAllocator.allocate(0).block
+  return new Segment(new Block(gate, view, bytes, address), 0, 0, 0)
+}
+
+/** A lifetime with one segment, which says when it frees it. */
+class Owner extends ManagedLifetime {
+  isReleased = false
+  readonly segment: Segment = this.#allocate()
+
+  #allocate(): Segment {
+    const buffer = new ArrayBuffer(64)
+    return new Segment(new Block(this.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer)), 0, 64, 0)
+  }
+
+  protected override get label(): string {
+    return 'the owner'
+  }
+
+  protected override release(): void {
+    this.isReleased = true
+  }
+}
+
+describe('functions on another thread', () => {
+  const libc = NativeLibrary.open('libc.so.6')
+  const poll = libc.function('poll', { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] })
+
+  test('give their result, wide ones as bigints', async () => {
+    const sum = fixture.function('fixture_uint64', { result: 'uint64', parameters: ['uint64'] })
+    expect(await sum.async(3)).toBe(3n)
+    const fill = fixture.function('fixture_fill', { parameters: ['pointer', 'uint64', 'uint8'] })
+    const segment = gcAllocator.allocate(8)
+    expect(await fill.async(segment, 8, 7)).toBeUndefined()
+    expect(segment.view().getUint8(7)).toBe(7)
+  })
+
+  test('refuse bad arguments at once', () => {
+    expect(() => poll.async(1, 1, 0)).toThrow(ArgumentError)
+    expect(() => poll.async(null, 1)).toThrow(/poll takes 3 arguments, got 2/)
+  })
+
+  test('hold their memory and their library until they have returned', async () => {
+    const owner = new Owner()
+    const library = NativeLibrary.open('libc.so.6')
+    const holds = liveHolds.count
+    const call = library.function('poll', { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] }).async(owner.segment, 1, 50)
+    expect(() => owner.close()).toThrow(/used by 1 hold\n/)
+    expect(() => library.close()).toThrow(ScopeHeldError)
+    await call
+    expect(liveHolds.count).toBe(holds)
+    owner.close()
+    library.close()
+    expect(() => poll.async(owner.segment, 1, 0)).toThrow(ScopeClosedError)
+    expect(liveHolds.count).toBe(holds)
+  })
+
+  test('are refused while their memory is being closed: they would outlive it', () => {
+    const owner = new Owner()
+    const holds = liveHolds.count
+    owner.addCloseAction(() => {
+      expect(poll(owner.segment, 1, 0)).toBe(0)
+      expect(() => poll.async(gcAllocator.allocate(8), 1, 0)).not.toThrow()
+      expect(() => poll.async(owner.segment, 1, 50)).toThrow(/the owner is being closed/)
+    })
+    owner.close()
+    expect([owner.isReleased, owner.gate.holds]).toEqual([true, 0])
+    expect(liveHolds.count).toBe(holds + 2)
   })
 })
 

@@ -118,6 +118,13 @@ describe('view', () => {
     expect(segment.view().getInt8(0)).toBe(1)
   })
 
+  test('of memory that was detached through its buffer is refused', () => {
+    const segment = gcAllocator.allocate(8)
+    structuredClone(null, { transfer: [segment.view().buffer as ArrayBuffer] })
+    expect(() => segment.view()).toThrow(ScopeClosedError)
+    expect(() => readOnlyTwin(segment).view()).toThrow(/detached through its buffer/)
+  })
+
   test('of a dead segment is refused; its size, address and slices are not', () => {
     let alive = true
     const owner = {

@@ -7,6 +7,7 @@ import {
   cpu,
   dtypes,
   gcAllocator,
+  ScopeClosedError,
   tensor,
   tensorType,
   type Element,
@@ -15,6 +16,15 @@ import {
 import { pointerBits, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 
 describe('tensorType', () => {
+  test('sizes and strides are read once: a hole is refused, and what changes later changes nothing', () => {
+    expect(() => tensorType('f32', new Array<number>(2))).toThrow(ArgumentError)
+    expect(() => tensorType('f32', [2, 3], { strides: new Array<number>(2) })).toThrow(ArgumentError)
+    let reads = 0
+    const changing = new Proxy([3], { get: (shape, key) => (key === '0' ? 3 + reads++ : Reflect.get(shape, key)) })
+    expect(tensorType('u8', changing)).toBe(tensorType('u8', [3]))
+    expect(tensorType('u8', [-0, 5]).shape).toEqual([0, 5])
+  })
+
   test('equal types are one object', () => {
     expect(tensorType('f32', [2, 4])).toBe(tensorType('float32', [2, 4]))
     expect(tensorType('f32', [2, 4], { strides: [4, 1] })).toBe(tensorType('f32', [2, 4]))
@@ -125,6 +135,21 @@ describe('tensor', () => {
     expect([...(tensor('int2', [4], [1, -1, 0, -2], { packing: 'packed' }).view() as Int8Array)]).toEqual([-0b1110011])
   })
 
+  test('packed elements replace what an allocator left in its memory', () => {
+    const used = gcAllocator.allocate(64)
+    used.view().setUint16(0, 0xffff)
+    const x = tensor('uint4', [3], [1, 2, 3], { packing: 'packed', allocator: { allocate: () => used } })
+    expect(x.toArray()).toEqual([1, 2, 3])
+  })
+
+  test("an allocator's segment is checked: kernels would write beyond it", () => {
+    const values = [1, 2, 3, 4]
+    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => gcAllocator.allocate(8) } })).toThrow(BoundsError)
+    const odd: NativeAllocator = { allocate: (size) => gcAllocator.allocate(size + 1).asSlice(1) }
+    expect(() => tensor('f32', [4], values, { allocator: odd })).toThrow(AlignmentError)
+    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => ({}) as never } })).toThrow(/must allocate a segment, got an object/)
+  })
+
   test('strides are followed when it is read', () => {
     const memory = tensor('int32', [6], [0, 1, 2, 3, 4, 5])
     expect(tensor('int32', [3, 2], memory.segment, { strides: [1, 3] }).toArray()).toEqual([0, 3, 1, 4, 2, 5])
@@ -155,6 +180,7 @@ describe('tensor', () => {
   test.each([
     ['f32', [2], [1], /an array of length 2, got an array of length 1/],
     ['f32', [2], [1, 'x'], /must be a number/],
+    ['f32', [2], new Array(2), /must be a number, got undefined/],
     ['f32', [2], new Float64Array(2), /must be a Float32Array\(2\), got Float64Array\(2\)/],
     ['f32', [2], new Float32Array(3), /got Float32Array\(3\)/],
     ['f32', [2], 5, /got 5/],
@@ -171,6 +197,16 @@ describe('tensor', () => {
     expect(() => tensor('f32', [2], segment.asSlice(2))).toThrow(AlignmentError)
     expect(() => tensor('f32', [2], [1, 2], { strides: [2] })).toThrow(ArgumentError)
     expect(() => tensor('f32', [2], [1, 2], { device: cpu })).toThrow(ArgumentError)
+  })
+
+  test('reading elements leaves the memory unexposed, so that it can be lent again; dead memory is refused', () => {
+    const x = tensor('f32', [2], [1, 2])
+    const packed = tensor('uint4', [3], gcAllocator.allocate(8).asSlice(4), { packing: 'packed' })
+    expect([x.toArray(), packed.toArray()]).toEqual([[1, 2], [0, 0, 0]])
+    expect([x.segment.block.exposed, packed.segment.block.exposed]).toEqual([false, false])
+    structuredClone(null, { transfer: [x.view().buffer as ArrayBuffer] })
+    expect(() => x.toArray()).toThrow(ScopeClosedError)
+    expect(() => x.view()).toThrow(ScopeClosedError)
   })
 
   test('memory of another device can be passed on, not read', () => {

@@ -8,8 +8,13 @@ import {
 } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import type { PrepareOptions } from './call/prepare-options.ts'
-import { hostFunction, type HostFunction } from './targets/host-function.ts'
+import { str, type Attribute } from './attributes/attribute.ts'
+import {
+  hostFunction,
+  type HostFunctionOptions,
+  type UntypedFunction,
+  type UntypedPrepareOptions,
+} from './targets/untyped-function.ts'
 import {
   typedHandler,
   type HandlerOptions,
@@ -34,15 +39,15 @@ export interface CustomCall {
 
 /** An untyped Host call as a function. */
 export interface HostCall {
-  /** Calls it. @throws {ArgumentError} if something can't be passed. @throws {XlaError} if it throws a C++ exception. */
+  /** Calls it. @throws {ArgumentError} if something can't be passed. @throws {XlaError} if it fails or throws. */
   <const Results extends readonly ResultSpec[]>(
     operands: Tensors,
     options: HostCallOptions<Results>,
   ): CallResults<Results>
   /** What is called. */
-  readonly function: HostFunction
+  readonly function: UntypedFunction
   /** As `function.prepare`. */
-  prepare(options: PrepareOptions): PreparedCall
+  prepare(options: UntypedPrepareOptions): PreparedCall
 }
 
 /**
@@ -65,17 +70,23 @@ export function customCall(
 }
 
 /**
- * A function `void f(void* out, const void** in)` of a library as a function of TypeScript.
+ * An untyped Host function of a library as a function of TypeScript; `void f(void* out, const void** in)` unless
+ * `apiVersion` says otherwise.
  *
  * @throws as `hostFunction`.
  * @example
  * const add = hostCall(library, 'do_custom_call')
  * const a = add([b, c], { results: [f32([2048])] })
  */
-export function hostCall(library: NativeLibrary, symbol: string): HostCall {
-  const target = hostFunction(library, symbol)
-  const prepare = (options: PrepareOptions): PreparedCall => target.prepare(options)
-  // The wider type of options would let attributes pass unseen: HostCall has none.
-  const call: Omit<HostCall, 'function' | 'prepare'> = callFunction(prepare, true)
-  return Object.assign(call, { function: target, prepare }) as HostCall
+export function hostCall(library: NativeLibrary, symbol: string, options: HostFunctionOptions = {}): HostCall {
+  const target = hostFunction(library, symbol, options)
+  const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
+  const call = callFunction(({ attrs, ...shape }) => {
+    const { opaque } = attrs as { readonly opaque?: Attribute }
+    return target.prepare(opaque === undefined ? shape : { ...shape, opaque: opaque.bytes })
+  }, true)
+  // What attributes are to a typed call, the opaque string is to an untyped one.
+  const callHost: Omit<HostCall, 'function' | 'prepare'> = (operands, { opaque, ...rest }) =>
+    call(operands, opaque === undefined ? rest : { ...rest, attrs: { opaque: str(opaque) } })
+  return Object.assign(callHost, { function: target, prepare })
 }

@@ -5,7 +5,13 @@ export { type ScopeEvent } from './diagnostics/observe.ts'
 export { type ScopeStats } from './diagnostics/stats.ts'
 export { type Accessor, type AccessorClass } from './layout/accessor.ts'
 export { type AddressLayout } from './layout/address-layout.ts'
-export { type GroupLayout, type Members, type PaddingLayout, type StructLayout, type UnionLayout } from './layout/group-layout.ts'
+export {
+  type GroupLayout,
+  type Members,
+  type PaddingLayout,
+  type StructLayout,
+  type UnionLayout,
+} from './layout/group-layout.ts'
 export { MemoryLayout } from './layout/layouts.ts'
 export { type Layout } from './layout/memory-layout.ts'
 export { type PathElement } from './layout/path.ts'

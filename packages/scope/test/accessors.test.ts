@@ -28,8 +28,10 @@ const real = { values: [0, 1.5, -42, Infinity, -0], refused: [1n, '1', null, und
 
 function accessors(name: string, size: number, rest: Pick<Accessors, 'values' | 'refused'>): Accessors {
   const native = name.replace('Int64', 'BigInt64').replace('Uint64', 'BigUint64')
-  const call = (method: string) => (segment: MemorySegment, ...rest: unknown[]) =>
-    (segment as unknown as Record<string, (...values: unknown[]) => never>)[method]!(...rest)
+  const call =
+    (method: string) =>
+    (segment: MemorySegment, ...values: unknown[]) =>
+      (segment as unknown as Record<string, (...values: unknown[]) => never>)[method]!(...values)
   const suffix = size === 1 ? '' : 'Unaligned'
   return {
     size,
@@ -38,7 +40,10 @@ function accessors(name: string, size: number, rest: Pick<Accessors, 'values' | 
     getUnaligned: call(`get${name}${suffix}`),
     setUnaligned: call(`set${name}${suffix}`),
     reference: (view, offset, littleEndian) =>
-      (view as unknown as Record<string, (offset: number, littleEndian: boolean) => Number_>)[`get${native}`]!(offset, littleEndian),
+      (view as unknown as Record<string, (offset: number, littleEndian: boolean) => Number_>)[`get${native}`]!(
+        offset,
+        littleEndian,
+      ),
     ...rest,
   }
 }
@@ -56,7 +61,9 @@ const kinds: Readonly<Record<string, Accessors>> = {
   Float64: accessors('Float64', 8, real),
 }
 
-for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, values, refused }] of Object.entries(kinds)) {
+for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, values, refused }] of Object.entries(
+  kinds,
+)) {
   describe(kind, () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(64, 64)
@@ -97,7 +104,18 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
 
     test('S28: nothing outside is reached', () => {
       const slice = segment.asSlice(8, 16)
-      for (const offset of [16 - size + 1, 16, 17, -1, -8, 2 ** 31, 2 ** 32, 2 ** 32 + 8, -(2 ** 32) + 8, 2 ** 53 - 1]) {
+      for (const offset of [
+        16 - size + 1,
+        16,
+        17,
+        -1,
+        -8,
+        2 ** 31,
+        2 ** 32,
+        2 ** 32 + 8,
+        -(2 ** 32) + 8,
+        2 ** 53 - 1,
+      ]) {
         expect(() => get(slice, offset), `${offset}`).toThrow(BoundsError)
         expect(() => set(slice, offset, values[1]!), `${offset}`).toThrow(BoundsError)
         expect(() => getUnaligned(slice, offset), `${offset}`).toThrow(BoundsError)
@@ -174,7 +192,7 @@ test('memory behind 4 GiB is reached', () => {
   segment.setInt32(6 * 2, 1)
   expect([segment.getInt64(last), segment.asSlice(2 ** 32).getInt64(56), segment.getInt32(12)]).toEqual([42n, 42n, 1])
   expect(() => segment.getInt64(last + 8)).toThrow(BoundsError)
-  expect(() => segment.getInt64(2 ** 32 + 60)).toThrow()
+  expect(() => segment.getInt64(2 ** 32 + 60)).toThrow(BoundsError)
 })
 
 test('any sequence of reads and writes agrees with a DataView', () => {
@@ -182,7 +200,12 @@ test('any sequence of reads and writes agrees with a DataView', () => {
   fc.assert(
     fc.property(
       fc.array(
-        fc.record({ kind: fc.constantFrom(...layouts), offset: fc.nat(70), pick: fc.nat(4), littleEndian: fc.boolean() }),
+        fc.record({
+          kind: fc.constantFrom(...layouts),
+          offset: fc.nat(70),
+          pick: fc.nat(4),
+          littleEndian: fc.boolean(),
+        }),
         { maxLength: 60 },
       ),
       (steps) => {

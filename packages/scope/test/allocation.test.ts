@@ -15,7 +15,10 @@ const allocations = {
   },
   'allocateNative(ofConfined)': () => {
     const scope = ResourceScope.ofConfined()
-    return { scope, allocate: (size: number, alignment?: number) => MemorySegment.allocateNative(size, alignment, scope) }
+    return {
+      scope,
+      allocate: (size: number, alignment?: number) => MemorySegment.allocateNative(size, alignment, scope),
+    }
   },
 }
 

@@ -1,4 +1,12 @@
-import { AllocationError, ArgumentError, gcAllocator, type NativeAllocator as Allocator, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import {
+  AlignmentError,
+  AllocationError,
+  ArgumentError,
+  gcAllocator,
+  type NativeAllocator as Allocator,
+  ReadOnlyError,
+  ScopeClosedError,
+} from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
 import type { AllocatorLike, ConfinedScope } from '../src/index.ts'
@@ -18,7 +26,8 @@ for (const [name, make] of Object.entries(allocators)) {
   describe(name, () => {
     test('S19: bad numbers are refused', () => {
       const allocator = make()
-      for (const size of bad.sizes) expect(() => allocator.allocate(size as number, 8), String(size)).toThrow(ArgumentError)
+      for (const size of bad.sizes)
+        expect(() => allocator.allocate(size as number, 8), String(size)).toThrow(ArgumentError)
       for (const alignment of bad.alignments) {
         expect(() => allocator.allocate(8, alignment as number), String(alignment)).toThrow(ArgumentError)
       }
@@ -29,7 +38,13 @@ for (const [name, make] of Object.entries(allocators)) {
 
     test('every kind comes back, in both orders', () => {
       const { int8, uint16, int32, float64, int64 } = MemoryLayout
-      for (const [layout, value] of [[int8, -1], [uint16, 60_000], [int32, -70_000], [float64, 1.5], [int64, -5n]] as const) {
+      for (const [layout, value] of [
+        [int8, -1],
+        [uint16, 60_000],
+        [int32, -70_000],
+        [float64, 1.5],
+        [int64, -5n],
+      ] as const) {
         for (const ordered of [layout, layout.withOrder('big')]) {
           const segment = NativeAllocator.allocateFrom(make(), ordered as typeof int8, value as number, value as number)
           expect(segment.byteSize).toBe(2 * layout.byteSize)
@@ -113,7 +128,7 @@ describe('prefix()', () => {
       expect([segment.address, segment.byteSize]).toEqual([memory.address, size])
     }
     expect(() => allocator.allocate(65)).toThrow(AllocationError)
-    expect(() => NativeAllocator.prefix(memory.asSlice(1)).allocate(8, 2)).toThrow()
+    expect(() => NativeAllocator.prefix(memory.asSlice(1)).allocate(8, 2)).toThrow(AlignmentError)
   })
 })
 
@@ -142,8 +157,14 @@ describe('S24: the one method is enough', () => {
       requests.length = 0
       expect(toCString('abc', allocator).getString(0)).toBe('abc')
       expect(NativeAllocator.allocate(allocator, MemoryLayout.int64, 3).byteSize).toBe(24)
-      expect(NativeAllocator.allocateFrom(allocator, MemoryLayout.int16, 1, 2).toArray(MemoryLayout.int16)).toEqual(new Int16Array([1, 2]))
-      expect(requests).toEqual([[4, 1], [24, 8], [4, 2]])
+      expect(NativeAllocator.allocateFrom(allocator, MemoryLayout.int16, 1, 2).toArray(MemoryLayout.int16)).toEqual(
+        new Int16Array([1, 2]),
+      )
+      expect(requests).toEqual([
+        [4, 1],
+        [24, 8],
+        [4, 2],
+      ])
     })
   }
 
@@ -155,6 +176,6 @@ describe('S24: the one method is enough', () => {
     for (const allocator of [null, undefined, 1, {}, { allocate: 1 }]) {
       expect(() => toCString('abc', allocator as never)).toThrow(ArgumentError)
     }
-    expect(() => toCString('abc', () => MemorySegment.allocateNative(4).asReadOnly())).toThrow()
+    expect(() => toCString('abc', () => MemorySegment.allocateNative(4).asReadOnly())).toThrow(ReadOnlyError)
   })
 })

@@ -70,7 +70,12 @@ describe('copyFrom()', () => {
   })
 
   test('S40: ranges of one segment may overlap, both ways', () => {
-    for (const [from, to] of [[0, 8], [8, 0], [3, 4], [4, 3]] as const) {
+    for (const [from, to] of [
+      [0, 8],
+      [8, 0],
+      [3, 4],
+      [4, 3],
+    ] as const) {
       const segment = native(64)
       for (let i = 0; i < 64; i++) segment.setUint8(i, i)
       const expected = new Uint8Array(bytesOf(segment))
@@ -93,7 +98,12 @@ describe('copyFrom()', () => {
 
 describe('copy() of elements', () => {
   test('S36: turns them round where the orders differ', () => {
-    for (const [layout, value] of [[int16, 0x1234], [uint32, 0x12345678], [int64, 0x123456789abcdefn], [float64, 1.5]] as const) {
+    for (const [layout, value] of [
+      [int16, 0x1234],
+      [uint32, 0x12345678],
+      [int64, 0x123456789abcdefn],
+      [float64, 1.5],
+    ] as const) {
       const swapped = layout.withOrder('big')
       const [source, target] = [native(64), native(64)]
       for (let i = 0; i < 4; i++) source.setAtIndex(layout as typeof int16, i, value as number)
@@ -185,12 +195,18 @@ describe('toArray()', () => {
     for (const [layout, values] of cases) {
       const segment = native(values.byteLength)
       for (const ordered of [layout, layout.withOrder('big')]) {
-        values.forEach((value: number | bigint, i: number) => segment.setAtIndex(ordered as typeof int8, i, value as number))
+        values.forEach((value: number | bigint, i: number) =>
+          segment.setAtIndex(ordered as typeof int8, i, value as number),
+        )
         expect(segment.toArray(ordered as typeof int8)).toEqual(values)
       }
     }
     expect(native(2).toArray(bool)).toEqual([false, false])
-    expect(native(16).toArray(MemoryLayout.address).map(({ address }) => address)).toEqual([0n, 0n])
+    expect(
+      native(16)
+        .toArray(MemoryLayout.address)
+        .map(({ address }) => address),
+    ).toEqual([0n, 0n])
   })
 
   test('S42: needs whole elements', () => {

@@ -15,7 +15,12 @@ function withKoffi(code: string): Promise<ScriptResult> {
 
 /** The same through this package: an error with a code, on stdout. */
 async function withScope(code: string): Promise<string> {
-  const { code: exit, signal, stdout, stderr } = await runScript(
+  const {
+    code: exit,
+    signal,
+    stdout,
+    stderr,
+  } = await runScript(
     `import { MemorySegment, MemoryLayout, NativeScope, ResourceScope, toCString } from '@tenon/scope'
      import { Linker, SymbolLookup, upcallStub } from '@tenon/scope/linker'
      const libc = SymbolLookup.ofProcess()
@@ -126,7 +131,7 @@ const crashes: Readonly<Record<string, Crash>> = {
 
 describe.skipIf(process.platform !== 'linux')('what kills a process with koffi alone is an error', () => {
   for (const [name, { koffi, scope, expected }] of Object.entries(crashes)) {
-    test.concurrent(name, { timeout: 120_000, retry: 2 }, async ({ expect }) => {
+    test(name, { timeout: 120_000, retry: 2 }, async () => {
       const alone = await withKoffi(koffi)
       expect(died(alone), JSON.stringify(alone)).toBe(true)
       expect(await withScope(scope)).toBe(expected)

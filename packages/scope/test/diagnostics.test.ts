@@ -82,7 +82,10 @@ test('TENON_DEBUG=leaks reports at exit what was never closed, with its stack', 
     ResourceScope.ofConfined({ name: 'fine' }).close()
     globalThis.kept = handleRequest()
   `
-  const options = { cwd: packageDirectory, nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'] }
+  const options = {
+    cwd: packageDirectory,
+    nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+  }
   const loud = await runScript(script, { ...options, env: { TENON_DEBUG: 'leaks' } })
   expect([loud.code, loud.stdout], loud.stderr).toEqual([0, 'leak request\n'])
   expect(loud.stderr).toMatch(/confined scope request was never closed, opened\n\s+at handleRequest/)

@@ -1,4 +1,4 @@
-import { ArgumentError, LoadError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { ArgumentError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,7 +90,8 @@ describe.skipIf(process.platform === 'win32')('mapped files', () => {
   test('S45: other memory is neither loaded nor forced', () => {
     const segment = MemorySegment.allocateNative(8)
     expect(segment.isMapped).toBe(false)
-    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const) expect(() => segment[use]()).toThrow(ArgumentError)
+    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
+      expect(() => segment[use]()).toThrow(ArgumentError)
   })
 
   test('S45: are dead after close, also for their raw views', () => {
@@ -98,7 +99,8 @@ describe.skipIf(process.platform === 'win32')('mapped files', () => {
     const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })
     const view = segment.view()
     scope.close()
-    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const) expect(() => segment[use]()).toThrow(ScopeClosedError)
+    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
+      expect(() => segment[use]()).toThrow(ScopeClosedError)
     expect(() => segment.getUint8(0)).toThrow(ScopeClosedError)
     expect(() => view.getUint8(0)).toThrow(TypeError)
   })
@@ -106,7 +108,7 @@ describe.skipIf(process.platform === 'win32')('mapped files', () => {
   test('S45: a hold ends also when the operation fails', () => {
     const scope = ResourceScope.ofConfined()
     const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
-    expect(() => segment.unload()).toThrow()
+    expect(() => segment.unload()).toThrow(NativeError)
     scope.close()
   })
 
@@ -141,8 +143,10 @@ describe.skipIf(process.platform === 'win32')('mapped files', () => {
       expect(() => MemorySegment.mapFile(path, scope, { byteOffset: number as number })).toThrow(ArgumentError)
       expect(() => MemorySegment.mapFile(path, scope, { byteSize: number as number })).toThrow(ArgumentError)
     }
-    for (const name of [null, undefined, '', 1]) expect(() => MemorySegment.mapFile(name as string, scope)).toThrow(ArgumentError)
-    for (const owner of [null, undefined, {}]) expect(() => MemorySegment.mapFile(path, owner as never)).toThrow(ArgumentError)
+    for (const name of [null, undefined, '', 1])
+      expect(() => MemorySegment.mapFile(name as string, scope)).toThrow(ArgumentError)
+    for (const owner of [null, undefined, {}])
+      expect(() => MemorySegment.mapFile(path, owner as never)).toThrow(ArgumentError)
     expect(ResourceScope.stats().liveBytes).toBe(0)
   })
 })

@@ -27,17 +27,21 @@ const anyMethod = (segment: MemorySegment, name: string, ...values: unknown[]): 
 const segmentOperations: Record<string, Operation<MemorySegment>> = {
   ...Object.fromEntries(
     kinds.flatMap((kind) =>
-      ['', 'Unaligned']
-        .filter((suffix) => suffix === '' || !kind.endsWith('8'))
-        .flatMap((suffix) => [
-          [`get${kind}${suffix}`, throws((segment: MemorySegment) => anyMethod(segment, `get${kind}${suffix}`, 0))],
-          [`set${kind}${suffix}`, throws((segment: MemorySegment) => anyMethod(segment, `set${kind}${suffix}`, 0, isWide(kind) ? 1n : 1))],
-        ]),
+      (kind.endsWith('8') ? [''] : ['', 'Unaligned']).flatMap((suffix) => [
+        [`get${kind}${suffix}`, throws((segment: MemorySegment) => anyMethod(segment, `get${kind}${suffix}`, 0))],
+        [
+          `set${kind}${suffix}`,
+          throws((segment: MemorySegment) => anyMethod(segment, `set${kind}${suffix}`, 0, isWide(kind) ? 1n : 1)),
+        ],
+      ]),
     ),
   ),
   getBool: throws((segment) => segment.getBool(0)),
   setBool: throws((segment) => segment.setBool(0, true)),
-  getInt64AsNumber: throws((segment) => segment.getInt64AsNumber(0)),
+  getInt64AsNumber: throws((segment) => {
+    segment.setInt64(0, 1)
+    return segment.getInt64AsNumber(0)
+  }),
   get: throws((segment) => segment.get(int32, 0)),
   set: throws((segment) => segment.set(int32, 0, 1)),
   getAtIndex: throws((segment) => segment.getAtIndex(int32, 0)),
@@ -52,7 +56,9 @@ const segmentOperations: Record<string, Operation<MemorySegment>> = {
   atomicStore: throws((segment) => segment.atomicStore('int32', 0, 1)),
   atomicUpdate: throws((segment) => segment.atomicUpdate('int32', 0, 'add', 1)),
   atomicCompareExchange: throws((segment) => segment.atomicCompareExchange('int32', 0, 1, 2)),
-  atomicWait: throws((segment) => segment.block.view.buffer instanceof SharedArrayBuffer ? segment.atomicWait('int32', 0, -1, 0) : segment.getInt8(0)),
+  atomicWait: throws((segment) =>
+    segment.block.view.buffer instanceof SharedArrayBuffer ? segment.atomicWait('int32', 0, -1, 0) : segment.getInt8(0),
+  ),
   atomicNotify: throws((segment) => segment.atomicNotify('int32', 0)),
   view: throws((segment) => segment.view()),
   withView: throws((segment) => segment.withView(() => {})),
@@ -96,14 +102,20 @@ const memories: Record<string, () => { segment: MemorySegment; close: () => void
     const { scope, segments } = ResourceScope.attach(giver.handoff([giver.allocate(16)]))
     return { segment: segments[0]!, close: () => scope.close() }
   },
-  'a mapped file': () => owned(ResourceScope.ofConfined(), (scope) => MemorySegment.mapFile(path, scope, { access: 'write' }).asSlice(0, 16)),
+  'a mapped file': () =>
+    owned(ResourceScope.ofConfined(), (scope) =>
+      MemorySegment.mapFile(path, scope, { access: 'write' }).asSlice(0, 16),
+    ),
   'memory of native code': () => {
     const memory = MemorySegment.allocateNative(16, 16, ResourceScope.global)
     return owned(ResourceScope.ofConfined(), (scope) => MemorySegment.ofAddress(memory.address).reinterpret(16, scope))
   },
-  'a slicing allocator': () => owned(NativeScope.ofConfined(), (scope) => NativeAllocator.slicing(scope.allocate(64)).allocate(16)),
-  'a prefix allocator': () => owned(NativeScope.ofConfined(), (scope) => NativeAllocator.prefix(scope.allocate(64)).allocate(16)),
-  'a malloc allocator': () => owned(ResourceScope.ofConfined(), (scope) => NativeAllocator.ofMalloc(() => scope).allocate(16)),
+  'a slicing allocator': () =>
+    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.slicing(scope.allocate(64)).allocate(16)),
+  'a prefix allocator': () =>
+    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.prefix(scope.allocate(64)).allocate(16)),
+  'a malloc allocator': () =>
+    owned(ResourceScope.ofConfined(), (scope) => NativeAllocator.ofMalloc(() => scope).allocate(16)),
 }
 
 function owned<Scope extends { close(): void }>(scope: Scope, make: (scope: Scope) => MemorySegment) {
@@ -113,7 +125,11 @@ function owned<Scope extends { close(): void }>(scope: Scope, make: (scope: Scop
 /** The names of all methods and getters that an object has from its classes. */
 function namesOf(value: object): string[] {
   const names = new Set<string>()
-  for (let type = Object.getPrototypeOf(value) as object; type !== Object.prototype; type = Object.getPrototypeOf(type) as object) {
+  for (
+    let type = Object.getPrototypeOf(value) as object;
+    type !== Object.prototype;
+    type = Object.getPrototypeOf(type) as object
+  ) {
     for (const name of Object.getOwnPropertyNames(type)) if (name !== 'constructor') names.add(name)
   }
   return [...names].toSorted()
@@ -164,18 +180,47 @@ const uses: Record<string, Operation<Owner>> = {
   'Linker.upcallStub': throws((scope) => upcallStub(() => {}, {}, scope)),
   'VaList.make': throws((scope) => VaList.make(scope, () => {})),
   'Linker.downcall': throws((scope) =>
-    Linker.downcall(SymbolLookup.ofProcess().get('div'), { result: MemoryLayout.struct({ q: int32, r: int32 }), parameters: ['int32', 'int32'] })(scope, 1, 1),
+    Linker.downcall(SymbolLookup.ofProcess().get('div'), {
+      result: MemoryLayout.struct({ q: int32, r: int32 }),
+      parameters: ['int32', 'int32'],
+    })(scope, 1, 1),
   ),
 }
 
 /** What closes or is not for users. */
 const closers = new Set(['close', 'closeAsync', 'run', 'runAsync', 'detach'])
 const internals = new Set([
-  ...['label', 'seal', 'release', 'closedError', 'checkOpen', 'newBlock', 'own', 'makeChunk', 'releaseOwned', 'manage', 'isHeld'],
-  ...['drain', 'undrain', 'allocateSlowly', 'allocateInside', 'nextChunk', 'takeChunk', 'retire', 'giveBack', 'closeForAll'],
+  ...[
+    'label',
+    'seal',
+    'release',
+    'closedError',
+    'checkOpen',
+    'newBlock',
+    'own',
+    'makeChunk',
+    'releaseOwned',
+    'manage',
+    'isHeld',
+  ],
+  ...[
+    'drain',
+    'undrain',
+    'allocateSlowly',
+    'allocateInside',
+    'nextChunk',
+    'useChunk',
+    'takeChunk',
+    'retire',
+    'giveBack',
+    'closeForAll',
+  ],
 ])
 
-for (const [name, open] of Object.entries({ confined: () => NativeScope.ofConfined(), shared: () => NativeScope.ofShared() })) {
+for (const [name, open] of Object.entries({
+  confined: () => NativeScope.ofConfined(),
+  shared: () => NativeScope.ofShared(),
+})) {
   describe(`after close, the ${name} scope`, () => {
     const [alive, closed] = [open(), open()] as unknown as [Owner, Owner]
     closed.close()

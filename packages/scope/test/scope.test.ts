@@ -1,9 +1,4 @@
-import {
-  AllocationError,
-  ArgumentError,
-  ScopeClosedError,
-  ScopeHeldError,
-} from '@tenon/core'
+import { AllocationError, ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 
@@ -183,7 +178,7 @@ for (const [name, open] of Object.entries(closeable)) {
     test('runAsync() closes it when the promise has settled', async () => {
       const scope = open()
       const result = scope.runAsync(async () => {
-        await null
+        await Promise.resolve()
         return scope.isAlive
       })
       expect(scope.isAlive).toBe(true)
@@ -279,7 +274,13 @@ describe('scopes that nobody closes', () => {
 test('S4: what is confined can not be sent to another thread', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(8)
-  for (const value of [scope, segment, segment.asSlice(4), MemorySegment.ofBuffer(new Uint8Array(4)), MemorySegment.NULL]) {
+  for (const value of [
+    scope,
+    segment,
+    segment.asSlice(4),
+    MemorySegment.ofBuffer(new Uint8Array(4)),
+    MemorySegment.NULL,
+  ]) {
     expect(() => structuredClone(value)).toThrow(/could not be cloned/)
   }
   scope.close()

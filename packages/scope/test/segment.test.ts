@@ -1,4 +1,12 @@
-import { AlignmentError, ArgumentError, ArgumentRangeError, BoundsError, gcAllocator, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import {
+  AlignmentError,
+  ArgumentError,
+  ArgumentRangeError,
+  BoundsError,
+  gcAllocator,
+  ReadOnlyError,
+  ScopeClosedError,
+} from '@tenon/core'
 import { threadId } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
@@ -237,7 +245,18 @@ describe('segments over buffers', () => {
     detached.transfer(0)
     const resizable = new ArrayBuffer(8, { maxByteLength: 16 })
     const growable = new SharedArrayBuffer(8, { maxByteLength: 16 })
-    for (const source of [detached, resizable, new Uint8Array(resizable), growable, null, undefined, 8, 'abc', [], {}]) {
+    for (const source of [
+      detached,
+      resizable,
+      new Uint8Array(resizable),
+      growable,
+      null,
+      undefined,
+      8,
+      'abc',
+      [],
+      {},
+    ]) {
       expect(() => MemorySegment.ofBuffer(source as never), String(source)).toThrow(ArgumentError)
     }
   })
@@ -295,7 +314,8 @@ describe('raw views', () => {
     expect(segment.unsafeView(DataView).byteLength).toBe(16)
     expect(() => segment.asSlice(1, 4).unsafeView(Int32Array)).toThrow(AlignmentError)
     expect(() => segment.asSlice(0, 6).unsafeView(Int32Array)).toThrow(AlignmentError)
-    for (const Class of [null, undefined, 1, {}]) expect(() => segment.unsafeView(Class as never)).toThrow(ArgumentError)
+    for (const Class of [null, undefined, 1, {}])
+      expect(() => segment.unsafeView(Class as never)).toThrow(ArgumentError)
   })
 
   test('withView() holds the scope open', () => {

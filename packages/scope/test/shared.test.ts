@@ -8,7 +8,8 @@ describe('a shared scope', () => {
     const scope = NativeScope.ofShared({ name: 'shared' })
     const segment = scope.allocate(16, 8)
     segment.setInt32(0, 41)
-    const worker = startWorker(`
+    const worker = startWorker(
+      `
       const { scope: attached, segments: [segment] } = scope.ResourceScope.attach(workerData)
       const seen = [segment.getInt32(0), segment.address, attached.name, attached.kind]
       segment.setInt32(0, 42)
@@ -16,7 +17,9 @@ describe('a shared scope', () => {
       let error
       try { segment.getInt32(0) } catch (e) { error = e.code }
       parentPort.postMessage([...seen, error])
-    `, scope.share({ segments: [segment] }))
+    `,
+      scope.share({ segments: [segment] }),
+    )
     expect(await nextMessage(worker)).toEqual([41, segment.address, 'shared', 'shared', 'TENON_SCOPE_CLOSED'])
     expect(segment.getInt32(0)).toBe(42)
     await ended(worker)
@@ -57,7 +60,7 @@ describe('a shared scope', () => {
     const { scope: other } = ResourceScope.attach(token)
     let isClosing = false
     const noticed = other.whenClosing().then(() => (isClosing = true))
-    await null
+    await Promise.resolve()
     expect(isClosing).toBe(false)
     const closed = scope.closeAsync()
     expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
@@ -82,13 +85,16 @@ describe('a shared scope', () => {
 
   test('S63: closeAsync() waits for a worker that detaches when it is asked to', async () => {
     const scope = NativeScope.ofShared()
-    const worker = startWorker(`
+    const worker = startWorker(
+      `
       const { scope: attached } = scope.ResourceScope.attach(workerData)
       parentPort.postMessage('attached')
       await attached.whenClosing()
       attached.detach()
       parentPort.postMessage('detached')
-    `, scope.share())
+    `,
+      scope.share(),
+    )
     expect(await nextMessage(worker)).toBe('attached')
     expect(() => scope.close()).toThrow(ScopeHeldError)
     const detached = nextMessage(worker)
@@ -110,7 +116,8 @@ describe('a shared scope', () => {
       parentPort.postMessage('ready')
     `)
     expect(await nextMessage(worker)).toBe('ready')
-    worker.postMessage(scope.share({ segments: [segment], to: worker }))
+    const token = scope.share({ segments: [segment], to: worker })
+    worker.postMessage(token, [])
     expect(await nextMessage(worker)).toBe('attached')
     expect(() => scope.close()).toThrow(/3 other handles/)
     await worker.terminate()
@@ -190,12 +197,12 @@ describe('workers that attach, hammer and detach while the owner tries to close'
     const token = scope.share({ segments: [segment] })
     const workers = Array.from({ length: 4 }, () => startWorker(code, { token, rounds }))
     const results = Promise.all(workers.map((worker) => nextMessage<{ attached: number; refused: number }>(worker)))
-    let running = true
-    void results.finally(() => (running = false))
+    const state = { isRunning: true }
+    void results.finally(() => (state.isRunning = false))
     let tries = 0
     // Holds the scope open, so that the owner's tries can't end the test early.
     const { scope: keeper } = ResourceScope.attach(token)
-    while (running) {
+    while (state.isRunning) {
       expect(() => scope.close()).toThrow(ScopeHeldError)
       tries++
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -240,6 +247,7 @@ describe('workers that attach, hammer and detach while the owner tries to close'
       return [scope, scope.lock()] as const
     })
     for (const scope of scopes) scope.close()
+    expect(scopes.some(({ isAlive }) => isAlive)).toBe(false)
     for (const [scope, lock] of busy) {
       lock.release()
       scope.close()
@@ -292,7 +300,8 @@ describe('handoff()', () => {
     const lock = scope.lock()
     expect(() => scope.handoff([segment])).toThrow(ScopeHeldError)
     lock.release()
-    for (const bad of [other.allocate(8), null, {}]) expect(() => scope.handoff([bad as MemorySegment])).toThrow(ArgumentError)
+    for (const bad of [other.allocate(8), null, {}])
+      expect(() => scope.handoff([bad as MemorySegment])).toThrow(ArgumentError)
     scope.addCloseAction(() => {})
     expect(() => scope.handoff([segment])).toThrow(ScopeHeldError)
     expect(segment.getInt32(0)).toBe(0)

@@ -19,7 +19,9 @@ const bytesOf = (segment: MemorySegment): number[] => [...(segment.toArray(Memor
 for (const [charset, unit] of charsets) {
   describe(charset, () => {
     const isUnicode = charset.startsWith('utf')
-    const usable = texts.filter((text) => isUnicode || /^[\x01-\x7f]*$/.test(text) || (charset === 'latin1' && text.length === 1))
+    const usable = texts.filter(
+      (text) => isUnicode || Buffer.byteLength(text) === text.length || (charset === 'latin1' && text.length === 1),
+    )
 
     test('S47: a string comes back, with a terminator of one unit', () => {
       for (const text of usable) {
@@ -125,11 +127,15 @@ test('what is no string is refused', () => {
 
 test('any string comes back through every Unicode charset', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.constantFrom(...charsets.filter(([name]) => name.startsWith('utf'))), (text, [charset]) => {
-      using scope = NativeScope.ofConfined()
-      const clean = text.replaceAll('\0', '').toWellFormed()
-      expect(toCString(clean, scope, { charset }).getString(0, charset)).toBe(clean)
-    }),
+    fc.property(
+      fc.string({ unit: 'grapheme', maxLength: 200 }),
+      fc.constantFrom(...charsets.filter(([name]) => name.startsWith('utf'))),
+      (text, [charset]) => {
+        using scope = NativeScope.ofConfined()
+        const clean = text.replaceAll('\0', '').toWellFormed()
+        expect(toCString(clean, scope, { charset }).getString(0, charset)).toBe(clean)
+      },
+    ),
   )
 })
 

@@ -1,11 +1,13 @@
 import { dirname, join } from 'node:path'
-import { NativeLibrary } from '@tenon/core'
+import { NativeLibrary, type Segment } from '@tenon/core'
 import { addressOf, coreLibrary, functionAt } from '@tenon/core/internal'
 
 /** Plain loops in C, bound without any protection: what a caller of the C API would write. */
 export interface CLoops {
   /** One memcpy a string, from `data` into `out`. */
   memcpyEach(data: Uint8Array, offsets: Uint32Array, count: number, out: Uint8Array): void
+  /** The same for the strings of a table of TF_TString. */
+  memcpyEachStruct(structs: Segment, count: number, out: Uint8Array): void
   /** One TF_TString_Copy a string, then one TF_TString_Dealloc each. */
   copyEach(data: Uint8Array, offsets: Uint32Array, count: number, structs: Uint8Array): void
 }
@@ -17,10 +19,12 @@ export function cLoops(): CLoops {
   const bind = (name: string, parameters: readonly 'uintptr_t'[]): ((...values: number[]) => number) =>
     functionAt(Number(library.symbol(name)), 'int32_t', parameters)
   const memcpyEach = bind('peers_memcpy_each', four)
+  const memcpyEachStruct = bind('peers_memcpy_each_struct', four.slice(1))
   const copyEach = bind('peers_copy_each', four)
   const deallocEach = bind('peers_dealloc_each', four.slice(2))
   return {
     memcpyEach: (data, offsets, count, out) => void memcpyEach(addressOf(data), addressOf(offsets), count, addressOf(out)),
+    memcpyEachStruct: (structs, count, out) => void memcpyEachStruct(Number(structs.address), count, addressOf(out)),
     copyEach(data, offsets, count, structs) {
       copyEach(addressOf(data), addressOf(offsets), count, addressOf(structs))
       deallocEach(addressOf(structs), count)

@@ -37,5 +37,5 @@ export const awkward: readonly Uint8Array[] = [
   '\ufeffbom',
   ...[7, 8, 15, 16, 22, 23, 24, 31, 32, 64, 127, 128, 255, 256, 1000].map((size) => 'x'.repeat(size)),
 ]
-  .map((text) => Uint8Array.from(Buffer.from(text)))
-  .concat(hex('ff'), hex('eda080'), hex('c080'), hex('f8*30'), hex('e282'))
+  .map((text): Uint8Array => Uint8Array.from(Buffer.from(text)))
+  .concat([hex('ff'), hex('eda080'), hex('c080'), hex('f8*30'), hex('e282')])

@@ -1,7 +1,7 @@
 /* Packed functions of tvm-ffi in C: what kernels do with arguments, errors, functions and tensors. They find the TVMFFI
  * functions in the process that loads them. */
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tenon/tvm_ffi.h"
@@ -144,6 +144,22 @@ PACKED(keep) {
   return 0;
 }
 
+static void *drop_there(void *object) {
+  TVMFFIObjectDecRef(object);
+  return NULL;
+}
+
+/* Lets go of what is kept on another thread, and waits for that. */
+PACKED(drop_on_thread) {
+  (void)self, (void)args, (void)num_args, (void)result;
+  pthread_t thread;
+  if (kept_object == NULL) return 0;
+  if (pthread_create(&thread, NULL, drop_there, kept_object) != 0) return fail("RuntimeError", "no thread");
+  kept_object = NULL;
+  pthread_join(thread, NULL);
+  return 0;
+}
+
 /* What is kept, or None. */
 PACKED(kept) {
   (void)self, (void)args, (void)num_args;
@@ -179,6 +195,37 @@ PACKED(move_in) {
   TVMFFIObjectDecRef(result->v_obj);
   *result = (TVMFFIAny){.type_index = kTVMFFINone};
   return status;
+}
+
+/* An error as code for tvm-ffi 0.1.7 made it: its cell ends before cause and context. */
+typedef struct {
+  TVMFFIObject head;
+  TVMFFIByteArray kind, message, backtrace;
+  void (*update_backtrace)(TVMFFIObjectHandle self, const TVMFFIByteArray *backtrace, int32_t mode);
+} old_error_t;
+
+static void free_old_error(void *self, int flags) {
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) free(self);
+}
+
+static void update_old_error(TVMFFIObjectHandle self, const TVMFFIByteArray *backtrace, int32_t mode) {
+  (void)self, (void)backtrace, (void)mode;
+}
+
+PACKED(fail_as_before) {
+  (void)self, (void)args, (void)num_args, (void)result;
+  old_error_t *error = malloc(sizeof *error);
+  if (error == NULL) return fail("MemoryError", "no memory");
+  *error = (old_error_t){
+      .head = {.combined_ref_count = 1 | (uint64_t)1 << 32, .type_index = kTVMFFIError, .deleter = free_old_error},
+      .kind = {"OldError", 8},
+      .message = {"made by old code", 16},
+      .backtrace = {"", 0},
+      .update_backtrace = update_old_error,
+  };
+  TVMFFIErrorSetRaised(error);
+  TVMFFIObjectDecRef(error);
+  return -1;
 }
 
 /* The entry. */

@@ -22,12 +22,14 @@ static void require(int condition, const char *what) {
 static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t abi, int32_t form, int32_t is_inline) {
   tn_tstring_target_t target = {sizeof target, layout, abi, form, is_inline, 0, 0, 0, NULL, NULL};
   if (tn_tstring_measure(source, NULL, source->count, &target, &fault) != TN_OK) return 0;
-  const size_t whole = (size_t)(target.table_size + target.data_size);
+  const uint64_t data_size = target.data_size;
+  const size_t whole = (size_t)(target.table_size + data_size);
   uint8_t *block = malloc(whole > 0 ? whole : 1);
   if (block == NULL) return 0;
   target.table = block;
   target.data = block + target.table_size;
   require(tn_tstring_convert(source, NULL, source->count, &target, &fault) == TN_OK, "it was measured and not converted");
+  require(target.data_size == data_size, "it took another size than was measured");
   const int is_arrow = layout >= TN_TSTRING_ARROW32;
   const tn_tstring_tensor_t made = {sizeof made, layout, abi, TN_TSTRING_FOLLOW, source->count, target.table_size,
                                     is_arrow ? target.data_size : whole, block, is_arrow ? target.data : block};
@@ -36,7 +38,7 @@ static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t ab
     require(tn_tstring_compare(source, &made, order, &fault) == TN_OK, "what was converted can't be read");
     for (uint64_t i = 0; i < source->count; i++) require(order[i] == 0, "a string changed");
   }
-  uint64_t total = 0;
+  tn_tstring_sums_t total;
   if (form == TN_TSTRING_AS_OFFSET)
     require(tn_tstring_validate(&made, 1, UINT64_MAX, &total, &fault) == TN_OK, "what was converted is not valid");
   free(order);
@@ -70,12 +72,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const uint64_t count = (uint64_t)data[2] | (uint64_t)(data[3] & 1) << 8;
   tn_tstring_tensor_t tensor = {sizeof tensor, data[0] % 5, data[1] % 4, 0, count, bytes, bytes, block, block};
   tensor.flags = data[3] & 2 ? TN_TSTRING_WRITABLE : 0;
-  uint64_t strict_total = 0, total = 0, index = 0;
-  const int is_strict = tn_tstring_validate(&tensor, 1, bytes, &strict_total, &fault) == TN_OK;
-  const int is_valid = tn_tstring_validate(&tensor, 0, bytes, &total, &fault) == TN_OK;
+  tn_tstring_sums_t strict_sums = {0, 0}, sums = {0, 0};
+  uint64_t index = 0;
+  const int is_strict = tn_tstring_validate(&tensor, 1, bytes, &strict_sums, &fault) == TN_OK;
+  const int is_valid = tn_tstring_validate(&tensor, 0, bytes, &sums, &fault) == TN_OK;
   require(!is_strict || is_valid, "strict takes what lenient refuses");
-  require(!is_strict || strict_total == total, "two sums of the same sizes");
-  require(!is_valid || total <= bytes, "the budget");
+  require(!is_strict || strict_sums.total == sums.total, "two sums of the same sizes");
+  require(!is_valid || (sums.total <= bytes && sums.not_small <= sums.total), "the budget");
   /* The sum is bounded, so that what is made of it is too. */
   if (is_valid) require(convert_all(&tensor), "it is valid and can't be converted");
   uint32_t *hashes = malloc(4 * (count > 0 ? count : 1));

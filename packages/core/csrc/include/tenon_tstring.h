@@ -119,11 +119,16 @@ typedef enum {
 
 /* Every function below that takes a fault fills it and returns TN_INVALID_ARGUMENT when the tensor is at fault. */
 
+/* The sizes of all strings of a tensor. */
+typedef struct {
+  uint64_t total;     /* bytes */
+  uint64_t not_small; /* bytes of the strings that are larger than a shipped SMALL */
+} tn_tstring_sums_t;
+
 /* Checks a whole tensor that came from outside. `strict` is 1 (as this library writes) or 0 (as upstream's readers
- * accept); FOLLOW is ignored: pointers from outside are refused. `budget` bounds the sum of the sizes; the sum goes to
- * `total`. */
-TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget, uint64_t *total,
-                                   tn_tstring_fault_t *fault);
+ * accept); FOLLOW is ignored: pointers from outside are refused. `budget` bounds the sum of the sizes. */
+TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget,
+                                   tn_tstring_sums_t *sums, tn_tstring_fault_t *fault);
 
 /* The bytes that converting needs: target->layout, abi, form and is_inline are read, table_size and data_size are
  * written. With a selection (`count` indices) only those elements, in that order; else count must be the tensor's.
@@ -131,11 +136,12 @@ TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t st
 TN_API int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
-/* Writes the strings of a tensor in another layout. The target has the sizes that tn_tstring_measure() gave; if the
- * source has grown since then, CHANGED is reported and nothing is written past them. AS_BLOCK: the blocks are malloc's;
- * on failure those made already are freed. */
+/* Writes the strings of a tensor in another layout. The target has the table that tn_tstring_measure() tells and at least
+ * its data; data_size becomes what was used (bytes behind that may have changed). If the strings need more, because the
+ * source has grown, CHANGED is reported and nothing is written past it. Limits of the layout are not checked again.
+ * AS_BLOCK: the blocks are malloc's; on failure those made already are freed. */
 TN_API int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
-                                  const tn_tstring_target_t *target, tn_tstring_fault_t *fault);
+                                  tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
 /* Compares element by element as unsigned bytes, the shorter first: out[i] is -1, 0 or 1. `other` has as many elements,
  * or one, which is compared with all. */

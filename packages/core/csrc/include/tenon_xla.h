@@ -55,16 +55,32 @@ TN_API int32_t tn_xla_close(void *call);
 TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
                                    void *out);
 
-/* A call of the ORIGINAL Host convention (tn_xla_host_call_t of tenon/xla_custom_call.h), laid out by the caller:
- * `function(*out, in)`. */
-typedef struct tn_xla_host_call_record {
-  void (*function)(void *out, const void **in);
-  const void **in;
-  void **out; /* where the argument is read from, at each call */
-} tn_xla_host_call_record_t;
+/* The inside of XlaCustomCallStatus. All zeroes is success; whoever makes one clears it. */
+struct XlaCustomCallStatus_ {
+  int32_t failed;
+  size_t length;
+  char *message; /* not NUL-terminated; null when empty; of malloc() */
+};
 
-/* Makes such a call under the exception guard. */
-TN_API int32_t tn_xla_execute_host(void *call);
+/* A call of an untyped convention (tenon/xla_custom_call.h), laid out by the caller and used by one thread at a time. */
+typedef struct tn_xla_untyped_call {
+  void (*function)(void);
+  int32_t api_version; /* TN_XLA_CALL_ORIGINAL, _STATUS_RETURNING or _UNIFIED */
+  int32_t on_device;   /* 0: a Host convention; 1: that of CUDA and ROCm */
+  void **buffers;      /* the operands' pointers (Host), or those of all operands and results (devices) */
+  void **out;          /* Host: where the argument `out` is read from, at each call */
+  const char *opaque;
+  size_t opaque_length;
+  void *stream;
+  struct XlaCustomCallStatus_ status; /* of the last run, the core's own: zero before the first */
+} tn_xla_untyped_call_t;
+
+/* Makes such a call under the exception guard. TN_KERNEL_FAILED: the function set a failure, which is to be read. */
+TN_API int32_t tn_xla_execute_untyped(void *call);
+
+/* Reads the failure of the last run: its message is copied up to `capacity` bytes, not NUL-terminated, and its whole length
+ * goes to `*length`. It is forgotten, and its memory freed, once it was copied whole. TN_NOT_FOUND: there is none. */
+TN_API int32_t tn_xla_untyped_failure(void *call, char *message, size_t capacity, size_t *length);
 
 /* How many errors, futures and states of handlers exist: for tests that look for leaks. */
 TN_API size_t tn_xla_live_errors(void);

@@ -25,3 +25,15 @@ TEST(pages_are_whole) {
   CHECK(tn_pages_open(tn_page_size(), NULL) == TN_INVALID_ARGUMENT);
   CHECK(block == NULL);
 }
+
+TEST(guarded_pages_are_named_and_forgotten) {
+  size_t page = tn_page_size();
+  void *block = NULL;
+  CHECK(tn_pages_open(page, &block) == TN_OK);
+  CHECK(tn_guard_report_add(block, page, page - 16, 16, "a scope", 7) == TN_OK);
+  CHECK(tn_guard_report_add(NULL, page, 0, 16, "a scope", 7) == TN_INVALID_ARGUMENT);
+  CHECK(tn_guard_report_add(block, page, 0, 16, NULL, 7) == TN_INVALID_ARGUMENT);
+  tn_guard_report_remove(block);
+  tn_guard_report_remove(block);
+  CHECK(tn_pages_close(block, page) == TN_OK);
+}

@@ -32,9 +32,11 @@ TEST(a_source_that_grew_is_noticed_and_nothing_is_written_past_the_target) {
     CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_OK);
     uint8_t *block = malloc(target.table_size + target.data_size);
     CHECK(block != NULL);
+    const uint64_t data_size = target.data_size;
     target.table = block;
     target.data = block + target.table_size;
     CHECK(tn_tstring_convert(&source, NULL, 3, &target, &fault) == TN_OK);
+    CHECK(target.data_size == data_size);
     offsets[3] = 11;
     const int32_t status = tn_tstring_convert(&source, NULL, 3, &target, &fault);
     free(block);
@@ -63,7 +65,7 @@ TEST(wrong_arguments_are_refused) {
   CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
   target.abi = 4;
   CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
-  uint64_t total;
+  tn_tstring_sums_t total;
   source.layout = -1;
   CHECK(tn_tstring_validate(&source, 1, 100, &total, &fault) == TN_INVALID_ARGUMENT);
   source.layout = TN_TSTRING_ARROW32;

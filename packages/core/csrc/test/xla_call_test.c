@@ -309,16 +309,3 @@ TEST(user_data_is_found_by_its_type) {
   CHECK(tn_xla_execute(call) == TN_OK && found == &data);
   finish(call);
 }
-
-/* --- Untyped --- */
-
-static void add(void *out, const void **in) { *(int *)out = *(const int *)in[0] + *(const int *)in[1]; }
-
-TEST(L2_host_convention_gets_out_and_in) {
-  int a = 2, b = 3, sum = 0;
-  const void *in[] = {&a, &b};
-  void *out = &sum;
-  tn_xla_host_call_record_t call = {add, in, &out};
-  CHECK(tn_xla_execute_host(&call) == TN_OK && sum == 5);
-  CHECK(tn_xla_execute_host(NULL) == TN_INVALID_ARGUMENT);
-}

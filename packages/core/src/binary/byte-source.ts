@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { BinaryFormatError } from './binary-format-error.ts'
 
 /** Bytes that are read in parts: a file, or memory in tests. */
@@ -21,7 +21,8 @@ export function memorySource(bytes: Uint8Array): ByteSource {
  * @throws {BinaryFormatError} if it is no regular file, or shrinks while it is read
  */
 export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
-  const file = openSync(path, 'r')
+  // Opening a pipe would wait for its writer.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const stats = fstatSync(file)
     if (!stats.isFile()) {

@@ -1,3 +1,4 @@
+import { ScopeClosedError } from '../errors/kinds.ts'
 import { coreFunction, checkStatus } from '../native/core-library.ts'
 import { addressOf, registerCallback, type CFunction } from '../native/driver.ts'
 
@@ -9,6 +10,8 @@ export type CallbackFunction = (argumentsAddress: number, resultAddress: number)
 
 interface CallbackTable {
   readonly address: number
+  /** False once the thread ends: what listens to its end later must not touch the closed table. */
+  isOpen: boolean
   readonly functions: Map<number, CallbackFunction>
   readonly create: CFunction
   readonly release: CFunction
@@ -46,15 +49,20 @@ function callbackTable(): CallbackTable {
   )
   const address = Number(out[0])
   const close = coreFunction('tn_callbacks_close', 'void', ['uintptr_t'])
-  process.once('exit', () => close(address))
-  table = {
+  const opened: CallbackTable = {
     address,
+    isOpen: true,
     functions,
     create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
     release: coreFunction('tn_callback_release', 'void', ['uintptr_t']),
     takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
   }
-  return table
+  process.once('exit', () => {
+    opened.isOpen = false
+    close(address)
+  })
+  table = opened
+  return opened
 }
 
 /**
@@ -68,9 +76,10 @@ export class Callback {
   readonly address: number
   #released = false
 
-  /** @throws {NativeError} if there is no memory. */
+  /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
   constructor(run: CallbackFunction) {
-    const { address, functions, create } = callbackTable()
+    const { address, functions, create, isOpen } = callbackTable()
+    if (!isOpen) throw new ScopeClosedError("a callback can't be made any more: the thread of its JavaScript is ending")
     takeReleased()
     const out = new BigUint64Array(1)
     const id = ++lastId
@@ -97,7 +106,8 @@ const taken = new BigUint64Array(1)
 
 /** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
-  const { address, functions, takeReleased: take } = callbackTable()
+  const { address, functions, takeReleased: take, isOpen } = callbackTable()
+  if (!isOpen) return
   do {
     checkStatus(Number(take(address, addressOf(ids), ids.length, addressOf(taken))), 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) functions.delete(Number(id))

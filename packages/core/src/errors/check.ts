@@ -13,7 +13,7 @@ import { ArgumentError, ArgumentRangeError } from './kinds.ts'
  */
 export function checkSize(value: unknown, name: string, unit = 'bytes'): number {
   if (typeof value === 'number') {
-    if (Number.isSafeInteger(value) && value >= 0) return value
+    if (Number.isSafeInteger(value) && value >= 0) return value + 0 // no negative zero
   } else if (typeof value === 'bigint') {
     if (value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value)
   } else {

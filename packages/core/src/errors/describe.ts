@@ -1,5 +1,13 @@
 /** A value as it should stand in an error message: short, exact, and never throwing. */
 export function describe(value: unknown): string {
+  try {
+    return text(value)
+  } catch {
+    return `${typeof value === 'function' ? 'a function' : 'an object'} that can't be read`
+  }
+}
+
+function text(value: unknown): string {
   switch (typeof value) {
     case 'string':
       return value.length > 60 ? `${JSON.stringify(value.slice(0, 57))}... (${value.length} characters)` : JSON.stringify(value)

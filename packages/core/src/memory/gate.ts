@@ -13,7 +13,9 @@ export class Gate {
   alive: boolean
   holds: number
   readonly owner: Lifetime
-  /** What has a function can't be cloned: messages to other threads refuse segments, and don't copy their whole chunk. */
+  /**
+   * What has a function can't be cloned: messages to other threads refuse segments, and don't copy their whole chunk.
+   */
   readonly stays: () => void
 
   constructor(owner: Lifetime) {

@@ -9,8 +9,9 @@ import type { Gate } from './gate.ts'
  * library.close()
  */
 export interface Lifetime {
+  /** Whether it is open: false as soon as closing begins, while close actions may still use what it owns. */
   readonly isAlive: boolean
-  /** @throws {ScopeClosedError} once closed. @throws {WrongThreadError} on a thread that it is not for. */
+  /** Checks that what it owns can be used. @throws {ScopeClosedError} once closed. @throws {WrongThreadError} on a thread that it is not for. */
   checkAlive(): void
   /** Runs `action` once at close, last added first. @throws {ScopeClosedError} once closing has begun. */
   addCloseAction(action: () => void): void

@@ -116,5 +116,7 @@ function runActions(actions: (() => void)[]): unknown[] | undefined {
 }
 
 function joined(errors: unknown[], label: string): unknown {
-  return errors.length === 1 ? errors[0] : new AggregateError(errors, `${errors.length} close actions of ${label} threw`)
+  return errors.length === 1
+    ? errors[0]
+    : new AggregateError(errors, `${errors.length} close actions of ${label} threw`)
 }

@@ -1,6 +1,6 @@
 import { checkSize } from '../errors/check.ts'
 import { BoundsError } from '../errors/kinds.ts'
-import type { Block } from './block.ts'
+import { checkUsable, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
 /** The flag bit of a segment that refuses writes. */
@@ -50,11 +50,11 @@ export class Segment {
    * A raw view of exactly this segment's bytes. It is not checked again, except that closing the lifetime detaches it:
    * then a DataView throws. A read-only segment gives a copy.
    *
-   * @throws {ScopeClosedError | WrongThreadError} if the segment is dead.
+   * @throws {ScopeClosedError | WrongThreadError} if the segment is dead, or its buffer was transferred away.
    */
   view(): DataView {
     const { block, base, byteSize } = this
-    if (!block.gate.alive) block.gate.owner.checkAlive()
+    checkUsable(block)
     if (this.readOnly) return new DataView(copyOf(block.bytes, base, byteSize))
     block.exposed = true
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)

@@ -47,7 +47,7 @@ const cTypes: Readonly<Record<ValueType, CType>> = {
 /** The C type of a value type. @throws {ArgumentError} if it is none. */
 export function cTypeOf(type: ValueType | StructType): CType {
   if (type instanceof StructType) return type.cType
-  if (Object.hasOwn(cTypes, type)) return cTypes[type]
+  if (typeof type === 'string' && Object.hasOwn(cTypes, type)) return cTypes[type]
   throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
 }
 
@@ -93,7 +93,9 @@ const promoted: Readonly<Record<string, ValueType>> = {
   float32: 'float64',
 }
 
-/** Checks the parameters of a variadic function. @throws {ArgumentError} if C would promote one of the variadic ones. */
+/**
+ * Checks the parameters of a variadic function. @throws {ArgumentError} if C would promote one of the variadic ones.
+ */
 export function checkVariadic(parameters: readonly (ValueType | StructType)[], fixedParameters: number): void {
   const fixed = checkSize(fixedParameters, 'fixedParameters', 'parameters')
   if (fixed > parameters.length) {

@@ -89,9 +89,9 @@ function settle(path: string, declare: CoreLibrary['declare']): CoreLibrary {
   }
   const libraryOpen = declare('tn_library_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
   const librarySymbol = declare('tn_library_symbol', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
-  const lastError = declare('tn_last_error', 'uintptr_t', [])
+  const reason = declare('tn_last_error', 'uintptr_t', [])
   const fail = (): LoadError =>
-    new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(lastError()))}`)
+    new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(reason()))}`)
   const [handle, address] = [new BigUint64Array(1), new BigUint64Array(1)]
   const name = Buffer.from(guard)
   if (libraryOpen(addressOf(name), name.length, addressOf(handle)) !== 0) throw fail()

@@ -25,6 +25,9 @@ export interface CStruct {
   readonly struct: TypeObject
 }
 
+/** How many parameters a function can be declared with. */
+export const MAXIMUM_PARAMETERS = 64
+
 /** Types of a C signature, as koffi names them. Pointers travel as `uintptr_t` numbers. */
 export type CType =
   | CStruct
@@ -54,8 +57,12 @@ export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {
   return Number(koffi().address(buffer))
 }
 
-/** A library opened by the driver itself, its symbols visible to all that is loaded later. @throws the loader's words */
-export function loadGlobally(path: string): { declare(name: string, result: CType, parameters: readonly CType[]): CFunction } {
+/**
+ * A library opened by the driver itself, its symbols visible to all that is loaded later. @throws the loader's words
+ */
+export function loadGlobally(path: string): {
+  declare(name: string, result: CType, parameters: readonly CType[]): CFunction
+} {
   const library = koffi().load(path, { global: true })
   return {
     declare: (name, result, parameters) =>
@@ -73,7 +80,12 @@ export function functionAt(address: number, result: CType, parameters: readonly 
 const specOf = (type: CType): string | TypeObject => (typeof type === 'string' ? type : type.struct)
 
 /** {@link functionAt} of a variadic function, for one list of parameters, `fixed` of them before the `...`. */
-export function variadicFunctionAt(address: number, result: CType, parameters: readonly CType[], fixed: number): CFunction {
+export function variadicFunctionAt(
+  address: number,
+  result: CType,
+  parameters: readonly CType[],
+  fixed: number,
+): CFunction {
   const { decode, proto } = koffi()
   const specs = parameters.map(specOf)
   const raw = decode(BigInt(address), proto(specOf(result), [...specs.slice(0, fixed), '...'])) as CFunction
@@ -88,7 +100,12 @@ export function variadicFunctionAt(address: number, result: CType, parameters: r
 
 /** Declares a struct by its members, laid out as C does. @returns the type and its size in bytes */
 export function declareStruct(
-  members: readonly { readonly name: string; readonly type: CType; readonly count?: number; readonly byteAlignment: number }[],
+  members: readonly {
+    readonly name: string
+    readonly type: CType
+    readonly count?: number
+    readonly byteAlignment: number
+  }[],
 ): { readonly type: CStruct; readonly size: number } {
   const k = koffi()
   const entries = members.map(({ name, type, count, byteAlignment }) => {
@@ -134,7 +151,9 @@ export function stringAt(address: number): string {
   return address === 0 ? '' : koffi().decode.string(BigInt(address))
 }
 
-/** An ArrayBuffer over native memory that outlives it. One a block, ever: each costs, and detaching one leaves others. */
+/**
+ * An ArrayBuffer over native memory that outlives it. One a block, ever: each costs, and detaching one leaves others.
+ */
 export function bufferOver(address: number, byteSize: number): ArrayBuffer {
   return koffi().view(BigInt(address), byteSize)
 }

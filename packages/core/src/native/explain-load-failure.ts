@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { missingDependencies } from '../binary/missing-dependencies.ts'
 import { BinaryFormatError } from '../binary/binary-format-error.ts'
 import { nativeFormat } from '../binary/native-format.ts'
@@ -13,6 +13,15 @@ import { LoadError } from '../errors/kinds.ts'
 export function explainLoadFailure(path: string, reason: string): LoadError {
   const { sentence, hint } = explain(path, reason)
   return new LoadError(sentence, { ...(hint === undefined ? {} : { hint }), details: { tried: [{ path, reason }] } })
+}
+
+/** Whether a path names what is no file. The loader would wait for ever for a pipe's writer. */
+export function isSpecialFile(path: string): boolean {
+  try {
+    return path.includes('/') && !statSync(path).isFile()
+  } catch {
+    return false // it isn't there, or can't be seen: the loader says which
+  }
 }
 
 interface Explanation {
@@ -46,16 +55,22 @@ function explain(path: string, reason: string): Explanation {
     }
     const missing = missingDependencies(path)
     if (missing.length > 0) {
-      const names = missing.map(({ name, neededBy }) => (resolve(path) === neededBy ? name : `${name} (for ${neededBy})`))
+      const names = missing.map(({ name, neededBy }) =>
+        resolve(path) === neededBy ? name : `${name} (for ${neededBy})`,
+      )
       return {
         sentence: `the library ${path} needs ${names.join(' and ')}, which can't be found`,
         hint: 'install what has it, or add its directory to LD_LIBRARY_PATH or to the library (-Wl,-rpath).',
       }
     }
-    return refused
+    // The file here may be fine: the loader looked elsewhere.
+    return basename(path) === path ? { ...refused, hint: `write ./${path} for the file in this directory.` } : refused
   } catch (error) {
     if (error instanceof BinaryFormatError) {
-      return { sentence: error.sentence.replace(/^can't read/, "can't load"), ...(error.hint === undefined ? {} : { hint: error.hint }) }
+      return {
+        sentence: error.sentence.replace(/^can't read/, "can't load"),
+        ...(error.hint === undefined ? {} : { hint: error.hint }),
+      }
     }
     return refused
   }

@@ -1,6 +1,8 @@
-import { ArgumentError, ScopeClosedError } from '../errors/kinds.ts'
-import type { Block } from '../memory/block.ts'
+import { describe } from '../errors/describe.ts'
+import { ArgumentError } from '../errors/kinds.ts'
+import { checkUsable } from '../memory/block.ts'
 import { callStack, NO_OPERANDS, type Gate, type Gated } from '../memory/gate.ts'
+import type { Hold } from '../memory/lifetime.ts'
 import { Segment } from '../memory/segment.ts'
 import {
   checkVariadic,
@@ -11,7 +13,7 @@ import {
   type Value,
   type ValueType,
 } from './argument-conversion.ts'
-import { type CFunction, functionAt, variadicFunctionAt } from './driver.ts'
+import { type CFunction, functionAt, MAXIMUM_PARAMETERS, variadicFunctionAt } from './driver.ts'
 import { StructType } from './struct-type.ts'
 
 /** The C signature of a function. */
@@ -29,7 +31,8 @@ export interface NativeFunction<Result> {
   /**
    * Runs it on another thread. The memory of its arguments and its library are held open until it has returned.
    *
-   * @throws as a call does, at once, if an argument is not valid.
+   * @throws as a call does, at once, if an argument is not valid. @throws {ScopeClosedError} also while one of them is
+   * being closed: the call could outlive it.
    */
   readonly async: (...values: readonly Value[]) => Promise<Result>
 }
@@ -57,11 +60,12 @@ interface Target {
  *
  * @param gate of what the code belongs to: held while the function runs.
  * @param name for messages.
- * @throws {ArgumentError} if the signature names an unknown type.
+ * @throws {ArgumentError} if the signature is none, or names an unknown type.
  */
 export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value> {
-  const { parameters = [], result = 'void' } = signature
-  const raw = declare(address, signature)
+  const parameters = parametersOf(signature)
+  const { result = 'void', fixedParameters } = signature
+  const raw = declare(address, parameters, result, fixedParameters)
   const target: Target = {
     name,
     gate,
@@ -75,7 +79,27 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
   return Object.assign(call, { async: asyncOf(target, raw) })
 }
 
-function declare(address: number, { parameters = [], result = 'void', fixedParameters }: Signature): CFunction {
+/**
+ * The parameters of a signature, copied: what was checked is what is declared. @throws {ArgumentError} if it is none
+ */
+function parametersOf(signature: Signature): readonly (ValueType | StructType)[] {
+  if (typeof signature !== 'object' || signature === null) {
+    throw new ArgumentError(`signature must be an object with result and parameters, got ${describe(signature)}`)
+  }
+  const parameters: unknown = signature.parameters ?? []
+  if (Array.isArray(parameters) && parameters.length <= MAXIMUM_PARAMETERS)
+    return [...(parameters as (ValueType | StructType)[])]
+  throw new ArgumentError(
+    `parameters must be an array of at most ${MAXIMUM_PARAMETERS} types, got ${describe(parameters)}`,
+  )
+}
+
+function declare(
+  address: number,
+  parameters: readonly (ValueType | StructType)[],
+  result: ValueType | StructType | 'void',
+  fixedParameters: number | undefined,
+): CFunction {
   const resultType = result === 'void' ? 'void' : cTypeOf(result)
   const types = parameters.map(cTypeOf)
   if (fixedParameters === undefined) return functionAt(address, resultType, types)
@@ -88,16 +112,15 @@ function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) 
   const { name, self, converters, isWide } = target
   return (...values) => {
     check(target, values.length)
-    // The operands also keep the buffers from being collected: the driver does not.
     const operands = new Set<Gated>([self])
     const converted = converters.map((convert, i) => {
       operands.add(operandOf(values[i], self))
       return convert(values[i], i, name)
     })
-    for (const { gate } of operands) gate.holds++
+    const holds = holdAll(operands)
     return new Promise((resolve, reject) => {
       const settle = (error: unknown, value: Value): void => {
-        for (const { gate } of operands) gate.holds--
+        for (const hold of holds.values()) hold.release()
         if (error === null) resolve(isWide ? BigInt(value as number | bigint) : value)
         else reject(error as Error)
       }
@@ -108,6 +131,21 @@ function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) 
       }
     })
   }
+}
+
+/**
+ * Holds open what a call uses beyond this turn: not what is being closed, which would be freed under the call. The keys
+ * keep the buffers from being collected, which the driver does not.
+ */
+function holdAll(operands: ReadonlySet<Gated>): ReadonlyMap<Gated, Hold> {
+  const holds = new Map<Gated, Hold>()
+  try {
+    for (const operand of operands) holds.set(operand, operand.gate.owner.acquire())
+  } catch (error) {
+    for (const hold of holds.values()) hold.release()
+    throw error
+  }
+  return holds
 }
 
 const forms: readonly ((target: Target) => Form)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
@@ -239,17 +277,6 @@ function check({ name, gate, converters }: Target, count: number): void {
 function operandOf(value: Value, self: Gated): Gated {
   if (!(value instanceof Segment)) return self
   const { block } = value
-  if (!block.gate.alive) block.gate.owner.checkAlive()
-  if (block.exposed) checkAttached(block)
+  checkUsable(block)
   return block
-}
-
-/** A user may have transferred the buffer of a raw view away: then the address is nobody's. */
-function checkAttached({ view }: Block): void {
-  const { buffer } = view
-  if (buffer instanceof ArrayBuffer && buffer.detached) {
-    throw new ScopeClosedError('the memory of an argument was detached through its buffer', {
-      hint: 'never transfer the buffer of a raw view: copy it.',
-    })
-  }
 }

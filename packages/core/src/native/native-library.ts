@@ -3,7 +3,7 @@ import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf, type CFunction } from './driver.ts'
 import { checkStatus, coreFunction, lastError } from './core-library.ts'
-import { explainLoadFailure } from './explain-load-failure.ts'
+import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 
@@ -52,6 +52,7 @@ export class NativeLibrary extends ManagedLifetime {
    */
   static open(path: string): NativeLibrary {
     const name = Buffer.from(checkName(path, 'path'))
+    if (isSpecialFile(path)) throw explainLoadFailure(path, 'not a regular file')
     const out = new BigUint64Array(1)
     const { open } = coreLoader()
     if (open(addressOf(name), name.length, addressOf(out)) !== 0) throw explainLoadFailure(path, lastError())
@@ -61,7 +62,10 @@ export class NativeLibrary extends ManagedLifetime {
   /** What is loaded into this process for everybody: the C library, and what the program was linked with. */
   static ofProcess(): NativeLibrary {
     const out = new BigUint64Array(1)
-    checkStatus(Number(coreFunction('tn_library_process', 'int32_t', ['uintptr_t'])(addressOf(out))), 'opening the process')
+    checkStatus(
+      Number(coreFunction('tn_library_process', 'int32_t', ['uintptr_t'])(addressOf(out))),
+      'opening the process',
+    )
     return new NativeLibrary('of this process', Number(out[0]))
   }
 

@@ -26,7 +26,9 @@ export class StructType {
   constructor(members: readonly StructMember[], byteSize: number) {
     const { type, size } = declareStruct(members)
     if (size !== byteSize) {
-      throw new ArgumentError(`a struct passed by value must be laid out as C does, in ${size} bytes; its layout has ${byteSize}`)
+      throw new ArgumentError(
+        `a struct passed by value must be laid out as C does, in ${size} bytes; its layout has ${byteSize}`,
+      )
     }
     this.cType = type
     this.byteSize = byteSize

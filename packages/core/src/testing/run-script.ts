@@ -43,6 +43,9 @@ export async function runScript(source: string, options: ScriptOptions = {}): Pr
   const timer = setTimeout(() => {
     timedOut = true
     child.kill('SIGKILL')
+    // What the script itself has started may live on and keep these open.
+    child.stdout.destroy()
+    child.stderr.destroy()
   }, timeout)
   try {
     const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {

@@ -116,6 +116,7 @@ function encodePowerOfTwo(value: number): number {
   if (!(value >= 0) || value === Infinity) return 255
   if (value < 2 ** -127) return 0
   const exponent = exponentOf(value)
-  const rounded = value / 2 ** exponent > 1.5 ? exponent + 1 : exponent
-  return Math.min(rounded + 127, 254)
+  const code = exponent + 127
+  const ratio = value / 2 ** exponent
+  return Math.min(ratio > 1.5 || (ratio === 1.5 && code % 2 === 1) ? code + 1 : code, 254)
 }

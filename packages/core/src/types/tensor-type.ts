@@ -62,16 +62,16 @@ const collected = new FinalizationRegistry<string>((key) => {
  */
 export function tensorType(dtype: string, shape: readonly number[], options: TensorTypeOptions = {}): TensorType {
   const { name, bits } = dtypeInfo(dtype)
-  checkDimensions(shape, 'shape')
-  const strides = checkStrides(options.strides, shape)
+  const sizes = checkShape(shape)
+  const strides = checkStrides(options.strides, sizes)
   const packing = bits < 8 ? checkPacking(options.packing) : 'element'
   if (strides !== undefined && packing === 'packed') {
     throw new ArgumentError('packed elements must lie row-major, got strides as well')
   }
-  const key = `${name}[${shape.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
+  const key = `${name}[${sizes.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
   const known = interned.get(key)?.deref()
   if (known !== undefined) return known
-  const type = new TensorType(name, shape, strides, packing)
+  const type = new TensorType(name, sizes, strides, packing)
   interned.set(key, new WeakRef(type))
   collected.register(type, key)
   return type
@@ -84,15 +84,17 @@ export function rowMajorStrides(shape: readonly number[]): number[] {
   return strides
 }
 
-function checkDimensions(values: readonly number[], name: string): void {
-  if (!Array.isArray(values)) throw new ArgumentError(`${name} must be an array of numbers, got ${describe(values)}`)
-  values.forEach((value: unknown, axis) => {
-    if (typeof value === 'bigint') throw new ArgumentError(`${name}[${axis}] must be a number, got ${describe(value)}`)
-    checkSize(value, `${name}[${axis}]`, 'elements')
+/** A copy, each size read once: what was checked is what the type has. */
+function checkShape(shape: readonly number[]): readonly number[] {
+  if (!Array.isArray(shape)) throw new ArgumentError(`shape must be an array of numbers, got ${describe(shape)}`)
+  const sizes = Array.from(shape, (size: unknown, axis) => {
+    if (typeof size === 'bigint') throw new ArgumentError(`shape[${axis}] must be a number, got ${describe(size)}`)
+    return checkSize(size, `shape[${axis}]`, 'elements')
   })
-  if (product(values) > Number.MAX_SAFE_INTEGER) {
-    throw new ArgumentRangeError(`${name} must have at most 2^53 - 1 elements, got [${values.join(', ')}]`)
+  if (product(sizes) > Number.MAX_SAFE_INTEGER) {
+    throw new ArgumentRangeError(`shape must have at most 2^53 - 1 elements, got [${sizes.join(', ')}]`)
   }
+  return sizes
 }
 
 function checkStrides(strides: readonly number[] | undefined, shape: readonly number[]): readonly number[] | undefined {
@@ -100,11 +102,11 @@ function checkStrides(strides: readonly number[] | undefined, shape: readonly nu
   if (!Array.isArray(strides) || strides.length !== shape.length) {
     throw new ArgumentError(`strides must have one number for each of ${shape.length} axes, got ${describe(strides)}`)
   }
-  strides.forEach((stride, axis) => checkSize(stride, `strides[${axis}]`, 'elements'))
+  const steps = Array.from(strides, (stride: unknown, axis) => checkSize(stride, `strides[${axis}]`, 'elements'))
   const rowMajor = rowMajorStrides(shape)
   // The stride of an axis with one element, and all strides of an empty tensor, say nothing.
-  const same = shape.includes(0) || strides.every((stride, axis) => shape[axis] === 1 || stride === rowMajor[axis])
-  return same ? undefined : strides
+  const same = shape.includes(0) || steps.every((step, axis) => shape[axis] === 1 || step === rowMajor[axis])
+  return same ? undefined : steps
 }
 
 function checkPacking(packing: Packing = 'element'): Packing {

@@ -1,13 +1,14 @@
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { describe } from '../errors/describe.ts'
 import { gcAllocator } from '../memory/gc-allocator.ts'
+import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/gate.ts'
 import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { Segment } from '../memory/segment.ts'
 import { cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
-import { tensorType, TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
+import { tensorType, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
 import { typedArrayClass } from './typed-array.ts'
 
 /** The alignment of memory that {@link tensor} allocates: what XLA and vector instructions want, in bytes. */
@@ -78,17 +79,19 @@ export class Tensor {
     return new array(view.buffer as ArrayBuffer, view.byteOffset, Math.floor(this.type.byteSize / array.BYTES_PER_ELEMENT))
   }
 
-  /** The elements in row-major order, whatever the strides, as values: 64-bit integers are bigints. @throws as {@link view} */
+  /** The elements in row-major order, whatever the strides, as values: 64-bit integers are bigints. A copy. @throws as {@link view} */
   toArray(): Element[] {
     this.#checkOnCpu()
     const { elementCount, packing } = this.type
-    const view = this.segment.view()
+    const { block, base } = this.segment
+    checkUsable(block)
+    const { view } = block
     const codec = elementCodec(this.dtype)
     if (packing === 'packed') {
-      return Array.from({ length: elementCount }, (_, i) => readPacked(view, i, dtypeInfo(this.dtype).bits, codec))
+      return Array.from({ length: elementCount }, (_, i) => readPacked(view, base, i, dtypeInfo(this.dtype).bits, codec))
     }
     const at = elementOffsets(this.type)
-    return Array.from({ length: elementCount }, (_, i) => codec.read(view, at(i) * codec.byteSize))
+    return Array.from({ length: elementCount }, (_, i) => codec.read(view, base + at(i) * codec.byteSize))
   }
 
   #checkOnCpu(): void {
@@ -127,8 +130,9 @@ export function tensor(
   const type = tensorType(dtype, shape, options)
   if (source instanceof Segment) return new Tensor(checkFit(source, type), type, options.device ?? cpu)
   if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
-  const segment = (options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
-  const made = new Tensor(segment, type, cpu)
+  const segment: unknown = (options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
+  if (!(segment instanceof Segment)) throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
+  const made = new Tensor(checkFit(segment, type), type, cpu)
   if (source !== undefined) fill(made, source)
   return made
 }
@@ -155,7 +159,7 @@ function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]
     if (!(source instanceof expected) || source.length !== length) {
       throw new ArgumentError(`the values of ${type} must be a ${expected.name}(${length}), got ${describe(source)}`)
     }
-    block.bytes.set(new Uint8Array(source.buffer, source.byteOffset, source.byteLength), base)
+    block.bytes.set(new Uint8Array(source.buffer, source.byteOffset, type.byteSize), base)
     return
   }
   if (!Array.isArray(source) || source.length !== type.elementCount) {
@@ -164,9 +168,10 @@ function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]
   const codec = elementCodec(type.dtype)
   const values: readonly Element[] = source
   if (type.packing === 'packed') {
-    values.forEach((value, i) => writePacked(block.view, base, i, dtypeInfo(type.dtype).bits, codec, value))
+    const { bits } = dtypeInfo(type.dtype)
+    for (let i = 0; i < type.elementCount; i++) writePacked(block.view, base, i, bits, codec, values[i])
   } else {
-    values.forEach((value, i) => codec.write(block.view, base + i * codec.byteSize, value))
+    for (let i = 0; i < type.elementCount; i++) codec.write(block.view, base + i * codec.byteSize, values[i])
   }
 }
 
@@ -185,9 +190,9 @@ function elementOffsets({ shape, strides }: TensorType): (index: number) => numb
 const oneByte = new DataView(new ArrayBuffer(1))
 
 /** Packed elements fill each byte from its low bits. */
-function readPacked(view: DataView, index: number, bits: number, codec: ElementCodec): Element {
+function readPacked(view: DataView, base: number, index: number, bits: number, codec: ElementCodec): Element {
   const bit = index * bits
-  oneByte.setUint8(0, (view.getUint8(Math.floor(bit / 8)) >> (bit & 7)) & ((1 << bits) - 1))
+  oneByte.setUint8(0, (view.getUint8(base + Math.floor(bit / 8)) >> (bit & 7)) & ((1 << bits) - 1))
   return codec.read(oneByte, 0)
 }
 
@@ -195,7 +200,9 @@ function writePacked(view: DataView, base: number, index: number, bits: number, 
   const bit = index * bits
   const at = base + Math.floor(bit / 8)
   codec.write(oneByte, 0, value)
-  view.setUint8(at, view.getUint8(at) | (oneByte.getUint8(0) << (bit & 7)))
+  const shift = bit & 7
+  // An allocator may say that its memory is not zeroed.
+  view.setUint8(at, (view.getUint8(at) & ~(((1 << bits) - 1) << shift)) | (oneByte.getUint8(0) << shift))
 }
 
 const scratch = new DataView(new ArrayBuffer(8))

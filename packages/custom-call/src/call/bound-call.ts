@@ -1,4 +1,4 @@
-import { ArgumentError, type Tensor } from '@tenon/core'
+import { ArgumentError } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallTarget } from './call-target.ts'
@@ -22,12 +22,12 @@ export class BoundCall extends ManagedLifetime {
   /** @internal */
   readonly held: readonly Gated[]
 
-  /** @internal The tensors are checked already: from here on nothing throws. */
-  constructor(call: PreparedCall, memory: CallMemory, tensors: readonly Tensor[]) {
+  /** @internal `bound` is what it holds: the call, its library, and the tensors, all checked. Nothing throws. */
+  constructor(call: PreparedCall, memory: CallMemory, bound: readonly Gated[]) {
     super()
     this.target = call.target
     this.memory = memory
-    this.bound = Object.freeze([call, call.target, ...tensors])
+    this.bound = bound
     this.held = Object.freeze([this])
     for (const { gate } of this.bound) gate.holds++
   }

@@ -3,7 +3,7 @@ import { describe } from '@tenon/core/internal'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
-import type { PrepareOptions } from './prepare-options.ts'
+import type { PrepareOptions } from '../shape/call-shape.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
 /** A result of a call: a tensor to write into, or a type, for which memory is allocated. */
@@ -16,8 +16,8 @@ export type CallResults<Results extends readonly ResultSpec[]> = number extends 
     ? Tensor
     : { readonly [Index in keyof Results]: Tensor }
 
-/** What is said at each untyped call, besides its operands. */
-export interface HostCallOptions<Results extends readonly ResultSpec[]> {
+/** Where the results of a call go. */
+export interface ResultOptions<Results extends readonly ResultSpec[]> {
   readonly results: Results
   /** Where the memory of results comes from that are given as types; the default is freed by the garbage collector. */
   readonly allocator?: NativeAllocator
@@ -25,8 +25,14 @@ export interface HostCallOptions<Results extends readonly ResultSpec[]> {
   readonly alignment?: number
 }
 
+/** What is said at each untyped call, besides its operands. */
+export interface HostCallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
+  /** What the function is told besides its buffers: any bytes. Only STATUS_RETURNING_UNIFIED passes it. */
+  readonly opaque?: string | Uint8Array
+}
+
 /** What is said at each typed call, besides its operands. */
-export interface CallOptions<Results extends readonly ResultSpec[]> extends HostCallOptions<Results> {
+export interface CallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
   readonly attrs?: AttributeDictionary
 }
 
@@ -103,7 +109,7 @@ function checkOperands(operands: unknown): void {
   })
 }
 
-function resultsOf(options: HostCallOptions<readonly ResultSpec[]>): Tensors {
+function resultsOf(options: ResultOptions<readonly ResultSpec[]>): Tensors {
   if (!Array.isArray(options?.results)) {
     throw new ArgumentError(`results must be an array of tensors or types, got ${describe(options?.results)}`, {
       hint: 'a kernel does not tell what it returns: write results: [f32([2, 4])].',

@@ -1,4 +1,4 @@
-import type { Tensor, TenonError, TensorType } from '@tenon/core'
+import type { Tensor, TenonError } from '@tenon/core'
 import type { CFunction, Gate } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 
@@ -18,16 +18,6 @@ export interface CallTarget {
   failure(memory: CallMemory, status: number): TenonError
   /** Frees what native code keeps for the call. */
   close(): void
-}
-
-/** What a call is prepared for: tensors of exactly these types. */
-export interface CallShape {
-  readonly name: string
-  /** Of the operands, then of the results. Types are interned and compared by identity. */
-  readonly types: readonly TensorType[]
-  readonly operandCount: number
-  /** Addresses must have none of these bits. */
-  readonly misalignment: number
 }
 
 /** Tensors of one run. */

@@ -1,61 +1,92 @@
-import { AlignmentError, ArgumentError, cpu, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { describe, hex, READ_ONLY } from '@tenon/core/internal'
+import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
+import { describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
-import type { CallShape, Tensors } from './call-target.ts'
+import type { CallShape } from '../shape/call-shape.ts'
+import type { Tensors } from './call-target.ts'
+
+/** What a run holds before its tensors: see {@link patchPointers}. */
+export const FIRST_TENSOR = 2
 
 /**
- * Checks the tensors of a run and writes their pointers into the call's memory. Nothing is held yet, so it may throw.
+ * Checks the tensors of a run, writes their pointers into the call's memory, and puts them into `held`, behind the call
+ * and its library: from here on the caller's own arrays don't matter, whoever changes them. Nothing is held yet, so it
+ * may throw.
  *
  * @throws {ArgumentError} if a tensor is missing or of another type. @throws {ScopeClosedError} if its memory is dead.
  * @throws {ReadOnlyError} if a result can't be written. @throws {AlignmentError} if memory is not aligned as asked.
  */
-export function patchPointers(shape: CallShape, memory: CallMemory, operands: Tensors, results: Tensors): void {
+export function patchPointers(
+  shape: CallShape,
+  memory: CallMemory,
+  held: Gated[],
+  operands: Tensors,
+  results: Tensors,
+): void {
   try {
-    if (patchedAll(shape, memory, operands, results)) return
+    if (patchedAll(shape, memory, held, operands, results)) return
   } catch {
     // Something among the tensors has no properties to read, not even missing ones: told below.
   }
-  patchEach(shape, memory, operands, results)
+  patchEach(shape, memory, held, operands, results)
 }
 
 /**
  * The way of every run: false, without a reason, if anything looks wrong. It does not ask whether a tensor is there at
  * all: four questions cost as much as writing four pointers.
  */
-function patchedAll(shape: CallShape, memory: CallMemory, operands: Tensors, results: Tensors): boolean {
-  const { types, operandCount, misalignment } = shape
-  const { view, step } = memory
+function patchedAll(
+  shape: CallShape,
+  memory: CallMemory,
+  held: Gated[],
+  operands: Tensors,
+  results: Tensors,
+): boolean {
+  const { types, operandCount, misalignment, deviceType, aliases } = shape
+  const { view, places } = memory
   if (operands.length !== operandCount || results.length !== types.length - operandCount) return false
-  let at = memory.firstPointer
   for (let i = 0; i < operandCount; i++) {
     const tensor = operands[i]!
-    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device !== cpu) return false
+    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0) return false
-    view.setFloat64(at, tensor.pointer, true)
-    at += step
+    view.setFloat64(places[i]!, tensor.pointer, true)
+    held[FIRST_TENSOR + i] = tensor
   }
   for (let i = operandCount; i < types.length; i++) {
     const tensor = results[i - operandCount]!
-    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device !== cpu) return false
+    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0 || (tensor.segment.flags & READ_ONLY) !== 0) return false
-    view.setFloat64(at, tensor.pointer, true)
-    at += step
+    view.setFloat64(places[i]!, tensor.pointer, true)
+    held[FIRST_TENSOR + i] = tensor
   }
-  return true
+  return aliases.length === 0 || areAliased(shape, held)
+}
+
+function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]): boolean {
+  const address = (index: number): number => (held[FIRST_TENSOR + index] as Tensor).address
+  return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
 /** The same, slowly, saying what is wrong. */
-function patchEach(shape: CallShape, memory: CallMemory, operands: Tensors, results: Tensors): void {
-  const { name, types, operandCount, misalignment } = shape
+function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): void {
+  const { name, types, operandCount } = shape
   checkCounts(shape, operands, results)
   types.forEach((type, i) => {
     const isResult = i >= operandCount
-    const tensor: unknown = isResult ? results[i - operandCount] : operands[i]
+    const given: unknown = isResult ? results[i - operandCount] : operands[i]
     const place = isResult ? `result ${i - operandCount} of ${name}` : `operand ${i} of ${name}`
-    const { pointer, segment } = checkTensor(tensor, type, misalignment, place)
-    if (isResult && segment.readOnly) throw new ReadOnlyError(`${place} must be writable, its memory is read-only`)
-    memory.view.setFloat64(memory.firstPointer + i * memory.step, pointer, true)
+    const tensor = checkTensor(given, type, shape, place)
+    if (isResult && tensor.segment.readOnly) {
+      throw new ReadOnlyError(`${place} must be writable, its memory is read-only`)
+    }
+    memory.view.setFloat64(memory.places[i]!, tensor.pointer, true)
+    held[FIRST_TENSOR + i] = tensor
   })
+  if (!areAliased(shape, held)) {
+    throw new ArgumentError(`aliased results of ${name} must lie where their operands do, got other memory`, {
+      hint: 'pass the tensor of the operand as the result as well.',
+      details: { aliases: shape.aliases },
+    })
+  }
 }
 
 function checkCounts({ name, types, operandCount }: CallShape, operands: Tensors, results: Tensors): void {
@@ -72,12 +103,17 @@ function checkCounts({ name, types, operandCount }: CallShape, operands: Tensors
   throw new ArgumentError(
     `${name} is prepared for ${operandCount} operands and ${resultCount} results, got ${found.join(' and ')}`,
     {
-      hint: 'pass arrays of tensors, in the order of the types that the call was prepared with.',
+      hint: 'pass arrays of tensors, in the order of the types that the call was prepared with; tuples as their members.',
     },
   )
 }
 
-function checkTensor(tensor: unknown, type: TensorType, misalignment: number, place: string): Tensor {
+function checkTensor(
+  tensor: unknown,
+  type: TensorType,
+  { misalignment, deviceType }: CallShape,
+  place: string,
+): Tensor {
   if (!(tensor instanceof Tensor))
     throw new ArgumentError(`${place} must be a tensor of ${type}, got ${describe(tensor)}`)
   if (tensor.type !== type) {
@@ -87,8 +123,9 @@ function checkTensor(tensor: unknown, type: TensorType, misalignment: number, pl
     })
   }
   if (!tensor.gate.alive) tensor.gate.owner.checkAlive()
-  if (tensor.device.type !== cpu.type) {
-    throw new ArgumentError(`${place} must be on the CPU, it is on device type ${tensor.device.type}`)
+  if (tensor.device.type !== deviceType) {
+    const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
+    throw new ArgumentError(`${place} must be ${where}, it is on device type ${tensor.device.type}`)
   }
   if ((tensor.address & misalignment) !== 0) {
     throw new AlignmentError(`${place} must start at a multiple of ${misalignment + 1} bytes`, {

@@ -1,8 +1,9 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
 import { BoundCall } from './bound-call.ts'
-import type { CallShape, CallTarget, Tensors } from './call-target.ts'
-import { patchPointers } from './patch-pointers.ts'
+import type { CallShape } from '../shape/call-shape.ts'
+import type { CallTarget, Tensors } from './call-target.ts'
+import { FIRST_TENSOR, patchPointers } from './patch-pointers.ts'
 
 /**
  * A custom call that is ready to run: its frame lies in native memory, with everything in place but the pointers to the
@@ -17,15 +18,15 @@ export class PreparedCall extends ManagedLifetime {
   readonly target: CallTarget
   /** @internal */
   readonly shape: CallShape
-  /** @internal what a run holds besides its tensors: the call itself, and the library */
-  readonly held: readonly Gated[]
+  /** @internal what a run holds: the call itself, the library, and the tensors; between runs itself in their place */
+  readonly held: Gated[]
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
     super()
     this.target = target
     this.shape = shape
-    this.held = Object.freeze([this, target])
+    this.held = [this, target, ...shape.types.map(() => this)]
   }
 
   protected override get label(): string {
@@ -57,22 +58,17 @@ export class PreparedCall extends ManagedLifetime {
     const { target, held } = this
     const { memory } = target
     if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
-    patchPointers(this.shape, memory, operands, results)
-    const { frames, depth } = callStack
-    frames[depth] = operands
-    frames[depth + 1] = results
-    frames[depth + 2] = held
-    callStack.depth = depth + 3
+    patchPointers(this.shape, memory, held, operands, results)
+    callStack.frames[callStack.depth++] = held
     memory.running = true
     let status: number
     try {
       status = target.execute(memory.address)
     } finally {
       memory.running = false
-      callStack.depth = depth
-      frames[depth] = NO_OPERANDS
-      frames[depth + 1] = NO_OPERANDS
-      frames[depth + 2] = NO_OPERANDS
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+      // A call that is kept must not keep the memory of its last run.
+      for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
     }
     if (status !== 0) throw target.failure(memory, status)
   }
@@ -86,8 +82,9 @@ export class PreparedCall extends ManagedLifetime {
   bind(operands: Tensors, results: Tensors): BoundCall {
     if (!this.gate.alive || !this.target.gate.alive) refuseRun(this)
     const memory = this.target.extend()
-    patchPointers(this.shape, memory, operands, results)
-    return new BoundCall(this, memory, [...operands, ...results])
+    const held = [...this.held]
+    patchPointers(this.shape, memory, held, operands, results)
+    return new BoundCall(this, memory, held)
   }
 }
 

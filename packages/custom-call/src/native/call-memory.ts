@@ -1,28 +1,48 @@
 import { addressOf, newArrayBuffer } from '@tenon/core/internal'
+import { Temp, type Leaf } from '../shape/leaf.ts'
 
-/** What frames are aligned to, in bytes. */
-const FRAME_ALIGNMENT = 64
+/** What frames and scratch memory are aligned to, in bytes. */
+const ALIGNMENT = 64
 
-/**
- * The native memory of one call: JavaScript's own, at a fixed address. The pointers of all buffers, operands before
- * results, lie in it at equal steps, where they are patched before a run.
- */
+/** The native memory of one call: JavaScript's own, at a fixed address. */
 export interface CallMemory {
   readonly view: DataView
   /** The start of the call's memory: what the native functions are given. */
   readonly address: number
-  /** Where the pointer to the first buffer lies, in bytes from the view's start. */
-  readonly firstPointer: number
-  /** From one pointer to the next, in bytes. */
-  readonly step: number
+  /**
+   * Where the pointers to the tensors lie, operands before results, in bytes from the view's start: they are patched
+   * before a run. Not frozen, as `types` of a call's shape.
+   */
+  readonly places: readonly number[]
   /** Set while a run uses the memory. */
   running: boolean
 }
 
 /** Zeroed memory for a call, aligned for a frame. */
 export function allocateCall(byteSize: number): { readonly view: DataView; readonly address: number } {
-  const buffer = newArrayBuffer(byteSize, FRAME_ALIGNMENT)
+  const buffer = newArrayBuffer(byteSize, ALIGNMENT)
   const address = addressOf(buffer)
-  const base = (FRAME_ALIGNMENT - (address % FRAME_ALIGNMENT)) % FRAME_ALIGNMENT
+  const base = (ALIGNMENT - (address % ALIGNMENT)) % ALIGNMENT
   return { view: new DataView(buffer, base, byteSize), address: address + base }
+}
+
+/** Where the scratch of a call lies in its memory. */
+export interface ScratchPlan {
+  /** By the index of the leaf, in bytes from the start of the memory. */
+  readonly offsets: ReadonlyMap<number, number>
+  /** All bytes of the memory. */
+  readonly byteSize: number
+}
+
+/** Puts the scratch among the leaves behind `used` bytes. */
+export function planScratch(leaves: readonly Leaf[], used: number): ScratchPlan {
+  const offsets = new Map<number, number>()
+  let byteSize = used
+  leaves.forEach((leaf, index) => {
+    if (!(leaf instanceof Temp)) return
+    byteSize = Math.ceil(byteSize / ALIGNMENT) * ALIGNMENT
+    offsets.set(index, byteSize)
+    byteSize += leaf.type.byteSize
+  })
+  return { offsets, byteSize }
 }

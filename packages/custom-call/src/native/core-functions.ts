@@ -11,7 +11,8 @@ export interface CoreFunctions {
   readonly failure: CFunction
   readonly close: CFunction
   readonly findHandler: CFunction
-  readonly executeHost: CFunction
+  readonly executeUntyped: CFunction
+  readonly untypedFailure: CFunction
 }
 
 let declared: CoreFunctions | undefined
@@ -41,7 +42,13 @@ export function coreFunctions(): CoreFunctions {
       'uintptr_t',
       'uintptr_t',
     ]),
-    executeHost: coreFunction('tn_xla_execute_host', 'int32_t', ['uintptr_t']),
+    executeUntyped: coreFunction('tn_xla_execute_untyped', 'int32_t', ['uintptr_t']),
+    untypedFailure: coreFunction('tn_xla_untyped_failure', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+    ]),
   }
   return declared
 }

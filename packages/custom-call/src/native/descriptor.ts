@@ -1,5 +1,6 @@
-import { dtypeInfo, type TensorType } from '@tenon/core'
+import { dtypeInfo } from '@tenon/core'
 import { encodeAttributes, type AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { Temp, token, type Leaf, type Token } from '../shape/leaf.ts'
 import { ByteWriter } from './byte-writer.ts'
 
 /** The addresses of a target's handlers by stage; 0 for none. */
@@ -15,13 +16,15 @@ export interface CallDescription {
   /** The minor version of XLA FFI whose function table the handlers are given. */
   readonly minor: number
   readonly handlers: HandlerAddresses
-  readonly operands: readonly TensorType[]
-  readonly results: readonly TensorType[]
+  readonly operands: readonly Leaf[]
+  readonly results: readonly Leaf[]
   readonly attributes: AttributeDictionary
 }
 
 const MAGIC = 0x31465854
 const UNKNOWN_DEVICE = -1
+/** The XLA type of tokens. */
+const TOKEN = 17
 
 /**
  * Encodes a call for `tn_xla_frame_build` (the layout is described in the core's xla_frame.c).
@@ -35,11 +38,19 @@ export function encodeDescriptor({ minor, handlers, operands, results, attribute
   writer.u32(UNKNOWN_DEVICE)
   const { instantiate, prepare, initialize, execute } = handlers
   for (const address of [instantiate, prepare, initialize, execute]) writer.u64(address)
-  for (const { dtype, shape } of [...operands, ...results]) {
-    writer.u32(dtypeInfo(dtype).xla)
-    writer.u32(shape.length)
-    for (const size of shape) writer.u64(size)
-  }
+  for (const leaf of [...operands, ...results]) encodeBuffer(writer, leaf)
   writer.patchU32(attributeCount, encodeAttributes(writer, attributes))
   return writer.toBytes()
+}
+
+function encodeBuffer(writer: ByteWriter, leaf: Leaf): void {
+  const type = leaf instanceof Temp ? leaf.type : leaf
+  const [code, shape] = isToken(type) ? [TOKEN, []] : [dtypeInfo(type.dtype).xla, type.shape]
+  writer.u32(code)
+  writer.u32(shape.length)
+  for (const size of shape) writer.u64(size)
+}
+
+function isToken(leaf: Leaf): leaf is Token {
+  return leaf === token
 }

@@ -4,6 +4,8 @@ import type { Stage } from '../errors/xla-error.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
 import { coreFunctions } from './core-functions.ts'
 
+const INTERNAL = 13
+
 const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
 
 /** Out-parameters: the length of the message, then code and stage. */
@@ -15,7 +17,8 @@ let message = Buffer.from(new ArrayBuffer(4096))
 export function readFailure(call: number, status: number, target: string): TenonError {
   const name = statusName(status)
   if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
-  const text = copyMessage(call)
+  const { failure } = coreFunctions()
+  const text = copyMessage((at, capacity, length) => failure(call, length + 8, length + 12, at, capacity, length))
   const [xlaCode, stage] = codeAndStage as unknown as [number, number]
   const exception = name === 'EXCEPTION'
   return xlaError({
@@ -25,6 +28,17 @@ export function readFailure(call: number, status: number, target: string): Tenon
     stage: STAGES[stage] ?? 'execute',
     exception,
   })
+}
+
+/**
+ * The error of an untyped call that ended with a status other than OK. What such a function sets has no code: it is
+ * INTERNAL, and on devices it gets words in front.
+ */
+export function readUntypedFailure(call: number, status: number, target: string, onDevice: boolean): TenonError {
+  if (statusName(status) !== 'KERNEL_FAILED') return coreError(status, target)
+  const { untypedFailure } = coreFunctions()
+  const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
+  return xlaError({ xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text, target, stage: 'execute' })
 }
 
 /** The error of a call to the core itself. */
@@ -40,11 +54,11 @@ export function coreError(status: number, target: string): TenonError {
   throw new TypeError(`status ${status} is no failure`)
 }
 
-function copyMessage(call: number): string {
-  const { failure } = coreFunctions()
-  const at = addressOf(out)
+/** @param read copies a message to an address, up to a capacity, and writes its whole length to another address */
+function copyMessage(read: (at: number, capacity: number, length: number) => number): string {
+  const lengthAt = addressOf(out)
   for (;;) {
-    checkStatus(failure(call, at + 8, at + 12, addressOf(message), message.length, at), 'reading the failure of a call')
+    checkStatus(Number(read(addressOf(message), message.length, lengthAt)), 'reading the failure of a call')
     const length = Number(out[0])
     if (length <= message.length) return message.toString('utf8', 0, length)
     message = Buffer.from(new ArrayBuffer(length))

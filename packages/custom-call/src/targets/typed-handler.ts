@@ -3,11 +3,12 @@ import { addressOf, checkName, describe, globalGate, lastError, type Gate } from
 import { NotFoundError } from '../errors/xla-error-classes.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
-import { callShape, type PrepareOptions } from '../call/prepare-options.ts'
 import { coreFunctions } from '../native/core-functions.ts'
 import { encodeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import type { Stage } from '../errors/xla-error.ts'
+import { callShape, type PrepareOptions } from '../shape/call-shape.ts'
+import { leavesOf } from '../shape/leaf.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
@@ -61,14 +62,16 @@ export class TypedHandler {
   prepare(options: TypedPrepareOptions): PreparedCall {
     if (!this.#gate.alive) this.#gate.owner.checkAlive()
     const shape = callShape(this.name, options)
+    const { leaves } = shape
+    const operandCount = leavesOf(shape.operands).length
     const descriptor = encodeDescriptor({
       minor: this.metadata.minor,
       handlers: this.#addresses,
-      operands: shape.types.slice(0, shape.operandCount),
-      results: shape.types.slice(shape.operandCount),
+      operands: leaves.slice(0, operandCount),
+      results: leaves.slice(operandCount),
       attributes: options.attrs === undefined ? {} : options.attrs,
     })
-    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor), shape)
+    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor, leaves), shape)
   }
 }
 

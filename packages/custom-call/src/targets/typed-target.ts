@@ -1,9 +1,10 @@
-import { addressOf, checkStatus, type Gate } from '@tenon/core/internal'
-import type { TenonError } from '@tenon/core'
+import { addressOf, checkStatus, pointerBits, type Gate } from '@tenon/core/internal'
+import { TensorType, type TenonError } from '@tenon/core'
 import type { CallTarget } from '../call/call-target.ts'
-import { allocateCall, type CallMemory } from '../native/call-memory.ts'
+import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { coreFunctions } from '../native/core-functions.ts'
 import { readFailure } from '../native/read-failure.ts'
+import type { Leaf } from '../shape/leaf.ts'
 
 /** From one buffer of a frame to the next, and from a buffer's start to its pointer, in bytes. */
 const BUFFER_SIZE = 48
@@ -17,9 +18,14 @@ const dropped = new FinalizationRegistry<CallMemory>((memory) => coreFunctions()
  *
  * @throws {XlaError} if that handler fails. @throws {NativeError} if the core refuses the descriptor.
  */
-export function openTypedTarget(name: string, gate: Gate, descriptor: Uint8Array): CallTarget {
+export function openTypedTarget(
+  name: string,
+  gate: Gate,
+  descriptor: Uint8Array,
+  leaves: readonly Leaf[],
+): CallTarget {
   const { execute, close, share, instantiate } = coreFunctions()
-  const memory = buildFrame(name, descriptor)
+  const memory = buildFrame(name, descriptor, leaves)
   const status = Number(instantiate(memory.address))
   if (status !== 0) {
     const error = readFailure(memory.address, status, name)
@@ -32,7 +38,7 @@ export function openTypedTarget(name: string, gate: Gate, descriptor: Uint8Array
     execute,
     memory,
     extend(): CallMemory {
-      const more = buildFrame(name, descriptor)
+      const more = buildFrame(name, descriptor, leaves)
       checkStatus(Number(share(more.address, memory.address)), `sharing the state of ${name}`)
       return more
     },
@@ -47,14 +53,18 @@ export function openTypedTarget(name: string, gate: Gate, descriptor: Uint8Array
   return target
 }
 
-function buildFrame(name: string, descriptor: Uint8Array): CallMemory {
+function buildFrame(name: string, descriptor: Uint8Array, leaves: readonly Leaf[]): CallMemory {
   const { frameSize, frameBuild } = coreFunctions()
   const size = new BigUint64Array(1)
   const from = addressOf(descriptor)
   checkStatus(Number(frameSize(from, descriptor.length, addressOf(size))), `preparing ${name}`)
-  const byteSize = Number(size[0])
+  const frameBytes = Number(size[0])
+  const { offsets, byteSize } = planScratch(leaves, frameBytes)
   const { view, address } = allocateCall(byteSize)
-  checkStatus(Number(frameBuild(from, descriptor.length, address, byteSize)), `preparing ${name}`)
+  checkStatus(Number(frameBuild(from, descriptor.length, address, frameBytes)), `preparing ${name}`)
   const buffers = Number(view.getBigUint64(8, true))
-  return { view, address, firstPointer: buffers + BUFFER_DATA, step: BUFFER_SIZE, running: false }
+  const placeOf = (leaf: number): number => buffers + BUFFER_DATA + leaf * BUFFER_SIZE
+  for (const [leaf, offset] of offsets) view.setFloat64(placeOf(leaf), pointerBits(address + offset), true)
+  const places = leaves.flatMap((leaf, index) => (leaf instanceof TensorType ? [placeOf(index)] : []))
+  return { view, address, places, running: false }
 }

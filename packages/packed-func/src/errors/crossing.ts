@@ -67,20 +67,24 @@ interface ErrorText {
 
 function readError(stack: Stack, address: number): ErrorText {
   const fits = stack.host.readError(stack.address, address) === 1
-  const [kindSize, sentenceSize, backtraceSize, cause, ...addresses] = Array.from(stack.words.subarray(0, 7), Number) as [
-    number,
-    number,
-    number,
-    number,
-    ...number[],
-  ]
-  const sizes = [kindSize, sentenceSize, backtraceSize]
-  const read = (part: 0 | 1 | 2): string => {
-    const size = sizes[part]!
-    if (!fits) return stack.copyOf(addresses[part]!, size).toString()
-    return stack.outText(size, sizes.slice(0, part).reduce((sum, before) => sum + before, 0))
+  const { words } = stack
+  const [kindSize, sentenceSize, backtraceSize] = [Number(words[0]), Number(words[1]), Number(words[2])]
+  const cause = Number(words[3])
+  if (!fits) {
+    const [kindAt, sentenceAt, backtraceAt] = [Number(words[4]), Number(words[5]), Number(words[6])]
+    return {
+      kind: stack.copyOf(kindAt, kindSize).toString(),
+      sentence: stack.copyOf(sentenceAt, sentenceSize).toString(),
+      backtrace: stack.copyOf(backtraceAt, backtraceSize).toString(),
+      cause,
+    }
   }
-  return { kind: read(0), sentence: read(1), backtrace: read(2), cause }
+  return {
+    kind: stack.outText(kindSize),
+    sentence: stack.outText(sentenceSize, kindSize),
+    backtrace: backtraceSize === 0 ? '' : stack.outText(backtraceSize, kindSize + sentenceSize),
+    cause,
+  }
 }
 
 /** Native backtraces begin with the most recent call; each entry is a line, and lines that belong to it are indented. */

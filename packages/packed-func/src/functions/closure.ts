@@ -55,22 +55,15 @@ function makeFunction(stack: Stack, slot: number, run: PackedCallback): void {
   }
 }
 
-/** No argument of a call: tensors that a callback returns become native code's. */
-const NO_ARGUMENTS = Number.MAX_SAFE_INTEGER
-
 /** Runs a function whose arguments lie in the slots after `base`, and leaves its result, or its error, in `base`. */
 function runInFrame(stack: Stack, base: number, count: number, run: (...values: Value[]) => unknown): void {
-  const { top, text, first, tensors } = stack
+  const { top, text } = stack
   const undo = stack.undo.length
   const borrowed = borrowedCount()
   stack.top = base + count + 1
   try {
     try {
-      const values: Value[] = []
-      for (let i = 0; i < count; i++) values.push(unpackArgument(stack, base + 1 + i))
-      const result = run(...values)
-      if (result instanceof Promise) throw asynchronous(result)
-      packResult(stack, base, result, undo)
+      packResult(stack, base, callWith(stack, base + 1, count, run), undo)
     } finally {
       if (borrowed !== borrowedCount()) endBorrowing(borrowed)
     }
@@ -80,24 +73,41 @@ function runInFrame(stack: Stack, base: number, count: number, run: (...values: 
     stack.head[2] = 0
   } finally {
     if (stack.undo.length !== undo) stack.settle(undo)
-    stack.first = first
-    stack.tensors = tensors
     stack.top = top
     stack.text = text
   }
 }
 
+/** Calls a function with the arguments from a slot on: few of them without an array. */
+function callWith(stack: Stack, first: number, count: number, run: (...values: Value[]) => unknown): unknown {
+  switch (count) {
+    case 0:
+      return run()
+    case 1:
+      return run(unpackArgument(stack, first))
+    case 2:
+      return run(unpackArgument(stack, first), unpackArgument(stack, first + 1))
+    default:
+      return run(...Array.from({ length: count }, (_, i) => unpackArgument(stack, first + i)))
+  }
+}
+
 /** Packs a result. One that was made for it is native code's from then on; others are copied there. */
 function packResult(stack: Stack, slot: number, result: unknown, undo: number): void {
-  if (result instanceof RValue || result instanceof TensorView) {
-    throw new PackedFuncTypeError('TypeError', `a function can't return ${describe(result)}: it is only lent to calls`)
-  }
-  stack.first = NO_ARGUMENTS
+  if (typeof result === 'object' && result !== null) refuseLent(result)
   pack(stack, slot, result)
+  if (stack.undo.length === undo) return
   const made = stack.undo.indexOf(slot, undo)
   if (made === -1) return
   stack.undo.splice(made, 1)
   stack.head[2] = 1
+}
+
+function refuseLent(result: object): void {
+  if (result instanceof Promise) throw asynchronous(result)
+  if (result instanceof RValue || result instanceof TensorView) {
+    throw new PackedFuncTypeError('TypeError', `a function can't return ${describe(result)}: it is only lent to calls`)
+  }
 }
 
 function asynchronous(result: Promise<unknown>): PackedFuncTypeError {

@@ -33,6 +33,8 @@ export interface Host {
   readonly callWithTensors: HostFunction<number>
   readonly describeView: HostFunction<number>
   readonly describeTensor: HostFunction<number>
+  /** Opens another tvm-ffi library globally, without letting it take signals; returns its handle. */
+  readonly openLibrary: (path: string) => number
   /** How many objects of this package's own tvm-ffi library are alive; undefined if another one is in use. */
   readonly liveObjects: (() => number) | undefined
 }
@@ -88,9 +90,9 @@ function load(): Host {
   declare('tn_packed_install_allocator', 'int32_t', 0)()
   const declared = Object.fromEntries(
     Object.entries(functions).map(([key, [name, result, count]]) => [key, declare(name, result, count)]),
-  ) as unknown as Omit<Host, 'ffiPath' | 'liveObjects'>
+  ) as unknown as Omit<Host, 'ffiPath' | 'liveObjects' | 'openLibrary'>
   const liveObjects = isOwn ? loadGlobally(ffiPath).declare('tn_tvm_live_objects', 'int64_t', []) : undefined
-  return { ...declared, ffiPath, liveObjects }
+  return { ...declared, ffiPath, liveObjects, openLibrary: (other) => open(declare, other) }
 }
 
 /** Chooses the tvm-ffi library: two in one process would be two registries, so one that is loaded already goes first. */

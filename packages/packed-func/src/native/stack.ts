@@ -39,10 +39,6 @@ export class Stack {
   text = 0
   /** What the calls in progress have to undo when they end. */
   readonly undo: Undo[] = []
-  /** The arguments of the call being packed that are tensors of JavaScript: bit i for argument i. */
-  tensors = 0
-  /** The slot of the first argument of the call being packed. */
-  first = 0
 
   constructor() {
     this.host = host()

@@ -27,3 +27,11 @@ export const TypeIndex = {
   List: 75,
   Dict: 76,
 } as const
+
+/**
+ * The first eight bytes of a slot, a type index and zeros, as the bits of a float64: one store writes both.
+ */
+export const Tag: { readonly Int: number; readonly Tensor: number } = {
+  Int: TypeIndex.Int * Number.MIN_VALUE,
+  Tensor: TypeIndex.Tensor * Number.MIN_VALUE,
+}

@@ -16,22 +16,18 @@ export function packMap(stack: Stack, slot: number, values: ReadonlyMap<unknown,
 /** Packs the object that a function of tvm-ffi makes of values; it is given back after the call. */
 export function packMade(stack: Stack, slot: number, maker: string, values: readonly unknown[]): void {
   const handle = builtin(maker).checkAlive()
-  const { top: base, text, first, tensors } = stack
+  const { top: base, text } = stack
   const undo = stack.undo.length
   stack.enter(values.length)
   let address: number
   let typeIndex: number
   try {
-    // Tensors inside are the container's: it may outlive the call.
-    stack.first = Number.MAX_SAFE_INTEGER
     for (let i = 0; i < values.length; i++) pack(stack, base + 1 + i, values[i])
     typeIndex = stack.host.call(handle, stack.slotAddress(base), values.length)
     if (typeIndex === -1) throw takeError(stack, base)
     address = stack.pointer(base)
   } finally {
     stack.settle(undo)
-    stack.first = first
-    stack.tensors = tensors
     stack.leave(base, text)
   }
   stack.setPointer(slot, typeIndex, address)

@@ -2,37 +2,28 @@ import type { Tensor } from '@tenon/core'
 import { takeError } from '../errors/crossing.ts'
 import { drainReleased, foreignValues } from '../native/foreign.ts'
 import type { Stack } from '../native/stack.ts'
-import { TypeIndex } from '../native/type-index.ts'
+import { Tag, TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
 import { TensorObject, tensorOfObject } from './tensor-object.ts'
 
 /** Where a DLTensor begins in a tensor object. */
 const DLTENSOR_OFFSET = 24
 
-/** Arguments after this many can't be told by a bit. */
-const MASKED_ARGUMENTS = 31
+/** Only the first arguments can be told by a bit. */
+export const MASKED_ARGUMENTS = 31
 
 /**
- * Passes a tensor as a tensor object over its memory, which is made once for each tensor. The memory is held open for the
- * call; if native code keeps the object, it is held until native code gives it back.
+ * Passes a tensor as a tensor object over its memory, which is made once for each tensor, and holds the memory open for
+ * the call. The caller hands over what native code kept.
  */
-export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
+export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
   if (!gate.alive) gate.owner.checkAlive()
-  const index = slot - stack.first
-  if (index < 0 || index >= MASKED_ARGUMENTS) {
-    giveTensor(stack, slot, tensor)
-    stack.undo.push(slot)
-    return
-  }
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
   gate.holds++
   stack.undo.push(gate)
-  const at = slot * 4
-  stack.i32[at] = TypeIndex.Tensor
-  stack.i32[at + 1] = 0
+  stack.f64[slot * 2] = Tag.Tensor
   stack.f64[slot * 2 + 1] = object.pointer
-  if (!object.isNative) stack.tensors |= 1 << index
 }
 
 /** Passes the address of the tensor's DLTensor, which is only lent. */
@@ -45,18 +36,19 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
   stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
 }
 
-/** Leaves a tensor object in a slot that belongs to native code from then on, and holds the memory until it is released. */
-export function giveTensor(stack: Stack, slot: number, tensor: Tensor): void {
+/** Passes a tensor that native code may keep: the object is given back after the call, and the memory held until then. */
+export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
   if (!gate.alive) gate.owner.checkAlive()
   const known = tensor.descriptor as TensorObject | null
   if (known?.isNative) {
     stack.host.retain(known.address)
     stack.setPointer(slot, TypeIndex.Tensor, known.address)
-    return
+  } else {
+    const id = create(stack, slot, tensor)
+    keep(tensor, id, stack.pointer(slot))
   }
-  const id = create(stack, slot, tensor)
-  keep(tensor, id, stack.pointer(slot))
+  stack.undo.push(slot)
 }
 
 function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
@@ -102,13 +94,13 @@ function keep(tensor: Tensor, id: number, address: number): void {
 const keptTensors = new Set<Tensor>()
 
 /** After a call in which native code kept tensors (bit i for argument i): hands their objects over to it. */
-export function handOver(stack: Stack, values: readonly unknown[], kept: number): void {
+export function handOver(stack: Stack, base: number, kept: number): void {
   for (let i = 0; i < MASKED_ARGUMENTS; i++) {
     if ((kept & (1 << i)) === 0) continue
-    const tensor = values[i] as Tensor
-    const object = tensor.descriptor as TensorObject | null
-    // The same tensor may have been passed twice.
-    if (object === null) continue
+    const tensor = tensorOfObject.get(stack.pointer(base + 1 + i))?.deref()
+    const object = tensor?.descriptor as TensorObject | null | undefined
+    // Native tensors may be shared; and the same tensor may have been passed twice.
+    if (tensor === undefined || object === undefined || object === null || object.isNative) continue
     tensor.descriptor = null
     keep(tensor, object.id, object.address)
     object.surrender(stack)

@@ -22,6 +22,7 @@ export type PackedCallback = (...values: never[]) => unknown
  * | a tensor of `@tenon/core` | Tensor |
  * | an array, a Map | Array, Map |
  * | a function | Function |
+ * | an Error | Error |
  */
 export type Argument =
   | null
@@ -41,6 +42,7 @@ export type Argument =
   | PackedFunc
   | NativeObject
   | RValue
+  | Error
   | PackedCallback
   | readonly Argument[]
   | ReadonlyMap<Argument, Argument>

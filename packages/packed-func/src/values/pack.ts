@@ -1,5 +1,6 @@
 import { ArgumentRangeError, Tensor } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
+import { putError } from '../errors/crossing.ts'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { packArray, packMap } from '../objects/pack-container.ts'
 import { packTensor, packTensorView } from '../tensors/pack-tensor.ts'
@@ -112,10 +113,16 @@ function packWhole(stack: Stack, slot: number, value: number | bigint): void {
 function packRare(stack: Stack, slot: number, value: object): void {
   if (value instanceof TensorView) packTensorView(stack, slot, value.tensor)
   else if (value instanceof RValue) packRValue(stack, slot, value.object)
+  else if (value instanceof Error) packError(stack, slot, value)
   else if (value instanceof DataType) packDataType(stack, slot, value)
   else if (value instanceof OpaquePointer) stack.setPointer(slot, TypeIndex.OpaquePtr, Number(value.address))
   else if (isDevice(value)) packDevice(stack, slot, value.type, value.id)
   else throw unsupported(value)
+}
+
+function packError(stack: Stack, slot: number, error: Error): void {
+  putError(stack, slot, error)
+  stack.undo.push(slot)
 }
 
 function packDataType(stack: Stack, slot: number, { code, bits, lanes }: DataType): void {

@@ -40,6 +40,7 @@ export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
 /** The value of an argument's slot, which is only lent: text is copied, objects get a reference of their own. */
 export function unpackArgument(stack: Stack, slot: number): Value {
   const typeIndex = stack.i32[slot * 4]!
+  if (typeIndex === TypeIndex.Int) return readInt(stack, slot)
   switch (typeIndex) {
     case TypeIndex.RawStr:
     case TypeIndex.Str:

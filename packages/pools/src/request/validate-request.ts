@@ -57,7 +57,8 @@ function checkArgument(
   }
   const pool = pools[poolIndex]
   if (pool === undefined) throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}, got ${poolIndex}`)
-  checkDimensions(operand, dimensions, path, isOutput)
+  // A buffer of the driver knows its dimensions.
+  if (dimensions.length > 0 || pool.kind !== 'token') checkDimensions(operand, dimensions, path, isOutput)
   if (pool.kind === 'token') {
     if (offset !== 0 || length !== 0 || padding !== 0) throw invalid('Q4', `${path}.location`, 'must be all zeros for a buffer of the driver')
     return

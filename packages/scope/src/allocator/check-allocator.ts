@@ -20,7 +20,9 @@ export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAli
   } else if (typeof allocator === 'object' && allocator !== null && typeof allocator.allocate === 'function') {
     segment = allocator.allocate(byteSize, byteAlignment)
   } else {
-    throw new ArgumentError(`allocator must have a method allocate(byteSize, byteAlignment), got ${describe(allocator)}`)
+    throw new ArgumentError(
+      `allocator must have a method allocate(byteSize, byteAlignment), got ${describe(allocator)}`,
+    )
   }
   if (!(segment instanceof Segment) || segment.byteSize < byteSize) {
     throw new AllocationError(`the allocator must give a segment of ${byteSize} bytes, it gave ${describe(segment)}`, {

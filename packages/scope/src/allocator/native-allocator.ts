@@ -16,7 +16,8 @@ export interface SegmentAllocator extends Allocator {
 /** Makes allocators, and allocates by layout from any. */
 interface NativeAllocators {
   /**
-   * Memory of its own for each allocation, in the scope that `scopeFactory` gives: a new one each time, or always the same.
+   * Memory of its own for each allocation, in the scope that `scopeFactory` gives: a new one each time, or always the
+   * same.
    *
    * @example
    * const scope = ResourceScope.ofConfined()
@@ -24,7 +25,8 @@ interface NativeAllocators {
    */
   ofMalloc(scopeFactory: () => AnyScope): SegmentAllocator
   /**
-   * Hands out a segment from its front to its back. What it gives holds what was there: it is not zeroed. A request that does
+   * Hands out a segment from its front to its back. What it gives holds what was there: it is not zeroed. A request
+   * that does
    * not fit throws {@link AllocationError}, and a smaller one may still fit.
    */
   slicing(segment: MemorySegment): SegmentAllocator
@@ -108,7 +110,11 @@ export const NativeAllocator: NativeAllocators = {
   prefix: (segment) => new PrefixAllocator(segment),
   allocate(allocator, layout, count = 1) {
     const size = sizeOf(layout)
-    return allocateFrom(allocator, checkSize(checkSize(count, 'count', 'elements') * size, 'count * size'), layout.byteAlignment)
+    return allocateFrom(
+      allocator,
+      checkSize(checkSize(count, 'count', 'elements') * size, 'count * size'),
+      layout.byteAlignment,
+    )
   },
   allocateFrom(allocator, layout, ...values) {
     const segment = NativeAllocator.allocate(allocator, layout, values.length)

@@ -1,11 +1,11 @@
+import { ArenaScope } from '../scope/arena-scope.ts'
 import { codecOf } from '../segment/charset.ts'
-import { locateForWrite } from '../segment/locate.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
 /** Up to this length one pass over the characters beats the calls that measure and write a string. */
-const SHORT = 64
+const SHORT = 48
 
 /**
  * A string as C has it: its bytes and a terminator, in memory of an allocator. What the charset lacks is replaced.
@@ -17,14 +17,10 @@ const SHORT = 64
  * name.byteSize // 4
  */
 export function toCString(text: string, allocator: AllocatorLike, options?: StringOptions): MemorySegment {
-  if (options === undefined && typeof text === 'string' && text.length <= SHORT && isShortAscii(text)) {
-    const segment = allocateFrom(allocator, text.length + 1, 1)
-    const { block, base } = segment
-    const { view } = block
-    locateForWrite(segment, 0, text.length + 1, 1)
-    for (let i = 0; i < text.length; i++) view.setUint8(base + i, text.charCodeAt(i))
-    view.setUint8(base + text.length, 0)
-    return segment
+  if (options === undefined && typeof text === 'string' && text.length < SHORT && allocator instanceof ArenaScope) {
+    const segment = allocator.allocate(text.length + 1, 1)
+    if (writeAscii(segment, text)) return segment
+    // The arena lost those few bytes. Other allocators are asked once, for what it takes.
   }
   checkText(text, options ?? {})
   const codec = codecOf(options?.charset === undefined ? 'utf-8' : options.charset)
@@ -33,11 +29,14 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
   return segment
 }
 
-/** Whether all characters are ASCII and none is U+0000. */
-function isShortAscii(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
+/** Writes a string to fresh, zeroed memory. @returns false if not all characters are ASCII, or one is U+0000 */
+function writeAscii({ block, base }: MemorySegment, text: string): boolean {
+  const { bytes } = block
+  const { length } = text
+  for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
-    if (code === 0 || code > 0x7f) return false
+    if (code > 0x7f || code === 0) return false
+    bytes[base + i] = code
   }
   return true
 }

@@ -41,7 +41,10 @@ const QUARANTINE = 1024
 
 const quarantine: { address: number; byteSize: number }[] = []
 
-/** Zeroed memory whose end is as near to a protected page as the alignment lets it be; `name` is for the report of a crash. */
+/**
+ * Zeroed memory whose end is as near to a protected page as the alignment lets it be; `name` is for the report of a
+ * crash.
+ */
 export function newGuardedChunk(byteSize: number, byteAlignment: number, name: string): GuardedChunk {
   const { pageSize, open, add } = functions()
   const size = Math.max(byteSize, 1)

@@ -54,7 +54,9 @@ function remember(scope: ManagedScope): void {
   process.once('exit', () => {
     for (const leak of openScopes()) {
       noteLeak(leak)
-      process.stderr.write(`tenon: ${leak.kind} scope ${leak.name ?? 'without a name'} was never closed, opened\n${leak.stack}\n`)
+      process.stderr.write(
+        `tenon: ${leak.kind} scope ${leak.name ?? 'without a name'} was never closed, opened\n${leak.stack}\n`,
+      )
     }
   })
 }

@@ -23,7 +23,8 @@ export class AddressLayout extends Layout<MemorySegment> {
   }
 
   /**
-   * A pointer to such values: what is read has their size, and their alignment is checked. Only for pointers that are known
+   * A pointer to such values: what is read has their size, and their alignment is checked. Only for pointers that are
+   * known
    * to be valid: nobody can check that.
    */
   withTargetLayout(target: Layout): AddressLayout {
@@ -32,7 +33,8 @@ export class AddressLayout extends Layout<MemorySegment> {
   }
 
   withOrder(order: ByteOrder): AddressLayout {
-    if (order !== 'little' && order !== 'big') throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
+    if (order !== 'little' && order !== 'big')
+      throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
     return new AddressLayout(order, this.byteAlignment, this.name, this.target)
   }
 
@@ -50,7 +52,10 @@ export class AddressLayout extends Layout<MemorySegment> {
     return reinterpret(pointer, sizeOf(this.target), undefined, undefined)
   }
 
-  /** Writes the address of a segment, which must be kept alive by whoever reads it. @throws {ArgumentError} if it is none */
+  /**
+   * Writes the address of a segment, which must be kept alive by whoever reads it. @throws {ArgumentError} if it is
+   * none
+   */
   override write(segment: MemorySegment, byteOffset: number, value: MemorySegment): void {
     if (!(value instanceof MemorySegment)) {
       throw new ArgumentError(`an address must be a MemorySegment, got ${describe(value)}`, {
@@ -59,9 +64,12 @@ export class AddressLayout extends Layout<MemorySegment> {
     }
     value.block.gate.owner.checkAlive()
     if (value.isHeap) {
-      throw new ArgumentError('the address of memory in a buffer of JavaScript must not be stored: nothing keeps it valid', {
-        hint: 'copy it into memory of a scope.',
-      })
+      throw new ArgumentError(
+        'the address of memory in a buffer of JavaScript must not be stored: nothing keeps it valid',
+        {
+          hint: 'copy it into memory of a scope.',
+        },
+      )
     }
     const write = this.byteAlignment >= POINTER_SIZE ? scalars.uint64.write : scalars.uint64.writeUnaligned
     write(segment, byteOffset, BigInt(checkAddress(value.block.address + value.base)), this.order === 'little')

@@ -42,7 +42,12 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
   declare readonly shape: Shape
 
   /** @internal */
-  constructor(members: readonly Member[], byteSize: number | undefined, byteAlignment: number, name: string | undefined) {
+  constructor(
+    members: readonly Member[],
+    byteSize: number | undefined,
+    byteAlignment: number,
+    name: string | undefined,
+  ) {
     super(byteSize, byteAlignment, name)
     this.members = members
   }
@@ -54,7 +59,9 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
     if (typeof key === 'number') {
       throw new BoundsError(`the layout ${this} has ${this.members.length} members, got the index ${key}`)
     }
-    throw new ArgumentError(`the layout ${this} must have the member ${describe(key)}, it has ${this.members.map((m) => m.name).join(', ')}`)
+    throw new ArgumentError(
+      `the layout ${this} must have the member ${describe(key)}, it has ${this.members.map((m) => m.name).join(', ')}`,
+    )
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
@@ -76,7 +83,8 @@ function checkMembers(members: unknown): [string, Layout][] {
     throw new ArgumentError(`members must be an object of layouts, got ${describe(members)}`)
   }
   return Object.entries(members).map(([name, layout]) => {
-    if (!(layout instanceof Layout)) throw new ArgumentError(`the member ${name} must be a layout, got ${describe(layout)}`)
+    if (!(layout instanceof Layout))
+      throw new ArgumentError(`the member ${name} must be a layout, got ${describe(layout)}`)
     if (/^\d+$/.test(name)) {
       throw new ArgumentError(`the member ${name} must have a name that is no number: JavaScript would put it first`)
     }

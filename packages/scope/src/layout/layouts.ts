@@ -46,7 +46,8 @@ interface MemoryLayouts {
   /**
    * A handle on what is at the end of a path.
    *
-   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if what is there would not be
+   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if what is there would
+   * not be
    * aligned in every value of this layout.
    * @example
    * const points = MemoryLayout.sequence(point, 10)
@@ -108,7 +109,8 @@ export const MemoryLayout: MemoryLayouts = {
     return MemoryLayout.varHandle(layout, ...path).byteOffset(...new Array<number>(free).fill(0))
   },
   accessor(layout) {
-    if (!(layout instanceof GroupLayout)) throw new ArgumentError(`layout must be a struct or union, got ${describe(layout)}`)
+    if (!(layout instanceof GroupLayout))
+      throw new ArgumentError(`layout must be a struct or union, got ${describe(layout)}`)
     return accessorOf(layout)
   },
 }

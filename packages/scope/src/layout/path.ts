@@ -16,7 +16,8 @@ export interface FreeElement {
 export const dereference: unique symbol = Symbol('dereference')
 
 /**
- * One step into a layout: a member's name; the index of a member or element; `{ start, step }` for an element that each access
+ * One step into a layout: a member's name; the index of a member or element; `{ start, step }` for an element that
+ * each access
  * chooses; `dereference` for what a pointer points at.
  */
 export type PathElement = string | number | FreeElement | typeof dereference
@@ -103,7 +104,8 @@ function countOf(elements: number | undefined, start: number, step: number): num
   return elements === undefined ? undefined : Math.ceil((elements - start) / step)
 }
 
-const describePath = (element: unknown): string => (typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`)
+const describePath = (element: unknown): string =>
+  typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`
 
 /** The offset of a leg for these indexes, taken from `cursor` on. */
 export function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {

@@ -55,55 +55,63 @@ export const scalars: { readonly [Kind in ScalarKind]: Scalar<ScalarValues[Kind]
     read: (segment, byteOffset, littleEndian) => segment.getInt16(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getInt16Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setInt16(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setInt16Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setInt16Unaligned(byteOffset, value, littleEndian),
   },
   uint16: {
     byteSize: 2,
     read: (segment, byteOffset, littleEndian) => segment.getUint16(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getUint16Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setUint16(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setUint16Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setUint16Unaligned(byteOffset, value, littleEndian),
   },
   int32: {
     byteSize: 4,
     read: (segment, byteOffset, littleEndian) => segment.getInt32(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getInt32Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setInt32(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setInt32Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setInt32Unaligned(byteOffset, value, littleEndian),
   },
   uint32: {
     byteSize: 4,
     read: (segment, byteOffset, littleEndian) => segment.getUint32(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getUint32Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setUint32(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setUint32Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setUint32Unaligned(byteOffset, value, littleEndian),
   },
   int64: {
     byteSize: 8,
     read: (segment, byteOffset, littleEndian) => segment.getInt64(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getInt64Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setInt64(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setInt64Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setInt64Unaligned(byteOffset, value, littleEndian),
   },
   uint64: {
     byteSize: 8,
     read: (segment, byteOffset, littleEndian) => segment.getUint64(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getUint64Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setUint64(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setUint64Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setUint64Unaligned(byteOffset, value, littleEndian),
   },
   float32: {
     byteSize: 4,
     read: (segment, byteOffset, littleEndian) => segment.getFloat32(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getFloat32Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setFloat32(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setFloat32Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setFloat32Unaligned(byteOffset, value, littleEndian),
   },
   float64: {
     byteSize: 8,
     read: (segment, byteOffset, littleEndian) => segment.getFloat64(byteOffset, littleEndian),
     readUnaligned: (segment, byteOffset, littleEndian) => segment.getFloat64Unaligned(byteOffset, littleEndian),
     write: (segment, byteOffset, value, littleEndian) => segment.setFloat64(byteOffset, value, littleEndian),
-    writeUnaligned: (segment, byteOffset, value, littleEndian) => segment.setFloat64Unaligned(byteOffset, value, littleEndian),
+    writeUnaligned: (segment, byteOffset, value, littleEndian) =>
+      segment.setFloat64Unaligned(byteOffset, value, littleEndian),
   },
 }

@@ -12,7 +12,9 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   constructor(element: Layout<Element>, elementCount: number | undefined, byteAlignment?: number, name?: string) {
     const size = sizeOf(element)
     if (size % element.byteAlignment !== 0) {
-      throw new ArgumentError(`the size of the element ${element} must be a multiple of its alignment, it is ${size} bytes`)
+      throw new ArgumentError(
+        `the size of the element ${element} must be a multiple of its alignment, it is ${size} bytes`,
+      )
     }
     if (elementCount !== undefined && !Number.isSafeInteger(size * elementCount)) {
       throw new ArgumentRangeError(`${elementCount} elements of ${size} bytes are more than 2^53 - 1 bytes`)
@@ -36,7 +38,11 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   reshape(...counts: readonly number[]): SequenceLayout {
     const total = this.#count()
     const known = counts.filter((count) => count !== -1)
-    if (counts.length === 0 || counts.length - known.length > 1 || known.some((count) => !Number.isSafeInteger(count) || count < 1)) {
+    if (
+      counts.length === 0 ||
+      counts.length - known.length > 1 ||
+      known.some((count) => !Number.isSafeInteger(count) || count < 1)
+    ) {
       throw new ArgumentError(`counts must be whole numbers from 1, at most one of them -1, got ${counts.join(', ')}`)
     }
     const product = known.reduce((a, b) => a * b, 1)
@@ -44,13 +50,16 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     if (resolved.reduce((a, b) => a * b, 1) !== total || !resolved.every(Number.isInteger)) {
       throw new ArgumentError(`counts must make ${total} elements, got ${counts.join(' x ')}`)
     }
-    return resolved.reduceRight<Layout>((element, count) => new SequenceLayout(element, count), this.element) as SequenceLayout
+    return resolved.reduceRight<Layout>(
+      (element, count) => new SequenceLayout(element, count),
+      this.element,
+    ) as SequenceLayout
   }
 
   /** One sequence of all elements of nested ones. */
   flatten(): SequenceLayout {
-    let element: Layout = this
-    let count = 1
+    let count = this.#count()
+    let { element }: { element: Layout } = this
     while (element instanceof SequenceLayout) {
       count *= element.#count()
       element = element.element
@@ -60,7 +69,9 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
 
   #count(): number {
     if (this.elementCount !== undefined) return this.elementCount
-    throw new ArgumentError(`the sequence ${this} must have a count, it is open`, { hint: 'bind it with withElementCount().' })
+    throw new ArgumentError(`the sequence ${this} must have a count, it is open`, {
+      hint: 'bind it with withElementCount().',
+    })
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {

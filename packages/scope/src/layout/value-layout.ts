@@ -28,7 +28,8 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
 
   /** The same with the other order of bytes. */
   withOrder(order: ByteOrder): ValueLayout<Value> {
-    if (order !== 'little' && order !== 'big') throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
+    if (order !== 'little' && order !== 'big')
+      throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
     return new ValueLayout(this.kind, order, this.byteAlignment, this.name)
   }
 

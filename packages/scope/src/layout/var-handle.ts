@@ -18,7 +18,8 @@ export class VarHandle<Value = unknown> {
   /**
    * @param baseOffset where the layout starts in the segment, in bytes.
    * @param indexes one for each free element of the path, in order.
-   * @throws {ArgumentError} if their number is wrong. @throws {BoundsError} if one is too large. @throws as an access does
+   * @throws {ArgumentError} if their number is wrong. @throws {BoundsError} if one is too large. @throws as an access
+   * does
    */
   get(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): Value {
     const [place, offset] = follow(this.#route, segment, baseOffset, indexes)
@@ -42,7 +43,8 @@ export class VarHandle<Value = unknown> {
     const { legs } = this.#route
     if (legs.length !== 1) throw new ArgumentError('a path that follows a pointer has no offset')
     const { strides } = legs[0]
-    if (strides.length !== indexes.length) throw new ArgumentError(`the path needs ${strides.length} indexes, got ${indexes.length}`)
+    if (strides.length !== indexes.length)
+      throw new ArgumentError(`the path needs ${strides.length} indexes, got ${indexes.length}`)
     return offsetOf(legs[0], indexes, 0)
   }
 }

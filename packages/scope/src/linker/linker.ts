@@ -39,13 +39,15 @@ export interface DowncallOptions {
 
 interface Linkers {
   /**
-   * Makes a native function callable. A call checks its arguments, and holds the scopes of all segments, stubs and libraries
+   * Makes a native function callable. A call checks its arguments, and holds the scopes of all segments, stubs and
+   * libraries
    * that it touches open while it runs.
    *
    * @param symbol of a `SymbolLookup`, or any segment at the function's address.
    * @throws {ArgumentError} if the symbol is null or the signature is not valid. @throws {ScopeClosedError}
    * @example
-   * const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer'] })
+   * const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer']
+   * })
    * strlen(toCString('cos', scope)) // 3n
    */
   downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
@@ -59,8 +61,16 @@ interface Linkers {
 type Finish = (value: Value) => Result
 
 function downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
-function downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): DowncallWithErrno
-function downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall | DowncallWithErrno
+function downcall(
+  symbol: MemorySegment,
+  signature: FunctionSignature,
+  options: { captureErrno: true },
+): DowncallWithErrno
+function downcall(
+  symbol: MemorySegment,
+  signature: FunctionSignature,
+  options?: DowncallOptions,
+): Downcall | DowncallWithErrno
 function downcall(
   symbol: MemorySegment,
   signature: FunctionSignature,
@@ -77,7 +87,8 @@ function downcall(
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   })
-  const call = result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
+  const call =
+    result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
   return options.captureErrno === true ? withErrno(call as Downcall) : (call as Downcall)
 }
 
@@ -93,7 +104,8 @@ function asPointer(bound: NativeFunction<Value>): Downcall {
 function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Downcall {
   const type = structTypeOf(layout)
   const prepare = (values: readonly Argument[]): [MemorySegment, Value[]] => {
-    if (values.length === 0) throw new ArgumentError('the first argument must be an allocator for the struct returned, got none')
+    if (values.length === 0)
+      throw new ArgumentError('the first argument must be an allocator for the struct returned, got none')
     const [allocator, ...rest] = values
     return [allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment), rest as Value[]]
   }

@@ -33,8 +33,11 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
   if (element instanceof StructLayout) return { ...member, type: structTypeOf(element).cType }
   if (element instanceof AddressLayout) return { ...member, type: 'uintptr_t' }
   if (element instanceof ValueLayout) {
-    const name = element.kind
-    return { ...member, type: name === 'bool' ? 'bool' : name === 'float32' ? 'float' : name === 'float64' ? 'double' : `${name}_t` }
+    const { kind } = element
+    return {
+      ...member,
+      type: kind === 'bool' ? 'bool' : kind === 'float32' ? 'float' : kind === 'float64' ? 'double' : `${kind}_t`,
+    }
   }
   throw new ArgumentError(`the member ${name} of a struct passed by value can't be ${layout}`, {
     hint: 'pass a pointer to it: unions, padding and nested sequences have no form by value.',
@@ -43,7 +46,8 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
 
 function elementOf(layout: Layout): { element: Layout; count: number | undefined } {
   if (!(layout instanceof SequenceLayout)) return { element: layout, count: undefined }
-  if (layout.elementCount === undefined) throw new ArgumentError('a struct passed by value can not end with an open sequence')
+  if (layout.elementCount === undefined)
+    throw new ArgumentError('a struct passed by value can not end with an open sequence')
   return { element: layout.element, count: layout.elementCount }
 }
 

@@ -35,7 +35,9 @@ export class SymbolLookup {
 
   /** A symbol, or undefined if there is none of this name. @throws {ScopeClosedError} after the scope has closed. */
   find(name: string): MemorySegment | undefined {
-    return this.#library.has(name) ? symbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name) : undefined
+    return this.#library.has(name)
+      ? symbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
+      : undefined
   }
 
   /** A symbol. @throws {LoadError} if there is none of this name. @throws {ScopeClosedError} */

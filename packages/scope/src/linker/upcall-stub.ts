@@ -16,13 +16,17 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { symbolSegment } from './symbol-segment.ts'
 
-/** A TypeScript function for native code. Pointers come as segments without memory, structs as segments that die at its end. */
+/**
+ * A TypeScript function for native code. Pointers come as segments without memory, structs as segments that die at its
+ * end.
+ */
 export type UpcallFunction = (...values: never[]) => Value | void
 
 /**
  * Makes a function of TypeScript callable by native code, until the scope closes.
  *
- * If it throws, native code gets 0, the other callbacks of the same call give 0 without running, and the error comes out of
+ * If it throws, native code gets 0, the other callbacks of the same call give 0 without running, and the error comes
+ * out of
  * the call. A call of native code's own threads waits for this thread; after the scope has closed it gets 0.
  *
  * @throws {AllocationError} when the 8192 stubs that a process can have are all in use.
@@ -58,7 +62,9 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
     if (!gate.alive) return resultType instanceof StructType ? {} : 0
     gate.holds++
     try {
-      return hasStructs ? new ConfinedNativeScope(undefined).run((memory) => invoke(values, memory)) : invoke(values, undefined)
+      return hasStructs
+        ? new ConfinedNativeScope(undefined).run((memory) => invoke(values, memory))
+        : invoke(values, undefined)
     } finally {
       gate.holds--
     }

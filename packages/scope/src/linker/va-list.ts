@@ -81,7 +81,10 @@ export class VaList {
     return new VaList(list)
   }
 
-  /** What is passed to a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link copy}. */
+  /**
+   * What is passed to a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link
+   * copy}.
+   */
   get segment(): MemorySegment {
     return vaKind === 'slots' ? MemorySegment.ofAddress(this.#list.getUint64(0)) : this.#list
   }

@@ -14,7 +14,7 @@ interface FullChunk {
 }
 
 /** The limit of an arena that has no chunk, or is closed: nothing fits below it. */
-const NOTHING = -1
+export const NOTHING = -1
 
 /** A scope that is an allocator as well: it hands out chunks of memory from their front to their back. */
 export abstract class ArenaScope extends ManagedScope {
@@ -82,7 +82,9 @@ export abstract class ArenaScope extends ManagedScope {
     return this.allocate(size, alignment)
   }
 
-  /** @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap. */
+  /**
+   * @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap.
+   */
   allocateInside(size: number, alignment: number): MemorySegment {
     const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
     const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
@@ -97,12 +99,17 @@ export abstract class ArenaScope extends ManagedScope {
       this.full ??= []
       this.full.push({ chunk: this.chunk, block: this.block!, used: this.offset })
     }
+    this.useChunk(chunk)
+  }
+
+  /** @internal */
+  useChunk(chunk: Chunk): void {
     this.chunk = chunk
     this.block = new Block(this.gate, chunk.view, chunk.bytes, chunk.address)
     this.offset = 0
-    this.limit = byteSize
-    counters.liveBytes += byteSize
-    if (this.anchor !== undefined) this.anchor.tieTo(chunk.view.buffer)
+    this.limit = chunk.size
+    counters.liveBytes += chunk.size
+    if (this.cleaner !== undefined) this.cleaner.anchor.tieTo(chunk.view.buffer)
   }
 
   /** @internal */

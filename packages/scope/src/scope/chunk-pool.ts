@@ -13,6 +13,11 @@ const POOLED_BYTES = LARGEST_CHUNK
 const smallest: Chunk[] = []
 const larger: ReadonlyMap<number, Chunk[]> = new Map([2, 4, 8, 16].map((factor) => [factor * SMALLEST_CHUNK, []]))
 
+/** A small chunk that waits in the pool, zeroed. */
+export function takePooled(): Chunk | undefined {
+  return smallest.pop()
+}
+
 /** A zeroed chunk: the one that came back last, or a new one. @throws {AllocationError} if there is no memory. */
 export function takeChunk(byteSize: number): Chunk {
   const chunks = byteSize === SMALLEST_CHUNK ? smallest : larger.get(byteSize)
@@ -20,7 +25,8 @@ export function takeChunk(byteSize: number): Chunk {
 }
 
 /**
- * Takes a chunk back: zeroes its first `used` bytes and keeps it, or gives its memory back to the system when enough of its
+ * Takes a chunk back: zeroes its first `used` bytes and keeps it, or gives its memory back to the system when enough
+ * of its
  * size are kept. No raw view of it may have been handed out.
  */
 export function giveChunk(chunk: Chunk, used: number): void {

@@ -10,12 +10,16 @@ export interface Chunk {
   readonly size: number
 }
 
-/** A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
+/**
+ * A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory.
+ */
 export function newChunk(byteSize: number, byteAlignment: number): Chunk {
   return chunkOver(newArrayBuffer(byteSize, byteAlignment), byteSize, byteAlignment)
 }
 
-/** {@link newChunk} of memory that other threads can attach. It can't be detached: it lives as long as somebody has it. */
+/**
+ * {@link newChunk} of memory that other threads can attach. It can't be detached: it lives as long as somebody has it.
+ */
 export function newSharedChunk(byteSize: number, byteAlignment: number): Chunk {
   const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
   let buffer: SharedArrayBuffer
@@ -40,7 +44,12 @@ function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: num
 
 /** A chunk that is a part of a buffer whose address is known. */
 export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, address: number): Chunk {
-  return { view: new DataView(buffer, start, size), bytes: Buffer.from(buffer as ArrayBuffer, start, size), address, size }
+  return {
+    view: new DataView(buffer, start, size),
+    bytes: Buffer.from(buffer as ArrayBuffer, start, size),
+    address,
+    size,
+  }
 }
 
 /** Gives the memory back to the system: no view over it reaches it any more. Shared memory is left to its last user. */

@@ -37,9 +37,11 @@ const registry = new FinalizationRegistry<Remains>(({ actions, event }) => {
 /** Runs close actions when an anchor has become garbage. They must not reach what has the anchor. */
 export class Cleaner {
   readonly actions: (() => void)[] = []
+  readonly anchor: Anchor
 
   /** @param event of a scope that should have been closed by then: it is a leak. */
   constructor(anchor: Anchor, event?: ScopeEvent) {
+    this.anchor = anchor
     registry.register(anchor, { actions: this.actions, event }, this.actions)
   }
 

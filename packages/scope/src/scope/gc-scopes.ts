@@ -41,8 +41,10 @@ abstract class UnclosableScope implements Lifetime {
 }
 
 /**
- * A scope that ends when it, its segments and all views of their memory are garbage. Made by `ResourceScope.ofImplicit()`.
- * Close actions run some time after that, or never if the process ends first. They must not reach the scope or its segments.
+ * A scope that ends when it, its segments and all views of their memory are garbage. Made by
+ * `ResourceScope.ofImplicit()`.
+ * Close actions run some time after that, or never if the process ends first. They must not reach the scope or its
+ * segments.
  */
 export class ImplicitScope extends UnclosableScope {
   readonly #anchor = new Anchor()
@@ -62,11 +64,15 @@ export class ImplicitScope extends UnclosableScope {
 
 /** The scope that never ends. Its close actions never run. */
 export class GlobalScope extends UnclosableScope {
+  /** Nothing else may keep it: native code that has the address can't. */
+  readonly #blocks: Block[] = []
+
   override addCloseAction(action: () => void): void {
     checkAction(action)
   }
 
   override own(block: Block): Block {
+    this.#blocks.push(block)
     return block
   }
 }

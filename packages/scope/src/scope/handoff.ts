@@ -13,7 +13,8 @@ export interface HandoffToken {
 }
 
 /**
- * Moves the memory of these segments out of their confined scope, and closes it. In the other thread the same bytes are at
+ * Moves the memory of these segments out of their confined scope, and closes it. In the other thread the same bytes
+ * are at
  * the same addresses.
  *
  * @throws {ScopeClosedError} once closing has begun. @throws {ScopeHeldError} if calls, locks or close actions need the

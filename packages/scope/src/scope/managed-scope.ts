@@ -55,8 +55,6 @@ export abstract class ManagedScope extends ManagedLifetime {
   /** @internal */
   declare owned: OwnedBlock[] | undefined
   /** @internal of a managed scope */
-  declare anchor: Anchor | undefined
-  /** @internal of a managed scope */
   declare cleaner: Cleaner | undefined
 
   /** @internal */
@@ -64,7 +62,6 @@ export abstract class ManagedScope extends ManagedLifetime {
     super()
     this.name = options?.name
     this.owned = undefined
-    this.anchor = undefined
     this.cleaner = undefined
     counters.openScopes++
     noteOpen(this)
@@ -73,8 +70,7 @@ export abstract class ManagedScope extends ManagedLifetime {
 
   /** @internal */
   manage(): void {
-    this.anchor = new Anchor()
-    this.cleaner = new Cleaner(this.anchor, { id: 0, name: this.name, kind: this.kind, stack: undefined })
+    this.cleaner = new Cleaner(new Anchor(), { id: 0, name: this.name, kind: this.kind, stack: undefined })
     this.actions = this.cleaner.actions
   }
 
@@ -93,20 +89,24 @@ export abstract class ManagedScope extends ManagedLifetime {
    * Runs a function with this scope, and closes it when the function has returned or thrown.
    *
    * @returns what the function returned.
-   * @throws {ArgumentError} if it returned a promise, which would use the scope after it is closed: see {@link runAsync}.
+   * @throws {ArgumentError} if it returned a promise, which would use the scope after it is closed: see {@link
+   * runAsync}.
    * @throws what the function or closing threw; an `AggregateError` if both did.
    */
   run<Result>(use: (scope: this) => Result): Result {
     return runIn(this, use)
   }
 
-  /** Runs an asynchronous function with this scope, and closes it when its promise has settled. @throws as {@link run} */
+  /**
+   * Runs an asynchronous function with this scope, and closes it when its promise has settled. @throws as {@link run}
+   */
   runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
     return runInAsync(this, use)
   }
 
   /**
-   * Closes it as soon as calls and holds that use it have ended. Until then nothing new can be allocated, added or held.
+   * Closes it as soon as calls and holds that use it have ended. Until then nothing new can be allocated, added or
+   * held.
    *
    * @throws {ScopeHeldError} if they have not ended in time: it is open again. @throws what an action threw.
    */
@@ -142,7 +142,9 @@ export abstract class ManagedScope extends ManagedLifetime {
     return holds + calls > 0
   }
 
-  /** @internal A block for one segment alone, whose memory goes back to the system at close. The numbers are checked. */
+  /**
+   * @internal A block for one segment alone, whose memory goes back to the system at close. The numbers are checked.
+   */
   newBlock(byteSize: number, byteAlignment: number): Block {
     this.checkOpen()
     const chunk = this.makeChunk(byteSize, byteAlignment)
@@ -154,7 +156,7 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.owned ??= []
     this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
-    this.anchor?.tieTo(block.view.buffer)
+    this.cleaner?.anchor.tieTo(block.view.buffer)
     return block
   }
 
@@ -190,6 +192,7 @@ export abstract class ManagedScope extends ManagedLifetime {
       detach(block.view)
       upkeep.free?.()
     }
-    if (errors.length > 0) throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${this.label} was damaged`)
+    if (errors.length > 0)
+      throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${this.label} was damaged`)
   }
 }

@@ -16,8 +16,10 @@ const DRAINING = 2
 const CLOSED = 3
 
 /**
- * What the handles of one shared scope agree on, over all threads: whether it is open, and which handles there are. A handle
- * that attaches takes a slot and then reads the state; one that closes changes the state and then reads the slots. One of
+ * What the handles of one shared scope agree on, over all threads: whether it is open, and which handles there are. A
+ * handle
+ * that attaches takes a slot and then reads the state; one that closes changes the state and then reads the slots. One
+ * of
  * two such threads always sees the other.
  */
 export class SharedControl {

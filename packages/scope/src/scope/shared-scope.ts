@@ -25,8 +25,10 @@ export interface ShareOptions {
 }
 
 /**
- * A handle of one thread on a scope that several threads share. Its memory is shared memory, which can't be taken away from
- * a thread: so it can be closed only by the last handle. Made by `ResourceScope.ofShared()`, and by `ResourceScope.attach()`
+ * A handle of one thread on a scope that several threads share. Its memory is shared memory, which can't be taken away
+ * from
+ * a thread: so it can be closed only by the last handle. Made by `ResourceScope.ofShared()`, and by
+ * `ResourceScope.attach()`
  * in the other threads. It is an allocator as well.
  *
  * Accesses by several threads are not ordered: use the atomic accessors, or messages.
@@ -60,9 +62,12 @@ export class SharedScope extends ArenaScope {
     const control = new SharedControl(buffer)
     const slot = control.attach(threadId)
     if (slot === undefined) {
-      throw new ScopeClosedError(`the shared scope${name === undefined ? '' : ` "${name}"`} is closed or being closed`, {
-        hint: 'attach before the scope is closed.',
-      })
+      throw new ScopeClosedError(
+        `the shared scope${name === undefined ? '' : ` "${name}"`} is closed or being closed`,
+        {
+          hint: 'attach before the scope is closed.',
+        },
+      )
     }
     return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
   }
@@ -72,10 +77,12 @@ export class SharedScope extends ArenaScope {
   }
 
   /**
-   * A message for another thread, from which `ResourceScope.attach()` makes a handle there. It carries the memory of the
+   * A message for another thread, from which `ResourceScope.attach()` makes a handle there. It carries the memory of
+   * the
    * segments, so it is sent with no list of transfers.
    *
-   * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment is not of this scope's memory.
+   * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment is not of this scope's
+   * memory.
    */
   share(options: ShareOptions = {}): SharedToken {
     this.checkOpen()
@@ -157,10 +164,13 @@ export class SharedScope extends ArenaScope {
     const others = this.control.close(this.slot)
     if (others === 'closed') throw this.closedError()
     if (others === 0) return
-    throw new ScopeHeldError(`${this.label} can't be closed: it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`, {
-      hint: 'close it when the other threads have detached, wait for them with closeAsync(), or detach() from it.',
-      details: { handles: others },
-    })
+    throw new ScopeHeldError(
+      `${this.label} can't be closed: it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
+      {
+        hint: 'close it when the other threads have detached, wait for them with closeAsync(), or detach() from it.',
+        details: { handles: others },
+      },
+    )
   }
 
   protected override release(): void {

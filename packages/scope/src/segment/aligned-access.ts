@@ -5,11 +5,15 @@ import { UnalignedAccess } from './unaligned-access.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
 
 /**
- * Reads and writes of numbers, checked one by one: `byteOffset` counts bytes from the segment's start, the bytes must lie
- * inside it, and their address must be a multiple of their size. The byte order is the machine's without `littleEndian`.
+ * Reads and writes of numbers, checked one by one: `byteOffset` counts bytes from the segment's start, the bytes must
+ * lie
+ * inside it, and their address must be a multiple of their size. The byte order is the machine's without
+ * `littleEndian`.
  *
- * All throw, in this order: {@link ArgumentError} (a value that does not fit the kind, an offset that is no whole number),
- * {@link ReadOnlyError} (writes), {@link BoundsError}, {@link AlignmentError}, {@link WrongThreadError}, {@link ScopeClosedError}.
+ * All throw, in this order: {@link ArgumentError} (a value that does not fit the kind, an offset that is no whole
+ * number),
+ * {@link ReadOnlyError} (writes), {@link BoundsError}, {@link AlignmentError}, {@link WrongThreadError}, {@link
+ * ScopeClosedError}.
  */
 export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a signed 8-bit integer. */
@@ -51,7 +55,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a signed 16-bit integer. */
   getInt16(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize && ((block.address + base + byteOffset) & 1) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 2 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 1) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 2)
     return block.view.getInt16(at, littleEndian)
   }
@@ -60,7 +68,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setInt16(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number' || (value << 16) >> 16 !== value) refuse('int16', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize && ((block.address + base + byteOffset) & 1) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 2 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 1) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 2)
     block.view.setInt16(at, value, littleEndian)
@@ -69,7 +81,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads an unsigned 16-bit integer. */
   getUint16(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize && ((block.address + base + byteOffset) & 1) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 2 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 1) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 2)
     return block.view.getUint16(at, littleEndian)
   }
@@ -78,7 +94,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setUint16(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number' || (value & 0xffff) !== value) refuse('uint16', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize && ((block.address + base + byteOffset) & 1) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 2 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 1) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 2, 2)
     block.view.setUint16(at, value, littleEndian)
@@ -87,7 +107,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a signed 32-bit integer. */
   getInt32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
     return block.view.getInt32(at, littleEndian)
   }
@@ -96,7 +120,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setInt32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number' || (value | 0) !== value) refuse('int32', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
     block.view.setInt32(at, value, littleEndian)
@@ -105,7 +133,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads an unsigned 32-bit integer. */
   getUint32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
     return block.view.getUint32(at, littleEndian)
   }
@@ -114,7 +146,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setUint32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number' || value >>> 0 !== value) refuse('uint32', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
     block.view.setUint32(at, value, littleEndian)
@@ -123,7 +159,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a signed 64-bit integer. */
   getInt64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
     return block.view.getBigInt64(at, littleEndian)
   }
@@ -132,7 +172,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setInt64(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
     const wide = toInt64(value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
     block.view.setBigInt64(at, wide, littleEndian)
@@ -141,7 +185,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads an unsigned 64-bit integer. */
   getUint64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
     return block.view.getBigUint64(at, littleEndian)
   }
@@ -150,7 +198,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setUint64(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
     const wide = toUint64(value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
     block.view.setBigUint64(at, wide, littleEndian)
@@ -159,7 +211,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a 32-bit float. */
   getFloat32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 4)
     return block.view.getFloat32(at, littleEndian)
   }
@@ -168,7 +224,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setFloat32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number') refuse('float32', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize && ((block.address + base + byteOffset) & 3) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 4 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 3) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 4, 4)
     block.view.setFloat32(at, value, littleEndian)
@@ -177,7 +237,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   /** Reads a 64-bit float. */
   getFloat64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 8)
     return block.view.getFloat64(at, littleEndian)
   }
@@ -186,7 +250,11 @@ export abstract class AlignedAccess extends UnalignedAccess {
   setFloat64(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
     if (typeof value !== 'number') refuse('float64', value)
     const { block, base } = this
-    const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize && ((block.address + base + byteOffset) & 7) === 0
+    const isNear =
+      typeof byteOffset === 'number' &&
+      byteOffset >>> 0 === byteOffset &&
+      byteOffset + 8 <= this.byteSize &&
+      ((block.skew + base + byteOffset) & 7) === 0
     const isWritable = block.gate.alive && (this.flags & READ_ONLY) === 0
     const at = isNear && isWritable ? base + byteOffset : locateForWrite(this, byteOffset, 8, 8)
     block.view.setFloat64(at, value, littleEndian)

@@ -40,7 +40,12 @@ function arrayOf(block: Block, kind: AtomicKind): AnyArray {
 }
 
 /** The array and the index of a value. @throws as an access does */
-function place(segment: Segment, kind: AtomicKind, byteOffset: number, isWrite: boolean): [array: AnyArray, index: number] {
+function place(
+  segment: Segment,
+  kind: AtomicKind,
+  byteOffset: number,
+  isWrite: boolean,
+): [array: AnyArray, index: number] {
   if (!Object.hasOwn(classes, kind)) {
     throw new ArgumentError(`kind must be one of ${Object.keys(classes).join(', ')}, got ${describe(kind)}`)
   }
@@ -115,7 +120,8 @@ export function atomicWait(
   timeout: number,
 ): 'ok' | 'not-equal' | 'timed-out' {
   const checked = operand(kind, expected)
-  if (kind !== 'int32' && kind !== 'int64') throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
+  if (kind !== 'int32' && kind !== 'int64')
+    throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
   const [array, index] = place(segment, kind, byteOffset, false)
   if (!(array.buffer instanceof SharedArrayBuffer)) {
     throw new ArgumentError('only memory of a shared scope can be waited on, this is of another one')
@@ -129,7 +135,8 @@ export function atomicWait(
 }
 
 export function atomicNotify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
-  if (kind !== 'int32' && kind !== 'int64') throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
+  if (kind !== 'int32' && kind !== 'int64')
+    throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
   const [array, index] = place(segment, kind, byteOffset, false)
   return Atomics.notify(array, index, count)
 }

@@ -28,7 +28,8 @@ export function copyBytes(
 const STEP = 64 * 1024
 
 /**
- * The offset of the first byte that differs: -1 if none does, the smaller size if one segment is the beginning of the other.
+ * The offset of the first byte that differs: -1 if none does, the smaller size if one segment is the beginning of the
+ * other.
  */
 export function mismatch(one: Segment, other: Segment): number {
   const [start, otherStart] = [rangeForRead(one, 0, one.byteSize), rangeForRead(other, 0, other.byteSize)]
@@ -43,7 +44,9 @@ export function mismatch(one: Segment, other: Segment): number {
   return one.byteSize === other.byteSize ? -1 : size
 }
 
-/** The part of `one` that is also in `other`: its offset in `one` and its size in bytes, which is 0 if there is none. */
+/**
+ * The part of `one` that is also in `other`: its offset in `one` and its size in bytes, which is 0 if there is none.
+ */
 export function overlap(one: Segment, other: Segment): [byteOffset: number, byteSize: number] {
   const [start, otherStart] = [one.block.address + one.base, other.block.address + other.base]
   const from = Math.max(start, otherStart)

@@ -10,8 +10,8 @@ export interface Codec {
   readonly unit: 1 | 2 | 4
   /** How many bytes a string takes without its terminator. */
   byteLength(text: string): number
-  /** Writes exactly those bytes at `offset`. */
-  write(bytes: Buffer, offset: number, text: string): void
+  /** Writes exactly those bytes at `offset`. @returns how many */
+  write(bytes: Buffer, offset: number, text: string): number
   read(bytes: Buffer, start: number, end: number): string
 }
 
@@ -27,10 +27,12 @@ function singleByte(encoding: 'latin1' | 'ascii', highest: number): Codec {
     unit: 1,
     byteLength: (text) => [...text].length,
     write: (bytes, offset, text) => {
+      let end = offset
       for (const character of text) {
         const code = character.codePointAt(0)!
-        bytes[offset++] = code <= highest ? code : 0x3f
+        bytes[end++] = code <= highest ? code : 0x3f
       }
+      return end - offset
     },
     read: (bytes, start, end) => {
       const text = bytes.toString('latin1', start, end)
@@ -44,8 +46,9 @@ function utf16(littleEndian: boolean): Codec {
     unit: 2,
     byteLength: (text) => text.length * 2,
     write: (bytes, offset, text) => {
-      bytes.write(text.toWellFormed(), offset, 'utf16le')
-      if (!littleEndian) bytes.subarray(offset, offset + text.length * 2).swap16()
+      const size = bytes.write(text.toWellFormed(), offset, 'utf16le')
+      if (!littleEndian) bytes.subarray(offset, offset + size).swap16()
+      return size
     },
     read: (bytes, start, end) => {
       const units = Buffer.from(bytes.subarray(start, end - ((end - start) % 2)))
@@ -59,10 +62,12 @@ function utf32(littleEndian: boolean): Codec {
     unit: 4,
     byteLength: (text) => [...text].length * 4,
     write: (bytes, offset, text) => {
+      let end = offset
       for (const character of text) {
         const code = checkedCodePoint(character.codePointAt(0)!)
-        offset = littleEndian ? bytes.writeUInt32LE(code, offset) : bytes.writeUInt32BE(code, offset)
+        end = littleEndian ? bytes.writeUInt32LE(code, end) : bytes.writeUInt32BE(code, end)
       }
+      return end - offset
     },
     read: (bytes, start, end) => {
       const parts: string[] = []
@@ -79,7 +84,7 @@ const codecs: Readonly<Record<Charset, Codec>> = {
   'utf-8': {
     unit: 1,
     byteLength: (text) => Buffer.byteLength(text),
-    write: (bytes, offset, text) => void bytes.write(text, offset, 'utf8'),
+    write: (bytes, offset, text) => bytes.write(text, offset, 'utf8'),
     read: (bytes, start, end) => bytes.toString('utf8', start, end),
   },
   latin1: singleByte('latin1', 0xff),

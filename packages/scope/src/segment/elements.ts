@@ -7,15 +7,21 @@ import { checkAligned } from './locate.ts'
 import type { MemorySegment } from './memory-segment.ts'
 import { rangeForRead, rangeForWrite } from './usable.ts'
 
-/** The size of an element that a segment is made of as a whole. @throws {ArgumentError | AlignmentError} if it can't be. */
+/**
+ * The size of an element that a segment is made of as a whole. @throws {ArgumentError | AlignmentError} if it can't be.
+ */
 export function elementSize(segment: Segment, layout: Layout): number {
   if (!(layout instanceof Layout)) throw new ArgumentError(`layout must be a layout, got ${describe(layout)}`)
   const size = sizeOf(layout)
   if (size === 0 || segment.byteSize % size !== 0) {
-    throw new ArgumentError(`the segment's ${segment.byteSize} bytes must be a multiple of the element's, which has ${size}`)
+    throw new ArgumentError(
+      `the segment's ${segment.byteSize} bytes must be a multiple of the element's, which has ${size}`,
+    )
   }
   if (size % layout.byteAlignment !== 0) {
-    throw new AlignmentError(`the element's size must be a multiple of its alignment ${layout.byteAlignment}, it is ${size}`)
+    throw new AlignmentError(
+      `the element's size must be a multiple of its alignment ${layout.byteAlignment}, it is ${size}`,
+    )
   }
   checkAligned(segment.block.address + segment.base, layout.byteAlignment)
   return size
@@ -73,7 +79,8 @@ export function copyElements(
   count: number,
 ): void {
   for (const layout of [sourceLayout, targetLayout]) {
-    if (!(layout instanceof ValueLayout)) throw new ArgumentError(`layout must be a value layout, got ${describe(layout)}`)
+    if (!(layout instanceof ValueLayout))
+      throw new ArgumentError(`layout must be a value layout, got ${describe(layout)}`)
     if (layout.byteAlignment > layout.byteSize) {
       throw new AlignmentError(`elements of ${layout.byteSize} bytes can't each be aligned to ${layout.byteAlignment}`)
     }

@@ -28,10 +28,14 @@ export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegme
   // Reading `buffer` moves a small typed array out of the heap for good: its address is stable from now on.
   const buffer: unknown = isView ? source.buffer : source
   if (!(buffer instanceof ArrayBuffer) && !(buffer instanceof SharedArrayBuffer)) {
-    throw new ArgumentError(`source must be an ArrayBuffer, a SharedArrayBuffer or a view of one, got ${describe(source)}`)
+    throw new ArgumentError(
+      `source must be an ArrayBuffer, a SharedArrayBuffer or a view of one, got ${describe(source)}`,
+    )
   }
   if (buffer instanceof ArrayBuffer && buffer.detached) {
-    throw new ArgumentError('source must be attached, its buffer is detached', { hint: 'it was transferred: use the new owner.' })
+    throw new ArgumentError('source must be attached, its buffer is detached', {
+      hint: 'it was transferred: use the new owner.',
+    })
   }
   if (buffer instanceof ArrayBuffer ? buffer.resizable : buffer.growable) {
     throw new ArgumentError('source must have a fixed size, its buffer is resizable', {
@@ -40,7 +44,12 @@ export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegme
   }
   let block = userBlocks.get(buffer)
   if (block === undefined) {
-    const { view, bytes, address } = chunkIn(buffer, 0, buffer.byteLength, buffer.byteLength === 0 ? 0 : addressOf(buffer))
+    const { view, bytes, address } = chunkIn(
+      buffer,
+      0,
+      buffer.byteLength,
+      buffer.byteLength === 0 ? 0 : addressOf(buffer),
+    )
     block = new Block(new ImplicitScope().gate, view, bytes, address)
     // The user has it in hand: it may be detached behind our back.
     block.exposed = true
@@ -104,7 +113,9 @@ export function reinterpret(
   const isInside = base + size <= block.bytes.length
   if (!isInside && address === 0) throw new ArgumentRangeError(`the null pointer has no ${size} bytes`)
   if (!isInside && isUserBlock(block)) {
-    throw new ArgumentRangeError(`a segment over a buffer of JavaScript can't grow beyond its ${block.bytes.length} bytes`)
+    throw new ArgumentRangeError(
+      `a segment over a buffer of JavaScript can't grow beyond its ${block.bytes.length} bytes`,
+    )
   }
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside

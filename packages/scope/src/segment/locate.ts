@@ -2,7 +2,8 @@ import { AlignmentError, BoundsError, ReadOnlyError, type Segment } from '@tenon
 import { checkSize, hex } from '@tenon/core/internal'
 
 /**
- * Checks one read in full and returns where it is in the block. The accessors come here when their own short test fails:
+ * Checks one read in full and returns where it is in the block. The accessors come here when their own short test
+ * fails:
  * to throw, or for an offset beyond 4 GiB.
  *
  * @param byteSize of the access, in bytes. @param byteAlignment that its address must have.
@@ -30,7 +31,10 @@ export function checkWritable(segment: Segment): void {
   })
 }
 
-/** An offset in a segment at which `byteSize` bytes follow. @throws {BoundsError} @throws {ArgumentError} if it is no number */
+/**
+ * An offset in a segment at which `byteSize` bytes follow. @throws {BoundsError} @throws {ArgumentError} if it is no
+ * number
+ */
 export function checkOffset(segment: Segment, byteOffset: unknown, byteSize: number): number {
   const isNegative = (typeof byteOffset === 'number' && Number.isInteger(byteOffset)) || typeof byteOffset === 'bigint'
   if (isNegative && (byteOffset as number) < 0) throw outside(segment, byteOffset as number, byteSize)

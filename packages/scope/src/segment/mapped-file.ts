@@ -98,7 +98,10 @@ function openFile(path: string, access: Mapping['access']): number {
     // A file that is there is opened as it is; one to write is made if it is not there.
     return openSync(path, access === 'write' ? 'a+' : 'r')
   } catch (cause) {
-    throw new LoadError(`the file ${path} could not be opened: ${(cause as Error).message}`, { cause, details: { path } })
+    throw new LoadError(`the file ${path} could not be opened: ${(cause as Error).message}`, {
+      cause,
+      details: { path },
+    })
   }
 }
 
@@ -147,7 +150,10 @@ function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access']
 }
 
 /** The whole pages of a mapped segment, while they are used: the scope stays open. */
-function withPages<Result>(segment: Segment, use: (address: number, byteSize: number, mapping: Mapping) => Result): Result {
+function withPages<Result>(
+  segment: Segment,
+  use: (address: number, byteSize: number, mapping: Mapping) => Result,
+): Result {
   const mapping = mappingOf(segment)
   if (mapping === undefined) {
     throw new ArgumentError('only a mapped file can be loaded, unloaded and forced, this is other memory', {

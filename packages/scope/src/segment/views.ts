@@ -11,7 +11,7 @@ export interface ViewClass<View> {
 
 /** A raw view as a typed array. */
 export function typedView<View>(segment: Segment, Class: ViewClass<View>): View {
-  if (typeof Class !== 'function' || !ArrayBuffer.isView(Class.prototype) && Class.prototype === undefined) {
+  if (typeof Class !== 'function' || (!ArrayBuffer.isView(Class.prototype) && Class.prototype === undefined)) {
     throw new ArgumentError(`the class of a view must be a typed array's, got ${describe(Class)}`)
   }
   checkWritable(segment)
@@ -29,16 +29,25 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
   return new Class(block.view.buffer, byteOffset, byteSize / size)
 }
 
-/** Runs `use` with a raw view while the scope is held open. */
+/** What `use` is called with. Not a literal at the call: the engine would see through it. */
+const argument: [DataView | undefined] = [undefined]
+
+/**
+ * Runs `use` with a raw view while the scope is held open. It is called through `Reflect.apply`, so that the engine
+ * does not
+ * inline it into the `try` block: there its loops run at half the speed.
+ */
 export function withView<Result>(segment: Segment, use: (view: DataView) => Result): Result {
   if (typeof use !== 'function') throw new ArgumentError(`use must be a function, got ${describe(use)}`)
   checkUsable(segment)
   const view = segment.view()
   const { gate } = segment.block
   gate.enter()
+  argument[0] = view
   try {
-    return use(view)
+    return Reflect.apply(use, undefined, argument) as Result
   } finally {
+    argument[0] = undefined
     gate.exit()
   }
 }

@@ -36,6 +36,7 @@ export interface TestHooks {
  * Lets every test of the file (or of the `describe` it stands in) fail that leaves a scope open.
  *
  * @example
+ * import { expectNoLeaks } from '@tenon/scope/testing'
  * import { afterEach, beforeEach } from 'vitest'
  * expectNoLeaks({ beforeEach, afterEach })
  */
@@ -48,9 +49,15 @@ export function expectNoLeaks({ beforeEach, afterEach }: TestHooks): void {
     const leaks = finish?.()
     finish = undefined
     if (leaks === undefined || leaks.scopes.length + leaks.stubs <= 0) return
-    const lines = leaks.scopes.map(({ kind, name, stack }) => `a ${kind} scope ${name ?? 'without a name'}, opened\n${stack}`)
-    throw new TenonError('TENON_SCOPE_LEAKED', `the test left ${leaks.scopes.length} scopes and ${leaks.stubs} stubs open:\n${lines.join('\n')}`, {
-      hint: 'close them in the test, also when it fails: with using, or run().',
-    })
+    const lines = leaks.scopes.map(
+      ({ kind, name, stack }) => `a ${kind} scope ${name ?? 'without a name'}, opened\n${stack}`,
+    )
+    throw new TenonError(
+      'TENON_SCOPE_LEAKED',
+      `the test left ${leaks.scopes.length} scopes and ${leaks.stubs} stubs open:\n${lines.join('\n')}`,
+      {
+        hint: 'close them in the test, also when it fails: with using, or run().',
+      },
+    )
   })
 }

@@ -11,7 +11,8 @@ const load = () => Promise.all([import(${JSON.stringify(source('index'))}), impo
 `
 
 /**
- * A worker that runs this code, in an async function with \`scope\` and \`linker\` (the two modules), \`parentPort\` and
+ * A worker that runs this code, in an async function with \`scope\` and \`linker\` (the two modules), \`parentPort\`
+ * and
  * \`workerData\`. It runs the sources through Node's own stripping of types: they are plain JavaScript then.
  */
 export function startWorker(code: string, workerData?: unknown): Worker {

@@ -16,6 +16,15 @@ export interface Image {
   readonly regions: Regions | undefined
   /** Whether pointers may also name memory of C: blocks of malloc, tensors of a library in this process. */
   readonly foreign: boolean
+  /** What is known of the sizes; not kept up when strings are set. */
+  readonly sums?: Sums | undefined
+}
+
+/** The sizes of all strings, in bytes. */
+export interface Sums {
+  readonly total: number
+  /** Those of the strings that are larger than a shipped SMALL. */
+  readonly notSmall: number
 }
 
 /** All segments that reading an image may touch. */

@@ -75,14 +75,14 @@ export function planStruct(plan: Plan): NativeStruct {
   return struct
 }
 
-/** The address of the `tn_tstring_target_t` of a target. */
-export function targetAddress(to: Target): number {
+/** The `tn_tstring_target_t` of a target. */
+export function targetStructOf(to: Target): NativeStruct {
   const struct = planStruct(to)
   struct.setSize(24, to.table.byteSize)
   struct.setSize(32, to.data.byteSize)
   setPointer(struct, 40, startOf(to.table))
   setPointer(struct, 40 + POINTER, startOf(to.data))
-  return struct.address
+  return struct
 }
 
 /** What {@link planStruct}'s struct holds after it was measured. */

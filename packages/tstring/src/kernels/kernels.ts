@@ -1,5 +1,5 @@
 import type { Segment } from '@tenon/core'
-import type { Image } from '../image/image.ts'
+import type { Image, Sums } from '../image/image.ts'
 import type { Abi } from '../layouts/abi.ts'
 import type { ImageLayout } from '../layouts/layout.ts'
 
@@ -46,14 +46,16 @@ export interface Kernels {
   /**
    * Checks a tensor that came from outside; pointers are refused.
    *
-   * @returns the sum of the sizes, in bytes.
    * @throws {MalformedTensorError}
    */
-  validate(image: Image, options: { strict: boolean; writable: boolean; budget: number }): number
+  validate(image: Image, options: { strict: boolean; writable: boolean; budget: number }): Sums
   /** @throws {TensorLimitError} if the plan's layout can't hold the strings. @throws {MalformedTensorError} */
   measure(image: Image, selection: Uint32Array | undefined, count: number, plan: Plan): Sizes
-  /** @throws {MalformedTensorError} also if the source grew since it was measured: nothing is written past the target. */
-  convert(image: Image, selection: Uint32Array | undefined, count: number, target: Target): void
+  /**
+   * @returns the bytes of the target's data that were used.
+   * @throws {MalformedTensorError} also if the strings need more (`changed`): nothing is written past the target.
+   */
+  convert(image: Image, selection: Uint32Array | undefined, count: number, target: Target): number
   /** Byte order of each element against the one at the same place, or against the only one of `other`. */
   compare(image: Image, other: Image): Int8Array
   /** The first element from `from` on with exactly these bytes, or the count. */

@@ -4,14 +4,14 @@ import { segmentsOf, type Image } from '../image/image.ts'
 import { segmentOver } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { callKernel } from './call.ts'
-import { descriptorOf, measuredSizes, NativeStruct, planStruct, targetAddress } from './descriptor.ts'
+import { descriptorOf, measuredSizes, NativeStruct, planStruct, targetStructOf } from './descriptor.ts'
 import type { Kernels } from './kernels.ts'
 
 let results: NativeStruct | undefined
 
 /** Where kernels write a number. */
 function result(): NativeStruct {
-  return (results ??= new NativeStruct(8))
+  return (results ??= new NativeStruct(16))
 }
 
 const POINTER: CType = 'uintptr_t'
@@ -21,10 +21,10 @@ const INT: CType = 'int32_t'
 /** The kernels of the C core. Each throws a `LoadError` if it can't be loaded. */
 export const nativeKernels: Kernels = {
   validate(image, { strict, writable, budget }) {
-    const total = result()
-    const values = [descriptorOf(image, writable), strict ? 1 : 0, budget, total.address]
+    const sums = result()
+    const values = [descriptorOf(image, writable), strict ? 1 : 0, budget, sums.address]
     callKernel('tn_tstring_validate', [POINTER, INT, SIZE, POINTER], values, segmentsOf(image))
-    return total.getSize(0)
+    return { total: sums.getSize(0), notSmall: sums.getSize(8) }
   },
 
   measure(image, selection, count, plan) {
@@ -37,9 +37,11 @@ export const nativeKernels: Kernels = {
 
   convert(image, selection, count, target) {
     const indices = selection === undefined ? [] : [segmentOver(selection, 'selection')]
-    const values = [descriptorOf(image), addressOrNull(indices), count, targetAddress(target)]
+    const struct = targetStructOf(target)
+    const values = [descriptorOf(image), addressOrNull(indices), count, struct.address]
     const open = [...segmentsOf(image), ...indices, target.table, target.data]
     callKernel('tn_tstring_convert', [POINTER, POINTER, SIZE, POINTER], values, open)
+    return measuredSizes(struct).dataSize
   },
 
   compare(image, other) {

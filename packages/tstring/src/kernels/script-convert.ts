@@ -72,8 +72,8 @@ function measureStructs(reader: Reader, selection: Selection, count: number, pla
   return data
 }
 
-/** Writes the strings in another layout. */
-export function convert(reader: Reader, selection: Selection, count: number, target: Target): void {
+/** Writes the strings in another layout; returns the bytes of its data that were used. */
+export function convert(reader: Reader, selection: Selection, count: number, target: Target): number {
   checkPlan(target)
   const { layout } = target
   const writer = new Writer(target)
@@ -84,6 +84,7 @@ export function convert(reader: Reader, selection: Selection, count: number, tar
     else writeRow(writer, reader)
   }
   if (!isStructLayout(layout)) writer.finish(count)
+  return writer.at
 }
 
 /** Writes strings one behind the other into a target's data. */

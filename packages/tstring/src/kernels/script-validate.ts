@@ -1,5 +1,5 @@
 import { CHECK, faultError, type Check } from '../errors/checks.ts'
-import type { Image } from '../image/image.ts'
+import type { Image, Sums } from '../image/image.ts'
 import { LegacyReader } from '../image/legacy-reader.ts'
 import { readerOf } from '../image/reader-of.ts'
 import { TfliteReader } from '../image/tflite-reader.ts'
@@ -13,21 +13,25 @@ interface Options {
   readonly budget: number
 }
 
-/** Validates a tensor whose table was found large enough; returns the sum of its sizes. @throws {MalformedTensorError} */
-export function validate(image: Image, options: Options): number {
+/** Validates a tensor whose table was found large enough; returns the sums of its sizes. @throws {MalformedTensorError} */
+export function validate(image: Image, options: Options): Sums {
   const { layout } = image
   if (isStructLayout(layout)) return validateStructs(image, layout, options)
   if (layout === 'legacy') return validateLegacy(image, options)
   return layout === 'tflite' ? validateTflite(image, options) : validateArrow(image, options)
 }
 
+/** The most bytes of a shipped SMALL. */
+const SMALL = smallCapacity('tf')
+
 function fail(check: Check, index: number, value: number, limit: number): never {
   throw faultError({ check, index, value, limit })
 }
 
 /** The sum of sizes, bounded: many elements may name the same bytes. */
-class Sum {
+class Sum implements Sums {
   total = 0
+  notSmall = 0
   readonly #budget: number
 
   constructor(budget: number) {
@@ -38,10 +42,11 @@ class Sum {
     const left = this.#budget - this.total
     if (size > left) fail(CHECK.BUDGET, index, size, left)
     this.total += size
+    if (size > SMALL) this.notSmall += size
   }
 }
 
-function validateStructs(image: Image, layout: StructLayout, { strict, writable, budget }: Options): number {
+function validateStructs(image: Image, layout: StructLayout, { strict, writable, budget }: Options): Sums {
   const { count, table, data } = image
   const [stride, small] = [structSize(layout), smallCapacity(layout)]
   const { bytes, view } = table.block
@@ -72,10 +77,10 @@ function validateStructs(image: Image, layout: StructLayout, { strict, writable,
     const [before, extent] = [extents[i - 1]!, extents[i]!]
     if (extent.start < before.end) fail(CHECK.OVERLAP, extent.index, extent.start, before.end)
   }
-  return sum.total
+  return sum
 }
 
-function validateLegacy(image: Image, { strict, budget }: Options): number {
+function validateLegacy(image: Image, { strict, budget }: Options): Sums {
   const { count, data } = image
   if (data.byteSize < 8 * count) fail(CHECK.TABLE_SIZE, count, data.byteSize, 8)
   const rest = data.byteSize - 8 * count
@@ -94,12 +99,12 @@ function validateLegacy(image: Image, { strict, budget }: Options): number {
     sum.add(i, reader.size)
   }
   if (strict && expected !== rest) fail(CHECK.LEGACY_TIGHT, count, rest, expected)
-  return sum.total
+  return sum
 }
 
-function validateTflite(image: Image, { strict, budget }: Options): number {
+function validateTflite(image: Image, { strict, budget }: Options): Sums {
   const { count, table, data } = image
-  if (table.byteSize === 0 && count === 0 && !strict) return 0
+  if (table.byteSize === 0 && count === 0 && !strict) return new Sum(0)
   if (table.byteSize < 8 || data.byteSize < 8) fail(CHECK.TFLITE_HEADER, 0, data.byteSize, 8)
   const stated = table.block.view.getUint32(table.base, abiInfo(image.abi).littleEndian)
   if (stated > INT32_MAXIMUM - 2) fail(CHECK.TFLITE_COUNT, 0, stated, INT32_MAXIMUM - 2)
@@ -118,15 +123,15 @@ function validateTflite(image: Image, { strict, budget }: Options): number {
     previous = offset
   }
   if (strict && previous !== data.byteSize) fail(CHECK.TFLITE_TOTAL, count, previous, data.byteSize)
-  return sum.total
+  return sum
 }
 
-function validateArrow(image: Image, { budget }: Options): number {
+function validateArrow(image: Image, { budget }: Options): Sums {
   const reader = readerOf(image)
   const sum = new Sum(budget)
   for (let i = 0; i < image.count; i++) {
     reader.locate(i)
     sum.add(i, reader.size)
   }
-  return sum.total
+  return sum
 }

@@ -38,8 +38,8 @@ export function partsFromArrow(
   offsets: Int32Array | BigInt64Array,
   { layout = 'tf', shape, budget = data.byteLength, allocator = gcAllocator, ...options }: FromArrowOptions,
 ): Parts {
-  const image = arrowImage(data, offsets)
-  kernels().validate(image, { strict: true, writable: false, budget })
+  const bare = arrowImage(data, offsets)
+  const image = { ...bare, sums: kernels().validate(bare, { strict: true, writable: false, budget }) }
   const checked = checkShape(shape, image.count)
   const isBorrowed = layout === 'tf' && (options.storage ?? 'arena') === 'arena' && (options.abi ?? hostAbi) === hostAbi
   if (!isBorrowed) return convertTo(image, undefined, checked, placementOf(layout, options), allocator)
@@ -50,12 +50,11 @@ export function partsFromArrow(
 function borrow(image: Image, shape: readonly number[], allocator: NativeAllocator): Parts {
   const { count, data } = image
   const plan = { layout: 'tf', abi: hostAbi, form: FORM.BORROWED, isInline: false } as const
-  const { tableSize } = kernels().measure(image, undefined, count, plan)
-  const table = allocator.allocate(tableSize, TABLE_ALIGNMENT)
-  kernels().convert(image, undefined, count, { ...plan, table, data: table.asSlice(tableSize) })
+  const table = allocator.allocate(24 * count, TABLE_ALIGNMENT)
+  kernels().convert(image, undefined, count, { ...plan, table, data: table.asSlice(24 * count) })
   const regions = new Regions([data])
   return {
-    image: { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false },
+    image: { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false, sums: image.sums },
     shape,
     segment: table,
     storage: 'arena',

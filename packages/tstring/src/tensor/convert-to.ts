@@ -1,10 +1,12 @@
 import { ArgumentError, gcAllocator, type NativeAllocator } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
-import { FORM, type Form, type Plan } from '../kernels/kernels.ts'
+import { MalformedTensorError } from '../errors/tstring-errors.ts'
+import { FORM, type Form, type Plan, type Sizes } from '../kernels/kernels.ts'
 import { kernels } from '../kernels/choose.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
-import { checkLayout, isStructLayout, type Layout } from '../layouts/layout.ts'
+import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
+import { varintSize } from '../layouts/varint.ts'
 import { Arena } from '../memory/arena.ts'
 import { MallocBlocks } from '../memory/malloc-blocks.ts'
 import { Regions } from '../memory/regions.ts'
@@ -57,26 +59,61 @@ export function convertTo(
   source: Image,
   selection: Uint32Array | undefined,
   shape: readonly number[],
-  { plan, storage }: Placement,
+  placement: Placement,
   allocator: NativeAllocator = gcAllocator,
 ): Parts {
   const count = selection === undefined ? source.count : selection.length
-  const { measure, convert } = kernels()
-  const { tableSize, dataSize } = measure(source, selection, count, plan)
-  const whole = allocator.allocate(tableSize + dataSize, TABLE_ALIGNMENT)
-  const table = whole.asSlice(0, tableSize)
-  convert(source, selection, count, { ...plan, table, data: whole.asSlice(tableSize) })
+  const known = selection === undefined ? knownSizes(source, placement.plan) : undefined
+  if (known !== undefined) {
+    try {
+      return write(source, selection, shape, placement, allocator, known)
+    } catch (error) {
+      // Strings were set since their sizes were summed up.
+      if (!(error instanceof MalformedTensorError) || error.details['rule'] !== 'changed') throw error
+    }
+  }
+  return write(source, selection, shape, placement, allocator, kernels().measure(source, selection, count, placement.plan))
+}
+
+/** Below this no limit of any layout is in sight. */
+const FAR_FROM_LIMITS = 2 ** 29
+
+/** Sizes that are enough, from what is known of the source: looking at every string costs a third of a conversion. */
+function knownSizes({ count, sums }: Image, { layout, form, isInline }: Plan): Sizes | undefined {
+  const table = tableSize(layout, count)
+  if (sums === undefined || sums.total + table > FAR_FROM_LIMITS) return undefined
+  if (form === FORM.BLOCK) return { tableSize: table, dataSize: 0 }
+  if (layout === 'legacy') return { tableSize: table, dataSize: sums.total + count * varintSize(sums.total) }
+  const hasInline = isInline && (layout === 'tf' || layout === 'rfc24')
+  return { tableSize: table, dataSize: hasInline ? sums.notSmall : sums.total }
+}
+
+function write(
+  source: Image,
+  selection: Uint32Array | undefined,
+  shape: readonly number[],
+  { plan, storage }: Placement,
+  allocator: NativeAllocator,
+  { tableSize, dataSize }: Sizes,
+): Parts {
+  const count = selection === undefined ? source.count : selection.length
+  const room = allocator.allocate(tableSize + dataSize, TABLE_ALIGNMENT)
+  const table = room.asSlice(0, tableSize)
+  const used = kernels().convert(source, selection, count, { ...plan, table, data: room.asSlice(tableSize) })
+  const whole = room.asSlice(0, tableSize + used)
   const { layout, abi } = plan
-  const regions = storage === 'packed' ? undefined : new Regions(storage === 'arena' ? [whole] : [])
   const isPacked = storage === 'packed'
+  const regions = isPacked ? undefined : new Regions(storage === 'arena' ? [whole] : [])
+  const sums = selection === undefined ? source.sums : undefined
+  const foreign = storage === 'malloc'
   return {
-    image: { layout, abi, count, table: isPacked ? whole : table, data: whole, regions, foreign: storage === 'malloc' },
+    image: { layout, abi, count, table: isPacked ? whole : table, data: whole, regions, foreign, sums },
     shape,
     segment: isPacked ? whole : table,
     storage,
     allocator,
     arena: storage === 'arena' ? new Arena(allocator, regions!) : undefined,
-    blocks: storage === 'malloc' && isStructLayout(layout) ? new MallocBlocks(table, count, layout, allocator) : undefined,
+    blocks: foreign && isStructLayout(layout) ? new MallocBlocks(table, count, layout, allocator) : undefined,
     isWritable: isStructLayout(layout),
   }
 }

@@ -1,4 +1,5 @@
 import type { Segment } from '@tenon/core'
+import type { Sums } from '../image/image.ts'
 import { hostLittleEndian } from '../layouts/abi.ts'
 import { TYPE } from '../layouts/layout.ts'
 import { writePointer } from '../kernels/struct-writer.ts'
@@ -14,20 +15,26 @@ const STRIDE = 24
 /**
  * Writes strings as TF_TString of this machine: up to 22 bytes into the struct, longer ones into the arena and a VIEW.
  * The table is zeroed. One pass, no copy in between: this is the path that has to be as fast as `buf.write` alone.
+ *
+ * @returns the sums of the sizes.
  */
-export function encodeArena(values: readonly Text[], table: Segment, arena: Arena, policy: InvalidText): void {
+export function encodeArena(values: readonly Text[], table: Segment, arena: Arena, policy: InvalidText): Sums {
   const { view } = table.block
   const bytes = table.block.bytes as FastBuffer
   const isUtf8 = policy === 'replace'
+  let [small, notSmall] = [0, 0]
   for (let i = 0, at = table.base; i < values.length; i++, at += STRIDE) {
     const value = values[i]!
     if (typeof value !== 'string' || !isUtf8) {
-      encodeOther(value, i, view, bytes, at, arena, policy)
+      const size = encodeOther(value, i, view, bytes, at, arena, policy)
+      if (size > SMALL) notSmall += size
+      else small += size
       continue
     }
     const { length } = value
     if (length <= SMALL && writeAscii(bytes, at + 1, value, length)) {
       bytes[at] = length << 2
+      small += length
       continue
     }
     // A character of UTF-16 takes at most three bytes of UTF-8. Writing stops early without a word where room ends.
@@ -35,6 +42,7 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
       const segment = arena.own(Buffer.byteLength(value))
       const written = (segment.block.bytes as FastBuffer).utf8Write(value, segment.base, segment.byteSize)
       writePointer(view, at, 'tf', startOf(segment), written)
+      notSmall += written
       continue
     }
     if (arena.end - arena.at < 3 * length) arena.reserve(3 * length)
@@ -45,12 +53,15 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
     if (size > SMALL) {
       writeView(view, at, arena.address + start, size)
       arena.at = start + size
+      notSmall += size
     } else {
       // What stays behind in the arena is overwritten by the next string.
       arena.bytes.copy(bytes, at + 1, start, start + size)
       bytes[at] = size << 2
+      small += size
     }
   }
+  return { total: small + notSmall, notSmall }
 }
 
 /** Writes characters below U+0080 as they are; false if there are others, and what was written is to be overwritten. */
@@ -82,7 +93,7 @@ function encodeOther(
   at: number,
   arena: Arena,
   policy: InvalidText,
-): void {
+): number {
   const bytes = encodeText(value, policy, `element ${index}`)
   if (bytes.length <= SMALL) {
     table[at] = bytes.length << 2
@@ -90,4 +101,5 @@ function encodeOther(
   } else {
     writePointer(view, at, 'tf', arena.put(bytes), bytes.length)
   }
+  return bytes.length
 }

@@ -2,12 +2,14 @@ import { Segment } from '@tenon/core'
 import { newArrayBuffer } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
 import { hostAbi } from '../layouts/abi.ts'
+import { smallCapacity } from '../layouts/layout.ts'
 import { segmentOver } from '../memory/open.ts'
 import type { InvalidText } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 
 const FIRST_SIZE = 1 << 16
+const SMALL = smallCapacity('tf')
 
 /**
  * The strings' bytes, one behind the other, and where each ends: what every layout is then made of in one call. The
@@ -20,9 +22,10 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
   let bytes = Buffer.from(newArrayBuffer(FIRST_SIZE, 16)) as FastBuffer
-  let at = 0
+  let [at, notSmall] = [0, 0]
   for (let i = 0; i < count; i++) {
     const value = values[i]!
+    const start = at
     if (typeof value === 'string' && isUtf8) {
       if (bytes.length - at < 3 * value.length) bytes = grown(bytes, at, 3 * value.length)
       at += bytes.utf8Write(value, at)
@@ -32,6 +35,7 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
       bytes.set(encoded, at)
       at += encoded.length
     }
+    if (at - start > SMALL) notSmall += at - start
     words[2 * i + 2 + LOW] = at
     words[2 * i + 2 + 1 - LOW] = at / 2 ** 32
   }
@@ -44,6 +48,7 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
     data: new Segment(whole.block, whole.base, at, 0),
     regions: undefined,
     foreign: false,
+    sums: { total: at, notSmall },
   }
 }
 

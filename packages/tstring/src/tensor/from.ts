@@ -42,8 +42,8 @@ export function partsFrom(values: readonly Text[], options: FromOptions): Parts 
   table.block.bytes.fill(0, table.base, table.base + table.byteSize)
   const regions = new Regions()
   const arena = new Arena(allocator, regions)
-  encodeArena(values, table, arena, policy)
-  const image = { layout, abi: hostAbi, count: values.length, table, data: table, regions, foreign: false }
+  const sums = encodeArena(values, table, arena, policy)
+  const image = { layout, abi: hostAbi, count: values.length, table, data: table, regions, foreign: false, sums }
   const common = { shape, segment: table, allocator, arena, blocks: undefined, isWritable: true }
   return { ...common, image, storage: 'arena' }
 }

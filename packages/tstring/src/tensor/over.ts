@@ -66,12 +66,13 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
   }
   const count = countOf(data, layout, abi, options.shape)
   const foreign = validate === 'trusted' && abi === hostAbi && isStructLayout(layout)
-  const image: Image & { readonly layout: Layout } = { layout, abi, count, table, data, regions: undefined, foreign }
+  const bare: Image & { readonly layout: Layout } = { layout, abi, count, table, data, regions: undefined, foreign }
   const budget = options.budget === undefined ? data.byteSize : checkSize(options.budget, 'budget')
-  if (validate === 'trusted') checkTable(image)
-  else kernels().validate(image, { strict: validate === 'strict', writable, budget })
+  if (validate === 'trusted') checkTable(bare)
+  const sums =
+    validate === 'trusted' ? undefined : kernels().validate(bare, { strict: validate === 'strict', writable, budget })
   return {
-    image,
+    image: { ...bare, sums },
     shape: Object.freeze([...(options.shape ?? [count])]),
     segment: data,
     storage: 'packed',

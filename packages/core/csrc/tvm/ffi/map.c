@@ -1,0 +1,369 @@
+/* The two forms of maps: see map.h. */
+#include <stdlib.h>
+
+#include "map.h"
+
+#define SMALL_TAG ((uint64_t)1 << 63)
+#define SMALL_LIMIT 4
+#define BLOCK_SLOTS 16
+#define FREE 0xff
+#define RESERVED 0xfe /* between two owners of a slot */
+#define MEMBER 0x80
+#define JUMP_MASK 0x7f
+#define JUMPS 126
+#define TRIANGULAR_FROM 16
+#define WIDE_FROM 83
+
+typedef struct {
+  tn__pair_t pair;
+  uint64_t previous, next;
+} item_t;
+
+typedef struct {
+  uint8_t meta[BLOCK_SLOTS];
+  item_t items[BLOCK_SLOTS];
+} block_t;
+
+/* How far the jumps after the 82nd lead. */
+static const uint64_t wide_jumps[JUMPS - WIDE_FROM] = {
+    8515u, 19110u, 42778u, 96141u, 216153u, 486591u, 1092981u, 2458653u, 5532801u, 12442566u, 27993903u, 62983476u,
+    141717030u, 318844378u, 717352503u, 1614057336u, 3631522476u, 8170957530u, 18384510628u, 41364789378u, 93070452520u,
+    209408356380u, 471168559170u, 1060128894105u, 2385289465695u, 5366898840628u, 12075518705635u, 27169915244790u,
+    61132312065111u, 137547689707000u, 309482283181501u, 696335127828753u, 1566753995631385u, 3525196511162271u,
+    7931691992677701u, 17846306936293605u, 40154190677507445u, 90346928918121501u, 203280589587557251u,
+    457381325854679626u, 1029107982097042876u, 2315492959180353330u, 5209859154120846435u,
+};
+
+/* The distance of a jump: 0 to 15, then triangular numbers from the sixth on, then the wide ones. */
+static uint64_t distance(uint8_t jump) {
+  if (jump < TRIANGULAR_FROM) return jump;
+  if (jump >= WIDE_FROM) return jump < JUMPS ? wide_jumps[jump - WIDE_FROM] : 0;
+  uint64_t n = jump - TRIANGULAR_FROM + 6u;
+  return n * (n + 1) / 2;
+}
+
+static bool is_small(const tn__map_t *map) { return (map->slots & SMALL_TAG) != 0; }
+static uint64_t small_slots(const tn__map_t *map) { return map->slots & ~SMALL_TAG; }
+static tn__pair_t *small_pairs(const tn__map_t *map) { return map->data; }
+
+static uint8_t *meta_of(const tn__map_t *map, uint64_t slot) {
+  return &((block_t *)map->data)[slot / BLOCK_SLOTS].meta[slot % BLOCK_SLOTS];
+}
+
+static item_t *item_of(const tn__map_t *map, uint64_t slot) {
+  return &((block_t *)map->data)[slot / BLOCK_SLOTS].items[slot % BLOCK_SLOTS];
+}
+
+static uint64_t home_of(const tn__map_t *map, const TVMFFIAny *key) {
+  return (11400714819323198485u * tn__value_hash(key)) >> map->shift;
+}
+
+/* The slot of the next member of a chain, or TN_MAP_END. */
+static uint64_t follow(const tn__map_t *map, uint64_t slot, uint8_t meta) {
+  uint64_t step = distance(meta & JUMP_MASK);
+  return step == 0 ? TN_MAP_END : (slot + step) % map->slots;
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------- */
+
+static void drop_data(tn__map_t *map) {
+  if (map->data_deleter != NULL) map->data_deleter(map->data);
+  map->data = NULL;
+  map->data_deleter = NULL;
+}
+
+static void map_destroy(tn__map_t *map) {
+  tn__map_clear(map);
+  drop_data(map);
+}
+TN_DELETER(map_deleter, map_destroy)
+
+static bool give_small(tn__map_t *map, uint64_t slots) {
+  tn__pair_t *pairs = calloc(slots, sizeof *pairs);
+  if (pairs == NULL) return false;
+  map->data = pairs;
+  map->data_deleter = free;
+  map->slots = slots | SMALL_TAG;
+  map->size = 0;
+  return true;
+}
+
+static bool give_dense(tn__map_t *map, uint64_t slots, uint32_t shift) {
+  uint64_t blocks = (slots + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
+  block_t *data = calloc(blocks, sizeof *data);
+  if (data == NULL) return false;
+  for (uint64_t i = 0; i < blocks; i++) memset(data[i].meta, FREE, BLOCK_SLOTS);
+  map->data = data;
+  map->data_deleter = free;
+  map->slots = slots;
+  map->shift = shift;
+  map->size = 0;
+  map->first = map->last = TN_MAP_END;
+  return true;
+}
+
+/* The dense form for `count` entries: a power of two of at least twice as many slots. */
+static bool give_dense_for(tn__map_t *map, uint64_t count) {
+  uint32_t shift = 64;
+  uint64_t slots = 1;
+  for (uint64_t rest = count; rest != 0; rest >>= 1) {
+    shift--;
+    slots <<= 1;
+  }
+  if (slots < count * 2) {
+    shift--;
+    slots <<= 1;
+  }
+  return give_dense(map, slots, shift);
+}
+
+tn__map_t *tn__map_new(int32_t type_index, uint64_t count) {
+  tn__map_t *map = tn__object_new(sizeof *map, type_index, map_deleter);
+  if (map == NULL) return NULL;
+  bool made = count <= SMALL_LIMIT ? give_small(map, count < 2 ? 2 : count) : give_dense_for(map, count);
+  if (made) return map;
+  map->slots = SMALL_TAG; /* empty, for the deleter */
+  tn__release(map);
+  return NULL;
+}
+
+/* --- finding and walking ------------------------------------------------------------------------------------------------- */
+
+/* The slot of a key in the dense form, or TN_MAP_END. */
+static uint64_t find_slot(const tn__map_t *map, const TVMFFIAny *key) {
+  if (map->size == 0) return TN_MAP_END;
+  uint64_t slot = home_of(map, key);
+  if ((*meta_of(map, slot) & MEMBER) != 0) return TN_MAP_END;
+  while (slot != TN_MAP_END && !tn__equal(key, &item_of(map, slot)->pair.key)) slot = follow(map, slot, *meta_of(map, slot));
+  return slot;
+}
+
+tn__pair_t *tn__map_find(const tn__map_t *map, const TVMFFIAny *key) {
+  if (!is_small(map)) {
+    uint64_t slot = find_slot(map, key);
+    return slot == TN_MAP_END ? NULL : &item_of(map, slot)->pair;
+  }
+  for (uint64_t i = 0; i < map->size; i++)
+    if (tn__equal(&small_pairs(map)[i].key, key)) return &small_pairs(map)[i];
+  return NULL;
+}
+
+uint64_t tn__map_begin(const tn__map_t *map) {
+  if (map->size == 0) return TN_MAP_END;
+  return is_small(map) ? 0 : map->first;
+}
+
+uint64_t tn__map_next(const tn__map_t *map, uint64_t position) {
+  if (!is_small(map)) return item_of(map, position)->next;
+  return position + 1 < map->size ? position + 1 : TN_MAP_END;
+}
+
+tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position) {
+  return is_small(map) ? &small_pairs(map)[position] : &item_of(map, position)->pair;
+}
+
+/* --- the list of pairs in order --------------------------------------------------------------------------------------------- */
+
+static void point_neighbours(tn__map_t *map, const item_t *item, uint64_t before, uint64_t after) {
+  if (item->previous == TN_MAP_END) map->first = before;
+  else item_of(map, item->previous)->next = before;
+  if (item->next == TN_MAP_END) map->last = after;
+  else item_of(map, item->next)->previous = after;
+}
+
+static void append(tn__map_t *map, uint64_t slot) {
+  item_t *item = item_of(map, slot);
+  item->previous = map->last;
+  item->next = TN_MAP_END;
+  if (map->last == TN_MAP_END) map->first = slot;
+  else item_of(map, map->last)->next = slot;
+  map->last = slot;
+}
+
+/* Moves an item to a free slot; its place in the list follows. */
+static void move_item(tn__map_t *map, uint64_t from, uint64_t to) {
+  item_t *item = item_of(map, to);
+  *item = *item_of(map, from);
+  point_neighbours(map, item, to, to);
+}
+
+/* --- chains ---------------------------------------------------------------------------------------------------------------- */
+
+static bool find_free(const tn__map_t *map, uint64_t slot, uint8_t *jump, uint64_t *out) {
+  for (uint8_t i = 1; i < JUMPS; i++) {
+    uint64_t candidate = (slot + distance(i)) % map->slots;
+    if (*meta_of(map, candidate) != FREE) continue;
+    *jump = i;
+    *out = candidate;
+    return true;
+  }
+  return false;
+}
+
+static void set_jump(const tn__map_t *map, uint64_t slot, uint8_t jump) {
+  uint8_t *meta = meta_of(map, slot);
+  *meta = (uint8_t)((*meta & MEMBER) | jump);
+}
+
+/* The member before one in its chain. */
+static uint64_t before_in_chain(const tn__map_t *map, uint64_t slot) {
+  uint64_t previous = home_of(map, &item_of(map, slot)->pair.key);
+  for (uint64_t next = follow(map, previous, *meta_of(map, previous)); next != slot;
+       next = follow(map, previous, *meta_of(map, previous)))
+    previous = next;
+  return previous;
+}
+
+/* Makes room in a slot that members of another chain took: they move elsewhere. */
+static bool evict(tn__map_t *map, uint64_t slot) {
+  uint64_t from = slot, tail = before_in_chain(map, slot);
+  bool is_first = true;
+  while (from != TN_MAP_END) {
+    uint8_t jump;
+    uint64_t to;
+    if (!find_free(map, tail, &jump, &to)) return false;
+    uint8_t meta = *meta_of(map, from);
+    *meta_of(map, to) = MEMBER;
+    move_item(map, from, to);
+    *meta_of(map, from) = is_first ? RESERVED : FREE;
+    is_first = false;
+    set_jump(map, tail, jump);
+    tail = to;
+    from = follow(map, from, meta);
+  }
+  return true;
+}
+
+/* The slot for a new key, or TN_MAP_END if the table has to grow. */
+static uint64_t claim(tn__map_t *map, const TVMFFIAny *key) {
+  uint64_t slot = home_of(map, key);
+  uint8_t *meta = meta_of(map, slot);
+  bool is_full = (double)(map->size + 1) > (double)map->slots * 0.99;
+  if (*meta == FREE) {
+    *meta = 0;
+    return slot;
+  }
+  if (is_full) return TN_MAP_END;
+  if ((*meta & MEMBER) != 0) {
+    if (!evict(map, slot)) return TN_MAP_END;
+    *meta_of(map, slot) = 0;
+    return slot;
+  }
+  uint64_t next;
+  while ((next = follow(map, slot, *meta_of(map, slot))) != TN_MAP_END) slot = next;
+  uint8_t jump;
+  uint64_t found;
+  if (!find_free(map, slot, &jump, &found)) return TN_MAP_END;
+  *meta_of(map, found) = MEMBER;
+  set_jump(map, slot, jump);
+  return found;
+}
+
+/* Moves all entries into a larger dense form. */
+static bool grow_dense(tn__map_t *map) {
+  tn__map_t larger = *map;
+  bool made = is_small(map) ? give_dense_for(&larger, SMALL_LIMIT + 1) : give_dense(&larger, map->slots * 2, map->shift - 1);
+  if (!made) return false;
+  for (uint64_t at = tn__map_begin(map); at != TN_MAP_END; at = tn__map_next(map, at)) {
+    const tn__pair_t *pair = tn__map_pair(map, at);
+    uint64_t slot = claim(&larger, &pair->key);
+    if (slot == TN_MAP_END) {
+      /* A table that doubles has room; if hashes are so bad that it has none, it doubles again. The entries go along. */
+      bool grown = grow_dense(&larger);
+      slot = grown ? claim(&larger, &pair->key) : TN_MAP_END;
+      if (slot == TN_MAP_END) {
+        drop_data(&larger);
+        return false;
+      }
+    }
+    item_of(&larger, slot)->pair = *pair;
+    append(&larger, slot);
+    larger.size++;
+  }
+  drop_data(map);
+  larger.head = map->head;
+  memcpy(&map->data, &larger.data, sizeof *map - offsetof(tn__map_t, data));
+  return true;
+}
+
+static bool grow_small(tn__map_t *map) {
+  tn__pair_t *pairs = calloc(SMALL_LIMIT, sizeof *pairs);
+  if (pairs == NULL) return false;
+  if (map->size > 0) memcpy(pairs, map->data, map->size * sizeof *pairs);
+  drop_data(map);
+  map->data = pairs;
+  map->data_deleter = free;
+  map->slots = SMALL_LIMIT | SMALL_TAG;
+  return true;
+}
+
+bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value) {
+  tn__pair_t *known = tn__map_find(map, &key);
+  if (known != NULL) {
+    TVMFFIAny old = known->value;
+    known->value = value;
+    tn__clear(&key);
+    tn__clear(&old);
+    return true;
+  }
+  if (is_small(map) && map->size == small_slots(map)) {
+    if (!(map->size < SMALL_LIMIT ? grow_small(map) : grow_dense(map))) return false;
+  }
+  if (is_small(map)) {
+    small_pairs(map)[map->size++] = (tn__pair_t){key, value};
+    return true;
+  }
+  uint64_t slot;
+  while ((slot = claim(map, &key)) == TN_MAP_END)
+    if (!grow_dense(map)) return false;
+  item_of(map, slot)->pair = (tn__pair_t){key, value};
+  append(map, slot);
+  map->size++;
+  return true;
+}
+
+/* --- taking out ---------------------------------------------------------------------------------------------------------- */
+
+static void erase_slot(tn__map_t *map, uint64_t slot) {
+  item_t *item = item_of(map, slot);
+  point_neighbours(map, item, item->next, item->previous);
+  uint64_t last = slot, before_last = slot;
+  for (uint64_t next; (next = follow(map, last, *meta_of(map, last))) != TN_MAP_END; last = next) before_last = last;
+  if (last != slot) {
+    /* The last of the chain takes the place, so that no other has to move. */
+    move_item(map, last, slot);
+    set_jump(map, before_last, 0);
+  } else if ((*meta_of(map, slot) & MEMBER) != 0) {
+    set_jump(map, before_in_chain(map, slot), 0);
+  }
+  *meta_of(map, last) = FREE;
+}
+
+void tn__map_erase(tn__map_t *map, const TVMFFIAny *key) {
+  tn__pair_t *found = tn__map_find(map, key);
+  if (found == NULL) return;
+  tn__pair_t old = *found;
+  if (is_small(map)) {
+    tn__pair_t *end = small_pairs(map) + map->size;
+    memmove(found, found + 1, (size_t)(end - found - 1) * sizeof *found);
+  } else {
+    erase_slot(map, find_slot(map, key));
+  }
+  map->size--;
+  tn__clear(&old.key);
+  tn__clear(&old.value);
+}
+
+void tn__map_clear(tn__map_t *map) {
+  for (uint64_t at = tn__map_begin(map); at != TN_MAP_END;) {
+    tn__pair_t pair = *tn__map_pair(map, at);
+    uint64_t next = tn__map_next(map, at);
+    tn__clear(&pair.key);
+    tn__clear(&pair.value);
+    at = next;
+  }
+  map->size = 0;
+  if (is_small(map)) return;
+  for (uint64_t slot = 0; map->data != NULL && slot < map->slots; slot++) *meta_of(map, slot) = FREE;
+  map->first = map->last = TN_MAP_END;
+}

@@ -1,0 +1,77 @@
+import { pointerBits } from '@tenon/core/internal'
+import type { CallShape } from '../shape/call-shape.ts'
+import { leavesOf, type Tree } from '../shape/leaf.ts'
+import { TensorType } from '@tenon/core'
+import { allocateCall, planScratch, type CallMemory } from './call-memory.ts'
+
+/** An untyped call, as its memory describes it to the core. */
+export interface UntypedCall {
+  readonly functionAddress: number
+  readonly apiVersion: number
+  readonly onDevice: boolean
+  readonly tuples: 'nested' | 'flattened'
+  readonly opaque: Uint8Array
+  readonly stream: number
+}
+
+/** `tn_xla_untyped_call_t`: its size, and where its members lie. */
+const RECORD = { size: 80, apiVersion: 8, onDevice: 12, buffers: 16, out: 24, opaque: 32, opaqueLength: 40, stream: 48 }
+
+/** One pointer: to the buffer of a leaf, or to the array that starts with another cell. */
+type Cell = { readonly leaf: number } | { readonly array: number }
+
+/**
+ * Lays out the record of a call, its pointers, its opaque string (a NUL behind it) and its scratch in one block.
+ *
+ * A tuple is an array of pointers to its members; an empty one has a cell too, so that its address is real.
+ */
+export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
+  const cells: Cell[] = []
+  const layTuple = (members: readonly Tree[]): number => {
+    const first = cells.length
+    for (let i = 0; i < Math.max(members.length, 1); i++) cells.push({ array: first })
+    members.forEach((member, i) => {
+      cells[first + i] = typeof member === 'number' ? { leaf: member } : { array: layTuple(member) }
+    })
+    return first
+  }
+  const { buffers, out } = arraysOf(shape, call)
+  const buffersCell = layTuple(buffers)
+  const outCell = layTuple([out])
+
+  const cellAt = (index: number): number => RECORD.size + 8 * index
+  const opaqueAt = cellAt(cells.length)
+  const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
+  const { view, address } = allocateCall(byteSize)
+  const pointer = (at: number, to: number): void => view.setFloat64(at, pointerBits(to), true)
+
+  const placeOfLeaf: number[] = []
+  cells.forEach((cell, index) => {
+    if ('array' in cell) pointer(cellAt(index), address + cellAt(cell.array))
+    else placeOfLeaf[cell.leaf] = cellAt(index)
+  })
+  for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, address + offset)
+
+  pointer(0, call.functionAddress)
+  view.setInt32(RECORD.apiVersion, call.apiVersion, true)
+  view.setInt32(RECORD.onDevice, Number(call.onDevice), true)
+  pointer(RECORD.buffers, address + cellAt(buffersCell))
+  pointer(RECORD.out, address + cellAt(outCell))
+  pointer(RECORD.opaque, address + opaqueAt)
+  view.setUint32(RECORD.opaqueLength, call.opaque.length, true)
+  pointer(RECORD.stream, call.stream)
+  new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
+  const places = placeOfLeaf.filter((_, leaf) => shape.leaves[leaf] instanceof TensorType)
+  return { view, address, places, running: false }
+}
+
+/** The two arguments that hold buffers. One result is passed as it is, several are a tuple. */
+function arraysOf(
+  { operands, results }: CallShape,
+  { onDevice, tuples }: UntypedCall,
+): { readonly buffers: readonly Tree[]; readonly out: Tree } {
+  if (onDevice) return { buffers: leavesOf([...operands, ...results]), out: [] }
+  const out = results.length === 1 ? results[0]! : results
+  if (tuples === 'nested') return { buffers: operands, out }
+  return { buffers: leavesOf(operands), out: typeof out === 'number' ? out : leavesOf(out) }
+}

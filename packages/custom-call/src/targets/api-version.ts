@@ -1,0 +1,41 @@
+import { describe } from '@tenon/core/internal'
+import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+
+/** How a custom call is called, numbered as compiled programs number it (`CustomCallApiVersion`). */
+export type ApiVersion = (typeof ApiVersion)[keyof typeof ApiVersion]
+
+/**
+ * The conventions. ORIGINAL can't fail, STATUS_RETURNING can, STATUS_RETURNING_UNIFIED also gets the opaque string on the
+ * Host, as it always does on devices; TYPED_FFI is that of {@link TypedHandler}.
+ *
+ * @example
+ * hostFunction(library, 'checked_add', { apiVersion: ApiVersion.STATUS_RETURNING })
+ */
+export const ApiVersion = Object.freeze({
+  ORIGINAL: 1,
+  STATUS_RETURNING: 2,
+  STATUS_RETURNING_UNIFIED: 3,
+  TYPED_FFI: 4,
+} as const)
+
+/** A convention of untyped calls. */
+export type UntypedApiVersion = Exclude<ApiVersion, typeof ApiVersion.TYPED_FFI>
+
+const UNSPECIFIED = 0
+
+/** The name of a version, as XLA writes it. */
+export function apiVersionName(version: number): string {
+  const found = Object.entries(ApiVersion).find(([, value]) => value === version)
+  return `API_VERSION_${found?.[0] ?? (version === UNSPECIFIED ? 'UNSPECIFIED' : 'UNKNOWN')}`
+}
+
+/** Checks the version of an untyped call. @throws {InvalidArgumentError} if it is unknown, unspecified, or typed. */
+export function checkUntypedVersion(version: unknown, target: string): UntypedApiVersion {
+  if (version === ApiVersion.ORIGINAL || version === ApiVersion.STATUS_RETURNING) return version
+  if (version === ApiVersion.STATUS_RETURNING_UNIFIED) return version
+  const text =
+    version === ApiVersion.TYPED_FFI
+      ? 'a typed handler is no untyped custom call: use typedHandler() or registerTyped()'
+      : `Unknown custom-call API version enum value: ${typeof version === 'number' ? `${version} (${apiVersionName(version)})` : describe(version)}`
+  throw new InvalidArgumentError({ xlaCode: 3, text, target, stage: 'execute' })
+}

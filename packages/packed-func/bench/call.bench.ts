@@ -1,0 +1,252 @@
+import type { Suite } from '@tenon/bench'
+import { tensor } from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import { float, getGlobal, Module, packedFunc, t } from '@tenon/packed-func'
+import koffi from 'koffi'
+import { bitsOf, putInt, rawStack } from './raw-stack.ts'
+
+const lib = Module.load(kernelLibrary('packed'))
+
+export const suite = {
+  package: '@tenon/packed-func',
+  rows: [
+    {
+      name: 'call with no arguments',
+      unit: 'ns',
+      target: { 'koffi by hand': 1.15 },
+      setup: () => {
+        const nothing = lib.get('nothing')
+        const raw = rawStack('nothing')
+        return {
+          ours: () => nothing.call(),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              return raw.call(0) === 0 ? raw.i32[0] : raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call with 1 int, returns an int',
+      unit: 'ns',
+      target: { 'koffi by hand': 1.15 },
+      setup: () => {
+        const sum = lib.get('sum')
+        const raw = rawStack('sum')
+        let i = 0
+        let j = 0
+        return {
+          ours: () => sum.call(i++ & 1023),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              putInt(raw, 1, j++ & 1023)
+              if (raw.call(1) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call with 3 ints, returns an int',
+      unit: 'ns',
+      target: { 'koffi by hand': 1.15 },
+      setup: () => {
+        const sum = lib.get('sum')
+        const raw = rawStack('sum')
+        let i = 0
+        let j = 0
+        return {
+          ours: () => sum.call(i++ & 1023, 2, 3),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              putInt(raw, 1, j++ & 1023)
+              putInt(raw, 2, 2)
+              putInt(raw, 3, 3)
+              if (raw.call(3) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call with a string of 5 bytes',
+      unit: 'ns',
+      target: { 'koffi by hand': 1.5 },
+      setup: () => {
+        const typeIndex = lib.get('type_index')
+        const raw = rawStack('type_index')
+        const words = ['hello', 'world', 'tenon', 'joint']
+        let i = 0
+        let j = 0
+        return {
+          ours: () => typeIndex.call(words[i++ & 3]),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              const size = raw.bytes.write(words[j++ & 3]!, raw.spareOffset)
+              raw.bytes[raw.spareOffset + size] = 0
+              raw.i32[4] = 8
+              raw.i32[5] = 0
+              raw.f64[3] = raw.spare
+              if (raw.call(1) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call with a string of 40 bytes',
+      unit: 'ns',
+      setup: () => {
+        const typeIndex = lib.get('type_index')
+        const raw = rawStack('type_index')
+        const words = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(40))
+        let i = 0
+        let j = 0
+        return {
+          ours: () => typeIndex.call(words[i++ & 3]),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              const size = raw.bytes.write(words[j++ & 3]!, raw.spareOffset)
+              raw.bytes[raw.spareOffset + size] = 0
+              raw.i32[4] = 8
+              raw.i32[5] = 0
+              raw.f64[3] = raw.spare
+              if (raw.call(1) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call with a tensor used before',
+      unit: 'ns',
+      target: { 'koffi by hand': 1.2 },
+      setup: () => {
+        const typeIndex = lib.get('type_index')
+        const raw = rawStack('type_index')
+        const x = tensor('float32', [4], [1, 2, 3, 4])
+        typeIndex.call(x)
+        const object = bitsOf((x.descriptor as { address: number }).address)
+        return {
+          ours: () => typeIndex.call(x),
+          peers: {
+            'koffi by hand': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              raw.i32[4] = 70
+              raw.i32[5] = 0
+              raw.f64[3] = object
+              if (raw.call(1) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+        }
+      },
+    },
+    {
+      name: 'call a TypeScript function from native code',
+      unit: 'ns',
+      target: { 'koffi.register': 1.5 },
+      setup: () => {
+        const calls = { ours: 0, raw: 0 }
+        const call = lib.get('call')
+        const run = packedFunc((x: number) => {
+          calls.ours += x
+          return x
+        })
+        const type = koffi.proto('int32_t', ['uintptr_t', 'uintptr_t', 'int32_t', 'uintptr_t'])
+        const raw = rawStack('call')
+        const registered = koffi.register((_self: number, _values: number, _count: number, _result: number) => {
+          calls.raw += raw.i32[10]!
+          raw.i32[0] = 1
+          raw.i32[2] = raw.i32[10]!
+          return 0
+        }, koffi.pointer(type))
+        const make = koffi.load(null).func('TVMFFIFunctionCreate', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
+        const out = new BigUint64Array(1)
+        if (make(0, Number(registered), 0, Number(koffi.address(out))) !== 0) throw new Error('failed')
+        const handle = bitsOf(Number(out[0]))
+        return {
+          ours: () => call.call(run, 7),
+          peers: {
+            'koffi.register': () => {
+              raw.i32[0] = 0
+              raw.i32[1] = 0
+              raw.f64[1] = 0
+              raw.i32[4] = 68
+              raw.i32[5] = 0
+              raw.f64[3] = handle
+              putInt(raw, 2, 7)
+              if (raw.call(2) !== 0) throw new Error('failed')
+              return raw.i32[2]
+            },
+          },
+          teardown: () => koffi.unregister(registered),
+        }
+      },
+    },
+    {
+      name: 'echo of a string of 40 bytes',
+      unit: 'ns',
+      setup: () => {
+        const echo = lib.get('echo')
+        const text = 'x'.repeat(40)
+        const bytes = Buffer.from(text)
+        return { ours: () => echo.call(text), peers: { 'Buffer round trip': () => Buffer.from(bytes).toString() } }
+      },
+    },
+    {
+      name: 'typed wrapper of 2 floats',
+      unit: 'ns',
+      setup: () => {
+        const sum = lib.get('sum')
+        const typed = sum.typed([t.float, t.float], t.float)
+        return { ours: () => typed(1, 2), peers: { untyped: () => sum.call(float(1), float(2)) } }
+      },
+    },
+    {
+      name: 'a failing call',
+      unit: 'ns',
+      setup: () => {
+        const fail = lib.get('fail_as')
+        return {
+          ours: () => fail.tryCall('KeyError'),
+          peers: {
+            'new Error': () => new Error('failed as asked'),
+          },
+        }
+      },
+    },
+    {
+      name: 'look up a global function',
+      unit: 'ns',
+      setup: () => ({
+        ours: () => getGlobal('ffi.String').dispose(),
+        peers: { 'Map of names': () => names.get('ffi.String') },
+      }),
+    },
+  ],
+} satisfies Suite
+
+const names = new Map([['ffi.String', 1]])

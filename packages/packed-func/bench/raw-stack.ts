@@ -1,0 +1,54 @@
+import { kernelLibrary } from '@tenon/kernels'
+import koffi from 'koffi'
+import { Module } from '@tenon/packed-func'
+
+/** A packed function called by hand: one arena, one koffi function of four pointers, nothing checked. */
+export interface RawStack {
+  readonly i32: Int32Array
+  readonly f64: Float64Array
+  readonly bytes: Buffer
+  /** The address of byte 2048, for text and descriptors, as the bits of a float64. */
+  readonly spare: number
+  readonly spareOffset: number
+  /** Calls with the arguments at slot 1 and the result at slot 0. */
+  readonly call: (count: number) => number
+  readonly handle: number
+}
+
+/** The stack for a function of the example kernels. */
+export function rawStack(name: string): RawStack {
+  const fn = Module.load(kernelLibrary('packed')).get(name)
+  const library = koffi.load(null)
+  const ffiCall = library.func('TVMFFIFunctionCall', 'int32_t', ['uintptr_t', 'uintptr_t', 'int32_t', 'uintptr_t'])
+  const buffer = new ArrayBuffer(4096)
+  const address = Number(koffi.address(buffer))
+  const { handle } = fn as unknown as { handle: number }
+  kept.push(fn)
+  return {
+    i32: new Int32Array(buffer),
+    f64: new Float64Array(buffer),
+    bytes: Buffer.from(buffer),
+    spare: bitsOf(address + 2048),
+    spareOffset: 2048,
+    call: (count) => ffiCall(handle, address + 16, count, address) as number,
+    handle,
+  }
+}
+
+const kept: unknown[] = []
+
+/** An address as the bits of a float64. */
+export function bitsOf(address: number): number {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigUint64(0, BigInt(address), true)
+  return view.getFloat64(0, true)
+}
+
+/** Writes an int32 into a slot. */
+export function putInt({ i32 }: RawStack, slot: number, value: number): void {
+  const at = slot * 4
+  i32[at] = 1
+  i32[at + 1] = 0
+  i32[at + 2] = value
+  i32[at + 3] = value >> 31
+}

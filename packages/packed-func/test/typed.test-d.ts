@@ -1,0 +1,31 @@
+import { expectTypeOf, test } from 'vitest'
+import type { Tensor } from '@tenon/core'
+import { getGlobal, t, typed, type PackedFunc } from '../src/index.ts'
+
+declare const f: PackedFunc
+
+test('parameters and results follow from the descriptors', () => {
+  expectTypeOf(typed(f, [t.int, t.str], t.float)).toEqualTypeOf<(...values: [number | bigint, string]) => number>()
+  expectTypeOf(typed(f, [], t.none)).returns.toBeNull()
+  expectTypeOf(f.typed([t.array(t.int32)], t.map(t.str, t.bool))).returns.toEqualTypeOf<Map<string, boolean>>()
+  expectTypeOf(f.typed([t.tensor], t.optional(t.tensor))).returns.toEqualTypeOf<Tensor | null>()
+})
+
+test('optional parameters at the end may be left out', () => {
+  const call = typed(f, [t.int, t.optional(t.str)], t.bool)
+  call(1)
+  call(1, 'x')
+  call(1, null)
+  // @ts-expect-error the first is needed
+  call()
+  // @ts-expect-error the second is text
+  call(1, 2)
+})
+
+test('wrong types do not compile', () => {
+  const call = typed(getGlobal('x'), [t.float, t.bool], t.none)
+  // @ts-expect-error text is no number
+  call('1', true)
+  // @ts-expect-error too many
+  call(1, true, 2)
+})

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { tensor } from '@tenon/core'
+import { dataType, packedFunc, PackedFuncTypeError, t, typed, type PackedFunc } from '../src/index.ts'
+import { kernel, thrownBy } from './support.ts'
+
+const echo = kernel('echo')
+const typeIndex = kernel('type_index')
+const sum = kernel('sum')
+
+describe('a typed function', () => {
+  it('converts what it is given', () => {
+    expect(typed(typeIndex, [t.float], t.int)(3)).toBe(3)
+    expect(typed(typeIndex, [t.int], t.int)(3n)).toBe(1)
+    expect(typed(sum, [t.int, t.int, t.int], t.int)(1, 2, 3)).toBe(6)
+    expect(typed(sum, [t.int, t.int, t.int, t.float], t.float)(1, 2, 3, 4)).toBe(10)
+    expect(typed(sum, [], t.int)()).toBe(0)
+  })
+
+  it('converts what comes back', () => {
+    expect(typed(echo, [t.int], t.bigint)(5)).toBe(5n)
+    expect(typed(echo, [t.int], t.float)(2n ** 60n)).toBe(2 ** 60)
+    expect(typed(echo, [t.int], t.bool)(1)).toBe(true)
+    expect(typed(echo, [t.array(t.array(t.str))], t.array(t.array(t.str)))([['a'], []])).toEqual([['a'], []])
+    const map = new Map([['one', 1], ['two', 2]])
+    expect(typed(echo, [t.map(t.str, t.int)], t.map(t.str, t.int32))(map)).toEqual(map)
+    expect(typed(echo, [t.any], t.none)('x')).toBeNull()
+    expect(typed(echo, [t.optional(t.int)], t.optional(t.int))()).toBeNull()
+  })
+
+  it('rule 28: the wrong type of an argument, in the words of the original', () => {
+    const error = thrownBy(() => typed(sum, [t.int, t.str], t.float, 'scale')(1, 2.5 as never)) as PackedFuncTypeError
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error.sentence).toBe(
+      'Mismatched type on argument #1 when calling: `scale(0: int, 1: str) -> float`. Expected `str` but got `float`',
+    )
+  })
+
+  it('rule 29: the wrong number of arguments, before any conversion', () => {
+    const error = thrownBy(() => (typed(sum, [t.int], t.int, 'f') as (...values: unknown[]) => unknown)('x', 'y'))
+    expect((error as PackedFuncTypeError).sentence).toBe(
+      'Mismatched number of arguments when calling: `f(0: int) -> int`. Expected 1 but got 2 arguments',
+    )
+  })
+
+  it('rule 30: an anonymous function has no name in messages', () => {
+    expect(() => typed(sum, [t.int], t.int)('x' as never)).toThrow('`(0: int) -> int`')
+  })
+
+  it('the wrong result is an error', () => {
+    expect(() => typed(echo, [t.any], t.int)('text')).toThrow('Expected `int` but got `str`')
+  })
+
+  it('hazard H10, rule 12: narrow integers are checked, not cut', () => {
+    const narrow = typed(echo, [t.int32], t.int32)
+    expect(narrow(2 ** 31 - 1)).toBe(2 ** 31 - 1)
+    expect(() => narrow(2 ** 40)).toThrow('Expected `int32`')
+    expect(() => typed(echo, [t.any], t.int32)(2 ** 40)).toThrow('Expected `int32`')
+    expect(() => typed(echo, [t.uint8], t.any)(256)).toThrow('Expected `uint8`')
+  })
+
+  it.each([
+    ['an int', t.int, 1.5],
+    ['an int', t.int, true],
+    ['an int', t.int, 2n ** 64n],
+    ['a float', t.float, '1'],
+    ['a bool (rule 14)', t.bool, 1],
+    ['text, not bytes (rule 16)', t.str, new Uint8Array(1)],
+    ['bytes, not text (rule 17)', t.bytes, 'x'],
+    ['a tensor', t.tensor, [1]],
+    ['a function', t.func, 1],
+    ['an array', t.array(t.int), [1, 'x']],
+    ['a map', t.map(t.str, t.int), new Map([['x', 'y']])],
+    ['none', t.none, 0],
+  ])('takes %s and nothing else', (_, type, value) => {
+    expect(() => (typed(echo, [type], t.any) as (given: unknown) => unknown)(value)).toThrow('Mismatched type on argument #0')
+  })
+
+  it('knows the names of what it refuses (rule 33)', () => {
+    const refuse = typed(echo, [t.none], t.any) as (value: unknown) => unknown
+    for (const [value, name] of [
+      [true, 'bool'],
+      [1, 'int'],
+      [1.5, 'float'],
+      ['x', 'str'],
+      [dataType('int8'), 'DataType'],
+      [tensor('int8', [1]), 'ffi.Tensor'],
+      [echo, 'ffi.Function'],
+      [echo.call([1]), 'ffi.Array'],
+      [new Map(), 'ffi.Map'],
+    ] as const) {
+      expect(() => refuse(value)).toThrow(`but got \`${name}\``)
+    }
+  })
+
+  it('is a method too, and takes functions of TypeScript', () => {
+    const apply = packedFunc((f: PackedFunc, x: number) => f.call(x)).typed([t.func, t.int], t.int)
+    expect(apply((x: number) => x + 1, 1)).toBe(2)
+  })
+})

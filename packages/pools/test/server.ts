@@ -1,0 +1,62 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DriverLimits } from '../src/index.ts'
+import { until } from './support.ts'
+
+/** A driver in a process of its own, at a path. */
+export class Server {
+  readonly path: string
+  readonly child: ChildProcess
+  readonly #directory: string
+  #idle = ''
+
+  private constructor(directory: string, child: ChildProcess) {
+    this.#directory = directory
+    this.path = join(directory, 'socket')
+    this.child = child
+  }
+
+  static async start(limits: Partial<DriverLimits> = {}): Promise<Server> {
+    const directory = mkdtempSync(join(tmpdir(), 'tenon-server-'))
+    const script = join(import.meta.dirname, 'fixtures/server.js')
+    const child = spawn(process.execPath, [script, join(directory, 'socket'), JSON.stringify(limits)], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const server = new Server(directory, child)
+    await until(() => existsSync(server.path), 'the driver listens')
+    server.#idle = JSON.stringify(server.holdings())
+    return server
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  /** What the driver holds: its descriptors, and mappings of shared memory and of files in /tmp. */
+  holdings(): { descriptors: number; mappings: number } {
+    const { pid } = this.child
+    const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')
+    return {
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      mappings: lines.filter((line) => line.includes('/memfd:') || line.includes('/tmp/')).length,
+    }
+  }
+
+  /** Waits until it holds what it held before its first client. */
+  async isIdle(): Promise<void> {
+    await until(() => JSON.stringify(this.holdings()) === this.#idle, `the driver holds ${this.#idle}`)
+  }
+
+  async stop(): Promise<void> {
+    if (this.isRunning) {
+      this.child.kill('SIGKILL')
+      await once(this.child, 'exit')
+    }
+    rmSync(this.#directory, { recursive: true })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}

@@ -1,0 +1,167 @@
+import { AllocationError, ArgumentError, ScopeClosedError, TenonError } from '@tenon/core'
+import { describe, expect, test } from 'vitest'
+import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope } from '../src/index.ts'
+import { Linker, SymbolLookup, upcallStub } from '../src/linker.ts'
+
+const { int32, int64, float64, address, struct } = MemoryLayout
+const libc = SymbolLookup.ofProcess()
+const qsort = Linker.downcall(libc.get('qsort'), { parameters: ['pointer', 'uint64', 'uint64', 'pointer'] })
+const div = struct({ quot: int32, rem: int32 })
+const compareInts = { result: 'int32', parameters: ['pointer', 'pointer'] } as const
+const byValue = (a: MemorySegment, b: MemorySegment): number =>
+  a.reinterpret(4).getInt32(0) - b.reinterpret(4).getInt32(0)
+
+function dead(): MemorySegment {
+  const scope = NativeScope.ofConfined()
+  const segment = scope.allocate(16)
+  scope.close()
+  return segment
+}
+
+describe('structs by value', () => {
+  test('S25: are returned into memory of the allocator, which is asked once', () => {
+    using scope = NativeScope.ofConfined()
+    const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
+    const requests: unknown[] = []
+    const result = divide(
+      (size: number, alignment: number) => {
+        requests.push([size, alignment])
+        return scope.allocate(size, alignment)
+      },
+      17,
+      5,
+    ) as MemorySegment
+    expect(requests).toEqual([[8, 4]])
+    expect([result.getInt32(0), result.getInt32(4), result.scope]).toEqual([3, 2, scope])
+    expect(() => divide()).toThrow(ArgumentError)
+    expect(() => divide(null, 1, 2)).toThrow(ArgumentError)
+    expect(() => divide(scope, 1)).toThrow(ArgumentError)
+    expect(() => divide(() => MemorySegment.allocateNative(4), 1, 2)).toThrow(AllocationError)
+  })
+
+  test('are passed both ways', () => {
+    using scope = NativeScope.ofConfined()
+    const inner = struct({ p: address, n: int64 })
+    const layouts = [
+      div,
+      struct({ a: float64, b: float64 }),
+      inner,
+      struct({ a: MemoryLayout.int8, inner, values: MemoryLayout.sequence(float64, 3) }),
+    ]
+    for (const layout of layouts) {
+      let copy: MemorySegment | undefined
+      const stub = upcallStub(
+        (value: MemorySegment) => {
+          copy = scope.allocate(value.byteSize).copyFrom(value)
+          return value
+        },
+        { result: layout, parameters: [layout] },
+        scope,
+      )
+      const call = Linker.downcall(stub, { result: layout, parameters: [layout] })
+      const value = scope.allocate(layout.byteSize!, 8)
+      for (const { layout: member, byteOffset } of layout.members) value.setUint8(byteOffset, member.byteAlignment)
+      const back = call(scope, value) as MemorySegment
+      expect([back.mismatch(value), copy!.mismatch(value)]).toEqual([-1, -1])
+      expect(() => call(scope, scope.allocate(4))).toThrow(ArgumentError)
+      expect(() => call(scope, dead())).toThrow(TenonError)
+    }
+  })
+
+  test('that C lays out otherwise are refused', () => {
+    const odd = struct({ a: MemoryLayout.int8, _: MemoryLayout.padding(3), b: int32 })
+    expect(() => Linker.downcall(libc.get('abs'), { parameters: [odd] })).toThrow(ArgumentError)
+    expect(() =>
+      Linker.downcall(libc.get('abs'), { parameters: [struct({ u: MemoryLayout.union({ a: int32 }) })] }),
+    ).toThrow(ArgumentError)
+    expect(() =>
+      Linker.downcall(libc.get('abs'), { parameters: [struct({ s: MemoryLayout.sequence(int32) })] }),
+    ).toThrow(ArgumentError)
+  })
+})
+
+describe('a stub', () => {
+  test('S56: belongs to its scope', () => {
+    const scope = ResourceScope.ofConfined()
+    const numbers = MemorySegment.allocateNative(8, 4)
+    const before = ResourceScope.stats().liveStubs
+    const compare = upcallStub(byValue, compareInts, scope)
+    expect([compare.byteSize, compare.scope]).toEqual([0, scope])
+    expect(ResourceScope.stats().liveStubs).toBe(before + 1)
+    qsort(numbers, 2, 4, compare)
+    scope.close()
+    expect(ResourceScope.stats().liveStubs).toBe(before)
+    expect(() => qsort(numbers, 2, 4, compare)).toThrow(ScopeClosedError)
+    expect(() => Linker.downcall(compare, {})).toThrow(ScopeClosedError)
+    expect(() => upcallStub(byValue, compareInts, scope)).toThrow(ScopeClosedError)
+  })
+
+  test('S56: needs a function, a signature and a scope that is closed by hand', () => {
+    using scope = ResourceScope.ofConfined()
+    for (const run of [null, undefined, 1, {}])
+      expect(() => upcallStub(run as never, compareInts, scope)).toThrow(ArgumentError)
+    for (const signature of [null, undefined, 1])
+      expect(() => upcallStub(byValue, signature as never, scope)).toThrow(ArgumentError)
+    for (const owner of [null, undefined, {}, ResourceScope.global, ResourceScope.ofImplicit()]) {
+      expect(() => upcallStub(byValue, compareInts, owner as never)).toThrow(ArgumentError)
+    }
+  })
+
+  test('S57: a struct that it was passed is dead afterwards', () => {
+    using scope = NativeScope.ofConfined()
+    let kept: MemorySegment | undefined
+    const stub = upcallStub(
+      (value: MemorySegment) => {
+        kept = value
+        expect(value.getInt32(4)).toBe(2)
+      },
+      { parameters: [div] },
+      scope,
+    )
+    Linker.downcall(stub, { parameters: [div] })(NativeAllocator.allocateFrom(scope, int32, 1, 2))
+    expect(() => kept!.getInt32(0)).toThrow(ScopeClosedError)
+  })
+
+  test('S58: that throws lets native code finish, and the error comes out of the call once', () => {
+    using scope = NativeScope.ofConfined()
+    const numbers = NativeAllocator.allocateFrom(scope, int32, 5, 4, 3, 2, 1)
+    const error = new Error('mine')
+    let runs = 0
+    const compare = upcallStub(
+      () => {
+        runs++
+        throw error
+      },
+      compareInts,
+      scope,
+    )
+    expect(() => qsort(numbers, 5, 4, compare)).toThrow(error)
+    expect(runs).toBeGreaterThan(0)
+    qsort(numbers, 5, 4, upcallStub(byValue, compareInts, scope))
+    expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3, 4, 5]))
+  })
+
+  test('S58: whose result does not fit throws as well', () => {
+    using scope = NativeScope.ofConfined()
+    const numbers = NativeAllocator.allocateFrom(scope, int32, 2, 1)
+    for (const result of ['a', undefined, 0.5, 2 ** 31, {}]) {
+      expect(() =>
+        qsort(
+          numbers,
+          2,
+          4,
+          upcallStub(() => result as never, compareInts, scope),
+        ),
+      ).toThrow(ArgumentError)
+    }
+  })
+
+  test('there are 8192 of them, and one more is refused clearly', () => {
+    const scope = ResourceScope.ofConfined()
+    expect(() => {
+      for (let i = 0; i < 9000; i++) upcallStub(byValue, compareInts, scope)
+    }).toThrow(AllocationError)
+    scope.close()
+    ResourceScope.ofConfined().run((again) => upcallStub(byValue, compareInts, again))
+  })
+})
