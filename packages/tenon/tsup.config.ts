@@ -1,3 +1,10 @@
 import { esmLibrary } from '@tenon/config/tsup'
 
-export default esmLibrary(['src/index.ts', 'src/cli.ts', 'src/core.ts', 'src/scope.ts', 'src/custom-call.ts'])
+export default esmLibrary([
+  'src/index.ts',
+  'src/cli.ts',
+  'src/core.ts',
+  'src/scope.ts',
+  'src/custom-call.ts',
+  'src/tstring.ts',
+])

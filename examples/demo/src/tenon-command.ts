@@ -24,5 +24,5 @@ export function tenon(directory: string, args: readonly string[], expectedCode =
 
 /** The command as it is typed, with file names instead of paths. */
 export function commandLine(args: readonly string[]): string {
-  return `$ tenon ${args.map((arg) => (/[\s;|&]/.test(arg) ? `'${arg}'` : arg.startsWith('/') ? basename(arg) : arg)).join(' ')}`
+  return `$ tenon ${args.map((arg) => (/[\s;|&[\]]/.test(arg) ? `'${arg}'` : arg.startsWith('/') ? basename(arg) : arg)).join(' ')}`
 }

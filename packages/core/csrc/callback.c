@@ -99,7 +99,9 @@ int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **ou
   return TN_OK;
 }
 
-void tn_callback_retain(tn_callback_t *callback) { atomic_fetch_add(&callback->references, 1); }
+void tn_callback_retain(tn_callback_t *callback) {
+  if (callback != NULL) atomic_fetch_add(&callback->references, 1);
+}
 
 void tn_callback_release(tn_callback_t *callback) {
   if (callback == NULL || atomic_fetch_sub(&callback->references, 1) != 1) return;

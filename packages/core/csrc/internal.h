@@ -18,4 +18,13 @@ TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
 void tn__aligned_free(void *block);
 
+/* What a thread runs. */
+typedef struct tn__thread {
+  void (*run)(void);
+} tn__thread_t;
+
+/* posix/thread.c, win32/thread.c: starts a thread that nobody waits for; `thread` must stay. 0 if the system has none. */
+int tn__thread_start(const tn__thread_t *thread);
+size_t tn__processor_count(void);
+
 #endif

@@ -170,17 +170,25 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
 }
 
 /* A pointer into or out of the target: VIEW as shipped, with all 24 bytes written; PREALLOC in the RFC. */
-TN__HOT void write_pointer(uint8_t *at, int32_t layout, const uint8_t *bytes, size_t size) {
+TN__HOT void write_pointer(uint8_t *at, int32_t layout, size_t stride, const uint8_t *bytes, size_t size) {
+  uint8_t next[TN__TSTRING_SIZE] = {0};
   if (layout == TN_TSTRING_TF) {
-    memset(at, 0, TN__TSTRING_SIZE);
-    tn__store_word(at, tn__word_of_size(size, TN_TSTRING_VIEW));
-    tn__store_word(at + sizeof(size_t), (size_t)bytes);
+    tn__store_word(next, tn__word_of_size(size, TN_TSTRING_VIEW));
+    tn__store_word(next + sizeof(size_t), (size_t)bytes);
   } else {
-    memset(at, 0, tn__struct_size(layout));
-    tn__store32(at, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
-    tn__store32(at + 4, (uint32_t)size, TN__BIG_ENDIAN);
-    tn__store_word(at + 8, (size_t)bytes);
+    tn__store32(next, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
+    tn__store32(next + 4, (uint32_t)size, TN__BIG_ENDIAN);
+    tn__store_word(next + 8, (size_t)bytes);
   }
+  memcpy(at, next, stride);
+}
+
+TN__HOT void write_offset(uint8_t *at, size_t stride, const uint8_t *bytes, size_t size, uint64_t count) {
+  uint8_t next[TN__TSTRING_SIZE] = {0};
+  tn__store32(next, (uint32_t)size << 2 | TN_TSTRING_OFFSET, false);
+  tn__store32(next + 4, (uint32_t)(bytes - at), false);
+  tn__store32(next + 8, (uint32_t)count, false);
+  memcpy(at, next, stride);
 }
 
 TN__HOT int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t layout, size_t stride, size_t small) {
@@ -197,19 +205,16 @@ TN__HOT int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t l
     return TN_OK;
   }
   if (target->form == TN_TSTRING_AS_BORROWED) {
-    write_pointer(at, layout, size == 0 ? NULL : span->data, size);
+    write_pointer(at, layout, stride, size == 0 ? NULL : span->data, size);
     return TN_OK;
   }
   const uint8_t *bytes = put(writer, span);
   if (bytes == NULL) return GREW;
   if (target->form == TN_TSTRING_AS_POINTER) {
-    write_pointer(at, layout, bytes, size);
+    write_pointer(at, layout, stride, bytes, size);
     return TN_OK;
   }
-  memset(at, 0, stride);
-  tn__store32(at, (uint32_t)size << 2 | TN_TSTRING_OFFSET, false);
-  tn__store32(at + 4, (uint32_t)(bytes - at), false);
-  tn__store32(at + 8, (uint32_t)(target->table_size / stride), false);
+  write_offset(at, stride, bytes, size, target->table_size / stride);
   return TN_OK;
 }
 

@@ -21,9 +21,15 @@
 #if defined(__GNUC__)
 #define TN__HOT static inline __attribute__((always_inline))
 #define TN__COLD static __attribute__((noinline, cold))
+/* Hides from the compiler where a number comes from, so that it makes no jump of a mask. */
+#define TN__OPAQUE(number) __asm__("" : "+r"(number))
+/* Any address will do: it is a hint. */
+#define TN__PREFETCH(address) __builtin_prefetch((const void *)(uintptr_t)(address))
 #else
 #define TN__HOT static inline
 #define TN__COLD static
+#define TN__OPAQUE(number) ((void)0)
+#define TN__PREFETCH(address) ((void)(address))
 #endif
 
 #define TN__TSTRING_SIZE ((size_t)24)
@@ -144,7 +150,7 @@ typedef struct {
 } tn__span_t;
 
 /* How many spans are read before they are used: few enough to stay in the first cache. */
-#define TN__BLOCK 256
+#define TN__BLOCK 64
 
 /* Reads the spans of `n` elements (at most TN__BLOCK): those that `selection` names, or `n` from `first` on. Every word
  * is checked before what it names is touched. Spans lie inside the tensor's data, or behind a pointer that FOLLOW

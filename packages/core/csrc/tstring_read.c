@@ -98,7 +98,8 @@ TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index
   memcpy(&head, &size_word, 1);
   uint32_t narrow;
   memcpy(&narrow, &size_word, 4);
-  const uint64_t mask = 0 - (uint64_t)((head & 3) == TN_TSTRING_SMALL);
+  uint64_t mask = 0 - (uint64_t)((head & 3) == TN_TSTRING_SMALL);
+  TN__OPAQUE(mask);
   const uint64_t size = either(mask, head >> 2, is_tf ? tn__size_of_word(size_word) : tn__size_of_word32(narrow));
   const uint64_t data = either(mask, (uintptr_t)(at + 1), pointer);
   const uint64_t limit = either(mask, is_tf ? TN__TF_SMALL : stride - 1, PTRDIFF_MAX);
@@ -116,7 +117,8 @@ TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index,
   const uint8_t *at = t->table + index * stride;
   const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
   TN__LOADED();
-  const uint64_t mask = 0 - (uint64_t)((first & 3) == TN_TSTRING_SMALL);
+  uint64_t mask = 0 - (uint64_t)((first & 3) == TN_TSTRING_SMALL);
+  TN__OPAQUE(mask);
   const uint64_t size = either(mask, (first & 0xff) >> 2, first >> 2), start = index * stride + second;
   const uint64_t room = either(mask, (t->count - index) * stride - 1, t->data_size - start);
   // Where OFFSET starts behind the end there is no room: the difference is negative, and so refused.
@@ -143,18 +145,26 @@ size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
   return 0;
 }
 
+/* How many strings ahead memory is asked for. */
+#define AHEAD 32
+
 TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
   TN__LOADED();
+  // The length stands before the bytes: without a hint every string waits for memory.
+  if (index + AHEAD < t->count) TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + AHEAD), big_endian));
   const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
   if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
   const uint8_t *at = t->data + table + offset;
-  uint64_t size = *at;
+  const uint32_t low = at[0], high = offset + 1 < rest ? at[1] : 0x80;
   TN__LOADED();
-  size_t prefix = 1;
-  // Most lengths are below 128: the byte itself.
-  if (size >= 0x80) prefix = tn__read_varint(at, rest - offset, &size);
+  // Lengths of one byte and of two, told apart without a jump. With nothing behind the first, `high` looks like more.
+  uint64_t as_two = 0 - (uint64_t)(low >> 7);
+  TN__OPAQUE(as_two);
+  uint64_t size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
+  size_t prefix = 1 + (low >> 7);
+  if (high & 0x80 & as_two) prefix = tn__read_varint(at, rest - offset, &size);
   if (prefix == 0) return tn__tstring_fault(fault, TN_TSTRING_CHECK_VARINT, index, offset, rest);
   const uint64_t room = rest - offset - prefix;
   if (size > room) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, room);

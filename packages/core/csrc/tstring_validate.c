@@ -58,31 +58,61 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   return status;
 }
 
-static int32_t validate_structs(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
-                                tn_tstring_fault_t *fault) {
+/* What is wrong with one struct, by the words that were found wrong. */
+TN__COLD int32_t struct_fault(const tn_tstring_tensor_t *t, uint64_t i, uint32_t first, uint32_t offset, uint8_t end,
+                              bool with_nul, tn_tstring_fault_t *fault) {
   const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
-  const bool with_nul = strict && t->layout == TN_TSTRING_TF;
+  const uint64_t table = t->count * stride, start = i * stride + offset;
+  const uint32_t type = first & 3, size = type == TN_TSTRING_SMALL ? (first & 0xff) >> 2 : first >> 2;
+  if (type == TN_TSTRING_SMALL && size > small) return FAULT(SMALL_SIZE, i, size, small);
+  if (type == TN_TSTRING_SMALL && with_nul && end != 0) return FAULT(SMALL_NUL, i, end, size);
+  if (type == TN_TSTRING_OFFSET && start < table) return FAULT(OFFSET_START, i, start, table);
+  if (type == TN_TSTRING_OFFSET) return FAULT(OFFSET_END, i, start + size, t->data_size);
+  return FAULT(STRUCT_TYPE, i, type, 0);
+}
+
+/* SMALL and OFFSET alternate in no order that a processor could guess: both are checked by the same numbers, and one jump
+ * asks whether all is right. What is negative in 64 bits is wrong: no size or place here comes near 2^63. */
+TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_t small, bool with_nul, uint64_t budget,
+                              tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const uint64_t table = t->count * stride;
-  for (uint64_t i = 0; i < t->count; i++) {
-    const uint8_t *at = t->table + i * stride;
+  tn_tstring_sums_t found = {0, 0};
+  for (uint64_t i = 0, place = 0; i < t->count; i++, place += stride) {
+    const uint8_t *at = t->table + place;
     const uint32_t first = tn__load32(at, false), offset = tn__load32(at + 4, false);
+    // All ones for SMALL, zero for OFFSET; the other types have an odd first byte.
+    uint64_t as_small = (uint64_t)(first >> 1 & 1) - 1;
+    TN__OPAQUE(as_small);
+    const uint64_t size = (first & (0xff | ~as_small)) >> 2;
+    const uint64_t terminator = size & as_small;
+    const uint8_t end = with_nul ? at[1 + (terminator <= small ? terminator : 0)] : 0;
     TN__LOADED();
-    uint64_t size;
-    if ((first & 3) == TN_TSTRING_SMALL) {
-      size = (first & 0xff) >> 2;
-      if (size > small) return FAULT(SMALL_SIZE, i, size, small);
-      if (with_nul && at[1 + size] != 0) return FAULT(SMALL_NUL, i, at[1 + size], size);
-    } else if ((first & 3) == TN_TSTRING_OFFSET) {
-      size = first >> 2;
-      const uint64_t start = i * stride + offset;
-      if (start < table) return FAULT(OFFSET_START, i, start, table);
-      if (start + size > t->data_size) return FAULT(OFFSET_END, i, start + size, t->data_size);
-    } else {
-      return FAULT(STRUCT_TYPE, i, first & 3, 0);
-    }
-    if (!add(sums, size, budget)) return FAULT(BUDGET, i, size, budget - sums->total);
+    const uint64_t start = (place + offset - table) & ~as_small, room = ((t->data_size - table) & ~as_small) | (small & as_small);
+    const uint64_t wrong = (start | (room - (start + size))) >> 63 | (first & 1) | (end & as_small);
+    if (wrong != 0) return struct_fault(t, i, first, offset, end, with_nul, fault);
+    found.total += size;
+    found.not_small += size > TN__TF_SMALL ? size : 0;
+    if (found.total > budget) return FAULT(BUDGET, i, size, budget - (found.total - size));
   }
-  return t->flags & TN_TSTRING_WRITABLE ? check_overlap(t, stride, fault) : TN_OK;
+  *sums = found;
+  return TN_OK;
+}
+
+static int32_t validate_structs(const tn_tstring_tensor_t *tensor, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
+                                tn_tstring_fault_t *fault) {
+  const tn_tstring_tensor_t t = *tensor;
+  int32_t status;
+  if (t.layout == TN_TSTRING_RFC16) {
+    status = validate_each(&t, 16, 15, false, budget, sums, fault);
+  } else if (t.layout == TN_TSTRING_RFC24) {
+    status = validate_each(&t, 24, 23, false, budget, sums, fault);
+  } else if (strict) {
+    status = validate_each(&t, 24, TN__TF_SMALL, true, budget, sums, fault);
+  } else {
+    status = validate_each(&t, 24, TN__TF_SMALL, false, budget, sums, fault);
+  }
+  if (status != TN_OK || !(t.flags & TN_TSTRING_WRITABLE)) return status;
+  return check_overlap(&t, tn__struct_size(t.layout), fault);
 }
 
 static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,

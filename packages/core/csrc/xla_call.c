@@ -129,7 +129,7 @@ int32_t tn_xla_execute(void *memory) {
 
 int32_t tn_xla_share(void *memory, void *original) {
   if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the calls must not be null");
-  ((tn__xla_call_t *)memory)->frame.ctx = ((tn__xla_call_t *)original)->frame.ctx;
+  ((tn__xla_call_t *)memory)->context.owner = ((tn__xla_call_t *)original)->context.owner;
   return TN_OK;
 }
 

@@ -1,4 +1,4 @@
-/* What a handler can ask of its invocation: here always a Host one, without stream, device memory or thread pool. */
+/* What a handler can ask of its invocation: here always a Host one, without stream or device memory. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
   CHECK_SIZE("ExecutionContext_Get");
   if (args->ctx == NULL || args->type_id == NULL) return missing_context();
   const int64_t id = args->type_id->type_id;
-  for (const tn__xla_user_data_t *entry = args->ctx->user_data; entry != NULL; entry = entry->next) {
+  for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; entry != NULL; entry = entry->next) {
     if (entry->type_id != id) continue;
     args->data = entry->data;
     return NULL;
@@ -43,12 +43,16 @@ tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args) {
 
 tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
   CHECK_SIZE("ThreadPool_Schedule");
-  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No intra-op thread pool available on this platform");
+  if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
+  if (tn__xla_pool_add(args->task, args->data)) return NULL;
+  return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
 }
 
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
   CHECK_SIZE("ThreadPool_NumThreads");
-  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No intra-op thread pool available on this platform");
+  if (args->num_threads == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "num_threads must not be null");
+  *args->num_threads = (int64_t)tn__xla_pool_size();
+  return NULL;
 }
 
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {

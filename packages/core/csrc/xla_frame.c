@@ -267,6 +267,7 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   if (call == NULL) return TN_OK;
   call->byte_size = block->used;
   memcpy(&call->handlers, header->handlers, sizeof call->handlers);
+  call->context.owner = &call->context;
   call->context.device_ordinal = header->device_ordinal;
   call->frame.struct_size = TN_XLA_SIZE_CALL_FRAME;
   call->frame.api = tn__xla_api((int32_t)(header->minor > TN__XLA_NEWEST_MINOR ? TN__XLA_NEWEST_MINOR : header->minor));

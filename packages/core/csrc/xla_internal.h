@@ -95,7 +95,8 @@ typedef struct tn__xla_user_data {
 
 /* What handlers reach through `ctx`. Each call has one in place. */
 struct tn_xla_context {
-  tn__xla_state_t states[3]; /* by stage; 0.1 and 0.2 have the first alone */
+  struct tn_xla_context *owner; /* that of the call whose instantiate state and lent data this one uses; often itself */
+  tn__xla_state_t states[3];    /* by stage; 0.1 and 0.2 have the first alone */
   tn__xla_user_data_t *user_data;
   int64_t run_id; /* 0: not asked for yet in this run */
   int32_t device_ordinal;
@@ -109,6 +110,14 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args);
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
+
+/* --- xla_pool.c --------------------------------------------------------------------------------------------------- */
+
+/* How many threads there can be. */
+size_t tn__xla_pool_size(void);
+
+/* Has a thread of the pool run a task, some time, never this thread. 0 if there is no memory or no thread for it. */
+int tn__xla_pool_add(void (*run)(void *data), void *data);
 
 /* --- xla_registry.c ----------------------------------------------------------------------------------------------- */
 

@@ -108,7 +108,7 @@ static tn_xla_error_t *find_slot(tn_xla_context_t *ctx, int32_t stage, const tn_
   if (stage < TN_XLA_INSTANTIATE || stage > TN_XLA_INITIALIZE)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "stage %d has no state: only instantiate, prepare and initialize do",
                          (int)stage);
-  *out = &ctx->states[stage];
+  *out = &(stage == TN_XLA_INSTANTIATE ? ctx->owner : ctx)->states[stage];
   return NULL;
 }
 

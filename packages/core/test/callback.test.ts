@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { NativeLibrary } from '@tenon/core'
-import { Callback, functionAt, liveCallbacks, statusName, thrown, type CFunction, type CType } from '@tenon/core/internal'
+import {
+  Callback,
+  functionAt,
+  liveCallbacks,
+  statusName,
+  thrown,
+  type CFunction,
+  type CType,
+} from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { fixturePath } from './fixture.ts'
 
@@ -142,7 +150,10 @@ test('while the thread ends, callbacks are released and none is made', async () 
         try { new Callback(() => {}) } catch (error) { console.log(error.name) }
       })
     `,
-    { cwd: fileURLToPath(new URL('..', import.meta.url)), nodeOptions: ['--conditions=@tenon/source', '--no-warnings'] },
+    {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+    },
   )
   expect([stdout, stderr, code]).toEqual(['ScopeClosedError\n', '', 0])
 })

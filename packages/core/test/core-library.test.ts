@@ -57,7 +57,10 @@ test('importing the package loads nothing', async () => {
 describe('the place of the library', () => {
   test('is the build of the workspace, then the platform package', () => {
     const places = candidates({})
-    expect(places[0]).toEqual({ path: join(corePackage().directory, 'build', 'release', libraryFileName('tenon')), origin: 'workspace build' })
+    expect(places[0]).toEqual({
+      path: join(corePackage().directory, 'build', 'release', libraryFileName('tenon')),
+      origin: 'workspace build',
+    })
     expect(places[1]).toMatchObject({ origin: 'platform package' })
     expect(places[1]!.path).toContain(join('lib', libraryFileName('tenon')))
     expect(candidates({ TENON_VARIANT: 'asan' })[0]!.path).toContain(join('build', 'asan'))
@@ -180,6 +183,8 @@ test('the status table of TypeScript is the one of C', () => {
 })
 
 test('a failing call leaves its message', () => {
-  expect(coreLibrary().declare('tn_callback_invoke', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(0, 0, 0)).toBe(-1)
+  expect(coreLibrary().declare('tn_callback_invoke', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(0, 0, 0)).toBe(
+    -1,
+  )
   expect(lastError()).toBe('callback must not be null')
 })

@@ -138,7 +138,9 @@ describe('small floats against known values', () => {
     ['float8_e8m0fnu', 1.49, 1],
     ['float8_e8m0fnu', 3.01, 4],
     ['float8_e8m0fnu', 1e300, 2 ** 127],
-  ])('%s of %s is %s', (name, number, value) => expect(decodeMiniFloat(name, encodeMiniFloat(name, number))).toBe(value))
+  ])('%s of %s is %s', (name, number, value) =>
+    expect(decodeMiniFloat(name, encodeMiniFloat(name, number))).toBe(value),
+  )
 })
 
 describe('elements', () => {
@@ -147,7 +149,14 @@ describe('elements', () => {
   test.each(dtypes.map((row) => row.name))('%s comes back as written, and nothing beside it changes', (name) => {
     const codec = elementCodec(name)
     for (let at = 0; at < 32; at++) view.setUint8(at, 0xa5)
-    const value: Element = name === 'bool' ? true : name.startsWith('complex') ? [1, -2] : name.includes('64') && !name.startsWith('float') ? 1n : 1
+    const value: Element =
+      name === 'bool'
+        ? true
+        : name.startsWith('complex')
+          ? [1, -2]
+          : name.includes('64') && !name.startsWith('float')
+            ? 1n
+            : 1
     const written = name === 'int1' ? -1 : value
     codec.write(view, 3, written)
     expect(codec.read(view, 3)).toEqual(written)

@@ -57,7 +57,8 @@ group('kinds of errors', () => {
   })
 
   test("JavaScript's own kinds recognise them", () => {
-    for (const Kind of [BoundsError, AllocationError, ArgumentRangeError]) expect(new Kind('x')).toBeInstanceOf(RangeError)
+    for (const Kind of [BoundsError, AllocationError, ArgumentRangeError])
+      expect(new Kind('x')).toBeInstanceOf(RangeError)
     for (const Kind of [ReadOnlyError, ArgumentError]) expect(new Kind('x')).toBeInstanceOf(TypeError)
     expect(new LoadError('x')).not.toBeInstanceOf(RangeError)
   })
@@ -79,7 +80,8 @@ group('kinds of errors', () => {
   })
 
   test('values that are no objects are no errors', () => {
-    for (const value of [null, undefined, 1, 'x', Symbol('x')]) expect((value as unknown) instanceof TenonError).toBe(false)
+    for (const value of [null, undefined, 1, 'x', Symbol('x')])
+      expect((value as unknown) instanceof TenonError).toBe(false)
   })
 })
 
@@ -96,7 +98,9 @@ group('checkSize', () => {
 
   test.each([NaN, 0.5, -1, -Infinity, Infinity, 2 ** 53, -1n, 2n ** 53n])('refuses %s as out of range', (value) => {
     expect(() => checkSize(value, 'byteSize')).toThrow(ArgumentRangeError)
-    expect(() => checkSize(value, 'byteSize')).toThrow(/^byteSize must be a whole number of bytes from 0 to 2\^53 - 1, got /)
+    expect(() => checkSize(value, 'byteSize')).toThrow(
+      /^byteSize must be a whole number of bytes from 0 to 2\^53 - 1, got /,
+    )
   })
 
   test.each([null, undefined, '1', {}, [], true, Symbol('s'), () => 1])('refuses %s as no number', (value) => {
@@ -109,7 +113,9 @@ test.each([0, 3, 12, 2 ** 31, 2 ** 32, -8, 1.5, NaN])('checkAlignment refuses %s
   expect(() => checkAlignment(value)).toThrow(ArgumentRangeError)
 })
 
-test.each([1, 2, 16, 64, 4096, 2 ** 30])('checkAlignment takes %s', (value) => expect(checkAlignment(value)).toBe(value))
+test.each([1, 2, 16, 64, 4096, 2 ** 30])('checkAlignment takes %s', (value) =>
+  expect(checkAlignment(value)).toBe(value),
+)
 
 test.each(['', null, undefined, 3, {}])('checkName refuses %s', (value) => {
   expect(() => checkName(value, 'name')).toThrow(ArgumentError)
@@ -140,5 +146,7 @@ test('describe never throws', () => {
     },
   }
   for (const value of [proxy, throwing]) expect(describe(value)).toBe("an object that can't be read")
-  expect(describe(Object.defineProperty(() => {}, 'name', { value: Symbol('s') }))).toBe("a function that can't be read")
+  expect(describe(Object.defineProperty(() => {}, 'name', { value: Symbol('s') }))).toBe(
+    "a function that can't be read",
+  )
 })

@@ -124,6 +124,16 @@ describe('holds', () => {
     expect(callStack.depth).toBe(0)
   })
 
+  test('one taken by an action past acquire() keeps the memory: a leak is better than a use after free', () => {
+    const probe = new Probe()
+    probe.addCloseAction(() => probe.gate.enter())
+    expect(() => probe.close()).toThrow(ScopeHeldError)
+    expect(probe.isAlive).toBe(false)
+    expect(probe.gate.alive).toBe(false)
+    expect(probe.log).toEqual([])
+    probe.gate.exit()
+  })
+
   test('enter and exit of a gate', () => {
     const probe = new Probe()
     probe.gate.enter()

@@ -3,7 +3,17 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { ArgumentError, gcAllocator, LoadError, NativeLibrary, ScopeClosedError, ScopeHeldError, Segment, type ValueType } from '@tenon/core'
+import {
+  ArgumentError,
+  gcAllocator,
+  LoadError,
+  NativeError,
+  NativeLibrary,
+  ScopeClosedError,
+  ScopeHeldError,
+  Segment,
+  type ValueType,
+} from '@tenon/core'
 import { addressOf, Block, Callback, callStack, coreLibrary, liveHolds, ManagedLifetime } from '@tenon/core/internal'
 import { fixturePath } from './fixture.ts'
 
@@ -26,7 +36,9 @@ function refusal(path: string): LoadError {
 describe('a library that is refused', () => {
   test('is missing', () => {
     expect(refusal(join(directory, 'nothing.so')).sentence).toMatch(/^the library .*nothing\.so does not exist$/)
-    expect(refusal('libtenon-nobody-has-this.so').sentence).toMatch(/could not be loaded: .*libtenon-nobody-has-this\.so/)
+    expect(refusal('libtenon-nobody-has-this.so').sentence).toMatch(
+      /could not be loaded: .*libtenon-nobody-has-this\.so/,
+    )
   })
 
   test('is a directory', () => expect(refusal(directory).sentence).toMatch(/must be a file/))
@@ -64,7 +76,9 @@ describe('a library that is refused', () => {
   })
 
   test('imports what nobody has', () => {
-    expect(refusal(fixturePath('core_fixture_unresolved')).sentence).toMatch(/undefined symbol: fixture_nobody_has_this/)
+    expect(refusal(fixturePath('core_fixture_unresolved')).sentence).toMatch(
+      /undefined symbol: fixture_nobody_has_this/,
+    )
   })
 
   test('is a pipe, for whose writer nobody waits', () => {
@@ -178,7 +192,9 @@ describe('functions', () => {
   })
 
   test('an unknown type is refused when it is declared', () => {
-    expect(() => fixture.function('fixture_sum', { result: 'int' as never })).toThrow(/a type must be one of bool, int8/)
+    expect(() => fixture.function('fixture_sum', { result: 'int' as never })).toThrow(
+      /a type must be one of bool, int8/,
+    )
     expect(() => fixture.function('fixture_sum', { parameters: ['char*' as never] })).toThrow(ArgumentError)
     expect(() => fixture.function('fixture_sum', { parameters: [['int32'] as never] })).toThrow(ArgumentError)
   })
@@ -188,7 +204,9 @@ describe('functions', () => {
       expect(() => fixture.function('fixture_sum', signature as never)).toThrow(/signature must be an object/)
     }
     for (const parameters of ['pointer', {}, 5, new Array(65).fill('int32')]) {
-      expect(() => fixture.function('fixture_sum', { parameters } as never)).toThrow(/parameters must be an array of at most 64 types/)
+      expect(() => fixture.function('fixture_sum', { parameters } as never)).toThrow(
+        /parameters must be an array of at most 64 types/,
+      )
     }
     expect(() => fixture.function('fixture_sum', { parameters: new Array(2) })).toThrow(ArgumentError)
   })
@@ -258,6 +276,25 @@ describe('functions on another thread', () => {
     expect(segment.view().getUint8(7)).toBe(7)
   })
 
+  test('have the stack of a thread, as calls on this one have', async () => {
+    const deep = fixture.function('fixture_deep', { result: 'uint32', parameters: ['uint32'] })
+    expect(deep(80)).toBe(80)
+    expect(await Promise.all([deep.async(80), deep.async(80)])).toEqual([80, 80])
+  })
+
+  test('may be many, and say so when they are too many', async () => {
+    const sum = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] })
+    expect(await Promise.all(Array.from({ length: 1000 }, (_, i) => sum.async(i)))).toEqual(
+      Array.from({ length: 1000 }, (_, i) => i),
+    )
+    const holds = liveHolds.count
+    const settled = await Promise.allSettled(Array.from({ length: 6000 }, () => sum.async(1)))
+    const refused = settled.flatMap((call) => (call.status === 'rejected' ? [call.reason as unknown] : []))
+    expect(refused.length).toBeGreaterThan(0)
+    for (const error of refused) expect(error).toBeInstanceOf(NativeError)
+    expect(liveHolds.count).toBe(holds)
+  })
+
   test('refuse bad arguments at once', () => {
     expect(() => poll.async(1, 1, 0)).toThrow(ArgumentError)
     expect(() => poll.async(null, 1)).toThrow(/poll takes 3 arguments, got 2/)
@@ -267,7 +304,9 @@ describe('functions on another thread', () => {
     const owner = new Owner()
     const library = NativeLibrary.open('libc.so.6')
     const holds = liveHolds.count
-    const call = library.function('poll', { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] }).async(owner.segment, 1, 50)
+    const call = library
+      .function('poll', { result: 'int32', parameters: ['pointer', 'uint64', 'int32'] })
+      .async(owner.segment, 1, 50)
     expect(() => owner.close()).toThrow(/used by 1 hold\n/)
     expect(() => library.close()).toThrow(ScopeHeldError)
     await call

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { runScript } from '@tenon/core/testing'
 
 test('a script that ends tells its exit code and what it printed', async () => {
-  const result = await runScript(`console.log(process.env.MINE); console.error('b'); process.exitCode = 3`, { env: { MINE: 'a' } })
+  const result = await runScript(`console.log(process.env.MINE); console.error('b'); process.exitCode = 3`, {
+    env: { MINE: 'a' },
+  })
   expect(result).toEqual({ code: 3, signal: null, timedOut: false, stdout: 'a\n', stderr: 'b\n' })
 })
 

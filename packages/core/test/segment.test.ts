@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { ArgumentError, BoundsError, gcAllocator, processAllocator, ScopeClosedError, Segment, AllocationError } from '@tenon/core'
+import {
+  ArgumentError,
+  BoundsError,
+  gcAllocator,
+  processAllocator,
+  ScopeClosedError,
+  Segment,
+  AllocationError,
+} from '@tenon/core'
 import { Block, Gate, READ_ONLY, addressOf, type ManagedLifetime } from '@tenon/core/internal'
 
 function readOnlyTwin(segment: Segment): Segment {
@@ -21,7 +29,9 @@ describe.each([
     expect(segment.byteSize).toBe(size)
     expect(segment.address % BigInt(alignment)).toBe(0n)
     expect(segment.address).toBeGreaterThan(0n)
-    expect(new Uint8Array(segment.view().buffer, segment.view().byteOffset, size).every((byte) => byte === 0)).toBe(true)
+    expect(new Uint8Array(segment.view().buffer, segment.view().byteOffset, size).every((byte) => byte === 0)).toBe(
+      true,
+    )
   })
 
   test('segments never overlap, not even empty ones', () => {
@@ -46,7 +56,11 @@ describe.each([
 
 test('memory of the garbage collector is freed', async () => {
   const before = process.memoryUsage.rss()
-  for (let i = 0; i < 2000; i++) gcAllocator.allocate(2 ** 20).view().setInt8(0, 1)
+  for (let i = 0; i < 2000; i++)
+    gcAllocator
+      .allocate(2 ** 20)
+      .view()
+      .setInt8(0, 1)
   globalThis.gc?.()
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(process.memoryUsage.rss() - before).toBeLessThan(400 * 2 ** 20)

@@ -105,7 +105,13 @@ describe('tensor', () => {
     expect(asked).toEqual([[24, TENSOR_ALIGNMENT]])
     expect(zeros.toArray()).toEqual([0, 0, 0, 0, 0, 0])
     expect(zeros.address % TENSOR_ALIGNMENT).toBe(0)
-    expect(zeros).toMatchObject({ dtype: 'float32', shape: [2, 3], strides: undefined, packing: 'element', device: cpu })
+    expect(zeros).toMatchObject({
+      dtype: 'float32',
+      shape: [2, 3],
+      strides: undefined,
+      packing: 'element',
+      device: cpu,
+    })
   })
 
   test('over a segment copies nothing', () => {
@@ -119,8 +125,26 @@ describe('tensor', () => {
   })
 
   test.each(dtypes.map((row) => row.name))('%s: values come back, from an array and from a view', (dtype) => {
-    const one: Element = dtype === 'bool' ? true : dtype.startsWith('complex') ? [1, 1] : /^u?int64$/.test(dtype) ? 1n : dtype === 'int1' ? -1 : 1
-    const zero: Element = dtype === 'bool' ? false : dtype.startsWith('complex') ? [0, 0] : /^u?int64$/.test(dtype) ? 0n : dtype === 'float8_e8m0fnu' ? 2 : 0
+    const one: Element =
+      dtype === 'bool'
+        ? true
+        : dtype.startsWith('complex')
+          ? [1, 1]
+          : /^u?int64$/.test(dtype)
+            ? 1n
+            : dtype === 'int1'
+              ? -1
+              : 1
+    const zero: Element =
+      dtype === 'bool'
+        ? false
+        : dtype.startsWith('complex')
+          ? [0, 0]
+          : /^u?int64$/.test(dtype)
+            ? 0n
+            : dtype === 'float8_e8m0fnu'
+              ? 2
+              : 0
     const values = [one, zero, one, one, zero]
     const x = tensor(dtype, [5], values)
     expect(x.toArray()).toEqual(values)
@@ -144,10 +168,14 @@ describe('tensor', () => {
 
   test("an allocator's segment is checked: kernels would write beyond it", () => {
     const values = [1, 2, 3, 4]
-    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => gcAllocator.allocate(8) } })).toThrow(BoundsError)
+    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => gcAllocator.allocate(8) } })).toThrow(
+      BoundsError,
+    )
     const odd: NativeAllocator = { allocate: (size) => gcAllocator.allocate(size + 1).asSlice(1) }
     expect(() => tensor('f32', [4], values, { allocator: odd })).toThrow(AlignmentError)
-    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => ({}) as never } })).toThrow(/must allocate a segment, got an object/)
+    expect(() => tensor('f32', [4], values, { allocator: { allocate: () => ({}) as never } })).toThrow(
+      /must allocate a segment, got an object/,
+    )
   })
 
   test('strides are followed when it is read', () => {
@@ -157,7 +185,11 @@ describe('tensor', () => {
   })
 
   test('an independent walk over random strides agrees', () => {
-    const memory = tensor('int32', [4096], Int32Array.from({ length: 4096 }, (_, i) => i))
+    const memory = tensor(
+      'int32',
+      [4096],
+      Int32Array.from({ length: 4096 }, (_, i) => i),
+    )
     const axis = fc.record({ size: fc.integer({ min: 0, max: 4 }), stride: fc.integer({ min: 0, max: 200 }) })
     fc.assert(
       fc.property(fc.array(axis, { maxLength: 4 }), (axes) => {
@@ -165,7 +197,12 @@ describe('tensor', () => {
           depth === axes.length
             ? [at]
             : Array.from({ length: axes[depth]!.size }, (_, i) => walk(depth + 1, at + i * axes[depth]!.stride)).flat()
-        const x = tensor('int32', axes.map((a) => a.size), memory.segment, { strides: axes.map((a) => a.stride) })
+        const x = tensor(
+          'int32',
+          axes.map((a) => a.size),
+          memory.segment,
+          { strides: axes.map((a) => a.stride) },
+        )
         expect(x.toArray()).toEqual(walk(0, 0))
       }),
     )
@@ -202,7 +239,10 @@ describe('tensor', () => {
   test('reading elements leaves the memory unexposed, so that it can be lent again; dead memory is refused', () => {
     const x = tensor('f32', [2], [1, 2])
     const packed = tensor('uint4', [3], gcAllocator.allocate(8).asSlice(4), { packing: 'packed' })
-    expect([x.toArray(), packed.toArray()]).toEqual([[1, 2], [0, 0, 0]])
+    expect([x.toArray(), packed.toArray()]).toEqual([
+      [1, 2],
+      [0, 0, 0],
+    ])
     expect([x.segment.block.exposed, packed.segment.block.exposed]).toEqual([false, false])
     structuredClone(null, { transfer: [x.view().buffer as ArrayBuffer] })
     expect(() => x.toArray()).toThrow(ScopeClosedError)

@@ -1,7 +1,7 @@
 import type { Contestants, Suite } from '@tenon/bench'
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
-import { customCall, f32, hostFunction, s32, typedHandler, type PreparedCall } from '@tenon/custom-call'
+import { customCall, s32, typedHandler, type PreparedCall } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
 import { buildRawFrame, type RawFrame } from './raw-frame.ts'
@@ -105,29 +105,6 @@ export const suite = {
           teardown: () => {
             library.close()
             close()
-          },
-        }
-      },
-    },
-    {
-      name: 'untyped Host call, f32[2048], bound',
-      unit: 'ns',
-      setup: (): Contestants => {
-        const library = NativeLibrary.open(kernelLibrary('kernels'))
-        const [operands, results] = [[tensor('f32', [128]), tensor('f32', [2048])], [tensor('f32', [2048])]]
-        const call = hostFunction(library, 'do_custom_call').prepare({ operands: [f32([128]), f32([2048])], results })
-        const bound = call.bind(operands, results)
-        const raw = koffi.load(kernelLibrary('kernels')).func('do_custom_call', 'void', ['uintptr_t', 'uintptr_t'])
-        const pointers = new BigUint64Array(operands.map(({ address }) => BigInt(address)))
-        const [out, at] = [results[0]!.address, Number(koffi.address(pointers))]
-        return {
-          ours: () => bound.run(),
-          peers: { 'raw koffi': () => raw(out, at) },
-          teardown: () => {
-            bound.close()
-            call.close()
-            library.close()
-            pointers.fill(0n)
           },
         }
       },

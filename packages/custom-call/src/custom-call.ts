@@ -86,7 +86,9 @@ export function hostCall(library: NativeLibrary, symbol: string, options: HostFu
     return target.prepare(opaque === undefined ? shape : { ...shape, opaque: opaque.bytes })
   }, true)
   // What attributes are to a typed call, the opaque string is to an untyped one.
-  const callHost: Omit<HostCall, 'function' | 'prepare'> = (operands, { opaque, ...rest }) =>
-    call(operands, opaque === undefined ? rest : { ...rest, attrs: { opaque: str(opaque) } })
+  const callHost = <const Results extends readonly ResultSpec[]>(
+    operands: Tensors,
+    { opaque, ...rest }: HostCallOptions<Results>,
+  ): CallResults<Results> => call(operands, opaque === undefined ? rest : { ...rest, attrs: { opaque: str(opaque) } })
   return Object.assign(callHost, { function: target, prepare })
 }

@@ -33,6 +33,18 @@ export {
 } from './errors/xla-error-classes.ts'
 export { XlaError, type Stage, type XlaFailure } from './errors/xla-error.ts'
 export { type HandlerMetadata } from './native/read-metadata.ts'
+export { type Code } from './registry/code.ts'
+export {
+  TargetRegistry,
+  targets,
+  type HandlerBundle,
+  type LookupOptions,
+  type RegistryPrepareOptions,
+  type Target,
+  type TypedOptions,
+  type UntypedOptions,
+} from './registry/target-registry.ts'
+export { FunctionTarget, type FunctionSignature, type TargetFunction, type TensorsOf } from './targets/function-target.ts'
 export { ApiVersion, type UntypedApiVersion } from './targets/api-version.ts'
 export {
   deviceFunction,

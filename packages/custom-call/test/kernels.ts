@@ -34,3 +34,13 @@ export function liveObjects(): { errors: number; futures: number } {
     futures: Number(coreFunction('tn_xla_live_futures', 'uintptr_t', [])()),
   }
 }
+
+/** What a function throws. */
+export function thrownBy(body: () => unknown): unknown {
+  try {
+    body()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}

@@ -163,7 +163,7 @@ describe('types that XLA can not describe are refused when preparing', () => {
   test.each<[string, unknown, RegExp]>([
     ['strides', tensorType('f32', [2, 2], { strides: [1, 2] }), /must be row-major.*strides \[1, 2\]/],
     ['packed elements', tensorType('int4', [8], { packing: 'packed' }), /must have a byte for each element/],
-    ['a shape', [4], /must be the type of a tensor, got an array of length 1[\s\S]*f32\(\[2, 4\]\)/],
+    ['a shape', [4], /operands of saxpy: number 0\[0\] must be the type of a tensor, got 4[\s\S]*f32\(\[2, 4\]\)/],
     ['nothing', undefined, /operands of saxpy: number 0 must be the type/],
   ])('%s', (_, type, message) => expect(() => saxpy.prepare({ operands: [type as never] })).toThrow(message))
 
@@ -206,6 +206,30 @@ describe('liveness', () => {
     memory.close()
     call.close()
     expect(kernels.gate.holds).toBe(holds)
+  })
+
+  test('a binding made by a close action is refused: it could outlive the memory', () => {
+    const memory = new Memory()
+    const mine = memory.tensor([4])
+    const call = prepareSaxpy()
+    const before = globalGate.holds
+    memory.addCloseAction(() => expect(() => call.bind([mine, y], [tensor('f32', [4])])).toThrow(ScopeClosedError))
+    memory.close()
+    expect([memory.gate.holds, call.gate.holds, globalGate.holds]).toEqual([0, 0, before])
+    call.close()
+  })
+
+  test('memory whose buffer was transferred away is refused, as an operand and as a result', () => {
+    const call = prepareSaxpy()
+    const out = tensor('f32', [4])
+    const gone = tensor('f32', [4])
+    structuredClone(gone.view(), { transfer: [gone.view().buffer as ArrayBuffer] })
+    y.view()
+    call.run([x, y], [out])
+    expect(() => call.run([gone, y], [out])).toThrow(ScopeClosedError)
+    expect(() => call.run([x, y], [gone])).toThrow(/was detached through its buffer/)
+    expect(() => call.bind([gone, y], [out])).toThrow(ScopeClosedError)
+    call.close()
   })
 
   test('bindings and runs do not disturb each other', () => {
@@ -254,6 +278,31 @@ describe('while a kernel runs', () => {
     callback.release()
     return thrown
   }
+
+  test('the tensors of a run are held, whatever becomes of the arrays that they were passed in', () => {
+    const memory = new Memory()
+    const operands = [memory.tensor([4])]
+    const results = [tensor('s32', [])]
+    let error: unknown
+    const callback = new Callback(() => {
+      operands.length = 0
+      results[0] = operands[0] = tensor('s32', [])
+      try {
+        memory.close()
+      } catch (thrown) {
+        error = thrown
+      }
+    })
+    const attrs = { argument: s64(callback.address), function: s64(invoke) }
+    const call = handler.prepare({ operands, results, attrs })
+    call.run(operands, results)
+    expect(error).toBeInstanceOf(ScopeHeldError)
+    expect((error as ScopeHeldError).details).toMatchObject({ holds: 0, calls: 1 })
+    memory.close()
+    expect(call.held.slice(2)).toStrictEqual([call, call])
+    call.close()
+    callback.release()
+  })
 
   test('its operands, the call and the library can not be closed', () => {
     const memory = new Memory()

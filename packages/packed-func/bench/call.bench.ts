@@ -183,7 +183,9 @@ export const suite = {
           raw.i32[2] = raw.i32[10]!
           return 0
         }, koffi.pointer(type))
-        const make = koffi.load(null).func('TVMFFIFunctionCreate', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
+        const make = koffi
+          .load(null)
+          .func('TVMFFIFunctionCreate', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
         const out = new BigUint64Array(1)
         if (make(0, Number(registered), 0, Number(koffi.address(out))) !== 0) throw new Error('failed')
         const handle = bitsOf(Number(out[0]))

@@ -1,7 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { ArgumentRangeError, cpu } from '@tenon/core'
-import { dataType, device, float, getGlobal, int, PackedFunc, PackedFuncError, packedFunc, type Value } from '../src/index.ts'
+import { kernelLibrary } from '@tenon/kernels'
+import type { PackedFuncError } from '../src/index.ts'
+import {
+  dataType,
+  device,
+  float,
+  getGlobal,
+  int,
+  Module,
+  OpaquePointer,
+  PackedFunc,
+  packedFunc,
+  type NativeArray,
+  type Value,
+} from '../src/index.ts'
 import { openStack } from '../src/native/stack.ts'
 import { kernel, live, thrownBy } from './support.ts'
 
@@ -114,6 +128,37 @@ describe('what comes back', () => {
         expect(echo.call(value)).toBe(value)
       }),
     )
+  })
+})
+
+describe('what is known of native values', () => {
+  it('rule 5: a pointer is passed on as it came, null too', () => {
+    const pointer = kernel('some_pointer').call(1) as OpaquePointer
+    expect(pointer).toBeInstanceOf(OpaquePointer)
+    expect(typeIndex.call(pointer)).toBe(4)
+    expect((echo.call(pointer) as OpaquePointer).address).toBe(pointer.address)
+    expect((kernel('some_pointer').call() as OpaquePointer).address).toBe(0n)
+  })
+
+  it('rule 6: an object that is passed gets no reference, one that is kept gets one', () => {
+    const array = echo.call([1]) as NativeArray
+    expect(kernel('references').call(array)).toBe(1)
+    const second = echo.call(array) as NativeArray
+    expect(kernel('references').call(array)).toBe(2)
+    second.dispose()
+    expect(kernel('references').call(array)).toBe(1)
+  })
+
+  it('rule 11: a function that wants an int takes a Bool, and no Float, even a whole one', () => {
+    const array = echo.call(['zero', 'one']) as NativeArray
+    const get = getGlobal('ffi.ArrayGetItem')
+    expect(get.call(array, true)).toBe('one')
+    expect(() => get.call(array, float(1))).toThrow(TypeError)
+  })
+
+  it('rule 13: a function that wants a bool takes an Int', () => {
+    const has = getGlobal('ffi.ModuleImplementsFunction')
+    expect(has.call(Module.load(kernelLibrary('packed')), 'sum', 7)).toBe(true)
   })
 })
 

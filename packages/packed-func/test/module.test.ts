@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { tensor, type Tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
-import { Module, PackedFuncError, registerGlobal, removeGlobal } from '../src/index.ts'
-import { live, thrownBy } from './support.ts'
+import type { PackedFuncError } from '../src/index.ts'
+import { Module, registerGlobal, removeGlobal } from '../src/index.ts'
+import { isOwnLibrary, live, thrownBy } from './support.ts'
 
 const load = (name: string): Module => Module.load(kernelLibrary(name))
 
@@ -43,11 +44,13 @@ describe('a library', () => {
   it('rule 45: that is missing, or has no extension, is an error', () => {
     const missing = thrownBy(() => Module.load('/nowhere/lib.so')) as PackedFuncError
     expect(missing.kind).toBe('InternalError')
-    expect(missing.sentence).toMatch(/^Failed to load dynamic shared library \/nowhere\/lib\.so/)
+    expect(missing.sentence).toContain('Failed to load dynamic shared library /nowhere/lib.so')
     const unnamed = thrownBy(() => Module.load('/nowhere/lib')) as PackedFuncError
     expect(unnamed.kind).toBe('RuntimeError')
     expect(unnamed.sentence).toBe('Failed to get file format from /nowhere/lib')
-    expect((thrownBy(() => Module.load('/nowhere/lib.xyz')) as PackedFuncError).sentence).toContain('Loader for `.xyz` files')
+    expect((thrownBy(() => Module.load('/nowhere/lib.xyz')) as PackedFuncError).sentence).toContain(
+      'Loader for `.xyz` files',
+    )
   })
 })
 
@@ -72,9 +75,9 @@ describe('imports', () => {
 })
 
 describe.each([
-  ['0.21', 'packed_tvm_021', 'square_neighbours_021'],
-  ['0.22 to 0.25', 'packed_tvm_022', 'square_neighbours'],
-  ['0.26', 'packed_tvm_026', 'square_neighbours'],
+  ...(isOwnLibrary ? [['0.21', 'packed_tvm_021', 'square_neighbours_021'] as const] : []),
+  ['0.22 to 0.25', 'packed_tvm_022', 'square_neighbours'] as const,
+  ['0.26', 'packed_tvm_026', 'square_neighbours'] as const,
 ])('a library of the compiler of TVM %s', (_, library, name) => {
   afterEach(() => removeGlobal('test.compiled.helper'))
   const lib = load(library)

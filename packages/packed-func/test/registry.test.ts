@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import type { PackedFuncError } from '../src/index.ts'
 import {
   getGlobal,
   initApi,
   listGlobalNames,
   packedFunc,
-  PackedFuncError,
   registerGlobal,
   removeGlobal,
   tryGetGlobal,
@@ -26,7 +26,11 @@ describe('global functions', () => {
     const error = thrownBy(() => registerGlobal('test.registry.f', () => 2)) as PackedFuncError
     expect(error.kind).toBe('RuntimeError')
     expect(error.sentence).toBe('Global Function `test.registry.f` is already registered')
-    registerGlobal('test.registry.f', packedFunc(() => 3), { override: true })
+    registerGlobal(
+      'test.registry.f',
+      packedFunc(() => 3),
+      { override: true },
+    )
     expect(getGlobal('test.registry.f').call()).toBe(3)
   })
 

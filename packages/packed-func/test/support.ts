@@ -4,6 +4,12 @@ import { foreignValues, drainReleased } from '../src/native/foreign.ts'
 import { openStack } from '../src/native/stack.ts'
 import { heldObjects } from '../src/objects/native-object.ts'
 
+/**
+ * Whether this package's libtvm_ffi is tested. `TENON_TVM_FFI_LIBRARY` names another: it words some messages otherwise,
+ * has no counters, orders a Dict in its own way, and loads no libraries of TVM 0.21.
+ */
+export const isOwnLibrary: boolean = openStack().host.liveObjects !== undefined
+
 const modules = new Map<string, Module>()
 
 /** A function of the example kernels. */

@@ -13,9 +13,9 @@ test('parameters and results follow from the descriptors', () => {
 
 test('optional parameters at the end may be left out', () => {
   const call = typed(f, [t.int, t.optional(t.str)], t.bool)
-  call(1)
-  call(1, 'x')
-  call(1, null)
+  expectTypeOf(call).toBeCallableWith(1)
+  expectTypeOf(call).toBeCallableWith(1, 'x')
+  expectTypeOf(call).toBeCallableWith(1, null)
   // @ts-expect-error the first is needed
   call()
   // @ts-expect-error the second is text
@@ -24,6 +24,7 @@ test('optional parameters at the end may be left out', () => {
 
 test('wrong types do not compile', () => {
   const call = typed(getGlobal('x'), [t.float, t.bool], t.none)
+  expectTypeOf(call).toBeCallableWith(1, true)
   // @ts-expect-error text is no number
   call('1', true)
   // @ts-expect-error too many

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { tensor } from '@tenon/core'
-import { dataType, packedFunc, PackedFuncTypeError, t, typed, type PackedFunc } from '../src/index.ts'
+import type { PackedFuncTypeError } from '../src/index.ts'
+import { dataType, packedFunc, t, typed, type PackedFunc } from '../src/index.ts'
 import { kernel, thrownBy } from './support.ts'
 
 const echo = kernel('echo')
@@ -16,12 +17,26 @@ describe('a typed function', () => {
     expect(typed(sum, [], t.int)()).toBe(0)
   })
 
+  it('rule 15: a float is made of an int', () => {
+    expect(typed(sum, [t.float, t.float], t.float)(1, 2)).toBe(3)
+    expect(typed(echo, [t.int], t.float)(2)).toBe(2)
+  })
+
+  it('rules 22 and 26: null is for optional types alone', () => {
+    expect(typed(echo, [t.optional(t.str)], t.optional(t.str))(null)).toBeNull()
+    expect(() => typed(echo, [t.str], t.any)(null as never)).toThrow('Expected `str` but got `None`')
+    expect(() => typed(echo, [t.any], t.str)(null)).toThrow('Expected `str` but got `None`')
+  })
+
   it('converts what comes back', () => {
     expect(typed(echo, [t.int], t.bigint)(5)).toBe(5n)
     expect(typed(echo, [t.int], t.float)(2n ** 60n)).toBe(2 ** 60)
     expect(typed(echo, [t.int], t.bool)(1)).toBe(true)
     expect(typed(echo, [t.array(t.array(t.str))], t.array(t.array(t.str)))([['a'], []])).toEqual([['a'], []])
-    const map = new Map([['one', 1], ['two', 2]])
+    const map = new Map([
+      ['one', 1],
+      ['two', 2],
+    ])
     expect(typed(echo, [t.map(t.str, t.int)], t.map(t.str, t.int32))(map)).toEqual(map)
     expect(typed(echo, [t.any], t.none)('x')).toBeNull()
     expect(typed(echo, [t.optional(t.int)], t.optional(t.int))()).toBeNull()
@@ -72,7 +87,9 @@ describe('a typed function', () => {
     ['a map', t.map(t.str, t.int), new Map([['x', 'y']])],
     ['none', t.none, 0],
   ])('takes %s and nothing else', (_, type, value) => {
-    expect(() => (typed(echo, [type], t.any) as (given: unknown) => unknown)(value)).toThrow('Mismatched type on argument #0')
+    expect(() => (typed(echo, [type], t.any) as (given: unknown) => unknown)(value)).toThrow(
+      'Mismatched type on argument #0',
+    )
   })
 
   it('knows the names of what it refuses (rule 33)', () => {

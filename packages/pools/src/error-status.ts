@@ -52,7 +52,7 @@ export interface PoolsErrorOptions extends TenonErrorOptions {
  * try {
  *   await prepared.execute({ inputs: [], outputs: [] })
  * } catch (error) {
- *   if (error instanceof PoolsError) console.error(error.status, error.rule, error.path)
+ *   if (error instanceof PoolsError) console.error(error.status, error.rule, error.path) // INVALID_ARGUMENT Q1 inputs
  * }
  */
 export class PoolsError extends TenonError {

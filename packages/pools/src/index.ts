@@ -9,15 +9,45 @@ export { connectDriver, spawnDriver, type SpawnOptions, workerDriver } from './d
 export { type DriverLimits } from './engine/limits.ts'
 export { type ErrorStatus, errorStatus, type OutputShape, PoolsError } from './error-status.ts'
 export { cpuKernels } from './kernels/cpu-kernels.ts'
-export { type Kernel, type KernelInput, type KernelOperand, type KernelPlan, type KernelRegistry, type NativeStep } from './kernels/kernel.ts'
-export { BuiltModel, buildModel, ModelBuilder, type OperandHandle, type OutputType, type Quantization } from './model/build-model.ts'
+export {
+  type Kernel,
+  type KernelInput,
+  type KernelOperand,
+  type KernelPlan,
+  type KernelRegistry,
+  type NativeStep,
+} from './kernels/kernel.ts'
+export {
+  BuiltModel,
+  buildModel,
+  ModelBuilder,
+  type OperandHandle,
+  type OutputType,
+  type Quantization,
+} from './model/build-model.ts'
 export { type ConstantValue } from './model/encode-value.ts'
-export { type ChannelQuantization, type DataLocation, type Model, type Operand, type OperandLifetime, type Operation, type Subgraph } from './model/model.ts'
+export {
+  type ChannelQuantization,
+  type DataLocation,
+  type Model,
+  type Operand,
+  type OperandLifetime,
+  type Operation,
+  type Subgraph,
+} from './model/model.ts'
 export { type OperandType, operandTypes, type OperandTypeInfo } from './model/operand-types.ts'
 export { validateModel } from './model/validate-model.ts'
 export { type ValidationOptions } from './model/validate-operand.ts'
 export { type PoolUsage, poolUsage } from './native/mapping.ts'
-export { createFrozenPool, createPool, type FilePoolOptions, freezePool, openFilePool, type PoolOptions, shareReadOnly } from './pool/create-pool.ts'
+export {
+  createFrozenPool,
+  createPool,
+  type FilePoolOptions,
+  freezePool,
+  openFilePool,
+  type PoolOptions,
+  shareReadOnly,
+} from './pool/create-pool.ts'
 export { Pool, type SliceOptions } from './pool/pool.ts'
 export { type PoolFacts, type PoolKind, type PoolRights } from './pool/pool-facts.ts'
 export { PoolSlice } from './pool/pool-slice.ts'

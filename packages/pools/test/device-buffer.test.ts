@@ -33,7 +33,11 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0)] })
     using pool = createPool(64)
-    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }), 'GENERAL_FAILURE', 'D17')
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }),
+      'GENERAL_FAILURE',
+      'D17',
+    )
     await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
     await buffer.copyFrom(pool.slice(0, 8))
     prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] })
@@ -120,7 +124,11 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using buffer = await driver.allocate({ roles: [prepared.output(0), prepared.input(0)], dimensions: [3] })
     using pool = createPool(64)
     await buffer.copyFrom(pool.slice(0, 12))
-    await expectFailure(() => prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [buffer] }), 'GENERAL_FAILURE', 'D20')
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [buffer] }),
+      'GENERAL_FAILURE',
+      'D20',
+    )
     await expectFailure(() => buffer.copyTo(pool.slice(0, 12)), 'GENERAL_FAILURE', 'D25')
   })
 
@@ -129,8 +137,16 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     await expectFailure(() => driver.allocate({ roles: [] }), 'INVALID_ARGUMENT', 'D1')
     await expectFailure(() => driver.allocate({ roles: [prepared.input(1)] }), 'INVALID_ARGUMENT', 'D5')
-    await expectFailure(() => driver.allocate({ roles: [prepared.input(0, { frequency: 2 })] }), 'INVALID_ARGUMENT', 'D6')
-    await expectFailure(() => driver.allocate({ roles: [prepared.input(0), prepared.input(0)] }), 'INVALID_ARGUMENT', 'D7')
+    await expectFailure(
+      () => driver.allocate({ roles: [prepared.input(0, { frequency: 2 })] }),
+      'INVALID_ARGUMENT',
+      'D6',
+    )
+    await expectFailure(
+      () => driver.allocate({ roles: [prepared.input(0), prepared.input(0)] }),
+      'INVALID_ARGUMENT',
+      'D7',
+    )
     await using stranger = localDriver()
     using foreign = await stranger.prepare(model)
     await expectFailure(() => driver.allocate({ roles: [foreign.input(0)] }), 'INVALID_ARGUMENT', 'D4')
@@ -143,7 +159,11 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using foreign = await stranger.prepare(model)
     using buffer = await stranger.allocate({ roles: [foreign.input(0)] })
     using pool = createPool(64)
-    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }), 'INVALID_ARGUMENT', 'D31')
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }),
+      'INVALID_ARGUMENT',
+      'D31',
+    )
   })
 
   test('D29: a closed buffer can not be named any more', async () => {

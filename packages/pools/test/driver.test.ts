@@ -49,13 +49,26 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
+  test('Q15: the time of the driver is what it measured', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using pool = createPool(4096)
+    const before = performance.now()
+    const { driverTime } = prepared.executeSync(slices(pool, 2))
+    expect(driverTime).toBeGreaterThan(0)
+    expect(driverTime).toBeLessThan((performance.now() - before) * 1e6)
+  })
+
   test('Q18: many executions at once', async () => {
     using model = addModel([1, 1])
     using prepared = await driver.prepare(model)
     using pool = createPool(64 * 64)
     const runs = Array.from({ length: 50 }, async (_unused, i) => {
       pool.write(i * 64, new Float32Array([i, -i]))
-      await prepared.execute({ inputs: [pool.tensor(i * 64, 'TENSOR_FLOAT32', [2])], outputs: [pool.tensor(i * 64 + 16, 'TENSOR_FLOAT32', [2])] })
+      await prepared.execute({
+        inputs: [pool.tensor(i * 64, 'TENSOR_FLOAT32', [2])],
+        outputs: [pool.tensor(i * 64 + 16, 'TENSOR_FLOAT32', [2])],
+      })
       expect(floats(pool.read(i * 64 + 16, 8))).toEqual([i + 1, 1 - i])
     })
     await Promise.all(runs)
@@ -112,7 +125,8 @@ describe.each(homes)('a driver %s', (_, start) => {
       using model = buildModel((g) => {
         let x = g.input('TENSOR_FLOAT32', [2])
         const [one, none] = [g.constant('TENSOR_FLOAT32', [2], [1, 1]), g.scalar('INT32', 0)]
-        for (let i = 0; i < 600; i++) x = g.operation('ADD', [x, one, none], { type: 'TENSOR_FLOAT32', dimensions: [2] })
+        for (let i = 0; i < 600; i++)
+          x = g.operation('ADD', [x, one, none], { type: 'TENSOR_FLOAT32', dimensions: [2] })
         g.output(x)
       })
       using prepared = await driver.prepare(model)
@@ -127,7 +141,10 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     for (const size of [1, 7, 100]) {
-      const result = prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [size])], outputs: [pool.slice(1024, 1024)] })
+      const result = prepared.executeSync({
+        inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [size])],
+        outputs: [pool.slice(1024, 1024)],
+      })
       expect(result.outputs[0]!.dimensions).toEqual([size])
       expect(floats(pool.read(1024, 4 * size))).toEqual(Array.from({ length: size }, () => 5))
     }
@@ -148,7 +165,10 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(256)
     pool.write(0, new Uint8Array(256).fill(0xee))
-    prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [pool.slice(64, 100, { padding: 28 })] })
+    prepared.executeSync({
+      inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])],
+      outputs: [pool.slice(64, 100, { padding: 28 })],
+    })
     expect(pool.read(80, 112).every((byte) => byte === 0xee)).toBe(true)
   })
 
@@ -156,9 +176,18 @@ describe.each(homes)('a driver %s', (_, start) => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
-    const at = (offset: number, length = 8, poolIndex = 0) => ({ hasNoValue: false, location: { poolIndex, offset, length, padding: 0 }, dimensions: [] })
-    const attempt = (input: ReturnType<typeof at>, output: ReturnType<typeof at>) => () => prepared.executeSync({ inputs: [input], outputs: [output], pools: [pool] })
-    await expectFailure(() => prepared.executeSync({ inputs: [], outputs: [at(0)], pools: [pool] }), 'INVALID_ARGUMENT', 'Q1')
+    const at = (offset: number, length = 8, poolIndex = 0) => ({
+      hasNoValue: false,
+      location: { poolIndex, offset, length, padding: 0 },
+      dimensions: [],
+    })
+    const attempt = (input: ReturnType<typeof at>, output: ReturnType<typeof at>) => () =>
+      prepared.executeSync({ inputs: [input], outputs: [output], pools: [pool] })
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [], outputs: [at(0)], pools: [pool] }),
+      'INVALID_ARGUMENT',
+      'Q1',
+    )
     await expectFailure(attempt(at(0, 8, 1), at(64)), 'INVALID_ARGUMENT', 'Q3')
     await expectFailure(attempt(at(4092), at(64)), 'INVALID_ARGUMENT', 'Q4')
     await expectFailure(attempt(at(0xffff_fffc), at(64)), 'INVALID_ARGUMENT', 'Q4')
@@ -193,7 +222,11 @@ describe.each(homes)('a driver %s', (_, start) => {
     writeFileSync(path, Buffer.alloc(8192))
     using whole = openFilePool(path, { access: 'read-write' })
     using second = openFilePool(path, { byteOffset: 4096 })
-    await expectFailure(() => prepared.executeSync({ inputs: [second.slice(0, 8)], outputs: [whole.slice(4100, 8)] }), 'INVALID_ARGUMENT', 'Q10')
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [second.slice(0, 8)], outputs: [whole.slice(4100, 8)] }),
+      'INVALID_ARGUMENT',
+      'Q10',
+    )
     prepared.executeSync({ inputs: [second.slice(0, 8)], outputs: [whole.slice(0, 8)] })
   })
 
@@ -207,7 +240,11 @@ describe.each(homes)('a driver %s', (_, start) => {
       using file = openFilePool(path)
       prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(0, 8)] })
       truncateSync(path, 100)
-      await expectFailure(() => prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(64, 8)] }), 'GENERAL_FAILURE', 'P15')
+      await expectFailure(
+        () => prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(64, 8)] }),
+        'GENERAL_FAILURE',
+        'P15',
+      )
       prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
     })
   })
@@ -245,7 +282,11 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
     await expectFailure(() => prepared.executeSync({ inputs: [OMIT], outputs: [pool.slice(0, 8)] }), 'INVALID_ARGUMENT')
-    await expectFailure(() => prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }), 'INVALID_ARGUMENT', 'Q2')
+    await expectFailure(
+      () => prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }),
+      'INVALID_ARGUMENT',
+      'Q2',
+    )
   })
 
   test('M20, Q12: deadlines that have passed already', async () => {

@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectDriver, createPool, type Driver, type OutputShape, PoolsError } from '../src/index.ts'
 import { encodeBody } from '../src/channel/body.ts'
 import { writeResult } from '../src/channel/execute-frame.ts'
-import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from '../src/channel/frame.ts'
+import {
+  HEADER_SIZE,
+  operations,
+  readHeader,
+  writeHeader,
+  type FrameHeader,
+  type HeaderFields,
+} from '../src/channel/frame.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
 import { acceptFrom, listenAt, ring, Socket } from '../src/native/socket.ts'
 import { addModel, expectNoLeaks, thrownBy } from './support.ts'
@@ -34,15 +41,28 @@ class FakeDriver {
     this.#timer = setInterval(() => this.#turn(answers), 1)
   }
 
-  answer(header: FrameHeader, body: Uint8Array, fields: Partial<HeaderFields> = {}, descriptors: readonly number[] = []): void {
+  answer(
+    header: FrameHeader,
+    body: Uint8Array,
+    fields: Partial<HeaderFields> = {},
+    descriptors: readonly number[] = [],
+  ): void {
     this.socket.sent.bytes.set(body, HEADER_SIZE)
-    this.#send(HEADER_SIZE + body.length, { operation: header.operation, id: header.id, isReply: true, descriptors: descriptors.length, ...fields }, descriptors)
+    this.#send(
+      HEADER_SIZE + body.length,
+      { operation: header.operation, id: header.id, isReply: true, descriptors: descriptors.length, ...fields },
+      descriptors,
+    )
   }
 
   /** Answers an execution with shapes. */
   result(header: FrameHeader, shapes: readonly OutputShape[], fields: Partial<HeaderFields> = {}): void {
     const length = writeResult(this.socket.sent.view, shapes, 1000)
     this.#send(length, { operation: header.operation, id: header.id, isReply: true, ...fields }, [])
+  }
+
+  ring(): void {
+    if (this.#doorbell !== -1) ring(this.#doorbell)
   }
 
   close(): void {
@@ -55,7 +75,7 @@ class FakeDriver {
   #send(length: number, fields: HeaderFields, descriptors: readonly number[]): void {
     writeHeader(this.socket.sent.view, length, fields)
     this.socket.send(length, descriptors, 100)
-    if (this.#doorbell !== -1) ring(this.#doorbell)
+    this.ring()
   }
 
   #turn(answers: ReadonlyMap<number, Answer>): void {
@@ -65,7 +85,11 @@ class FakeDriver {
       const header = readHeader(this.socket.received.view)
       if (header.operation === operations.HELLO) this.#doorbell = descriptors[0]!
       else for (const descriptor of descriptors) closeDescriptor(descriptor)
-      const honest: Record<number, object> = { [operations.HELLO]: { pools: 10, poolBytes: 1e9, requests: 10 }, [operations.PREPARE]: { id: 1 }, [operations.ALLOCATE]: { token: 7 } }
+      const honest: Record<number, object> = {
+        [operations.HELLO]: { pools: 10, poolBytes: 1e9, requests: 10 },
+        [operations.PREPARE]: { id: 1 },
+        [operations.ALLOCATE]: { token: 7 },
+      }
       const given = answers.get(header.operation)
       if (given !== undefined) given(this, header)
       else if (honest[header.operation] !== undefined) this.answer(header, encodeBody(honest[header.operation]))
@@ -76,7 +100,10 @@ class FakeDriver {
 }
 
 /** Connects to a fake driver and closes both. */
-async function withDriver(answers: readonly (readonly [number, Answer])[], run: (driver: Driver) => Promise<void>): Promise<void> {
+async function withDriver(
+  answers: readonly (readonly [number, Answer])[],
+  run: (driver: Driver) => Promise<void>,
+): Promise<void> {
   await expectNoLeaks(async () => {
     const connecting = connectDriver({ path })
     const fake = new FakeDriver(new Map(answers))
@@ -93,27 +120,46 @@ async function withDriver(answers: readonly (readonly [number, Answer])[], run: 
 const fine: readonly OutputShape[] = [{ dimensions: [2], isSufficient: true }]
 
 const lies: readonly (readonly [what: string, answer: Answer])[] = [
-  ['an id that nobody asked for', (driver, header) => driver.result({ ...header, id: header.id + 1 }, fine)],
+  ['an id that nobody asked for', (driver, header) => driver.result({ ...header, id: header.id + 1000 }, fine)],
   ['another operation', (driver, header) => driver.result(header, fine, { operation: operations.PREPARE })],
-  ['a request', (driver, header) => driver.answer(header, encodeBody({}), { isReply: false, operation: operations.HELLO })],
+  [
+    'a request',
+    (driver, header) => driver.answer(header, encodeBody({}), { isReply: false, operation: operations.HELLO }),
+  ],
   ['an unknown status', (driver, header) => driver.answer(header, encodeBody({ sentence: 'x' }), { status: 9 })],
-  ['a status that only a dead driver has', (driver, header) => driver.answer(header, encodeBody({ sentence: 'x' }), { status: 10_000 })],
-  ['descriptors', (driver, header) => {
-    const descriptor = createSharedMemory(64, 'gift')
-    driver.answer(header, encodeBody({ sentence: 'x' }), { status: 2 }, [descriptor])
-    closeDescriptor(descriptor)
-  }],
+  [
+    'a status that only a dead driver has',
+    (driver, header) => driver.answer(header, encodeBody({ sentence: 'x' }), { status: 10_000 }),
+  ],
+  [
+    'descriptors',
+    (driver, header) => {
+      const descriptor = createSharedMemory(64, 'gift')
+      driver.answer(header, encodeBody({ sentence: 'x' }), { status: 2 }, [descriptor])
+      closeDescriptor(descriptor)
+    },
+  ],
   ['too few outputs', (driver, header) => driver.result(header, [])],
   ['too many outputs', (driver, header) => driver.result(header, [...fine, ...fine])],
   ['another rank', (driver, header) => driver.result(header, [{ dimensions: [1, 2], isSufficient: true }])],
-  ['another size than the model fixes', (driver, header) => driver.result(header, [{ dimensions: [3], isSufficient: true }])],
-  ['success with too little memory', (driver, header) => driver.result(header, [{ dimensions: [2], isSufficient: false }])],
+  [
+    'another size than the model fixes',
+    (driver, header) => driver.result(header, [{ dimensions: [3], isSufficient: true }]),
+  ],
+  [
+    'success with too little memory',
+    (driver, header) => driver.result(header, [{ dimensions: [2], isSufficient: false }]),
+  ],
   ['a failure without a reason', (driver, header) => driver.answer(header, Uint8Array.of(0xc1), { status: 2 })],
   ['a reason of the wrong kind', (driver, header) => driver.answer(header, encodeBody({ sentence: 5 }), { status: 2 })],
-  ['noise', (driver) => {
-    driver.socket.sent.bytes.fill(0xa5, 0, 500)
-    driver.socket.send(500, [], 100)
-  }],
+  [
+    'noise',
+    (driver) => {
+      driver.socket.sent.bytes.fill(0xa5, 0, 500)
+      driver.socket.send(500, [], 100)
+      driver.ring()
+    },
+  ],
   ['the end', (driver) => driver.close()],
 ]
 
@@ -131,7 +177,7 @@ describe('defence 14: a driver that lies about an execution', () => {
         expect(reason).toBeInstanceOf(PoolsError)
         expect(reason.status).toBe('DEAD_OBJECT')
       }
-      expect((await thrownBy(() => prepared.executeSync(args))).status).toBe('DEAD_OBJECT')
+      expect((await thrownBy(() => prepared.executeSync(args, { timeout: 1000 }))).status).toBe('DEAD_OBJECT')
       pool.close()
     })
   })
@@ -147,17 +193,26 @@ describe('defence 14: a driver that lies about an execution', () => {
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
       await prepared.execute(args)
-      expect((await thrownBy(async () => { for (;;) await prepared.execute(args) })).status).toBe('DEAD_OBJECT')
+      expect(
+        (
+          await thrownBy(async () => {
+            for (;;) await prepared.execute(args)
+          })
+        ).status,
+      ).toBe('DEAD_OBJECT')
     })
   })
 
   test('D13: a token of 0', async () => {
-    await withDriver([[operations.ALLOCATE, (driver, header) => driver.answer(header, encodeBody({ token: 0 }))]], async (driver) => {
-      using model = addModel([1, 2])
-      using prepared = await driver.prepare(model)
-      const error = await thrownBy(() => driver.allocate({ roles: [prepared.input(0)] }))
-      expect([error.status, error.rule]).toEqual(['GENERAL_FAILURE', 'D13'])
-    })
+    await withDriver(
+      [[operations.ALLOCATE, (driver, header) => driver.answer(header, encodeBody({ token: 0 }))]],
+      async (driver) => {
+        using model = addModel([1, 2])
+        using prepared = await driver.prepare(model)
+        const error = await thrownBy(() => driver.allocate({ roles: [prepared.input(0)] }))
+        expect([error.status, error.rule]).toEqual(['GENERAL_FAILURE', 'D13'])
+      },
+    )
   })
 
   test('defence 16: no answer at all, with a deadline', async () => {
@@ -167,7 +222,9 @@ describe('defence 14: a driver that lies about an execution', () => {
       const pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
       expect((await thrownBy(() => prepared.execute(args, { timeout: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
-      expect((await thrownBy(() => prepared.executeSync(args, { timeout: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      expect((await thrownBy(() => prepared.executeSync(args, { timeout: 20 }))).status).toBe(
+        'MISSED_DEADLINE_TRANSIENT',
+      )
       // The driver may still write: the pool stays open until it is gone.
       expect(() => pool.close()).toThrow(/can't be closed/)
       await driver.close()

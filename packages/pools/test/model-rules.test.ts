@@ -11,13 +11,25 @@ const withOperand =
     model.main.operands[index] = { ...model.main.operands[index]!, ...fields }
   }
 
-const location = (fields: Partial<Operand['location']>): Operand['location'] => ({ poolIndex: 0, offset: 0, length: 0, padding: 0, ...fields })
+const location = (fields: Partial<Operand['location']>): Operand['location'] => ({
+  poolIndex: 0,
+  offset: 0,
+  length: 0,
+  padding: 0,
+  ...fields,
+})
 
 /** A constant in a pool of 4096 bytes in place of the copied one. */
-const inPool = (fields: Partial<Operand['location']>, more: Partial<Operand> = {}, kind: 'shared' | 'token' = 'shared'): Change => (model) => {
-  model.pools = [facts({ kind })]
-  model.main.operands[1] = operand({ lifetime: 'CONSTANT_POOL', location: location({ length: 16, ...fields }), ...more })
-}
+const inPool =
+  (fields: Partial<Operand['location']>, more: Partial<Operand> = {}, kind: 'shared' | 'token' = 'shared'): Change =>
+  (model) => {
+    model.pools = [facts({ kind })]
+    model.main.operands[1] = operand({
+      lifetime: 'CONSTANT_POOL',
+      location: location({ length: 16, ...fields }),
+      ...more,
+    })
+  }
 
 const broken: readonly (readonly [rule: string, what: string, change: Change])[] = [
   ['M1', 'no operands', (m) => (m.main.operands = [])],
@@ -34,7 +46,11 @@ const broken: readonly (readonly [rule: string, what: string, change: Change])[]
   ['M3', 'an input with a pool', withOperand(0, { location: location({ poolIndex: 1 }) })],
   ['M4', 'a copied value with a pool', withOperand(1, { location: location({ poolIndex: 1, length: 16 }) })],
   ['M4', 'a copied value past the end', withOperand(1, { location: location({ offset: 8, length: 16 }) })],
-  ['M4', 'a copied value whose end wraps in 32 bits', withOperand(1, { location: location({ offset: 0xffff_fff8, length: 16 }) })],
+  [
+    'M4',
+    'a copied value whose end wraps in 32 bits',
+    withOperand(1, { location: location({ offset: 0xffff_fff8, length: 16 }) }),
+  ],
   ['M5', 'a pool that is not there', inPool({ poolIndex: 1 })],
   ['M5', 'a value past the pool', inPool({ offset: 4090 })],
   ['M5', 'a value whose end wraps in 32 bits', inPool({ offset: 0xffff_fff8 })],
@@ -49,32 +65,84 @@ const broken: readonly (readonly [rule: string, what: string, change: Change])[]
   ['M9', 'four gigabytes', withOperand(0, { dimensions: [2 ** 30] })],
   ['M11', 'a value between elements, under strictAlignment', inPool({ offset: 2 })],
   ['M14', 'a constant in a device buffer', inPool({}, {}, 'token')],
-  ['M15', 'a subgraph that is not there', withOperand(2, { type: 'SUBGRAPH', lifetime: 'SUBGRAPH', location: location({}) })],
+  [
+    'M15',
+    'a subgraph that is not there',
+    withOperand(2, { type: 'SUBGRAPH', lifetime: 'SUBGRAPH', location: location({}) }),
+  ],
   ['M16', 'an index out of range', (m) => (m.main.inputIndexes = [9])],
   ['M16', 'an index of another lifetime', (m) => (m.main.inputIndexes = [1])],
   ['M16', 'an index twice', (m) => (m.main.inputIndexes = [0, 0])],
   ['M16', 'an input that is not listed', (m) => m.main.operands.push(operand({ lifetime: 'SUBGRAPH_INPUT' }))],
-  ['M17', 'an input of an operation out of range', (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 9], outputs: [3] }])],
-  ['M17', 'an output of an operation out of range', (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 2], outputs: [9] }])],
-  ['M17', 'something read before it is written', (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 3, 2], outputs: [3] }])],
+  [
+    'M17',
+    'an input of an operation out of range',
+    (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 9], outputs: [3] }]),
+  ],
+  [
+    'M17',
+    'an output of an operation out of range',
+    (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 2], outputs: [9] }]),
+  ],
+  [
+    'M17',
+    'something read before it is written',
+    (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 3, 2], outputs: [3] }]),
+  ],
   ['M17', 'something written twice', (m) => m.main.operations.push({ type: 'ADD', inputs: [0, 1, 2], outputs: [3] })],
-  ['M17', 'a constant that is written', (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 2], outputs: [1] }])],
+  [
+    'M17',
+    'a constant that is written',
+    (m) => (m.main.operations = [{ type: 'ADD', inputs: [0, 1, 2], outputs: [1] }]),
+  ],
   ['M17', 'something that is never written', (m) => m.main.operands.push(operand())],
   ['M18', 'a float with a scale', withOperand(0, { scale: 1 })],
   ['M18', 'a float with a zero point', withOperand(0, { zeroPoint: 1 })],
   ['M18', 'an INT32 tensor with a scale below 0', withOperand(0, { type: 'TENSOR_INT32', scale: -1 })],
   ['M18', 'QUANT8_ASYMM without a scale', withOperand(0, { type: 'TENSOR_QUANT8_ASYMM' })],
-  ['M18', 'QUANT8_ASYMM with zero point 256', withOperand(0, { type: 'TENSOR_QUANT8_ASYMM', scale: 1, zeroPoint: 256 })],
-  ['M18', 'QUANT8_ASYMM_SIGNED with zero point -129', withOperand(0, { type: 'TENSOR_QUANT8_ASYMM_SIGNED', scale: 1, zeroPoint: -129 })],
-  ['M18', 'QUANT16_ASYMM with zero point 65536', withOperand(0, { type: 'TENSOR_QUANT16_ASYMM', scale: 1, zeroPoint: 65_536 })],
+  [
+    'M18',
+    'QUANT8_ASYMM with zero point 256',
+    withOperand(0, { type: 'TENSOR_QUANT8_ASYMM', scale: 1, zeroPoint: 256 }),
+  ],
+  [
+    'M18',
+    'QUANT8_ASYMM_SIGNED with zero point -129',
+    withOperand(0, { type: 'TENSOR_QUANT8_ASYMM_SIGNED', scale: 1, zeroPoint: -129 }),
+  ],
+  [
+    'M18',
+    'QUANT16_ASYMM with zero point 65536',
+    withOperand(0, { type: 'TENSOR_QUANT16_ASYMM', scale: 1, zeroPoint: 65_536 }),
+  ],
   ['M18', 'QUANT8_SYMM with a zero point', withOperand(0, { type: 'TENSOR_QUANT8_SYMM', scale: 1, zeroPoint: 1 })],
   ['M18', 'a scale that is no number', withOperand(0, { type: 'TENSOR_QUANT8_ASYMM', scale: Number.NaN })],
   ['M18', 'a zero point between numbers', withOperand(0, { type: 'TENSOR_QUANT8_ASYMM', scale: 1, zeroPoint: 0.5 })],
   ['M18', 'channels without their scales', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL' })],
-  ['M18', 'too few scales of channels', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1], channelDim: 0 } })],
-  ['M18', 'a channel axis past the rank', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 1, 1, 1], channelDim: 1 } })],
-  ['M18', 'a channel scale of 0', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 0, 1, 1], channelDim: 0 } })],
-  ['M18', 'scales of channels beside a scale', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', scale: 1, channelQuant: { scales: [1, 1, 1, 1], channelDim: 0 } })],
+  [
+    'M18',
+    'too few scales of channels',
+    withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1], channelDim: 0 } }),
+  ],
+  [
+    'M18',
+    'a channel axis past the rank',
+    withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 1, 1, 1], channelDim: 1 } }),
+  ],
+  [
+    'M18',
+    'a channel scale of 0',
+    withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 0, 1, 1], channelDim: 0 } }),
+  ],
+  [
+    'M18',
+    'scales of channels beside a scale',
+    withOperand(0, {
+      type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL',
+      scale: 1,
+      channelQuant: { scales: [1, 1, 1, 1], channelDim: 0 },
+    }),
+  ],
   ['Q20', 'a negative offset', withOperand(1, { location: location({ offset: -1, length: 16 }) })],
   ['Q20', 'a fraction', withOperand(1, { location: location({ offset: 0.5, length: 16 }) })],
   ['Q20', 'NaN', withOperand(1, { location: location({ offset: Number.NaN, length: 16 }) })],
@@ -84,15 +152,28 @@ const broken: readonly (readonly [rule: string, what: string, change: Change])[]
 ]
 
 const valid: readonly (readonly [rule: string, what: string, change: Change])[] = [
-  ['M10', 'gaps and values that overlap', (m) => {
-    m.operandValues = new Uint8Array(64)
-    m.main.operands[1] = operand({ lifetime: 'CONSTANT_COPY', location: location({ offset: 32, length: 16 }) })
-    m.main.operands[2] = operand({ type: 'INT32', dimensions: [], lifetime: 'CONSTANT_COPY', location: location({ offset: 40, length: 4 }) })
-  }],
+  [
+    'M10',
+    'gaps and values that overlap',
+    (m) => {
+      m.operandValues = new Uint8Array(64)
+      m.main.operands[1] = operand({ lifetime: 'CONSTANT_COPY', location: location({ offset: 32, length: 16 }) })
+      m.main.operands[2] = operand({
+        type: 'INT32',
+        dimensions: [],
+        lifetime: 'CONSTANT_COPY',
+        location: location({ offset: 40, length: 4 }),
+      })
+    },
+  ],
   ['M10', 'pools that nothing uses', (m) => (m.pools = [facts(), facts()])],
   ['M11', 'a value between elements', inPool({ offset: 2 })],
   ['M18', 'an INT32 tensor with a scale', withOperand(0, { type: 'TENSOR_INT32', scale: 0.5 })],
-  ['M18', 'scales of channels', withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 2, 3, 4], channelDim: 0 } })],
+  [
+    'M18',
+    'scales of channels',
+    withOperand(0, { type: 'TENSOR_QUANT8_SYMM_PER_CHANNEL', channelQuant: { scales: [1, 2, 3, 4], channelDim: 0 } }),
+  ],
 ]
 
 describe('models', () => {
@@ -113,7 +194,10 @@ describe('models', () => {
   test('M15 refuses subgraphs that reach themselves', () => {
     const inner = (next: number): Model['main'] => ({
       ...handModel().main,
-      operands: [...handModel().main.operands, operand({ type: 'SUBGRAPH', dimensions: [], lifetime: 'SUBGRAPH', location: location({ offset: next }) })],
+      operands: [
+        ...handModel().main.operands,
+        operand({ type: 'SUBGRAPH', dimensions: [], lifetime: 'SUBGRAPH', location: location({ offset: next }) }),
+      ],
     })
     const cyclic: Model = { ...handModel(), main: inner(0), referenced: [inner(1), inner(0)] }
     expect(validateModel(cyclic)?.rule).toBe('M15')

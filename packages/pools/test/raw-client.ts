@@ -1,5 +1,12 @@
 import { encodeBody, decodeBody, type Reader } from '../src/channel/body.ts'
-import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from '../src/channel/frame.ts'
+import {
+  HEADER_SIZE,
+  operations,
+  readHeader,
+  writeHeader,
+  type FrameHeader,
+  type HeaderFields,
+} from '../src/channel/frame.ts'
 import { closeDescriptor } from '../src/native/descriptor.ts'
 import { connectTo, Socket, socketPair } from '../src/native/socket.ts'
 
@@ -13,11 +20,21 @@ export class RawClient {
   }
 
   /** Sends a message with fields of its header and body as they are. */
-  send(operation: number, body: unknown, descriptors: readonly number[] = [], fields: Partial<HeaderFields> = {}): void {
+  send(
+    operation: number,
+    body: unknown,
+    descriptors: readonly number[] = [],
+    fields: Partial<HeaderFields> = {},
+  ): void {
     const bytes = body instanceof Uint8Array ? body : encodeBody(body)
     this.socket.sent.bytes.set(bytes, HEADER_SIZE)
     const length = HEADER_SIZE + bytes.length
-    writeHeader(this.socket.sent.view, length, { operation, id: ++this.#lastId, descriptors: descriptors.length, ...fields })
+    writeHeader(this.socket.sent.view, length, {
+      operation,
+      id: ++this.#lastId,
+      descriptors: descriptors.length,
+      ...fields,
+    })
     this.socket.send(length, descriptors, 1000)
   }
 

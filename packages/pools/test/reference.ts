@@ -9,7 +9,10 @@ export const count = (shape: readonly number[]): number => shape.reduce((total, 
 
 /** The index of a position, row-major; axes of size 1 are repeated. */
 const at = (shape: readonly number[], position: readonly number[]): number =>
-  shape.reduce((index, size, axis) => index * size + (size === 1 ? 0 : position[position.length - shape.length + axis]!), 0)
+  shape.reduce(
+    (index, size, axis) => index * size + (size === 1 ? 0 : position[position.length - shape.length + axis]!),
+    0,
+  )
 
 const positions = function* (shape: readonly number[]): Generator<number[]> {
   const total = count(shape)
@@ -24,7 +27,10 @@ const positions = function* (shape: readonly number[]): Generator<number[]> {
   }
 }
 
-const make = (shape: readonly number[], value: (position: number[]) => number): Array4 => ({ shape, values: [...positions(shape)].map(value) })
+const make = (shape: readonly number[], value: (position: number[]) => number): Array4 => ({
+  shape,
+  values: [...positions(shape)].map(value),
+})
 const get = ({ shape, values }: Array4, position: readonly number[]): number => values[at(shape, position)]!
 
 export const activations: readonly ((value: number) => number)[] = [
@@ -36,16 +42,23 @@ export const activations: readonly ((value: number) => number)[] = [
 
 export function binary(a: Array4, b: Array4, operate: (x: number, y: number) => number, activation: number): Array4 {
   const rank = Math.max(a.shape.length, b.shape.length)
-  const shape = Array.from({ length: rank }, (_, axis) => Math.max(a.shape[a.shape.length - rank + axis] ?? 1, b.shape[b.shape.length - rank + axis] ?? 1))
+  const shape = Array.from({ length: rank }, (_, axis) =>
+    Math.max(a.shape[a.shape.length - rank + axis] ?? 1, b.shape[b.shape.length - rank + axis] ?? 1),
+  )
   return make(shape, (position) => activations[activation]!(operate(get(a, position), get(b, position))))
 }
 
-export const unary = (a: Array4, operate: (x: number) => number): Array4 => ({ shape: a.shape, values: a.values.map(operate) })
+export const unary = (a: Array4, operate: (x: number) => number): Array4 => ({
+  shape: a.shape,
+  values: a.values.map(operate),
+})
 
-const withAxis = (position: readonly number[], axis: number, value: number): number[] => position.map((old, i) => (i === axis ? value : old))
+const withAxis = (position: readonly number[], axis: number, value: number): number[] =>
+  position.map((old, i) => (i === axis ? value : old))
 
 export function softmax(a: Array4, beta: number, axis: number): Array4 {
-  const line = (position: number[]): number[] => Array.from({ length: a.shape[axis]! }, (_, i) => get(a, withAxis(position, axis, i)))
+  const line = (position: number[]): number[] =>
+    Array.from({ length: a.shape[axis]! }, (_, i) => get(a, withAxis(position, axis, i)))
   return make(a.shape, (position) => {
     const most = Math.max(...line(position))
     const sum = line(position).reduce((total, value) => total + Math.exp(beta * (value - most)), 0)
@@ -56,22 +69,32 @@ export function softmax(a: Array4, beta: number, axis: number): Array4 {
 export const transpose = (a: Array4, order: readonly number[]): Array4 =>
   make(
     order.map((axis) => a.shape[axis]!),
-    (position) => get(a, a.shape.map((_, axis) => position[order.indexOf(axis)]!)),
+    (position) =>
+      get(
+        a,
+        a.shape.map((_, axis) => position[order.indexOf(axis)]!),
+      ),
   )
 
 export function concatenation(parts: readonly Array4[], axis: number): Array4 {
-  const shape = withAxis(parts[0]!.shape, axis, parts.reduce((sum, part) => sum + part.shape[axis]!, 0))
+  const shape = withAxis(
+    parts[0]!.shape,
+    axis,
+    parts.reduce((sum, part) => sum + part.shape[axis]!, 0),
+  )
   return make(shape, (position) => {
     let start = 0
     for (const part of parts) {
-      if (position[axis]! < start + part.shape[axis]!) return part.values[rowMajor(part.shape, withAxis(position, axis, position[axis]! - start))]!
+      if (position[axis]! < start + part.shape[axis]!)
+        return part.values[rowMajor(part.shape, withAxis(position, axis, position[axis]! - start))]!
       start += part.shape[axis]!
     }
     throw new Error('outside')
   })
 }
 
-const rowMajor = (shape: readonly number[], position: readonly number[]): number => shape.reduce((index, size, axis) => index * size + position[axis]!, 0)
+const rowMajor = (shape: readonly number[], position: readonly number[]): number =>
+  shape.reduce((index, size, axis) => index * size + position[axis]!, 0)
 
 export function gather(a: Array4, indices: Array4, axis: number): Array4 {
   const shape = [...a.shape.slice(0, axis), ...indices.shape, ...a.shape.slice(axis + 1)]
@@ -86,7 +109,10 @@ export function argmax(a: Array4, axis: number): Array4 {
   const shape = a.shape.filter((_, i) => i !== axis)
   return make(shape.length === 0 ? [1] : shape, (position) => {
     const rest = shape.length === 0 ? [] : position
-    const line = Array.from({ length: a.shape[axis]! }, (_, i) => a.values[rowMajor(a.shape, [...rest.slice(0, axis), i, ...rest.slice(axis)])]!)
+    const line = Array.from(
+      { length: a.shape[axis]! },
+      (_, i) => a.values[rowMajor(a.shape, [...rest.slice(0, axis), i, ...rest.slice(axis)])]!,
+    )
     return line.indexOf(Math.max(...line))
   })
 }
@@ -103,7 +129,15 @@ export interface Windows {
 }
 
 /** Calls `visit` for each place of a window that lies in the image. */
-function overWindow(image: Array4, height: number, width: number, w: Windows, y: number, x: number, visit: (i: number, k: number, row: number, column: number) => void): void {
+function overWindow(
+  image: Array4,
+  height: number,
+  width: number,
+  w: Windows,
+  y: number,
+  x: number,
+  visit: (i: number, k: number, row: number, column: number) => void,
+): void {
   for (let i = 0; i < height; i++) {
     for (let k = 0; k < width; k++) {
       const row = y * w.strideHeight - w.padTop + i * (w.dilationHeight ?? 1)
@@ -118,7 +152,10 @@ export function convolution(image: Array4, filter: Array4, bias: Array4, w: Wind
   return make([image.shape[0]!, ...w.size, channels], ([n, y, x, c]) => {
     let sum = bias.values[c!]!
     overWindow(image, height, width, w, y!, x!, (i, k, row, column) => {
-      for (let d = 0; d < depth; d++) sum += image.values[rowMajor(image.shape, [n!, row, column, d])]! * filter.values[rowMajor(filter.shape, [c!, i, k, d])]!
+      for (let d = 0; d < depth; d++)
+        sum +=
+          image.values[rowMajor(image.shape, [n!, row, column, d])]! *
+          filter.values[rowMajor(filter.shape, [c!, i, k, d])]!
     })
     return activations[activation]!(sum)
   })
@@ -130,7 +167,9 @@ export function depthwise(image: Array4, filter: Array4, bias: Array4, w: Window
   return make([image.shape[0]!, ...w.size, channels], ([n, y, x, c]) => {
     let sum = bias.values[c!]!
     overWindow(image, height, width, w, y!, x!, (i, k, row, column) => {
-      sum += image.values[rowMajor(image.shape, [n!, row, column, Math.floor(c! / multiplier)])]! * filter.values[rowMajor(filter.shape, [0, i, k, c!])]!
+      sum +=
+        image.values[rowMajor(image.shape, [n!, row, column, Math.floor(c! / multiplier)])]! *
+        filter.values[rowMajor(filter.shape, [0, i, k, c!])]!
     })
     return activations[activation]!(sum)
   })
@@ -145,10 +184,19 @@ export function fullyConnected(input: Array4, weights: Array4, bias: Array4, act
   })
 }
 
-export function pool(image: Array4, height: number, width: number, w: Windows, isAverage: boolean, activation: number): Array4 {
+export function pool(
+  image: Array4,
+  height: number,
+  width: number,
+  w: Windows,
+  isAverage: boolean,
+  activation: number,
+): Array4 {
   return make([image.shape[0]!, ...w.size, image.shape[3]!], ([n, y, x, c]) => {
     const seen: number[] = []
-    overWindow(image, height, width, w, y!, x!, (_, __, row, column) => seen.push(image.values[rowMajor(image.shape, [n!, row, column, c!])]!))
+    overWindow(image, height, width, w, y!, x!, (_, __, row, column) =>
+      seen.push(image.values[rowMajor(image.shape, [n!, row, column, c!])]!),
+    )
     const value = isAverage ? seen.reduce((sum, one) => sum + one, 0) / seen.length : Math.max(...seen)
     return activations[activation]!(value)
   })

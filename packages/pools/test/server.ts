@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DriverLimits } from '../src/index.ts'
-import { until } from './support.ts'
+import { closeDescriptor } from '../src/native/descriptor.ts'
+import { connectTo } from '../src/native/socket.ts'
+import { connectDriver, type DriverLimits } from '../src/index.ts'
+import { settled, until } from './support.ts'
 
 /** A driver in a process of its own, at a path. */
 export class Server {
@@ -22,11 +24,30 @@ export class Server {
   static async start(limits: Partial<DriverLimits> = {}): Promise<Server> {
     const directory = mkdtempSync(join(tmpdir(), 'tenon-server-'))
     const script = join(import.meta.dirname, 'fixtures/server.js')
-    const child = spawn(process.execPath, [script, join(directory, 'socket'), JSON.stringify(limits)], { stdio: ['ignore', 'inherit', 'inherit'] })
+    const child = spawn(process.execPath, [script, join(directory, 'socket'), JSON.stringify(limits)], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
     const server = new Server(directory, child)
-    await until(() => existsSync(server.path), 'the driver listens')
-    server.#idle = JSON.stringify(server.holdings())
+    await until(() => server.#listens(), 'the driver listens')
+    // A visitor that says hello and leaves has been forgotten when the next one is answered.
+    await (await connectDriver({ path: server.path })).close()
+    await using visitor = await connectDriver({ path: server.path })
+    await settled(visitor)
+    const { descriptors, mappings } = server.holdings()
+    // The visitor's channel and doorbell go with it.
+    server.#idle = JSON.stringify({ descriptors: descriptors - 2, mappings })
     return server
+  }
+
+  /** The socket appears a moment before it takes connections. */
+  #listens(): boolean {
+    if (!existsSync(this.path)) return false
+    try {
+      closeDescriptor(connectTo(this.path))
+      return true
+    } catch {
+      return false
+    }
   }
 
   get isRunning(): boolean {

@@ -40,7 +40,7 @@ export async function expectFailure(run: () => unknown, status: string, rule?: s
 }
 
 /** What this process holds: descriptors, mappings and their bytes. */
-export function holdings(): { descriptors: number; mappings: number; mappedBytes: number } {
+function holdings(): { descriptors: number; mappings: number; mappedBytes: number } {
   // The directory that is read has a descriptor too: it is the same each time.
   return { descriptors: readdirSync('/proc/self/fd').length, ...poolUsage() }
 }
@@ -59,7 +59,10 @@ export async function expectNoLeaks(run: () => unknown): Promise<void> {
   const before = holdings()
   await run()
   const text = JSON.stringify(before)
-  await until(() => JSON.stringify(holdings()) === text, `it holds what it held before, ${text}; at first ${JSON.stringify(holdings())}`)
+  await until(
+    () => JSON.stringify(holdings()) === text,
+    `it holds what it held before, ${text}; at first ${JSON.stringify(holdings())}`,
+  )
 }
 
 /** Waits until a driver has done everything that was asked of it: what it gives back is given back then. */
@@ -71,7 +74,15 @@ export async function settled(driver: Driver): Promise<void> {
 /** An operand for models written by hand. */
 export function operand(fields: Partial<Operand> = {}): Operand {
   const location = { poolIndex: 0, offset: 0, length: 0, padding: 0, ...fields.location }
-  return { type: 'TENSOR_FLOAT32', dimensions: [4], scale: 0, zeroPoint: 0, lifetime: 'TEMPORARY_VARIABLE', ...fields, location }
+  return {
+    type: 'TENSOR_FLOAT32',
+    dimensions: [4],
+    scale: 0,
+    zeroPoint: 0,
+    lifetime: 'TEMPORARY_VARIABLE',
+    ...fields,
+    location,
+  }
 }
 
 /** A pool as validators see it. */
@@ -85,7 +96,12 @@ export function handModel(change: (model: MutableModel) => void = () => {}): Mod
     operands: [
       operand({ lifetime: 'SUBGRAPH_INPUT' }),
       operand({ lifetime: 'CONSTANT_COPY', location: { poolIndex: 0, offset: 0, length: 16, padding: 0 } }),
-      operand({ type: 'INT32', dimensions: [], lifetime: 'CONSTANT_COPY', location: { poolIndex: 0, offset: 16, length: 4, padding: 0 } }),
+      operand({
+        type: 'INT32',
+        dimensions: [],
+        lifetime: 'CONSTANT_COPY',
+        location: { poolIndex: 0, offset: 16, length: 4, padding: 0 },
+      }),
       operand({ lifetime: 'SUBGRAPH_OUTPUT' }),
     ],
     operations: [{ type: 'ADD', inputs: [0, 1, 2], outputs: [3] }],
@@ -103,7 +119,10 @@ type MutableModel = { -readonly [K in keyof Omit<Model, 'main'>]: Model[K] } & {
 type Mutable<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer Item)[] ? Item[] : T[K] }
 
 /** x + constant, for [n] floats. */
-export function addModel(values: readonly number[], dimensions: readonly number[] = [values.length]): ReturnType<typeof buildModel> {
+export function addModel(
+  values: readonly number[],
+  dimensions: readonly number[] = [values.length],
+): ReturnType<typeof buildModel> {
   return buildModel((g: ModelBuilder) => {
     const x = g.input('TENSOR_FLOAT32', dimensions)
     const y = g.constant('TENSOR_FLOAT32', [values.length], values)

@@ -1,6 +1,6 @@
 import type { Suite } from '@tenon/bench'
 import { NativeLibrary } from '@tenon/core'
-import { NativeScope } from '@tenon/scope'
+import { NativeScope, toCString } from '@tenon/scope'
 import koffi from 'koffi'
 
 const LIBC =
@@ -61,9 +61,7 @@ export const suite = {
         return {
           ours: () => {
             const scope = NativeScope.ofConfined()
-            const segment = scope.allocate(33)
-            segment.setString(0, text)
-            const length = strlen(segment)
+            const length = strlen(toCString(text, scope))
             scope.close()
             return length
           },

@@ -1,6 +1,7 @@
 import { AllocationError, ArgumentError, ScopeClosedError } from '@tenon/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { isInstrumented } from '../src/diagnostics/instrument.ts'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 
 const KiB = 1024
@@ -105,7 +106,8 @@ for (const [name, make] of Object.entries(allocations)) {
   })
 }
 
-describe('the arena', () => {
+// Instrumented, each allocation has a block of its own: there are no chunks and no pool.
+describe.skipIf(isInstrumented)('the arena', () => {
   test('S22: a large request gets its own memory, and the chunk in use stays in use', () => {
     const scope = NativeScope.ofConfined()
     const before = scope.allocate(16)

@@ -52,7 +52,7 @@ describe('a managed scope', () => {
     const leaks: string[] = []
     const listener = (event: unknown): number => leaks.push((event as ScopeEvent).name!)
     channel('tenon:scope:leak').subscribe(listener)
-    const { openScopes } = ResourceScope.stats()
+    const { openScopes, liveBytes } = ResourceScope.stats()
     let ran = 0
     const open = (): void => {
       for (let i = 0; i < 20; i++) {
@@ -65,7 +65,7 @@ describe('a managed scope', () => {
     await collect(() => ran === 20)
     channel('tenon:scope:leak').unsubscribe(listener)
     expect([ran, leaks.length, leaks[0]]).toEqual([20, 20, 'dropped'])
-    expect(ResourceScope.stats().openScopes).toBe(openScopes)
+    expect(ResourceScope.stats()).toMatchObject({ openScopes, liveBytes })
   })
 
   test('that is closed runs them no second time', async () => {

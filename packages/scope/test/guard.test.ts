@@ -18,6 +18,8 @@ function guarded(code: string, options: ScriptOptions = {}): Promise<ScriptResul
   )
 }
 
+const isSanitized = process.env['TENON_VARIANT'] === 'asan'
+
 describe.skipIf(process.platform !== 'linux')('guard mode', () => {
   test('native code that writes behind a segment faults there, and the segment is named', async () => {
     const { signal, stderr, stdout } = await guarded(
@@ -66,7 +68,7 @@ describe.skipIf(process.platform !== 'linux')('guard mode', () => {
     expect([code, stdout], stderr).toEqual([0, '0\n'])
   })
 
-  test('a process that has no more mappings is told so', async () => {
+  test.skipIf(isSanitized)('a process that has no more mappings is told so', async () => {
     const { code, stdout, stderr } = await guarded(
       `try { for (;;) scope.allocate(16) } catch (error) { console.log(error.code, /max_map_count/.test(error.hint)) }`,
       { timeout: 60_000 },
@@ -74,3 +76,19 @@ describe.skipIf(process.platform !== 'linux')('guard mode', () => {
     expect([code, stdout], stderr).toEqual([0, 'TENON_ALLOCATION true\n'])
   })
 })
+
+test.runIf(isSanitized)(
+  'the sanitizer sees where each allocation of an arena ends, and that it is freed at close',
+  async () => {
+    for (const [code, report] of [
+      [`const segment = scope.allocate(16); memset(segment, 1, 17)`, 'heap-buffer-overflow'],
+      [
+        `const { address } = scope.allocate(16); scope.close(); memset(MemorySegment.ofAddress(address), 1, 1)`,
+        'heap-use-after-free',
+      ],
+    ] as const) {
+      const { stderr } = await guarded(code, { env: { TENON_DEBUG: '', ASAN_OPTIONS: 'detect_leaks=0' } })
+      expect(stderr).toContain(report)
+    }
+  },
+)

@@ -206,6 +206,7 @@ const internals = new Set([
   ...[
     'drain',
     'undrain',
+    'endDrain',
     'allocateSlowly',
     'allocateInside',
     'nextChunk',

@@ -126,6 +126,23 @@ describe('reinterpret()', () => {
     expect(() => segment.reinterpret(8, undefined, () => {})).toThrow(ArgumentError)
   })
 
+  test('memory of a scope lent to another is never lent to an arena again, for its raw views', () => {
+    const owner = NativeScope.ofConfined()
+    const borrower = ResourceScope.ofConfined()
+    const view = owner.allocate(8).reinterpret(8, borrower).view()
+    owner.close()
+    expect(() => view.getInt32(0)).toThrow(TypeError)
+    borrower.close()
+  })
+
+  test('with an implicit scope keeps that scope, whose cleanup waits', () => {
+    const memory = MemorySegment.allocateNative(8, 8, ResourceScope.global)
+    const scope = ResourceScope.ofImplicit()
+    const segment = MemorySegment.ofAddress(memory.address).reinterpret(8, scope, () => {})
+    expect(segment.scope).toBe(scope)
+    expect(segment.getInt32(0)).toBe(0)
+  })
+
   test('memory of a scope lent to another is dead when the lender closes', () => {
     const owner = NativeScope.ofConfined()
     const borrower = ResourceScope.ofConfined()
@@ -314,7 +331,7 @@ describe('raw views', () => {
     expect(segment.unsafeView(DataView).byteLength).toBe(16)
     expect(() => segment.asSlice(1, 4).unsafeView(Int32Array)).toThrow(AlignmentError)
     expect(() => segment.asSlice(0, 6).unsafeView(Int32Array)).toThrow(AlignmentError)
-    for (const Class of [null, undefined, 1, {}])
+    for (const Class of [null, undefined, 1, {}, Array, ArrayBuffer, () => {}])
       expect(() => segment.unsafeView(Class as never)).toThrow(ArgumentError)
   })
 

@@ -164,4 +164,28 @@ describe('a stub', () => {
     scope.close()
     ResourceScope.ofConfined().run((again) => upcallStub(byValue, compareInts, again))
   })
+
+  test('that gives dead memory throws, and C reads none of it', () => {
+    using scope = NativeScope.ofConfined()
+    for (const result of ['pointer', div] as const) {
+      const stub = upcallStub(() => dead().asSlice(0, 8), { result }, scope)
+      const call = Linker.downcall(stub, { result })
+      expect(() => call(...(result === div ? [scope] : []))).toThrow(ScopeClosedError)
+    }
+    const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
+    expect(() => divide(() => MemorySegment.allocateNative(8).asReadOnly(), 1, 1)).toThrow(TenonError)
+    expect(() => divide(() => dead().asSlice(0, 8), 1, 1)).toThrow(ScopeClosedError)
+  })
+
+  test('takes up to 64 arguments, and more are refused clearly', () => {
+    using scope = ResourceScope.ofConfined()
+    const signature = (count: number) =>
+      ({ result: 'int32', parameters: new Array<'int32'>(count).fill('int32') }) as const
+    const sum = (...values: number[]): number => values.reduce((a, b) => a + b, 0)
+    const values = Array.from({ length: 64 }, (_, i) => i)
+    const stub = upcallStub(sum as never, signature(64), scope)
+    expect(Linker.downcall(stub, signature(64))(...values)).toBe(2016)
+    expect(() => upcallStub(sum as never, signature(65), scope)).toThrow(ArgumentError)
+    expect(() => Linker.downcall(stub, signature(65))).toThrow(ArgumentError)
+  })
 })

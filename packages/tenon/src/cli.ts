@@ -1,10 +1,10 @@
 #!/usr/bin/env node
+import { reportLostOutput } from './cli/failure.ts'
 import { main } from './cli/main.ts'
 
-// A reader that has seen enough (`tenon inspect ... | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+  // A reader that has seen enough (`tenon inspect ... | head`) is no failure.
+  process.exit(error.code === 'EPIPE' ? 0 : reportLostOutput(error))
 })
 
 process.exitCode = await main(process.argv.slice(2))

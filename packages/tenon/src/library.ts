@@ -4,12 +4,19 @@ import {
   customCall,
   hostCall,
   type CustomCall,
+  ApiVersion,
   type HandlerOptions,
   type HandlerSymbols,
   type HostCall,
+  type HostFunctionOptions,
 } from '@tenon/custom-call'
+import { filePath } from './file-path.ts'
 import { isMark, markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
 import { didYouMean } from './suggest.ts'
+import { unmangledHint } from './unmangled-hint.ts'
+
+/** What libraries call the untyped Host conventions in their marks. */
+const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
 /**
  * A compiled library and the kernels in it.
@@ -27,6 +34,11 @@ export class Library {
   readonly native: NativeLibrary
   #info: BinaryInfo | undefined
 
+  static {
+    // What console.log asks for.
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: this.prototype.toString })
+  }
+
   private constructor(native: NativeLibrary) {
     this.native = native
   }
@@ -34,12 +46,13 @@ export class Library {
   /**
    * Opens a library.
    *
-   * @param path of the file; a bare name (`libm.so.6`) is searched for by the system's loader
+   * @param path of the file, or its `file:` URL; a bare name (`libm.so.6`) is searched for by the system's loader
    * @throws {LoadError} saying what is wrong with the file: missing, no library, for another processor, or which
    * dependency it lacks
+   * @throws {ArgumentError} if the path is neither a path nor a `file:` URL
    */
-  static open(path: string): Library {
-    return new Library(NativeLibrary.open(path))
+  static open(path: string | URL): Library {
+    return new Library(NativeLibrary.open(filePath(path)))
   }
 
   /** The path as it was given. */
@@ -58,7 +71,9 @@ export class Library {
    *
    * @param symbols the name of the handler, or the names of the handlers of all its stages
    * @throws {LoadError} if there is no such symbol; the hint names those that are nearly alike
-   * @throws {ArgumentError} if the library marks it as something else, or it does not answer as handlers do
+   * @throws {ArgumentError} if the library marks it as something else, or it answers nothing when it is asked
+   * @throws {XlaError} if it answers with an error. A function that is no handler and isn't marked does what it does when
+   * it is asked: what it leaves may look like an error, and it may end the process.
    * @throws {VersionSkewError} if it was built for a version that isn't spoken here
    * @throws {ScopeClosedError} after close
    */
@@ -69,16 +84,16 @@ export class Library {
   }
 
   /**
-   * A function of the oldest Host convention, `void f(void* out, const void** in)`, as a function. It can't check what
-   * it is given: operands and results must be of the types that it was written for.
+   * An untyped Host function as a function: `void f(void* out, const void** in)`, unless `apiVersion` says otherwise. It
+   * can't check what it is given: operands and results must be of the types that it was written for.
    *
    * @throws {LoadError} if there is no such symbol; the hint names those that are nearly alike
    * @throws {ArgumentError} if the library marks it as something else
    * @throws {ScopeClosedError} after close
    */
-  hostCall(symbol: string): HostCall {
-    this.#check(symbol, 'host')
-    return hostCall(this.native, symbol)
+  hostCall(symbol: string, options: HostFunctionOptions = {}): HostCall {
+    this.#check(symbol, hostConventions[options.apiVersion ?? ApiVersion.ORIGINAL])
+    return hostCall(this.native, symbol, options)
   }
 
   /** Closes the library: it and all that came from it refuse to work from here on. @throws {ScopeHeldError} while a call runs */
@@ -90,6 +105,11 @@ export class Library {
     this.close()
   }
 
+  /** For people: its path. */
+  toString(): string {
+    return `Library ${this.path}`
+  }
+
   /** Refuses what can't be called so: calling it to find out could do anything. */
   #check(symbol: string, convention: CallConvention): void {
     const exports = this.#readInfo()?.exports ?? []
@@ -97,8 +117,9 @@ export class Library {
       const names = exports.map(({ name }) => name).filter((name) => !isMark(name))
       throw new LoadError(`${this.path} has no symbol ${symbol}`, {
         hint:
+          unmangledHint(symbol, names) ??
           didYouMean(symbol, names) ??
-          'It may be built with hidden visibility, or C++ may have changed the name (extern "C" keeps it).',
+          'it may be built with hidden visibility, or C++ may have changed the name (extern "C" keeps it).',
         details: { path: this.path, symbol },
       })
     }
@@ -108,7 +129,7 @@ export class Library {
     const marked = this.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
     if (marked.length > 0 && !marked.includes(convention)) {
       throw new ArgumentError(`${symbol} is a ${marked[0]} custom call, as its library says, not a ${convention} one`, {
-        hint: 'Called by another convention it would read and write anywhere.',
+        hint: 'called by another convention it would read and write anywhere.',
         details: { path: this.path, symbol, marked, asked: convention },
       })
     }

@@ -1,7 +1,15 @@
 import type { BinaryInfo } from '@tenon/core'
 
+/** How custom calls are called. */
+export const conventions: ['typed', 'host', 'host-status', 'host-unified'] = [
+  'typed',
+  'host',
+  'host-status',
+  'host-unified',
+]
+
 /** How a custom call is called. */
-export type CallConvention = 'typed' | 'host' | 'host-status' | 'host-unified'
+export type CallConvention = (typeof conventions)[number]
 
 /** A function that its library says is a custom call. */
 export interface MarkedCall {

@@ -39,8 +39,8 @@ function editDistance(a: string, b: string, limit: number): number {
   return previous[b.length]!
 }
 
-/** `Did you mean a or b?`, or nothing where no name is near. */
+/** `did you mean a or b?`, or nothing where no name is near. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
   const names = suggest(name, candidates)
-  return names.length === 0 ? undefined : `Did you mean ${names.join(' or ')}?`
+  return names.length === 0 ? undefined : `did you mean ${names.join(' or ')}?`
 }

@@ -12,6 +12,7 @@ import { runTenon, type Finished } from './run-tenon.ts'
 
 const kernels = kernelLibrary('kernels')
 const throwing = kernelLibrary('kernels_cpp')
+const runtime = kernelLibrary('kernels_runtime')
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
 
 let directory: string
@@ -58,14 +59,6 @@ describe('tenon call', () => {
       'f32[5]',
     )
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[0. 2. 4. 6. 8.]\n', stderr: '' })
-  })
-
-  test('prints what the README shows', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-    const [, line, shown] = /^\$ tenon (call .*)\n(\[\[[^`]*\]\]\n)/m.exec(readme)!
-    writeNpy(join(directory, 'x.npy'), tensor('float32', [2, 4], [1, 2, 3, 4, 5, 6, 7, 8]))
-    const words = line!.split(' ').map((word) => (word === 'libkernels.so' ? kernels : word))
-    expect(runTenon(words, { cwd: directory }).stdout).toBe(shown)
   })
 
   test('files of any NumPy layout are operands: big-endian, column-major, version 3', () => {
@@ -264,7 +257,7 @@ describe('what is refused, with one message and the right exit code', () => {
       call(kernels, 'rms_nrom', ...x(), ...eps, ...y),
       1,
       'has no symbol rms_nrom',
-      'Did you mean rms_norm?',
+      'did you mean rms_norm?',
     )
     const foreign = readFileSync(kernels)
     if (process.platform === 'linux') {
@@ -307,8 +300,9 @@ describe('what is refused, with one message and the right exit code', () => {
     expectRefusal(
       call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,3]:no/y.npy'),
       1,
-      "can't open no/y.npy: no such file",
+      "can't open no/y.npy: its folder does not exist",
     )
+    expectRefusal(call(kernels, 'rms_norm', '--arg', '.', ...eps, ...y), 1, "can't read .: it is a directory")
     expectRefusal(
       call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'bf16[2,3]:y.npy'),
       1,
@@ -330,10 +324,10 @@ describe('what is refused, with one message and the right exit code', () => {
     [['--repeat', '0'], '--repeat should be a whole number from 1', undefined],
     [['--repeat', '-1'], '--repeat should be a whole number from 1', undefined],
     [['--repeat', '1.5'], '--repeat should be a whole number from 1', undefined],
-    [['--abi', 'cuda'], '--abi should be one of typed, host, not cuda', undefined],
+    [['--abi', 'cuda'], '--abi should be one of typed, host, host-status, host-unified, not cuda', undefined],
     [['--arg'], '--arg needs a value', undefined],
-    [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
-    [['more'], 'there is an argument too much: more', undefined],
+    [['--args', 'x.npy'], 'there is no flag --args', 'did you mean --arg'],
+    [['more'], 'unexpected argument more', undefined],
   ])('the command line %j', (args, message, hint) => {
     const finished = call(kernels, 'rms_norm', ...args)
     if (message === undefined) expect(finished.code).toBe(1)

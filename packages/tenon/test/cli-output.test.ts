@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { kernelLibrary } from '@tenon/kernels'
 import { tensor, type Element } from '@tenon/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { jsonValues } from '../src/cli/json-values.ts'
 import { alignColumns, styleFor } from '../src/cli/terminal.ts'
 import { formatTiming, timeRuns } from '../src/cli/timing.ts'
-import { runTenon } from './run-tenon.ts'
+import { runTenon, tenonProgram } from './run-tenon.ts'
 
 describe('styleFor', () => {
   afterEach(() => vi.unstubAllEnvs())
@@ -88,4 +91,22 @@ test('tenon call --help names every flag', () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const flag of ['arg', 'attr', 'result', 'abi', 'allow-newer-api', 'repeat', 'json'])
     expect(stdout).toContain(`--${flag}`)
+})
+
+test.runIf(process.platform === 'linux')('a stdout that takes nothing is told, without a stack', () => {
+  const full = openSync('/dev/full', 'w')
+  try {
+    for (const args of [['--version'], ['inspect', kernelLibrary('kernels')]]) {
+      const { status, stderr } = spawnSync(process.execPath, [tenonProgram, ...args], {
+        stdio: ['ignore', full, 'pipe'],
+        encoding: 'utf8',
+      })
+      expect({ status, stderr }).toEqual({
+        status: 1,
+        stderr: "tenon: can't write to stdout: no space left on device\n",
+      })
+    }
+  } finally {
+    closeSync(full)
+  }
 })

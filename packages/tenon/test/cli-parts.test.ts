@@ -41,7 +41,7 @@ describe('checkArguments', () => {
   })
 
   test.each([
-    [['x', '--arrg', 'a'], 'there is no flag --arrg', 'Did you mean --arg?'],
+    [['x', '--arrg', 'a'], 'there is no flag --arrg', 'did you mean --arg?'],
     [['x', '-q'], 'there is no flag -q', undefined],
     [['x', '--constructor'], 'there is no flag --constructor', undefined],
     [['x', '--library', 'y'], 'there is no flag --library', undefined],
@@ -51,7 +51,7 @@ describe('checkArguments', () => {
     [['x', '--repeat', '1', '--repeat', '2'], '--repeat is given more than once', undefined],
     [['x', '--abi', 'cuda'], '--abi should be one of typed, host, not cuda', undefined],
     [['--json'], 'the argument <library> is missing', undefined],
-    [['x', 'y'], 'there is an argument too much: y', undefined],
+    [['x', 'y'], 'unexpected argument y', undefined],
   ])('%j is refused', (rawArgs, message, hint) => {
     const error = usageError(() => checkArguments(rawArgs, definition))
     expect(error.message).toBe(message)
@@ -122,7 +122,8 @@ describe('parseAttribute', () => {
     ['c=c64:1', 'no attribute type c64', 'name=f32:1e-5'],
     ['b=pred:1', 'should be true or false, not 1', undefined],
     ['n=s32:1.5', '1.5 is no whole number', undefined],
-    ['n=s32:', 'nothing is no whole number', undefined],
+    ['n=s32:', '--attr n=s32:: the value is missing', 'name=f32:1e-5'],
+    ['t=f32: ', 'the value is missing', 'name=f32:1e-5'],
     ['x=f32:1,5', '1,5 is no number', undefined],
     ['v=s32[]:1,,2', 'nothing is no whole number', undefined],
     ['n=u8:256', '--attr n=u8:256: an element of uint8 must be a whole number from 0 to 255, got 256', undefined],

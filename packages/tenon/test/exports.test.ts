@@ -13,7 +13,7 @@ async function builtNames(entry: string): Promise<string[]> {
   return Object.keys((await import(new URL(target.default, directory).href)) as object)
 }
 
-test.each(['core', 'scope', 'custom-call'])('tenon/%s is all of the package', async (name) => {
+test.each(['core', 'scope', 'custom-call', 'tstring'])('tenon/%s is all of the package', async (name) => {
   const original = Object.keys((await import(`@tenon/${name}`)) as object)
   expect(original.length).toBeGreaterThan(0)
   expect((await builtNames(`./${name}`)).toSorted()).toEqual(original.toSorted())
@@ -22,4 +22,14 @@ test.each(['core', 'scope', 'custom-call'])('tenon/%s is all of the package', as
 test('the root has what the README uses', async () => {
   const names = await builtNames('.')
   for (const name of ['Library', 'tensor', 'f32', 'readNpy', 'writeNpy', 'XlaError']) expect(names).toContain(name)
+})
+
+test('the root has every class of errors that its functions throw', async () => {
+  const names = await builtNames('.')
+  for (const name of ['core', 'custom-call']) {
+    const exported = Object.keys((await import(`@tenon/${name}`)) as object)
+    const classes = exported.filter((known) => /^[A-Z]\w*Error$/.test(known))
+    expect(classes.length).toBeGreaterThan(3)
+    expect(names).toEqual(expect.arrayContaining(classes))
+  }
 })

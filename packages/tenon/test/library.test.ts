@@ -1,3 +1,5 @@
+import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 import { ArgumentError, LoadError, ScopeClosedError, TenonError } from '@tenon/core'
 import { InvalidArgumentError, XlaError } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
@@ -48,12 +50,27 @@ describe('Library', () => {
     expect(library.path).toBe(path)
   })
 
+  test('a file: URL is a path, anything else is refused', () => {
+    using library = Library.open(pathToFileURL(path))
+    expect(library.path).toBe(path)
+    expect(library.customCall('rms_norm').handler.metadata.major).toBe(0)
+    for (const wrong of [new URL('https://example.org/libkernels.so'), 5, undefined, '', Buffer.from(path)]) {
+      expect(thrownBy(() => Library.open(wrong as string))).toBeInstanceOf(ArgumentError)
+    }
+  })
+
+  test('is printed with its path, closed as well', () => {
+    const library = Library.open(path)
+    library.close()
+    expect([String(library), inspect(library)]).toEqual([`Library ${path}`, `Library ${path}`])
+  })
+
   test('an unknown symbol: the hint names those nearly alike', () => {
     using library = Library.open(path)
     const error = thrownBy(() => library.customCall('rms_nrom'))
     expect(error).toBeInstanceOf(LoadError)
     expect(error.sentence).toBe(`${path} has no symbol rms_nrom`)
-    expect(error.hint).toBe('Did you mean rms_norm?')
+    expect(error.hint).toBe('did you mean rms_norm?')
     expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('hidden visibility')
     expect(
       thrownBy(() => library.customCall({ execute: 'counter_v1', instantiate: 'counter_instantiate' })).sentence,

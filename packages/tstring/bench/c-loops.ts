@@ -6,8 +6,10 @@ import { addressOf, coreLibrary, functionAt } from '@tenon/core/internal'
 export interface CLoops {
   /** One memcpy a string, from `data` into `out`. */
   memcpyEach(data: Uint8Array, offsets: Uint32Array, count: number, out: Uint8Array): void
-  /** The same for the strings of a table of TF_TString. */
-  memcpyEachStruct(structs: Segment, count: number, out: Uint8Array): void
+  /** The same for the strings of a table of structs of `stride` bytes. */
+  memcpyEachStruct(structs: Segment, count: number, stride: number, out: Uint8Array): void
+  /** The same for the strings of a legacy tensor. */
+  memcpyEachLegacy(tensor: Segment, count: number, out: Uint8Array): void
   /** One TF_TString_Copy a string, then one TF_TString_Dealloc each. */
   copyEach(data: Uint8Array, offsets: Uint32Array, count: number, structs: Uint8Array): void
 }
@@ -19,12 +21,16 @@ export function cLoops(): CLoops {
   const bind = (name: string, parameters: readonly 'uintptr_t'[]): ((...values: number[]) => number) =>
     functionAt(Number(library.symbol(name)), 'int32_t', parameters)
   const memcpyEach = bind('peers_memcpy_each', four)
-  const memcpyEachStruct = bind('peers_memcpy_each_struct', four.slice(1))
+  const memcpyEachStruct = bind('peers_memcpy_each_struct', four)
+  const memcpyEachLegacy = bind('peers_memcpy_each_legacy', four.slice(1))
   const copyEach = bind('peers_copy_each', four)
   const deallocEach = bind('peers_dealloc_each', four.slice(2))
   return {
-    memcpyEach: (data, offsets, count, out) => void memcpyEach(addressOf(data), addressOf(offsets), count, addressOf(out)),
-    memcpyEachStruct: (structs, count, out) => void memcpyEachStruct(Number(structs.address), count, addressOf(out)),
+    memcpyEach: (data, offsets, count, out) =>
+      void memcpyEach(addressOf(data), addressOf(offsets), count, addressOf(out)),
+    memcpyEachStruct: (structs, count, stride, out) =>
+      void memcpyEachStruct(Number(structs.address), count, stride, addressOf(out)),
+    memcpyEachLegacy: (tensor, count, out) => void memcpyEachLegacy(Number(tensor.address), count, addressOf(out)),
     copyEach(data, offsets, count, structs) {
       copyEach(addressOf(data), addressOf(offsets), count, addressOf(structs))
       deallocEach(addressOf(structs), count)

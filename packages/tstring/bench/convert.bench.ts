@@ -1,46 +1,56 @@
-import type { Row, Suite } from '@tenon/bench'
+import type { Body, Row, Suite } from '@tenon/bench'
 import { StringTensor, type Layout } from '@tenon/tstring'
 import { cLoops } from './c-loops.ts'
 import { ReusedMemory } from './reused-memory.ts'
+import { bodyOf } from './body.ts'
 import { asciiStrings, COUNT, packed } from './strings.ts'
 
 const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
 const MEMORY = 160 * 2 ** 20
 
-/** From TF_TString, against one memcpy for each of the same strings. */
-function fromTf(to: Layout): Row {
-  return {
-    name: `1 M strings, tf to ${to}`,
-    unit: 'ns',
-    target: { 'memcpy each': 1.3 },
-    setup: () => {
-      const source = StringTensor.from(asciiStrings())
-      const memory = new ReusedMemory(MEMORY)
-      const out = new Uint8Array(MEMORY).fill(1)
-      const { memcpyEachStruct } = cLoops()
-      return {
-        ours: () => source.to(to, { allocator: memory.reset() }),
-        peers: { 'memcpy each': () => memcpyEachStruct(source.segment, COUNT, out) },
-      }
-    },
+/** One memcpy for each string from where it lies in the source, as plain C. */
+function memcpyEach(source: StringTensor): Body {
+  const out = new Uint8Array(MEMORY).fill(1)
+  const loops = cLoops()
+  if (source.layout === 'legacy') {
+    return bodyOf('copy, source, count, out', 'copy(source, count, out)')(
+      loops.memcpyEachLegacy,
+      source.segment,
+      COUNT,
+      out,
+    )
   }
+  if (source.layout === 'tflite') {
+    const { data, offsets } = packed(asciiStrings())
+    return bodyOf('copy, data, offsets, count, out', 'copy(data, offsets, count, out)')(
+      loops.memcpyEach,
+      data,
+      offsets,
+      COUNT,
+      out,
+    )
+  }
+  const stride = source.layout === 'rfc16' ? 16 : 24
+  return bodyOf('copy, source, count, stride, out', 'copy(source, count, stride, out)')(
+    loops.memcpyEachStruct,
+    source.segment,
+    COUNT,
+    stride,
+    out,
+  )
 }
 
-/** To TF_TString, against one memcpy a string. */
-function toTf(from: Layout): Row {
+function conversion(from: Layout, to: Layout): Row {
   return {
-    name: `1 M strings, ${from} to tf`,
+    name: `1 M strings, ${from} to ${to}`,
     unit: 'ns',
     target: { 'memcpy each': 1.3 },
     setup: () => {
-      const { data, offsets } = packed(asciiStrings())
       const source = StringTensor.from(asciiStrings(), { layout: from })
       const memory = new ReusedMemory(MEMORY)
-      const out = new Uint8Array(data.length).fill(1)
-      const { memcpyEach } = cLoops()
       return {
-        ours: () => source.to('tf', { allocator: memory.reset() }),
-        peers: { 'memcpy each': () => memcpyEach(data, offsets, COUNT, out) },
+        ours: bodyOf('source, to, memory', 'source.to(to, { allocator: memory.reset() })')(source, to, memory),
+        peers: { 'memcpy each': memcpyEach(source) },
       }
     },
   }
@@ -65,5 +75,11 @@ const malloc: Row = {
 
 export const suite = {
   package: '@tenon/tstring',
-  rows: [...layouts.map(fromTf), ...layouts.slice(1).map(toTf), malloc],
+  rows: [
+    ...layouts.map((to) => conversion('tf', to)),
+    ...layouts.slice(1).map((from) => conversion(from, 'tf')),
+    conversion('tflite', 'legacy'),
+    conversion('legacy', 'tflite'),
+    malloc,
+  ],
 } satisfies Suite

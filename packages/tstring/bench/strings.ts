@@ -30,7 +30,10 @@ function make(mixed: boolean): string[] {
     const hasOthers = mixed && next() < 0.2
     let text = ''
     while (text.length < length) {
-      text += hasOthers && next() < 0.25 ? OTHERS[Math.floor(next() * OTHERS.length)] : LETTERS[Math.floor(next() * LETTERS.length)]
+      text +=
+        hasOthers && next() < 0.25
+          ? OTHERS[Math.floor(next() * OTHERS.length)]
+          : LETTERS[Math.floor(next() * LETTERS.length)]
     }
     // Made of bytes again: flat strings, as those that come from a file.
     return Buffer.from(text).toString()

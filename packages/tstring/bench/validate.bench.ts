@@ -1,6 +1,7 @@
 import type { Row, Suite } from '@tenon/bench'
 import { StringTensor, type Layout } from '@tenon/tstring'
 import { scriptKernels } from '../src/kernels/script.ts'
+import { bodyOf } from './body.ts'
 import { asciiStrings, COUNT } from './strings.ts'
 
 /** Validation of a whole tensor, against the same in JavaScript. */
@@ -13,8 +14,17 @@ function validation(layout: Layout): Row {
       const { image, segment } = StringTensor.from(asciiStrings(), { layout, storage: 'packed' })
       const options = { strict: true, writable: false, budget: segment.byteSize }
       return {
-        ours: () => StringTensor.over(segment, { layout, shape: [COUNT] }),
-        peers: { JavaScript: () => scriptKernels.validate(image, options) },
+        ours: bodyOf('StringTensor, segment, options', 'StringTensor.over(segment, options)')(StringTensor, segment, {
+          layout,
+          shape: [COUNT],
+        }),
+        peers: {
+          JavaScript: bodyOf('kernels, image, options', 'kernels.validate(image, options)')(
+            scriptKernels,
+            image,
+            options,
+          ),
+        },
       }
     },
   }

@@ -16,7 +16,11 @@ export class Allocations implements NativeAllocator {
  * A tensor whose elements all name the same bytes: larger than memory, for the limits of layouts. With `pretend` the
  * bytes are not even there, which is safe as long as only their sizes are looked at.
  */
-export function aliased(count: number, byteSize: number, pretend = false): { tensor: StringTensor; allocations: Allocations } {
+export function aliased(
+  count: number,
+  byteSize: number,
+  pretend = false,
+): { tensor: StringTensor; allocations: Allocations } {
   const bytes = gcAllocator.allocate(pretend ? 1 : byteSize)
   const view = { type: 'view', size: BigInt(byteSize), pointer: bytes.address, owner: 0n } as const
   const struct = encodeStruct(view, { layout: 'tf', abi: hostAbi })

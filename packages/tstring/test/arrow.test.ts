@@ -10,8 +10,8 @@ const utf8 = Int32Array.from([0, ...ends])
 const largeUtf8 = BigInt64Array.from([0, ...ends], BigInt)
 
 /** As Arrow reads it. */
-const read = ({ length, offsets, data }: ArrowUtf8): string[] =>
-  Array.from({ length }, (_, i) => Buffer.from(data.subarray(Number(offsets[i]), Number(offsets[i + 1]))).toString())
+const read = ({ length, offsets, data: bytes }: ArrowUtf8): string[] =>
+  Array.from({ length }, (_, i) => Buffer.from(bytes.subarray(Number(offsets[i]), Number(offsets[i + 1]))).toString())
 
 describe('Arrow', () => {
   it('comes in without a copy of the data, and goes out again so', () => {
@@ -57,7 +57,10 @@ describe('Arrow', () => {
   })
 
   it('hostile offsets are refused', () => {
-    const bad = (...offsets: number[]): (() => unknown) => () => StringTensor.fromArrowUtf8(data, Int32Array.from(offsets))
+    const bad =
+      (...offsets: number[]): (() => unknown) =>
+      () =>
+        StringTensor.fromArrowUtf8(data, Int32Array.from(offsets))
     expect(bad(0, data.length + 1)).toThrow(/arrow-range.*element 0/)
     expect(bad(0, 5, 4)).toThrow(/arrow-order.*element 1/)
     expect(bad(-1, 3)).toThrow(MalformedTensorError)
@@ -65,7 +68,9 @@ describe('Arrow', () => {
     expect(() => StringTensor.fromArrowUtf8(data, utf8, { budget: 10 })).toThrow(/budget/)
     expect(() => StringTensor.fromArrowUtf8('abc' as never, utf8)).toThrow(/data must be a Uint8Array/)
     expect(() => StringTensor.fromArrowUtf8(data, [0, 1] as never)).toThrow(/offsets must be/)
-    expect(() => StringTensor.fromArrowUtf8(new Uint8Array(new ArrayBuffer(8, { maxByteLength: 16 })), utf8)).toThrow(/resized/)
+    expect(() => StringTensor.fromArrowUtf8(new Uint8Array(new ArrayBuffer(8, { maxByteLength: 16 })), utf8)).toThrow(
+      /resized/,
+    )
   })
 
   it('data that was transferred away is noticed', () => {

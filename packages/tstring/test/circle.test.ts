@@ -9,7 +9,9 @@ import { referenceStrings } from './reference.ts'
 
 /** Every way in which a tensor can lie in memory. */
 const stations: readonly [Layout, LayoutOptions][] = [
-  ...everyLayout.flatMap((layout) => everyAbi.map((abi): [Layout, LayoutOptions] => [layout, { abi, storage: 'packed' }])),
+  ...everyLayout.flatMap((layout) =>
+    everyAbi.map((abi): [Layout, LayoutOptions] => [layout, { abi, storage: 'packed' }]),
+  ),
   ...everyLayout.slice(0, 3).flatMap((layout): [Layout, LayoutOptions][] => [
     [layout, { storage: 'arena' }],
     [layout, { storage: 'malloc' }],

@@ -77,7 +77,10 @@ describe('files', () => {
 
   it.runIf(process.platform === 'linux')('that are cut while they are mapped read as zeros', () => {
     const file = path('cut')
-    StringTensor.from(Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`), { layout: 'tflite' }).export(file)
+    StringTensor.from(
+      Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`),
+      { layout: 'tflite' },
+    ).export(file)
     using mapped = StringTensor.map(file)
     truncateSync(file, 0)
     expect(mapped.get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
@@ -103,7 +106,10 @@ describe('files', () => {
     expect(() => StringTensor.map(path('plain'))).toThrow(ArgumentError)
     writeFileSync(path('plain.json'), '{')
     expect(() => StringTensor.map(path('plain'))).toThrow(/as JSON/)
-    writeFileSync(path('plain.json'), '{"format":"tenon-string-tensor","version":1,"layout":"x","abi":"le64","shape":[]}')
+    writeFileSync(
+      path('plain.json'),
+      '{"format":"tenon-string-tensor","version":1,"layout":"x","abi":"le64","shape":[]}',
+    )
     expect(() => StringTensor.map(path('plain'))).toThrow(/must have a layout/)
     expect(() => StringTensor.map('', {})).toThrow(ArgumentError)
     expect(() => StringTensor.map(path('plain'), { mode: 'mmap' as never })).toThrow(/mode must be/)

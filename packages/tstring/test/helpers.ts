@@ -7,10 +7,13 @@ export const everyLayout: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy',
 
 /** Bytes written as hexadecimal digits, with `*n` repeating the group before it. */
 export function hex(text: string): Uint8Array {
-  const groups = text.trim().split(/\s+/).map((group) => {
-    const [digits = '', times = '1'] = group.split('*')
-    return digits.repeat(Number(times))
-  })
+  const groups = text
+    .trim()
+    .split(/\s+/)
+    .map((group) => {
+      const [digits = '', times = '1'] = group.split('*')
+      return digits.repeat(Number(times))
+    })
   return Uint8Array.from(Buffer.from(groups.join(''), 'hex'))
 }
 

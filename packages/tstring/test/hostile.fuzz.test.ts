@@ -33,7 +33,7 @@ function mutate(bytes: Uint8Array, table: number, random: Random): Uint8Array {
   const size = random.below(8) === 0 ? random.below(bytes.length + 9) : bytes.length
   const mutant = new Uint8Array(size)
   mutant.set(bytes.subarray(0, size))
-  for (let n = random.below(4); n > 0 && size > 0; n--) {
+  for (let n = size === 0 ? 0 : random.below(4); n > 0; n--) {
     const at = random.below(4) === 0 ? random.below(size) : random.below(Math.min(size, table + 4))
     mutant[at] = random.below(2) === 0 ? interesting[random.below(interesting.length)]! : random.below(256)
   }
@@ -41,11 +41,17 @@ function mutate(bytes: Uint8Array, table: number, random: Random): Uint8Array {
 }
 
 function pick(random: Random): Uint8Array[] {
-  return Array.from({ length: random.below(6) }, () => awkward[random.below(awkward.length)]!.slice(0, random.below(80)))
+  return Array.from({ length: random.below(6) }, () =>
+    awkward[random.below(awkward.length)]!.slice(0, random.below(80)),
+  )
 }
 
 /** What a validator says: the sums of the sizes, or what is wrong. */
-function verdict(kernels: Kernels, image: Image, options: { strict: boolean; writable: boolean; budget: number }): unknown {
+function verdict(
+  kernels: Kernels,
+  image: Image,
+  options: { strict: boolean; writable: boolean; budget: number },
+): unknown {
   try {
     const { total, notSmall } = kernels.validate(image, options)
     return { total, notSmall }
@@ -71,38 +77,44 @@ function readAll(image: Image): string {
 }
 
 describe('hostile bytes', () => {
-  it.each(everyLayout)('%s: validators agree with each other and with a slow one, and no reader goes astray', (layout) => {
-    const seed = seconds > 0 ? Date.now() >>> 0 : 1
-    const random = new Random(seed)
-    const end = Date.now() + (seconds * 1000) / everyLayout.length
-    let accepted = 0
-    for (let n = 0; seconds > 0 ? Date.now() < end : n < MUTANTS; n++) {
-      const strings = pick(random)
-      const abi: Abi = everyAbi[random.below(4)]!
-      const whole = StringTensor.from(strings, { layout, abi, storage: 'packed', inline: random.below(2) === 0 })
-      const bytes = mutate(bytesOf(whole.segment), 24 * strings.length, random)
-      const count = random.below(16) === 0 ? random.below(10) : strings.length
-      const segment = memory(bytes)
-      const image: Image = { layout, abi, count, table: segment, data: segment, regions: undefined, foreign: false }
-      const options = {
-        strict: random.below(2) === 0,
-        writable: random.below(4) === 0,
-        budget: random.below(8) === 0 ? random.below(100) : bytes.length,
+  it.each(everyLayout)(
+    '%s: validators agree with each other and with a slow one, and no reader goes astray',
+    (layout) => {
+      const seed = seconds > 0 ? Date.now() >>> 0 : 1
+      const random = new Random(seed)
+      const end = Date.now() + (seconds * 1000) / everyLayout.length
+      let accepted = 0
+      for (let n = 0; seconds > 0 ? Date.now() < end : n < MUTANTS; n++) {
+        const strings = pick(random)
+        const abi: Abi = everyAbi[random.below(4)]!
+        const whole = StringTensor.from(strings, { layout, abi, storage: 'packed', inline: random.below(2) === 0 })
+        const bytes = mutate(bytesOf(whole.segment), 24 * strings.length, random)
+        const count = random.below(16) === 0 ? random.below(10) : strings.length
+        const segment = memory(bytes)
+        const image: Image = { layout, abi, count, table: segment, data: segment, regions: undefined, foreign: false }
+        const options = {
+          strict: random.below(2) === 0,
+          writable: random.below(4) === 0,
+          budget: random.below(8) === 0 ? random.below(100) : bytes.length,
+        }
+        const native = verdict(nativeKernels, image, options)
+        const script = verdict(scriptKernels, image, options)
+        const context = `seed ${seed}, mutant ${n}`
+        expect(script, context).toEqual(native)
+        const reference = referenceStrings(bytes, count, { layout, abi, ...options })
+        const total = (native as { total?: number }).total
+        expect(total !== undefined, context).toBe(reference !== 'refused')
+        readAll(image)
+        if (total === undefined || reference === 'refused') continue
+        accepted++
+        const tensor = StringTensor.over(segment, { layout, abi, shape: [count], validate: 'lenient', budget: total })
+        expect(
+          Array.from({ length: count }, (_, i) => Uint8Array.from(tensor.bytes(i))),
+          context,
+        ).toEqual(reference)
+        expect(tensor.to('tf').toArray()).toEqual(tensor.toArray())
       }
-      const native = verdict(nativeKernels, image, options)
-      const script = verdict(scriptKernels, image, options)
-      const context = `seed ${seed}, mutant ${n}`
-      expect(script, context).toEqual(native)
-      const reference = referenceStrings(bytes, count, { layout, abi, ...options })
-      const total = (native as { total?: number }).total
-      expect(total !== undefined, context).toBe(reference !== 'refused')
-      readAll(image)
-      if (total === undefined || reference === 'refused') continue
-      accepted++
-      const tensor = StringTensor.over(segment, { layout, abi, shape: [count], validate: 'lenient', budget: total })
-      expect(Array.from({ length: count }, (_, i) => Uint8Array.from(tensor.bytes(i))), context).toEqual(reference)
-      expect(tensor.to('tf').toArray()).toEqual(tensor.toArray())
-    }
-    expect(accepted).toBeGreaterThan(seconds > 0 ? 0 : MUTANTS / 10)
-  })
+      expect(accepted).toBeGreaterThan(seconds > 0 ? 0 : MUTANTS / 10)
+    },
+  )
 })

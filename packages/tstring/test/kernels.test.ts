@@ -21,12 +21,21 @@ const plans: readonly Plan[] = [
 ]
 
 /** What both kernels write for a plan, and must write alike. */
-function converted(which: typeof nativeKernels, values: Uint8Array[], selection: Uint32Array | undefined, plan: Plan): Uint8Array {
+function converted(
+  which: typeof nativeKernels,
+  values: Uint8Array[],
+  selection: Uint32Array | undefined,
+  plan: Plan,
+): Uint8Array {
   const source = encodePacked(values, 'replace')
   const count = selection?.length ?? values.length
   const { tableSize, dataSize } = which.measure(source, selection, count, plan)
   const whole = gcAllocator.allocate(tableSize + dataSize, 64)
-  which.convert(source, selection, count, { ...plan, table: whole.asSlice(0, tableSize), data: whole.asSlice(tableSize) })
+  which.convert(source, selection, count, {
+    ...plan,
+    table: whole.asSlice(0, tableSize),
+    data: whole.asSlice(tableSize),
+  })
   return bytesOf(whole)
 }
 
@@ -38,7 +47,9 @@ describe('the kernels in C and in JavaScript', () => {
       fc.property(strings, fc.boolean(), (values, picks) => {
         const selection = picks ? Uint32Array.from(values, (_, i) => (i * 7) % values.length) : undefined
         for (const plan of plans) {
-          expect(converted(scriptKernels, values, selection, plan)).toEqual(converted(nativeKernels, values, selection, plan))
+          expect(converted(scriptKernels, values, selection, plan)).toEqual(
+            converted(nativeKernels, values, selection, plan),
+          )
         }
       }),
       { numRuns: 50 },
@@ -67,7 +78,10 @@ describe('the kernels in C and in JavaScript', () => {
       fc.property(strings, strings, fc.nat(2 ** 32 - 1), (values, others, seed) => {
         for (const layout of everyLayout) {
           const { image } = StringTensor.from(values, { layout })
-          const other = encodePacked(Array.from(values, (value, i) => others[i] ?? value), 'replace')
+          const other = encodePacked(
+            Array.from(values, (value, i) => others[i] ?? value),
+            'replace',
+          )
           expect(scriptKernels.compare(image, other)).toEqual(nativeKernels.compare(image, other))
           expect(scriptKernels.hash(image, seed)).toEqual(nativeKernels.hash(image, seed))
           expect(scriptKernels.findInvalidUtf8(image, 0)).toBe(nativeKernels.findInvalidUtf8(image, 0))
@@ -82,10 +96,22 @@ describe('the kernels in C and in JavaScript', () => {
 
   it('judge every kind of UTF-8 as the platform does', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.constantFrom(0x61, 0xc2, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5), fc.integer({ min: 0x80, max: 0xbf })), { maxLength: 12 }), (bytes) => {
-        const { image } = StringTensor.from([Uint8Array.from(bytes), Uint8Array.from([...Buffer.from('ascii ascii ascii'), ...bytes])])
-        return nativeKernels.findInvalidUtf8(image, 0) === scriptKernels.findInvalidUtf8(image, 0)
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.constantFrom(0x61, 0xc2, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xf5),
+            fc.integer({ min: 0x80, max: 0xbf }),
+          ),
+          { maxLength: 12 },
+        ),
+        (bytes) => {
+          const { image } = StringTensor.from([
+            Uint8Array.from(bytes),
+            Uint8Array.from([...Buffer.from('ascii ascii ascii'), ...bytes]),
+          ])
+          return nativeKernels.findInvalidUtf8(image, 0) === scriptKernels.findInvalidUtf8(image, 0)
+        },
+      ),
       { numRuns: 2000 },
     )
   })

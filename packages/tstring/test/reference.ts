@@ -59,7 +59,8 @@ const structs =
       const start = BigInt(at) + number(bytes, at + 4, 4, true)
       need(start >= BigInt(stride * count))
       const string = cut(bytes, start, word / 4n)
-      for (let place = start; writable && place < start + word / 4n; place++) {
+      const end = writable ? start + word / 4n : start
+      for (let place = start; place < end; place++) {
         need(!taken.has(place))
         taken.add(place)
       }

@@ -20,8 +20,20 @@ describe('the legacy layout', () => {
 
   it('rule 48: varints at their edges', () => {
     const edges: [bigint, number][] = [
-      [0n, 1], [127n, 1], [128n, 2], [16383n, 2], [16384n, 3], [2n ** 21n - 1n, 3], [2n ** 21n, 4], [2n ** 28n, 5],
-      [2n ** 32n, 5], [2n ** 35n - 1n, 5], [2n ** 35n, 6], [2n ** 63n - 1n, 9], [2n ** 63n, 10], [2n ** 64n - 1n, 10],
+      [0n, 1],
+      [127n, 1],
+      [128n, 2],
+      [16383n, 2],
+      [16384n, 3],
+      [2n ** 21n - 1n, 3],
+      [2n ** 21n, 4],
+      [2n ** 28n, 5],
+      [2n ** 32n, 5],
+      [2n ** 35n - 1n, 5],
+      [2n ** 35n, 6],
+      [2n ** 63n - 1n, 9],
+      [2n ** 63n, 10],
+      [2n ** 64n - 1n, 10],
     ]
     for (const [value, byteSize] of edges) {
       const bytes = encodeVarint(value)

@@ -6,7 +6,8 @@ import { aliased } from './aliased.ts'
 import { awkward, bytesOf, hex, memory } from './helpers.ts'
 
 const strings = ['short', 'l'.repeat(30), 'é'.repeat(20), '', 'm'.repeat(100)]
-const packed = (inline: boolean): Uint8Array => bytesOf(StringTensor.from(strings, { storage: 'packed', inline }).segment)
+const packed = (inline: boolean): Uint8Array =>
+  bytesOf(StringTensor.from(strings, { storage: 'packed', inline }).segment)
 const over = (bytes: Uint8Array, count = strings.length, options = {}): StringTensor =>
   StringTensor.over(memory(bytes), { layout: 'tf', shape: [count], ...options })
 
@@ -47,7 +48,9 @@ describe('tensors of OFFSET', () => {
     expect(over(bytes, 3).toArray()).toEqual(Array(3).fill('a'.repeat(10)))
     expect(() => over(bytes, 3, { budget: 29 })).toThrow(/budget.*element 2: its 10 bytes.*the 9 left/)
     const bomb = Buffer.concat([
-      ...Array.from({ length: 10 }, (_, i) => hex(`a20f0000 ${(240 - 24 * i).toString(16).padStart(2, '0')} 000000 00*16`)),
+      ...Array.from({ length: 10 }, (_, i) =>
+        hex(`a20f0000 ${(240 - 24 * i).toString(16).padStart(2, '0')} 000000 00*16`),
+      ),
       hex('61*1000'),
     ])
     expect(() => over(bomb, 10)).toThrow(/budget/)
@@ -62,7 +65,9 @@ describe('tensors of OFFSET', () => {
     const tensor = over(apart, 2, { writable: true })
     tensor.set(0, 'now longer than the struct')
     expect(tensor.toArray()).toEqual(['now longer than the struct', 'a'.repeat(10)])
-    expect(() => StringTensor.over(readOnly(memory(apart)), { layout: 'tf', shape: [2], writable: true })).toThrow(/read-only/)
+    expect(() => StringTensor.over(readOnly(memory(apart)), { layout: 'tf', shape: [2], writable: true })).toThrow(
+      /read-only/,
+    )
   })
 
   it('rule 68: packed bytes are the same strings at another address', () => {
@@ -72,7 +77,11 @@ describe('tensors of OFFSET', () => {
       expect([tensor.toArray(), tensor.to('tflite').toArray()]).toEqual([strings, strings])
     }
     const shifted = memory(Buffer.concat([hex('00'), bytes])).asSlice(1)
-    expect(StringTensor.over(shifted, { layout: 'tf', shape: [5] }).to('legacy').toArray()).toEqual(strings)
+    expect(
+      StringTensor.over(shifted, { layout: 'tf', shape: [5] })
+        .to('legacy')
+        .toArray(),
+    ).toEqual(strings)
   })
 
   it('rule 69: one struct alone can not be moved, so that slices and selections rebase or convert', () => {
@@ -94,9 +103,13 @@ describe('tensors of OFFSET', () => {
 describe('limits', () => {
   it('an OFFSET string has at most 2^30 - 1 bytes', () => {
     const fits = aliased(1, 2 ** 30 - 1, true)
-    expect(() => fits.tensor.to('tf', { storage: 'packed', allocator: fits.allocations })).toThrow(/bytes were asked for/)
+    expect(() => fits.tensor.to('tf', { storage: 'packed', allocator: fits.allocations })).toThrow(
+      /bytes were asked for/,
+    )
     const large = aliased(1, 2 ** 30, true)
-    expect(() => large.tensor.to('tf', { storage: 'packed', allocator: large.allocations })).toThrow(/string-limit.*1073741823.*1073741824/)
+    expect(() => large.tensor.to('tf', { storage: 'packed', allocator: large.allocations })).toThrow(
+      /string-limit.*1073741823.*1073741824/,
+    )
     expect(large.allocations.count).toBe(0)
   })
 

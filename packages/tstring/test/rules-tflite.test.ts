@@ -38,8 +38,8 @@ describe('the TFLite layout', () => {
     const exact = aliased(1, 2 ** 31 - 1 - 12, true)
     // What is measured fits to the byte: it is the memory that is refused here.
     expect(() => exact.tensor.to('tflite', { allocator: exact.allocations })).toThrow('2147483647 bytes were asked for')
-    const over = aliased(1, 2 ** 31 - 12, true)
-    expect(() => over.tensor.to('tflite', { allocator: over.allocations })).toThrow(/total-limit/)
+    const large = aliased(1, 2 ** 31 - 12, true)
+    expect(() => large.tensor.to('tflite', { allocator: large.allocations })).toThrow(/total-limit/)
   })
 
   it('rule 59: a count that no header can have is refused', () => {
@@ -65,6 +65,8 @@ describe('the TFLite layout', () => {
 
   it('rule 62: negative and decreasing offsets are refused', () => {
     expect(() => over('01000000 0c000000 ffffffff 61', 'lenient')).toThrow(/tflite-range/)
-    expect(() => over('02000000 12000000 11000000 12000000 6161', 'lenient')).toThrow(/tflite-order.*element 1: .*17.*18/)
+    expect(() => over('02000000 12000000 11000000 12000000 6161', 'lenient')).toThrow(
+      /tflite-order.*element 1: .*17.*18/,
+    )
   })
 })

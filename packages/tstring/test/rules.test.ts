@@ -14,7 +14,10 @@ function tested(): Set<number> {
   )
   const numbers = files.flatMap((file) => {
     const text = readFileSync(file, 'utf8')
-    const titles = [...text.matchAll(/\bit[.\w()]*\(\s*['"`]((?:rule \d+(?:, | and )?)+)/g), ...text.matchAll(/TEST\((rule_\d+)/g)]
+    const titles = [
+      ...text.matchAll(/\bit[.\w()]*\(\s*['"`]((?:rule \d+(?:, | and )?)+)/g),
+      ...text.matchAll(/TEST\((rule_\d+)/g),
+    ]
     return titles.flatMap(([, title]) => [...title!.matchAll(/\d+/g)].map(Number))
   })
   return new Set(numbers)

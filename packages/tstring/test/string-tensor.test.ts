@@ -62,7 +62,9 @@ describe('from', () => {
     }
     for (const layout of everyLayout) {
       const clean = bytesOf(StringTensor.from(awkward, { layout, storage: 'packed' }).segment)
-      expect(bytesOf(StringTensor.from(awkward, { layout, storage: 'packed', allocator: dirty }).segment)).toEqual(clean)
+      expect(bytesOf(StringTensor.from(awkward, { layout, storage: 'packed', allocator: dirty }).segment)).toEqual(
+        clean,
+      )
     }
     expect(StringTensor.from(words, { allocator: dirty }).toArray()).toEqual(words)
     expect(bytesOf(StringTensor.from(['abc'], { allocator: dirty }).segment)).toEqual(hex('0c 616263 00*20'))
@@ -95,7 +97,9 @@ describe('text that UTF-8 lacks', () => {
     const lone = 'a\ud800b, and more than fits into a struct'
     expect(StringTensor.from(['\udc00', lone]).toArray()).toEqual(['\ufffd', lone.replace('\ud800', '\ufffd')])
     expect(() => StringTensor.from(['ok', lone], { invalid: 'throw' })).toThrow(InvalidTextError)
-    expect(() => StringTensor.from(['ok', lone], { invalid: 'throw', layout: 'tflite' })).toThrow(/element 1 holds a lone surrogate/)
+    expect(() => StringTensor.from(['ok', lone], { invalid: 'throw', layout: 'tflite' })).toThrow(
+      /element 1 holds a lone surrogate/,
+    )
     expect(() => StringTensor.from(['é', '語'], { invalid: 'latin1' })).toThrow(/element 1.*above U\+00FF/)
     expect(Uint8Array.from(StringTensor.from(['é'], { invalid: 'latin1' }).bytes(0))).toEqual(hex('e9'))
     expect(StringTensor.from(['é'.repeat(30)], { invalid: 'throw' }).get(0)).toBe('é'.repeat(30))
@@ -109,7 +113,9 @@ describe('text that UTF-8 lacks', () => {
     expect(() => tensor.get(0, { invalid: 'throw' })).toThrow(/element 0 is not valid UTF-8/)
     expect(() => tensor.toArray({ invalid: 'throw' })).toThrow(InvalidTextError)
     expect(tensor.toArray({ invalid: 'latin1' })).toEqual(['aÿb', 'é', 'í\u00a0\u0080'])
-    expect([tensor.indexOfInvalid(), tensor.indexOfInvalid(1), tensor.slice(0, 2).indexOfInvalid(1)]).toEqual([0, 2, -1])
+    expect([tensor.indexOfInvalid(), tensor.indexOfInvalid(1), tensor.slice(0, 2).indexOfInvalid(1)]).toEqual([
+      0, 2, -1,
+    ])
   })
 
   it('NUL and BOM are characters like others', () => {
@@ -126,8 +132,15 @@ describe('elements', () => {
     const tensor = StringTensor.from(words, { layout })
     expect([tensor.get(4), tensor.get(5)]).toEqual(['žluťoučký kůň', ''])
     expect(Buffer.from(tensor.bytes(4)).toString()).toBe('žluťoučký kůň')
-    expect([tensor.equals(1, 'one'), tensor.equals(1, 'on'), tensor.equals(5, ''), tensor.equals(1, hex('6f6e65'))]).toEqual([true, false, true, true])
-    expect([tensor.indexOf('two'), tensor.indexOf('two', 3), tensor.indexOf('three'), tensor.indexOf('')]).toEqual([2, -1, -1, 5])
+    expect([
+      tensor.equals(1, 'one'),
+      tensor.equals(1, 'on'),
+      tensor.equals(5, ''),
+      tensor.equals(1, hex('6f6e65')),
+    ]).toEqual([true, false, true, true])
+    expect([tensor.indexOf('two'), tensor.indexOf('two', 3), tensor.indexOf('three'), tensor.indexOf('')]).toEqual([
+      2, -1, -1, 5,
+    ])
     expect([tensor.compare(1, 2), tensor.compare(2, 'one'), tensor.compare(2, 2)]).toEqual([-1, 1, 0])
     expect([...tensor.compareAll('one')]).toEqual([1, 0, 1, -1, 1, -1])
     expect([...tensor.compareAll(tensor.to('tflite'))]).toEqual([0, 0, 0, 0, 0, 0])
@@ -185,7 +198,11 @@ describe('set', () => {
   it('works on packed tensors, which have an arena from then on', () => {
     const packed = StringTensor.from(words, { storage: 'packed' })
     packed.set(0, 'a much longer string than it was before')
-    expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual(['view', 'a much longer string than it was before', words[3]])
+    expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual([
+      'view',
+      'a much longer string than it was before',
+      words[3],
+    ])
     const foreign = StringTensor.from(words, { storage: 'packed', abi: 'be64' })
     foreign.set(0, 'short')
     expect(foreign.get(0)).toBe('short')
@@ -210,12 +227,22 @@ describe('malloc storage', () => {
     expect(tensor.get(0)).toBe(`zero${'!'.repeat(30)}`)
     tensor.assign(1, tensor, 3)
     tensor.assign(2, StringTensor.from(['viewed '.repeat(10)]), 0)
-    expect([tensor.type(1), tensor.get(1), tensor.type(2), tensor.get(2)]).toEqual(['large', words[3], 'view', 'viewed '.repeat(10)])
+    expect([tensor.type(1), tensor.get(1), tensor.type(2), tensor.get(2)]).toEqual([
+      'large',
+      words[3],
+      'view',
+      'viewed '.repeat(10),
+    ])
     tensor.assignView(5, memory('bytes that somebody else has'))
     using other = StringTensor.from(['', ''], { storage: 'malloc' })
     other.move(0, tensor, 1)
     other.move(1, tensor, 5)
-    expect([other.get(0), other.get(1), tensor.get(1), tensor.get(5)]).toEqual([words[3], 'bytes that somebody else has', '', ''])
+    expect([other.get(0), other.get(1), tensor.get(1), tensor.get(5)]).toEqual([
+      words[3],
+      'bytes that somebody else has',
+      '',
+      '',
+    ])
     tensor.set(1, 'n'.repeat(50))
     expect(tensor.toArray().length).toBe(6)
     expect(tensor.to('tflite').get(1)).toBe('n'.repeat(50))

@@ -22,14 +22,20 @@ describe('without the C core', () => {
     for (const other of everyLayout) expect(tensor.to(other).toArray()).toEqual(words)
     const packed = tensor.to(layout, { storage: 'packed' })
     expect(StringTensor.over(packed.segment, { layout, shape: [5] }).toArray()).toEqual(words)
-    expect([tensor.indexOf('one'), tensor.indexOfInvalid(), [...tensor.compareAll('one')]]).toEqual([1, -1, [1, 0, -1, 1, -1]])
+    expect([tensor.indexOf('one'), tensor.indexOfInvalid(), [...tensor.compareAll('one')]]).toEqual([
+      1,
+      -1,
+      [1, 0, -1, 1, -1],
+    ])
     expect([...tensor.hashes()]).toEqual(words.map((_, i) => tensor.hash(i)))
     expect(tensor.gather([3, 0]).toArray()).toEqual([words[3], words[0]])
     expect(tensor.toArray({ slices: true })).toEqual(words)
     const { data, offsets } = tensor.toArrowUtf8()
     expect(StringTensor.fromArrowUtf8(data, offsets).toArray()).toEqual(words)
     expect(() => StringTensor.over(gcAllocator.allocate(3), { layout: 'tf', shape: [1] })).toThrow(/table-size/)
-    expect(StringTensor.from(awkward, { layout }).to('tf').toArray({ invalid: 'latin1' })).toEqual(StringTensor.from(awkward).toArray({ invalid: 'latin1' }))
+    expect(StringTensor.from(awkward, { layout }).to('tf').toArray({ invalid: 'latin1' })).toEqual(
+      StringTensor.from(awkward).toArray({ invalid: 'latin1' }),
+    )
   })
 
   it('blocks of malloc are what only C has', () => {

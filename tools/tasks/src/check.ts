@@ -6,6 +6,7 @@ import { documentedCheck } from './checks/documented.ts'
 import { errorPagesCheck } from './checks/error-pages.ts'
 import { fileLengthCheck } from './checks/file-length.ts'
 import { importRulesCheck } from './checks/import-rules.ts'
+import { linksCheck } from './checks/links.ts'
 import { nativeCheck } from './checks/native.ts'
 import { packagesCheck } from './checks/packages.ts'
 import { toolCheck } from './checks/tool-check.ts'
@@ -22,6 +23,7 @@ const checks: readonly Check[] = [
   fileLengthCheck,
   documentedCheck,
   errorPagesCheck,
+  linksCheck,
   workflowsCheck,
 ]
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tenon/tvm_ffi.h"
 
@@ -60,6 +61,22 @@ PACKED(type_index) {
   return 0;
 }
 
+/* How many references its argument has, an object. */
+PACKED(references) {
+  (void)self;
+  if (num_args != 1 || args[0].type_index < kTVMFFIStaticObjectBegin) return fail("TypeError", "references takes an object");
+  *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = (int64_t)(args[0].v_obj->combined_ref_count & 0xffffffffu)};
+  return 0;
+}
+
+/* An address that means nothing, or the null pointer without an argument. */
+PACKED(some_pointer) {
+  static int place;
+  (void)self, (void)args;
+  *result = (TVMFFIAny){.type_index = kTVMFFIOpaquePtr, .v_ptr = num_args == 0 ? NULL : &place};
+  return 0;
+}
+
 /* y = x + 1 for vectors of float32; tensors or lent ones. */
 PACKED(add_one) {
   (void)self, (void)result;
@@ -89,6 +106,8 @@ PACKED(fail_as) {
   char kind[8] = "";
   if (num_args != 1) return fail("TypeError", "fail_as takes one argument");
   if (args[0].type_index == kTVMFFIRawStr) return fail(args[0].v_c_str, "failed as asked");
+  if (args[0].type_index == kTVMFFIStr)
+    return fail(((const TVMFFIByteArray *)(const void *)(args[0].v_obj + 1))->data, "failed as asked");
   if (args[0].type_index != kTVMFFISmallStr) return fail("TypeError", "fail_as takes the name of a kind");
   memcpy(kind, args[0].v_bytes, args[0].small_str_len);
   const char *parts[] = {"failed ", NULL, "as asked"};
@@ -195,6 +214,18 @@ PACKED(move_in) {
   TVMFFIObjectDecRef(result->v_obj);
   *result = (TVMFFIAny){.type_index = kTVMFFINone};
   return status;
+}
+
+/* Waits until it is interrupted, for as many milliseconds as it is told at most; fails if it was. */
+PACKED(wait_for_signal) {
+  (void)self, (void)result;
+  if (num_args != 1 || args[0].type_index != kTVMFFIInt) return fail("TypeError", "wait_for_signal takes milliseconds");
+  const struct timespec pause = {0, 1000000};
+  for (int64_t i = 0; i < args[0].v_int64; i++) {
+    if (TVMFFIEnvCheckSignals() != 0) return fail("Interrupted", "stopped early");
+    nanosleep(&pause, NULL);
+  }
+  return 0;
 }
 
 /* An error as code for tvm-ffi 0.1.7 made it: its cell ends before cause and context. */

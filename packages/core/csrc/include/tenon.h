@@ -97,7 +97,7 @@ TN_API int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, s
 /* Makes a handle for the function `id`, with one reference that the caller owns. */
 TN_API int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out);
 
-/* Adds a reference. */
+/* Adds a reference. Null is a no-op. */
 TN_API void tn_callback_retain(tn_callback_t *callback);
 
 /* Gives a reference back; with the last one the id is queued for tn_callbacks_take_released(). Null is a no-op. */

@@ -188,7 +188,8 @@ TN_API int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length
  * consumed, and its descriptors are closed. TN_CLOSED if the peer is gone, TN_TIMED_OUT if nothing came in time. */
 TN_API int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout);
 
-/* Sends a message without descriptors and receives the next one, as the two functions above, in one call. */
+/* Sends a message without descriptors and receives the next one, as the two functions above, in one call. Descriptors of the
+ * answer may be closed at once: an honest one has none. */
 TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
                                size_t *count, int64_t timeout);
 

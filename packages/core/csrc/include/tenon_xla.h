@@ -38,7 +38,8 @@ TN_API int32_t tn_xla_instantiate(void *call);
  * TN_KERNEL_FAILED: a handler answered with an error. TN_EXCEPTION: it threw. Both leave a failure to be read. */
 TN_API int32_t tn_xla_execute(void *call);
 
-/* Lets `call` use the states and the lent data of `original`, which stays open as long; only `original` is closed. */
+/* Lets `call` use the instantiate state and the lent data of `original`, which stays open as long and alone is closed.
+ * States of prepare and initialize belong to each run. */
 TN_API int32_t tn_xla_share(void *call, void *original);
 
 /* Reads the failure of the last run: its XLA code, the stage, and its message (copied up to `capacity` bytes, not
@@ -81,6 +82,36 @@ TN_API int32_t tn_xla_execute_untyped(void *call);
 /* Reads the failure of the last run: its message is copied up to `capacity` bytes, not NUL-terminated, and its whole length
  * goes to `*length`. It is forgotten, and its memory freed, once it was copied whole. TN_NOT_FOUND: there is none. */
 TN_API int32_t tn_xla_untyped_failure(void *call, char *message, size_t capacity, size_t *length);
+
+/* How many TypeScript functions can be typed handlers at one time. */
+#define TN_XLA_FUNCTIONS 256
+
+/* The type of one buffer of a TypeScript function. */
+typedef struct tn_xla_function_buffer {
+  int32_t dtype;
+  int64_t rank;
+  const int64_t *dims;
+} tn_xla_function_buffer_t;
+
+/* What a TypeScript function takes: operands, then results. */
+typedef struct tn_xla_function {
+  size_t operands, results;
+  const tn_xla_function_buffer_t *buffers;
+  void **data; /* where the pointers to the buffers of a call are left for the callback, to be read at once */
+} tn_xla_function_t;
+
+/* Makes a typed handler (`*out` is its address) that runs a callback. The callback gets the function's `data`, and the call,
+ * for tn_xla_function_fail(). The handler answers for itself what a frame can be wrong
+ * in; it refuses attributes, and threads that don't run the function's JavaScript (UNAVAILABLE). The function is borrowed
+ * until tn_xla_function_close(). TN_OUT_OF_MEMORY: there are TN_XLA_FUNCTIONS of them. */
+TN_API int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out);
+
+/* Ends a handler, on the thread of its JavaScript and not while it runs: it then answers UNAVAILABLE, until the place is
+ * taken by another function. TN_NOT_FOUND: it is none. */
+TN_API int32_t tn_xla_function_close(const void *handler);
+
+/* Says from inside a callback that the call failed, with an error of the runtime that called. The first failure counts. */
+TN_API int32_t tn_xla_function_fail(void *call, int32_t code, const char *message);
 
 /* How many errors, futures and states of handlers exist: for tests that look for leaks. */
 TN_API size_t tn_xla_live_errors(void);

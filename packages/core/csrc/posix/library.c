@@ -5,21 +5,24 @@
 
 #include "../internal.h"
 
-/* A NUL-terminated copy, or null: the span holds a NUL, or there is no memory. The caller frees it. */
-static char *terminated(const char *text, size_t length) {
-  if (memchr(text, 0, length) != NULL) return NULL;
+/* Makes a NUL-terminated copy, which the caller frees; `what` names the text in messages. */
+static int32_t terminate(const char *what, const char *text, size_t length, char **out) {
+  if (memchr(text, 0, length) != NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "%s must not contain a NUL character", what);
   char *copy = malloc(length + 1);
-  if (copy == NULL) return NULL;
+  if (copy == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for %s", what);
   memcpy(copy, text, length);
   copy[length] = 0;
-  return copy;
+  *out = copy;
+  return TN_OK;
 }
 
 int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   if (path == NULL || path_length == 0 || out == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "path and out must not be empty");
-  char *name = terminated(path, path_length);
-  if (name == NULL) return tn__fail(TN_INVALID_ARGUMENT, "path must not contain a NUL character");
+  char *name = NULL;
+  const int32_t status = terminate("path", path, path_length, &name);
+  if (status != TN_OK) return status;
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   free(name);
   if (library == NULL) {
@@ -41,8 +44,9 @@ int32_t tn_library_process(void **out) {
 int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
   if (library == NULL || name == NULL || out == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null");
-  char *symbol = terminated(name, name_length);
-  if (symbol == NULL) return tn__fail(TN_INVALID_ARGUMENT, "name must not contain a NUL character");
+  char *symbol = NULL;
+  const int32_t status = terminate("name", name, name_length, &symbol);
+  if (status != TN_OK) return status;
   void *address = dlsym(library, symbol);
   free(symbol);
   if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library has no symbol of this name");

@@ -41,6 +41,7 @@ TEST(nulls_are_refused) {
   CHECK(tn_callback_create(NULL, 1, &callback) == TN_INVALID_ARGUMENT);
   CHECK(tn_callback_invoke(NULL, NULL, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_callbacks_take_released(NULL, NULL, 0, &count) == TN_INVALID_ARGUMENT);
+  tn_callback_retain(NULL);
   tn_callback_release(NULL);
   tn_callbacks_close(NULL);
 }

@@ -233,17 +233,6 @@ static tn_xla_error_t *deallocate(tn_xla_call_frame_t *frame) {
   return frame->api->memory_free(&args);
 }
 
-static tn_xla_error_t *schedule(tn_xla_call_frame_t *frame) {
-  tn_xla_pool_schedule_args_t args = {sizeof args, NULL, frame->ctx, free, NULL};
-  return frame->api->pool_schedule(&args);
-}
-
-static tn_xla_error_t *count_threads(tn_xla_call_frame_t *frame) {
-  int64_t threads = 0;
-  tn_xla_pool_num_threads_args_t args = {sizeof args, NULL, frame->ctx, &threads};
-  return frame->api->pool_num_threads(&args);
-}
-
 static int64_t run_ids[2];
 static int32_t ordinal;
 
@@ -274,8 +263,6 @@ TEST(a_host_context_refuses_what_belongs_to_devices) {
   failure = fails(allocate, 3);
   CHECK(failure.code == TN_XLA_INVALID_ARGUMENT && strstr(failure.text, "GPU context is not available") != NULL);
   CHECK(fails(deallocate, 3).code == TN_XLA_UNIMPLEMENTED);
-  CHECK(fails(schedule, 3).code == TN_XLA_UNIMPLEMENTED);
-  CHECK(fails(count_threads, 3).code == TN_XLA_UNIMPLEMENTED);
 }
 
 TEST(run_id_is_one_a_run_and_unique) {

@@ -6,9 +6,11 @@
  * Example: y = a * x, f32 of any rank.
  *
  *   #include <tenon/xla_handler.h>
+ *   #include <tenon/xla_mark.h>
  *
- *   tn_xla_error_t *scale(tn_xla_call_frame_t *frame) {
- *     static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
+ *   TN_XLA_EXPORT tn_xla_error_t *scale(tn_xla_call_frame_t *frame) {
+ *     static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .traits = 0,
+ *                                                  .args = 1, .rets = 1, .attrs = 1};
  *     tn_xla_reader_t in;
  *     if (!tn_xla_open(&in, frame, &signature)) return in.error;
  *     const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, TN_XLA_ANY);
@@ -20,6 +22,12 @@
  *     for (int64_t i = 0; i < count; ++i) ((float *)y->data)[i] = a * ((const float *)x->data)[i];
  *     return NULL;
  *   }
+ *   TN_XLA_MARK_TYPED(scale);
+ *
+ * Compiled (where these headers are: packages/core/include, or node_modules/@tenon/core/include) and called:
+ *
+ *   gcc -O2 -shared -fPIC -I packages/core/include -o libscale.so scale.c -lm
+ *   tenon call libscale.so scale --arg x.npy --attr a=f32:2 --result 'f32[2,4]'
  */
 #ifndef TENON_XLA_HANDLER_H
 #define TENON_XLA_HANDLER_H

@@ -55,7 +55,12 @@ function callbackTable(): CallbackTable {
     functions,
     create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
     release: coreFunction('tn_callback_release', 'void', ['uintptr_t']),
-    takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
+    takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+    ]),
   }
   process.once('exit', () => {
     opened.isOpen = false

@@ -33,7 +33,9 @@ export function checkSize(value: unknown, name: string, unit = 'bytes'): number 
 export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
   const alignment = checkSize(value, name)
   if (alignment > 0 && alignment <= 2 ** 30 && (alignment & (alignment - 1)) === 0) return alignment
-  throw new ArgumentRangeError(`${name} must be a power of two from 1 to 2^30, got ${describe(value)}`, { details: { name } })
+  throw new ArgumentRangeError(`${name} must be a power of two from 1 to 2^30, got ${describe(value)}`, {
+    details: { name },
+  })
 }
 
 /** Checks a name or path for native code. @throws {ArgumentError} if it is no string, empty, or has a NUL character. */

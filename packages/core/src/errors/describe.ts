@@ -10,7 +10,9 @@ export function describe(value: unknown): string {
 function text(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return value.length > 60 ? `${JSON.stringify(value.slice(0, 57))}... (${value.length} characters)` : JSON.stringify(value)
+      return value.length > 60
+        ? `${JSON.stringify(value.slice(0, 57))}... (${value.length} characters)`
+        : JSON.stringify(value)
     case 'bigint':
       return `${value}n`
     case 'function':

@@ -10,7 +10,8 @@ export interface TenonErrorOptions {
 const brandOf = (kind: string): symbol => Symbol.for(`tenon.error.${kind}`)
 
 /** `TENON_SCOPE_CLOSED` has its page at `docs/errors/scope-closed.md`. */
-const pageOf = (code: string): string => `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
+const pageOf = (code: string): string =>
+  `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
 
 /** The full text: the sentence, then what to do, then where to read more. */
 function textOf(code: string, sentence: string, hint: string | undefined): string {

@@ -54,7 +54,7 @@ export abstract class ManagedLifetime implements Lifetime {
   }
 
   /**
-   * Closes it. All actions run, whatever they throw; what is owned is freed in any case.
+   * Closes it. All actions run, whatever they throw, and what is owned is freed then.
    *
    * @throws {ScopeClosedError} if it is closed or closing already.
    * @throws {ScopeHeldError} if calls or holds use it; it stays open and nothing has run.
@@ -66,10 +66,12 @@ export abstract class ManagedLifetime implements Lifetime {
     if (gate.holds !== 0 || callsInProgress(gate)) throw this.#heldError()
     this.seal()
     this.state = 'closing'
-    const errors = this.actions === undefined ? undefined : runActions(this.actions)
+    let errors = this.actions === undefined ? undefined : runActions(this.actions)
     gate.alive = false
     this.state = 'closed'
-    this.release()
+    // A hold that an action took past acquire(): memory that leaks is better than memory that is freed in use.
+    if (gate.holds !== 0) errors = [...(errors ?? []), this.#heldError()]
+    else this.release()
     if (errors !== undefined) throw joined(errors, this.label)
   }
 

@@ -14,10 +14,25 @@ let loaded: Koffi | undefined
 function koffi(): Koffi {
   if (loaded === undefined) {
     loaded = createRequire(import.meta.url)('koffi') as Koffi
+    configure(loaded)
     // In a thread that has loaded nothing, calling a function made from an address crashes koffi 3.3.
     loaded.load(null)
   }
   return loaded
+}
+
+/** What native code may use of the stack, in bytes: as much as on a thread of its own. koffi's own 128 KiB crash kernels. */
+const STACK_SIZE = 8 * 2 ** 20
+
+/** How many calls may be on other threads at a time: koffi's maximum. */
+const MAXIMUM_ASYNC_CALLS = 4096
+
+function configure(driver: Koffi): void {
+  try {
+    driver.config({ sync_stack_size: STACK_SIZE, async_stack_size: STACK_SIZE, max_async_calls: MAXIMUM_ASYNC_CALLS })
+  } catch {
+    // The application uses this koffi itself and has loaded a library: its settings stand.
+  }
 }
 
 /** A struct passed by value, as the driver knows it. */

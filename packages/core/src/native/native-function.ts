@@ -1,5 +1,5 @@
 import { describe } from '../errors/describe.ts'
-import { ArgumentError } from '../errors/kinds.ts'
+import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkUsable } from '../memory/block.ts'
 import { callStack, NO_OPERANDS, type Gate, type Gated } from '../memory/gate.ts'
 import type { Hold } from '../memory/lifetime.ts'
@@ -32,7 +32,7 @@ export interface NativeFunction<Result> {
    * Runs it on another thread. The memory of its arguments and its library are held open until it has returned.
    *
    * @throws as a call does, at once, if an argument is not valid. @throws {ScopeClosedError} also while one of them is
-   * being closed: the call could outlive it.
+   * being closed: the call could outlive it. Rejects with a `NativeError` if thousands of calls run already.
    */
   readonly async: (...values: readonly Value[]) => Promise<Result>
 }
@@ -127,7 +127,7 @@ function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) 
       try {
         raw.async(...converted, settle)
       } catch (error) {
-        settle(error, undefined)
+        settle(new NativeError(`${name} could not be started on another thread`, { cause: error }), undefined)
       }
     })
   }

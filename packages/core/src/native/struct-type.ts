@@ -36,12 +36,14 @@ export class StructType {
   }
 
   /** The members of the struct in this memory, which must be alive. */
-  read({ block, base }: Segment): StructValue {
+  read(segment: Segment): StructValue {
+    const { block, base } = segment
     return readStruct(block.address + base, this.cType)
   }
 
   /** Writes the members to this memory, which must be alive. */
-  write({ block, base }: Segment, value: StructValue): void {
+  write(segment: Segment, value: StructValue): void {
+    const { block, base } = segment
     writeStruct(block.address + base, this.cType, value)
   }
 }

@@ -118,7 +118,17 @@ const float = (
  * tensor values of NNAPI's OperandType, and the tensor data types of the Open Inference (KServe v2) protocol.
  */
 const rows: Record<DType, Row> = {
-  bool: { kind: 'bool', bits: 8, array: 'Uint8Array', dlpack: 6, xla: 1, aliases: ['pred', 'b1'], numpy: '|b1', nnapi: 9, openInference: 'BOOL' },
+  bool: {
+    kind: 'bool',
+    bits: 8,
+    array: 'Uint8Array',
+    dlpack: 6,
+    xla: 1,
+    aliases: ['pred', 'b1'],
+    numpy: '|b1',
+    nnapi: 9,
+    openInference: 'BOOL',
+  },
   int1: int(1, 30, 'Int8Array'),
   int2: int(2, 26, 'Int8Array'),
   int4: int(4, 21, 'Int8Array'),
@@ -138,7 +148,15 @@ const rows: Record<DType, Row> = {
   float32: float(32, 2, 11, 'Float32Array', 'f32', { numpy: '<f4', nnapi: 3, openInference: 'FP32' }),
   float64: float(64, 2, 12, 'Float64Array', 'f64', { numpy: '<f8', openInference: 'FP64' }),
   complex64: { kind: 'complex', bits: 64, array: 'Float32Array', dlpack: 5, xla: 15, aliases: ['c64'], numpy: '<c8' },
-  complex128: { kind: 'complex', bits: 128, array: 'Float64Array', dlpack: 5, xla: 18, aliases: ['c128'], numpy: '<c16' },
+  complex128: {
+    kind: 'complex',
+    bits: 128,
+    array: 'Float64Array',
+    dlpack: 5,
+    xla: 18,
+    aliases: ['c128'],
+    numpy: '<c16',
+  },
   float4_e2m1fn: float(4, 17, 32, 'Uint8Array', 'f4e2m1fn'),
   float8_e3m4: float(8, 7, 29, 'Uint8Array', 'f8e3m4'),
   float8_e4m3: float(8, 8, 28, 'Uint8Array', 'f8e4m3'),

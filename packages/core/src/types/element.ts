@@ -109,7 +109,9 @@ function integerCodec({ name, kind, bits }: DTypeInfo): ElementCodec {
     write(view, at, value) {
       const number = typeof value === 'bigint' ? Number(value) : checkNumber(value, name)
       if (!Number.isInteger(number) || number < low || number > high) {
-        throw new ArgumentRangeError(`an element of ${name} must be a whole number from ${low} to ${high}, got ${describe(value)}`)
+        throw new ArgumentRangeError(
+          `an element of ${name} must be a whole number from ${low} to ${high}, got ${describe(value)}`,
+        )
       }
       const code = bits < 8 ? number & ((1 << bits) - 1) : number
       if (byteSize === 1) view.setUint8(at, code)
@@ -126,7 +128,8 @@ function wideCodec({ name, kind }: DTypeInfo): ElementCodec {
     byteSize: 8,
     read: (view, at) => (kind === 'int' ? view.getBigInt64(at, true) : view.getBigUint64(at, true)),
     write(view, at, value) {
-      const exact = typeof value === 'bigint' ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
+      const exact =
+        typeof value === 'bigint' ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
       if (exact === undefined || exact < low || exact > high) {
         throw new ArgumentRangeError(
           `an element of ${name} must be a bigint or a safe whole number from ${low} to ${high}, got ${describe(value)}`,

@@ -124,7 +124,9 @@ function sizeOf(
   const { bits } = dtypeInfo(dtype)
   if (packing === 'packed') return Math.ceil((elementCount * bits) / 8)
   const spanned =
-    strides === undefined ? elementCount : 1 + strides.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 0)
+    strides === undefined
+      ? elementCount
+      : 1 + strides.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 0)
   return spanned * Math.max(bits / 8, 1)
 }
 

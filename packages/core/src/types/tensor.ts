@@ -9,6 +9,7 @@ import { cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
 import { tensorType, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
+import { valuesText } from './tensor-text.ts'
 import { typedArrayClass } from './typed-array.ts'
 
 /** The alignment of memory that {@link tensor} allocates: what XLA and vector instructions want, in bytes. */
@@ -40,6 +41,11 @@ export class Tensor {
     this.address = segment.block.address + segment.base
     this.pointer = pointerBits(this.address)
     this.descriptor = null
+  }
+
+  static {
+    // What console.log asks for.
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: this.prototype.toString })
   }
 
   get dtype(): DType {
@@ -76,22 +82,45 @@ export class Tensor {
         { hint: 'allocate the memory with the alignment of its elements, or read it with toArray().' },
       )
     }
-    return new array(view.buffer as ArrayBuffer, view.byteOffset, Math.floor(this.type.byteSize / array.BYTES_PER_ELEMENT))
+    return new array(
+      view.buffer as ArrayBuffer,
+      view.byteOffset,
+      Math.floor(this.type.byteSize / array.BYTES_PER_ELEMENT),
+    )
   }
 
   /** The elements in row-major order, whatever the strides, as values: 64-bit integers are bigints. A copy. @throws as {@link view} */
   toArray(): Element[] {
+    return this.#read(this.type.elementCount)
+  }
+
+  /** For people: type and first values, or why there are none to show. Never throws. */
+  toString(): string {
+    return `Tensor ${this.type} ${this.#valuesText()}`
+  }
+
+  /** What `JSON.stringify` writes: type and first values as text, no data. For the values: {@link toArray}. Never throws. */
+  toJSON(): { readonly dtype: DType; readonly shape: readonly number[]; readonly values: string } {
+    return { dtype: this.dtype, shape: this.shape, values: this.#valuesText() }
+  }
+
+  #valuesText(): string {
+    return valuesText(this.type, (count) => this.#read(count))
+  }
+
+  /** The first elements in row-major order. */
+  #read(count: number): Element[] {
     this.#checkOnCpu()
-    const { elementCount, packing } = this.type
+    const { packing } = this.type
     const { block, base } = this.segment
     checkUsable(block)
     const { view } = block
     const codec = elementCodec(this.dtype)
     if (packing === 'packed') {
-      return Array.from({ length: elementCount }, (_, i) => readPacked(view, base, i, dtypeInfo(this.dtype).bits, codec))
+      return Array.from({ length: count }, (_, i) => readPacked(view, base, i, dtypeInfo(this.dtype).bits, codec))
     }
     const at = elementOffsets(this.type)
-    return Array.from({ length: elementCount }, (_, i) => codec.read(view, base + at(i) * codec.byteSize))
+    return Array.from({ length: count }, (_, i) => codec.read(view, base + at(i) * codec.byteSize))
   }
 
   #checkOnCpu(): void {
@@ -130,11 +159,20 @@ export function tensor(
   const type = tensorType(dtype, shape, options)
   if (source instanceof Segment) return new Tensor(checkFit(source, type), type, options.device ?? cpu)
   if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
-  const segment: unknown = (options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
-  if (!(segment instanceof Segment)) throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
+  const segment: unknown = checkAllocator(options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
+  if (!(segment instanceof Segment))
+    throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
   const made = new Tensor(checkFit(segment, type), type, cpu)
   if (source !== undefined) fill(made, source)
   return made
+}
+
+function checkAllocator(allocator: unknown): NativeAllocator {
+  if (typeof (allocator as Partial<NativeAllocator> | null)?.allocate === 'function')
+    return allocator as NativeAllocator
+  throw new ArgumentError(`allocator must have allocate(byteSize, byteAlignment), got ${describe(allocator)}`, {
+    hint: 'NativeScope.ofConfined() is one, which frees its memory when it is closed.',
+  })
 }
 
 function checkFit(segment: Segment, type: TensorType): Segment {
@@ -155,7 +193,8 @@ function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]
   const { block, base } = segment
   if (ArrayBuffer.isView(source)) {
     const expected = typedArrayClass(type.dtype)
-    const length = type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
+    const length =
+      type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
     if (!(source instanceof expected) || source.length !== length) {
       throw new ArgumentError(`the values of ${type} must be a ${expected.name}(${length}), got ${describe(source)}`)
     }
@@ -163,7 +202,9 @@ function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]
     return
   }
   if (!Array.isArray(source) || source.length !== type.elementCount) {
-    throw new ArgumentError(`the values of ${type} must be an array of length ${type.elementCount}, got ${describe(source)}`)
+    throw new ArgumentError(
+      `the values of ${type} must be an array of length ${type.elementCount}, got ${describe(source)}`,
+    )
   }
   const codec = elementCodec(type.dtype)
   const values: readonly Element[] = source
@@ -184,7 +225,8 @@ function bytesOf(type: TensorType): number {
 function elementOffsets({ shape, strides }: TensorType): (index: number) => number {
   if (strides === undefined) return (index) => index
   const rowMajor = rowMajorStrides(shape)
-  return (index) => strides.reduce((at, stride, axis) => at + (Math.floor(index / rowMajor[axis]!) % shape[axis]!) * stride, 0)
+  return (index) =>
+    strides.reduce((at, stride, axis) => at + (Math.floor(index / rowMajor[axis]!) % shape[axis]!) * stride, 0)
 }
 
 const oneByte = new DataView(new ArrayBuffer(1))
@@ -196,7 +238,14 @@ function readPacked(view: DataView, base: number, index: number, bits: number, c
   return codec.read(oneByte, 0)
 }
 
-function writePacked(view: DataView, base: number, index: number, bits: number, codec: ElementCodec, value: unknown): void {
+function writePacked(
+  view: DataView,
+  base: number,
+  index: number,
+  bits: number,
+  codec: ElementCodec,
+  value: unknown,
+): void {
   const bit = index * bits
   const at = base + Math.floor(bit / 8)
   codec.write(oneByte, 0, value)

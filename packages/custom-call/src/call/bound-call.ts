@@ -1,4 +1,4 @@
-import { ArgumentError } from '@tenon/core'
+import { ArgumentError, type Hold } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallTarget } from './call-target.ts'
@@ -17,19 +17,25 @@ export class BoundCall extends ManagedLifetime {
   readonly target: CallTarget
   /** @internal */
   readonly memory: CallMemory
-  /** @internal */
+  /** @internal Holds keep lifetimes open; the tensors themselves keep memory of the garbage collector. */
   readonly bound: readonly Gated[]
+  /** @internal */
+  readonly holds: readonly Hold[]
   /** @internal */
   readonly held: readonly Gated[]
 
-  /** @internal `bound` is what it holds: the call, its library, and the tensors, all checked. Nothing throws. */
+  /**
+   * @internal `bound` is what it holds: the call, its library, and the tensors, all checked.
+   *
+   * @throws {ScopeClosedError} if one of them is being closed.
+   */
   constructor(call: PreparedCall, memory: CallMemory, bound: readonly Gated[]) {
     super()
     this.target = call.target
     this.memory = memory
     this.bound = bound
     this.held = Object.freeze([this])
-    for (const { gate } of this.bound) gate.holds++
+    this.holds = acquireAll(bound)
   }
 
   protected override get label(): string {
@@ -37,7 +43,7 @@ export class BoundCall extends ManagedLifetime {
   }
 
   protected override release(): void {
-    for (const { gate } of this.bound) gate.exit()
+    for (const hold of this.holds) hold.release()
   }
 
   /**
@@ -65,5 +71,17 @@ export class BoundCall extends ManagedLifetime {
     throw new ArgumentError(`${this.target.name} is running: a bound call can't run inside itself`, {
       hint: 'bind another call for it.',
     })
+  }
+}
+
+/** Holds all of them open, or none. */
+function acquireAll(bound: readonly Gated[]): Hold[] {
+  const holds: Hold[] = []
+  try {
+    for (const { gate } of bound) holds.push(gate.owner.acquire())
+    return holds
+  } catch (error) {
+    for (const hold of holds) hold.release()
+    throw error
   }
 }

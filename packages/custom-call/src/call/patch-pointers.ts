@@ -1,5 +1,5 @@
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { checkUsable, describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
@@ -48,13 +48,17 @@ function patchedAll(
     const tensor = operands[i]!
     if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0) return false
+    const { block } = tensor.segment
+    if (block.exposed && block.view.byteLength < 0) return false // throws if a user transferred the buffer away
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
   for (let i = operandCount; i < types.length; i++) {
     const tensor = results[i - operandCount]!
     if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
-    if ((tensor.address & misalignment) !== 0 || (tensor.segment.flags & READ_ONLY) !== 0) return false
+    const { block, flags } = tensor.segment
+    if ((tensor.address & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
+    if (block.exposed && block.view.byteLength < 0) return false
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
@@ -122,7 +126,7 @@ function checkTensor(
       details: { expected: String(type), actual: String(tensor.type) },
     })
   }
-  if (!tensor.gate.alive) tensor.gate.owner.checkAlive()
+  checkUsable(tensor.segment.block)
   if (tensor.device.type !== deviceType) {
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, it is on device type ${tensor.device.type}`)

@@ -17,6 +17,10 @@ export interface XlaFailure {
   readonly stage: Stage
   /** Whether it is a C++ exception that the guard stopped. */
   readonly exception?: boolean
+  /** Whether it was refused before any handler saw it. */
+  readonly refused?: boolean
+  /** What a TypeScript function threw. */
+  readonly cause?: unknown
 }
 
 /**
@@ -47,6 +51,7 @@ export class XlaError extends TenonError {
     const hint = hintFor(diagnostics, text)
     super('TENON_XLA', sentenceOf(failure, codeName, diagnostics), {
       ...(hint === undefined ? {} : { hint }),
+      ...(failure.cause === undefined ? {} : { cause: failure.cause }),
       details: { xlaCode, codeName, target, stage, exception, text, diagnostics },
     })
     this.xlaCode = xlaCode
@@ -59,10 +64,11 @@ export class XlaError extends TenonError {
 defineKind(XlaError)
 
 function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: readonly string[]): string {
-  const { xlaCode, text, target, stage, exception } = failure
+  const { xlaCode, text, target, stage, exception, refused } = failure
   const label = codeName === 'UNKNOWN' && xlaCode !== 2 ? `${codeName} (code ${xlaCode})` : codeName
   const where = stage === 'execute' ? target : `${target} (${stage})`
   const words = diagnostics.length > 0 ? diagnostics.join('; ') : onOneLine(text) || 'no message'
+  if (refused) return `${where} was refused with ${label}: ${words}`
   return exception ? `${where} threw a C++ exception: ${words}` : `${where} answered ${label}: ${words}`
 }
 

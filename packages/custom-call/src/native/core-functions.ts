@@ -13,6 +13,9 @@ export interface CoreFunctions {
   readonly findHandler: CFunction
   readonly executeUntyped: CFunction
   readonly untypedFailure: CFunction
+  readonly functionOpen: CFunction
+  readonly functionClose: CFunction
+  readonly functionFail: CFunction
 }
 
 let declared: CoreFunctions | undefined
@@ -42,6 +45,9 @@ export function coreFunctions(): CoreFunctions {
       'uintptr_t',
       'uintptr_t',
     ]),
+    functionOpen: coreFunction('tn_xla_function_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
+    functionClose: coreFunction('tn_xla_function_close', 'int32_t', ['uintptr_t']),
+    functionFail: coreFunction('tn_xla_function_fail', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']),
     executeUntyped: coreFunction('tn_xla_execute_untyped', 'int32_t', ['uintptr_t']),
     untypedFailure: coreFunction('tn_xla_untyped_failure', 'int32_t', [
       'uintptr_t',

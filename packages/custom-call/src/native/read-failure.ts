@@ -2,6 +2,7 @@ import { addressOf, checkStatus, lastError, statusName } from '@tenon/core/inter
 import type { TenonError } from '@tenon/core'
 import type { Stage } from '../errors/xla-error.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
+import { takeThrown } from '../targets/thrown.ts'
 import { coreFunctions } from './core-functions.ts'
 
 const INTERNAL = 13
@@ -21,8 +22,10 @@ export function readFailure(call: number, status: number, target: string): Tenon
   const text = copyMessage((at, capacity, length) => failure(call, length + 8, length + 12, at, capacity, length))
   const [xlaCode, stage] = codeAndStage as unknown as [number, number]
   const exception = name === 'EXCEPTION'
+  const cause = takeThrown(text)
   return xlaError({
     xlaCode,
+    ...(cause === undefined ? {} : { cause }),
     text: exception ? text.replace(/^XLA FFI call failed: /, '') : text,
     target,
     stage: STAGES[stage] ?? 'execute',

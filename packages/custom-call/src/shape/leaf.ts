@@ -29,7 +29,7 @@ export class Temp {
  *
  * @throws {ArgumentError} if it is not given a type.
  * @example
- * const call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4]), temp(f32([16]))], attrs })
+ * using call = hostFunction(library, 'do_custom_call').prepare({ operands: [f32([2, 4])], results: [f32([2, 4]), temp(f32([16]))] })
  */
 export function temp(type: TensorType): Temp {
   if (type instanceof TensorType) return new Temp(type)

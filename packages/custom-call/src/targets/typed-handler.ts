@@ -23,6 +23,8 @@ export interface HandlerSymbols {
 export interface HandlerOptions {
   /** Accepts handlers built for a newer XLA FFI than 0.3; functions that this runtime lacks answer UNIMPLEMENTED. */
   readonly allowNewerApi?: boolean
+  /** Says for handlers that don't say so themselves that their device work can be captured once and replayed. */
+  readonly commandBufferCompatible?: boolean
 }
 
 /** What a typed call is prepared for. */
@@ -39,18 +41,20 @@ export class TypedHandler {
   readonly metadata: HandlerMetadata
   /** The stages that have a handler. */
   readonly stages: readonly Stage[]
-  readonly #gate: Gate
-  readonly #addresses: HandlerAddresses
+  /** @internal */
+  readonly gate: Gate
+  /** @internal */
+  readonly addresses: HandlerAddresses
 
   /** @internal */
   constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions) {
     this.name = name
-    this.#gate = gate
-    this.#addresses = addresses
+    this.gate = gate
+    this.addresses = addresses
     this.stages = Object.freeze(
       (['instantiate', 'prepare', 'initialize', 'execute'] as const).filter((stage) => addresses[stage] !== 0),
     )
-    this.metadata = askAll(name, this.stages, addresses, options.allowNewerApi ?? false)
+    this.metadata = askAll(name, this.stages, addresses, options)
   }
 
   /**
@@ -60,18 +64,18 @@ export class TypedHandler {
    * @throws {ScopeClosedError} if the library is closed.
    */
   prepare(options: TypedPrepareOptions): PreparedCall {
-    if (!this.#gate.alive) this.#gate.owner.checkAlive()
+    if (!this.gate.alive) this.gate.owner.checkAlive()
     const shape = callShape(this.name, options)
     const { leaves } = shape
     const operandCount = leavesOf(shape.operands).length
     const descriptor = encodeDescriptor({
       minor: this.metadata.minor,
-      handlers: this.#addresses,
+      handlers: this.addresses,
       operands: leaves.slice(0, operandCount),
       results: leaves.slice(operandCount),
       attributes: options.attrs === undefined ? {} : options.attrs,
     })
-    return new PreparedCall(openTypedTarget(this.name, this.#gate, descriptor, leaves), shape)
+    return new PreparedCall(openTypedTarget(this.name, this.gate, descriptor, leaves), shape)
   }
 }
 
@@ -134,7 +138,9 @@ export function registeredHandler(
       addressOf(bundle),
     ),
   )
-  if (status !== 0) throw new NotFoundError({ xlaCode: 5, text: lastError(), target: name, stage: 'execute' })
+  if (status !== 0) {
+    throw new NotFoundError({ xlaCode: 5, text: lastError(), target: name, stage: 'execute', refused: true })
+  }
   const [instantiate, prepare, initialize, execute] = Array.from(bundle, Number) as [number, number, number, number]
   return new TypedHandler(name, globalGate, { instantiate, prepare, initialize, execute }, options)
 }
@@ -144,7 +150,7 @@ function askAll(
   name: string,
   stages: readonly Stage[],
   addresses: HandlerAddresses,
-  allowNewerApi: boolean,
+  { allowNewerApi = false, commandBufferCompatible = false }: HandlerOptions,
 ): HandlerMetadata {
   const answers = stages.map((stage) =>
     readMetadata(addresses[stage], stage === 'execute' ? name : `${name} (${stage})`, allowNewerApi),
@@ -157,5 +163,9 @@ function askAll(
     )
   }
   // The type of the state is known to the handler that makes it.
-  return Object.freeze({ ...execute, stateTypeId: answers[0]!.stateTypeId })
+  return Object.freeze({
+    ...execute,
+    commandBufferCompatible: commandBufferCompatible || execute.commandBufferCompatible,
+    stateTypeId: answers[0]!.stateTypeId,
+  })
 }

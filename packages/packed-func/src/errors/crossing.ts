@@ -41,7 +41,9 @@ export function takeErrorText(stack: Stack, slot: number): { kind: string; sente
 /** The JavaScript error of a native one; takes over a reference. */
 export function errorAt(stack: Stack, address: number): unknown {
   drainReleased(stack)
-  const known = thrownHere.has(address) ? { error: thrownHere.get(address) } : { error: raisedThere.get(address)?.deref() }
+  const known = thrownHere.has(address)
+    ? { error: thrownHere.get(address) }
+    : { error: raisedThere.get(address)?.deref() }
   if (thrownHere.has(address) || known.error !== undefined) {
     stack.host.release(address)
     return known.error

@@ -1,6 +1,11 @@
 import { checkName, describe } from '@tenon/core/internal'
 import { ArgumentError } from '@tenon/core'
-import { PackedFuncError, PackedFuncRangeError, PackedFuncTypeError, type PackedFuncErrorOptions } from './packed-func-error.ts'
+import {
+  PackedFuncError,
+  PackedFuncRangeError,
+  PackedFuncTypeError,
+  type PackedFuncErrorOptions,
+} from './packed-func-error.ts'
 
 /** Makes the JavaScript error for one that native code raised. */
 export type ErrorFactory = (sentence: string, options: PackedFuncErrorOptions) => Error

@@ -112,5 +112,8 @@ function refuseLent(result: object): void {
 
 function asynchronous(result: Promise<unknown>): PackedFuncTypeError {
   result.catch(() => {})
-  return new PackedFuncTypeError('TypeError', 'asynchronous function used as packed function: native code can not wait for a promise')
+  return new PackedFuncTypeError(
+    'TypeError',
+    'asynchronous function used as packed function: native code can not wait for a promise',
+  )
 }

@@ -1,5 +1,6 @@
 import { checkName } from '@tenon/core/internal'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { prepareLegacy } from '../native/legacy.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import { builtin } from './builtin.ts'
@@ -8,8 +9,8 @@ import type { PackedFunc } from './packed-func.ts'
 /**
  * A library of compiled kernels. Its functions keep it; its code stays mapped for as long as the process runs.
  *
- * Libraries of all versions of tvm-ffi and of TVM from 0.21 on are understood: their names of functions and the variables
- * that they want to be filled.
+ * Libraries of tvm-ffi 0.1 and of TVM are understood, whatever the version: the names of their functions, the variables that
+ * they want to be filled, and the calling convention before tvm-ffi.
  *
  * @example
  * const lib = Module.load('./libkernels.so')
@@ -25,10 +26,12 @@ export class Module extends NativeObject {
    * Loads a library: by its extension, with the loader `ffi.Module.load_from_file.<extension>`.
    *
    * @throws {PackedFuncError} of kind `InternalError` with the system's words if it can't be loaded, of kind `RuntimeError`
-   * if there is no loader for it.
+   * if there is no loader for it, or it has modules inside that can't be loaded.
+   * @throws {LoadError} if it has kernels of TVM to 0.20, and the process uses another tvm-ffi library than this package's.
    */
   static load(path: string): Module {
-    return builtin('ffi.ModuleLoadFromFile').call(checkName(path, 'path')) as Module
+    prepareLegacy(checkName(path, 'path'))
+    return builtin('ffi.ModuleLoadFromFile').call(path) as Module
   }
 
   /** A function of the library or, with `imports`, of the modules that it imports; undefined if there is none. */

@@ -99,11 +99,17 @@ export type Api = Record<string, PackedFunc>
  */
 export function initApi<T extends object = Api>(prefix: string, target: T = {} as T): T & Api {
   const start = `${checkName(prefix, 'prefix').replace(/^tvm\./, '')}.`
-  if (typeof target !== 'object' || target === null) throw new ArgumentError(`target must be an object, got ${describe(target)}`)
+  if (typeof target !== 'object' || target === null)
+    throw new ArgumentError(`target must be an object, got ${describe(target)}`)
   for (const name of listGlobalNames()) {
     const rest = name.slice(start.length)
     if (!name.startsWith(start) || rest === '' || rest.includes('.')) continue
-    Object.defineProperty(target, rest, { value: getGlobal(name), enumerable: true, configurable: true, writable: true })
+    Object.defineProperty(target, rest, {
+      value: getGlobal(name),
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
   }
   return target as T & Api
 }

@@ -29,8 +29,12 @@ export interface Host {
   readonly readError: HostFunction<number>
   readonly appendBacktrace: HostFunction<void>
   readonly takeReleased: HostFunction<number>
+  readonly createJob: HostFunction<number>
+  /** Runs a job on another thread, then calls back on this one. */
+  readonly runJob: HostFunction<void> & { async(job: number, done: (error: unknown) => void): void }
+  readonly cancelJob: HostFunction<void>
+  readonly finishJob: HostFunction<number>
   readonly createTensor: HostFunction<number>
-  readonly callWithTensors: HostFunction<number>
   readonly describeView: HostFunction<number>
   readonly describeTensor: HostFunction<number>
   /** Opens another tvm-ffi library globally, without letting it take signals; returns its handle. */
@@ -41,7 +45,7 @@ export interface Host {
 
 const functions = {
   open: ['tn_packed_open', 'int32_t', 1],
-  call: ['tn_packed_call', 'int32_t', 3],
+  call: ['tn_packed_call', 'int32_t', 2, 'int32_t'],
   makeText: ['tn_packed_make_text', 'int32_t', 4],
   text: ['tn_packed_text', 'void', 2],
   clear: ['tn_packed_clear', 'void', 1],
@@ -58,11 +62,17 @@ const functions = {
   readError: ['tn_packed_error_read', 'int32_t', 2],
   appendBacktrace: ['tn_packed_error_append', 'void', 3],
   takeReleased: ['tn_packed_take_released', 'int32_t', 3],
+  createJob: ['tn_packed_job_create', 'int32_t', 3],
+  runJob: ['tn_packed_job_run', 'void', 1],
+  cancelJob: ['tn_packed_job_cancel', 'void', 1],
+  finishJob: ['tn_packed_job_finish', 'int32_t', 2],
   createTensor: ['tn_packed_tensor_create', 'int32_t', 2],
-  callWithTensors: ['tn_packed_call_tensors', 'int32_t', 4],
   describeView: ['tn_packed_describe_view', 'int32_t', 2],
   describeTensor: ['tn_packed_describe_tensor', 'int32_t', 2],
-} satisfies Record<string, readonly [symbol: string, result: CType, parameters: number]>
+} satisfies Record<string, readonly [symbol: string, result: CType, parameters: number, each?: CType]>
+
+/** Declares a function of the library whose parameters all have one type. */
+type Declare = (name: string, result: CType, count: number, each?: CType) => (...values: number[]) => never
 
 let loaded: Host | undefined
 
@@ -84,22 +94,24 @@ function load(): Host {
     })
   }
   const library = loadGlobally(path)
-  const declare = (name: string, result: CType, count: number): ((...values: number[]) => never) =>
-    library.declare(name, result, Array.from({ length: count }, () => 'uintptr_t' as const))
+  const declare: Declare = (name, result, count, each = 'uintptr_t') =>
+    library.declare(
+      name,
+      result,
+      Array.from({ length: count }, () => each),
+    )
   const { ffiPath, isOwn } = bind(declare, join(directory, libraryFileName('tvm_ffi')))
   declare('tn_packed_install_allocator', 'int32_t', 0)()
+  declare('tn_packed_install_signals', 'int32_t', 0)()
   const declared = Object.fromEntries(
-    Object.entries(functions).map(([key, [name, result, count]]) => [key, declare(name, result, count)]),
+    Object.entries(functions).map(([key, [name, result, count, each]]) => [key, declare(name, result, count, each)]),
   ) as unknown as Omit<Host, 'ffiPath' | 'liveObjects' | 'openLibrary'>
   const liveObjects = isOwn ? loadGlobally(ffiPath).declare('tn_tvm_live_objects', 'int64_t', []) : undefined
   return { ...declared, ffiPath, liveObjects, openLibrary: (other) => open(declare, other) }
 }
 
 /** Chooses the tvm-ffi library: two in one process would be two registries, so one that is loaded already goes first. */
-function bind(
-  declare: (name: string, result: CType, count: number) => (...values: number[]) => never,
-  own: string,
-): { ffiPath: string; isOwn: boolean } {
+function bind(declare: Declare, own: string): { ffiPath: string; isOwn: boolean } {
   const named = process.env['TENON_TVM_FFI_LIBRARY']
   const present = Number(declare('tn_packed_loaded_library', 'uintptr_t', 0)())
   const ffiPath = named !== undefined && named !== '' ? named : own
@@ -113,10 +125,13 @@ function bind(
   return { ffiPath, isOwn: ffiPath === own && present === 0 }
 }
 
-function open(declare: (name: string, result: CType, count: number) => (...values: number[]) => never, path: string): number {
+function open(declare: Declare, path: string): number {
   const name = Buffer.from(path)
   const out = new BigUint64Array(1)
-  if (declare('tn_packed_open_library', 'int32_t', 3)(addressOf(name), name.length, addressOf(out)) === 0) return Number(out[0])
+  if (declare('tn_packed_open_library', 'int32_t', 3)(addressOf(name), name.length, addressOf(out)) === 0)
+    return Number(out[0])
   const reason = stringAt(Number(declare('tn_packed_library_error', 'uintptr_t', 0)()))
-  throw new LoadError(`the tvm-ffi library ${path} could not be loaded: ${reason}`, { details: { tried: [{ path, reason }] } })
+  throw new LoadError(`the tvm-ffi library ${path} could not be loaded: ${reason}`, {
+    details: { tried: [{ path, reason }] },
+  })
 }

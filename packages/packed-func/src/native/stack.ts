@@ -43,7 +43,8 @@ export class Stack {
   constructor() {
     this.host = host()
     const out = new BigUint64Array(1)
-    if (this.host.open(addressOf(out)) !== 0) throw new PackedFuncError('MemoryError', 'no memory for an argument stack')
+    if (this.host.open(addressOf(out)) !== 0)
+      throw new PackedFuncError('MemoryError', 'no memory for an argument stack')
     this.address = Number(out[0])
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
@@ -95,6 +96,12 @@ export class Stack {
     this.i32[at + 3] = address / 2 ** 32
   }
 
+  /** Calls a function whose arguments are in the slots after `base`: as the host's `call`. */
+  call(base: number, handle: number, count: number): number {
+    this.setPointer(base, 0, handle)
+    return this.host.call(base, count)
+  }
+
   /** The address of eight zero bytes. */
   zeroAddress(): number {
     return this.address + WORDS + 15 * 8
@@ -138,7 +145,10 @@ export class Stack {
 
   #full(count: number): PackedFuncError {
     return this.depth === DEPTH_LIMIT
-      ? new PackedFuncError('RecursionError', `calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
+      ? new PackedFuncError(
+          'RecursionError',
+          `calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`,
+        )
       : new PackedFuncError('RecursionError', `the argument stack has no room for ${count} more arguments`)
   }
 }

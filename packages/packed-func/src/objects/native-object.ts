@@ -54,7 +54,9 @@ export class NativeObject {
   /** @internal the address, for calls */
   checkAlive(): number {
     if (this.handle !== 0) return this.handle
-    throw new ScopeClosedError('the native object is disposed of already', { hint: 'use it before it is disposed of, or keep another reference.' })
+    throw new ScopeClosedError('the native object is disposed of already', {
+      hint: 'use it before it is disposed of, or keep another reference.',
+    })
   }
 
   /** Gives the reference back. Native code may still hold the object. Idempotent. */

@@ -10,7 +10,12 @@ export function packArray(stack: Stack, slot: number, values: readonly unknown[]
 
 /** Packs a Map as an `ffi.Map` of its own, in the order of its entries. */
 export function packMap(stack: Stack, slot: number, values: ReadonlyMap<unknown, unknown>): void {
-  packMade(stack, slot, 'ffi.Map', [...values].flatMap(([key, value]) => [key, value]))
+  packMade(
+    stack,
+    slot,
+    'ffi.Map',
+    [...values].flatMap(([key, value]) => [key, value]),
+  )
 }
 
 /** Packs the object that a function of tvm-ffi makes of values; it is given back after the call. */
@@ -23,7 +28,7 @@ export function packMade(stack: Stack, slot: number, maker: string, values: read
   let typeIndex: number
   try {
     for (let i = 0; i < values.length; i++) pack(stack, base + 1 + i, values[i])
-    typeIndex = stack.host.call(handle, stack.slotAddress(base), values.length)
+    typeIndex = stack.call(base, handle, values.length)
     if (typeIndex === -1) throw takeError(stack, base)
     address = stack.pointer(base)
   } finally {

@@ -53,15 +53,10 @@ const byCode = new Map<number, DType>(dtypes.map((info) => [info.dlpack | (info.
 
 /** Reads what the last call of `describeTensor` or `describeView` left. */
 export function readDescription(stack: Stack): Description {
-  const [address, deviceType, deviceId, ndim, dtypeBits, hasStrides, flags] = Array.from(stack.words.subarray(0, 7), Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [address, deviceType, deviceId, ndim, dtypeBits, hasStrides, flags] = Array.from(
+    stack.words.subarray(0, 7),
+    Number,
+  ) as [number, number, number, number, number, number, number]
   const shape = stack.outNumbers(ndim)
   const strides = hasStrides === 1 ? stack.outNumbers(ndim, ndim) : undefined
   const dtype = byCode.get(dtypeBits)
@@ -69,14 +64,18 @@ export function readDescription(stack: Stack): Description {
     address,
     device: { type: deviceType, id: deviceId },
     readOnly: (flags & READ_ONLY) !== 0,
-    type: dtype === undefined || [...shape, ...(strides ?? [])].some((n) => n < 0) ? undefined : typeOf(dtype, shape, strides),
+    type:
+      dtype === undefined || [...shape, ...(strides ?? [])].some((n) => n < 0)
+        ? undefined
+        : typeOf(dtype, shape, strides),
   }
 }
 
 function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | undefined {
   const isPacked = dtypeInfo(dtype).bits < 8
   const rowMajor = rowMajorStrides(shape)
-  const isRowMajor = strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
+  const isRowMajor =
+    strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
   if (isPacked && !isRowMajor && !shape.includes(0)) return undefined
   return tensorType(dtype, shape, {
     ...(isRowMajor ? {} : { strides: strides! }),

@@ -9,21 +9,21 @@ import { TensorObject, tensorOfObject } from './tensor-object.ts'
 /** Where a DLTensor begins in a tensor object. */
 const DLTENSOR_OFFSET = 24
 
-/** Only the first arguments can be told by a bit. */
-export const MASKED_ARGUMENTS = 31
+/** Calls pass the number of arguments in the low bits, and above them a bit for each of the first that is a tensor. */
+export const MASK_SHIFT = 13
+export const MASKED_ARGUMENTS: number = 31 - MASK_SHIFT
 
 /**
- * Passes a tensor as a tensor object over its memory, which is made once for each tensor, and holds the memory open for
- * the call. The caller hands over what native code kept.
+ * Passes a tensor as a tensor object over its memory, which is made once for each tensor, and holds the memory open: the
+ * caller counts the hold down after the call, and hands over what native code kept.
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
   if (!gate.alive) gate.owner.checkAlive()
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
-  gate.holds++
-  stack.undo.push(gate)
   stack.f64[slot * 2] = Tag.Tensor
   stack.f64[slot * 2 + 1] = object.pointer
+  gate.holds++
 }
 
 /** Passes the address of the tensor's DLTensor, which is only lent. */

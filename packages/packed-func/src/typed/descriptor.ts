@@ -13,8 +13,7 @@ export const MISMATCH: unique symbol = Symbol('mismatch')
 
 /**
  * The type of a parameter or result: what TypeScript sees, and what is checked and converted when the function is called.
- *
- * @typeParam In what the caller passes. @typeParam Out what a result of this type is.
+ * `In` is what the caller passes, `Out` what a result of this type is.
  */
 export interface TypeDescriptor<In, Out> {
   /** The name in messages, as tvm-ffi writes it. */
@@ -30,10 +29,13 @@ export interface TypeDescriptor<In, Out> {
 }
 
 /** What the caller passes for a descriptor. */
-export type InputOf<T> = T extends TypeDescriptor<infer In, never> ? In : T extends TypeDescriptor<infer In, unknown> ? In : never
+export type InputOf<T> =
+  T extends TypeDescriptor<infer In, never> ? In : T extends TypeDescriptor<infer In, unknown> ? In : never
 
 /** What a result of a descriptor is. */
-export type OutputOf<T> = T extends { readonly fromNative: (value: Value) => infer Out | typeof MISMATCH } ? Exclude<Out, typeof MISMATCH> : never
+export type OutputOf<T> = T extends { readonly fromNative: (value: Value) => (infer Out) | typeof MISMATCH }
+  ? Exclude<Out, typeof MISMATCH>
+  : never
 
 const isInteger = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' ? isInt64(value) : Number.isSafeInteger(value)
@@ -42,8 +44,11 @@ function integer(name: string, low: number, high: number): TypeDescriptor<number
   return {
     name,
     toNative: (value) =>
-      typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high && !Object.is(value, -0) ? value : MISMATCH,
-    fromNative: (value) => (typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high ? value : MISMATCH),
+      typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high && !Object.is(value, -0)
+        ? value
+        : MISMATCH,
+    fromNative: (value) =>
+      typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high ? value : MISMATCH,
   }
 }
 
@@ -219,14 +224,23 @@ export const t: Types = {
     fromNative: (value) => {
       if (!(value instanceof NativeMap)) return MISMATCH
       const entries = [...value.entries()]
-      const keys = convertAll(entries.map(([k]) => k), key.fromNative)
-      const values = convertAll(entries.map(([, v]) => v), type.fromNative)
+      const keys = convertAll(
+        entries.map(([k]) => k),
+        key.fromNative,
+      )
+      const values = convertAll(
+        entries.map(([, v]) => v),
+        type.fromNative,
+      )
       return keys === MISMATCH || values === MISMATCH ? MISMATCH : new Map(keys.map((k, i) => [k, values[i]!]))
     },
   }),
 }
 
-function convertAll<From, To>(values: readonly From[], convert: (value: From) => To | typeof MISMATCH): To[] | typeof MISMATCH {
+function convertAll<From, To>(
+  values: readonly From[],
+  convert: (value: From) => To | typeof MISMATCH,
+): To[] | typeof MISMATCH {
   const converted: To[] = []
   for (const value of values) {
     const made = convert(value)

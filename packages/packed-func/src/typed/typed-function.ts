@@ -5,7 +5,7 @@ import type { Argument } from '../values/argument.ts'
 import { MISMATCH, type InputOf, type OutputOf, type TypeDescriptor } from './descriptor.ts'
 
 /** Any descriptor. */
-export type AnyDescriptor = TypeDescriptor<never, unknown> | TypeDescriptor<unknown, unknown>
+export type AnyDescriptor = TypeDescriptor<unknown, unknown>
 
 type Required<T extends readonly unknown[]> = { [K in keyof T]: InputOf<T[K]> }
 
@@ -17,7 +17,9 @@ export type ParametersOf<T extends readonly unknown[]> = T extends readonly [...
   : Required<T>
 
 /** A packed function with the types of its parameters and its result. */
-export type TypedFunction<P extends readonly unknown[], R> = (...values: ParametersOf<P> extends infer T extends readonly unknown[] ? T : never) => OutputOf<R>
+export type TypedFunction<P extends readonly unknown[], R> = (
+  ...values: ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
+) => OutputOf<R>
 
 /**
  * Gives a packed function the types of its parameters and its result: TypeScript checks them when it is compiled, and the

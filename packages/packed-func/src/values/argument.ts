@@ -48,4 +48,16 @@ export type Argument =
   | ReadonlyMap<Argument, Argument>
 
 /** What a packed function gives back: integers as numbers if they are safe, else as bigints; None as null. */
-export type Value = null | boolean | number | bigint | string | Uint8Array | OpaquePointer | DataType | Device | Tensor | NativeObject | Error
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | OpaquePointer
+  | DataType
+  | Device
+  | Tensor
+  | NativeObject
+  | Error

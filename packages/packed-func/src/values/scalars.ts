@@ -41,7 +41,8 @@ const INT64_MAX = 2n ** 63n - 1n
  */
 export function int(value: number | bigint): IntValue {
   if (typeof value === 'number') {
-    if (!Number.isSafeInteger(value)) throw new ArgumentRangeError(`value must be a whole number, got ${describe(value)}`)
+    if (!Number.isSafeInteger(value))
+      throw new ArgumentRangeError(`value must be a whole number, got ${describe(value)}`)
   } else if (typeof value !== 'bigint') {
     throw new ArgumentError(`value must be a number or bigint, got ${describe(value)}`)
   } else if (value < INT64_MIN || value > INT64_MAX) {

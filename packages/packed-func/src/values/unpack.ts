@@ -17,9 +17,11 @@ const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader 
   [TypeIndex.Int]: readInt,
   [TypeIndex.Bool]: (stack: Stack, slot: number) => stack.i32[slot * 4 + 2] !== 0,
   [TypeIndex.Float]: (stack: Stack, slot: number) => stack.f64[slot * 2 + 1]!,
-  [TypeIndex.OpaquePtr]: (stack: Stack, slot: number) => new OpaquePointer(BigInt.asUintN(64, stack.i64[slot * 2 + 1]!)),
+  [TypeIndex.OpaquePtr]: (stack: Stack, slot: number) =>
+    new OpaquePointer(BigInt.asUintN(64, stack.i64[slot * 2 + 1]!)),
   [TypeIndex.DataType]: dataTypeAt,
-  [TypeIndex.Device]: (stack: Stack, slot: number) => new DeviceValue(stack.i32[slot * 4 + 2]!, stack.i32[slot * 4 + 3]!),
+  [TypeIndex.Device]: (stack: Stack, slot: number) =>
+    new DeviceValue(stack.i32[slot * 4 + 2]!, stack.i32[slot * 4 + 3]!),
   [TypeIndex.SmallStr]: readSmallText,
   [TypeIndex.SmallBytes]: readSmallBytes,
   [TypeIndex.Str]: readText,
@@ -32,7 +34,10 @@ export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
   const read = typeIndex <= TypeIndex.Error ? readers[typeIndex] : undefined
   if (read !== undefined) return read(stack, slot)
   if (typeIndex < TypeIndex.Object) {
-    throw new PackedFuncError('InternalError', `a function can't return a value of type index ${typeIndex}: it is only lent to calls`)
+    throw new PackedFuncError(
+      'InternalError',
+      `a function can't return a value of type index ${typeIndex}: it is only lent to calls`,
+    )
   }
   return wrapObject(stack, typeIndex, stack.pointer(slot))
 }

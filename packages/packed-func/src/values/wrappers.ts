@@ -18,11 +18,12 @@ export class RValue {
  *
  * @throws {ArgumentError} if it is no native object.
  * @example
- * const longer = append.call(rvalue(list), 4)
+ * take.call(rvalue(list))
  * list.isAlive // false
  */
 export function rvalue(object: NativeObject): RValue {
-  if (!(object instanceof NativeObject)) throw new ArgumentError(`object must be a native object, got ${describe(object)}`)
+  if (!(object instanceof NativeObject))
+    throw new ArgumentError(`object must be a native object, got ${describe(object)}`)
   return new RValue(object)
 }
 

@@ -40,8 +40,12 @@ export class Reader {
   /** A field of a map. */
   field(name: string): Reader {
     const value = this.#value
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) throw this.#refused('a map')
-    return new Reader(Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined, `${this.#path}.${name}`)
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value))
+      throw this.#refused('a map')
+    return new Reader(
+      Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
+      `${this.#path}.${name}`,
+    )
   }
 
   get isMissing(): boolean {
@@ -61,7 +65,8 @@ export class Reader {
   /** A whole number from 0 to 2^32 - 1. */
   u32(): number {
     const value = this.number()
-    if (!(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff)) throw this.#refused('a number from 0 to 2^32 - 1')
+    if (!(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff))
+      throw this.#refused('a number from 0 to 2^32 - 1')
     return value
   }
 

@@ -11,7 +11,17 @@ import { ring, Socket } from '../native/socket.ts'
 import { importPool } from '../pool/import-pool.ts'
 import { decodeBody, encodeBody, type Reader } from './body.ts'
 import { readExecute, writeResult } from './execute-frame.ts'
-import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader } from './frame.ts'
+import {
+  HEADER_FLAGS,
+  HEADER_ID,
+  HEADER_SIZE,
+  HEADER_TIMEOUT,
+  operations,
+  readHeader,
+  readU64,
+  writeHeader,
+  type FrameHeader,
+} from './frame.ts'
 import { errorMessage, readAllocate, readModel } from './model-codec.ts'
 import { PoolRegistry } from './pool-registry.ts'
 
@@ -24,6 +34,7 @@ interface Waiting {
 
 /** The last execution that succeeded: the same message needs no checks again. */
 interface Repeatable {
+  readonly header: DataView
   readonly body: Buffer
   readonly bound: BoundExecution
 }
@@ -66,7 +77,7 @@ export class ClientSession {
    */
   step(): void {
     const descriptors = this.socket.receive(-1)
-    if (descriptors === undefined) return
+    if (descriptors === undefined || this.#repeat()) return
     this.#take(descriptors)
     while (this.#waiting.length > 0) {
       const more = this.socket.receive(0)
@@ -87,6 +98,39 @@ export class ClientSession {
     this.#doorbell = -1
   }
 
+  /**
+   * The shortest way: the message that was executed last, again, from a client that blocks, without a deadline. What its
+   * numbers mean was checked then, and nothing has been released since.
+   *
+   * @returns false if it is another message, and nothing was done.
+   */
+  #repeat(): boolean {
+    const known = this.#repeatable
+    if (known === undefined) return false
+    const { received, sent } = this.socket
+    const { header, body, bound } = known
+    if (!isSame(received.view, header, 0, HEADER_ID) || !isSame(received.view, header, HEADER_TIMEOUT, HEADER_SIZE))
+      return false
+    if (header.getUint16(HEADER_FLAGS, true) !== 0 || readU64(header, HEADER_TIMEOUT) !== 0) return false
+    if (received.bytes.compare(body, 0, body.length, HEADER_SIZE, HEADER_SIZE + body.length) !== 0) return false
+    const start = performance.now()
+    try {
+      bound.run()
+    } catch {
+      // The long way says what is wrong.
+      this.#repeatable = undefined
+      return false
+    }
+    const length = writeResult(sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
+    writeHeader(sent.view, length, {
+      operation: operations.EXECUTE,
+      id: readU64(received.view, HEADER_ID),
+      isReply: true,
+    })
+    this.socket.send(length, [], 0)
+    return true
+  }
+
   #take(descriptors: readonly number[]): void {
     const { view, bytes } = this.socket.received
     const header = readHeader(view)
@@ -96,17 +140,21 @@ export class ClientSession {
       throw new PoolsError('INVALID_ARGUMENT', 'a message must be a request with the descriptors that it needs')
     }
     if (header.operation === operations.EXECUTE && header.rings) {
-      if (this.#waiting.length >= this.#limits.requests) return this.#refuse(header, exhausted(`${this.#limits.requests} waiting requests`))
+      if (this.#waiting.length >= this.#limits.requests)
+        return this.#refuse(header, exhausted(`${this.#limits.requests} waiting requests`))
       this.#waiting.push({ header, frame: Buffer.from(bytes.subarray(0, header.length)), arrived: performance.now() })
       return
     }
-    if (header.operation === operations.CANCEL) return this.#cancel(decodeBody(bytes.subarray(HEADER_SIZE, header.length)))
+    if (header.operation === operations.CANCEL)
+      return this.#cancel(decodeBody(bytes.subarray(HEADER_SIZE, header.length)))
     while (this.#waiting.length > 0) this.#runMostUrgent()
     this.#handle(header, bytes.subarray(0, header.length), descriptors[0], performance.now())
   }
 
   #runMostUrgent(): void {
-    const next = this.#waiting.reduce((best, candidate) => (candidate.header.priority > best.header.priority ? candidate : best))
+    const next = this.#waiting.reduce((best, candidate) =>
+      candidate.header.priority > best.header.priority ? candidate : best,
+    )
     this.#waiting.splice(this.#waiting.indexOf(next), 1)
     this.#handle(next.header, next.frame, undefined, next.arrived)
   }
@@ -173,7 +221,8 @@ export class ClientSession {
   /** The body of a message: behind its header, or in the frozen memory that came with it. */
   #bodyOf({ operation }: FrameHeader, frame: Buffer, descriptor: number | undefined): Uint8Array {
     const inline = frame.subarray(HEADER_SIZE)
-    if (descriptor === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED)) return inline
+    if (descriptor === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED))
+      return inline
     try {
       const { byteSize, seals: sealed } = describeDescriptor(descriptor)
       if (byteSize > this.#limits.modelBytes) throw exhausted(`${this.#limits.modelBytes} bytes of a model`)
@@ -202,12 +251,18 @@ export class ClientSession {
   #compute(operation: number, body: Reader): unknown {
     switch (operation) {
       case operations.PREPARE: {
-        const model = this.#session.prepare(readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`)))
+        const model = this.#session.prepare(
+          readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`)),
+        )
         this.#models.set(++this.#lastModel, model)
         return { id: this.#lastModel }
       }
       case operations.SUPPORTED:
-        return { supported: this.#session.supportedOperations(readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`))) }
+        return {
+          supported: this.#session.supportedOperations(
+            readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`)),
+          ),
+        }
       case operations.ALLOCATE: {
         const models = body.field('models').list((id) => this.#models.get(id.u32()))
         return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
@@ -216,7 +271,13 @@ export class ClientSession {
         const memory = this.#buffer(body, 'buffer')
         memory.isInitialized = false
         const dimensions = body.field('dimensions').list((size) => size.u32())
-        this.#session.copyFrom(memory, this.#pools.find(body.field('pool').u32(), 'source'), body.field('offset').u32(), body.field('length').u32(), dimensions)
+        this.#session.copyFrom(
+          memory,
+          this.#pools.find(body.field('pool').u32(), 'source'),
+          body.field('offset').u32(),
+          body.field('length').u32(),
+          dimensions,
+        )
         return {}
       }
       case operations.COPY_TO: {
@@ -238,14 +299,21 @@ export class ClientSession {
       throw new PoolsError('MISSED_DEADLINE_TRANSIENT', 'the deadline passed before the execution began')
     }
     bound.run()
-    if (known === undefined) this.#repeatable = bound.isRepeatable ? { body: Buffer.from(body), bound } : undefined
+    if (known === undefined || !header.rings) {
+      const saved = viewOf(Buffer.from(frame.subarray(0, HEADER_SIZE)))
+      this.#repeatable = bound.isRepeatable ? { header: saved, body: Buffer.from(body), bound } : undefined
+    }
     return writeResult(this.socket.sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
   }
 
   #bind(frame: Buffer): BoundExecution {
-    const { model: id, inputs, outputs, pools } = readExecute(new DataView(frame.buffer, frame.byteOffset, frame.length))
+    const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
     const model = this.#models.get(id)
-    if (model === undefined) throw new PoolsError('INVALID_ARGUMENT', 'model must be a prepared model of this client (rule D4)', { rule: 'D4', path: 'model' })
+    if (model === undefined)
+      throw new PoolsError('INVALID_ARGUMENT', 'model must be a prepared model of this client (rule D4)', {
+        rule: 'D4',
+        path: 'model',
+      })
     const found = pools.map((name, i): EnginePool => {
       if (!name.isToken) return this.#pools.find(name.id, `pools[${i}]`)
       const memory = this.#session.buffer(name.id)
@@ -274,6 +342,14 @@ export class ClientSession {
     const memory = this.#session.buffer(token)
     if (memory !== undefined) this.#session.releaseBuffer(memory)
   }
+}
+
+const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+
+/** Whether words of two headers are the same, from one offset to another. */
+function isSame(a: DataView, b: DataView, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 4) if (a.getUint32(at, true) !== b.getUint32(at, true)) return false
+  return true
 }
 
 /** What went wrong inside the driver is told without its words, which may name its memory or files. */

@@ -70,7 +70,16 @@ export class DriverChannel {
     const descriptor = this.#theirs
     this.#theirs = -1
     try {
-      const answer = this.request(operations.HELLO, {}, (body) => ({ pools: body.field('pools').u32(), poolBytes: body.field('poolBytes').number(), requests: body.field('requests').u32() }), { descriptors: [descriptor] })
+      const answer = this.request(
+        operations.HELLO,
+        {},
+        (body) => ({
+          pools: body.field('pools').u32(),
+          poolBytes: body.field('poolBytes').number(),
+          requests: body.field('requests').u32(),
+        }),
+        { descriptors: [descriptor] },
+      )
       closeDescriptor(descriptor)
       this.agreement = await answer
     } catch (error) {
@@ -96,7 +105,12 @@ export class DriverChannel {
   }
 
   /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
-  async request<T>(operation: number, value: unknown, read: (body: Reader) => T, options: CallOptions = {}): Promise<T> {
+  async request<T>(
+    operation: number,
+    value: unknown,
+    read: (body: Reader) => T,
+    options: CallOptions = {},
+  ): Promise<T> {
     return this.call(operation, this.#writeBody(value), readBody(read), options)
   }
 
@@ -108,10 +122,17 @@ export class DriverChannel {
         signal?.throwIfAborted()
         this.#checkAlive()
         if (this.#pending.size >= this.agreement.requests) {
-          throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `at most ${this.agreement.requests} requests may wait for this driver`)
+          throw new PoolsError(
+            'RESOURCE_EXHAUSTED_TRANSIENT',
+            `at most ${this.agreement.requests} requests may wait for this driver`,
+          )
         }
         const id = ++this.#lastId
-        this.#send(length, { operation, id, timeout, priority, descriptors: descriptors.length, rings: operation !== operations.HELLO }, descriptors)
+        this.#send(
+          length,
+          { operation, id, timeout, priority, descriptors: descriptors.length, rings: operation !== operations.HELLO },
+          descriptors,
+        )
         const stop = this.#giveUpOn(id, timeout, signal, reject)
         this.#pending.set(id, { operation, read, resolve, reject, settled: () => (stop(), settled()) })
         this.#doorbell.ref()
@@ -124,17 +145,26 @@ export class DriverChannel {
   }
 
   /**
-   * Sends a request that was written into {@link sent} and blocks until its answer. Answers to others that come before are
-   * given to those who wait. If the deadline passes before, `settled` runs when the answer comes after all.
+   * Sends a message, whose header is written here, and blocks until its answer. Answers to others that come before are given
+   * to those who wait. If the deadline passes before, `settled` runs when the answer comes after all.
    */
-  callSync<T>(operation: number, length: number, read: Read<T>, timeout: number | undefined, priority: number, settled: () => void): T {
+  callSync<T>(
+    operation: number,
+    frame: Uint8Array,
+    read: Read<T>,
+    timeout: number | undefined,
+    priority: number,
+    settled: () => void,
+  ): T {
     let isLeft = false
     const id = ++this.#lastId
     try {
       this.#checkAlive()
-      writeHeader(this.#socket.sent.view, length, { operation, id, timeout, priority })
+      const { sent } = this.#socket
+      sent.bytes.set(frame)
+      writeHeader(sent.view, frame.length, { operation, id, timeout, priority })
       const end = timeout === undefined ? Infinity : performance.now() + timeout
-      let descriptors = this.#guarded(() => this.#socket.call(length, timeout ?? -1))
+      let descriptors = this.#callSocket(frame.length, timeout ?? -1)
       for (;;) {
         if (descriptors === undefined) {
           isLeft = true
@@ -147,7 +177,7 @@ export class DriverChannel {
           return this.#read(read, header)
         }
         this.#settle(header)
-        descriptors = this.#guarded(() => this.#socket.receive(end === Infinity ? -1 : Math.max(end - performance.now(), 0)))
+        descriptors = this.#receive(end === Infinity ? -1 : Math.max(end - performance.now(), 0))
       }
     } finally {
       if (!isLeft) settled()
@@ -169,8 +199,14 @@ export class DriverChannel {
     setImmediate(attempt, 1)
   }
 
-  #giveUpOn(id: number, timeout: number | undefined, signal: AbortSignal | undefined, reject: (error: unknown) => void): () => void {
-    const late = (): void => reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
+  #giveUpOn(
+    id: number,
+    timeout: number | undefined,
+    signal: AbortSignal | undefined,
+    reject: (error: unknown) => void,
+  ): () => void {
+    const late = (): void =>
+      reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
     const timer = timeout === undefined ? undefined : setTimeout(late, timeout)
     const abort = (): void => {
       this.notify(operations.CANCEL, { id })
@@ -194,13 +230,18 @@ export class DriverChannel {
 
   #send(length: number, fields: HeaderFields, descriptors: readonly number[]): void {
     writeHeader(this.#socket.sent.view, length, fields)
-    this.#guarded(() => this.#socket.send(length, descriptors, SEND_TIMEOUT))
+    try {
+      this.#socket.send(length, descriptors, SEND_TIMEOUT)
+    } catch (error) {
+      throw this.#failed(error)
+    }
   }
 
   #drain(): void {
     try {
-      while (this.#dead === undefined) {
-        const descriptors = this.#guarded(() => this.#socket.receive(0))
+      // Without anybody who waits there is nothing to read, but what a later message will be found with.
+      while (this.#pending.size > 0) {
+        const descriptors = this.#receive(0)
         if (descriptors === undefined) return
         this.#settle(this.#checkAnswer(descriptors))
       }
@@ -212,7 +253,8 @@ export class DriverChannel {
   /** Gives an answer to who waits for it. */
   #settle(header: FrameHeader): void {
     const pending = this.#pending.get(header.id)
-    if (pending === undefined || pending.operation !== header.operation) throw this.#breach('an answer that nobody waits for')
+    if (pending === undefined || pending.operation !== header.operation)
+      throw this.#breach('an answer that nobody waits for')
     this.#pending.delete(header.id)
     if (this.#pending.size === 0) this.#doorbell.unref()
     pending.settled()
@@ -244,15 +286,27 @@ export class DriverChannel {
     }
   }
 
-  /** Runs something with the socket; a peer that is gone or sends nonsense ends the channel. */
-  #guarded<T>(run: () => T): T {
+  #callSocket(length: number, timeout: number): readonly number[] | undefined {
     try {
-      return run()
+      return this.#socket.call(length, timeout)
     } catch (error) {
-      if (error instanceof PeerGone) throw this.#die()
-      if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') throw this.#breach('a malformed message')
-      throw error
+      throw this.#failed(error)
     }
+  }
+
+  #receive(timeout: number): readonly number[] | undefined {
+    try {
+      return this.#socket.receive(timeout)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  /** A peer that is gone or sends nonsense ends the channel. */
+  #failed(error: unknown): unknown {
+    if (error instanceof PeerGone) return this.#die()
+    if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') return this.#breach('a malformed message')
+    return error
   }
 
   /** The driver doesn't keep to the protocol: nothing that it says is believed any more. */
@@ -287,6 +341,6 @@ export class DriverChannel {
 const ignore = (): void => {}
 
 /** Reads an answer's body. */
-export function readBody<T>(read: (body: Reader) => T): Read<T> {
+function readBody<T>(read: (body: Reader) => T): Read<T> {
   return ({ received }, { length }) => read(decodeBody(received.bytes.subarray(HEADER_SIZE, length)))
 }

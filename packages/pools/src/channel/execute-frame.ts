@@ -19,7 +19,12 @@ export interface PoolName {
 }
 
 /** Writes a request after the header; returns the length of the whole message. @throws {ArgumentRangeError} */
-export function writeExecute(view: DataView, model: number, { inputs, outputs, pools }: Request, name: (pool: PoolFacts) => PoolName): number {
+export function writeExecute(
+  view: DataView,
+  model: number,
+  { inputs, outputs, pools }: Request,
+  name: (pool: PoolFacts) => PoolName,
+): number {
   const all = [...inputs, ...outputs]
   const dimensions = all.reduce((sum, argument) => sum + argument.dimensions.length, 0)
   const length = POOLS_AT + pools.length * POOL_SIZE + all.length * ARGUMENT_SIZE + dimensions * 4
@@ -100,7 +105,12 @@ export function readExecute(view: DataView): ExecuteFrame {
       dimensions,
     }
   })
-  return { model: view.getUint32(HEADER_SIZE, true), inputs: all.slice(0, inputCount), outputs: all.slice(inputCount), pools }
+  return {
+    model: view.getUint32(HEADER_SIZE, true),
+    inputs: all.slice(0, inputCount),
+    outputs: all.slice(inputCount),
+    pools,
+  }
 }
 
 /** Writes what an execution came to after the header; returns the length of the whole message. */

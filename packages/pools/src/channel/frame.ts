@@ -18,6 +18,10 @@ export const operations = {
 } as const
 
 export const HEADER_SIZE = 40
+/** Where flags, id and timeout stand in a header. */
+export const HEADER_FLAGS = 14
+export const HEADER_ID = 16
+export const HEADER_TIMEOUT = 24
 const MAGIC = 0x4c4f_4f50
 const VERSION = 1
 const REPLY = 0x8000

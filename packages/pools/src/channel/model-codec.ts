@@ -6,7 +6,10 @@ import type { Pool } from '../pool/pool.ts'
 import type { Reader } from './body.ts'
 
 /** A model as a message has it: its pools by their ids. */
-export function modelMessage({ main, referenced, operandValues, pools }: Model<Pool>, idOf: (pool: Pool) => number): unknown {
+export function modelMessage(
+  { main, referenced, operandValues, pools }: Model<Pool>,
+  idOf: (pool: Pool) => number,
+): unknown {
   return { main, referenced, operandValues, pools: pools.map(idOf) }
 }
 
@@ -35,7 +38,11 @@ function readSubgraph(reader: Reader): Subgraph {
 }
 
 function readOperation(reader: Reader): Operation {
-  return { type: reader.field('type').string(), inputs: readIndexes(reader.field('inputs')), outputs: readIndexes(reader.field('outputs')) }
+  return {
+    type: reader.field('type').string(),
+    inputs: readIndexes(reader.field('inputs')),
+    outputs: readIndexes(reader.field('outputs')),
+  }
 }
 
 function readOperand(reader: Reader): Operand {
@@ -49,7 +56,12 @@ function readOperand(reader: Reader): Operand {
     location: readLocation(reader.field('location')),
     ...(channelQuant.isMissing
       ? {}
-      : { channelQuant: { scales: channelQuant.field('scales').list((scale) => scale.number()), channelDim: channelQuant.field('channelDim').u32() } }),
+      : {
+          channelQuant: {
+            scales: channelQuant.field('scales').list((scale) => scale.number()),
+            channelDim: channelQuant.field('channelDim').u32(),
+          },
+        }),
   }
 }
 
@@ -89,6 +101,9 @@ export function readError(reader: Reader, status: PoolsError['status']): PoolsEr
     ...(path.isMissing ? {} : { path: path.string() }),
     outputShapes: shapes.isMissing
       ? []
-      : shapes.list((shape) => ({ dimensions: readIndexes(shape.field('dimensions')), isSufficient: shape.field('isSufficient').boolean() })),
+      : shapes.list((shape) => ({
+          dimensions: readIndexes(shape.field('dimensions')),
+          isSufficient: shape.field('isSufficient').boolean(),
+        })),
   })
 }

@@ -27,7 +27,10 @@ export class PoolRegistry {
     let id: number | undefined
     try {
       id = reader.field('id').u32()
-      if (descriptor === undefined || this.#pools.has(id)) throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a descriptor and a new id (rule P2)', { rule: 'P2' })
+      if (descriptor === undefined || this.#pools.has(id))
+        throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a descriptor and a new id (rule P2)', {
+          rule: 'P2',
+        })
       this.#pools.set(id, this.#import(reader, descriptor))
     } catch (error) {
       if (!(error instanceof PoolsError)) throw error
@@ -40,8 +43,13 @@ export class PoolRegistry {
   /** A registered pool. @throws {PoolsError} if there is none, or why it could not be taken in. */
   find(id: number, path: string): Pool {
     const pool = this.#pools.get(id)
-    if (pool === undefined) throw new PoolsError('INVALID_ARGUMENT', `${path} must be a registered pool (rule Q3)`, { rule: 'Q3', path })
-    if (pool instanceof PoolsError) throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, { path, ...(pool.rule === undefined ? {} : { rule: pool.rule }) })
+    if (pool === undefined)
+      throw new PoolsError('INVALID_ARGUMENT', `${path} must be a registered pool (rule Q3)`, { rule: 'Q3', path })
+    if (pool instanceof PoolsError)
+      throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, {
+        path,
+        ...(pool.rule === undefined ? {} : { rule: pool.rule }),
+      })
     return pool
   }
 
@@ -72,9 +80,11 @@ export class PoolRegistry {
 
   #import(reader: Reader, descriptor: number): Pool {
     const kind = reader.field('kind').string()
-    if (!KINDS.includes(kind)) throw new PoolsError('INVALID_ARGUMENT', `a pool must be one of ${KINDS.join(', ')} (rule P1)`, { rule: 'P1' })
+    if (!KINDS.includes(kind))
+      throw new PoolsError('INVALID_ARGUMENT', `a pool must be one of ${KINDS.join(', ')} (rule P1)`, { rule: 'P1' })
     const [byteSize, byteOffset] = [reader.field('byteSize').u32(), reader.field('byteOffset').number()]
-    if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0)) throw new PoolsError('INVALID_ARGUMENT', 'an offset must be a whole number (rule P7)', { rule: 'P7' })
+    if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0))
+      throw new PoolsError('INVALID_ARGUMENT', 'an offset must be a whole number (rule P7)', { rule: 'P7' })
     if (this.#pools.size + this.#leaving.size >= this.#limits.pools) throw exhausted(`${this.#limits.pools} pools`)
     if (this.#byteSize + byteSize > this.#limits.poolBytes) throw exhausted(`${this.#limits.poolBytes} bytes of pools`)
     const isWritable = reader.field('isWritable').boolean()

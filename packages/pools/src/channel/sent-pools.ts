@@ -8,6 +8,8 @@ interface Sent {
   readonly id: number
   /** Requests and models that use it. */
   uses: number
+  /** The number of its last use: the smallest belongs to the pool that wasn't used for longest. */
+  lastUse: number
 }
 
 /**
@@ -16,10 +18,12 @@ interface Sent {
  */
 export class SentPools {
   readonly #channel: DriverChannel
-  /** In the order of last use. */
   readonly #sent = new Map<Pool, Sent>()
   #byteSize = 0
   #lastId = 0
+  #uses = 0
+  /** Grows whenever an id ends. */
+  generation = 0
 
   constructor(channel: DriverChannel) {
     this.#channel = channel
@@ -36,8 +40,7 @@ export class SentPools {
   use(pool: Pool): void {
     const sent = this.#sent.get(pool)!
     sent.uses++
-    this.#sent.delete(pool)
-    this.#sent.set(pool, sent)
+    sent.lastUse = ++this.#uses
   }
 
   unuse(pool: Pool): void {
@@ -47,12 +50,15 @@ export class SentPools {
 
   #send(pool: Pool): Sent {
     const { descriptor, kind, byteSize, identityOffset, rights } = pool
-    if (descriptor === undefined) throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
+    if (descriptor === undefined)
+      throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
     this.#makeRoom(byteSize)
     const id = ++this.#lastId
     const isWritable = rights === 'writable'
-    this.#channel.notify(operations.REGISTER_POOL, { id, kind, byteSize, byteOffset: identityOffset, isWritable }, [descriptor])
-    const sent = { id, uses: 0 }
+    this.#channel.notify(operations.REGISTER_POOL, { id, kind, byteSize, byteOffset: identityOffset, isWritable }, [
+      descriptor,
+    ])
+    const sent = { id, uses: 0, lastUse: ++this.#uses }
     this.#sent.set(pool, sent)
     this.#byteSize += byteSize
     pool.addCloseAction(() => this.#release(pool, sent))
@@ -62,9 +68,12 @@ export class SentPools {
   /** Leaves room for one more pool, as far as unused ones allow it; otherwise the driver refuses. */
   #makeRoom(byteSize: number): void {
     const { pools, poolBytes } = this.#channel.agreement
-    for (const [pool, sent] of this.#sent) {
-      if (this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes) return
-      if (sent.uses === 0) this.#release(pool, sent)
+    const hasRoom = (): boolean => this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes
+    if (hasRoom()) return
+    const idle = [...this.#sent].filter(([, { uses }]) => uses === 0).toSorted(([, a], [, b]) => a.lastUse - b.lastUse)
+    for (const [pool, sent] of idle) {
+      if (hasRoom()) return
+      this.#release(pool, sent)
     }
   }
 
@@ -72,6 +81,7 @@ export class SentPools {
     // A pool may have been released and sent again since.
     if (this.#sent.get(pool) !== sent) return
     this.#sent.delete(pool)
+    this.generation++
     this.#byteSize -= pool.byteSize
     this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
   }

@@ -32,7 +32,10 @@ export interface BufferShape {
  * @param models the models behind the prepared models; undefined for what is not one of this driver's.
  * @returns the first rule that is broken, with its place; undefined for a valid request.
  */
-export function validateAllocate(models: readonly (Model | undefined)[], description: AllocateDescription): PoolsError | undefined {
+export function validateAllocate(
+  models: readonly (Model | undefined)[],
+  description: AllocateDescription,
+): PoolsError | undefined {
   return violationOf(() => checkAllocate(models, description))
 }
 
@@ -42,7 +45,8 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
   if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')
   if (inputRoles.length + outputRoles.length === 0) throw invalid('D2', 'roles', 'must not be empty')
   const bad = dimensions.findIndex((size) => !isU32(size))
-  if (bad !== -1) throw invalid('Q20', `dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1)
+    throw invalid('Q20', `dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
   const seen = new Set<string>()
   const found = [
     ...inputRoles.map((role, i) => checkRole(models, role, true, `inputRoles[${i}]`, seen)),
@@ -52,11 +56,21 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
   let combined: readonly number[] | undefined = dimensions
   for (const { operand, path } of found) {
     if (operand.type !== first.type || operand.scale !== first.scale || operand.zeroPoint !== first.zeroPoint) {
-      throw invalid('D8', path, `must name an operand like the others: ${first.type} of scale ${first.scale}, got ${operand.type} of scale ${operand.scale}`)
+      throw invalid(
+        'D8',
+        path,
+        `must name an operand like the others: ${first.type} of scale ${first.scale}, got ${operand.type} of scale ${operand.scale}`,
+      )
     }
-    if (!operandTypes[operand.type].isTensor && dimensions.length > 0) throw invalid('D10', 'dimensions', 'must be empty for a scalar')
+    if (!operandTypes[operand.type].isTensor && dimensions.length > 0)
+      throw invalid('D10', 'dimensions', 'must be empty for a scalar')
     combined = combineDimensions(combined, operand.dimensions)
-    if (combined === undefined) throw invalid('D9', path, `must name an operand whose dimensions fit the others', got [${operand.dimensions.join(', ')}]`)
+    if (combined === undefined)
+      throw invalid(
+        'D9',
+        path,
+        `must name an operand whose dimensions fit the others', got [${operand.dimensions.join(', ')}]`,
+      )
   }
   return { operand: first, dimensions: combined }
 }
@@ -74,8 +88,10 @@ function checkRole(
   const model = models[modelIndex]
   if (model === undefined) throw invalid('D4', `${path}.modelIndex`, 'must name a prepared model of this driver')
   const indexes = isInput ? model.main.inputIndexes : model.main.outputIndexes
-  if (!isU32(ioIndex) || ioIndex >= indexes.length) throw invalid('D5', `${path}.ioIndex`, `must be below ${indexes.length}, got ${String(ioIndex)}`)
-  if (!(frequency > 0 && frequency <= 1)) throw invalid('D6', `${path}.frequency`, `must be above 0 and at most 1, got ${frequency}`)
+  if (!isU32(ioIndex) || ioIndex >= indexes.length)
+    throw invalid('D5', `${path}.ioIndex`, `must be below ${indexes.length}, got ${String(ioIndex)}`)
+  if (!(frequency > 0 && frequency <= 1))
+    throw invalid('D6', `${path}.frequency`, `must be above 0 and at most 1, got ${frequency}`)
   // The same model may be listed twice: what counts is which it is.
   const key = `${models.indexOf(model)} ${isInput} ${ioIndex}`
   if (seen.has(key)) throw invalid('D7', path, 'must not name a role twice')
@@ -96,6 +112,11 @@ export function checkCopyFrom(
   const bad = given.findIndex((size) => !isU32(size) || size === 0)
   if (bad !== -1) throw invalid('D24', `dimensions[${bad}]`, `must be from 1 to 2^32 - 1, got ${String(given[bad])}`)
   const combined = operandTypes[operand.type].isTensor ? combineDimensions(initial, given) : undefined
-  if (combined === undefined) throw invalid('D24', 'dimensions', `must fit those of the buffer, [${initial.join(', ')}], got [${given.join(', ')}]`)
+  if (combined === undefined)
+    throw invalid(
+      'D24',
+      'dimensions',
+      `must fit those of the buffer, [${initial.join(', ')}], got [${given.join(', ')}]`,
+    )
   return combined
 }

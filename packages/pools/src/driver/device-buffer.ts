@@ -17,7 +17,14 @@ export class DeviceBuffer extends ManagedLifetime {
   constructor(buffer: BackendBuffer) {
     super()
     this.#buffer = buffer
-    this.facts = { kind: 'token', byteSize: 0, rights: 'writable', identity: `token:${++lastNumber}`, identityOffset: 0, buffer }
+    this.facts = {
+      kind: 'token',
+      byteSize: 0,
+      rights: 'writable',
+      identity: `token:${++lastNumber}`,
+      identityOffset: 0,
+      buffer,
+    }
   }
 
   /**

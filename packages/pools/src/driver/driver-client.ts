@@ -57,7 +57,7 @@ export class Driver {
    *
    * @throws {PoolsError} D1 to D12.
    * @example
-   * using state = await driver.allocate({ roles: [model.input(1), model.output(1)] })
+   * using state = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
    */
   async allocate(options: AllocateOptions): Promise<DeviceBuffer> {
     this.#checkOpen()
@@ -68,9 +68,19 @@ export class Driver {
     const listed = (isInput: boolean): BufferRole[] =>
       roles
         .filter((role: Role) => role.isInput === isInput)
-        .map(({ preparedModel, index, frequency }: Role) => ({ modelIndex: models.indexOf(preparedModel), ioIndex: index, frequency }))
+        .map(({ preparedModel, index, frequency }: Role) => ({
+          modelIndex: models.indexOf(preparedModel),
+          ioIndex: index,
+          frequency,
+        }))
     const description = { dimensions, inputRoles: listed(true), outputRoles: listed(false) }
-    const buffer = new DeviceBuffer(await this.#backend.allocate(models.map((model) => model.backend), description, rest))
+    const buffer = new DeviceBuffer(
+      await this.#backend.allocate(
+        models.map((model) => model.backend),
+        description,
+        rest,
+      ),
+    )
     this.#buffers.add(buffer)
     buffer.addCloseAction(() => this.#buffers.delete(buffer))
     return buffer

@@ -60,6 +60,10 @@ export interface BackendPool {
 export interface Backend {
   prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel>
   supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<readonly boolean[]>
-  allocate(models: readonly (BackendModel | undefined)[], description: AllocateDescription, options: AsyncRequestOptions): Promise<BackendBuffer>
+  allocate(
+    models: readonly (BackendModel | undefined)[],
+    description: AllocateDescription,
+    options: AsyncRequestOptions,
+  ): Promise<BackendBuffer>
   close(): void | Promise<void>
 }

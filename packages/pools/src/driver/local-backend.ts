@@ -1,5 +1,5 @@
 import { PoolsError } from '../error-status.ts'
-import { DeviceMemory } from '../engine/device-memory.ts'
+import type { DeviceMemory } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
 import { bindExecution, refuseToken, type EnginePool } from '../engine/execute.ts'
 import type { Session } from '../engine/session.ts'
@@ -8,7 +8,15 @@ import type { Pool } from '../pool/pool.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
-import type { AsyncRequestOptions, Backend, BackendBuffer, BackendModel, BackendPool, ExecutionResult, RequestOptions } from './driver.ts'
+import type {
+  AsyncRequestOptions,
+  Backend,
+  BackendBuffer,
+  BackendModel,
+  BackendPool,
+  ExecutionResult,
+  RequestOptions,
+} from './driver.ts'
 
 /** A driver in this process, on this thread. */
 export class LocalBackend implements Backend {
@@ -28,8 +36,13 @@ export class LocalBackend implements Backend {
     return this.#session.supportedOperations(model)
   }
 
-  async allocate(models: readonly (BackendModel | undefined)[], description: AllocateDescription): Promise<BackendBuffer> {
-    const own = models.map((model) => (model instanceof LocalModel && model.session === this.#session ? model.engineModel : undefined))
+  async allocate(
+    models: readonly (BackendModel | undefined)[],
+    description: AllocateDescription,
+  ): Promise<BackendBuffer> {
+    const own = models.map((model) =>
+      model instanceof LocalModel && model.session === this.#session ? model.engineModel : undefined,
+    )
     return new LocalBuffer(this.#session, this.#session.allocate(own, description))
   }
 
@@ -56,7 +69,10 @@ class LocalModel implements BackendModel {
 
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
     const start = process.hrtime.bigint()
-    const bound = bindExecution(this.engineModel, { ...request, pools: request.pools.map((pool, i) => this.#enginePool(pool, i)) })
+    const bound = bindExecution(this.engineModel, {
+      ...request,
+      pools: request.pools.map((pool, i) => this.#enginePool(pool, i)),
+    })
     checkDeadline(options)
     bound.run()
     return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }

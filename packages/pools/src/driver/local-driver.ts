@@ -16,8 +16,9 @@ export interface DriverOptions {
  * A driver in this process, on this thread.
  *
  * @example
- * await using driver = localDriver()
- * using prepared = await driver.prepare(model)
+ * const driver = localDriver()
+ * const prepared = await driver.prepare(model)
+ * await driver.close()
  */
 export function localDriver(options: DriverOptions = {}): Driver {
   const { kernels = cpuKernels, limits } = options

@@ -26,6 +26,19 @@ export interface Role {
   readonly frequency: number
 }
 
+type Gate = ManagedLifetime['gate']
+
+const NO_OPTIONS: RequestOptions = Object.freeze({})
+
+/** What arguments came to. */
+interface Call {
+  readonly inputs: readonly unknown[]
+  readonly outputs: readonly unknown[]
+  readonly request: Request<Pool | BackendPool>
+  /** What an execution holds. */
+  readonly gates: readonly Gate[]
+}
+
 /**
  * A model that a driver has taken in. Close it when it is not needed any more; closing the driver does that as well.
  *
@@ -36,6 +49,7 @@ export class PreparedModel extends ManagedLifetime {
   /** @internal */
   readonly backend: BackendModel
   readonly #holds: readonly Hold[]
+  #last: Call | undefined
 
   /** @internal */
   constructor(model: Model<Pool>, backend: BackendModel) {
@@ -52,26 +66,27 @@ export class PreparedModel extends ManagedLifetime {
    * @throws {PoolsError} with the driver's status, the rule that was broken and the place.
    * @throws {ScopeClosedError} if the model or a pool is closed.
    */
-  executeSync(args: ExecutionArguments | Request<Pool>, options: RequestOptions = {}): ExecutionResult {
-    this.checkAlive()
-    const request = requestOf(args)
-    const holds = holdAll(request, this)
+  executeSync(args: ExecutionArguments | Request<Pool>, options: RequestOptions = NO_OPTIONS): ExecutionResult {
+    const { request, gates } = this.#callOf(args)
+    enterAll(gates)
     try {
       return this.backend.executeSync(request, options)
     } finally {
-      releaseAll(holds)
+      exitAll(gates)
     }
   }
 
   /** Executes while the event loop runs on. The pools can't be closed until it is answered. @throws as {@link executeSync} */
-  async execute(args: ExecutionArguments | Request<Pool>, options: AsyncRequestOptions = {}): Promise<ExecutionResult> {
-    this.checkAlive()
-    const request = requestOf(args)
-    const holds = holdAll(request, this)
+  async execute(
+    args: ExecutionArguments | Request<Pool>,
+    options: AsyncRequestOptions = NO_OPTIONS,
+  ): Promise<ExecutionResult> {
+    const { request, gates } = this.#callOf(args)
+    enterAll(gates)
     try {
       return await this.backend.execute(request, options)
     } finally {
-      releaseAll(holds)
+      exitAll(gates)
     }
   }
 
@@ -83,6 +98,29 @@ export class PreparedModel extends ManagedLifetime {
   /** The role of being an output of this model. */
   output(index: number, options: { readonly frequency?: number } = {}): Role {
     return { preparedModel: this, isInput: false, index, frequency: options.frequency ?? 1 }
+  }
+
+  /** What arguments come to. The same slices as last time, as a loop has them, come to the same request. */
+  #callOf(args: ExecutionArguments | Request<Pool>): Call {
+    const last = this.#last
+    if (
+      last !== undefined &&
+      sameItems(args.inputs, last.inputs) &&
+      sameItems(args.outputs, last.outputs) &&
+      !('pools' in args)
+    )
+      return last
+    const request = requestOf(args)
+    const memory = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
+    const call = {
+      inputs: [...args.inputs],
+      outputs: [...args.outputs],
+      request,
+      gates: [this.gate, ...memory.map(({ gate }) => gate)],
+    }
+    const isRemembered = !('pools' in args) && memory.length === request.pools.length
+    this.#last = isRemembered ? call : undefined
+    return call
   }
 
   protected override get label(): string {
@@ -117,31 +155,37 @@ function requestOf(args: ExecutionArguments | Request<Pool>): Request<Pool | Bac
     if (argument === OMIT) return OMITTED
     if (argument instanceof DeviceBuffer) {
       argument.checkAlive()
-      return { hasNoValue: false, location: { poolIndex: indexOf(argument.facts), offset: 0, length: 0, padding: 0 }, dimensions: [] }
+      return {
+        hasNoValue: false,
+        location: { poolIndex: indexOf(argument.facts), offset: 0, length: 0, padding: 0 },
+        dimensions: [],
+      }
     }
-    throw new ArgumentError(`an argument must be a slice of a pool, a device buffer, or OMIT, got ${describe(argument)}`)
+    throw new ArgumentError(
+      `an argument must be a slice of a pool, a device buffer, or OMIT, got ${describe(argument)}`,
+    )
   }
   return { inputs: args.inputs.map(convert), outputs: args.outputs.map(convert), pools }
 }
 
-/** Holds everything that a request uses; the gates that are held. @throws {ScopeClosedError} and holds nothing */
-function holdAll({ pools }: Request<Pool | BackendPool>, model: PreparedModel): ManagedLifetime['gate'][] {
-  const held: ManagedLifetime['gate'][] = []
-  try {
-    model.gate.enter()
-    held.push(model.gate)
-    for (const pool of pools) {
-      if (!('gate' in pool)) continue
-      pool.gate.enter()
-      held.push(pool.gate)
+/** Holds everything that a call uses. @throws {ScopeClosedError} and holds nothing */
+function enterAll(gates: readonly Gate[]): void {
+  for (let i = 0; i < gates.length; i++) {
+    try {
+      gates[i]!.enter()
+    } catch (error) {
+      exitAll(gates.slice(0, i))
+      throw error
     }
-    return held
-  } catch (error) {
-    releaseAll(held)
-    throw error
   }
 }
 
-function releaseAll(gates: readonly ManagedLifetime['gate'][]): void {
-  for (const gate of gates) gate.exit()
+function exitAll(gates: readonly Gate[]): void {
+  for (let i = 0; i < gates.length; i++) gates[i]!.exit()
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }

@@ -1,7 +1,7 @@
 import { PoolsError, type OutputShape } from '../error-status.ts'
 import type { Reader } from '../channel/body.ts'
 import { encodeBody } from '../channel/body.ts'
-import { DriverChannel, type CallOptions } from '../channel/driver-channel.ts'
+import type { CallOptions, DriverChannel } from '../channel/driver-channel.ts'
 import { readResult, writeExecute, type PoolName } from '../channel/execute-frame.ts'
 import { HEADER_SIZE, operations } from '../channel/frame.ts'
 import { modelMessage } from '../channel/model-codec.ts'
@@ -15,7 +15,16 @@ import type { PoolFacts } from '../pool/pool-facts.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
-import type { AsyncRequestOptions, Backend, BackendBuffer, BackendModel, BackendPool, ExecutionResult, Priority, RequestOptions } from './driver.ts'
+import type {
+  AsyncRequestOptions,
+  Backend,
+  BackendBuffer,
+  BackendModel,
+  BackendPool,
+  ExecutionResult,
+  Priority,
+  RequestOptions,
+} from './driver.ts'
 import { checkDeadline } from './local-backend.ts'
 
 const priorities: Readonly<Record<Priority, number>> = { low: 0, medium: 1, high: 2 }
@@ -39,13 +48,27 @@ export class RemoteBackend implements Backend {
   }
 
   async supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<readonly boolean[]> {
-    return this.#sendModel(operations.SUPPORTED, model, (body) => body.field('supported').list((item) => item.boolean()), options)
+    return this.#sendModel(
+      operations.SUPPORTED,
+      model,
+      (body) => body.field('supported').list((item) => item.boolean()),
+      options,
+    )
   }
 
-  async allocate(models: readonly (BackendModel | undefined)[], description: AllocateDescription, options: AsyncRequestOptions): Promise<BackendBuffer> {
+  async allocate(
+    models: readonly (BackendModel | undefined)[],
+    description: AllocateDescription,
+    options: AsyncRequestOptions,
+  ): Promise<BackendBuffer> {
     // 0 is no model's id: what isn't this driver's is refused by it (D4).
     const ids = models.map((model) => (model instanceof RemoteModel && model.channel === this.#channel ? model.id : 0))
-    const token = await this.#channel.request(operations.ALLOCATE, { models: ids, description }, (body) => body.field('token').u32(), callOptions(options))
+    const token = await this.#channel.request(
+      operations.ALLOCATE,
+      { models: ids, description },
+      (body) => body.field('token').u32(),
+      callOptions(options),
+    )
     if (token === 0) throw new PoolsError('GENERAL_FAILURE', 'the driver gave no token (rule D13)', { rule: 'D13' })
     return new RemoteBuffer(this.#channel, this.#pools, token)
   }
@@ -55,20 +78,32 @@ export class RemoteBackend implements Backend {
     await this.#end()
   }
 
-  async #sendModel<T>(operation: number, model: Model<Pool>, read: (body: Reader) => T, options: AsyncRequestOptions): Promise<T> {
+  async #sendModel<T>(
+    operation: number,
+    model: Model<Pool>,
+    read: (body: Reader) => T,
+    options: AsyncRequestOptions,
+  ): Promise<T> {
     const used: Pool[] = []
-    const message = { model: modelMessage(model, (pool) => {
-      const id = this.#pools.idOf(pool)
-      this.#pools.use(pool)
-      used.push(pool)
-      return id
-    }) }
+    const message = {
+      model: modelMessage(model, (pool) => {
+        const id = this.#pools.idOf(pool)
+        this.#pools.use(pool)
+        used.push(pool)
+        return id
+      }),
+    }
     const settled = (): void => used.forEach((pool) => this.#pools.unuse(pool))
     const body = encodeBody(message)
-    if (HEADER_SIZE + body.length <= FRAME_MAXIMUM) return this.#channel.request(operation, message, read, { ...callOptions(options), settled })
+    if (HEADER_SIZE + body.length <= FRAME_MAXIMUM)
+      return this.#channel.request(operation, message, read, { ...callOptions(options), settled })
     const memory = createFrozenPool(body, { label: 'model' })
     try {
-      return await this.#channel.request(operation, {}, read, { ...callOptions(options), settled, descriptors: [memory.descriptor!] })
+      return await this.#channel.request(operation, {}, read, {
+        ...callOptions(options),
+        settled,
+        descriptors: [memory.descriptor!],
+      })
     } finally {
       memory.close()
     }
@@ -81,11 +116,23 @@ function callOptions(options: AsyncRequestOptions): CallOptions {
   return { timeout, signal, priority: priorities[priority] }
 }
 
+/** A request as a message. */
+interface Encoded {
+  readonly request: Request<Pool | BackendPool>
+  readonly pools: readonly Pool[]
+  /** The message is good while no pool's id has ended since. */
+  readonly generation: number
+  readonly frame: Buffer
+  readonly read: (socket: Socket) => ExecutionResult
+  readonly settle: () => void
+}
+
 class RemoteModel implements BackendModel {
   readonly channel: DriverChannel
   readonly id: number
   readonly #pools: SentPools
   readonly #model: Model<Pool>
+  #last: Encoded | undefined
 
   constructor(channel: DriverChannel, pools: SentPools, model: Model<Pool>, id: number) {
     this.channel = channel
@@ -97,57 +144,68 @@ class RemoteModel implements BackendModel {
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
     checkDeadline(options)
     const { priority = 'medium', timeout } = options
-    const settled = this.#use(request)
-    const length = this.#write(request, settled)
-    return this.channel.callSync(operations.EXECUTE, length, (socket) => this.#read(socket, request), timeout, priorities[priority], settled)
+    const encoded = this.#encode(request)
+    const settled = this.#use(encoded)
+    return this.channel.callSync(
+      operations.EXECUTE,
+      encoded.frame,
+      encoded.read,
+      timeout,
+      priorities[priority],
+      settled,
+    )
   }
 
   async execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult> {
     const call = callOptions(options)
-    const settled = this.#use(request)
-    const length = this.#write(request, settled)
-    return this.channel.call(operations.EXECUTE, length, (socket) => this.#read(socket, request), { ...call, settled })
+    const encoded = this.#encode(request)
+    this.channel.sent.bytes.set(encoded.frame)
+    return this.channel.call(operations.EXECUTE, encoded.frame.length, encoded.read, {
+      ...call,
+      settled: this.#use(encoded),
+    })
   }
 
   release(): void {
     this.channel.notify(operations.RELEASE_MODEL, { id: this.id })
   }
 
-  /**
-   * Registers the request's pools and keeps them mapped and registered until the driver has answered, even if the caller
-   * stops waiting before.
-   */
-  #use({ pools }: Request<Pool | BackendPool>): () => void {
-    const used: Pool[] = []
-    const settled = (): void => {
-      for (const pool of used) {
-        this.#pools.unuse(pool)
-        pool.gate.exit()
-      }
-      used.length = 0
+  /** The message of a request, with its pools sent. The last one is kept, for loops. */
+  #encode(request: Request<Pool | BackendPool>): Encoded {
+    const last = this.#last
+    if (last?.request === request && last.generation === this.#pools.generation) return last
+    const pools = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
+    for (const pool of pools) this.#pools.idOf(pool)
+    const length = writeExecute(this.channel.sent.view, this.id, request, (pool) => this.#nameOf(pool))
+    const encoded: Encoded = {
+      request,
+      pools,
+      generation: this.#pools.generation,
+      frame: Buffer.from(this.channel.sent.bytes.subarray(0, length)),
+      read: (socket) => this.#read(socket, request),
+      settle: () => this.#unuse(pools),
     }
-    try {
-      for (const pool of pools) {
-        if (pool.kind === 'token') continue
-        const memory = pool as Pool
-        memory.gate.enter()
-        this.#pools.idOf(memory)
-        this.#pools.use(memory)
-        used.push(memory)
-      }
-    } catch (error) {
-      settled()
-      throw error
-    }
-    return settled
+    this.#last = encoded
+    return encoded
   }
 
-  #write(request: Request<Pool | BackendPool>, settled: () => void): number {
-    try {
-      return writeExecute(this.channel.sent.view, this.id, request, (pool) => this.#nameOf(pool))
-    } catch (error) {
-      settled()
-      throw error
+  /**
+   * Keeps the request's pools mapped and registered until the driver has answered, even if the caller stops waiting before.
+   *
+   * @returns what ends that.
+   */
+  #use({ pools, settle }: Encoded): () => void {
+    for (let i = 0; i < pools.length; i++) {
+      pools[i]!.gate.enter()
+      this.#pools.use(pools[i]!)
+    }
+    return settle
+  }
+
+  #unuse(pools: readonly Pool[]): void {
+    for (let i = 0; i < pools.length; i++) {
+      this.#pools.unuse(pools[i]!)
+      pools[i]!.gate.exit()
     }
   }
 
@@ -162,18 +220,31 @@ class RemoteModel implements BackendModel {
   #read({ received }: Socket, request: Request): ExecutionResult {
     const { outputs, driverTime } = readResult(received.view)
     const { operands, outputIndexes } = this.#model.main
-    const isPossible = outputs.length === outputIndexes.length && outputs.every((shape, i) => this.#fits(shape, request, i, operands[outputIndexes[i]!]!))
-    if (!isPossible) throw new PoolsError('GENERAL_FAILURE', 'the driver answered with shapes that are not possible (rule Q14)', { rule: 'Q14' })
+    const isPossible =
+      outputs.length === outputIndexes.length &&
+      outputs.every((shape, i) => this.#fits(shape, request, i, operands[outputIndexes[i]!]!))
+    if (!isPossible)
+      throw new PoolsError('GENERAL_FAILURE', 'the driver answered with shapes that are not possible (rule Q14)', {
+        rule: 'Q14',
+      })
     return { outputs, driverTime }
   }
 
-  #fits({ dimensions, isSufficient }: OutputShape, request: Request, i: number, operand: Model['main']['operands'][number]): boolean {
+  #fits(
+    { dimensions, isSufficient }: OutputShape,
+    request: Request,
+    i: number,
+    operand: Model['main']['operands'][number],
+  ): boolean {
     const { hasNoValue, location, dimensions: given } = request.outputs[i]!
     if (!isSufficient || !dimensions.every(isU32)) return false
     if (!operandTypes[operand.type].isTensor) return dimensions.length === 0
     const wanted = combineDimensions(operand.dimensions, given)
     if (hasNoValue || wanted === undefined || combineDimensions(wanted, dimensions) === undefined) return false
-    return request.pools[location.poolIndex]!.kind === 'token' || operandByteSize(operand.type, dimensions) <= location.length
+    return (
+      request.pools[location.poolIndex]!.kind === 'token' ||
+      operandByteSize(operand.type, dimensions) <= location.length
+    )
   }
 }
 

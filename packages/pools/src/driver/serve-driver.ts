@@ -19,11 +19,11 @@ export interface ServeOptions extends DriverOptions {
 
 /**
  * Serves as a driver until its client is gone, or for ever at a path. Blocks the thread: a driver has a process or a worker to
- * itself. Without options it serves the process that spawned it.
+ * itself. Without options it serves the process that spawned it: a script that ends with this call is what
+ * `spawnDriver({ command: [process.execPath, 'driver.js'] })` starts.
  *
  * @throws {PoolsError} if the path can't be listened at.
  * @example
- * // driver.js, started by spawnDriver({ command: [process.execPath, 'driver.js'] })
  * serveDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })
  */
 export function serveDriver(options: ServeOptions = {}): void {
@@ -40,7 +40,9 @@ export const DESCRIPTOR_VARIABLE = 'TENON_DRIVER_DESCRIPTOR'
 function inheritedDescriptor(): number {
   const value = Number(process.env[DESCRIPTOR_VARIABLE])
   if (Number.isInteger(value) && value > 2) return value
-  throw new ArgumentError(`a driver must be started by spawnDriver, or be given a descriptor or a path; ${DESCRIPTOR_VARIABLE} is not set`)
+  throw new ArgumentError(
+    `a driver must be started by spawnDriver, or be given a descriptor or a path; ${DESCRIPTOR_VARIABLE} is not set`,
+  )
 }
 
 /** The most clients at once. Each costs two descriptors. */

@@ -31,12 +31,14 @@ const CHILD_DESCRIPTOR = 3
  *
  * @throws {PoolsError} `DEVICE_UNAVAILABLE` if the program can't be started, `DEAD_OBJECT` if it ends at once.
  * @example
- * await using driver = await spawnDriver()
+ * const driver = await spawnDriver()
+ * await driver.close()
  */
 export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
   const { command = [process.execPath, driverProcess()], env = {} } = options
   const [file, ...args] = command
-  if (file === undefined) throw new ArgumentError(`command must be a program and its arguments, got ${describe(command)}`)
+  if (file === undefined)
+    throw new ArgumentError(`command must be a program and its arguments, got ${describe(command)}`)
   const [mine, theirs] = socketPair('messages')
   const child = spawn(file, args, {
     stdio: ['ignore', 'inherit', 'inherit', theirs],
@@ -61,7 +63,11 @@ export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
   } catch (error) {
     await end()
     if (failure === undefined) throw error
-    throw new PoolsError('DEVICE_UNAVAILABLE', `the driver ${describe(file)} could not be started: ${(failure as Error).message}`, { cause: failure })
+    throw new PoolsError(
+      'DEVICE_UNAVAILABLE',
+      `the driver ${describe(file)} could not be started: ${(failure as Error).message}`,
+      { cause: failure },
+    )
   }
 }
 
@@ -69,7 +75,8 @@ export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
  * Starts the reference CPU driver in a worker thread: executions don't block this thread's event loop.
  *
  * @example
- * await using driver = await workerDriver()
+ * const driver = await workerDriver()
+ * await driver.close()
  */
 export async function workerDriver(): Promise<Driver> {
   const [mine, theirs] = socketPair('messages')
@@ -89,7 +96,8 @@ export async function workerDriver(): Promise<Driver> {
  *
  * @throws {PoolsError} `DEVICE_UNAVAILABLE` if none does.
  * @example
- * await using driver = await connectDriver({ path: '/run/user/1000/tenon.sock' })
+ * const driver = await connectDriver({ path: '/run/user/1000/tenon.sock' })
+ * await driver.close()
  */
 export async function connectDriver(options: { readonly path: string }): Promise<Driver> {
   return introduce(connectTo(options.path), async () => {})

@@ -27,7 +27,12 @@ export class DeviceMemory implements PoolFacts {
   readonly memory: PrivateMemory
   readonly #roles: readonly EngineRole[]
 
-  constructor(token: number, operand: Pick<Operand, 'type' | 'scale' | 'zeroPoint'>, dimensions: readonly number[], roles: readonly EngineRole[]) {
+  constructor(
+    token: number,
+    operand: Pick<Operand, 'type' | 'scale' | 'zeroPoint'>,
+    dimensions: readonly number[],
+    roles: readonly EngineRole[],
+  ) {
     this.token = token
     this.identity = `token:${token}`
     this.operand = operand

@@ -33,7 +33,10 @@ export class EngineModel {
     this.#workingBytes = limits.workingBytes
     model.main.operations.forEach(({ type }, i) => {
       if (!kernels.has(type)) {
-        throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${type}`, { rule: 'M19', path: `main.operations[${i}]` })
+        throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${type}`, {
+          rule: 'M19',
+          path: `main.operations[${i}]`,
+        })
       }
     })
     this.#constants = this.#takeConstants()
@@ -55,7 +58,10 @@ export class EngineModel {
   }
 
   /** The plan for inputs of certain shapes. @throws {PoolsError} */
-  planFor(inputDimensions: ReadonlyMap<number, readonly number[] | undefined>, inputValue: (operand: number) => Buffer): Plan {
+  planFor(
+    inputDimensions: ReadonlyMap<number, readonly number[] | undefined>,
+    inputValue: (operand: number) => Buffer,
+  ): Plan {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)
     if (known !== undefined) return known
@@ -98,7 +104,10 @@ export class EngineModel {
       }
     })
     if (layout.byteSize > this.#workingBytes) {
-      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `the model's constants need ${layout.byteSize} bytes of the driver`)
+      throw new PoolsError(
+        'RESOURCE_EXHAUSTED_TRANSIENT',
+        `the model's constants need ${layout.byteSize} bytes of the driver`,
+      )
     }
     const memory = allocatePrivate(layout.byteSize)
     for (const { operand, source, offset } of copies) {
@@ -107,7 +116,11 @@ export class EngineModel {
       places[operand] = { bytes, address: memory.address + offset }
     }
     pools.forEach((pool, i) => {
-      if (pool.faults !== faults[i]) throw new PoolsError('GENERAL_FAILURE', `pools[${i}] became shorter while it was read (rule M21)`, { rule: 'M21', path: `pools[${i}]` })
+      if (pool.faults !== faults[i])
+        throw new PoolsError('GENERAL_FAILURE', `pools[${i}] became shorter while it was read (rule M21)`, {
+          rule: 'M21',
+          path: `pools[${i}]`,
+        })
     })
     for (const pool of new Set(pools)) if (pool.rights === 'frozen') this.#holds.push(pool.acquire())
     return places

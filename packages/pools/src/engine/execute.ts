@@ -59,14 +59,20 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
     outputShapes,
     isRepeatable: !plan.isVolatile && tokens.length === 0,
     run() {
-      const faults = files.map((pool) => pool.faults)
+      const faults = files.length === 0 ? NO_FAULTS : files.map((pool) => pool.faults)
       try {
-        for (const [operand, place] of places) plan.setPlace(operand, place)
+        if (plan.placedFor !== places) {
+          for (const [operand, place] of places) plan.setPlace(operand, place)
+          plan.placedFor = places
+        }
         for (const { place, original } of staged.inputs) place.bytes.set(original)
         plan.run()
         for (const { place, original } of staged.outputs) original.set(place.bytes)
         files.forEach((pool, i) => {
-          if (pool.faults !== faults[i]) throw new PoolsError('GENERAL_FAILURE', 'a file became shorter during the execution (rule P15)', { rule: 'P15' })
+          if (pool.faults !== faults[i])
+            throw new PoolsError('GENERAL_FAILURE', 'a file became shorter during the execution (rule P15)', {
+              rule: 'P15',
+            })
           if (pool.rights === 'writable') pool.sync()
         })
       } catch (error) {
@@ -81,17 +87,27 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   }
 }
 
+const NO_FAULTS: readonly number[] = []
+
 /** Where an argument's bytes are, as many as its value has. */
 function placeOf({ location }: RequestArgument, request: Request<EnginePool>, byteSize: number): Place {
   const pool = request.pools[location.poolIndex]!
-  if (pool instanceof DeviceMemory) return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
+  if (pool instanceof DeviceMemory)
+    return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
   const { offset } = location
   return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
 }
 
 /** The device buffers that are written, and which outputs they are, after their roles and states were checked (D17, D18). */
-function checkTokens(model: EngineModel, request: Request<EnginePool>): { readonly memory: DeviceMemory; readonly output: number }[] {
-  const each = (list: readonly RequestArgument[], isInput: boolean, check: (memory: DeviceMemory, i: number, path: string) => void): void =>
+function checkTokens(
+  model: EngineModel,
+  request: Request<EnginePool>,
+): { readonly memory: DeviceMemory; readonly output: number }[] {
+  const each = (
+    list: readonly RequestArgument[],
+    isInput: boolean,
+    check: (memory: DeviceMemory, i: number, path: string) => void,
+  ): void =>
     list.forEach((argument, i) => {
       const pool = argument.hasNoValue ? undefined : request.pools[argument.location.poolIndex]
       if (!(pool instanceof DeviceMemory)) return
@@ -101,13 +117,18 @@ function checkTokens(model: EngineModel, request: Request<EnginePool>): { readon
     })
   each(request.inputs, true, (memory, i, path) => {
     if (!memory.isInitialized) {
-      throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, { rule: 'D17', path })
+      throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, {
+        rule: 'D17',
+        path,
+      })
     }
-    if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined) throw dimensionsRefused('D17', path)
+    if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined)
+      throw dimensionsRefused('D17', path)
   })
   const written: { memory: DeviceMemory; output: number }[] = []
   each(request.outputs, false, (memory, i, path) => {
-    if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined) throw dimensionsRefused('D18', path)
+    if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined)
+      throw dimensionsRefused('D18', path)
     written.push({ memory, output: i })
   })
   return written
@@ -115,11 +136,17 @@ function checkTokens(model: EngineModel, request: Request<EnginePool>): { readon
 
 /** One answer for tokens that are unknown, another client's, or not for this use (D31). */
 export function refuseToken(path: string): PoolsError {
-  return new PoolsError('INVALID_ARGUMENT', `${path} must be a device buffer allocated for this use (rule D31)`, { rule: 'D31', path })
+  return new PoolsError('INVALID_ARGUMENT', `${path} must be a device buffer allocated for this use (rule D31)`, {
+    rule: 'D31',
+    path,
+  })
 }
 
 const dimensionsRefused = (rule: string, path: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit those of its device buffer (rule ${rule})`, { rule, path })
+  new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit those of its device buffer (rule ${rule})`, {
+    rule,
+    path,
+  })
 
 function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
   const { operands, inputIndexes } = model.model.main
@@ -135,7 +162,9 @@ function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
   return model.planFor(dimensions, (operand) => {
     const argument = request.inputs[inputIndexes.indexOf(operand)]!
     // Copied before it is looked at: the memory may change at any time.
-    return Buffer.from(placeOf(argument, request, operandByteSize(operands[operand]!.type, dimensions.get(operand)!)).bytes)
+    return Buffer.from(
+      placeOf(argument, request, operandByteSize(operands[operand]!.type, dimensions.get(operand)!)).bytes,
+    )
   })
 }
 
@@ -146,16 +175,27 @@ function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Pl
     const { type } = operands[outputIndexes[i]!]!
     const dimensions = plan.dimensions[outputIndexes[i]!]!
     const path = `outputs[${i}]`
-    if (argument.hasNoValue) throw new PoolsError('INVALID_ARGUMENT', `${path} must have a value: no output may be left out (rule Q2)`, { rule: 'Q2', path })
+    if (argument.hasNoValue)
+      throw new PoolsError('INVALID_ARGUMENT', `${path} must have a value: no output may be left out (rule Q2)`, {
+        rule: 'Q2',
+        path,
+      })
     if (combineDimensions(argument.dimensions, dimensions) === undefined) {
-      throw new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit the result's [${dimensions.join(', ')}] (rule Q6)`, { rule: 'Q6', path })
+      throw new PoolsError(
+        'INVALID_ARGUMENT',
+        `${path}.dimensions must fit the result's [${dimensions.join(', ')}] (rule Q6)`,
+        { rule: 'Q6', path },
+      )
     }
     const needed = operandByteSize(type, dimensions)
     const pool = request.pools[argument.location.poolIndex]!
     if (pool instanceof DeviceMemory) {
       if (combineDimensions(pool.initialDimensions, dimensions) === undefined || needed > pool.memory.bytes.length) {
         pool.isInitialized = false
-        throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that the result doesn't fit (rule D20)`, { rule: 'D20', path })
+        throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that the result doesn't fit (rule D20)`, {
+          rule: 'D20',
+          path,
+        })
       }
       return { dimensions, isSufficient: true }
     }

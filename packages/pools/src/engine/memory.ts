@@ -9,7 +9,7 @@ export interface PrivateMemory {
 }
 
 /** Where values start in it, in bytes. */
-export const VALUE_ALIGNMENT = 64
+const VALUE_ALIGNMENT = 64
 
 /** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there is no memory. */
 export function allocatePrivate(byteSize: number): PrivateMemory {
@@ -20,7 +20,9 @@ export function allocatePrivate(byteSize: number): PrivateMemory {
     return { bytes: Buffer.from(buffer, base, byteSize), address: start + base }
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error
-    throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `no memory for ${byteSize} bytes of the driver`, { cause: error })
+    throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `no memory for ${byteSize} bytes of the driver`, {
+      cause: error,
+    })
   }
 }
 

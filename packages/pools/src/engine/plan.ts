@@ -25,7 +25,11 @@ export interface PlanInput {
 /** Steps that run in one go: natively, or one in TypeScript. */
 type Part =
   | { readonly first: number; readonly count: number }
-  | { readonly run: NonNullable<KernelPlan['run']>; readonly inputs: readonly number[]; readonly outputs: readonly number[] }
+  | {
+      readonly run: NonNullable<KernelPlan['run']>
+      readonly inputs: readonly number[]
+      readonly outputs: readonly number[]
+    }
 
 /** How a model runs for inputs of certain shapes. */
 export class Plan {
@@ -33,6 +37,8 @@ export class Plan {
   readonly dimensions: readonly (readonly number[] | undefined)[]
   /** The plan holds for this request alone: it depends on values of its inputs. */
   readonly isVolatile: boolean
+  /** For whom places were set last: whoever finds himself here needn't set them again. */
+  placedFor: unknown
   readonly #parts: readonly Part[]
   readonly #program: Program | undefined
   readonly #tensorOf: ReadonlyMap<number, number>
@@ -96,7 +102,10 @@ class Planner {
       lifetime === 'TEMPORARY_VARIABLE' ? layout.add(operandByteSize(type, this.#dimensions[i]!)) : -1,
     )
     if (layout.byteSize > this.#input.workingBytes) {
-      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `the model needs ${layout.byteSize} bytes for intermediate results`)
+      throw new PoolsError(
+        'RESOURCE_EXHAUSTED_TRANSIENT',
+        `the model needs ${layout.byteSize} bytes for intermediate results`,
+      )
     }
     const memory = allocatePrivate(layout.byteSize)
     offsets.forEach((offset, i) => {
@@ -131,10 +140,17 @@ class Planner {
     const operation = graph.operations[index]!
     const kernel = kernels.get(operation.type)
     if (kernel === undefined) {
-      throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${operation.type}`, { path: `main.operations[${index}]` })
+      throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${operation.type}`, {
+        path: `main.operations[${index}]`,
+      })
     }
     const outputs = operation.outputs.map((i) => graph.operands[i]!)
-    const plan = this.#withPath(index, () => kernel.plan(operation.inputs.map((i) => this.#kernelInput(i)), outputs satisfies KernelOperand[]))
+    const plan = this.#withPath(index, () =>
+      kernel.plan(
+        operation.inputs.map((i) => this.#kernelInput(i)),
+        outputs satisfies KernelOperand[],
+      ),
+    )
     operation.outputs.forEach((operand, i) => this.#settleOutput(operand, plan.dimensions[i], index))
     this.#addPart(plan, operation)
   }
@@ -148,7 +164,10 @@ class Planner {
     }
   }
 
-  #addPart({ native, run }: KernelPlan, { inputs, outputs }: { inputs: readonly number[]; outputs: readonly number[] }): void {
+  #addPart(
+    { native, run }: KernelPlan,
+    { inputs, outputs }: { inputs: readonly number[]; outputs: readonly number[] },
+  ): void {
     if (native === undefined) {
       this.#parts.push({ run: run!, inputs, outputs })
       return
@@ -159,7 +178,8 @@ class Planner {
     const step = { native, tensors: used.map((operand) => this.#tensor(operand)) }
     const last = this.#parts.at(-1)
     const first = this.#steps.push(step) - 1
-    if (last !== undefined && 'first' in last) this.#parts[this.#parts.length - 1] = { first: last.first, count: last.count + 1 }
+    if (last !== undefined && 'first' in last)
+      this.#parts[this.#parts.length - 1] = { first: last.first, count: last.count + 1 }
     else this.#parts.push({ first, count: 1 })
   }
 
@@ -199,7 +219,10 @@ class Planner {
         const bytes = lifetime === 'SUBGRAPH_INPUT' ? this.#valueOfInput(index) : this.#input.constants[index]?.bytes
         const numbers = bytes === undefined || dimensions === undefined ? undefined : numbersOf(type, bytes)
         if (numbers !== undefined) return numbers
-        throw new PoolsError('INVALID_ARGUMENT', `operand ${index} must have a value of numbers that is known before the run`)
+        throw new PoolsError(
+          'INVALID_ARGUMENT',
+          `operand ${index} must have a value of numbers that is known before the run`,
+        )
       },
     }
   }

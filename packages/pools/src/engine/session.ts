@@ -47,16 +47,32 @@ export class Session {
   /** @throws {PoolsError} D1 to D11 */
   allocate(models: readonly (EngineModel | undefined)[], description: AllocateDescription): DeviceMemory {
     const live = models.map((model) => (model !== undefined && this.#models.has(model) ? model : undefined))
-    const { operand, dimensions } = checkAllocate(live.map((model) => model?.model), description)
+    const { operand, dimensions } = checkAllocate(
+      live.map((model) => model?.model),
+      description,
+    )
     if (!isFullySpecified(operand.type, dimensions)) {
-      throw new PoolsError('GENERAL_FAILURE', 'a device buffer of open size is not supported by this driver (rule D11)', { rule: 'D11' })
+      throw new PoolsError(
+        'GENERAL_FAILURE',
+        'a device buffer of open size is not supported by this driver (rule D11)',
+        { rule: 'D11' },
+      )
     }
     const byteSize = operandByteSize(operand.type, dimensions)
     if (this.#buffers.size >= this.limits.buffers) throw exhausted(`${this.limits.buffers} device buffers`)
-    if (this.#bufferBytes + byteSize > this.limits.bufferBytes) throw exhausted(`${this.limits.bufferBytes} bytes of device buffers`)
+    if (this.#bufferBytes + byteSize > this.limits.bufferBytes)
+      throw exhausted(`${this.limits.bufferBytes} bytes of device buffers`)
     const roles = [
-      ...description.inputRoles.map(({ modelIndex, ioIndex }) => ({ model: live[modelIndex]!, isInput: true, index: ioIndex })),
-      ...description.outputRoles.map(({ modelIndex, ioIndex }) => ({ model: live[modelIndex]!, isInput: false, index: ioIndex })),
+      ...description.inputRoles.map(({ modelIndex, ioIndex }) => ({
+        model: live[modelIndex]!,
+        isInput: true,
+        index: ioIndex,
+      })),
+      ...description.outputRoles.map(({ modelIndex, ioIndex }) => ({
+        model: live[modelIndex]!,
+        isInput: false,
+        index: ioIndex,
+      })),
     ]
     const memory = new DeviceMemory(this.#newToken(), operand, dimensions, roles)
     this.#buffers.set(memory.token, memory)
@@ -87,9 +103,13 @@ export class Session {
 
   /** Copies a device buffer's value out (D25). @throws {PoolsError} */
   copyTo(memory: DeviceMemory, target: Pool, offset: number, length: number): void {
-    if (!memory.isInitialized) throw new PoolsError('GENERAL_FAILURE', 'the device buffer holds no value (rule D25)', { rule: 'D25' })
+    if (!memory.isInitialized)
+      throw new PoolsError('GENERAL_FAILURE', 'the device buffer holds no value (rule D25)', { rule: 'D25' })
     checkRange(target, offset, length, memory.valueSize, 'D25')
-    if (target.rights !== 'writable') throw new PoolsError('INVALID_ARGUMENT', `the target must be writable, it is ${target.rights} (rule P18)`, { rule: 'P18' })
+    if (target.rights !== 'writable')
+      throw new PoolsError('INVALID_ARGUMENT', `the target must be writable, it is ${target.rights} (rule P18)`, {
+        rule: 'P18',
+      })
     const faults = target.faults
     target.bytes.set(memory.memory.bytes.subarray(0, length), offset)
     if (target.faults !== faults) throw lost('D22')
@@ -114,14 +134,26 @@ export class Session {
 }
 
 function checkRange(pool: Pool, offset: number, length: number, expected: number, rule: string): void {
-  if (length !== expected) throw new PoolsError('INVALID_ARGUMENT', `the memory must have exactly ${expected} bytes, got ${length} (rule ${rule})`, { rule })
-  if (offset + length > pool.byteSize) throw new PoolsError('INVALID_ARGUMENT', `the memory must lie inside the pool's ${pool.byteSize} bytes (rule D22)`, { rule: 'D22' })
+  if (length !== expected)
+    throw new PoolsError(
+      'INVALID_ARGUMENT',
+      `the memory must have exactly ${expected} bytes, got ${length} (rule ${rule})`,
+      { rule },
+    )
+  if (offset + length > pool.byteSize)
+    throw new PoolsError(
+      'INVALID_ARGUMENT',
+      `the memory must lie inside the pool's ${pool.byteSize} bytes (rule D22)`,
+      { rule: 'D22' },
+    )
 }
 
-const lost = (rule: string): PoolsError => new PoolsError('GENERAL_FAILURE', `the file became shorter during the copy (rule ${rule})`, { rule })
+const lost = (rule: string): PoolsError =>
+  new PoolsError('GENERAL_FAILURE', `the file became shorter during the copy (rule ${rule})`, { rule })
 
 /** A client asks for more than its share. */
 export function exhausted(what: string): PoolsError {
-  return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `a client may have at most ${what}`, { hint: 'release what is not needed any more.' })
+  return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `a client may have at most ${what}`, {
+    hint: 'release what is not needed any more.',
+  })
 }
-

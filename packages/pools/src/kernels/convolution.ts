@@ -1,5 +1,14 @@
 import { refuse, type Kernel, type KernelInput, type KernelOperand } from './kernel.ts'
-import { activationOf, checkInputs, checkRank, checkType, QUANT8, scalarOf, windowing, type Windowing } from './shapes.ts'
+import {
+  activationOf,
+  checkInputs,
+  checkRank,
+  checkType,
+  QUANT8,
+  scalarOf,
+  windowing,
+  type Windowing,
+} from './shapes.ts'
 
 /** Checks types of input, filter, bias and output; the bias of quantized ones has the scale of the products. */
 function checkTypes(name: string, inputs: readonly KernelInput[], output: KernelOperand): void {
@@ -17,8 +26,10 @@ function checkTypes(name: string, inputs: readonly KernelInput[], output: Kernel
 /** A whole number of an INT32 input. */
 type Whole = (index: number) => number
 
-const wholeNumbers = (name: string, inputs: readonly KernelInput[]): Whole => (index) =>
-  scalarOf(inputs[index]!, 'INT32', name, `input ${index}`)
+const wholeNumbers =
+  (name: string, inputs: readonly KernelInput[]): Whole =>
+  (index) =>
+    scalarOf(inputs[index]!, 'INT32', name, `input ${index}`)
 
 /** Padding of both axes of images: explicit in four inputs from `at`, or a scheme in one. */
 function paddingOf(whole: Whole, at: number, isExplicit: boolean) {
@@ -30,7 +41,8 @@ function paddingOf(whole: Whole, at: number, isExplicit: boolean) {
 /** NNAPI's later optional inputs: the layout flag, which must say NHWC, and dilations. */
 function dilationsOf(name: string, inputs: readonly KernelInput[], whole: Whole, at: number): [number, number] {
   const layout = inputs[at]
-  if (layout !== undefined && scalarOf(layout, 'BOOL', name, 'a layout') !== 0) throw refuse(name, 'must get images as NHWC')
+  if (layout !== undefined && scalarOf(layout, 'BOOL', name, 'a layout') !== 0)
+    throw refuse(name, 'must get images as NHWC')
   return inputs.length > at + 1 ? [whole(at + 1), whole(at + 2)] : [1, 1]
 }
 
@@ -104,7 +116,10 @@ const depthwise: Kernel = {
     const multiplier = wholeNumbers(name, inputs)(isExplicit ? 9 : 6)
     const channels = filter.dimensions[3]!
     if (filter.dimensions[0] !== 1 || multiplier < 1 || channels !== image.dimensions[3]! * multiplier) {
-      throw refuse(name, `must get a filter of shape [1, h, w, ${image.dimensions[3]! * multiplier}], got [${filter.dimensions.join(', ')}]`)
+      throw refuse(
+        name,
+        `must get a filter of shape [1, h, w, ${image.dimensions[3]! * multiplier}], got [${filter.dimensions.join(', ')}]`,
+      )
     }
     checkBias(name, bias, channels)
     const { rows, columns, numbers, activation } = filteringOf(name, inputs, isExplicit, 1)
@@ -124,7 +139,8 @@ const fullyConnected: Kernel = {
     checkRank(weights, 2, 2, 'FULLY_CONNECTED', 'weights')
     const [units, size] = weights.dimensions as [number, number]
     const batches = input.dimensions.reduce((total, value) => total * value, 1) / size
-    if (!Number.isInteger(batches)) throw refuse('FULLY_CONNECTED', `must get an input of a multiple of ${size} elements`)
+    if (!Number.isInteger(batches))
+      throw refuse('FULLY_CONNECTED', `must get an input of a multiple of ${size} elements`)
     checkBias('FULLY_CONNECTED', bias, units)
     return {
       dimensions: [[batches, units]],

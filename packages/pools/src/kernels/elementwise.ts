@@ -1,5 +1,15 @@
 import { refuse, type Kernel } from './kernel.ts'
-import { activationOf, axisOf, broadcastShape, checkInputs, checkRank, checkSameType, checkType, QUANT8, scalarOf } from './shapes.ts'
+import {
+  activationOf,
+  axisOf,
+  broadcastShape,
+  checkInputs,
+  checkRank,
+  checkSameType,
+  checkType,
+  QUANT8,
+  scalarOf,
+} from './shapes.ts'
 
 /** ADD, SUB, MUL and DIV: two tensors that broadcast, and a fused activation. */
 function binary(name: string, operation: number, types: readonly string[]): Kernel {
@@ -21,10 +31,18 @@ function binary(name: string, operation: number, types: readonly string[]): Kern
 }
 
 /** What the scale and zero point of a quantized output of bounded operations must be, unsigned and signed. */
-function checkOutputScale(name: string, { type, scale, zeroPoint }: { type: string; scale: number; zeroPoint: number }, wanted: number, zero: number): void {
+function checkOutputScale(
+  name: string,
+  { type, scale, zeroPoint }: { type: string; scale: number; zeroPoint: number },
+  wanted: number,
+  zero: number,
+): void {
   const expected = type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128
   if (type !== 'TENSOR_FLOAT32' && (scale !== wanted || zeroPoint !== expected)) {
-    throw refuse(name, `must have an output of scale ${wanted} and zero point ${expected}, got ${scale} and ${zeroPoint}`)
+    throw refuse(
+      name,
+      `must have an output of scale ${wanted} and zero point ${expected}, got ${scale} and ${zeroPoint}`,
+    )
   }
 }
 
@@ -53,8 +71,12 @@ const softmax: Kernel = {
     const beta = scalarOf(inputs[1]!, 'FLOAT32', 'SOFTMAX', 'beta')
     if (!(beta > 0)) throw refuse('SOFTMAX', `must get beta above 0, got ${beta}`)
     const rank = inputs[0]!.dimensions.length
-    const axis = inputs[2] === undefined ? rank - 1 : axisOf(scalarOf(inputs[2], 'INT32', 'SOFTMAX', 'an axis'), rank, 'SOFTMAX')
-    return { dimensions: [inputs[0]!.dimensions], native: { operation: 25, inputs: [0], numbers: [axis], reals: [beta] } }
+    const axis =
+      inputs[2] === undefined ? rank - 1 : axisOf(scalarOf(inputs[2], 'INT32', 'SOFTMAX', 'an axis'), rank, 'SOFTMAX')
+    return {
+      dimensions: [inputs[0]!.dimensions],
+      native: { operation: 25, inputs: [0], numbers: [axis], reals: [beta] },
+    }
   },
 }
 

@@ -14,8 +14,16 @@ const reshape: Kernel = {
     const count = product(inputs[0]!.dimensions)
     const open = shape.indexOf(-1)
     if (open !== -1) shape[open] = count / product(shape.filter((_, axis) => axis !== open))
-    if (shape.length === 0 || shape.length > 6 || shape.some((size) => !(Number.isInteger(size) && size >= 1)) || product(shape) !== count) {
-      throw refuse('RESHAPE', `must get a shape of ${count} elements and rank 1 to 6, got [${inputs[1]!.numbers().join(', ')}]`)
+    if (
+      shape.length === 0 ||
+      shape.length > 6 ||
+      shape.some((size) => !(Number.isInteger(size) && size >= 1)) ||
+      product(shape) !== count
+    ) {
+      throw refuse(
+        'RESHAPE',
+        `must get a shape of ${count} elements and rank 1 to 6, got [${inputs[1]!.numbers().join(', ')}]`,
+      )
     }
     return { dimensions: [shape], native: { operation: 22, inputs: [0] } }
   },
@@ -49,11 +57,21 @@ const concatenation: Kernel = {
     checkType(first, MOVABLE, 'CONCATENATION', 'tensors')
     checkType(output!, [first.type], 'CONCATENATION', 'an output')
     checkRank(first, 1, 6, 'CONCATENATION', 'tensors')
-    const axis = axisOf(scalarOf(inputs.at(-1)!, 'INT32', 'CONCATENATION', 'an axis'), first.dimensions.length, 'CONCATENATION')
+    const axis = axisOf(
+      scalarOf(inputs.at(-1)!, 'INT32', 'CONCATENATION', 'an axis'),
+      first.dimensions.length,
+      'CONCATENATION',
+    )
     for (const tensor of tensors) {
       checkType(tensor, [first.type], 'CONCATENATION', 'tensors')
-      const fits = tensor.dimensions.length === first.dimensions.length && tensor.dimensions.every((size, i) => i === axis || size === first.dimensions[i])
-      if (!fits) throw refuse('CONCATENATION', `must get shapes that differ along axis ${axis} alone, got [${tensor.dimensions.join(', ')}]`)
+      const fits =
+        tensor.dimensions.length === first.dimensions.length &&
+        tensor.dimensions.every((size, i) => i === axis || size === first.dimensions[i])
+      if (!fits)
+        throw refuse(
+          'CONCATENATION',
+          `must get shapes that differ along axis ${axis} alone, got [${tensor.dimensions.join(', ')}]`,
+        )
     }
     const total = tensors.reduce((sum, { dimensions }) => sum + dimensions[axis]!, 0)
     return {

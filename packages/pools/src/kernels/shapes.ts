@@ -21,7 +21,8 @@ export function checkType({ type }: KernelOperand, allowed: readonly string[], o
 
 /** Checks the number of inputs. */
 export function checkInputs(inputs: readonly KernelInput[], counts: readonly number[], operation: string): void {
-  if (!counts.includes(inputs.length)) throw refuse(operation, `must get ${counts.join(' or ')} inputs, got ${inputs.length}`)
+  if (!counts.includes(inputs.length))
+    throw refuse(operation, `must get ${counts.join(' or ')} inputs, got ${inputs.length}`)
 }
 
 /** The value of a scalar input. */
@@ -40,14 +41,24 @@ export function activationOf(input: KernelInput, operation: string): number {
 /** An axis of a tensor, negative ones counted from the end. */
 export function axisOf(axis: number, rank: number, operation: string): number {
   const wrapped = axis < 0 ? axis + rank : axis
-  if (wrapped < 0 || wrapped >= rank) throw refuse(operation, `must get an axis from ${-rank} to ${rank - 1}, got ${axis}`)
+  if (wrapped < 0 || wrapped >= rank)
+    throw refuse(operation, `must get an axis from ${-rank} to ${rank - 1}, got ${axis}`)
   return wrapped
 }
 
 /** Checks a rank. */
-export function checkRank({ dimensions }: KernelOperand, least: number, most: number, operation: string, what: string): void {
+export function checkRank(
+  { dimensions }: KernelOperand,
+  least: number,
+  most: number,
+  operation: string,
+  what: string,
+): void {
   if (dimensions.length < least || dimensions.length > most) {
-    throw refuse(operation, `must get ${what} of rank ${least === most ? least : `${least} to ${most}`}, got [${dimensions.join(', ')}]`)
+    throw refuse(
+      operation,
+      `must get ${what} of rank ${least === most ? least : `${least} to ${most}`}, got [${dimensions.join(', ')}]`,
+    )
   }
 }
 
@@ -75,9 +86,11 @@ export function windowing(
   stride: number,
   padding: { readonly scheme: number } | { readonly before: number; readonly after: number },
 ): Windowing {
-  if (!(stride >= 1 && window >= 1)) throw refuse(operation, `must get strides, dilations and windows from 1 up, got ${stride} and ${window}`)
+  if (!(stride >= 1 && window >= 1))
+    throw refuse(operation, `must get strides, dilations and windows from 1 up, got ${stride} and ${window}`)
   if ('scheme' in padding) {
-    if (padding.scheme !== 1 && padding.scheme !== 2) throw refuse(operation, `must get padding scheme 1 or 2, got ${padding.scheme}`)
+    if (padding.scheme !== 1 && padding.scheme !== 2)
+      throw refuse(operation, `must get padding scheme 1 or 2, got ${padding.scheme}`)
     const places = padding.scheme === 1 ? Math.ceil(input / stride) : Math.ceil((input - window + 1) / stride)
     if (places < 1) throw refuse(operation, `must get a window that fits, got ${window} over ${input}`)
     const total = padding.scheme === 1 ? Math.max((places - 1) * stride + window - input, 0) : 0
@@ -86,6 +99,7 @@ export function windowing(
   const { before, after } = padding
   if (before < 0 || after < 0) throw refuse(operation, `must get padding from 0 up, got ${before} and ${after}`)
   const size = Math.floor((input + before + after - window) / stride) + 1
-  if (size < 1 || size > INT32_MAXIMUM) throw refuse(operation, `must get a window that fits, got ${window} over ${input}`)
+  if (size < 1 || size > INT32_MAXIMUM)
+    throw refuse(operation, `must get a window that fits, got ${window} over ${input}`)
   return { before, size }
 }

@@ -4,7 +4,15 @@ import { createFrozenPool } from '../pool/create-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import { PoolSlice } from '../pool/pool-slice.ts'
 import { encodeValue, type ConstantValue } from './encode-value.ts'
-import { NOWHERE, type DataLocation, type Model, type Operand, type OperandLifetime, type Operation, type Subgraph } from './model.ts'
+import {
+  NOWHERE,
+  type DataLocation,
+  type Model,
+  type Operand,
+  type OperandLifetime,
+  type Operation,
+  type Subgraph,
+} from './model.ts'
 import { operandTypes, type OperandType } from './operand-types.ts'
 import { checkModel } from './validate-model.ts'
 
@@ -27,7 +35,7 @@ export interface OutputType extends Quantization {
 }
 
 /** Values of at most this size are copied into the model; larger ones go to a pool of its own (M12). */
-export const COPIED_VALUE_MAXIMUM = 128
+const COPIED_VALUE_MAXIMUM = 128
 
 /** Where values start in pools that the builder makes, in bytes. */
 const POOL_ALIGNMENT = 64
@@ -60,7 +68,12 @@ export class ModelBuilder {
     quantization: Quantization = {},
   ): OperandHandle {
     if (value instanceof PoolSlice) {
-      const location = { poolIndex: this.#poolIndex(value.pool), offset: value.byteOffset, length: value.byteSize, padding: 0 }
+      const location = {
+        poolIndex: this.#poolIndex(value.pool),
+        offset: value.byteOffset,
+        length: value.byteSize,
+        padding: 0,
+      }
       return this.#add(type, dimensions, quantization, 'CONSTANT_POOL', location)
     }
     const bytes = encodeValue(type, value)
@@ -102,7 +115,9 @@ export class ModelBuilder {
   output(handle: OperandHandle): void {
     const operand = this.#operands[handle.index]
     if (operand?.lifetime !== 'TEMPORARY_VARIABLE') {
-      throw new ArgumentError(`an output must be what an operation writes, and an output once, got operand ${describe(handle.index)}`)
+      throw new ArgumentError(
+        `an output must be what an operation writes, and an output once, got operand ${describe(handle.index)}`,
+      )
     }
     this.#operands[handle.index] = { ...operand, lifetime: 'SUBGRAPH_OUTPUT' }
     this.#outputs.push(handle.index)
@@ -112,7 +127,12 @@ export class ModelBuilder {
   finish(): BuiltModel {
     const own = this.#placeLargeValues()
     const model = new BuiltModel(
-      { operands: this.#operands, operations: this.#operations, inputIndexes: this.#inputs, outputIndexes: this.#outputs },
+      {
+        operands: this.#operands,
+        operations: this.#operations,
+        inputIndexes: this.#inputs,
+        outputIndexes: this.#outputs,
+      },
       Uint8Array.from(this.#values),
       this.#pools,
       own,
@@ -133,7 +153,8 @@ export class ModelBuilder {
     lifetime: OperandLifetime,
     location: DataLocation,
   ): OperandHandle {
-    if (!Object.hasOwn(operandTypes, type)) throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
+    if (!Object.hasOwn(operandTypes, type))
+      throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
     this.#operands.push({ type, dimensions: [...dimensions], scale, zeroPoint, lifetime, location })
     return { index: this.#operands.length - 1 }
   }

@@ -34,17 +34,23 @@ const ranges: Partial<Record<OperandType, readonly [least: number, most: number]
  */
 export function encodeValue(type: OperandType, value: ConstantValue): Uint8Array {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice()
-  const numbers = Array.isArray(value) ? (value as readonly unknown[]) : [typeof value === 'boolean' ? Number(value) : value]
+  const numbers = Array.isArray(value)
+    ? (value as readonly unknown[])
+    : [typeof value === 'boolean' ? Number(value) : value]
   const write = writers[type]
-  if (write === undefined) throw new ArgumentError(`the value of a ${type} must be given as bytes, got ${describe(value)}`)
+  if (write === undefined)
+    throw new ArgumentError(`the value of a ${type} must be given as bytes, got ${describe(value)}`)
   const { byteSize } = operandTypes[type]
   const bytes = new Uint8Array(numbers.length * byteSize)
   const view = new DataView(bytes.buffer)
   const range = ranges[type]
   numbers.forEach((number, i) => {
-    if (typeof number !== 'number') throw new ArgumentError(`the value of a ${type} must be numbers, got ${describe(number)}`)
+    if (typeof number !== 'number')
+      throw new ArgumentError(`the value of a ${type} must be numbers, got ${describe(number)}`)
     if (range !== undefined && !(Number.isInteger(number) && number >= range[0] && number <= range[1])) {
-      throw new ArgumentRangeError(`the value of a ${type} must be whole, from ${range[0]} to ${range[1]}, got ${describe(number)}`)
+      throw new ArgumentRangeError(
+        `the value of a ${type} must be whole, from ${range[0]} to ${range[1]}, got ${describe(number)}`,
+      )
     }
     write(view, i * byteSize, number)
   })

@@ -60,7 +60,9 @@ export const operandTypes: Readonly<Record<OperandType, OperandTypeInfo>> = {
 
 /** Whether a value is a whole number from 0 to 2^32 - 1, as all sizes and offsets of NNAPI are. */
 export function isU32(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff && !Object.is(value, -0)
+  return (
+    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff && !Object.is(value, -0)
+  )
 }
 
 /** Whether dimensions leave nothing open. A tensor without dimensions has an unknown rank. */
@@ -81,7 +83,8 @@ export function operandByteSize(type: OperandType, dimensions: readonly number[]
   for (const dimension of dimensions) {
     if (dimension === 0) continue
     product *= dimension
-    if (product > 0xffff_ffff) throw invalid('M9', `${path}.dimensions`, `must make fewer than 2^32 bytes, got [${dimensions.join(', ')}]`)
+    if (product > 0xffff_ffff)
+      throw invalid('M9', `${path}.dimensions`, `must make fewer than 2^32 bytes, got [${dimensions.join(', ')}]`)
   }
   return dimensions.includes(0) ? 0 : product
 }

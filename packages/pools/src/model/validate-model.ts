@@ -34,11 +34,18 @@ function checkSubgraph(model: Model, subgraph: Subgraph, path: string, options: 
 }
 
 /** The list names every operand of a lifetime, once (M16). */
-function checkIndexes({ operands }: Subgraph, indexes: readonly number[], lifetime: OperandLifetime, path: string): void {
+function checkIndexes(
+  { operands }: Subgraph,
+  indexes: readonly number[],
+  lifetime: OperandLifetime,
+  path: string,
+): void {
   const seen = new Set<number>()
   indexes.forEach((index, i) => {
-    if (!isU32(index) || index >= operands.length) throw invalid('M16', `${path}[${i}]`, `must be below ${operands.length}, got ${index}`)
-    if (operands[index]!.lifetime !== lifetime) throw invalid('M16', `${path}[${i}]`, `must name an operand with lifetime ${lifetime}`)
+    if (!isU32(index) || index >= operands.length)
+      throw invalid('M16', `${path}[${i}]`, `must be below ${operands.length}, got ${index}`)
+    if (operands[index]!.lifetime !== lifetime)
+      throw invalid('M16', `${path}[${i}]`, `must name an operand with lifetime ${lifetime}`)
     if (seen.has(index)) throw invalid('M16', `${path}[${i}]`, `must not name operand ${index} twice`)
     seen.add(index)
   })
@@ -53,12 +60,15 @@ function checkOrder({ operands, operations }: Subgraph, path: string): void {
     const at = `${path}.operations[${i}]`
     if (operation.outputs.length === 0) throw invalid('M17', `${at}.outputs`, 'must not be empty')
     operation.inputs.forEach((index, k) => {
-      if (!isU32(index) || index >= operands.length) throw invalid('M17', `${at}.inputs[${k}]`, `must be below ${operands.length}, got ${index}`)
+      if (!isU32(index) || index >= operands.length)
+        throw invalid('M17', `${at}.inputs[${k}]`, `must be below ${operands.length}, got ${index}`)
       if (!isWritten[index]) throw invalid('M17', `${at}.inputs[${k}]`, `reads operand ${index} before it is written`)
     })
     operation.outputs.forEach((index, k) => {
-      if (!isU32(index) || index >= operands.length) throw invalid('M17', `${at}.outputs[${k}]`, `must be below ${operands.length}, got ${index}`)
-      if (isWritten[index]) throw invalid('M17', `${at}.outputs[${k}]`, `writes operand ${index}, which has a value already`)
+      if (!isU32(index) || index >= operands.length)
+        throw invalid('M17', `${at}.outputs[${k}]`, `must be below ${operands.length}, got ${index}`)
+      if (isWritten[index])
+        throw invalid('M17', `${at}.outputs[${k}]`, `writes operand ${index}, which has a value already`)
       isWritten[index] = true
     })
   })
@@ -72,7 +82,8 @@ function checkNoCycles(model: Model): void {
   const visit = (subgraph: Subgraph, path: string): void => {
     subgraph.operands.forEach(({ lifetime, location }, i) => {
       if (lifetime !== 'SUBGRAPH' || state[location.offset] === 'done') return
-      if (state[location.offset] === 'open') throw invalid('M15', `${path}.operands[${i}]`, 'makes a cycle of subgraphs')
+      if (state[location.offset] === 'open')
+        throw invalid('M15', `${path}.operands[${i}]`, 'makes a cycle of subgraphs')
       state[location.offset] = 'open'
       visit(model.referenced[location.offset]!, `referenced[${location.offset}]`)
       state[location.offset] = 'done'

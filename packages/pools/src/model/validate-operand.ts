@@ -12,16 +12,24 @@ export interface ValidationOptions {
 /** Checks one operand by itself. @throws {PoolsError} */
 export function checkOperand(model: Model, operand: Operand, path: string, options: ValidationOptions): void {
   const { type, lifetime, location } = operand
-  if (!Object.hasOwn(operandTypes, type)) throw invalid('M2', `${path}.type`, `must be the name of an operand type, got ${type}`)
-  if (!operandLifetimes.includes(lifetime)) throw invalid('M2', `${path}.lifetime`, `must be a lifetime, got ${lifetime}`)
+  if (!Object.hasOwn(operandTypes, type))
+    throw invalid('M2', `${path}.type`, `must be the name of an operand type, got ${type}`)
+  if (!operandLifetimes.includes(lifetime))
+    throw invalid('M2', `${path}.lifetime`, `must be a lifetime, got ${lifetime}`)
   if ((type === 'SUBGRAPH') !== (lifetime === 'SUBGRAPH')) {
-    throw invalid('M2', `${path}.lifetime`, `must be SUBGRAPH exactly for operands of this type, got ${lifetime} for ${type}`)
+    throw invalid(
+      'M2',
+      `${path}.lifetime`,
+      `must be SUBGRAPH exactly for operands of this type, got ${lifetime} for ${type}`,
+    )
   }
   checkDimensions(operand, path)
   for (const field of ['poolIndex', 'offset', 'length', 'padding'] as const) {
-    if (!isU32(location[field])) throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
+    if (!isU32(location[field]))
+      throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
   }
-  if (location.padding !== 0) throw invalid('M6', `${path}.location.padding`, `must be 0 in a model, got ${location.padding}`)
+  if (location.padding !== 0)
+    throw invalid('M6', `${path}.location.padding`, `must be 0 in a model, got ${location.padding}`)
   checkQuantization(operand, path)
   checkLocation(model, operand, path)
   if (options.strictAlignment === true && lifetime.startsWith('CONSTANT')) {
@@ -34,9 +42,14 @@ export function checkOperand(model: Model, operand: Operand, path: string, optio
 
 function checkDimensions({ type, lifetime, dimensions }: Operand, path: string): void {
   const bad = dimensions.findIndex((dimension) => !isU32(dimension))
-  if (bad !== -1) throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1)
+    throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
   if (!operandTypes[type].isTensor && dimensions.length > 0) {
-    throw invalid('M8', `${path}.dimensions`, `must be empty for the scalar type ${type}, got [${dimensions.join(', ')}]`)
+    throw invalid(
+      'M8',
+      `${path}.dimensions`,
+      `must be empty for the scalar type ${type}, got [${dimensions.join(', ')}]`,
+    )
   }
   const isConstant = lifetime === 'CONSTANT_COPY' || lifetime === 'CONSTANT_POOL'
   if (isConstant && operandTypes[type].isTensor && (dimensions.length === 0 || dimensions.includes(0))) {
@@ -50,35 +63,55 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
   const { poolIndex, offset, length } = location
   switch (lifetime) {
     case 'CONSTANT_COPY':
-      if (poolIndex !== 0) throw invalid('M4', `${path}.location.poolIndex`, `must be 0 for a copied value, got ${poolIndex}`)
+      if (poolIndex !== 0)
+        throw invalid('M4', `${path}.location.poolIndex`, `must be 0 for a copied value, got ${poolIndex}`)
       if (offset + length > model.operandValues.byteLength) {
-        throw invalid('M4', `${path}.location`, `must lie inside the ${model.operandValues.byteLength} bytes of operandValues, got offset ${offset} and length ${length}`)
+        throw invalid(
+          'M4',
+          `${path}.location`,
+          `must lie inside the ${model.operandValues.byteLength} bytes of operandValues, got offset ${offset} and length ${length}`,
+        )
       }
       return checkExactSize(type, dimensions, length, path)
     case 'CONSTANT_POOL': {
       const pool = model.pools[poolIndex]
-      if (pool === undefined) throw invalid('M5', `${path}.location.poolIndex`, `must be below ${model.pools.length}, got ${poolIndex}`)
-      if (pool.kind === 'token') throw invalid('M14', `${path}.location.poolIndex`, 'must not name a buffer of the driver')
+      if (pool === undefined)
+        throw invalid('M5', `${path}.location.poolIndex`, `must be below ${model.pools.length}, got ${poolIndex}`)
+      if (pool.kind === 'token')
+        throw invalid('M14', `${path}.location.poolIndex`, 'must not name a buffer of the driver')
       if (offset + length > pool.byteSize) {
-        throw invalid('M5', `${path}.location`, `must lie inside the pool's ${pool.byteSize} bytes, got offset ${offset} and length ${length}`)
+        throw invalid(
+          'M5',
+          `${path}.location`,
+          `must lie inside the pool's ${pool.byteSize} bytes, got offset ${offset} and length ${length}`,
+        )
       }
       return checkExactSize(type, dimensions, length, path)
     }
     case 'SUBGRAPH':
       if (poolIndex !== 0 || length !== 0 || offset >= model.referenced.length) {
-        throw invalid('M15', `${path}.location`, `must name one of ${model.referenced.length} referenced subgraphs by its offset, got ${offset}`)
+        throw invalid(
+          'M15',
+          `${path}.location`,
+          `must name one of ${model.referenced.length} referenced subgraphs by its offset, got ${offset}`,
+        )
       }
       return
     default:
       if (poolIndex !== 0 || offset !== 0 || length !== 0) {
-        throw invalid('M3', `${path}.location`, `must be all zeros for ${lifetime}, got pool ${poolIndex}, offset ${offset}, length ${length}`)
+        throw invalid(
+          'M3',
+          `${path}.location`,
+          `must be all zeros for ${lifetime}, got pool ${poolIndex}, offset ${offset}, length ${length}`,
+        )
       }
   }
 }
 
 function checkExactSize(type: OperandType, dimensions: readonly number[], length: number, path: string): void {
   const expected = operandByteSize(type, dimensions, path)
-  if (length !== expected) throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
+  if (length !== expected)
+    throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
 }
 
 /** Scales and zero points of the types (M18). */
@@ -88,7 +121,11 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
     throw invalid('M18', path, `must have a finite scale and a whole zeroPoint, got ${scale} and ${zeroPoint}`)
   }
   if ((channelQuant !== undefined) !== (type === 'TENSOR_QUANT8_SYMM_PER_CHANNEL')) {
-    throw invalid('M18', `${path}.channelQuant`, `must be there exactly for TENSOR_QUANT8_SYMM_PER_CHANNEL, the type is ${type}`)
+    throw invalid(
+      'M18',
+      `${path}.channelQuant`,
+      `must be there exactly for TENSOR_QUANT8_SYMM_PER_CHANNEL, the type is ${type}`,
+    )
   }
   if (channelQuant !== undefined) return checkChannels(dimensions, channelQuant, scale, zeroPoint, path)
   if (info.zeroPoint !== undefined) {
@@ -98,7 +135,11 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
       throw invalid('M18', `${path}.zeroPoint`, `must be from ${least} to ${most} for ${type}, got ${zeroPoint}`)
     }
   } else if (type === 'TENSOR_INT32' ? scale < 0 : scale !== 0) {
-    throw invalid('M18', `${path}.scale`, `must be 0${type === 'TENSOR_INT32' ? ' or more' : ''} for ${type}, got ${scale}`)
+    throw invalid(
+      'M18',
+      `${path}.scale`,
+      `must be 0${type === 'TENSOR_INT32' ? ' or more' : ''} for ${type}, got ${scale}`,
+    )
   } else if (zeroPoint !== 0) {
     throw invalid('M18', `${path}.zeroPoint`, `must be 0 for ${type}, got ${zeroPoint}`)
   }
@@ -111,9 +152,14 @@ function checkChannels(
   zeroPoint: number,
   path: string,
 ): void {
-  if (scale !== 0 || zeroPoint !== 0) throw invalid('M18', path, 'must have scale and zeroPoint 0 beside scales of its channels')
+  if (scale !== 0 || zeroPoint !== 0)
+    throw invalid('M18', path, 'must have scale and zeroPoint 0 beside scales of its channels')
   if (!isU32(channelDim) || channelDim >= dimensions.length) {
-    throw invalid('M18', `${path}.channelQuant.channelDim`, `must be below the rank ${dimensions.length}, got ${channelDim}`)
+    throw invalid(
+      'M18',
+      `${path}.channelQuant.channelDim`,
+      `must be below the rank ${dimensions.length}, got ${channelDim}`,
+    )
   }
   const channels = dimensions[channelDim]!
   if (channels === 0 || scales.length !== channels || !scales.every((value) => value > 0 && Number.isFinite(value))) {

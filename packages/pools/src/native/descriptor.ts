@@ -21,7 +21,11 @@ export interface DescriptorInfo {
 export function createSharedMemory(byteSize: number, label: string): number {
   const create = core('tn_shared_memory_create', ['uint64_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
   const name = Buffer.from(label === '' ? 'tenon' : label)
-  check(create(byteSize, addressOf(name), name.length, outAddress()), `creating a pool of ${byteSize} bytes`, 'RESOURCE_EXHAUSTED_TRANSIENT')
+  check(
+    create(byteSize, addressOf(name), name.length, outAddress()),
+    `creating a pool of ${byteSize} bytes`,
+    'RESOURCE_EXHAUSTED_TRANSIENT',
+  )
   return out.i32[0]!
 }
 

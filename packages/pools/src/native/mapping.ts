@@ -81,7 +81,7 @@ export interface PoolUsage {
  * Counts what is mapped in this process: for tests that look for leaks, and for monitoring.
  *
  * @example
- * poolUsage().mappings // 0
+ * const { mappings, mappedBytes } = poolUsage()
  */
 export function poolUsage(): PoolUsage {
   core('tn_mapping_totals', ['uintptr_t', 'uintptr_t'], 'void')(outAddress(), outAddress() + 8)

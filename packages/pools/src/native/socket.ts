@@ -11,14 +11,21 @@ const DESCRIPTORS = 16
 
 /** Two connected sockets: of messages, or a stream. The caller closes both. */
 export function socketPair(kind: 'messages' | 'stream'): [number, number] {
-  check(core('tn_channel_pair', ['int32_t', 'uintptr_t'])(kind === 'stream' ? 1 : 0, outAddress()), 'making sockets', 'RESOURCE_EXHAUSTED_TRANSIENT')
+  check(
+    core('tn_channel_pair', ['int32_t', 'uintptr_t'])(kind === 'stream' ? 1 : 0, outAddress()),
+    'making sockets',
+    'RESOURCE_EXHAUSTED_TRANSIENT',
+  )
   return [out.i32[0]!, out.i32[1]!]
 }
 
 /** Waits for connections at a path. @throws {PoolsError} */
 export function listenAt(path: string): number {
   const name = Buffer.from(path)
-  check(core('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()), `listening at ${path}`)
+  check(
+    core('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()),
+    `listening at ${path}`,
+  )
   return out.i32[0]!
 }
 
@@ -58,7 +65,7 @@ export function pollSockets(sockets: readonly number[], timeout: number): readon
 }
 
 /** Nanoseconds for the core, from milliseconds; negative stays "for ever". */
-export function nanoseconds(milliseconds: number): number {
+function nanoseconds(milliseconds: number): number {
   return milliseconds < 0 ? -1 : Math.min(Math.ceil(milliseconds * 1e6), Number.MAX_SAFE_INTEGER)
 }
 
@@ -72,20 +79,49 @@ export class Socket {
   /** What {@link receive} received: valid until the next one. */
   readonly received: { readonly bytes: Buffer; readonly view: DataView }
   readonly #descriptors: Int32Array
-  readonly #addresses: { readonly sent: number; readonly received: number; readonly descriptors: number; readonly count: number }
-  readonly #count: BigUint64Array
+  readonly #addresses: {
+    readonly sent: number
+    readonly received: number
+    readonly descriptors: number
+    readonly count: number
+  }
+  /** Only its lower half: there are never more than a few. */
+  readonly #count: Uint32Array
+  readonly #functions = {
+    send: core('tn_channel_send', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
+    receive: core('tn_channel_receive', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
+    call: core('tn_channel_call', [
+      'int32_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'int64_t',
+    ]),
+  }
   #descriptor: number
 
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor
-    const buffers = [new ArrayBuffer(FRAME_MAXIMUM), new ArrayBuffer(FRAME_MAXIMUM), new ArrayBuffer(DESCRIPTORS * 4), new ArrayBuffer(8)] as const
+    const buffers = [
+      new ArrayBuffer(FRAME_MAXIMUM),
+      new ArrayBuffer(FRAME_MAXIMUM),
+      new ArrayBuffer(DESCRIPTORS * 4),
+      new ArrayBuffer(8),
+    ] as const
     const [sent, received, descriptors, count] = buffers
     this.sent = { bytes: Buffer.from(sent), view: new DataView(sent) }
     this.received = { bytes: Buffer.from(received), view: new DataView(received) }
     this.#descriptors = new Int32Array(descriptors)
-    this.#count = new BigUint64Array(count)
-    this.#addresses = { sent: addressOf(sent), received: addressOf(received), descriptors: addressOf(descriptors), count: addressOf(count) }
+    this.#count = new Uint32Array(count)
+    this.#addresses = {
+      sent: addressOf(sent),
+      received: addressOf(received),
+      descriptors: addressOf(descriptors),
+      count: addressOf(count),
+    }
   }
 
   get isOpen(): boolean {
@@ -105,10 +141,12 @@ export class Socket {
    */
   send(length: number, descriptors: readonly number[], timeout: number): void {
     this.#checkOpen()
-    this.#descriptors.set(descriptors)
-    const send = core('tn_channel_send', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t'])
+    if (descriptors.length > 0) this.#descriptors.set(descriptors)
     const { sent, descriptors: at } = this.#addresses
-    this.#settle(Number(send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))), 'sending a message')
+    this.#settle(
+      Number(this.#functions.send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))),
+      'sending a message',
+    )
   }
 
   /**
@@ -120,18 +158,18 @@ export class Socket {
    */
   receive(timeout: number): readonly number[] | undefined {
     this.#checkOpen()
-    const receive = core('tn_channel_receive', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t'])
     const { received, descriptors, count } = this.#addresses
-    const code = Number(receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout)))
+    const code = Number(this.#functions.receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout)))
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
   /** Sends without descriptors and receives the next message. @throws as {@link send} and {@link receive} */
   call(length: number, timeout: number): readonly number[] | undefined {
     this.#checkOpen()
-    const call = core('tn_channel_call', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t'])
     const { sent, received, descriptors, count } = this.#addresses
-    const code = Number(call(this.#descriptor, sent, length, received, descriptors, count, nanoseconds(timeout)))
+    const code = Number(
+      this.#functions.call(this.#descriptor, sent, length, received, descriptors, count, nanoseconds(timeout)),
+    )
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
@@ -144,7 +182,7 @@ export class Socket {
 
   #taken(code: number): readonly number[] {
     this.#settle(code, 'receiving a message')
-    const count = Number(this.#count[0])
+    const count = this.#count[0]!
     return count === 0 ? NO_DESCRIPTORS : Array.from(this.#descriptors.subarray(0, count))
   }
 
@@ -160,4 +198,3 @@ export class Socket {
 }
 
 const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
-

@@ -2,9 +2,15 @@ import { closeSync, constants, openSync } from 'node:fs'
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
 import { checkName, checkSize, describe } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { createSharedMemory, describeDescriptor, duplicateDescriptor, sealDescriptor, seals } from '../native/descriptor.ts'
+import {
+  createSharedMemory,
+  describeDescriptor,
+  duplicateDescriptor,
+  sealDescriptor,
+  seals,
+} from '../native/descriptor.ts'
 import { importPool } from './import-pool.ts'
-import { Pool, POOL_MAXIMUM } from './pool.ts'
+import { type Pool, POOL_MAXIMUM } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
 export interface PoolOptions {
@@ -27,8 +33,12 @@ export interface PoolOptions {
 export function createPool(byteSize: number, options: PoolOptions = {}): Pool<'writable'> {
   const { label = '', kind = 'shared' } = options
   const size = checkPoolSize(byteSize)
-  if (kind !== 'shared' && kind !== 'device-blob') throw new ArgumentError(`kind must be 'shared' or 'device-blob', got ${describe(kind)}`)
-  return adopt(createSharedMemory(size, label), (descriptor) => importPool({ kind, descriptor, byteSize: size, label, keep: true }) as Pool<'writable'>)
+  if (kind !== 'shared' && kind !== 'device-blob')
+    throw new ArgumentError(`kind must be 'shared' or 'device-blob', got ${describe(kind)}`)
+  return adopt(
+    createSharedMemory(size, label),
+    (descriptor) => importPool({ kind, descriptor, byteSize: size, label, keep: true }) as Pool<'writable'>,
+  )
 }
 
 /**
@@ -108,7 +118,11 @@ export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
   try {
     descriptor = openSync(path, access === 'read' ? constants.O_RDONLY : constants.O_RDWR)
   } catch (cause) {
-    throw new PoolsError('GENERAL_FAILURE', `the file ${describe(path)} could not be opened: ${(cause as Error).message}`, { cause })
+    throw new PoolsError(
+      'GENERAL_FAILURE',
+      `the file ${describe(path)} could not be opened: ${(cause as Error).message}`,
+      { cause },
+    )
   }
   return adopt(descriptor, () => {
     const size = checkPoolSize(options.byteSize ?? describeDescriptor(descriptor).byteSize - offset)
@@ -140,4 +154,3 @@ function checkPoolSize(byteSize: unknown): number {
   if (size >= 1 && size <= POOL_MAXIMUM) return size
   throw new ArgumentRangeError(`byteSize must be from 1 to ${POOL_MAXIMUM} bytes, got ${describe(byteSize)}`)
 }
-

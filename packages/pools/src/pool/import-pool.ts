@@ -40,7 +40,8 @@ export function importPool(handle: PoolHandle): Pool {
   if (byteSize > POOL_MAXIMUM) throw refused('P9', `a pool must have at most ${POOL_MAXIMUM} bytes, got ${byteSize}`)
   const info = describeDescriptor(descriptor)
   if (!info.isRegular || !info.canRead) throw broken('P15', 'the descriptor must be readable memory or a file')
-  if (info.fileSystem === HUGE_PAGES) throw broken('P15', 'memory of huge pages is refused: it can fault although it is sealed')
+  if (info.fileSystem === HUGE_PAGES)
+    throw broken('P15', 'memory of huge pages is refused: it can fault although it is sealed')
   if (byteOffset % PAGE !== 0) throw broken('P7', `the offset must be a multiple of ${PAGE}, got ${byteOffset}`)
   if (info.byteSize < byteOffset + byteSize) {
     throw broken('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
@@ -75,5 +76,7 @@ function fileRights({ fileSystem, canWrite }: DescriptorInfo, isWritable: boolea
   return isWritable ? 'writable' : 'read-only'
 }
 
-const refused = (rule: string, sentence: string): PoolsError => new PoolsError('INVALID_ARGUMENT', `${sentence} (rule ${rule})`, { rule })
-const broken = (rule: string, sentence: string): PoolsError => new PoolsError('GENERAL_FAILURE', `${sentence} (rule ${rule})`, { rule })
+const refused = (rule: string, sentence: string): PoolsError =>
+  new PoolsError('INVALID_ARGUMENT', `${sentence} (rule ${rule})`, { rule })
+const broken = (rule: string, sentence: string): PoolsError =>
+  new PoolsError('GENERAL_FAILURE', `${sentence} (rule ${rule})`, { rule })

@@ -12,12 +12,19 @@ export class PoolSlice<Rights extends PoolRights = PoolRights> {
   readonly dimensions: readonly number[]
 
   /** @internal */
-  constructor(pool: Pool<Rights>, byteOffset: number, byteSize: number, padding: number, dimensions: readonly number[]) {
+  constructor(
+    pool: Pool<Rights>,
+    byteOffset: number,
+    byteSize: number,
+    padding: number,
+    dimensions: readonly number[],
+  ) {
     this.pool = pool
     this.byteOffset = byteOffset
     this.byteSize = byteSize
     this.padding = padding
-    this.dimensions = dimensions
+    // A copy, so that a slice is a value: executions remember what they made of it.
+    this.dimensions = Object.freeze([...dimensions])
   }
 
   /** Copies the bytes out. @throws {ScopeClosedError} */

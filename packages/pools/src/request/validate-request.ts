@@ -10,9 +10,13 @@ import type { Request, RequestArgument } from './request.ts'
  *
  * @returns the first rule that is broken, with its place; undefined for a valid request.
  * @example
- * validateRequest(model, request)?.path // 'outputs[0].location.length'
+ * validateRequest(model, request)?.path // 'inputs'
  */
-export function validateRequest(model: Model, request: Request, options: ValidationOptions = {}): PoolsError | undefined {
+export function validateRequest(
+  model: Model,
+  request: Request,
+  options: ValidationOptions = {},
+): PoolsError | undefined {
   return violationOf(() => checkRequest(model, request, options))
 }
 
@@ -31,7 +35,8 @@ export function checkRequest(model: Model, request: Request, options: Validation
 }
 
 function checkCount(given: readonly unknown[], wanted: readonly unknown[], path: string): void {
-  if (given.length !== wanted.length) throw invalid('Q1', path, `must be ${wanted.length} arguments, got ${given.length}`)
+  if (given.length !== wanted.length)
+    throw invalid('Q1', path, `must be ${wanted.length} arguments, got ${given.length}`)
 }
 
 function checkArgument(
@@ -44,10 +49,12 @@ function checkArgument(
 ): void {
   const { location, dimensions, hasNoValue } = argument
   for (const field of ['poolIndex', 'offset', 'length', 'padding'] as const) {
-    if (!isU32(location[field])) throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
+    if (!isU32(location[field]))
+      throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
   }
   const bad = dimensions.findIndex((dimension) => !isU32(dimension))
-  if (bad !== -1) throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1)
+    throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
   const { poolIndex, offset, length, padding } = location
   if (hasNoValue) {
     if (poolIndex !== 0 || offset !== 0 || length !== 0 || padding !== 0 || dimensions.length > 0) {
@@ -56,30 +63,43 @@ function checkArgument(
     return
   }
   const pool = pools[poolIndex]
-  if (pool === undefined) throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}, got ${poolIndex}`)
+  if (pool === undefined)
+    throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}, got ${poolIndex}`)
   // A buffer of the driver knows its dimensions.
   if (dimensions.length > 0 || pool.kind !== 'token') checkDimensions(operand, dimensions, path, isOutput)
   if (pool.kind === 'token') {
-    if (offset !== 0 || length !== 0 || padding !== 0) throw invalid('Q4', `${path}.location`, 'must be all zeros for a buffer of the driver')
+    if (offset !== 0 || length !== 0 || padding !== 0)
+      throw invalid('Q4', `${path}.location`, 'must be all zeros for a buffer of the driver')
     return
   }
   if (offset + length + padding > pool.byteSize) {
-    throw invalid('Q4', `${path}.location`, `must lie inside the pool's ${pool.byteSize} bytes, got offset ${offset}, length ${length}, padding ${padding}`)
+    throw invalid(
+      'Q4',
+      `${path}.location`,
+      `must lie inside the pool's ${pool.byteSize} bytes, got offset ${offset}, length ${length}, padding ${padding}`,
+    )
   }
   if (length === 0) throw invalid('Q5', `${path}.location.length`, 'must be above 0')
   const known = combineDimensions(operand.dimensions, dimensions)!
   if (isFullySpecified(operand.type, known)) {
     const expected = operandByteSize(operand.type, known, path)
-    if (length !== expected) throw invalid('Q8', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
+    if (length !== expected)
+      throw invalid('Q8', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
   }
-  if (isOutput && pool.rights !== 'writable') throw invalid('P18', `${path}.location.poolIndex`, `must name a writable pool, this one is ${pool.rights}`)
+  if (isOutput && pool.rights !== 'writable')
+    throw invalid('P18', `${path}.location.poolIndex`, `must name a writable pool, this one is ${pool.rights}`)
   const { byteSize } = operandTypes[operand.type]
   if (options.strictAlignment === true && offset % byteSize !== 0) {
     throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}, got ${offset}`)
   }
 }
 
-function checkDimensions({ type, dimensions: fixed }: Operand, given: readonly number[], path: string, isOutput: boolean): void {
+function checkDimensions(
+  { type, dimensions: fixed }: Operand,
+  given: readonly number[],
+  path: string,
+  isOutput: boolean,
+): void {
   if (!operandTypes[type].isTensor) {
     if (given.length > 0) throw invalid('Q7', `${path}.dimensions`, 'must be empty for a scalar')
     return
@@ -95,7 +115,8 @@ function checkDimensions({ type, dimensions: fixed }: Operand, given: readonly n
   }
   given.forEach((size, axis) => {
     const wanted = fixed[axis] ?? 0
-    if (wanted !== 0 && size !== wanted) throw invalid('Q6', `${path}.dimensions[${axis}]`, `must be ${wanted}, got ${size}`)
+    if (wanted !== 0 && size !== wanted)
+      throw invalid('Q6', `${path}.dimensions[${axis}]`, `must be ${wanted}, got ${size}`)
     if (size === 0 && !isOutput) throw invalid('Q6', `${path}.dimensions[${axis}]`, 'must not be 0 for an input')
   })
 }
@@ -109,10 +130,19 @@ interface Range {
 
 /** An output must not overlap anything else that the execution reads or writes (Q10); tokens: D19. */
 function checkOverlaps(model: Model, { inputs, outputs, pools }: Request): void {
-  const rangeOf = (poolFacts: PoolFacts, { offset, length, padding }: RequestArgument['location'], path: string): Range => {
+  const rangeOf = (
+    poolFacts: PoolFacts,
+    { offset, length, padding }: RequestArgument['location'],
+    path: string,
+  ): Range => {
     const start = poolFacts.identityOffset + offset
     // A buffer of the driver is one range, whatever its size.
-    return { identity: poolFacts.identity, start, end: poolFacts.kind === 'token' ? start + 1 : start + length + padding, path }
+    return {
+      identity: poolFacts.identity,
+      start,
+      end: poolFacts.kind === 'token' ? start + 1 : start + length + padding,
+      path,
+    }
   }
   const rangesOf = (list: readonly RequestArgument[], name: string): Range[] =>
     list.flatMap((argument, i) =>
@@ -123,7 +153,13 @@ function checkOverlaps(model: Model, { inputs, outputs, pools }: Request): void 
   const constants = [model.main, ...model.referenced].flatMap((subgraph, s) =>
     subgraph.operands.flatMap(({ lifetime, location }, i) =>
       lifetime === 'CONSTANT_POOL'
-        ? [rangeOf(model.pools[location.poolIndex]!, location, `${s === 0 ? 'main' : `referenced[${s - 1}]`}.operands[${i}]`)]
+        ? [
+            rangeOf(
+              model.pools[location.poolIndex]!,
+              location,
+              `${s === 0 ? 'main' : `referenced[${s - 1}]`}.operands[${i}]`,
+            ),
+          ]
         : [],
     ),
   )
@@ -135,7 +171,12 @@ function checkOverlaps(model: Model, { inputs, outputs, pools }: Request): void 
   for (const range of all) {
     if (read?.identity !== range.identity) read = undefined
     if (write?.identity !== range.identity) write = undefined
-    const hit = write !== undefined && write.end > range.start ? write : isWritten.has(range) && read !== undefined && read.end > range.start ? read : undefined
+    const hit =
+      write !== undefined && write.end > range.start
+        ? write
+        : isWritten.has(range) && read !== undefined && read.end > range.start
+          ? read
+          : undefined
     if (hit !== undefined) {
       const [output, other] = isWritten.has(range) ? [range, hit] : [hit, range]
       throw invalid(output.identity.startsWith('token') ? 'D19' : 'Q10', output.path, `must not overlap ${other.path}`)

@@ -4,9 +4,6 @@ import type { MemorySegment } from '../segment/memory-segment.ts'
 import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
-/** Up to this length one pass over the characters beats the calls that measure and write a string. */
-const SHORT = 48
-
 /**
  * A string as C has it: its bytes and a terminator, in memory of an allocator. What the charset lacks is replaced.
  *
@@ -17,26 +14,40 @@ const SHORT = 48
  * name.byteSize // 4
  */
 export function toCString(text: string, allocator: AllocatorLike, options?: StringOptions): MemorySegment {
-  if (options === undefined && typeof text === 'string' && text.length < SHORT && allocator instanceof ArenaScope) {
-    const segment = allocator.allocate(text.length + 1, 1)
-    if (writeAscii(segment, text)) return segment
-    // The arena lost those few bytes. Other allocators are asked once, for what it takes.
+  if (options === undefined && typeof text === 'string' && allocator instanceof ArenaScope) {
+    const segment = text.length < SHORT ? shortString(text, allocator) : longString(text, allocator)
+    if (segment !== undefined) return segment
   }
   checkText(text, options ?? {})
-  const codec = codecOf(options?.charset === undefined ? 'utf-8' : options.charset)
+  const codec = codecOf(options?.charset)
   const segment = allocateFrom(allocator, codec.byteLength(text) + codec.unit, codec.unit)
   segment.setString(0, text, { ...options, nul: 'allow' })
   return segment
 }
 
-/** Writes a string to fresh, zeroed memory. @returns false if not all characters are ASCII, or one is U+0000 */
-function writeAscii({ block, base }: MemorySegment, text: string): boolean {
-  const { bytes } = block
+/** Up to this length one pass over the characters beats the calls that measure and write a string. */
+const SHORT = 48
+
+/** Bytes that one unit of a JavaScript string takes in UTF-8 at most. */
+const LONGEST = 3
+
+/** A string of ASCII alone; undefined if it is none, and the arena has lost those few bytes. */
+function shortString(text: string, arena: ArenaScope): MemorySegment | undefined {
   const { length } = text
+  const segment = arena.allocate(length + 1, 1)
+  const { block, base } = segment
+  const { bytes } = block
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
-    if (code > 0x7f || code === 0) return false
+    if (code > 0x7f || code === 0) return undefined
     bytes[base + i] = code
   }
-  return true
+  return segment
+}
+
+/** A string written where the arena's next allocation will be, so that nobody has to measure it. */
+function longString(text: string, arena: ArenaScope): MemorySegment | undefined {
+  const { block, offset, limit } = arena
+  const isRoomy = block !== undefined && offset + text.length * LONGEST < limit
+  return isRoomy && !text.includes('\0') ? arena.allocate(block.bytes.write(text, offset) + 1, 1) : undefined
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { AllocationError, NativeError } from '@tenon/core'
 import { addressOf, bufferOver, type CFunction, checkStatus, coreFunction, lastError } from '@tenon/core/internal'
 import { type Chunk, chunkIn } from '../scope/chunk.ts'
@@ -39,6 +40,19 @@ const CANARY = 0xa7
 /** How many freed blocks stay protected, to catch whoever still uses them. */
 const QUARANTINE = 1024
 
+/** How many blocks a process can have: each takes two mappings, and a quarter is left to everybody else. */
+const mostBlocks = Math.floor((mostMappings() * 3) / 8)
+let blocks = 0
+
+/** How many mappings the system lets a process have. */
+function mostMappings(): number {
+  try {
+    return Number(readFileSync('/proc/sys/vm/max_map_count', 'utf8'))
+  } catch {
+    return 65_530
+  }
+}
+
 const quarantine: { address: number; byteSize: number }[] = []
 
 /**
@@ -51,12 +65,15 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
   const gap = Math.max(byteAlignment - pageSize, 0)
   const room = Math.ceil((size + gap) / pageSize) * pageSize
   const out = new BigUint64Array(1)
-  if (Number(open(room, addressOf(out))) !== 0) {
-    throw new AllocationError(`${byteSize} guarded bytes could not be allocated: ${lastError()}`, {
+  const isFull = blocks >= mostBlocks
+  if (isFull || Number(open(room, addressOf(out))) !== 0) {
+    const reason = isFull ? `the process has ${blocks} guarded blocks already` : lastError()
+    throw new AllocationError(`${byteSize} guarded bytes could not be allocated: ${reason}`, {
       hint: 'guard mode takes two mappings for each allocation: raise vm.max_map_count, or guard less.',
       details: { byteSize, byteAlignment },
     })
   }
+  blocks++
   const address = Number(out[0])
   const last = room - size
   const start = last - ((address + last) % byteAlignment)
@@ -83,6 +100,7 @@ function retire(address: number, byteSize: number): void {
   quarantine.push({ address, byteSize })
   if (quarantine.length <= QUARANTINE) return
   const oldest = quarantine.shift()!
+  blocks--
   remove(oldest.address)
   checkStatus(Number(close(oldest.address, oldest.byteSize)), 'unmapping freed memory')
 }

@@ -4,7 +4,7 @@ import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.t
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment } from '../segment/usable.ts'
+import { checkSegment, rangeForWrite } from '../segment/usable.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature, structTypeOf } from './signature.ts'
 import { symbolName } from './symbol-segment.ts'
 import { upcallStub } from './upcall-stub.ts'
@@ -107,7 +107,9 @@ function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Down
     if (values.length === 0)
       throw new ArgumentError('the first argument must be an allocator for the struct returned, got none')
     const [allocator, ...rest] = values
-    return [allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment), rest as Value[]]
+    const target = allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment)
+    rangeForWrite(target, 0, target.byteSize)
+    return [target, rest as Value[]]
   }
   return Object.assign(
     (...values: readonly Argument[]) => {

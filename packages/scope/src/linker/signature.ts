@@ -56,6 +56,9 @@ export function coreTypeOf(type: NativeType): ValueType | StructType {
   return type instanceof StructLayout ? structTypeOf(type) : type
 }
 
+/** What the driver takes. */
+const MOST_PARAMETERS = 64
+
 /** @throws {ArgumentError} if it is no signature. */
 export function checkSignature(signature: unknown): void {
   if (typeof signature !== 'object' || signature === null || Array.isArray(signature)) {
@@ -64,5 +67,10 @@ export function checkSignature(signature: unknown): void {
   const { parameters } = signature as FunctionSignature
   if (parameters !== undefined && !Array.isArray(parameters)) {
     throw new ArgumentError(`parameters must be an array of types, got ${describe(parameters)}`)
+  }
+  if (parameters !== undefined && parameters.length > MOST_PARAMETERS) {
+    throw new ArgumentError(`a function can have at most ${MOST_PARAMETERS} parameters, got ${parameters.length}`, {
+      hint: 'pass a struct by pointer.',
+    })
   }
 }

@@ -109,7 +109,7 @@ export abstract class ArenaScope extends ManagedScope {
     this.offset = 0
     this.limit = chunk.size
     counters.liveBytes += chunk.size
-    if (this.cleaner !== undefined) this.cleaner.anchor.tieTo(chunk.view.buffer)
+    if (this.cleaner !== undefined) this.cleaner.follow(chunk.view.buffer, chunk.size)
   }
 
   /** @internal */

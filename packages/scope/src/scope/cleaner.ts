@@ -14,12 +14,16 @@ export class Anchor {
 /** What is left of a scope when it is garbage. It must not reach the scope. */
 interface Remains {
   readonly actions: (() => void)[]
+  /** Of a scope that should have been closed by then: it is a leak. */
   readonly event: ScopeEvent | undefined
+  /** Memory that it owned, in bytes. */
+  bytes: number
 }
 
-const registry = new FinalizationRegistry<Remains>(({ actions, event }) => {
+const registry = new FinalizationRegistry<Remains>(({ actions, event, bytes }) => {
   if (event !== undefined) {
     counters.openScopes--
+    counters.liveBytes -= bytes
     noteLeak(event)
   }
   for (let i = actions.length - 1; i >= 0; i--) {
@@ -36,17 +40,29 @@ const registry = new FinalizationRegistry<Remains>(({ actions, event }) => {
 
 /** Runs close actions when an anchor has become garbage. They must not reach what has the anchor. */
 export class Cleaner {
-  readonly actions: (() => void)[] = []
-  readonly anchor: Anchor
+  readonly #anchor: Anchor
+  readonly #remains: Remains
 
-  /** @param event of a scope that should have been closed by then: it is a leak. */
+  /** @param event of a scope that should have been closed by then. */
   constructor(anchor: Anchor, event?: ScopeEvent) {
-    this.anchor = anchor
-    registry.register(anchor, { actions: this.actions, event }, this.actions)
+    this.#anchor = anchor
+    this.#remains = { actions: [], event, bytes: 0 }
+    registry.register(anchor, this.#remains, this.#remains)
+  }
+
+  /** The actions that it runs: more can be added. */
+  get actions(): (() => void)[] {
+    return this.#remains.actions
+  }
+
+  /** Lets a buffer of the scope, of `byteSize` bytes, keep the actions from running. */
+  follow(buffer: ArrayBufferLike, byteSize: number): void {
+    this.#anchor.tieTo(buffer)
+    this.#remains.bytes += byteSize
   }
 
   /** The actions have run. */
   cancel(): void {
-    registry.unregister(this.actions)
+    registry.unregister(this.#remains)
   }
 }

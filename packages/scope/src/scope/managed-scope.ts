@@ -121,7 +121,11 @@ export abstract class ManagedScope extends ManagedLifetime {
     }
     this.state = 'open'
     this.undrain()
-    this.close()
+    try {
+      this.close()
+    } finally {
+      this.endDrain()
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -133,8 +137,11 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.seal()
   }
 
-  /** @internal Ends what {@link drain} began. */
+  /** @internal Takes back on this thread what {@link drain} did, for close() to do it again. */
   undrain(): void {}
+
+  /** @internal Lets others in again, if it is still open. */
+  endDrain(): void {}
 
   /** @internal Whether something keeps it from being closed. */
   isHeld(): boolean {
@@ -156,7 +163,7 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.owned ??= []
     this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
-    this.cleaner?.anchor.tieTo(block.view.buffer)
+    this.cleaner?.follow(block.view.buffer, size)
     return block
   }
 

@@ -31,14 +31,6 @@ export class SharedControl {
     this.#words = new Int32Array(buffer)
   }
 
-  get isClosed(): boolean {
-    return Atomics.load(this.#words, STATE) === CLOSED
-  }
-
-  get isDraining(): boolean {
-    return Atomics.load(this.#words, STATE) === DRAINING
-  }
-
   /** Takes a slot for a handle of this thread. @returns the slot, or undefined if the scope is closed or draining. */
   attach(threadId: number): number | undefined {
     for (;;) {
@@ -79,12 +71,18 @@ export class SharedControl {
     return count
   }
 
-  /** Closes the scope if the handle of this slot is its only one. @returns how many others there are, or 'closed'. */
-  close(slot: number): number | 'closed' {
+  /**
+   * Closes the scope if the handle of this slot is its only one.
+   *
+   * @param isDraining whether this handle called {@link drain}.
+   * @returns how many others there are, or 'closed'.
+   */
+  close(slot: number, isDraining: boolean): number | 'closed' {
+    const before = isDraining ? DRAINING : OPEN
     for (;;) {
-      const state = Atomics.compareExchange(this.#words, STATE, OPEN, CLOSING)
+      const state = Atomics.compareExchange(this.#words, STATE, before, CLOSING)
       if (state === CLOSED) return 'closed'
-      if (state === OPEN) break
+      if (state === before) break
       if (state === DRAINING) return this.others(slot)
       // Another closer knows in a moment.
       Atomics.wait(this.#words, STATE, CLOSING)

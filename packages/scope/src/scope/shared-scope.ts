@@ -40,6 +40,8 @@ export class SharedScope extends ArenaScope {
   declare readonly slot: number
   /** @internal whether closing this handle leaves the scope open */
   declare isLeaving: boolean
+  /** @internal whether this handle keeps new ones out */
+  declare isDraining: boolean
   readonly #isAttached: boolean
 
   /** @internal */
@@ -48,6 +50,7 @@ export class SharedScope extends ArenaScope {
     this.control = control
     this.slot = slot
     this.isLeaving = false
+    this.isDraining = false
     this.#isAttached = isAttached
   }
 
@@ -142,12 +145,13 @@ export class SharedScope extends ArenaScope {
       this.state = 'open'
       throw new ScopeHeldError(`${this.label} is being closed by another thread`, { hint: 'detach() instead.' })
     }
+    this.isDraining = true
     super.drain()
   }
 
-  override undrain(): void {
+  override endDrain(): void {
+    this.isDraining = false
     this.control.undrain()
-    super.undrain()
   }
 
   override isHeld(): boolean {
@@ -161,7 +165,7 @@ export class SharedScope extends ArenaScope {
 
   /** @internal */
   closeForAll(): void {
-    const others = this.control.close(this.slot)
+    const others = this.control.close(this.slot, this.isDraining)
     if (others === 'closed') throw this.closedError()
     if (others === 0) return
     throw new ScopeHeldError(

@@ -21,7 +21,9 @@ export function copyBytes(
   const size = checkSize(byteSize, 'byteSize')
   const to = rangeForWrite(target, targetOffset, size)
   const from = rangeForRead(source, sourceOffset, size)
-  source.block.bytes.copy(target.block.bytes, to, from, from + size)
+  const { bytes } = source.block
+  if (bytes === target.block.bytes) bytes.copyWithin(to, from, from + size)
+  else bytes.copy(target.block.bytes, to, from, from + size)
 }
 
 /** What is compared at once before looking closer. */

@@ -80,13 +80,15 @@ function utf32(littleEndian: boolean): Codec {
   }
 }
 
+const utf8: Codec = {
+  unit: 1,
+  byteLength: (text) => Buffer.byteLength(text),
+  write: (bytes, offset, text) => bytes.write(text, offset, 'utf8'),
+  read: (bytes, start, end) => bytes.toString('utf8', start, end),
+}
+
 const codecs: Readonly<Record<Charset, Codec>> = {
-  'utf-8': {
-    unit: 1,
-    byteLength: (text) => Buffer.byteLength(text),
-    write: (bytes, offset, text) => bytes.write(text, offset, 'utf8'),
-    read: (bytes, start, end) => bytes.toString('utf8', start, end),
-  },
+  'utf-8': utf8,
   latin1: singleByte('latin1', 0xff),
   ascii: singleByte('ascii', 0x7f),
   'utf-16le': utf16(true),
@@ -95,8 +97,9 @@ const codecs: Readonly<Record<Charset, Codec>> = {
   'utf-32be': utf32(false),
 }
 
-/** @throws {ArgumentError} for any other charset. */
-export function codecOf(charset: Charset): Codec {
+/** The codec of a charset; UTF-8 without one. @throws {ArgumentError} for any other. */
+export function codecOf(charset: Charset = 'utf-8'): Codec {
+  if (charset === 'utf-8') return utf8
   if (typeof charset === 'string' && Object.hasOwn(codecs, charset)) return codecs[charset]
   throw new ArgumentError(`charset must be one of ${Object.keys(codecs).join(', ')}, got ${describe(charset)}`)
 }

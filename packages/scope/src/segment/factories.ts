@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe, hex } from '@tenon/core/internal'
+import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe, type Gate, hex } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn } from '../scope/chunk.ts'
 import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
@@ -120,27 +120,33 @@ export function reinterpret(
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
     ? new MemorySegment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
-    : new MemorySegment(foreignBlock(address, size, owner ?? block.gate.owner), 0, size, flags)
+    : new MemorySegment(foreignBlock(gate, address, size), 0, size, flags)
   if (owner !== undefined && cleanup !== undefined) {
-    owner.addCloseAction(() => cleanup(new MemorySegment(foreignBlock(address, size, globalScope), 0, size, flags)))
+    owner.addCloseAction(() =>
+      cleanup(new MemorySegment(foreignBlock(globalScope.gate, address, size), 0, size, flags)),
+    )
   }
   return result
 }
 
-function aliasOf({ view, bytes, address }: Block, gate: Block['gate']): Block {
-  const alias = new Block(gate, view, bytes, address)
+/** The same memory with another lifetime. It is exposed in both: neither sees the raw views of the other. */
+function aliasOf(block: Block, gate: Gate): Block {
+  const alias = new Block(gate, block.view, block.bytes, block.address)
+  block.exposed = true
   alias.exposed = true
   return alias
 }
 
 /** A block over memory that is not ours: one view of it, detached when its scope closes. */
-function foreignBlock(address: number, byteSize: number, owner: unknown): Block {
-  const scope = owner instanceof ManagedScope ? owner : globalScope
-  if (byteSize === 0) return new Block(scope.gate, nothing.view, nothing.bytes, address)
+function foreignBlock(gate: Gate, address: number, byteSize: number): Block {
+  if (byteSize === 0) return new Block(gate, nothing.view, nothing.bytes, address)
   if (address + byteSize > ADDRESS_SPACE_END) {
     throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
   }
   const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
-  const block = new Block(scope.gate, view, bytes, address)
-  return scope instanceof ManagedScope ? scope.own(block, 0) : block
+  const block = new Block(gate, view, bytes, address)
+  const { owner } = gate
+  if (owner instanceof ManagedScope) owner.own(block, 0)
+  if (owner instanceof ImplicitScope) owner.own(block)
+  return block
 }

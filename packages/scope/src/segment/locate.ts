@@ -36,10 +36,12 @@ export function checkWritable(segment: Segment): void {
  * number
  */
 export function checkOffset(segment: Segment, byteOffset: unknown, byteSize: number): number {
+  const last = segment.byteSize - byteSize
+  if (typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset <= last) return byteOffset
   const isNegative = (typeof byteOffset === 'number' && Number.isInteger(byteOffset)) || typeof byteOffset === 'bigint'
   if (isNegative && (byteOffset as number) < 0) throw outside(segment, byteOffset as number, byteSize)
   const offset = checkSize(byteOffset, 'byteOffset')
-  if (offset > segment.byteSize - byteSize) throw outside(segment, offset, byteSize)
+  if (offset > last) throw outside(segment, offset, byteSize)
   return offset
 }
 

@@ -16,6 +16,8 @@ export interface StringOptions {
   readonly nul?: 'error' | 'allow'
 }
 
+const DEFAULTS: StringOptions = {}
+
 /**
  * Checks a string that gets a terminator. @throws {ArgumentError} if it is none, or has a U+0000 that isn't allowed.
  */
@@ -29,9 +31,9 @@ export function checkText(text: unknown, options: StringOptions): asserts text i
 }
 
 /** Writes a string and its terminator. Makes sure first that all of it fits, so that a failure writes nothing. */
-export function setString(segment: Segment, byteOffset: number, text: string, options: StringOptions = {}): void {
+export function setString(segment: Segment, byteOffset: number, text: string, options: StringOptions = DEFAULTS): void {
   checkText(text, options)
-  const codec = codecOf(options.charset === undefined ? 'utf-8' : options.charset)
+  const codec = codecOf(options.charset)
   const { bytes } = segment.block
   // Where the longest form fits there is no need to measure.
   const longest = text.length * LONGEST + codec.unit

@@ -9,9 +9,12 @@ export interface ViewClass<View> {
   readonly BYTES_PER_ELEMENT?: number
 }
 
+/** What all typed arrays' classes extend. */
+const TypedArray: unknown = Object.getPrototypeOf(Int8Array)
+
 /** A raw view as a typed array. */
 export function typedView<View>(segment: Segment, Class: ViewClass<View>): View {
-  if (typeof Class !== 'function' || (!ArrayBuffer.isView(Class.prototype) && Class.prototype === undefined)) {
+  if (Class !== (DataView as unknown) && Object.getPrototypeOf(Class ?? 0) !== TypedArray) {
     throw new ArgumentError(`the class of a view must be a typed array's, got ${describe(Class)}`)
   }
   checkWritable(segment)

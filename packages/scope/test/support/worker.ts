@@ -34,9 +34,9 @@ async function failure(worker: Worker): Promise<never> {
 }
 
 /** Waits until a worker has ended. */
-export async function ended(worker: Worker): Promise<number> {
-  const [code] = (await once(worker, 'exit')) as [number]
-  return code
+export async function ended(worker: Worker): Promise<void> {
+  // A worker that is gone has no id, and tells nobody any more.
+  if (worker.threadId !== -1) await once(worker, 'exit')
 }
 
 /** The directory of the package: scripts that import it by name run there. */

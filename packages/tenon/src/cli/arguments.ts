@@ -78,5 +78,5 @@ function checkPositionals(positionals: readonly string[], definition: Definition
   const missing = names[positionals.length]
   if (missing !== undefined) throw new UsageError(`the argument <${missing}> is missing`)
   const extra = positionals[names.length]
-  if (extra !== undefined) throw new UsageError(`there is an argument too much: ${extra}`)
+  if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
 }

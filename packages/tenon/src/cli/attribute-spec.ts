@@ -33,7 +33,7 @@ const scalars: Partial<Record<DType, TypeHelper<never>>> = {
   uint64: u64,
 }
 
-const forms = 'name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, name=s32[]:1,2,3'
+const forms = "name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, 'name=s32[]:1,2,3'"
 
 /**
  * Reads `eps=f32:1e-5`, `axes=s32[]:0,1`, `exact=pred:true`, `mode=str:fast`.
@@ -43,7 +43,7 @@ const forms = 'name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, name=s3
  */
 export function parseAttribute(text: string): readonly [name: string, attribute: Attribute] {
   const match = /^([^=]+)=(.*)$/s.exec(text)
-  if (match === null) throw new UsageError(`--attr ${text} can't be read`, `Write ${forms}.`)
+  if (match === null) throw new UsageError(`--attr ${text} can't be read`, `write ${forms}.`)
   const [, name, value] = match as unknown as [string, string, string]
   try {
     return [name, parseValue(value, text)]
@@ -61,7 +61,10 @@ function parseValue(value: string, text: string): Attribute {
   const info = findDType(type)
   const scalar = info === undefined ? undefined : scalars[info.name]
   if (info === undefined || scalar === undefined) {
-    throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `Write ${forms}.`)
+    throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `write ${forms}.`)
+  }
+  if (brackets === undefined && literal.trim() === '') {
+    throw new UsageError(`--attr ${text}: the value is missing`, `write ${forms}.`)
   }
   const element = (item: string): never => parseElement(item.trim(), info, text) as never
   if (brackets === undefined) return scalar(element(literal))
@@ -75,11 +78,11 @@ function untyped(value: string, text: string): UsageError {
     const [narrow, wide] = whole ? ['s32', 's64'] : ['f32', 'f64']
     return new UsageError(
       `--attr ${text}: a number needs its type`,
-      `Which one does the kernel take? ${name}=${narrow}:${value} or ${name}=${wide}:${value}.`,
+      `which one does the kernel take? ${name}=${narrow}:${value} or ${name}=${wide}:${value}.`,
     )
   }
   const hint = value === 'true' || value === 'false' ? `${name}=pred:${value}` : `${name}=str:${value}`
-  return new UsageError(`--attr ${text}: the value needs its type`, `Perhaps ${hint}; the forms are ${forms}.`)
+  return new UsageError(`--attr ${text}: the value needs its type`, `perhaps ${hint}; the forms are ${forms}.`)
 }
 
 function parseElement(item: string, { kind, bits }: DTypeInfo, text: string): number | bigint | boolean {

@@ -1,5 +1,6 @@
 import type { CommandDef } from 'citty'
 import { checkArguments, type Definition } from './arguments.ts'
+import { conventions } from '../marked-calls.ts'
 import { callKernel, type CallRequest, type CallReport } from './call-kernel.ts'
 import { defineSubCommand } from './define-sub-command.ts'
 import { formatTensor } from './format-tensor.ts'
@@ -32,7 +33,8 @@ const args = {
     valueHint: 'f32[2,4]:y.npy',
     description: 'a result: its type, shape and .npy file; without a file it is printed; repeatable, in order',
   },
-  abi: { type: 'enum', options: ['typed', 'host'], description: 'how it is called, if the library does not say' },
+  opaque: { type: 'string', valueHint: 'text', description: 'the opaque string of a host-unified call' },
+  abi: { type: 'enum', options: conventions, description: 'how it is called, if the library does not say' },
   'allow-newer-api': {
     type: 'boolean',
     description: 'call a typed handler built for a newer XLA FFI than is known here',
@@ -45,7 +47,7 @@ const args = {
 export const callCommand: CommandDef = defineSubCommand({
   meta: { name: 'call', description: 'Call a custom call of a library with arrays from .npy files' },
   args,
-  run({ rawArgs, args: { library, symbol, abi, repeat, json, 'allow-newer-api': allowNewerApi = false } }) {
+  run({ rawArgs, args: { library, symbol, abi, opaque, repeat, json, 'allow-newer-api': allowNewerApi = false } }) {
     const values = checkArguments(rawArgs, args)
     const request: CallRequest = {
       library,
@@ -54,6 +56,7 @@ export const callCommand: CommandDef = defineSubCommand({
       attributes: attributesOf(values.get('attr') ?? []),
       results: (values.get('result') ?? []).map(parseResultSpec),
       convention: abi,
+      opaque,
       repeat: repeat === undefined ? 0 : parseRepeat(repeat),
       allowNewerApi,
     }

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
 import { readBinary, tensor, type Tensor } from '@tenon/core'
-import type { AttributeDictionary, PreparedCall } from '@tenon/custom-call'
+import { ApiVersion, type AttributeDictionary, type PreparedCall } from '@tenon/custom-call'
 import { Library } from '../library.ts'
+import type { CallConvention } from '../marked-calls.ts'
 import { readNpy, writeNpy } from '../npy/npy-file.ts'
 import { encodeNpyHeader } from '../npy/npy-header.ts'
 import type { ResultSpec } from './tensor-spec.ts'
@@ -17,7 +18,9 @@ export interface CallRequest {
   readonly attributes: AttributeDictionary
   readonly results: readonly ResultSpec[]
   /** Undefined: as the library marks it. */
-  readonly convention: 'typed' | 'host' | undefined
+  readonly convention: CallConvention | undefined
+  /** What a host-unified call is told. */
+  readonly opaque: string | undefined
   /** How many more runs are measured. */
   readonly repeat: number
   readonly allowNewerApi: boolean
@@ -25,7 +28,7 @@ export interface CallRequest {
 
 /** What came of a call. */
 export interface CallReport {
-  readonly convention: 'typed' | 'host'
+  readonly convention: CallConvention
   /** Of XLA FFI, for a typed handler. */
   readonly version: string | undefined
   readonly operands: readonly Tensor[]
@@ -64,7 +67,17 @@ export function callKernel(request: CallRequest): CallReport {
   }
 }
 
-function conventionOf(library: Library, { symbol, convention, attributes, results }: CallRequest): 'typed' | 'host' {
+/** The versions of untyped Host calls. */
+const apiVersions = {
+  host: ApiVersion.ORIGINAL,
+  'host-status': ApiVersion.STATUS_RETURNING,
+  'host-unified': ApiVersion.STATUS_RETURNING_UNIFIED,
+} as const
+
+function conventionOf(
+  library: Library,
+  { symbol, convention, attributes, results, opaque }: CallRequest,
+): CallConvention {
   const hasAttributes = Object.keys(attributes).length > 0
   const marked = library.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
   // Only typed calls have attributes. A symbol that doesn't exist is told when it is looked for.
@@ -73,17 +86,19 @@ function conventionOf(library: Library, { symbol, convention, attributes, result
   if (chosen === undefined) {
     throw new UsageError(
       `${library.path} does not say how ${symbol} is called`,
-      'Say it: --abi typed for an XLA FFI handler, --abi host for void f(void* out, const void** in).',
+      'say it: --abi typed for an XLA FFI handler, --abi host for void f(void* out, const void** in).',
     )
   }
-  if (chosen !== 'typed' && chosen !== 'host') {
-    throw new UsageError(`${symbol} is a ${chosen} custom call: only typed and host ones can be called`)
+  if (chosen !== 'typed' && hasAttributes) {
+    throw new UsageError(`${symbol} is a ${chosen} call, which takes no --attr`)
   }
-  if (chosen === 'host' && hasAttributes) throw new UsageError(`${symbol} is a host call, which takes no --attr`)
+  if (chosen !== 'host-unified' && opaque !== undefined) {
+    throw new UsageError(`${symbol} is a ${chosen} call, which takes no --opaque`)
+  }
   if (chosen === 'host' && results.length === 0) {
     throw new UsageError(
       `${symbol} is a host call, which needs a --result to write to`,
-      'Such as --result f32[2,4]:y.npy.',
+      "such as --result 'f32[2,4]:y.npy'.",
     )
   }
   return chosen
@@ -91,12 +106,15 @@ function conventionOf(library: Library, { symbol, convention, attributes, result
 
 function prepare(
   library: Library,
-  convention: 'typed' | 'host',
-  { symbol, attributes, results, allowNewerApi }: CallRequest,
+  convention: CallConvention,
+  { symbol, attributes, results, opaque, allowNewerApi }: CallRequest,
   operands: readonly Tensor[],
 ): { call: PreparedCall; version: string | undefined } {
   const shape = { operands: operands.map(({ type }) => type), results: results.map(({ type }) => type) }
-  if (convention === 'host') return { call: library.hostCall(symbol).prepare(shape), version: undefined }
+  if (convention !== 'typed') {
+    const call = library.hostCall(symbol, { apiVersion: apiVersions[convention] })
+    return { call: call.prepare(opaque === undefined ? shape : { ...shape, opaque }), version: undefined }
+  }
   const target = library.customCall(symbol, { allowNewerApi })
   return { call: target.prepare({ ...shape, attrs: attributes }), version: target.handler.metadata.version }
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { NativeError, TenonError } from '@tenon/core'
 import { VersionSkewError, XlaError } from '@tenon/custom-call'
 import { printable, printTalk, styleFor } from './terminal.ts'
@@ -28,7 +30,7 @@ function explain(error: unknown): Explanation {
   if (isSystemError(error)) return { text: systemText(error), hint: undefined, code: ExitCode.userError }
   return {
     text: `unexpected: ${error instanceof Error ? error.message : String(error)}`,
-    hint: 'This is a bug of tenon: run it again with TENON_DEBUG=stack and report what it prints.',
+    hint: 'this is a bug of tenon: run it again with TENON_DEBUG=stack and report what it prints.',
     code: ExitCode.userError,
   }
 }
@@ -42,7 +44,7 @@ function exitCodeOf(error: TenonError): ExitCode {
 
 /** What to do on the command line, where the error's own hint speaks of TypeScript. */
 function hintFor(error: TenonError): string | undefined {
-  if (error instanceof VersionSkewError) return 'Build it against headers of a known version, or try --allow-newer-api.'
+  if (error instanceof VersionSkewError) return 'build it against headers of a known version, or try --allow-newer-api.'
   const rule = kernelHints.find(({ pattern }) => pattern.test(error.sentence))
   if (rule !== undefined) return error.sentence.replace(rule.pattern, rule.hint)
   return error instanceof XlaError ? undefined : error.hint
@@ -52,49 +54,72 @@ function hintFor(error: TenonError): string | undefined {
 const kernelHints: readonly { readonly pattern: RegExp; readonly hint: string }[] = [
   {
     pattern: /^.*Wrong (?:scalar|array) data type: expected (\w+) but got \w+(?: \(attribute (\w+)\))?.*$/s,
-    hint: 'Give the attribute as $1: --attr name=type:value.',
+    hint: 'give the attribute as $1: --attr name=type:value.',
   },
   {
     pattern: /^.*?Missing attribute: (\w+).*$/s,
-    hint: 'Give it with its type: --attr $1=f32:1.5, $1=s64:3, $1=pred:true or $1=str:text.',
+    hint: 'give it with its type: --attr $1=f32:1.5, $1=s64:3, $1=pred:true or $1=str:text.',
   },
-  { pattern: /^.*Wrong number of attributes.*$/s, hint: 'Each is given with its type: --attr eps=f32:1e-5.' },
-  { pattern: /^.*Wrong number of arguments.*$/s, hint: 'Each operand is an --arg of its own, in order.' },
+  {
+    pattern: /^.*Wrong number of attributes.*$/s,
+    hint: 'each is given with its type: --attr name=type:value, such as --attr eps=f32:1e-5.',
+  },
+  { pattern: /^.*Wrong number of arguments.*$/s, hint: 'each operand is an --arg of its own, in order.' },
   {
     pattern: /^.*Wrong number of results.*$/s,
-    hint: 'Each result is a --result of its own, in order: --result f32[2,4]:y.npy.',
+    hint: "each result is a --result of its own, in order: --result 'f32[2,4]:y.npy'.",
   },
   {
     pattern: /^.* must be a typed XLA handler.*$/s,
-    hint: 'If it is void f(void* out, const void** in), say --abi host.',
+    hint: 'if it is void f(void* out, const void** in), say --abi host.',
   },
   {
     pattern: /^.*Wrong buffer dtype: expected (\w+) but got (\w+).*$/s,
-    hint: 'An operand or a result is $2 where the kernel takes $1: in NumPy, x.astype(...) gives another type.',
+    hint: 'an operand or a result is $2 where the kernel takes $1: in NumPy, x.astype(...) gives another type.',
   },
   {
     pattern: /^.*Wrong buffer rank: expected (\d+) but got (\d+).*$/s,
-    hint: 'An operand or a result has $2 axes where the kernel takes $1: in NumPy, x.reshape(...) gives others.',
+    hint: 'an operand or a result has $2 axes where the kernel takes $1: in NumPy, x.reshape(...) gives others.',
   },
 ]
 
 interface SystemError extends Error {
   readonly code: string
+  readonly syscall: string
   readonly path?: string
 }
 
 const isSystemError = (error: unknown): error is SystemError =>
-  error instanceof Error && 'syscall' in error && 'code' in error && typeof error.code === 'string'
+  error instanceof Error &&
+  'syscall' in error &&
+  typeof error.syscall === 'string' &&
+  'code' in error &&
+  typeof error.code === 'string'
 
 const systemTexts: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
+  EIO: 'input or output error',
   EISDIR: 'it is a directory',
   ENOENT: 'no such file',
-  ENOSPC: 'the disk is full',
+  ENOSPC: 'no space left on device',
   ENOTDIR: 'no such file',
 }
 
 function systemText(error: SystemError): string {
-  const reason = systemTexts[error.code]
-  return reason === undefined || error.path === undefined ? error.message : `can't open ${error.path}: ${reason}`
+  const { path, syscall } = error
+  if (path === undefined) return error.message
+  if (error.code === 'ENOENT' && !existsSync(dirname(path))) return `can't open ${path}: its folder does not exist`
+  const action = syscall === 'read' || syscall === 'write' ? syscall : 'open'
+  return `can't ${action} ${path}: ${reasonOf(error)}`
+}
+
+/** Why the system refused, without what it was asked. */
+function reasonOf({ code, message }: SystemError): string {
+  return systemTexts[code] ?? message
+}
+
+/** Prints that what the user asked for could not be written, such as to a full disk. */
+export function reportLostOutput(error: Error): ExitCode {
+  printTalk(`tenon: can't write to stdout: ${isSystemError(error) ? reasonOf(error) : error.message}`)
+  return ExitCode.userError
 }

@@ -11,6 +11,7 @@ import { UsageError } from './usage-error.ts'
 const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,
+  strings: async () => (await import('./strings-command.ts')).stringsCommand,
 }
 
 const program: CommandDef = defineCommand({
@@ -54,7 +55,7 @@ async function runProgram(argument: string | undefined): Promise<void> {
   if (argument === '--version' || argument === '-v') printData(packageVersion())
   else if (argument === '--help' || argument === '-h' || argument === 'help') await printUsage(program)
   else if (argument === undefined)
-    throw new UsageError('which command?', `Try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
+    throw new UsageError('which command?', `try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
   else {
     const kind = argument.startsWith('-') ? 'flag' : 'command'
     const known = kind === 'flag' ? ['--help', '--version'] : Object.keys(subCommands)

@@ -8,7 +8,7 @@ export interface ResultSpec {
   readonly path: string | undefined
 }
 
-const form = 'type[size,size,...]:file.npy, such as f32[2,4]:y.npy; without a file it is printed'
+const form = "type[size,size,...]:file.npy, such as 'f32[2,4]:y.npy'; without a file it is printed"
 
 /**
  * Reads `f32[2,4]:y.npy`, `f32[2,4]` or, for a scalar, `f32[]` and `f32`.
@@ -17,12 +17,12 @@ const form = 'type[size,size,...]:file.npy, such as f32[2,4]:y.npy; without a fi
  */
 export function parseResultSpec(text: string): ResultSpec {
   const match = /^(\w+)(?:\[([^\]]*)\])?(?::(.+))?$/s.exec(text)
-  if (match === null) throw new UsageError(`--result ${text} can't be read`, `Write ${form}.`)
+  if (match === null) throw new UsageError(`--result ${text} can't be read`, `write ${form}.`)
   const [, dtype, sizes = '', path] = match
   if (findDType(dtype!) === undefined) {
     throw new UsageError(
       `--result ${text}: there is no element type ${dtype}`,
-      'Known are f32, f64, s32, u8, pred, ...',
+      'known are f32, f64, s32, u8, pred, ...',
     )
   }
   const shape = sizes.trim() === '' ? [] : sizes.split(',').map((size) => parseSize(size.trim(), text))
@@ -32,5 +32,5 @@ export function parseResultSpec(text: string): ResultSpec {
 function parseSize(size: string, text: string): number {
   const value = Number(size)
   if (/^\d+$/.test(size) && Number.isSafeInteger(value)) return value
-  throw new UsageError(`--result ${text}: the size ${size || '(nothing)'} should be a whole number`, `Write ${form}.`)
+  throw new UsageError(`--result ${text}: the size ${size || '(nothing)'} should be a whole number`, `write ${form}.`)
 }

@@ -1,4 +1,5 @@
-import { dtypeInfo, tensor, type DType, type NativeAllocator, type Tensor } from '@tenon/core'
+import { ArgumentError, dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
 import { copyStrided } from './copy-strided.ts'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
@@ -12,8 +13,14 @@ import { NpyFormatError } from './npy-format-error.ts'
  * ones swapped: indices mean the same as in NumPy.
  * @throws {NpyFormatError} if it is no `.npy` file, is cut off or too long, or has elements without a type here
  * @throws {AllocationError} if there is no memory
+ * @throws {ArgumentError} if there are no bytes, or the allocator is none
  */
 export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tensor {
+  if (!((bytes as unknown) instanceof Uint8Array)) {
+    throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`, {
+      hint: 'readNpy(path) reads a file.',
+    })
+  }
   const header = decodeNpyHeader(bytes)
   return readElements(header, bytes.length, allocator, (target) => {
     target.set(bytes.subarray(header.dataOffset))
@@ -23,7 +30,7 @@ export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tenso
 /**
  * The bytes of a `.npy` file with this array, as NumPy writes it: row-major, little-endian.
  *
- * @throws {ArgumentError} if NumPy has no such element type, or the tensor is not in the CPU's memory
+ * @throws {ArgumentError} if it is no tensor, NumPy has no such element type, or the tensor is not in the CPU's memory
  * @throws {ScopeClosedError} if its memory was released
  */
 export function encodeNpy(source: Tensor): Uint8Array {
@@ -32,6 +39,11 @@ export function encodeNpy(source: Tensor): Uint8Array {
 
 /** The header, and the elements in row-major order: the tensor's own memory where it has them so. */
 export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint8Array] {
+  if (!((source as unknown) instanceof Tensor)) {
+    throw new ArgumentError(`a tensor is needed to write, got ${describe(source)}`, {
+      hint: "make one of values: tensor('f32', [2], [1, 2]).",
+    })
+  }
   return [encodeNpyHeader(source.dtype, source.shape), rowMajorBytes(source)]
 }
 
@@ -56,8 +68,8 @@ export function readElements(
       {
         hint:
           fileSize < expected
-            ? 'The file is cut off: save or copy it again.'
-            : 'Does it hold several arrays, saved one after another? Save each in a file of its own.',
+            ? 'the file is cut off: save or copy it again.'
+            : 'does it hold several arrays, saved one after another? Save each in a file of its own.',
         details: { expected, fileSize },
       },
     )

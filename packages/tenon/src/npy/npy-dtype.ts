@@ -19,27 +19,27 @@ const refusals: readonly { readonly pattern: RegExp; readonly what: string; read
   {
     pattern: /^\|?O/,
     what: 'Python objects, which are pickled',
-    hint: 'Save numbers: np.save(path, x.astype(np.float32)).',
+    hint: 'save numbers: np.save(path, x.astype(np.float32)).',
   },
   {
     pattern: /^[<>|=]?[US]\d*$/,
     what: 'strings',
-    hint: 'Save their codes instead: np.save(path, x.view(np.uint8)), or np.uint32 for str.',
+    hint: 'save their codes instead: np.save(path, x.view(np.uint8)), or np.uint32 for str.',
   },
   {
     pattern: /^[<>|=]?[Mm]8/,
     what: 'dates or durations',
-    hint: 'Save the counts behind them: np.save(path, x.view(np.int64)).',
+    hint: 'save the counts behind them: np.save(path, x.view(np.int64)).',
   },
   {
     pattern: /^[<>|=]?(f(12|16)|c(24|32))$/,
     what: 'extended-precision numbers',
-    hint: 'Save double precision: np.save(path, x.astype(np.float64)), or np.complex128.',
+    hint: 'save double precision: np.save(path, x.astype(np.float64)), or np.complex128.',
   },
   {
     pattern: /^[<>|=]?V\d+$/,
     what: 'raw bytes, as NumPy writes types it does not know (bfloat16, float8)',
-    hint: 'Save the bits: np.save(path, x.view(np.uint16)) for bfloat16, np.uint8 for 8-bit types.',
+    hint: 'save the bits: np.save(path, x.view(np.uint16)) for bfloat16, np.uint8 for 8-bit types.',
   },
 ]
 
@@ -51,7 +51,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly what: string; read
 export function decodeDescr(descr: PythonLiteral): NpyElementType {
   if (descr instanceof PythonList || descr instanceof PythonTuple) {
     throw new NpyFormatError('the elements are structured (records with fields), which have no element type', {
-      hint: "Save each field in a file of its own: np.save(path, x['field']).",
+      hint: "save each field in a file of its own: np.save(path, x['field']).",
     })
   }
   if (typeof descr !== 'string') {
@@ -61,7 +61,7 @@ export function decodeDescr(descr: PythonLiteral): NpyElementType {
   const dtype = byCode.get(code)
   if (dtype !== undefined) return { dtype, bigEndian: order === '>' }
   const refusal = refusals.find(({ pattern }) => pattern.test(descr))
-  const known = `The types that can be read are ${[...byCode.values()].join(', ')}.`
+  const known = `the types that can be read are ${[...byCode.values()].join(', ')}.`
   throw new NpyFormatError(
     `the elements are of type ${describe(descr)}${refusal === undefined ? '' : `: ${refusal.what}`}`,
     {
@@ -80,7 +80,7 @@ export function encodeDescr(dtype: DType): string {
   const { numpy, bits } = dtypeInfo(dtype)
   if (numpy !== undefined) return numpy
   throw new ArgumentError(`a .npy file can't hold ${dtype}, a type that NumPy does not have`, {
-    hint: `Write its bits as ${bits > 8 ? 'uint16' : 'uint8'}, or its values as float32.`,
+    hint: `write its bits as ${bits > 8 ? 'uint16' : 'uint8'}, or its values as float32.`,
     details: { dtype },
   })
 }

@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs'
-import type { NativeAllocator, Tensor } from '@tenon/core'
+import { ArgumentError, Tensor, type NativeAllocator } from '@tenon/core'
+import { filePath } from '../file-path.ts'
 import { encodeParts, readElements } from './npy-array.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { MAX_PREFIX_BYTES, decodeNpyHeader, npyDataOffset } from './npy-header.ts'
@@ -10,27 +11,30 @@ const MAX_READ_BYTES = 1 << 30
 /**
  * Reads a `.npy` file (versions 1.0, 2.0 and 3.0) into a tensor; the elements go straight into its memory.
  *
- * @param path of the file
- * @param allocator where the tensor's memory comes from; the default is freed by the garbage collector
+ * @param path of the file, or its `file:` URL
+ * @param allocator where the tensor's memory comes from, such as `NativeScope.ofConfined()`; the default is freed by the
+ * garbage collector
  * @returns a row-major little-endian tensor. Column-major (Fortran order) files are transposed in memory, big-endian
  * ones swapped: indices mean the same as in NumPy.
  * @throws {NpyFormatError} if it is no `.npy` file, is cut off or too long, or has elements without a type here
  * @throws {AllocationError} if there is no memory
- * @throws the system's error (ENOENT, EACCES, ...) if it can't be opened
+ * @throws {ArgumentError} if the path is neither a path nor a `file:` URL, or the allocator is none
+ * @throws Node's own error (ENOENT, EACCES, EISDIR, ...), with its `code` and `path`, if the system can't read it
  * @example
  * const x = readNpy('x.npy')
  */
-export function readNpy(path: string, allocator?: NativeAllocator): Tensor {
-  const file = openSync(path, 'r')
+export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor {
+  const name = filePath(path)
+  const file = openSync(name, 'r')
   try {
     const { size } = fstatSync(file)
     const header = decodeNpyHeader(readBytes(file, Math.min(size, dataOffsetOf(file, size))))
     return readElements(header, size, allocator, (target) => readInto(file, target, header.dataOffset))
   } catch (error) {
-    if (!(error instanceof NpyFormatError)) throw error
-    throw new NpyFormatError(`can't read ${path}: ${error.sentence}`, {
+    if (!(error instanceof NpyFormatError)) throw withPath(error, name)
+    throw new NpyFormatError(`can't read ${name}: ${error.sentence}`, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
-      details: { ...error.details, path },
+      details: { ...error.details, path: name },
     })
   } finally {
     closeSync(file)
@@ -40,21 +44,35 @@ export function readNpy(path: string, allocator?: NativeAllocator): Tensor {
 /**
  * Writes a tensor as a `.npy` file, byte for byte as NumPy does: row-major, little-endian.
  *
- * @param path of the file; an existing one is replaced
- * @throws {ArgumentError} if NumPy has no such element type, or the tensor is not in the CPU's memory
+ * @param path of the file, or its `file:` URL; an existing one is replaced
+ * @throws {ArgumentError} if the path is neither, what should be written is no tensor, NumPy has no such element type, or
+ * the tensor is not in the CPU's memory. The file is not touched then.
  * @throws {ScopeClosedError} if its memory was released
- * @throws the system's error (EACCES, ENOSPC, ...) if it can't be written
+ * @throws Node's own error (EACCES, ENOSPC, ...), with its `code` and `path`, if the system can't write it
  * @example
  * writeNpy('y.npy', tensor('float32', [2, 2], [1, 2, 3, 4]))
  */
-export function writeNpy(path: string, source: Tensor): void {
+export function writeNpy(path: string | URL, source: Tensor): void {
+  if ((path as unknown) instanceof Tensor) {
+    throw new ArgumentError('path must be a path or a file: URL, got a tensor', {
+      hint: 'the path comes first: writeNpy(path, tensor).',
+    })
+  }
+  const name = filePath(path)
   const parts = encodeParts(source)
-  const file = openSync(path, 'w')
+  const file = openSync(name, 'w')
   try {
     for (const part of parts) writeFileSync(file, part)
+  } catch (error) {
+    throw withPath(error, name)
   } finally {
     closeSync(file)
   }
+}
+
+/** The system tells the path of a file that it can't open, but not of one that it can't read or write. */
+function withPath(error: unknown, path: string): unknown {
+  return error instanceof Error && 'syscall' in error && !('path' in error) ? Object.assign(error, { path }) : error
 }
 
 function dataOffsetOf(file: number, size: number): number {

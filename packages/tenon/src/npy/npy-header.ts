@@ -56,7 +56,7 @@ export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
   const dataOffset = textOffset + textSize
   if (bytes.length < dataOffset) {
     throw new NpyFormatError(`the header should end at byte ${dataOffset}, but the file ends at ${bytes.length}`, {
-      hint: 'The file is cut off: save or copy it again.',
+      hint: 'the file is cut off: save or copy it again.',
     })
   }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + textOffset, textSize).toString(
@@ -86,8 +86,8 @@ function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; te
     throw new NpyFormatError('this is no .npy file: it does not begin with the bytes 93 4e 55 4d 50 59', {
       hint:
         buffer.toString('latin1', 0, 2) === 'PK'
-          ? 'It is a zip archive (.npz?): take the arrays out of it.'
-          : 'Make one in Python with np.save(path, array).',
+          ? 'it is a zip archive (.npz?): take the arrays out of it.'
+          : 'make one in Python with np.save(path, array).',
     })
   }
   const version = [buffer[6] ?? 0, buffer[7] ?? 0] as const
@@ -97,7 +97,7 @@ function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; te
   const textOffset = version[0] === 1 ? 10 : 12
   if (buffer.length < textOffset) {
     throw new NpyFormatError(`the file ends after ${buffer.length} bytes, within its header`, {
-      hint: 'The file is cut off: save or copy it again.',
+      hint: 'the file is cut off: save or copy it again.',
     })
   }
   const textSize = version[0] === 1 ? buffer.readUInt16LE(8) : buffer.readUInt32LE(8)

@@ -3,12 +3,16 @@ import { checkStatus, coreFunction, lastError, statusName, type CFunction, type 
 import { checkWritable, withOpen } from '../memory/open.ts'
 
 /** Bytes of one TF_TString. */
-export const TSTRING_SIZE = 24
+const TSTRING_SIZE = 24
 
 const declared = new Map<string, CFunction>()
 
 /** A function of the C core for one string, declared at its first use. @throws {LoadError} */
-export function elementFunction(name: string, result: CType, parameters: readonly CType[]): (...values: number[]) => number {
+export function elementFunction(
+  name: string,
+  result: CType,
+  parameters: readonly CType[],
+): (...values: number[]) => number {
   let found = declared.get(name)
   if (found === undefined) {
     found = coreFunction(name, result, parameters)

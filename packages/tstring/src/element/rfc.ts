@@ -22,7 +22,9 @@ export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void
   const assign = elementFunction('tn_tstring_rfc_assign', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t', 'uintptr_t'])
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   const code = check(string, layout)
-  callElement('assigning a string', [string, bytes], () => assign(startOf(string), code, startOf(bytes), bytes.byteSize))
+  callElement('assigning a string', [string, bytes], () =>
+    assign(startOf(string), code, startOf(bytes), bytes.byteSize),
+  )
 }
 
 /**
@@ -51,7 +53,9 @@ function check(string: Segment, layout: RfcLayout): number {
   }
   if (!(string instanceof Segment)) throw new ArgumentError(`a string must be a segment, got ${describe(string)}`)
   if (string.byteSize < structSize(layout)) {
-    throw new BoundsError(`a string of ${layout} must have ${structSize(layout)} bytes, the segment has ${string.byteSize}`)
+    throw new BoundsError(
+      `a string of ${layout} must have ${structSize(layout)} bytes, the segment has ${string.byteSize}`,
+    )
   }
   checkWritable(string)
   return layouts.indexOf(layout)

@@ -90,7 +90,8 @@ const checks: Readonly<Record<Check, CheckInfo>> = {
   },
   [CHECK.VARINT]: {
     rule: 'varint',
-    text: (f) => element(f, `its length at offset ${f.value} must end within ten bytes and the ${f.limit} bytes of data`),
+    text: (f) =>
+      element(f, `its length at offset ${f.value} must end within ten bytes and the ${f.limit} bytes of data`),
   },
   [CHECK.LEGACY_LENGTH]: {
     rule: 'legacy-length',

@@ -150,4 +150,3 @@ function readWord(view: DataView, at: number, littleEndian: boolean, wordSize: n
   const second = view.getUint32(at + 4, littleEndian)
   return littleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
 }
-

@@ -21,7 +21,8 @@ export class TfliteReader extends Reader {
     const start = this.offsetOf(index)
     const end = this.offsetOf(index + 1)
     const { base, byteSize } = this.image.data
-    if (start > end || start > INT32_MAXIMUM) throw faultError({ check: CHECK.TFLITE_ORDER, index, value: start, limit: end })
+    if (start > end || start > INT32_MAXIMUM)
+      throw faultError({ check: CHECK.TFLITE_ORDER, index, value: start, limit: end })
     if (end > byteSize) throw faultError({ check: CHECK.TFLITE_RANGE, index, value: end, limit: byteSize })
     this.start = base + start
     this.size = end - start

@@ -25,7 +25,12 @@ function functionOf(name: string, parameters: readonly CType[]): (...values: num
  * @throws {MalformedTensorError | TensorLimitError} what the fault says. @throws {AllocationError} without memory.
  * @throws {NativeError} for the rest. @throws {LoadError} if the core can't be loaded.
  */
-export function callKernel(name: string, parameters: readonly CType[], values: number[], open: readonly Segment[]): void {
+export function callKernel(
+  name: string,
+  parameters: readonly CType[],
+  values: number[],
+  open: readonly Segment[],
+): void {
   const kernel = functionOf(name, [...parameters, 'uintptr_t'])
   fault ??= new NativeStruct(32)
   fault.setInt(4, 0)
@@ -34,7 +39,12 @@ export function callKernel(name: string, parameters: readonly CType[], values: n
   if (status === 0) return
   const check = fault.getInt(4)
   if (check !== 0) {
-    throw faultError({ check: check as Check, index: fault.getSize(8), value: fault.getSize(16), limit: fault.getSize(24) })
+    throw faultError({
+      check: check as Check,
+      index: fault.getSize(8),
+      value: fault.getSize(16),
+      limit: fault.getSize(24),
+    })
   }
   if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(lastError())
   checkStatus(status, name)

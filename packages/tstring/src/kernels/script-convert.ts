@@ -42,7 +42,8 @@ export function measure(reader: Reader, selection: Selection, count: number, pla
   checkPlan(plan)
   const { layout } = plan
   const table = tableSize(layout, count)
-  if (isStructLayout(layout)) return { tableSize: table, dataSize: measureStructs(reader, selection, count, plan, layout) }
+  if (isStructLayout(layout))
+    return { tableSize: table, dataSize: measureStructs(reader, selection, count, plan, layout) }
   const limit = layout === 'tflite' || layout === 'arrow32' ? INT32_MAXIMUM : Number.MAX_SAFE_INTEGER
   const before = layout === 'tflite' ? table : 0
   if (before > limit) fail(CHECK.TOTAL_LIMIT, count, before, limit)
@@ -58,15 +59,16 @@ export function measure(reader: Reader, selection: Selection, count: number, pla
 function measureStructs(reader: Reader, selection: Selection, count: number, plan: Plan, layout: StructLayout): number {
   const { form, isInline } = plan
   const stride = structSize(layout)
-  const limit = form === FORM.OFFSET ? OFFSET_STRING_MAXIMUM : layout === 'tf' || form === FORM.BLOCK ? wordLimit : narrowLimit
+  const limit =
+    form === FORM.OFFSET ? OFFSET_STRING_MAXIMUM : layout === 'tf' || form === FORM.BLOCK ? wordLimit : narrowLimit
   let data = 0
   for (let k = 0; k < count; k++) {
     locate(reader, selection, k)
     const { size } = reader
     if (size > limit) fail(CHECK.STRING_LIMIT, k, size, limit)
     if (isInline && size <= smallCapacity(layout)) continue
-    const distance = stride * (count - k) + data
-    if (form === FORM.OFFSET && distance >= 2 ** 32) fail(CHECK.DISTANCE_LIMIT, k, distance, 2 ** 32 - 1)
+    const ahead = stride * (count - k) + data
+    if (form === FORM.OFFSET && ahead >= 2 ** 32) fail(CHECK.DISTANCE_LIMIT, k, ahead, 2 ** 32 - 1)
     if (form === FORM.OFFSET || form === FORM.POINTER) data += size
   }
   return data
@@ -123,7 +125,12 @@ function writeOffset({ target, index, at }: Writer): void {
   const { view } = table.block
   if (layout === 'tflite') view.setUint32(table.base + 4 + 4 * index, table.byteSize + at, abiInfo(abi).littleEndian)
   else if (layout === 'arrow32') view.setUint32(table.base + 4 * index, at, hostLittleEndian)
-  else view.setBigUint64(table.base + 8 * index, BigInt(at), layout === 'legacy' ? abiInfo(abi).littleEndian : hostLittleEndian)
+  else
+    view.setBigUint64(
+      table.base + 8 * index,
+      BigInt(at),
+      layout === 'legacy' ? abiInfo(abi).littleEndian : hostLittleEndian,
+    )
 }
 
 function writeRow(writer: Writer, reader: Reader): void {

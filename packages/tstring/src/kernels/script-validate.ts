@@ -116,7 +116,8 @@ function validateTflite(image: Image, { strict, budget }: Options): Sums {
   let previous = header
   for (let i = 0; i <= count; i++) {
     const offset = reader.offsetOf(i)
-    if (offset < header || offset > data.byteSize || offset > INT32_MAXIMUM) fail(CHECK.TFLITE_RANGE, i, offset, data.byteSize)
+    if (offset < header || offset > data.byteSize || offset > INT32_MAXIMUM)
+      fail(CHECK.TFLITE_RANGE, i, offset, data.byteSize)
     if (offset < previous) fail(CHECK.TFLITE_ORDER, i, offset, previous)
     if (strict && i === 0 && offset !== header) fail(CHECK.TFLITE_FIRST, 0, offset, header)
     if (i > 0) sum.add(i - 1, offset - previous)

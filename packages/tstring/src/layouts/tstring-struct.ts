@@ -92,8 +92,7 @@ export function encodeStruct(fields: StructFields, { layout, abi }: StructOption
  * @throws {BoundsError} if `bytes` is shorter than a struct. @throws {ArgumentRangeError} if a SMALL says it is larger
  * than it can be.
  * @example
- * decodeStruct(Uint8Array.from([4, 65, ...Array(22).fill(0)]), { layout: 'tf', abi: 'le64' })
- * // { type: 'small', bytes: Uint8Array [65] }
+ * decodeStruct(new Uint8Array(24), { layout: 'tf', abi: 'le64' }) // { type: 'small', bytes: new Uint8Array(0) }
  */
 export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions): StructFields {
   const { littleEndian, wordSize } = abiInfo(abi)

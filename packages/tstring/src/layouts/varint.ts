@@ -2,7 +2,7 @@ import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 
 /** The most bytes that a varint of 64 bits has. */
-export const VARINT_MAXIMUM = 10
+const VARINT_MAXIMUM = 10
 
 /** Bytes of a size as a varint. */
 export function varintSize(value: number): number {
@@ -25,7 +25,7 @@ export function writeVarint(bytes: Uint8Array, at: number, value: number): numbe
  * @param value a whole number up to 2^64 - 1; above 2^53 - 1 a bigint.
  * @throws {ArgumentError | ArgumentRangeError} if it is none.
  * @example
- * encodeVarint(300) // Uint8Array [0xac, 0x02]
+ * encodeVarint(300) // Uint8Array.of(0xac, 0x02)
  */
 export function encodeVarint(value: number | bigint): Uint8Array {
   if (typeof value === 'bigint' && value >= 0n && value < 1n << 64n) {

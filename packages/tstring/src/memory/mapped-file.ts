@@ -1,6 +1,14 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { Segment } from '@tenon/core'
-import { addressOf, Block, bufferOver, checkStatus, coreFunction, ManagedLifetime, type CFunction } from '@tenon/core/internal'
+import {
+  addressOf,
+  Block,
+  bufferOver,
+  checkStatus,
+  coreFunction,
+  ManagedLifetime,
+  type CFunction,
+} from '@tenon/core/internal'
 import { kernels } from '../kernels/choose.ts'
 import { nativeKernels } from '../kernels/native.ts'
 import { segmentOver } from './open.ts'

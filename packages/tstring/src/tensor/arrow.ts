@@ -68,10 +68,13 @@ function borrow(image: Image, shape: readonly number[], allocator: NativeAllocat
 function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Image {
   if (!(data instanceof Uint8Array)) throw new ArgumentError(`data must be a Uint8Array, got ${describe(data)}`)
   if (!(offsets instanceof Int32Array) && !(offsets instanceof BigInt64Array)) {
-    throw new ArgumentError(`offsets must be an Int32Array (Utf8) or a BigInt64Array (LargeUtf8), got ${describe(offsets)}`)
+    throw new ArgumentError(
+      `offsets must be an Int32Array (Utf8) or a BigInt64Array (LargeUtf8), got ${describe(offsets)}`,
+    )
   }
   const count = Math.max(offsets.length - 1, 0)
-  if (count > COUNT_MAXIMUM) throw faultError({ check: CHECK.TABLE_SIZE, index: count, value: offsets.byteLength, limit: 8 })
+  if (count > COUNT_MAXIMUM)
+    throw faultError({ check: CHECK.TABLE_SIZE, index: count, value: offsets.byteLength, limit: 8 })
   return {
     layout: offsets instanceof Int32Array ? 'arrow32' : 'arrow64',
     abi: hostAbi,
@@ -94,7 +97,8 @@ function ofTflite({ layout, abi, count, table, data }: Image): ArrowUtf8 | undef
   const { buffer, byteOffset } = table.block.view
   const at = byteOffset + table.base + 4
   const isHost = abi.startsWith(hostLittleEndian ? 'le' : 'be')
-  if (layout !== 'tflite' || !isHost || at % 4 !== 0 || table.byteSize < 8 || table.readOnly || data.readOnly) return undefined
+  if (layout !== 'tflite' || !isHost || at % 4 !== 0 || table.byteSize < 8 || table.readOnly || data.readOnly)
+    return undefined
   table.block.exposed = true
   return { length: count, offsets: new Int32Array(buffer as ArrayBuffer, at, count + 1), data: viewOf(data) }
 }
@@ -126,7 +130,11 @@ function inOrder(image: Image, large: boolean): ArrowUtf8 | undefined {
 function gathered(image: Image, large: boolean): ArrowUtf8 {
   const { length, offsets, data } = gather(image, large)
   const array = large
-    ? new BigInt64Array(offsets.block.view.buffer as ArrayBuffer, offsets.base + offsets.block.view.byteOffset, length + 1)
+    ? new BigInt64Array(
+        offsets.block.view.buffer as ArrayBuffer,
+        offsets.base + offsets.block.view.byteOffset,
+        length + 1,
+      )
     : new Int32Array(offsets.block.view.buffer as ArrayBuffer, offsets.base + offsets.block.view.byteOffset, length + 1)
   return { length, offsets: array, data: viewOf(data) }
 }

@@ -42,14 +42,18 @@ export function placementOf(layout: Layout, options: LayoutOptions): Placement {
   abiInfo(abi)
   const storage = options.storage ?? (layout === 'tf' && abi === hostAbi ? 'arena' : 'packed')
   const form = forms[storage]
-  if (form === undefined) throw new ArgumentError(`storage must be 'arena', 'malloc' or 'packed', got ${describe(storage)}`)
+  if (form === undefined)
+    throw new ArgumentError(`storage must be 'arena', 'malloc' or 'packed', got ${describe(storage)}`)
   if (storage !== 'packed' && !isStructLayout(layout)) {
     throw new ArgumentError(`the layout ${layout} is always packed, storage '${storage}' needs structs`)
   }
   if (storage !== 'packed' && abi !== hostAbi) {
-    throw new ArgumentError(`storage '${storage}' writes pointers, which only this machine's ABI (${hostAbi}) can have`, {
-      hint: "choose storage: 'packed' for another machine.",
-    })
+    throw new ArgumentError(
+      `storage '${storage}' writes pointers, which only this machine's ABI (${hostAbi}) can have`,
+      {
+        hint: "choose storage: 'packed' for another machine.",
+      },
+    )
   }
   return { plan: { layout, abi, form, isInline: inline }, storage }
 }
@@ -72,7 +76,14 @@ export function convertTo(
       if (!(error instanceof MalformedTensorError) || error.details['rule'] !== 'changed') throw error
     }
   }
-  return write(source, selection, shape, placement, allocator, kernels().measure(source, selection, count, placement.plan))
+  return write(
+    source,
+    selection,
+    shape,
+    placement,
+    allocator,
+    kernels().measure(source, selection, count, placement.plan),
+  )
 }
 
 /** Below this no limit of any layout is in sight. */
@@ -94,13 +105,13 @@ function write(
   shape: readonly number[],
   { plan, storage }: Placement,
   allocator: NativeAllocator,
-  { tableSize, dataSize }: Sizes,
+  sizes: Sizes,
 ): Parts {
   const count = selection === undefined ? source.count : selection.length
-  const room = allocator.allocate(tableSize + dataSize, TABLE_ALIGNMENT)
-  const table = room.asSlice(0, tableSize)
-  const used = kernels().convert(source, selection, count, { ...plan, table, data: room.asSlice(tableSize) })
-  const whole = room.asSlice(0, tableSize + used)
+  const room = allocator.allocate(sizes.tableSize + sizes.dataSize, TABLE_ALIGNMENT)
+  const table = room.asSlice(0, sizes.tableSize)
+  const used = kernels().convert(source, selection, count, { ...plan, table, data: room.asSlice(sizes.tableSize) })
+  const whole = room.asSlice(0, sizes.tableSize + used)
   const { layout, abi } = plan
   const isPacked = storage === 'packed'
   const regions = isPacked ? undefined : new Regions(storage === 'arena' ? [whole] : [])

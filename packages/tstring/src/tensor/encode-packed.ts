@@ -8,7 +8,6 @@ import type { InvalidText } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 
-const FIRST_SIZE = 1 << 16
 const SMALL = smallCapacity('tf')
 
 /**
@@ -21,7 +20,7 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
   // Pairs of 32 bits: a bigint for each string would cost more than its bytes.
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
-  let bytes = Buffer.from(newArrayBuffer(FIRST_SIZE, 16)) as FastBuffer
+  let bytes = Buffer.from(newArrayBuffer(expectedSize(values), 16)) as FastBuffer
   let [at, notSmall] = [0, 0]
   for (let i = 0; i < count; i++) {
     const value = values[i]!
@@ -53,6 +52,18 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
 }
 
 const LOW = hostAbi.startsWith('le') ? 0 : 1
+
+/** Room for all strings if they are ASCII, and for the last one to be written: a character takes up to three bytes. */
+function expectedSize(values: readonly Text[]): number {
+  let [total, longest] = [0, 0]
+  for (const value of values) {
+    // What has no length is refused when it is written.
+    const length = value?.length ?? 0
+    total += length
+    if (length > longest) longest = length
+  }
+  return Number.isSafeInteger(total) ? total + 2 * longest : 0
+}
 
 /** A buffer twice as large, and large enough for `room` bytes behind `used`. */
 function grown(bytes: Buffer, used: number, room: number): FastBuffer {

@@ -87,10 +87,13 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
 function countOf(segment: Segment, layout: Layout, abi: Abi, shape: readonly number[] | undefined): number {
   if (shape !== undefined) return elementCount(shape)
   if (layout !== 'tflite') {
-    throw new ArgumentError(`a shape must be given: the bytes of the layout ${layout} don't tell how many strings they are`)
+    throw new ArgumentError(
+      `a shape must be given: the bytes of the layout ${layout} don't tell how many strings they are`,
+    )
   }
   if (segment.byteSize === 0) return 0
-  if (segment.byteSize < 8) throw faultError({ check: CHECK.TFLITE_HEADER, index: 0, value: segment.byteSize, limit: 8 })
+  if (segment.byteSize < 8)
+    throw faultError({ check: CHECK.TFLITE_HEADER, index: 0, value: segment.byteSize, limit: 8 })
   const count = segment.block.view.getUint32(segment.base, abiInfo(abi).littleEndian)
   const room = segment.byteSize / 4 - 2
   if (count > room) throw faultError({ check: CHECK.TFLITE_COUNT, index: 0, value: count, limit: Math.floor(room) })

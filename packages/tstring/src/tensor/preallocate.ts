@@ -25,7 +25,8 @@ export function preallocated(count: number, capacity: number, options: Prealloca
   const { layout = 'rfc24', allocator = gcAllocator } = options
   const [n, room] = [checkSize(count, 'count', 'elements'), checkSize(capacity, 'capacity')]
   if (n > COUNT_MAXIMUM) throw new ArgumentRangeError(`count must be below 2^32, got ${describe(count)}`)
-  if (room > narrowLimit) throw new ArgumentRangeError(`capacity must be at most ${narrowLimit}, got ${describe(capacity)}`)
+  if (room > narrowLimit)
+    throw new ArgumentRangeError(`capacity must be at most ${narrowLimit}, got ${describe(capacity)}`)
   const shape = checkShape(options.shape, n)
   const stride = structSize(layout)
   const whole = allocator.allocate(n * stride + n * room, TABLE_ALIGNMENT)

@@ -56,5 +56,12 @@ export function windowOf(parts: Parts, { first, count, shape }: Range): Parts | 
   const table = image.table.asSlice(first * stride, count * stride)
   const data = image.data.asSlice(Math.min(first * stride, image.data.byteSize))
   const { close: _, ...shared } = parts
-  return { ...shared, image: { ...image, count, table, data, sums: undefined }, shape, segment: table, blocks: undefined, isWindow: true }
+  return {
+    ...shared,
+    image: { ...image, count, table, data, sums: undefined },
+    shape,
+    segment: table,
+    blocks: undefined,
+    isWindow: true,
+  }
 }

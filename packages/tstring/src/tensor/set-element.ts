@@ -61,7 +61,11 @@ function fillContainer(image: Parts['image'], index: number, at: number, type: n
 }
 
 /** Puts new bytes into the arena, and a VIEW or a PREALLOC onto them into the struct. */
-export function setInArena({ image, arena }: Parts & { readonly arena: Arena }, index: number, bytes: Uint8Array): void {
+export function setInArena(
+  { image, arena }: Parts & { readonly arena: Arena },
+  index: number,
+  bytes: Uint8Array,
+): void {
   const { layout, table } = image
   if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
   if (image.abi !== hostAbi) {

@@ -23,5 +23,7 @@ export function elementCount(shape: readonly number[]): number {
 export function checkShape(shape: readonly number[] | undefined, count: number): readonly number[] {
   if (shape === undefined) return Object.freeze([count])
   if (elementCount(shape) === count) return Object.freeze([...shape])
-  throw new ArgumentError(`the shape [${shape.join(', ')}] has ${elementCount(shape)} elements, there are ${count} strings`)
+  throw new ArgumentError(
+    `the shape [${shape.join(', ')}] has ${elementCount(shape)} elements, there are ${count} strings`,
+  )
 }

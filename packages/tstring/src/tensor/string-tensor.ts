@@ -262,7 +262,13 @@ export class StringTensor extends StringElements {
   #copied(selection: Uint32Array | undefined, shape: readonly number[], options: LayoutOptions): Parts {
     const { storage, allocator } = this.#parts
     const placement = placementOf(this.layout, { storage, abi: this.abi, ...options })
-    return convertTo(this.image, selection, shape, placement, options.allocator ?? (selection ? allocator : gcAllocator))
+    return convertTo(
+      this.image,
+      selection,
+      shape,
+      placement,
+      options.allocator ?? (selection ? allocator : gcAllocator),
+    )
   }
 
   #replace(parts: Parts): void {

@@ -22,15 +22,15 @@ export function encodeText(value: Text, policy: InvalidText, name: string): Uint
 }
 
 /** @throws {ArgumentError} if it is no Uint8Array. */
-export function checkBytes(value: unknown, name: string): Uint8Array {
+function checkBytes(value: unknown, name: string): Uint8Array {
   if (value instanceof Uint8Array) return value
   throw new ArgumentError(`${name} must be a string or a Uint8Array, got ${describe(value)}`)
 }
 
-const aboveLatin1 = /[^\u0000-\u00ff]/
+const aboveLatin1 = /[\u0100-\uffff]/
 
 /** @throws {InvalidTextError} if the policy refuses the string. */
-export function checkText(value: string, policy: InvalidText, name: string): void {
+function checkText(value: string, policy: InvalidText, name: string): void {
   if (policy === 'throw' && !value.isWellFormed()) {
     throw new InvalidTextError(`${name} holds a lone surrogate, which UTF-8 lacks`, {
       hint: "give the bytes that it should have, or choose invalid: 'replace'.",

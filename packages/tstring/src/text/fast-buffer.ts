@@ -7,5 +7,4 @@ export interface FastBuffer extends Buffer {
   latin1Slice(start: number, end: number): string
   /** Writes whole characters only, and as many as fit. Returns the bytes written. */
   utf8Write(text: string, offset: number, length?: number): number
-
 }

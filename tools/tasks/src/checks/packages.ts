@@ -8,6 +8,7 @@ import { runNativeBuild } from '../lib/native.ts'
 import { capturePnpm, captureTool } from '../lib/run-tool.ts'
 import { listPackages, type WorkspacePackage, withNativeTargets } from '../lib/workspace.ts'
 import type { Check } from './check.ts'
+import { checkDeclarations } from './declarations.ts'
 
 /** What every published package holds. */
 const everywhere = ['package.json', 'README.md', 'LICENSE']
@@ -36,7 +37,7 @@ export const packagesCheck: Check = {
     const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? platformName) === platformName)
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
-      const found = []
+      const found = await checkDeclarations(published)
       for (const pkg of published) found.push(...(await checkPackage(pkg, directory)))
       return { problems: found, note: `${published.length} packages` }
     } finally {

@@ -1,4 +1,8 @@
 /* Libraries of kernels: opening them, their context variables, and symbols that a program registers itself. */
+#if defined(__linux__)
+#include <dlfcn.h>
+#include <link.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +76,36 @@ static void fill_context(const tn__library_t *library) {
   }
 }
 
+bool tn__is_function(const void *address) {
+#if defined(__linux__)
+  Dl_info info;
+  const ElfW(Sym) *symbol = NULL;
+  if (dladdr1(address, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL) return true;
+  return (symbol->st_info & 0xf) != STT_OBJECT;
+#else
+  (void)address;
+  return true;
+#endif
+}
+
 int tn__module_from_library(tn__library_t library, TVMFFIAny *result) {
   void **context = tn__library_symbol(&library, "__tvm_ffi__library_ctx");
   void **early_context = tn__library_symbol(&library, "__tvm_ffi_library_ctx");
   const char *bin = tn__library_symbol(&library, "__tvm_ffi__library_bin");
   if (bin == NULL) bin = tn__library_symbol(&library, "__tvm_ffi_library_bin");
-  tn__generation_t generation = context == NULL && early_context != NULL ? TN_SYMBOLS_PLAIN : TN_SYMBOLS_PREFIXED;
-  if (context == NULL) context = early_context;
+  void **legacy_context = tn__library_symbol(&library, "__tvm_module_ctx");
+  tn__generation_t generation = TN_SYMBOLS_PREFIXED;
+  if (context == NULL && early_context != NULL) {
+    generation = TN_SYMBOLS_PLAIN;
+    context = early_context;
+  } else if (context == NULL && legacy_context != NULL) {
+    generation = TN_SYMBOLS_LEGACY;
+    context = legacy_context;
+    if (tn__library_symbol(&library, "__tvm_dev_mblob") != NULL) {
+      free(library.prefix);
+      return tn__raise("RuntimeError", "a library of TVM to 0.20 with modules inside (__tvm_dev_mblob) can't be loaded");
+    }
+  }
   fill_context(&library);
   tn__module_t *module, *own;
   if (bin != NULL) {

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "../legacy/runtime.h"
 #include "module.h"
 
 /* Guards imports and looked-up functions of all modules. */
@@ -74,6 +75,20 @@ static int call_entry(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   return ((const entry_t *)self)->call(NULL, args, num_args, result);
 }
 
+/* Set once libtvm_runtime is there: it speaks the convention before tvm-ffi. */
+static tn_tvm_legacy_caller_t call_legacy;
+
+TVM_FFI_EXPORT void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller) {
+  __atomic_store_n(&call_legacy, caller, __ATOMIC_RELEASE);
+}
+
+static int call_legacy_entry(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  const entry_t *entry = self;
+  tn_tvm_legacy_caller_t caller = __atomic_load_n(&call_legacy, __ATOMIC_ACQUIRE);
+  if (caller == NULL) return tn__raise("RuntimeError", "kernels of TVM to 0.20 need libtvm_runtime, which is not loaded");
+  return caller((void *)(uintptr_t)entry->call, NULL, args, num_args, result);
+}
+
 static void free_entry(void *self) {
   tn__release(((entry_t *)self)->module);
   free(self);
@@ -93,8 +108,11 @@ static void *symbol_of(const tn__module_t *module, const char *prefix, const cha
 
 static void *function_symbol(const tn__module_t *module, const char *name) {
   if (module->generation == TN_SYMBOLS_PREFIXED) return symbol_of(module, "__tvm_ffi_", name);
-  /* TVM 0.21 called the entry function __tvm_main__. */
-  return symbol_of(module, "", strcmp(name, "main") == 0 ? "__tvm_main__" : name);
+  /* To TVM 0.21 the entry function was __tvm_main__: itself, or text with its name. */
+  bool is_entry = strcmp(name, "main") == 0;
+  void *address = symbol_of(module, "", is_entry ? "__tvm_main__" : name);
+  if (is_entry && address != NULL && !tn__is_function(address)) return symbol_of(module, "", address);
+  return address == NULL || tn__is_function(address) ? address : NULL;
 }
 
 static int own_function(tn__module_t *module, const char *name, void **out) {
@@ -105,7 +123,8 @@ static int own_function(tn__module_t *module, const char *name, void **out) {
   if (entry == NULL) return tn__no_memory();
   *entry = (entry_t){module, (TVMFFISafeCallType)(uintptr_t)address};
   tn__retain(module);
-  int status = TVMFFIFunctionCreate(entry, call_entry, free_entry, out);
+  TVMFFISafeCallType call = module->generation == TN_SYMBOLS_LEGACY ? call_legacy_entry : call_entry;
+  int status = TVMFFIFunctionCreate(entry, call, free_entry, out);
   if (status != 0) free_entry(entry);
   return status;
 }

@@ -14,10 +14,14 @@ typedef struct {
 /* The address of a symbol, or null. */
 void *tn__library_symbol(const tn__library_t *library, const char *name);
 
+/* Whether an address is a function of its library, and not a variable. */
+bool tn__is_function(const void *address);
+
 /* How the compiler of a library named its symbols. */
 typedef enum {
   TN_SYMBOLS_PREFIXED, /* `__tvm_ffi_<name>`: tvm-ffi 0.1, TVM 0.22 and later */
   TN_SYMBOLS_PLAIN,    /* the name itself: TVM 0.21 */
+  TN_SYMBOLS_LEGACY,   /* the name itself, in the convention before tvm-ffi: TVM to 0.20 */
 } tn__generation_t;
 
 typedef struct {

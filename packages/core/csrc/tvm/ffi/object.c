@@ -70,9 +70,8 @@ void tn__retain(void *object) {
 void tn__release(void *handle) {
   TVMFFIObject *object = handle;
   if (object == NULL) return;
-  uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, ONE_STRONG, __ATOMIC_RELEASE);
+  uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, ONE_STRONG, __ATOMIC_ACQ_REL);
   if ((before & STRONG_MASK) != ONE_STRONG) return;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if (object->deleter == NULL) return;
   if (before == FRESH) {
     object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);

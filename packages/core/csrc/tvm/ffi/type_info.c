@@ -1,7 +1,6 @@
 /* What is known of types: fields, methods, metadata, attributes.
  *
- * Readers have no lock, so arrays are never moved in place: a grown one replaces the old one, which stays (all old ones
- * together are smaller than the last). */
+ * Readers have no lock, so arrays are never moved in place: a grown one replaces the old one, which stays. */
 #include <stdlib.h>
 
 #include "type.h"
@@ -23,12 +22,33 @@ static bool keep_text(TVMFFIByteArray *text) {
 /* An owned copy of a borrowed value, for ever. */
 static int keep_value(TVMFFIAny *value) { return TVMFFIAnyViewToOwnedAny(value, value); }
 
+/* Arrays that were replaced: readers may still be in them. Together they are smaller than those in use. */
+typedef struct retired {
+  const void *array;
+  struct retired *next;
+} retired_t;
+
+static retired_t *retired_arrays;
+
+/* Keeps an array that is to be replaced. False without memory. */
+static bool retire(const void *array) {
+  if (array == NULL) return true;
+  retired_t *entry = malloc(sizeof *entry);
+  if (entry == NULL) return false;
+  *entry = (retired_t){array, retired_arrays};
+  retired_arrays = entry;
+  return true;
+}
+
 /* Room for one more element in an array that readers may hold: the old one or a larger copy, null without memory. */
 static void *grown(const void *array, int32_t count, int32_t *capacity, size_t element_size) {
   if (count < *capacity) return (void *)(uintptr_t)array;
   int32_t larger_capacity = *capacity == 0 ? 4 : *capacity * 2;
   void *larger = calloc((size_t)larger_capacity, element_size);
-  if (larger == NULL) return NULL;
+  if (larger == NULL || !retire(array)) {
+    free(larger);
+    return NULL;
+  }
   if (count > 0) memcpy(larger, array, (size_t)count * element_size);
   *capacity = larger_capacity;
   return larger;
@@ -139,7 +159,10 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
     int32_t capacity = own->capacity == 0 ? 256 : own->capacity;
     while (capacity <= type_index) capacity *= 2;
     data = calloc((size_t)capacity, sizeof *data);
-    if (data == NULL) return tn__no_memory();
+    if (data == NULL || !retire(column->data)) {
+      free(data);
+      return tn__no_memory();
+    }
     if (column->size > 0) memcpy(data, column->data, (size_t)column->size * sizeof *data);
     own->capacity = capacity;
   }

@@ -20,9 +20,27 @@ static void hand_over_text(TVMFFIAny *result) {
   tn__ffi.TVMFFIObjectDecRef(object);
 }
 
-int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count) {
+/* Tells in the stack which of the arguments that `mask` names (bit i for argument i) native code holds after a call. */
+static void tell_kept(tn_packed_stack_t *stack, const TVMFFIAny *arguments, uint32_t mask) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; mask >> i != 0; i++) {
+    if ((mask >> i & 1) == 0) continue;
+    uint64_t references = __atomic_load_n(&arguments[i].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
+    if ((references & 0xffffffffu) > 1) kept |= 1u << i;
+  }
+  stack->kept = kept;
+}
+
+int32_t tn_packed_call(int32_t base, int32_t count_and_tensors) {
+  tn_packed_stack_t *stack = tn__own_stack();
+  TVMFFIAny *frame = tn__slots(stack) + base;
+  TVMFFIObjectHandle function = frame->v_ptr;
+  int32_t count = count_and_tensors & ((1 << TN_MASK_SHIFT) - 1);
+  uint32_t tensors = (uint32_t)count_and_tensors >> TN_MASK_SHIFT;
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
-  if (tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame) != 0) return tn__take_error(frame);
+  int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
+  if (tensors != 0) tell_kept(stack, frame + 1, tensors);
+  if (status != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) hand_over_text(frame);
   return frame->type_index;
 }

@@ -36,6 +36,7 @@
   X(TVMFFITypeKeyToIndex, true)                    \
   X(TVMFFIHandleInitOnce, false)                   \
   X(TVMFFIEnvModLookupFromImports, true)           \
+  X(TVMFFIEnvRegisterCAPI, true)                   \
   X(TVMFFIEnvModRegisterContextSymbol, true)       \
   X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)
 
@@ -64,7 +65,7 @@ typedef struct tn_packed_stack {
   int32_t top;      /* the first free slot, in slots */
   int32_t raised;   /* set by a TypeScript function that left its error in its result slot */
   int32_t owned;    /* set by a TypeScript function whose result is not only lent */
-  uint32_t kept;    /* which tensors native code kept after a call: see tensor.c */
+  uint32_t kept;    /* which tensors native code kept after a call: see call.c */
   uint64_t words[16]; /* results of functions that have several */
   atomic_size_t references;            /* JavaScript's own, and one for each function and foreign value */
   _Atomic(tn__foreign_t *) released;   /* values that native code gave back, until JavaScript takes their ids */
@@ -91,9 +92,15 @@ tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id);
 /* Queues the id; the value is gone for native code. Any thread. */
 void tn__foreign_release(void *foreign);
 
-/* Calls a function with the frame at `frame`: the result's slot, then `count` arguments. Returns the type index of the
- * result; -1 if it failed, with the error in the result's slot. */
-TN_API int32_t tn_packed_call(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count);
+/* The stack of the calling thread. */
+tn_packed_stack_t *tn__own_stack(void);
+
+/* Calls a function with a frame of the calling thread's stack: the slot `base`, whose value is the function and becomes
+ * the result, and the arguments after it. `count_and_tensors` is their count in its low TN_MASK_SHIFT bits, and above them a
+ * bit for each argument that is a tensor of JavaScript: which of them native code holds after the call is left in the
+ * stack's `kept`. Returns the type index of the result; -1 if it failed, with the error in the result's slot. */
+#define TN_MASK_SHIFT 13
+TN_API int32_t tn_packed_call(int32_t base, int32_t count_and_tensors);
 
 /* --- error.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -12,6 +12,10 @@ _Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_ST
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static _Thread_local tn_packed_stack_t *own;
+
+tn_packed_stack_t *tn__own_stack(void) { return own; }
+
 static void leave_thread(void *stack) { tn__stack_release(stack); }
 
 static void make_key(void) { pthread_key_create(&key, leave_thread); }
@@ -29,6 +33,7 @@ TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
+  own = stack;
   *out = stack;
   return TN_OK;
 }

@@ -61,20 +61,6 @@ TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const description_t *des
   return 0;
 }
 
-/* As tn_packed_call(), and tells in the stack's `kept` which of the arguments that `mask` names (bit i for argument i)
- * native code still holds after the call. */
-TN_API int32_t tn_packed_call_tensors(TVMFFIObjectHandle function, TVMFFIAny *frame, int32_t count, uint32_t mask) {
-  int32_t type_index = tn_packed_call(function, frame, count);
-  uint32_t kept = 0;
-  for (int32_t i = 0; i < count && mask >> i != 0; i++) {
-    if ((mask >> i & 1) == 0) continue;
-    uint64_t references = __atomic_load_n(&frame[i + 1].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
-    if ((references & 0xffffffffu) > 1) kept |= 1u << i;
-  }
-  tn__stack_of(frame)->kept = kept;
-  return type_index;
-}
-
 /* Describes a DLTensor in the stack's words: the address of the first element, type and index of the device, ndim, the
  * element type, whether there are strides; shape and strides follow in the stack's text. Returns 0, or -1 if there are
  * too many axes for it. */

@@ -1,0 +1,27 @@
+/* What the tests of libtvm_ffi share. */
+#ifndef TENON_TVM_SUPPORT_H
+#define TENON_TVM_SUPPORT_H
+
+#include <string.h>
+
+#include "check.h"
+#include "tenon/tvm_ffi.h"
+
+/* How many objects of the library are alive. */
+int64_t tn_tvm_live_objects(void);
+
+static inline TVMFFIByteArray span_of(const char *text) { return (TVMFFIByteArray){text, strlen(text)}; }
+
+/* Whether the calling thread's error, which this takes, has this kind and a message that begins like this. */
+static inline int raised_is(const char *kind, const char *message) {
+  TVMFFIObjectHandle error = NULL;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == NULL) return 0;
+  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  int same = cell->kind.size == strlen(kind) && memcmp(cell->kind.data, kind, cell->kind.size) == 0 &&
+             cell->message.size >= strlen(message) && memcmp(cell->message.data, message, strlen(message)) == 0;
+  TVMFFIObjectDecRef(error);
+  return same;
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* Functions of both conventions calling each other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "runtime.h"
+
+/* --- errors: one slot for both conventions, and a copy of the text for who asks ------------------------------------------- */
+
+static _Thread_local char last_error[4096];
+
+/* `ValueError: text` is kind and text; other text is a RuntimeError: kernels begin theirs with their own names. */
+void TVMAPISetLastError(const char *message) {
+  static const char ending[] = "Error";
+  size_t length = strcspn(message, ": \n"), end = sizeof ending - 1;
+  char kind[64] = "RuntimeError";
+  int has_kind = length >= end && length < sizeof kind && strncmp(message + length, ": ", 2) == 0 &&
+                 memcmp(message + length - end, ending, end) == 0;
+  if (has_kind) {
+    memcpy(kind, message, length);
+    kind[length] = '\0';
+  }
+  strncpy(last_error, message, sizeof last_error - 1);
+  TVMFFIErrorSetRaisedFromCStr(kind, has_kind ? message + length + 2 : message);
+}
+
+/* Copies the text of the error that tvm-ffi raised, which stays raised. */
+static int note_error(void) {
+  TVMFFIObjectHandle error = NULL;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == NULL) return -1;
+  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  size_t kind = cell->kind.size < 1024 ? cell->kind.size : 1024;
+  size_t room = sizeof last_error - kind - 3;
+  size_t text = cell->message.size < room ? cell->message.size : room;
+  memcpy(last_error, cell->kind.data, kind);
+  memcpy(last_error + kind, ": ", 2);
+  memcpy(last_error + kind + 2, cell->message.data, text);
+  last_error[kind + 2 + text] = '\0';
+  TVMFFIErrorSetRaised(error);
+  TVMFFIObjectDecRef(error);
+  return -1;
+}
+
+const char *TVMGetLastError(void) { return last_error; }
+
+/* --- calls of functions -------------------------------------------------------------------------------------------------- */
+
+#define FEW_ARGUMENTS 16
+
+/* What a thread's last call returned, if the caller reads it in place. */
+static _Thread_local TVMFFIAny kept_result;
+static _Thread_local TVMByteArray kept_bytes;
+
+static void drop_kept(void) {
+  TVMFFIAny old = kept_result;
+  kept_result = (TVMFFIAny){.type_index = kTVMFFINone};
+  if (old.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(old.v_obj);
+}
+
+/* Text, bytes and element types stay here until the thread's next call; all else is the caller's. */
+static int give_result(TVMFFIAny *result, TVMValue *value, int *code) {
+  drop_kept();
+  if (result->type_index == kTVMFFIDataType) {
+    DLDataType dtype = result->v_dtype;
+    if (TVMFFIDataTypeToString(&dtype, result) != 0) return -1;
+  }
+  int is_text = result->type_index == kTVMFFIStr || result->type_index == kTVMFFISmallStr ||
+                result->type_index == kTVMFFIBytes || result->type_index == kTVMFFISmallBytes;
+  if (is_text) kept_result = *result;
+  if (result->type_index == kTVMFFITensor)
+    return tn__legacy_raise("TypeError", "a tensor object can't be returned to a kernel of TVM to 0.20");
+  return tn__ffi_to_legacy(is_text ? &kept_result : result, value, code, &kept_bytes);
+}
+
+int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int num_args, TVMValue *ret_value,
+                int *ret_type_code) {
+  TVMFFIAny few[FEW_ARGUMENTS];
+  if (num_args < 0) return tn__legacy_raise("ValueError", "num_args must not be negative");
+  TVMFFIAny *converted = num_args <= FEW_ARGUMENTS ? few : malloc((size_t)num_args * sizeof *converted);
+  if (converted == NULL) return tn__legacy_raise("MemoryError", "no memory for the arguments");
+  int status = 0;
+  TVMFFIAny result = {.type_index = kTVMFFINone};
+  for (int i = 0; status == 0 && i < num_args; i++) status = tn__legacy_to_ffi(&args[i], type_codes[i], &converted[i]);
+  if (status == 0) status = TVMFFIFunctionCall(function, converted, num_args, &result);
+  if (converted != few) free(converted);
+  if (status == 0) {
+    status = give_result(&result, ret_value, ret_type_code);
+    if (status != 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+  }
+  return status == 0 ? 0 : note_error();
+}
+
+int TVMFuncFree(TVMFunctionHandle function) { return TVMFFIObjectDecRef(function); }
+
+int TVMFuncGetGlobal(const char *name, TVMFunctionHandle *out) {
+  TVMFFIByteArray span = {name, strlen(name)};
+  return TVMFFIFunctionGetGlobal(&span, out) == 0 ? 0 : note_error();
+}
+
+int TVMFuncRegisterGlobal(const char *name, TVMFunctionHandle function, int override) {
+  TVMFFIByteArray span = {name, strlen(name)};
+  return TVMFFIFunctionSetGlobal(&span, function, override) == 0 ? 0 : note_error();
+}
+
+/* --- functions of this convention as functions of tvm-ffi -------------------------------------------------------------------- */
+
+/* The arguments of a call in this convention. */
+typedef struct {
+  TVMValue values[FEW_ARGUMENTS];
+  int codes[FEW_ARGUMENTS];
+  TVMByteArray bytes[FEW_ARGUMENTS];
+  TVMValue *all_values; /* these, or memory */
+  int *all_codes;
+  TVMByteArray *all_bytes;
+} arguments_t;
+
+static void free_arguments(arguments_t *arguments) {
+  if (arguments->all_values != arguments->values) free(arguments->all_values);
+}
+
+static int convert_arguments(const TVMFFIAny *args, int32_t count, arguments_t *out) {
+  out->all_values = out->values;
+  out->all_codes = out->codes;
+  out->all_bytes = out->bytes;
+  if (count > FEW_ARGUMENTS) {
+    char *memory = malloc((size_t)count * (sizeof *out->values + sizeof *out->bytes + sizeof *out->codes));
+    if (memory == NULL) {
+      out->all_values = out->values;
+      return tn__legacy_raise("MemoryError", "no memory for the arguments");
+    }
+    out->all_values = (TVMValue *)(void *)memory;
+    out->all_bytes = (TVMByteArray *)(void *)(out->all_values + count);
+    out->all_codes = (int *)(void *)(out->all_bytes + count);
+  }
+  for (int32_t i = 0; i < count; i++)
+    if (tn__ffi_to_legacy(&args[i], &out->all_values[i], &out->all_codes[i], &out->all_bytes[i]) != 0) return -1;
+  return 0;
+}
+
+int tn_tvm_call_legacy(void *kernel, void *module, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  arguments_t arguments;
+  TVMValue value = {.v_int64 = 0};
+  int code = kTVMNullptr;
+  int status = convert_arguments(args, num_args, &arguments);
+  if (status == 0)
+    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.all_values, arguments.all_codes, num_args, &value, &code, module);
+  free_arguments(&arguments);
+  if (status != 0) return status;
+  /* A kernel has no place where text could stay. */
+  if (code == kTVMStr || code == kTVMBytes || code == kTVMDLTensorHandle || code == kTVMNDArrayHandle)
+    return tn__legacy_raise("TypeError", "a kernel can return numbers and objects only");
+  return tn__legacy_to_ffi(&value, code, result);
+}
+
+typedef struct {
+  TVMPackedCFunc function;
+  void *resource;
+  void (*finalizer)(void *resource);
+} host_function_t;
+
+static int call_host(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  const host_function_t *host = self;
+  arguments_t arguments;
+  int status = convert_arguments(args, num_args, &arguments);
+  if (status == 0) status = host->function(arguments.all_values, arguments.all_codes, num_args, result, host->resource);
+  free_arguments(&arguments);
+  return status;
+}
+
+static void free_host(void *self) {
+  host_function_t *host = self;
+  if (host->finalizer != NULL) host->finalizer(host->resource);
+  free(host);
+}
+
+int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle, void (*finalizer)(void *), TVMFunctionHandle *out) {
+  host_function_t *host = malloc(sizeof *host);
+  if (host == NULL) return tn__legacy_raise("MemoryError", "no memory for a function");
+  *host = (host_function_t){function, resource_handle, finalizer};
+  if (TVMFFIFunctionCreate(host, call_host, free_host, out) == 0) return 0;
+  free(host); /* without the finalizer: the resource is still the caller's */
+  return note_error();
+}
+
+int TVMCFuncSetReturn(TVMRetValueHandle ret, TVMValue *value, int *type_code, int num_ret) {
+  TVMFFIAny view;
+  if (num_ret != 1) return tn__legacy_raise("ValueError", "a function returns one value");
+  if (tn__legacy_to_ffi(value, *type_code, &view) != 0) return note_error();
+  return TVMFFIAnyViewToOwnedAny(&view, ret) == 0 ? 0 : note_error();
+}
+
+int32_t tn_tvm_legacy_install(void) {
+  tn_tvm_set_legacy_caller(tn_tvm_call_legacy);
+  int status = TVMFFIEnvModRegisterContextSymbol("__TVMFuncCall", (void *)(uintptr_t)TVMFuncCall);
+  if (status == 0) status = TVMFFIEnvModRegisterContextSymbol("__TVMAPISetLastError", (void *)(uintptr_t)TVMAPISetLastError);
+  return status;
+}

@@ -1,0 +1,260 @@
+import { ArgumentError, NativeError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import { callStack, liveCallbacks } from '@tenon/core/internal'
+import {
+  f32,
+  FunctionTarget,
+  InvalidArgumentError,
+  NotFoundError,
+  pred,
+  s32,
+  s64,
+  typedHandler,
+  UnavailableError,
+  UnimplementedError,
+  UnknownError,
+  XlaError,
+  type TargetFunction,
+} from '@tenon/custom-call'
+import { afterEach, describe, expect, test } from 'vitest'
+import { filled, kernels, liveObjects, thrownBy } from './kernels.ts'
+
+const signature = { operands: [f32([3])], results: [f32([3])] } as const
+
+/** y = 2 x */
+const double: TargetFunction = ([x], [y]) => {
+  const out = y!.view() as Float32Array
+  x!.toArray().forEach((value, i) => (out[i] = 2 * Number(value)))
+}
+
+const x = filled([3], (i) => i + 1)
+
+/** What a run of a function on `x` throws, or writes. */
+function runOnce(run: TargetFunction): unknown {
+  using target = new FunctionTarget('mine', signature, run)
+  using call = target.handler.prepare(signature)
+  const y = tensor('f32', [3])
+  try {
+    call.run([x], [y])
+  } catch (error) {
+    return error
+  }
+  return y.toArray()
+}
+
+/** Likewise, but called by a kernel in memory of its own. */
+function runByKernel(run: TargetFunction, elsewhere = false): unknown {
+  using target = new FunctionTarget('mine', signature, run)
+  const attrs = { handler: s64(target.address), elsewhere: pred(elsewhere) }
+  using call = typedHandler(kernels, 'delegate').prepare({ ...signature, attrs })
+  const y = tensor('f32', [3])
+  try {
+    call.run([x], [y])
+  } catch (error) {
+    return error
+  }
+  return y.toArray()
+}
+
+afterEach(() => {
+  expect(callStack.depth).toBe(0)
+  expect(liveCallbacks()).toBe(0)
+  expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 })
+})
+
+describe('a TypeScript function as a target', () => {
+  test('gets the very tensors of the run that calls it', () => {
+    let seen: readonly Tensor[] = []
+    const result = runOnce((operands, results) => {
+      seen = operands
+      double(operands, results)
+    })
+    expect(result).toStrictEqual([2, 4, 6])
+    expect(seen[0]).toBe(x)
+  })
+
+  test('is prepared, bound and called again', () => {
+    using target = new FunctionTarget('double', signature, double)
+    using call = target.handler.prepare(signature)
+    const y = tensor('f32', [3])
+    using bound = call.bind([x], [y])
+    bound.run()
+    expect(y.toArray()).toStrictEqual([2, 4, 6])
+    call.run([y], [y])
+    expect(y.toArray()).toStrictEqual([4, 8, 12])
+    expect(() => target.close()).toThrow(ScopeHeldError)
+  })
+
+  test('R18: answers the metadata question as a handler of 0.1', () => {
+    using target = new FunctionTarget('double', signature, double)
+    expect(target.handler.metadata).toMatchObject({ version: '0.1', commandBufferCompatible: false, stateTypeId: 0n })
+    expect(target.handler.stages).toStrictEqual(['execute'])
+    expect(target.address).toBeGreaterThan(0n)
+  })
+
+  test('native code calls it by its address, in memory of its own', () => {
+    expect(runByKernel(double)).toStrictEqual([2, 4, 6])
+  })
+
+  test('L35: what native code lends ends when the function returns', () => {
+    let kept: Tensor | undefined
+    let raw: Float32Array | undefined
+    const result = runByKernel(([operand], [y]) => {
+      kept = operand
+      raw = y!.view() as Float32Array
+      raw.fill(7)
+    })
+    expect(result).toStrictEqual([7, 7, 7])
+    expect(() => kept!.toArray()).toThrow(ScopeClosedError)
+    expect(raw!.length).toBe(0)
+  })
+
+  test('L35: operands are read-only where native code lends them', () => {
+    const seen: boolean[] = []
+    runByKernel(([operand], [y]) => {
+      seen.push(operand!.segment.readOnly, y!.segment.readOnly)
+    })
+    expect(seen).toStrictEqual([true, false])
+  })
+
+  test('memory that is still held after the call is a failure, not a dangling pointer', () => {
+    const holds: Disposable[] = []
+    const error = runByKernel(([operand]) => {
+      holds.push(operand!.segment.lifetime.acquire())
+    })
+    expect(error).toBeInstanceOf(UnknownError)
+    expect((error as Error).message).toMatch(/the memory that was lent to mine can't be closed: it is used by 1 hold/)
+    holds[0]![Symbol.dispose]()
+  })
+})
+
+describe('R18: a failure is never success', () => {
+  const boom = new RangeError('no such row')
+
+  test.each([
+    ['in a run', runOnce],
+    ['called by a kernel', runByKernel],
+  ])('what it throws becomes an error, %s', (_, run) => {
+    const error = run(() => {
+      throw boom
+    })
+    expect(error).toBeInstanceOf(UnknownError)
+    expect(error).toMatchObject({ codeName: 'UNKNOWN', stage: 'execute', cause: boom })
+    expect((error as XlaError).details['text']).toBe('no such row')
+  })
+
+  test('an XlaError keeps its code', () => {
+    const error = runOnce(() => {
+      throw new NotFoundError({ xlaCode: 5, text: 'no such table', target: 'inner', stage: 'execute' })
+    })
+    expect(error).toBeInstanceOf(NotFoundError)
+    expect((error as XlaError).details['text']).toBe('no such table')
+  })
+
+  test.each([['text'], [undefined], [null], [{}], ['with \0 NUL']])('%j can be thrown', (value) => {
+    const error = runOnce(() => {
+      // oxlint-disable-next-line no-throw-literal
+      throw value
+    })
+    expect(error).toBeInstanceOf(UnknownError)
+  })
+
+  test('a promise is refused, and its rejection is not left unhandled', () => {
+    const error = runOnce((async () => {
+      throw new Error('later')
+    }) as never)
+    expect(error).toBeInstanceOf(UnimplementedError)
+    expect((error as Error).message).toMatch(/mine returned a promise: it must be done when it returns/)
+  })
+
+  test('a foreign thread is refused at once', () => {
+    let calls = 0
+    const error = runByKernel(() => {
+      calls++
+    }, true)
+    expect(error).toBeInstanceOf(UnavailableError)
+    expect((error as Error).message).toMatch(/from a thread that doesn't run its JavaScript/)
+    expect(calls).toBe(0)
+  })
+
+  test('a frame of other types is refused', () => {
+    using target = new FunctionTarget('double', signature, double)
+    using call = target.handler.prepare({ operands: [f32([4])], results: [f32([3])] })
+    const error = thrownBy(() => call.run([tensor('f32', [4])], [tensor('f32', [3])]))
+    expect(error).toBeInstanceOf(InvalidArgumentError)
+    expect((error as Error).message).toMatch(/Wrong size of axis 0 of argument 0: expected 3 but got 4/)
+    using other = target.handler.prepare({ operands: [s32([3])], results: [f32([3])] })
+    expect(() => other.run([tensor('s32', [3])], [tensor('f32', [3])])).toThrow(/expected F32 but got S32/)
+    using attributes = target.handler.prepare({ ...signature, attrs: { a: 1n } })
+    expect(() => attributes.run([x], [tensor('f32', [3])])).toThrow(/Wrong number of attributes: expected 0 but got 1/)
+  })
+})
+
+describe('its lifetime', () => {
+  test('it can not be closed while it runs', () => {
+    let error: unknown
+    const target: FunctionTarget = new FunctionTarget('mine', signature, () => {
+      error = thrownBy(() => target.close())
+    })
+    const call = target.handler.prepare(signature)
+    call.run([x], [tensor('f32', [3])])
+    expect(error).toBeInstanceOf(ScopeHeldError)
+    target.close()
+    expect(() => call.run([x], [tensor('f32', [3])])).toThrow(/the function mine is closed already/)
+    expect(() => target.handler.prepare(signature)).toThrow(ScopeClosedError)
+    call.close()
+  })
+
+  test('it may call another one, and itself through another call', () => {
+    const order: string[] = []
+    using inner = new FunctionTarget('inner', signature, (operands, results) => {
+      order.push('inner')
+      double(operands, results)
+    })
+    using innerCall = inner.handler.prepare(signature)
+    using outer = new FunctionTarget('outer', signature, ([operand], [y]) => {
+      order.push('outer')
+      innerCall.run([operand!], [y!])
+      innerCall.run([y!], [y!])
+    })
+    using call = outer.handler.prepare(signature)
+    const y = tensor('f32', [3])
+    call.run([x], [y])
+    expect(y.toArray()).toStrictEqual([4, 8, 12])
+    expect(order).toStrictEqual(['outer', 'inner', 'inner'])
+  })
+
+  test('places run out with an error, and come back', () => {
+    const targets: FunctionTarget[] = []
+    const make = (): number => targets.push(new FunctionTarget('many', { operands: [], results: [] }, () => {}))
+    const error = thrownBy(() => {
+      for (;;) make()
+    })
+    expect(error).toBeInstanceOf(NativeError)
+    expect((error as Error).message).toMatch(/all 256 places for TypeScript functions are taken/)
+    expect(targets.length).toBe(256)
+    for (const target of targets) target.close()
+  })
+
+  test.each([
+    ['no function', signature, 5, /mine must be a function, got 5/],
+    ['no signature', null, double, /the operands of mine must be an array of types/],
+    ['no types', { operands: [5], results: [] }, double, /the operands of mine must be an array of types/],
+    ['tuples', { operands: [], results: [[f32([3])]] }, double, /the results of mine must be an array of types/],
+  ])('%s is refused', (_, wrong, run, message) => {
+    const make = (): unknown => new FunctionTarget('mine', wrong as never, run as never)
+    expect(make).toThrow(ArgumentError)
+    expect(make).toThrow(message)
+  })
+
+  test('an error of a kernel is not taken for that of a function', () => {
+    const failed = runOnce(() => {
+      throw new Error('first')
+    })
+    expect((failed as Error).cause).toBeInstanceOf(Error)
+    const call = typedHandler(kernels, 'saxpy').prepare({ operands: [f32([1]), f32([1])], results: [f32([1])] })
+    const error = thrownBy(() => call.run([tensor('f32', [1]), tensor('f32', [1])], [tensor('f32', [1])]))
+    expect(error).toBeInstanceOf(XlaError)
+    expect((error as Error).cause).toBeUndefined()
+    call.close()
+  })
+})

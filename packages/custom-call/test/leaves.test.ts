@@ -1,0 +1,27 @@
+import { tensor, type Tensor } from '@tenon/core'
+import { f32, s32, temp, token, typedHandler, u8, type OperandShape, type ResultShape } from '@tenon/custom-call'
+import { expect, test } from 'vitest'
+import { kernels } from './kernels.ts'
+
+const describeBuffers = typedHandler(kernels, 'describe_buffers')
+const text = tensor('u8', [256])
+
+/** What a typed handler sees of the buffers of a call. */
+function seen(operands: readonly OperandShape[], results: readonly ResultShape[], given: readonly Tensor[]): string {
+  using call = describeBuffers.prepare({ operands, results: [...results, u8([256])] })
+  call.run(given, [text])
+  return Buffer.from(text.view() as Uint8Array).toString().replace(/\0.*$/s, '')
+}
+
+test('L13: a typed handler sees a token as a buffer of rank 0 without data', () => {
+  expect(seen([token], [token], [])).toBe('TOKEN[]* -> TOKEN[]* U8[256]')
+})
+
+test('L12: tuples are flattened, empty ones vanish', () => {
+  const x = tensor('f32', [2, 4])
+  expect(seen([x, [], [s32([]), [[x]]]], [], [x, tensor('s32', []), x])).toBe('F32[2,4] S32[] F32[2,4] -> U8[256]')
+})
+
+test('L15: scratch is a result with memory that nobody gives', () => {
+  expect(seen([], [temp(f32([3])), temp(s32([0]))], [])).toBe(' -> F32[3] S32[0] U8[256]')
+})

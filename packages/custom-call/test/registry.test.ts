@@ -1,0 +1,300 @@
+import { ArgumentError, LoadError, NativeLibrary, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
+import {
+  AlreadyExistsError,
+  ApiVersion,
+  f32,
+  InvalidArgumentError,
+  NotFoundError,
+  s32,
+  s64,
+  TargetRegistry,
+  targets,
+  TypedHandler,
+  UnimplementedError,
+  UntypedFunction,
+  VersionSkewError,
+} from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { describe, expect, test } from 'vitest'
+import { filled, kernels, thrownBy } from './kernels.ts'
+
+const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
+const symbol = (name: string, library: NativeLibrary = kernels): { library: NativeLibrary; symbol: string } => ({
+  library,
+  symbol: name,
+})
+const { ORIGINAL, STATUS_RETURNING, STATUS_RETURNING_UNIFIED, TYPED_FFI } = ApiVersion
+const [b, c] = [filled([128], () => 1), filled([2048], (i) => i)]
+const addShape = { operands: [b, c], results: [f32([2048])] }
+
+describe('untyped targets', () => {
+  test('L16: are found by their exact name and platform', () => {
+    const registry = new TargetRegistry()
+    const add = registry.registerUntyped('add', symbol('do_custom_call'))
+    expect(registry.lookup('add')).toBe(add)
+    expect(add).toMatchObject({ name: 'add', platform: 'Host', apiVersion: ORIGINAL })
+    expect(registry.lookup('add', { platform: 'host' })).toBeUndefined()
+    expect(registry.lookup('Add')).toBeUndefined()
+    const a = tensor('f32', [2048])
+    using call = registry.prepare('add', addShape)
+    call.run([b, c], [a])
+    expect(a.toArray()[5]).toBe(6)
+  })
+
+  test('L17: the same again is no error, nor is another platform or another name', () => {
+    const registry = new TargetRegistry()
+    const add = registry.registerUntyped('add', symbol('do_custom_call'))
+    expect(registry.registerUntyped('add', symbol('do_custom_call'))).toBe(add)
+    expect(registry.registerUntyped('plus', symbol('do_custom_call'))).not.toBe(add)
+    const device = registry.registerUntyped('add', symbol('device_sums', runtime), { platform: 'CUDA' })
+    expect(registry.lookup('add', { platform: 'CUDA' })).toBe(device)
+  })
+
+  test('L18: another address, or another version, is refused, and nothing is printed or ended', () => {
+    const registry = new TargetRegistry()
+    const add = registry.registerUntyped('add', symbol('do_custom_call'))
+    const other = (): unknown => registry.registerUntyped('add', symbol('split'))
+    expect(other).toThrow(AlreadyExistsError)
+    expect(other).toThrow(/add was refused with ALREADY_EXISTS: .*registered for Host already, with another address/)
+    expect(() => registry.registerUntyped('add', symbol('do_custom_call'), { apiVersion: STATUS_RETURNING })).toThrow(
+      /with another API version/,
+    )
+    expect(registry.lookup('add')).toBe(add)
+  })
+
+  test('L19: what is not there is undefined; a platform is listed by name', () => {
+    const registry = new TargetRegistry()
+    expect(registry.lookup('nothing')).toBeUndefined()
+    expect([...registry.list()]).toStrictEqual([])
+    const add = registry.registerUntyped('add', symbol('do_custom_call'))
+    const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') }, { platform: 'cpu' })
+    registry.registerUntyped('sums', symbol('device_sums', runtime), { platform: 'ROCM' })
+    expect([...registry.list('Host')]).toStrictEqual([
+      ['add', add],
+      ['norm', norm],
+    ])
+    expect([...registry.list('ROCM').keys()]).toStrictEqual(['sums'])
+    expect([...registry.list('host').keys()]).toStrictEqual(['norm'])
+  })
+
+  test('an address is taken as it is', () => {
+    const registry = new TargetRegistry()
+    registry.registerUntyped('add', kernels.symbol('do_custom_call'))
+    using call = registry.prepare('add', addShape)
+    expect(call.operandTypes.length).toBe(2)
+  })
+})
+
+describe('L20: unregistering', () => {
+  test('a library with targets can not be closed', () => {
+    const registry = new TargetRegistry()
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    registry.registerUntyped('add', symbol('do_custom_call', library))
+    registry.registerTyped('norm', { execute: symbol('rms_norm', library) })
+    expect(() => library.close()).toThrow(ScopeHeldError)
+    expect(registry.unregister('add')).toBe(true)
+    expect(() => library.close()).toThrow(/it is used by 1 hold/)
+    expect(registry.unregister('norm', { platform: 'CPU' })).toBe(true)
+    library.close()
+  })
+
+  test('the name is free again', () => {
+    const registry = new TargetRegistry()
+    registry.registerUntyped('add', symbol('do_custom_call'))
+    expect(registry.unregister('add', { platform: 'CUDA' })).toBe(false)
+    expect(registry.unregister('add')).toBe(true)
+    expect(registry.unregister('add')).toBe(false)
+    expect(registry.lookup('add')).toBeUndefined()
+    registry.registerUntyped('add', symbol('split'))
+  })
+
+  test('what is refused holds nothing', () => {
+    const registry = new TargetRegistry()
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    registry.registerTyped('norm', { execute: symbol('rms_norm') })
+    expect(() => registry.registerTyped('norm', { execute: symbol('saxpy', library) })).toThrow(InvalidArgumentError)
+    expect(() => registry.registerTyped('new', { execute: symbol('twice_v4', library) })).toThrow(VersionSkewError)
+    library.close()
+  })
+})
+
+describe('typed targets', () => {
+  test('L23: platforms are compared without case, and by their short names', () => {
+    const registry = new TargetRegistry()
+    const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
+    for (const platform of ['Host', 'host', 'HOST', 'cpu', 'CPU']) {
+      expect(registry.lookup('norm', { platform })).toBe(norm)
+      expect(() => registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform })).toThrow(InvalidArgumentError)
+    }
+    expect(registry.lookup('norm', { platform: 'gpu' })).toBeUndefined()
+    const device = registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform: 'gpu' })
+    expect(registry.lookup('norm', { platform: 'CUDA' })).toBe(device)
+    registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform: 'toaster' })
+  })
+
+  test('L24: duplicates must be the same, metadata is compared first', () => {
+    const registry = new TargetRegistry()
+    const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
+    expect(registry.registerTyped('norm', { execute: symbol('rms_norm') })).toBe(norm)
+    expect(() => registry.registerTyped('norm', { execute: symbol('weighted_sum') })).toThrow(
+      /Duplicate FFI handler registration for norm on platform Host \(canonical host\) with different/,
+    )
+    expect(() => registry.registerTyped('norm', { execute: symbol('saxpy') })).toThrow(/with different metadata/)
+    expect(() => registry.registerTyped('norm', { execute: symbol('call_function') })).toThrow(
+      /with different bundle addresses/,
+    )
+  })
+
+  test('L26: a wrong version is refused at registration, not later', () => {
+    const registry = new TargetRegistry()
+    expect(() => registry.registerTyped('new', { execute: symbol('twice_v4') })).toThrow(VersionSkewError)
+    registry.registerTyped('new', { execute: symbol('twice_v4') }, { allowNewerApi: true })
+  })
+
+  test('R16: execute is required, traits are joined, look-ups canonicalise', () => {
+    const registry = new TargetRegistry()
+    expect(() => registry.registerTyped('none', {} as never)).toThrow(/must provide an execute implementation/)
+    expect(() => registry.registerTyped('none', null as never)).toThrow(InvalidArgumentError)
+    const made = registry.registerTyped(
+      'norm',
+      { execute: symbol('rms_norm') },
+      { platform: 'CPU', commandBufferCompatible: true },
+    )
+    expect(made.metadata.commandBufferCompatible).toBe(true)
+    expect(registry.lookup('norm')).toBe(made)
+    expect(() => registry.registerTyped('norm', { execute: symbol('rms_norm') })).toThrow(/different metadata/)
+  })
+
+  test('stages keep their state', () => {
+    const registry = new TargetRegistry()
+    const bundle = { execute: symbol('counter_v3'), instantiate: symbol('counter_v3_instantiate') }
+    registry.registerTyped('counter', bundle)
+    const count = tensor('s64', [])
+    using call = registry.prepare('counter', { results: [count], attrs: { start: s64(3) } })
+    call.run([], [count])
+    call.run([], [count])
+    expect(count.toArray()).toStrictEqual([4n])
+  })
+
+  test('those of devices are kept, and can not be called', () => {
+    const registry = new TargetRegistry()
+    registry.registerTyped('norm', { execute: symbol('rms_norm') }, { platform: 'CUDA' })
+    expect(() => registry.prepare('norm', { platform: 'CUDA' })).toThrow(UnimplementedError)
+  })
+})
+
+describe('calls by name', () => {
+  const registry = new TargetRegistry()
+  registry.registerUntyped('add', symbol('do_custom_call'))
+  registry.registerUntyped('status', symbol('set_status', runtime), { apiVersion: STATUS_RETURNING_UNIFIED })
+  registry.registerTyped('norm', { execute: symbol('rms_norm') })
+  registry.registerTyped('$norm', { execute: symbol('rms_norm') })
+
+  test('L25: an unknown target is told in the words of its convention', () => {
+    const find = (options: object): unknown => thrownBy(() => registry.prepare('nothing', options))
+    expect(find({})).toBeInstanceOf(NotFoundError)
+    expect(String(find({}))).toMatch(/No FFI handler registered for nothing on a platform Host \(canonical host\)/)
+    expect(String(find({ apiVersion: ORIGINAL }))).toMatch(
+      /No registered implementation for untyped custom call to nothing for Host/,
+    )
+    expect(find({ platform: 'CUDA' })).toBeInstanceOf(UnimplementedError)
+    expect(find({ platform: 'CUDA', apiVersion: ORIGINAL })).toBeInstanceOf(NotFoundError)
+  })
+
+  test('L4: another version than the registered one is refused', () => {
+    expect(() => registry.prepare('add', { ...addShape, apiVersion: STATUS_RETURNING })).toThrow(
+      /add is registered with API_VERSION_ORIGINAL, it can't be called with API_VERSION_STATUS_RETURNING/,
+    )
+    expect(() => registry.prepare('add', { ...addShape, apiVersion: TYPED_FFI })).toThrow(InvalidArgumentError)
+    expect(() => registry.prepare('norm', { apiVersion: ORIGINAL })).toThrow(/registered with API_VERSION_TYPED_FFI/)
+    registry.prepare('add', { ...addShape, apiVersion: ORIGINAL }).close()
+  })
+
+  test('L22: names that start with $ are reserved, empty ones refused', () => {
+    expect(() => registry.prepare('$norm', {})).toThrow(/Call targets that start with '\$' are reserved/)
+    expect(registry.lookup('$norm')).toBeInstanceOf(TypedHandler)
+    expect(() => registry.registerTyped('', { execute: symbol('rms_norm') })).toThrow(ArgumentError)
+    expect(() => registry.registerUntyped('', symbol('split'))).toThrow(ArgumentError)
+    expect(() => registry.registerUntyped(5 as never, symbol('split'))).toThrow(ArgumentError)
+  })
+
+  test('options of another convention are refused', () => {
+    expect(() => registry.prepare('add', { ...addShape, attrs: { a: 1n } })).toThrow(/has no attributes/)
+    expect(() => registry.prepare('norm', { opaque: '' })).toThrow(/takes no opaque string/)
+    const call = registry.prepare('status', { opaque: 'F' })
+    expect(() => call.run([], [])).toThrow(/status answered INTERNAL: F/)
+    call.close()
+  })
+
+  test.each([
+    ['no code', 5],
+    ['a null address', 0n],
+    ['a negative address', -1n],
+    ['nothing', undefined],
+    ['no library', { library: {}, symbol: 'split' }],
+    ['no symbol', { library: kernels }],
+  ])('%s is refused', (_, code) => {
+    expect(() => registry.registerUntyped('new', code as never)).toThrow(ArgumentError)
+    expect(registry.lookup('new')).toBeUndefined()
+  })
+
+  test('unknown symbols, platforms and versions are refused', () => {
+    expect(() => registry.registerUntyped('new', symbol('no_such_function'))).toThrow(LoadError)
+    expect(() => registry.registerUntyped('new', symbol('split'), { platform: 'cuda' as never })).toThrow(ArgumentError)
+    expect(() => registry.registerUntyped('new', symbol('split'), { apiVersion: 0 as never })).toThrow(InvalidArgumentError)
+    expect(registry.lookup('new', { platform: 'cuda' })).toBeUndefined()
+  })
+
+  test('what is found knows its convention', () => {
+    expect(registry.lookup('norm', { apiVersion: TYPED_FFI })).toBeInstanceOf(TypedHandler)
+    expect(registry.lookup('norm', { apiVersion: ORIGINAL })).toBeUndefined()
+    expect(registry.lookup('status', { apiVersion: STATUS_RETURNING_UNIFIED })).toBeInstanceOf(UntypedFunction)
+    expect(registry.lookup('status', { apiVersion: ORIGINAL })).toBeUndefined()
+  })
+})
+
+describe('TypeScript functions', () => {
+  test('are typed targets of the Host, with types for their tensors', () => {
+    const registry = new TargetRegistry()
+    const made = registry.registerFunction('first', { operands: [f32([2])], results: [s32([])] }, ([x], [y]) => {
+      y.segment.view().setInt32(0, Number(x.toArray()[0]), true)
+    })
+    expect(registry.lookup('first')).toBe(made)
+    const y = tensor('s32', [])
+    using call = registry.prepare('first', { operands: [f32([2])], results: [y] })
+    call.run([filled([2], () => 42)], [y])
+    expect(y.toArray()).toStrictEqual([42])
+    expect(() => registry.registerFunction('first', { operands: [], results: [] }, () => {})).toThrow(/different bundle/)
+    expect(registry.unregister('first')).toBe(true)
+    expect(() => call.run([filled([2], () => 1)], [y])).toThrow(ScopeClosedError)
+  })
+
+  test('one that runs stays registered', () => {
+    const registry = new TargetRegistry()
+    let error: unknown
+    registry.registerFunction('mine', { operands: [], results: [] }, () => {
+      error = thrownBy(() => registry.unregister('mine'))
+    })
+    using call = registry.prepare('mine', {})
+    call.run([], [])
+    expect(error).toBeInstanceOf(ScopeHeldError)
+    expect(registry.lookup('mine')).toBeInstanceOf(TypedHandler)
+    registry.unregister('mine')
+  })
+})
+
+describe('the default registry', () => {
+  test('finds what libraries registered themselves, own registries do not', () => {
+    const x = filled([2], (i) => i + 1)
+    using call = targets.prepare('negate', { operands: [x], results: [x] })
+    call.run([x], [x])
+    expect(x.toArray()).toStrictEqual([-1, -2])
+    expect(targets.lookup('negate')).toBeInstanceOf(TypedHandler)
+    expect(new TargetRegistry().lookup('negate')).toBeUndefined()
+  })
+
+  test('L24: a name that a library took is taken', () => {
+    expect(() => targets.registerTyped('negate', { execute: symbol('rms_norm') })).toThrow(/Duplicate FFI handler/)
+    expect(targets.unregister('negate')).toBe(false)
+  })
+})

@@ -1,0 +1,34 @@
+import { dirname, join } from 'node:path'
+import { LoadError, readBinary } from '@tenon/core'
+import { coreLibrary, libraryFileName, loadGlobally } from '@tenon/core/internal'
+import { host } from './host.ts'
+
+let isLoaded = false
+
+/**
+ * Loads what kernels of TVM to 0.20 import, if a library has such kernels: they speak the calling convention before tvm-ffi.
+ *
+ * @throws {LoadError} if the process uses another tvm-ffi library than this package's, which can't call them.
+ */
+export function prepareLegacy(path: string): void {
+  if (isLoaded || !isLegacy(path)) return
+  const { liveObjects, ffiPath } = host()
+  if (liveObjects === undefined) {
+    throw new LoadError(`${path} has kernels of TVM to 0.20, and the tvm-ffi library ${ffiPath} can't call them`, {
+      hint: 'unset TENON_TVM_FFI_LIBRARY to use the one of this package.',
+    })
+  }
+  const runtime = loadGlobally(join(dirname(coreLibrary().path), libraryFileName('tvm_runtime')))
+  runtime.declare('tn_tvm_legacy_install', 'int32_t', [])()
+  isLoaded = true
+}
+
+/** Whether a library has the context variable that the loaders of TVM to 0.20 filled. What is wrong with it, loading tells. */
+function isLegacy(path: string): boolean {
+  try {
+    const names = new Set(readBinary(path).exports.map(({ name }) => name))
+    return names.has('__tvm_module_ctx') && !names.has('__tvm_ffi__library_ctx')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import { tensor, type Tensor } from '@tenon/core'
+import type { PackedFuncError } from '../src/index.ts'
+import { tensorView } from '../src/index.ts'
+import { kernel, live } from './support.ts'
+
+const sum = kernel('sum')
+const echo = kernel('echo')
+const wait = kernel('wait_for_signal')
+
+describe('a call on another thread', () => {
+  it('returns what the function returns', async () => {
+    expect(await sum.async(1, 2, 3)).toBe(6)
+    expect(await echo.async('text that is longer than seven')).toBe('text that is longer than seven')
+    expect(await echo.async('long '.repeat(10_000))).toHaveLength(50_000)
+    expect(await kernel('nothing').async()).toBeNull()
+  })
+
+  it('hazard H2: has its error, with kind and text', async () => {
+    const error = (await kernel('fail_as')
+      .async('KeyError')
+      .catch((caught: unknown) => caught)) as PackedFuncError
+    expect([error.kind, error.sentence]).toEqual(['KeyError', 'failed as asked'])
+    await expect(sum.async('text')).rejects.toThrow('sum takes numbers')
+  })
+
+  it('many at once have each their own', async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? sum.async(i, 1) : kernel('fail_as').async(`K${i}`))),
+    )
+    results.forEach((result, i) => {
+      if (result.status === 'fulfilled') expect(result.value).toBe(i + 1)
+      else expect((result.reason as PackedFuncError).kind).toBe(`K${i}`)
+    })
+  })
+
+  it('works on tensors, which are held meanwhile', async () => {
+    const x = tensor('float32', [3], [1, 2, 3])
+    const y = tensor('float32', [3])
+    await kernel('add_one').async(x, y)
+    expect(y.toArray()).toEqual([2, 3, 4])
+    expect(((await kernel('make_range').async(3)) as Tensor).toArray()).toEqual([0, 1, 2])
+  })
+
+  it('refuses what is only lent, and what is gone', async () => {
+    await expect(echo.async(tensorView(tensor('float32', [1])))).rejects.toThrow('DLTensor*')
+    const lookup = kernel('nothing')
+    lookup.dispose()
+    await expect(lookup.async()).rejects.toThrow('disposed of')
+    await expect(echo.async(Symbol('x') as never)).rejects.toThrow(TypeError)
+  })
+
+  it('can not run a function of TypeScript', async () => {
+    const error = (await kernel('call')
+      .async(() => 1)
+      .catch((caught: unknown) => caught)) as PackedFuncError
+    expect(error.kind).toBe('ThreadError')
+  })
+
+  it('leaves the loop running, and stops when it is told', async () => {
+    const controller = new AbortController()
+    const waiting = wait.asyncWith({ signal: controller.signal }, 20_000)
+    setTimeout(() => controller.abort(), 20)
+    const error = (await waiting.catch((caught: unknown) => caught)) as PackedFuncError
+    expect(error.kind).toBe('Interrupted')
+    await expect(wait.asyncWith({ signal: controller.signal }, 1)).rejects.toThrow('aborted')
+    expect(await wait.asyncWith({ signal: new AbortController().signal }, 1)).toBeNull()
+    expect(wait.call(1)).toBeNull()
+  })
+
+  it('leaves nothing', async () => {
+    await echo.async([1, 'text that is longer'])
+    const before = live()
+    const x = tensor('float32', [3])
+    for (let i = 0; i < 100; i++) {
+      await kernelAdd(x)
+      await sum.async('text that is longer').catch(() => {})
+    }
+    expect(live().foreign).toBe(before.foreign)
+  })
+})
+
+const add = kernel('add_one')
+async function kernelAdd(x: Tensor): Promise<unknown> {
+  return add.async(x, x)
+}

@@ -1,0 +1,42 @@
+import { fileURLToPath } from 'node:url'
+import { testExamples } from '@tenon/config/examples'
+import * as core from '@tenon/core'
+import { kernelLibrary } from '@tenon/kernels'
+import * as packedFunc from '@tenon/packed-func'
+
+const names = ['mylib.add', 'mylib.twice', 'mylib.scale', 'mylib.lookup']
+
+testExamples(fileURLToPath(new URL('..', import.meta.url)), {
+  modules: {
+    '@tenon/core': core,
+    '@tenon/packed-func': { ...packedFunc, Module: { load: loadForExamples } },
+  },
+  context() {
+    for (const name of names) packedFunc.removeGlobal(name)
+    packedFunc.registerGlobal('mylib.scale', (x: core.Tensor) => x)
+    packedFunc.registerGlobal('mylib.lookup', () => {
+      throw new packedFunc.PackedFuncError('KeyError', 'nothing there')
+    })
+    const lib = loadForExamples('./libpacked.so')
+    return {
+      lib,
+      x: core.tensor('float32', [2], [1, 2]),
+      y: core.tensor('float32', [2]),
+      list: packedFunc.getGlobal('ffi.List').call(1, 2),
+      array: lib.get('echo').call([1, 2]),
+      take: lib.get('move_in'),
+      scale: { call: () => null },
+      lookup: packedFunc.packedFunc(() => null),
+      console: { log() {}, error() {} },
+    }
+  },
+})
+
+/** Examples name libraries as users have them; here they are the workspace's. */
+function loadForExamples(path: string): packedFunc.Module {
+  const libraries: Readonly<Record<string, string>> = {
+    './libpacked.so': 'packed',
+    './libkernels.so': 'packed',
+  }
+  return packedFunc.Module.load(kernelLibrary(libraries[path]!))
+}

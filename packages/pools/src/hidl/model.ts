@@ -1,0 +1,206 @@
+import { invalid } from '../error-status.ts'
+import {
+  operandLifetimes,
+  type ChannelQuantization,
+  type Model,
+  type Operand,
+  type Operation,
+  type Subgraph,
+} from '../model/model.ts'
+import { operandTypes, type OperandType } from '../model/operand-types.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { Request, RequestArgument } from '../request/request.ts'
+import { poolToHidl, type HidlMemory } from './memory.ts'
+
+/** HIDL's numbers of the operations that the reference driver has (`OperationType`). */
+export const operationTypes = {
+  ADD: 0,
+  AVERAGE_POOL_2D: 1,
+  CONCATENATION: 2,
+  CONV_2D: 3,
+  DEPTHWISE_CONV_2D: 4,
+  DEQUANTIZE: 6,
+  FULLY_CONNECTED: 9,
+  LOGISTIC: 14,
+  MAX_POOL_2D: 17,
+  MUL: 18,
+  RELU: 19,
+  RELU1: 20,
+  RELU6: 21,
+  RESHAPE: 22,
+  SOFTMAX: 25,
+  TANH: 28,
+  DIV: 30,
+  SUB: 36,
+  TRANSPOSE: 37,
+  ARGMAX: 39,
+  GATHER: 51,
+  QUANTIZE: 72,
+} as const
+
+/** A range of a pool in HIDL: there is no padding. */
+export interface HidlDataLocation {
+  readonly poolIndex: number
+  readonly offset: number
+  readonly length: number
+}
+
+export interface HidlOperand {
+  /** `OperandType`. */
+  readonly type: number
+  readonly dimensions: readonly number[]
+  /** How many inputs of operations it is. */
+  readonly numberOfConsumers: number
+  readonly scale: number
+  readonly zeroPoint: number
+  /** `OperandLifeTime`. */
+  readonly lifetime: number
+  readonly location: HidlDataLocation
+  readonly channelQuant?: ChannelQuantization
+}
+
+export interface HidlOperation {
+  /** `OperationType`. */
+  readonly type: number
+  readonly inputs: readonly number[]
+  readonly outputs: readonly number[]
+}
+
+export interface HidlSubgraph {
+  readonly operands: readonly HidlOperand[]
+  readonly operations: readonly HidlOperation[]
+  readonly inputIndexes: readonly number[]
+  readonly outputIndexes: readonly number[]
+}
+
+/** A model of HAL 1.3. */
+export interface HidlModel {
+  readonly main: HidlSubgraph
+  readonly referenced: readonly HidlSubgraph[]
+  readonly operandValues: Uint8Array
+  readonly pools: readonly HidlMemory[]
+}
+
+/** A model with HIDL's structures and numbers. Descriptors stay those of the pools. @throws {PoolsError} */
+export function modelToHidl({ main, referenced, operandValues, pools }: Model<Pool>): HidlModel {
+  return {
+    main: subgraphToHidl(main),
+    referenced: referenced.map(subgraphToHidl),
+    operandValues,
+    pools: pools.map(poolToHidl),
+  }
+}
+
+function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: Subgraph): HidlSubgraph {
+  const consumers = countConsumers(operands.length, operations)
+  return {
+    inputIndexes,
+    outputIndexes,
+    operations: operations.map(({ type, inputs, outputs }, i) => {
+      if (!Object.hasOwn(operationTypes, type))
+        throw invalid('M19', `operations[${i}].type`, `must be an operation of HIDL, got ${type}`)
+      return { type: operationTypes[type as keyof typeof operationTypes], inputs, outputs }
+    }),
+    operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, ...rest }, i) => ({
+      ...rest,
+      type: operandTypes[type].number,
+      lifetime: operandLifetimes.indexOf(lifetime),
+      numberOfConsumers: consumers[i]!,
+      location: { poolIndex, offset, length },
+    })),
+  }
+}
+
+/**
+ * A model from HIDL's structures; its pools were made by `poolFromHidl`. What it means is checked by `validateModel`.
+ *
+ * @throws {PoolsError} for numbers without a meaning (M2), and for wrong counts of consumers (M17).
+ */
+export function modelFromHidl(
+  { main, referenced, operandValues }: Omit<HidlModel, 'pools'>,
+  pools: readonly Pool[],
+): Model<Pool> {
+  return {
+    main: subgraphFromHidl(main, 'main'),
+    referenced: referenced.map((subgraph, i) => subgraphFromHidl(subgraph, `referenced[${i}]`)),
+    operandValues,
+    pools,
+  }
+}
+
+const operandNames = new Map(Object.entries(operandTypes).map(([name, { number }]) => [number, name as OperandType]))
+const operationNames = new Map(Object.entries(operationTypes).map(([name, number]) => [number as number, name]))
+
+function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }: HidlSubgraph, path: string): Subgraph {
+  const consumers = countConsumers(operands.length, operations)
+  return {
+    inputIndexes,
+    outputIndexes,
+    operations: operations.map(({ type, inputs, outputs }, i): Operation => {
+      const name = operationNames.get(type)
+      if (name === undefined)
+        throw invalid(
+          'M19',
+          `${path}.operations[${i}].type`,
+          `must be the number of an operation that is known here, got ${type}`,
+        )
+      return { type: name, inputs, outputs }
+    }),
+    operands: operands.map(({ type, lifetime, location, numberOfConsumers, ...rest }, i): Operand => {
+      const [typeName, lifetimeName] = [operandNames.get(type), operandLifetimes[lifetime]]
+      const at = `${path}.operands[${i}]`
+      if (typeName === undefined)
+        throw invalid('M2', `${at}.type`, `must be the number of an operand type, got ${type}`)
+      if (lifetimeName === undefined)
+        throw invalid('M2', `${at}.lifetime`, `must be the number of a lifetime, got ${lifetime}`)
+      if (numberOfConsumers !== consumers[i])
+        throw invalid('M17', `${at}.numberOfConsumers`, `must be ${consumers[i]}, got ${numberOfConsumers}`)
+      return { ...rest, type: typeName, lifetime: lifetimeName, location: { ...location, padding: 0 } }
+    }),
+  }
+}
+
+function countConsumers(
+  operandCount: number,
+  operations: readonly { readonly inputs: readonly number[] }[],
+): readonly number[] {
+  const counts = Array.from({ length: operandCount }, () => 0)
+  for (const index of operations.flatMap(({ inputs }) => inputs)) if (index in counts) counts[index]!++
+  return counts
+}
+
+/** An input or output of a request of HIDL. */
+export interface HidlRequestArgument {
+  readonly hasNoValue: boolean
+  readonly location: HidlDataLocation
+  readonly dimensions: readonly number[]
+}
+
+/** A request of HAL 1.0 to 1.2. */
+export interface HidlRequest {
+  readonly inputs: readonly HidlRequestArgument[]
+  readonly outputs: readonly HidlRequestArgument[]
+  readonly pools: readonly HidlMemory[]
+}
+
+/** A request with HIDL's structures. @throws {PoolsError} if an argument has padding, which HIDL can't say. */
+export function requestToHidl({ inputs, outputs, pools }: Request<Pool>): HidlRequest {
+  const convert = (list: readonly RequestArgument[], name: string): HidlRequestArgument[] =>
+    list.map(({ hasNoValue, dimensions, location: { poolIndex, offset, length, padding } }, i) => {
+      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, `must be 0 in HIDL, got ${padding}`)
+      return { hasNoValue, dimensions, location: { poolIndex, offset, length } }
+    })
+  return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs'), pools: pools.map(poolToHidl) }
+}
+
+/** A request from HIDL's structures; its pools were made by `poolFromHidl`. */
+export function requestFromHidl(
+  { inputs, outputs }: Omit<HidlRequest, 'pools'>,
+  pools: readonly Pool[],
+): Request<Pool> {
+  const convert = ({ location, ...rest }: HidlRequestArgument): RequestArgument => ({
+    ...rest,
+    location: { ...location, padding: 0 },
+  })
+  return { inputs: inputs.map(convert), outputs: outputs.map(convert), pools }
+}

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { testExamples } from '@tenon/config/examples'
+import { afterAll } from 'vitest'
+import * as hidl from '../src/hidl.ts'
+import * as pools from '../src/index.ts'
+import { addModel } from './support.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tenon-examples-'))
+writeFileSync(join(directory, 'weights.bin'), Buffer.alloc(4096))
+const driver = pools.localDriver()
+const model = addModel([1, 2])
+const prepared = await driver.prepare(model)
+afterAll(async () => {
+  await driver.close()
+  model[Symbol.dispose]()
+  rmSync(directory, { recursive: true })
+})
+
+testExamples(fileURLToPath(new URL('..', import.meta.url)), {
+  modules: {
+    '@tenon/pools': {
+      ...pools,
+      // Examples name files and drivers as users have them.
+      openFilePool: (path: string) => pools.openFilePool(join(directory, path)),
+      connectDriver: () => pools.spawnDriver(),
+      serveDriver: () => {},
+    },
+    '@tenon/pools/hidl': hidl,
+  },
+  context: () => ({
+    driver,
+    model,
+    prepared,
+    request: { inputs: [], outputs: [], pools: [] },
+    negate: { plan: () => ({ dimensions: [] }) },
+    console: { error() {} },
+  }),
+})

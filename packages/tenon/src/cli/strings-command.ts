@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { StringTensor, type Abi, type Layout } from '@tenon/tstring'
+import type { CommandDef } from 'citty'
+import type { Definition } from './arguments.ts'
+import { defineSubCommand } from './define-sub-command.ts'
+import { alignColumns, printable, printData, printTalk } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+const layouts = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const
+const abis = ['le64', 'be64', 'le32', 'be32'] as const
+/** What people write strings in: a string a line, or a JSON array of strings. */
+const texts = ['lines', 'json'] as const
+
+const args = {
+  action: {
+    type: 'positional',
+    required: true,
+    description: 'dump: list the strings; convert: write them in another form',
+  },
+  file: { type: 'positional', required: true, description: 'the file with the strings' },
+  from: {
+    type: 'enum',
+    options: [...layouts, ...texts],
+    valueHint: 'form',
+    description: 'its form; needed unless <file>.json tells it',
+  },
+  abi: {
+    type: 'enum',
+    options: [...abis],
+    valueHint: 'abi',
+    description: 'the machine that wrote it; this one without it',
+  },
+  shape: {
+    type: 'string',
+    valueHint: '2,3',
+    description: 'the size along each axis; needed for tf, rfc16, rfc24 and legacy',
+  },
+  lenient: { type: 'boolean', description: "take what TensorFlow's own readers take" },
+  to: { type: 'enum', options: [...layouts, ...texts], valueHint: 'form', description: 'convert: the form to write' },
+  'to-abi': { type: 'enum', options: [...abis], valueHint: 'abi', description: 'convert: the machine to write for' },
+  output: {
+    type: 'string',
+    valueHint: 'file',
+    description: 'convert: where to write; lines and json are printed without it',
+  },
+  json: { type: 'boolean', description: 'dump: print one JSON document' },
+} as const satisfies Definition
+
+interface Options {
+  readonly from?: string
+  readonly abi?: string
+  readonly shape?: string
+  readonly lenient?: boolean
+}
+
+/** `tenon strings`: string tensors in files. */
+export const stringsCommand: CommandDef = defineSubCommand({
+  meta: { name: 'strings', description: 'List and convert string tensors: TensorFlow, TFLite, lines of text, JSON' },
+  args,
+  run({ args: { action, file, json, to, output, 'to-abi': toAbi, ...options } }) {
+    if (action !== 'dump' && action !== 'convert') {
+      throw new UsageError(`there is no action ${action}`, 'it is dump or convert.')
+    }
+    if (action === 'convert' && to === undefined)
+      throw new UsageError('--to is missing', 'say the form to write: --to tflite.')
+    using strings = read(file, options as Options)
+    if (action === 'dump') dump(strings, json === true)
+    else convert(strings, to!, toAbi as Abi | undefined, output)
+  },
+})
+
+function read(file: string, { from, abi, shape, lenient }: Options): StringTensor {
+  if (from === 'lines' || from === 'json') return StringTensor.from(readText(file, from), shapeOption(shape))
+  return StringTensor.map(file, {
+    ...(from !== undefined && { layout: from as Layout }),
+    ...(abi !== undefined && { abi: abi as Abi }),
+    ...shapeOption(shape),
+    validate: lenient ? 'lenient' : 'strict',
+  })
+}
+
+function readText(file: string, form: 'lines' | 'json'): (string | Uint8Array)[] {
+  const bytes = readFileSync(file)
+  if (form === 'lines') return linesOf(bytes)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString())
+  } catch {
+    throw new UsageError(`${file} is no JSON`, 'lines of text are --from lines.')
+  }
+  if (!Array.isArray(value) || value.some((text) => typeof text !== 'string')) {
+    throw new UsageError(`${file} must be a JSON array of strings`)
+  }
+  return value as string[]
+}
+
+/** The bytes of each line, so that text that is no UTF-8 stays what it is. A newline at the end begins no line. */
+function linesOf(bytes: Buffer): Uint8Array[] {
+  const lines: Uint8Array[] = []
+  for (let start = 0; start < bytes.length;) {
+    const end = bytes.indexOf(10, start)
+    lines.push(bytes.subarray(start, end < 0 ? bytes.length : end))
+    start = end < 0 ? bytes.length : end + 1
+  }
+  return lines
+}
+
+function shapeOption(shape: string | undefined): { shape?: number[] } {
+  if (shape === undefined) return {}
+  const sizes = shape === '' ? [] : shape.split(',').map(Number)
+  if (sizes.every((size) => Number.isSafeInteger(size) && size >= 0)) return { shape: sizes }
+  throw new UsageError(`--shape should be sizes with commas between them, not ${shape}`, 'for example --shape 2,3.')
+}
+
+function dump(strings: StringTensor, json: boolean): void {
+  const { layout, abi, shape } = strings
+  if (json) {
+    const elements = Array.from({ length: strings.length }, (_, i) => describe(strings, i))
+    printData(JSON.stringify({ layout, abi, shape, elements }, null, 2))
+    return
+  }
+  printTalk(`${layout} (${abi}), shape [${shape.join(', ')}]`)
+  const rows = Array.from({ length: strings.length }, (_, i) => {
+    const { type, byteLength, text } = describe(strings, i)
+    return [String(i), type ?? '-', String(byteLength), JSON.stringify(text)]
+  })
+  for (const line of alignColumns(rows)) printData(printable(line))
+}
+
+function describe(strings: StringTensor, i: number): { type: string | undefined; byteLength: number; text: string } {
+  return { type: strings.type(i), byteLength: strings.byteLength(i), text: strings.get(i) }
+}
+
+function convert(strings: StringTensor, to: string, abi: Abi | undefined, output: string | undefined): void {
+  if (to === 'lines' || to === 'json') {
+    const bytes =
+      to === 'json' ? Buffer.from(`${JSON.stringify(strings.toArray({ invalid: 'throw' }))}\n`) : joinLines(strings)
+    if (output === undefined) process.stdout.write(bytes)
+    else writeFileSync(output, bytes)
+    return
+  }
+  if (output === undefined)
+    throw new UsageError('--output is missing', 'bytes are written to a file: --output strings.bin.')
+  strings.to(to as Layout, { storage: 'packed', ...(abi !== undefined && { abi }) }).export(output)
+}
+
+function joinLines(strings: StringTensor): Buffer {
+  const newline = Buffer.from('\n')
+  const lines = Array.from({ length: strings.length }, (_, i) => Buffer.from(strings.bytes(i)))
+  const broken = lines.findIndex((line) => line.includes(10))
+  if (broken >= 0) throw new UsageError(`element ${broken} holds a newline, so that it is no line`, 'write --to json.')
+  return Buffer.concat(lines.flatMap((line) => [line, newline]))
+}

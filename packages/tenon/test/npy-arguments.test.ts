@@ -1,0 +1,104 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  ArgumentError,
+  decodeNpy,
+  encodeNpy,
+  NativeScope,
+  readNpy,
+  ResourceScope,
+  ScopeClosedError,
+  tensor,
+  writeNpy,
+  type NativeAllocator,
+  type Tensor,
+} from '../src/index.ts'
+
+let directory: string
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'tenon-npy-arguments-'))
+})
+afterAll(() => rmSync(directory, { recursive: true }))
+
+function expectRefused(action: () => unknown, sentence: RegExp, hint: RegExp): void {
+  let thrown: unknown
+  try {
+    action()
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toBeInstanceOf(ArgumentError)
+  expect((thrown as ArgumentError).sentence).toMatch(sentence)
+  expect((thrown as ArgumentError).hint ?? '').toMatch(hint)
+}
+
+const x = tensor('f32', [2], [1, 2])
+
+test.each([[[1, 2]], [new Float32Array(2)], [5], [null], [undefined], ['x'], [{ dtype: 'f32', shape: [2] }]])(
+  '%j is no tensor to write, and no file is touched',
+  (value) => {
+    const path = join(directory, 'w.npy')
+    expectRefused(
+      () => writeNpy(path, value as unknown as Tensor),
+      /^a tensor is needed to write, got /,
+      /tensor\('f32'/,
+    )
+    expectRefused(() => encodeNpy(value as unknown as Tensor), /^a tensor is needed to write, got /, /tensor\('f32'/)
+    expect(existsSync(path)).toBe(false)
+  },
+)
+
+test('arguments in the other order', () => {
+  expectRefused(() => writeNpy(x as never, 'w.npy' as never), /got a tensor$/, /the path comes first/)
+})
+
+test.each([[''], ['a\0b'], [5], [undefined], [new URL('https://example.org/x.npy')]])('%j is no path', (path) => {
+  expectRefused(() => readNpy(path as string), /^path must be /, /^/)
+  expectRefused(() => writeNpy(path as string, x), /^path must be /, /^/)
+})
+
+test('file: URLs are paths', () => {
+  const path = join(directory, 'a b%.npy')
+  writeNpy(pathToFileURL(path), x)
+  expect(readNpy(pathToFileURL(path)).toArray()).toEqual([1, 2])
+  expect(readFileSync(path)).toEqual(Buffer.from(encodeNpy(x)))
+})
+
+test('only bytes are decoded', () => {
+  expectRefused(() => decodeNpy('x.npy' as never), /^bytes must be a Uint8Array, got "x\.npy"$/, /readNpy\(path\)/)
+})
+
+test('a scope that is an allocator, and what is none', () => {
+  const path = join(directory, 'allocator.npy')
+  writeNpy(path, x)
+  const scope = NativeScope.ofConfined()
+  const read = readNpy(path, scope)
+  expect(read.toArray()).toEqual([1, 2])
+  scope.close()
+  expect(() => read.toArray()).toThrow(ScopeClosedError)
+  expect(String(read)).toMatch(/^Tensor float32\[2\] \(.+\)$/)
+  using plain = ResourceScope.ofConfined()
+  for (const allocator of [plain, ResourceScope, { allocator: scope }, {}]) {
+    expectRefused(
+      () => readNpy(path, allocator as unknown as NativeAllocator),
+      /^allocator must have allocate\(byteSize, byteAlignment\), got /,
+      /NativeScope\.ofConfined\(\)/,
+    )
+  }
+})
+
+test('what the system refuses has the path of the file', () => {
+  const thrownBy = (action: () => unknown): unknown => {
+    try {
+      return action()
+    } catch (error) {
+      return error
+    }
+  }
+  expect(thrownBy(() => readNpy(directory))).toMatchObject({ code: 'EISDIR', path: directory })
+  if (process.platform === 'linux')
+    expect(thrownBy(() => writeNpy('/dev/full', x))).toMatchObject({ code: 'ENOSPC', path: '/dev/full' })
+})
