@@ -20,11 +20,23 @@ void tn__aligned_free(void *block);
 
 /* What a thread runs. */
 typedef struct tn__thread {
-  void (*run)(void);
+  void (*run)(void *data);
+  void *data;
 } tn__thread_t;
 
 /* posix/thread.c, win32/thread.c: starts a thread that nobody waits for; `thread` must stay. 0 if the system has none. */
 int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
+
+/* posix/event.c, win32/event.c: file descriptors by which any thread wakes an event loop. */
+typedef struct tn__event {
+  int from; /* readable after a signal, until it is cleared */
+  int to;
+} tn__event_t;
+
+int32_t tn__event_open(tn__event_t *event);
+void tn__event_signal(tn__event_t *event);
+void tn__event_clear(tn__event_t *event);
+void tn__event_close(tn__event_t *event);
 
 #endif

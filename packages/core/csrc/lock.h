@@ -16,6 +16,7 @@ static inline void tn__unlock(tn__lock_t *lock) { ReleaseSRWLockExclusive(lock);
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) {
   SleepConditionVariableSRW(condition, lock, INFINITE, 0);
 }
+static inline void tn__wake_one(tn__condition_t *condition) { WakeConditionVariable(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { WakeAllConditionVariable(condition); }
 
 #else
@@ -29,6 +30,7 @@ typedef pthread_cond_t tn__condition_t;
 static inline void tn__lock(tn__lock_t *lock) { pthread_mutex_lock(lock); }
 static inline void tn__unlock(tn__lock_t *lock) { pthread_mutex_unlock(lock); }
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { pthread_cond_wait(condition, lock); }
+static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(condition); }
 
 #endif

@@ -149,8 +149,8 @@ typedef struct {
   uint64_t room;
 } tn__span_t;
 
-/* How many spans are read before they are used: few enough to stay in the first cache. */
-#define TN__BLOCK 64
+/* How many spans are read before they are used: what reading brought into the cache is still there then. */
+#define TN__BLOCK 16
 
 /* Reads the spans of `n` elements (at most TN__BLOCK): those that `selection` names, or `n` from `first` on. Every word
  * is checked before what it names is touched. Spans lie inside the tensor's data, or behind a pointer that FOLLOW

@@ -19,7 +19,10 @@ static tn_xla_error_t *settle(tn_xla_error_t *returned, tn_xla_future_t *future)
 /* Calls a handler and waits for it. */
 static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
   tn_xla_error_t *returned = handler(frame);
-  return returned == NULL && frame->future == NULL ? NULL : settle(returned, frame->future);
+  tn_xla_future_t *future = frame->future;
+  if (returned == NULL && future == NULL) return NULL;
+  frame->future = NULL;
+  return settle(returned, future);
 }
 
 /* --- Metadata --------------------------------------------------------------------------------------------------- */
@@ -68,13 +71,29 @@ static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *
   return call_handler(handler, &call->frame);
 }
 
+/* The stages of a run before execute: whether they succeeded. */
+static inline int run_first_stages(tn__xla_call_t *call) {
+  const tn_xla_bundle_t *handlers = &call->handlers;
+  if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return 0;
+  return handlers->initialize == NULL || (call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE)) == NULL;
+}
+
 static void run_stages(void *context) {
   tn__xla_call_t *call = context;
-  const tn_xla_bundle_t *handlers = &call->handlers;
-  if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return;
-  if (handlers->initialize != NULL && (call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE)) != NULL)
-    return;
-  call->error = run_stage(call, handlers->execute, TN_XLA_EXECUTE);
+  if (run_first_stages(call)) call->error = run_stage(call, call->handlers.execute, TN_XLA_EXECUTE);
+}
+
+/* Likewise, but a future of the execute handler is left in the frame. */
+static void start_stages(void *context) {
+  tn__xla_call_t *call = context;
+  if (!run_first_stages(call)) return;
+  call->frame.stage = TN_XLA_EXECUTE;
+  call->frame.future = NULL;
+  tn_xla_error_t *returned = call->handlers.execute(&call->frame);
+  if (returned == NULL) return;
+  tn_xla_future_t *future = call->frame.future;
+  call->frame.future = NULL;
+  call->error = settle(returned, future);
 }
 
 /* The instantiate stage sees the attributes alone. */
@@ -105,6 +124,8 @@ static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) {
   const int32_t status = tn_guard_call(body, call);
   if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
   if (status == TN_EXCEPTION) call->error = tn__xla_error(TN_XLA_UNKNOWN, "XLA FFI call failed: %s", tn_last_error());
+  if (call->frame.future != NULL) tn__xla_future_abandon(call->frame.future);
+  call->frame.future = NULL;
   return status;
 }
 
@@ -114,17 +135,43 @@ int32_t tn_xla_instantiate(void *memory) {
   return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
 }
 
-int32_t tn_xla_execute(void *memory) {
-  tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
-  tn_xla_context_t *context = call->frame.ctx;
-  context->run_id = 0;
-  const int32_t status = run(call, run_stages);
+/* What follows every run: the states of its stages are destroyed. Returns the status of the whole. */
+static int32_t end_run(tn__xla_call_t *call, int32_t status) {
+  tn_xla_context_t *context = &call->context;
   if (context->states[TN_XLA_PREPARE].state == NULL && context->states[TN_XLA_INITIALIZE].state == NULL) return status;
   const int32_t cleared = tn_guard_call(clear_run_states, context);
   if (status != TN_OK || cleared == TN_OK) return status;
   call->error = tn__xla_error(TN_XLA_UNKNOWN, "destroying a state failed: %s", tn_last_error());
   return cleared;
+}
+
+int32_t tn_xla_execute(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  call->context.run_id = 0;
+  return end_run(call, run(call, run_stages));
+}
+
+int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status) {
+  call->context.run_id = 0;
+  call->frame.future = NULL;
+  *status = run(call, start_stages);
+  tn_xla_future_t *future = call->frame.future;
+  if (*status == TN_OK && future != NULL) {
+    call->frame.future = NULL;
+    /* From here on the call is the future's: it may be over already. */
+    tn_xla_error_t *wrong = tn__xla_future_then(future, then, data);
+    if (wrong == NULL) return 0;
+    call->error = wrong;
+    *status = TN_KERNEL_FAILED;
+  }
+  *status = end_run(call, *status);
+  return 1;
+}
+
+int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error) {
+  call->error = error;
+  return end_run(call, error == NULL ? TN_OK : TN_KERNEL_FAILED);
 }
 
 int32_t tn_xla_share(void *memory, void *original) {

@@ -44,7 +44,7 @@ tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args) {
 tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
   CHECK_SIZE("ThreadPool_Schedule");
   if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
-  if (tn__xla_pool_add(args->task, args->data)) return NULL;
+  if (tn__xla_pool_add(&tn__xla_tasks, args->task, args->data)) return NULL;
   return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
 }
 

@@ -10,6 +10,8 @@ struct tn_xla_future {
   int taken;             /* the call that it belongs to waits for it, or gave it up */
   int abandoned;         /* nobody will wait: whoever completes it frees it */
   tn_xla_error_t *error; /* of a complete one that failed */
+  void (*then)(void *data, tn_xla_error_t *error); /* who hears of it instead of waiting; null for nobody */
+  void *data;
 };
 
 /* One lock and one condition for all futures: a future can be freed the moment it is complete, while the thread that
@@ -40,13 +42,18 @@ static void destroy(tn_xla_future_t *future) {
 static tn_xla_error_t *complete(tn_xla_future_t *future, tn_xla_error_t *error) {
   tn__lock(&lock);
   const int valid = tn__xla_set_has(&live, future) && !future->complete;
-  if (valid) {
+  void (*then)(void *, tn_xla_error_t *) = valid ? future->then : NULL;
+  void *data = valid ? future->data : NULL;
+  if (then != NULL) {
+    destroy(future);
+  } else if (valid) {
     future->complete = 1;
     future->error = error;
     if (future->abandoned) destroy(future);
     tn__wake_all(&completed);
   }
   tn__unlock(&lock);
+  if (then != NULL) then(data, error);
   if (valid) return NULL;
   if (error != NULL) tn__xla_error_destroy(error);
   return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "the future is unknown or already complete");
@@ -78,6 +85,27 @@ tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
   destroy(future);
   tn__unlock(&lock);
   return error;
+}
+
+tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data) {
+  tn__lock(&lock);
+  if (!tn__xla_set_has(&live, future) || future->taken) {
+    tn__unlock(&lock);
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+  }
+  future->taken = 1;
+  const int is_complete = future->complete;
+  tn_xla_error_t *error = future->error;
+  if (is_complete) {
+    future->error = NULL;
+    destroy(future);
+  } else {
+    future->then = then;
+    future->data = data;
+  }
+  tn__unlock(&lock);
+  if (is_complete) then(data, error);
+  return NULL;
 }
 
 void tn__xla_future_abandon(tn_xla_future_t *future) {

@@ -2,7 +2,9 @@
 #ifndef TENON_XLA_INTERNAL_H
 #define TENON_XLA_INTERNAL_H
 
+#include "include/tenon_xla.h"
 #include "internal.h"
+#include "lock.h"
 #include "tenon/xla_custom_call.h"
 #include "tenon/xla_ffi.h"
 
@@ -61,6 +63,10 @@ tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args);
 /* Waits until a future completes, frees it, and returns its error (the caller's) or null. */
 tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future);
 
+/* Has `then` called when a future completes, with its error (the callee's) or null: by who completes it, or now. Non-null:
+ * the future is not the handler's own, and nothing is called. */
+tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data);
+
 /* Gives a future up: it is freed now if it is complete, otherwise when it completes. */
 void tn__xla_future_abandon(tn_xla_future_t *future);
 
@@ -113,11 +119,29 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
 
 /* --- xla_pool.c --------------------------------------------------------------------------------------------------- */
 
-/* How many threads there can be. */
+typedef struct tn__xla_task tn__xla_task_t;
+
+typedef struct tn__xla_pool {
+  tn__lock_t lock;
+  tn__condition_t arrived;
+  tn__xla_task_t *first, *last;
+  size_t waiting; /* tasks that no thread has taken yet */
+  size_t idle;    /* threads that wait for one */
+  size_t threads;
+  tn__thread_t thread;
+} tn__xla_pool_t;
+
+/* The pool for tasks of handlers, and that for whole calls. */
+extern tn__xla_pool_t tn__xla_tasks, tn__xla_calls;
+
+/* How many threads a pool can have. */
 size_t tn__xla_pool_size(void);
 
 /* Has a thread of the pool run a task, some time, never this thread. 0 if there is no memory or no thread for it. */
-int tn__xla_pool_add(void (*run)(void *data), void *data);
+int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data);
+
+/* Takes back the task with this data. 0 if it has started. */
+int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data);
 
 /* --- xla_registry.c ----------------------------------------------------------------------------------------------- */
 
@@ -139,5 +163,10 @@ typedef struct tn__xla_call {
   tn_xla_context_t context;
   tn_xla_call_frame_t frame;
 } tn__xla_call_t;
+
+/* Starts a run of a call. 1: it is over, with this status. 0: a future is left, `then` is called when it completes, and is to
+ * call tn__xla_call_finish() with the error, which returns the status. */
+int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status);
+int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error);
 
 #endif

@@ -1,66 +1,88 @@
-/* The threads that handlers may give tasks to. They start when they are first needed and stay for the process. */
+/* Threads that run tasks: one pool for those of handlers, one for calls, so that a call may wait for its tasks. Threads start
+ * when they are first needed and stay for the process. */
 #include <stdlib.h>
 
-#include "lock.h"
 #include "xla_internal.h"
 
 #define MOST_THREADS 64
 
-typedef struct task {
-  struct task *next;
+struct tn__xla_task {
+  tn__xla_task_t *next;
   void (*run)(void *data);
   void *data;
-} task_t;
+};
 
-static tn__lock_t lock = TN__LOCK;
-static tn__condition_t arrived = TN__CONDITION;
-static task_t *first;
-static task_t **last = &first;
-static size_t waiting; /* tasks that no thread has taken yet */
-static size_t idle;    /* threads that wait for one */
-static size_t threads;
+static void work(void *data);
 
-static void work(void) {
-  tn__lock(&lock);
-  for (;;) {
-    while (first == NULL) {
-      idle++;
-      tn__wait(&arrived, &lock);
-      idle--;
-    }
-    task_t *task = first;
-    first = task->next;
-    if (first == NULL) last = &first;
-    waiting--;
-    tn__unlock(&lock);
-    task->run(task->data);
-    free(task);
-    tn__lock(&lock);
-  }
+tn__xla_pool_t tn__xla_tasks = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_tasks}};
+tn__xla_pool_t tn__xla_calls = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_calls}};
+
+/* Takes the task that `place` points to out of the queue. The lock is held. */
+static tn__xla_task_t *take(tn__xla_pool_t *pool, tn__xla_task_t **place) {
+  tn__xla_task_t *task = *place;
+  *place = task->next;
+  if (pool->last == task) pool->last = NULL;
+  pool->waiting--;
+  return task;
 }
 
-static const tn__thread_t worker = {work};
+static void work(void *data) {
+  tn__xla_pool_t *pool = data;
+  tn__lock(&pool->lock);
+  for (;;) {
+    while (pool->first == NULL) {
+      pool->idle++;
+      tn__wait(&pool->arrived, &pool->lock);
+      pool->idle--;
+    }
+    tn__xla_task_t *task = take(pool, &pool->first);
+    tn__unlock(&pool->lock);
+    task->run(task->data);
+    free(task);
+    tn__lock(&pool->lock);
+  }
+}
 
 size_t tn__xla_pool_size(void) {
   const size_t count = tn__processor_count();
   return count < MOST_THREADS ? count : MOST_THREADS;
 }
 
-int tn__xla_pool_add(void (*run)(void *data), void *data) {
-  task_t *task = malloc(sizeof *task);
+int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) {
+  tn__xla_task_t *task = malloc(sizeof *task);
   if (task == NULL) return 0;
-  *task = (task_t){NULL, run, data};
-  tn__lock(&lock);
-  if (idle <= waiting && threads < tn__xla_pool_size() && tn__thread_start(&worker)) threads++;
-  if (threads == 0) {
-    tn__unlock(&lock);
+  *task = (tn__xla_task_t){NULL, run, data};
+  tn__lock(&pool->lock);
+  if (pool->idle <= pool->waiting && pool->threads < tn__xla_pool_size() && tn__thread_start(&pool->thread)) pool->threads++;
+  if (pool->threads == 0) {
+    tn__unlock(&pool->lock);
     free(task);
     return 0;
   }
-  *last = task;
-  last = &task->next;
-  waiting++;
-  tn__wake_all(&arrived);
-  tn__unlock(&lock);
+  if (pool->first == NULL) {
+    pool->first = task;
+  } else {
+    pool->last->next = task;
+  }
+  pool->last = task;
+  pool->waiting++;
+  if (pool->idle > 0) tn__wake_one(&pool->arrived);
+  tn__unlock(&pool->lock);
   return 1;
+}
+
+int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data) {
+  tn__lock(&pool->lock);
+  tn__xla_task_t **place = &pool->first;
+  tn__xla_task_t *before = NULL;
+  while (*place != NULL && (*place)->data != data) {
+    before = *place;
+    place = &before->next;
+  }
+  const int was_last = *place != NULL && *place == pool->last;
+  tn__xla_task_t *task = *place == NULL ? NULL : take(pool, place);
+  if (was_last) pool->last = before;
+  tn__unlock(&pool->lock);
+  free(task);
+  return task != NULL;
 }

@@ -46,7 +46,8 @@ int32_t tn_xla_execute_untyped(void *memory) {
   tn__xla_status_clear(&call->status);
   const int32_t status = tn_guard_call(run, call);
   if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
-  tn__xla_status_clear(&call->status);
+  /* The message stays with the call: it may be read on another thread. */
+  XlaCustomCallStatusSetFailure(&call->status, tn_last_error(), SIZE_MAX);
   return status;
 }
 

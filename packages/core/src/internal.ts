@@ -21,6 +21,7 @@ export {
   errno,
   functionAt,
   loadGlobally,
+  pollReadable,
   registerCallback,
   stringAt,
   unregisterCallback,

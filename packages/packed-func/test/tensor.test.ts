@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { gcAllocator, tensor, Tensor, type DType } from '@tenon/core'
-import type { PackedFuncError } from '../src/index.ts'
+import { gcAllocator, Segment, tensor, Tensor, type DType } from '@tenon/core'
+import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
+import type { NativeArray, PackedFuncError } from '../src/index.ts'
 import { packedFunc, tensorView } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
@@ -8,6 +9,13 @@ const addOne = kernel('add_one')
 const echo = kernel('echo')
 const call = kernel('call')
 const makeRange = kernel('make_range')
+
+class Lent extends ManagedLifetime {
+  protected override get label(): string {
+    return 'the memory of a test'
+  }
+  protected override release(): void {}
+}
 
 describe('a tensor of JavaScript', () => {
   it('is read and written where it is', () => {
@@ -76,6 +84,23 @@ describe('a tensor of JavaScript', () => {
     expect(x.toArray()).toEqual([1, 1])
     kernel('keep').call(null)
     expect(live().foreign).toBeLessThanOrEqual(before + 1)
+  })
+
+  it('a scope can be closed once native code is done with its memory', async () => {
+    const lifetime = new Lent()
+    const buffer = new ArrayBuffer(64)
+    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
+    const x = tensor('float32', [2], new Segment(block, 0, 64, 0))
+    addOne.call(x, x)
+    await addOne.async(x, x)
+    const array = echo.call([x]) as NativeArray
+    expect(() => lifetime.close()).toThrow('1 hold')
+    array.dispose()
+    kernel('keep').call(x)
+    expect(() => lifetime.close()).toThrow('1 hold')
+    kernel('keep').call(null)
+    lifetime.close()
+    expect(() => addOne.call(x, x)).toThrow('closed already')
   })
 
   it('elements of less than a byte travel packed', () => {

@@ -47,11 +47,13 @@ async function measure({ open, copies }: Line, byteSize: number): Promise<number
   return samples.toSorted((a, b) => a - b)[samples.length >> 1]!
 }
 
-const sizeName = (byteSize: number): string => (byteSize < 2 ** 20 ? `${byteSize / KIB} KiB` : `${byteSize / 2 ** 20} MiB`)
+const sizeName = (byteSize: number): string =>
+  byteSize < 2 ** 20 ? `${byteSize / KIB} KiB` : `${byteSize / 2 ** 20} MiB`
 const timeName = (us: number): string => (us < 1000 ? `${us} µs` : us < 1e6 ? `${us / 1000} ms` : `${us / 1e6} s`)
 
 const [width, height, left, top] = [760, 440, 80, 30]
-const x = (byteSize: number): number => left + ((width - left - 240) * Math.log2(byteSize / sizes[0]!)) / Math.log2(sizes.at(-1)! / sizes[0]!)
+const x = (byteSize: number): number =>
+  left + ((width - left - 240) * Math.log2(byteSize / sizes[0]!)) / Math.log2(sizes.at(-1)! / sizes[0]!)
 const decades = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000]
 const y = (us: number): number => height - 40 - ((height - top - 40) * Math.log10(us)) / 6
 
@@ -90,6 +92,8 @@ for (const line of lines) {
   const found: number[] = []
   for (const size of sizes) found.push(await measure(line, size))
   medians.push(found)
-  process.stdout.write(`${line.name.padEnd(32)} ${found.map((us, i) => `${sizeName(sizes[i]!)}: ${us.toFixed(1)} µs`).join('   ')}\n`)
+  process.stdout.write(
+    `${line.name.padEnd(32)} ${found.map((us, i) => `${sizeName(sizes[i]!)}: ${us.toFixed(1)} µs`).join('   ')}\n`,
+  )
 }
 writeFileSync(process.argv[2] ?? 'latency.svg', draw(medians))

@@ -17,7 +17,9 @@ import {
 import { Server } from './server.ts'
 import { addModel, expectFailure, expectNoLeaks, floats, thrownBy } from './support.ts'
 
+/** How often each point is tried: `TENON_SOAK=100` is for a long night. */
 const rounds = Number(process.env['TENON_SOAK'] ?? 3)
+const timeout = 30_000 + 2000 * rounds
 
 /** Work of every kind; `step` runs between its parts and may kill somebody. */
 async function work(driver: Driver, step: () => void): Promise<void> {
@@ -58,7 +60,7 @@ async function work(driver: Driver, step: () => void): Promise<void> {
 }
 
 describe('defence 13: a driver that is killed', () => {
-  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', async (point) => {
+  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', { timeout }, async (point) => {
     for (let round = 0; round < rounds; round++) {
       await expectNoLeaks(async () => {
         const server = await Server.start()
@@ -124,7 +126,7 @@ describe('defence 13: a driver that is killed', () => {
 })
 
 describe('defence 13: a client that is killed', () => {
-  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', async (point) => {
+  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', { timeout }, async (point) => {
     await using server = await Server.start()
     await using survivor = await connectDriver({ path: server.path })
     for (let round = 0; round < rounds; round++) {

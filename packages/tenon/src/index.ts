@@ -27,6 +27,7 @@ export {
 export {
   AbortedError,
   AlreadyExistsError,
+  ApiVersion,
   array,
   Attribute,
   CancelledError,

@@ -87,6 +87,27 @@ describe('tenon call', () => {
     }
   })
 
+  test('untyped Host calls that report failures, and that are told something', () => {
+    const path = (name: string, value: number): string => {
+      writeNpy(join(directory, `${name}.npy`), tensor('s32', [], [value]))
+      return `${name}.npy`
+    }
+    const add = (a: string, b: string, ...abi: string[]): Finished =>
+      call(runtime, 'checked_add', '--arg', a, '--arg', b, '--result', 's32[]', ...abi)
+    const [two, most] = [path('two', 2), path('most', 2 ** 31 - 1)]
+    expect(add(two, two)).toEqual({ code: 0, stdout: '4\n', stderr: '' })
+    expectRefusal(add(two, most), 3, 'the sum does not fit into 32 bits')
+    expectRefusal(add(two, two, '--opaque', 'x'), 2, 'checked_add is a host-status call, which takes no --opaque')
+
+    const copy = ['copy_opaque', '--opaque', 'hello', '--result', 'u8[5]', '--result', 's64[]']
+    expect(call(runtime, ...copy).stdout).toBe('[104 101 108 108 111]\n5\n')
+    expectRefusal(
+      call(runtime, 'copy_opaque', '--result', 'u8[5]', '--abi', 'host'),
+      1,
+      'is a host-unified custom call, as its library says',
+    )
+  })
+
   test('--json is one document, with values and timing', () => {
     const { code, stdout, stderr } = call(
       kernels,

@@ -25,17 +25,19 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
+const strict = ['-Wall', '-Wextra', '-Werror']
+const [cc, cxx] = [process.env['CC'] ?? 'cc', process.env['CXX'] ?? 'c++']
+
 test.each([
-  ['gcc', 'scale.c', []],
-  ['gcc', 'scale.c', ['-std=c11']],
-  ['g++', 'scale.cc', []],
-  ['g++', 'scale.cc', ['-std=c++20']],
-])('the example of xla_handler.h, as it is printed: %s %s %j', (compiler, file, standard) => {
+  [cc, 'scale.c', []],
+  [cc, 'scale.c', ['-std=c11', ...strict]],
+  [cxx, 'scale.cc', []],
+  [cxx, 'scale.cc', ['-std=c++20', ...strict]],
+])('the example of xla_handler.h, as it is printed: %s %s %j', (compiler, file, more) => {
   writeFileSync(join(directory, file), source)
   const [, before, after] = command as unknown as [string, string, string]
   const flags = before.replace('packages/core/include', join(header, '../..')).split(' ')
-  const strict = ['-Wall', '-Wextra', '-Werror', ...standard]
-  execFileSync(compiler, [...strict, ...flags, file, ...after.split(' ')], { cwd: directory })
+  execFileSync(compiler, [...more, ...flags, file, ...after.split(' ')], { cwd: directory })
 
   const inspected = runTenon(['inspect', 'libscale.so'], { cwd: directory })
   expect(inspected.stdout).toContain('custom calls\n  scale  typed\n')
@@ -50,7 +52,7 @@ test.each([
 
 test('in C++ without TN_XLA_EXPORT the name is changed, and the hint says so', () => {
   writeFileSync(join(directory, 'plain.cc'), source.replace('TN_XLA_EXPORT ', '').replace(/^TN_XLA_MARK.*$/m, ''))
-  execFileSync('g++', ['-shared', '-fPIC', '-I', join(header, '../..'), '-o', 'libplain.so', 'plain.cc'], {
+  execFileSync(cxx, ['-shared', '-fPIC', '-I', join(header, '../..'), '-o', 'libplain.so', 'plain.cc'], {
     cwd: directory,
   })
   const { code, stderr } = runTenon(['call', 'libplain.so', 'scale', '--attr', 'a=f32:2'], { cwd: directory })

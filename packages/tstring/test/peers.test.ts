@@ -66,4 +66,8 @@ describe('others', () => {
     const tflite = Buffer.from('010000000c00000040420f00616263', 'hex')
     expect(() => StringTensor.over(memory(tflite), { layout: 'tflite', abi: 'le64' })).toThrow(/tflite-range/)
   })
+
+  it('a hostile length throws in protobufjs', () => {
+    expect(() => message.decode(Buffer.from('0a7f616263', 'hex'))).toThrow(RangeError)
+  })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { findLongFiles, medianLength } from '../src/checks/file-length.ts'
-import { findMisplacedFiles } from '../src/checks/packages.ts'
+import { findLostPlatform, findMisplacedFiles } from '../src/checks/packages.ts'
 import { toolCheck } from '../src/checks/tool-check.ts'
 import { findUnpinnedActions, lintWorkflow } from '../src/checks/workflows.ts'
 
@@ -38,6 +38,15 @@ describe('packages', () => {
       'pkg is packed with test/a.test.ts',
     ])
   })
+})
+
+test('a package for one platform says so when it is packed', () => {
+  expect(findLostPlatform('pkg', { os: ['linux'], cpu: ['x64'] }, 'linux-x64')).toEqual([])
+  for (const manifest of [{}, { os: ['linux'] }, { os: ['darwin'], cpu: ['x64'] }]) {
+    expect(findLostPlatform('pkg', manifest, 'linux-x64')).toEqual([
+      'pkg is packed without the os and cpu of linux-x64',
+    ])
+  }
 })
 
 describe('workflows', () => {

@@ -83,6 +83,26 @@ TN_API int32_t tn_xla_execute_untyped(void *call);
  * goes to `*length`. It is forgotten, and its memory freed, once it was copied whole. TN_NOT_FOUND: there is none. */
 TN_API int32_t tn_xla_untyped_failure(void *call, char *message, size_t capacity, size_t *length);
 
+/* Calls that run on threads of the core. A queue belongs to one thread's JavaScript, which alone calls its functions. */
+typedef struct tn_xla_async tn_xla_async_t;
+typedef struct tn_xla_job tn_xla_job_t;
+
+/* Opens a queue. `*descriptor` is a file descriptor that is readable when a call is done. TN_UNSUPPORTED on Windows. */
+TN_API int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor);
+
+/* Has a call run: a prepared one (`is_typed`), which does not keep a thread while it waits for a future, or an untyped one.
+ * Its memory belongs to the run until tn_xla_async_take() tells `id`, or until the job is cancelled. */
+TN_API int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t is_typed, int64_t id, tn_xla_job_t **out);
+
+/* Takes a job back that was not told yet. TN_NOT_FOUND: it has started, and will be told. */
+TN_API int32_t tn_xla_async_cancel(tn_xla_job_t *job);
+
+/* Takes what is done: ids, and statuses as tn_xla_execute() returns them. */
+TN_API int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity, size_t *count);
+
+/* Waits for all calls in flight, then frees the queue. */
+TN_API void tn_xla_async_close(tn_xla_async_t *queue);
+
 /* How many TypeScript functions can be typed handlers at one time. */
 #define TN_XLA_FUNCTIONS 256
 

@@ -4,8 +4,9 @@
 
 #include "../internal.h"
 
-static void *enter(void *run) {
-  ((tn__thread_t *)run)->run();
+static void *enter(void *thread) {
+  const tn__thread_t *mine = thread;
+  mine->run(mine->data);
   return NULL;
 }
 

@@ -4,8 +4,9 @@
 
 #include "../internal.h"
 
-static DWORD WINAPI enter(LPVOID run) {
-  ((const tn__thread_t *)run)->run();
+static DWORD WINAPI enter(LPVOID thread) {
+  const tn__thread_t *mine = thread;
+  mine->run(mine->data);
   return 0;
 }
 

@@ -161,6 +161,13 @@ export function unregisterCallback(address: number): void {
   koffi().unregister(BigInt(address))
 }
 
+/** Calls `whenReadable` from the event loop as long as a file descriptor is readable. Keeps the process alive after `ref()`. */
+export function pollReadable(descriptor: number, whenReadable: () => void): { ref(): void; unref(): void; close(): void } {
+  const handle = koffi().node.poll(descriptor, { readable: true }, () => whenReadable())
+  handle.unref()
+  return handle
+}
+
 /** A NUL-terminated UTF-8 string of native memory, copied. The caller vouches for the address. */
 export function stringAt(address: number): string {
   return address === 0 ? '' : koffi().decode.string(BigInt(address))

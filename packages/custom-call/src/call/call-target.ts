@@ -6,6 +6,8 @@ import type { CallMemory } from '../native/call-memory.ts'
 export interface CallTarget {
   /** The symbol or registered name, for messages. */
   readonly name: string
+  /** Whether its memory is a frame; otherwise it is an untyped call's. */
+  readonly isTyped: boolean
   /** Of the library that the code belongs to. */
   readonly gate: Gate
   /** Runs a call, given the address of its memory; 0 is success. */

@@ -1,5 +1,7 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
+import { submit } from '../async/async-queue.ts'
+import type { CallMemory } from '../native/call-memory.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -20,6 +22,8 @@ export class PreparedCall extends ManagedLifetime {
   readonly shape: CallShape
   /** @internal what a run holds: the call itself, the library, and the tensors; between runs itself in their place */
   readonly held: Gated[]
+  /** Memory of asynchronous runs that are over. */
+  readonly #spare: CallMemory[] = []
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
@@ -71,6 +75,46 @@ export class PreparedCall extends ManagedLifetime {
       for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
     }
     if (status !== 0) throw target.failure(memory, status)
+  }
+
+  /**
+   * Runs the call on a thread of the core, and settles from the event loop. The tensors, the call and the library can't be
+   * closed before that. Runs of one call may overlap: give each results of its own.
+   *
+   * A run that waits for a future of its handler keeps no thread. A TypeScript function can't be called so: it fails with
+   * UNAVAILABLE.
+   *
+   * @param options.signal takes the run back if it has not started; then it rejects with the signal's reason.
+   * @throws (rejects with) what {@link run} throws; {@link ResourceExhaustedError} if 1024 runs are in flight on this
+   * thread; {@link NativeError} on Windows, where it is not supported.
+   */
+  runAsync(operands: Tensors, results: Tensors, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const { target } = this
+      if (!this.gate.alive || !target.gate.alive) refuseRun(this)
+      signal?.throwIfAborted()
+      const memory = this.#spare.pop() ?? target.extend()
+      const held = [...this.held]
+      const end = (): void => {
+        for (const { gate } of held) gate.exit()
+        signal?.removeEventListener('abort', abort)
+        this.#spare.push(memory)
+      }
+      const abort = (): void => {
+        if (!cancel()) return
+        end()
+        reject(signal!.reason as Error)
+      }
+      patchPointers(this.shape, memory, held, operands, results)
+      const cancel = submit(target, memory, (status) => {
+        const error = status === 0 ? undefined : target.failure(memory, status)
+        end()
+        if (error === undefined) resolve()
+        else reject(error)
+      })
+      for (const { gate } of held) gate.holds++
+      signal?.addEventListener('abort', abort)
+    })
   }
 
   /**

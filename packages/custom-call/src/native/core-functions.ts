@@ -13,6 +13,11 @@ export interface CoreFunctions {
   readonly findHandler: CFunction
   readonly executeUntyped: CFunction
   readonly untypedFailure: CFunction
+  readonly asyncOpen: CFunction
+  readonly asyncSubmit: CFunction
+  readonly asyncCancel: CFunction
+  readonly asyncTake: CFunction
+  readonly asyncClose: CFunction
   readonly functionOpen: CFunction
   readonly functionClose: CFunction
   readonly functionFail: CFunction
@@ -45,6 +50,23 @@ export function coreFunctions(): CoreFunctions {
       'uintptr_t',
       'uintptr_t',
     ]),
+    asyncOpen: coreFunction('tn_xla_async_open', 'int32_t', ['uintptr_t', 'uintptr_t']),
+    asyncSubmit: coreFunction('tn_xla_async_submit', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'int32_t',
+      'int64_t',
+      'uintptr_t',
+    ]),
+    asyncCancel: coreFunction('tn_xla_async_cancel', 'int32_t', ['uintptr_t']),
+    asyncTake: coreFunction('tn_xla_async_take', 'int32_t', [
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+      'uintptr_t',
+    ]),
+    asyncClose: coreFunction('tn_xla_async_close', 'void', ['uintptr_t']),
     functionOpen: coreFunction('tn_xla_function_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
     functionClose: coreFunction('tn_xla_function_close', 'int32_t', ['uintptr_t']),
     functionFail: coreFunction('tn_xla_function_fail', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']),

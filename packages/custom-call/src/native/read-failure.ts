@@ -38,9 +38,11 @@ export function readFailure(call: number, status: number, target: string): Tenon
  * INTERNAL, and on devices it gets words in front.
  */
 export function readUntypedFailure(call: number, status: number, target: string, onDevice: boolean): TenonError {
-  if (statusName(status) !== 'KERNEL_FAILED') return coreError(status, target)
+  const name = statusName(status)
+  if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
   const { untypedFailure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
+  if (name === 'EXCEPTION') return xlaError({ xlaCode: 2, text, target, stage: 'execute', exception: true })
   return xlaError({ xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text, target, stage: 'execute' })
 }
 

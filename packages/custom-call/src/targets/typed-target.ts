@@ -34,6 +34,7 @@ export function openTypedTarget(
   }
   const target: CallTarget = {
     name,
+    isTyped: true,
     gate,
     execute,
     memory,

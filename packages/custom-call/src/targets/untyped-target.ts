@@ -12,6 +12,7 @@ export function openUntypedTarget(name: string, gate: Gate, shape: CallShape, ca
   const extend = (): CallMemory => layOutUntyped(shape, call)
   return {
     name,
+    isTyped: false,
     gate,
     execute: coreFunctions().executeUntyped,
     memory: extend(),

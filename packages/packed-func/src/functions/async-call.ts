@@ -1,6 +1,6 @@
 import { takeError } from '../errors/crossing.ts'
-import { openStack, type Stack } from '../native/stack.ts'
-import type { NativeObject } from '../objects/native-object.ts'
+import { openStack, PENDING, type Stack } from '../native/stack.ts'
+import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
@@ -44,5 +44,6 @@ function finishJob(stack: Stack, job: number): Value {
     return unpack(stack, base, typeIndex)
   } finally {
     stack.leave(base, text)
+    if (stack.head[PENDING] !== 0 && stack.depth === 0) catchUp(stack)
   }
 }

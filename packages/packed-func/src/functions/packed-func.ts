@@ -2,9 +2,9 @@ import type { Tensor } from '@tenon/core'
 import { pointerBits } from '@tenon/core/internal'
 import { callOnThread } from './async-call.ts'
 import { takeError, takeErrorText } from '../errors/crossing.ts'
-import { openStack, type Stack } from '../native/stack.ts'
+import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { Tag, TypeIndex } from '../native/type-index.ts'
-import { isAnythingWaiting, NativeObject, releaseWaiting } from '../objects/native-object.ts'
+import { catchUp, NativeObject } from '../objects/native-object.ts'
 import { typed, type AnyDescriptor, type TypedFunction } from '../typed/typed-function.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { handOver, MASK_SHIFT } from '../tensors/pack-tensor.ts'
@@ -95,7 +95,7 @@ export class PackedFunc extends NativeObject {
       }
       if (undo.length !== undone) s.settle(undone)
       s.leave(base, text)
-      if (s.depth === 0 && isAnythingWaiting()) releaseWaiting(s)
+      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
     }
   }
 
@@ -110,7 +110,7 @@ export class PackedFunc extends NativeObject {
     } finally {
       s.settle(undone)
       s.leave(base, text)
-      if (s.depth === 0 && isAnythingWaiting()) releaseWaiting(s)
+      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
     }
   }
 
@@ -135,7 +135,7 @@ export class PackedFunc extends NativeObject {
     } finally {
       s.settle(undone)
       s.leave(base, text)
-      if (s.depth === 0 && isAnythingWaiting()) releaseWaiting(s)
+      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
     }
   }
 

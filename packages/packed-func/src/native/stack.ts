@@ -5,12 +5,16 @@ import { host, type Host } from './host.ts'
 /* The layout of the memory that JavaScript and libtenon_packed share: see csrc/tvm/host/host.h. */
 const SIZE = 262_144
 const WORDS = 16
+const ZERO = 136
 const OUT = 4096
 export const OUT_SIZE = 16_384
 const SLOTS = 20_480
 const SLOT_COUNT = 6912
 const TEXT = 131_072
 export const TEXT_SIZE: number = SIZE - TEXT
+
+/** The place in `head` of a flag: something waits for the end of the outermost call. */
+export const PENDING = 32
 
 /** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
 export const DEPTH_LIMIT = 128
@@ -30,7 +34,10 @@ export class Stack {
   readonly f64: Float64Array
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
-  /** For native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; 3 tensors that were kept. */
+  /**
+   * Shared with native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; 3 tensors that were
+   * kept; {@link PENDING} something waits for the end of the outermost call.
+   */
   readonly head: Int32Array
   /** The first free slot. */
   top = 0
@@ -52,7 +59,7 @@ export class Stack {
     this.f64 = new Float64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, WORDS, 16)
-    this.head = new Int32Array(buffer, 0, 4)
+    this.head = new Int32Array(buffer, 0, PENDING + 1)
   }
 
   /** Takes a frame of `count` arguments above the top. @throws if the stack is full or calls are nested too deeply. */
@@ -104,7 +111,7 @@ export class Stack {
 
   /** The address of eight zero bytes. */
   zeroAddress(): number {
-    return this.address + WORDS + 15 * 8
+    return this.address + ZERO
   }
 
   /** Text that native code left, of `size` bytes, `from` bytes after its start. */

@@ -1,5 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
-import { openStack, type Stack } from '../native/stack.ts'
+import { drainReleased } from '../native/foreign.ts'
+import { openStack, PENDING, type Stack } from '../native/stack.ts'
 
 const collected = new FinalizationRegistry<number>((address) => release(openStack(), address))
 
@@ -7,17 +8,21 @@ const collected = new FinalizationRegistry<number>((address) => release(openStac
 const waiting: number[] = []
 
 function release(stack: Stack, address: number): void {
-  if (stack.depth > 0) waiting.push(address)
-  else stack.host.release(address)
+  if (stack.depth === 0) {
+    stack.host.release(address)
+    if (stack.head[PENDING] !== 0) catchUp(stack)
+    return
+  }
+  waiting.push(address)
+  stack.head[PENDING] = 1
 }
 
-/** Gives back what was disposed of during calls. Called when the outermost one has ended. */
-export function releaseWaiting(stack: Stack): void {
+/** After the outermost call, if the flag says so: gives back what was disposed of, and hears of what native code gave back. */
+export function catchUp(stack: Stack): void {
+  stack.head[PENDING] = 0
   while (waiting.length > 0) stack.host.release(waiting.pop()!)
+  drainReleased(stack)
 }
-
-/** Whether anything waits for the end of the outermost call. */
-export const isAnythingWaiting = (): boolean => waiting.length > 0
 
 let live = 0
 

@@ -12,6 +12,7 @@ import { Driver } from './driver-client.ts'
 import { RemoteBackend } from './remote-backend.ts'
 import { DESCRIPTOR_VARIABLE } from './serve-driver.ts'
 
+/** How a driver's process is started. */
 export interface SpawnOptions {
   /** The program and its arguments; the reference CPU driver in Node.js without it. It calls `serveDriver()`. */
   readonly command?: readonly string[]
@@ -87,7 +88,9 @@ export async function workerDriver(): Promise<Driver> {
   worker.once('error', () => {})
   return introduce(mine, async () => {
     worker.ref()
+    const timer = setTimeout(() => void worker.terminate(), END_TIMEOUT)
     await exited
+    clearTimeout(timer)
   })
 }
 

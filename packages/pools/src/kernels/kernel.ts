@@ -10,6 +10,7 @@ export interface KernelOperand {
   readonly zeroPoint: number
 }
 
+/** What a kernel learns of an input. */
 export interface KernelInput extends KernelOperand {
   /** False if the operand was left out. */
   readonly isPresent: boolean

@@ -211,7 +211,7 @@ export class BuiltModel implements Model<Pool> {
  *
  * @throws {PoolsError} naming the rule that the model breaks. @throws {ArgumentError} if a part is not valid.
  * @example
- * using model = buildModel((g) => {
+ * const model = buildModel((g) => {
  *   const x = g.input('TENSOR_FLOAT32', [4])
  *   const y = g.constant('TENSOR_FLOAT32', [4], [1, 2, 3, 4])
  *   g.output(g.operation('ADD', [x, y, g.scalar('INT32', 0)], { type: 'TENSOR_FLOAT32', dimensions: [4] }))

@@ -36,6 +36,7 @@ export interface ChannelQuantization {
   readonly channelDim: number
 }
 
+/** A value of a model: given by requests, constant, or made by an operation. */
 export interface Operand {
   readonly type: OperandType
   /** 0 is an axis of unknown size; no dimensions at all are an unknown rank (of a tensor) or a scalar. */
@@ -47,6 +48,7 @@ export interface Operand {
   readonly channelQuant?: ChannelQuantization
 }
 
+/** What makes operands of operands. */
 export interface Operation {
   /** The name in the driver's registry of kernels: `ADD`. */
   readonly type: string
@@ -55,6 +57,7 @@ export interface Operation {
   readonly outputs: readonly number[]
 }
 
+/** Operands and the operations on them, in the order in which they run. */
 export interface Subgraph {
   readonly operands: readonly Operand[]
   readonly operations: readonly Operation[]

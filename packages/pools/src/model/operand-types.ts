@@ -19,6 +19,7 @@ export type OperandType =
   | 'TENSOR_QUANT8_ASYMM_SIGNED'
   | 'SUBGRAPH'
 
+/** What is known of an operand type. */
 export interface OperandTypeInfo {
   /** NNAPI's number. */
   readonly number: number

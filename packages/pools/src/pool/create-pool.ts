@@ -13,6 +13,7 @@ import { importPool } from './import-pool.ts'
 import { type Pool, POOL_MAXIMUM } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
+/** How a pool is called and what it stands for. */
 export interface PoolOptions {
   /** Appears in messages, and in `/proc` as the name of the memory. */
   readonly label?: string
@@ -88,6 +89,7 @@ export function shareReadOnly(pool: Pool<'writable'>): Pool<'read-only'> {
   })
 }
 
+/** Which part of a file is mapped, and what for. */
 export interface FilePoolOptions<Access extends 'read' | 'read-write'> {
   /** `read` without it. */
   readonly access?: Access

@@ -104,6 +104,12 @@ function full(segment: MemorySegment, byteSize: number, byteAlignment: number, u
   )
 }
 
+/**
+ * Makes allocators, and allocates by layout from any allocator. An allocator is an object with the one method
+ * `allocate(byteSize, byteAlignment)`, sizes in bytes; the memory belongs to the scope behind it.
+ *
+ * @throws {AllocationError} what its allocators throw when there is no room.
+ */
 export const NativeAllocator: NativeAllocators = {
   ofMalloc: (scopeFactory) => new MallocAllocator(scopeFactory),
   slicing: (segment) => new SlicingAllocator(segment),

@@ -76,6 +76,12 @@ function checkLayout(value: unknown, name: string): void {
   if (!(value instanceof Layout)) throw new ArgumentError(`${name} must be a layout, got ${describe(value)}`)
 }
 
+/**
+ * The scalar layouts, and what makes layouts of them: structs and unions as C lays them out, sequences, padding. Sizes and
+ * alignments are in bytes.
+ *
+ * @throws {ArgumentError} what its functions throw when a layout or a path is not valid.
+ */
 export const MemoryLayout: MemoryLayouts = {
   bool: scalar('bool'),
   int8: scalar('int8'),

@@ -9,7 +9,7 @@ export type VaKind =
 
 export const vaKind: VaKind = kindOf(process.platform, process.arch)
 
-export function kindOf(platform: string, arch: string): VaKind {
+function kindOf(platform: string, arch: string): VaKind {
   if (platform === 'win32') return 'slots'
   if (arch === 'x64') return 'sysv-x64'
   return platform === 'darwin' ? 'slots' : 'aapcs64'

@@ -22,6 +22,7 @@ interface NativeScopes {
   [Symbol.hasInstance](value: unknown): boolean
 }
 
+/** Opens scopes that are allocators as well. Their memory is zeroed, and freed when they are closed. */
 export const NativeScope: NativeScopes = {
   ofConfined: (options) => new ConfinedNativeScope(options),
   ofShared: (options) => SharedScope.open(options),

@@ -75,6 +75,7 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
   return { scope, segments: reviveSegments(scope.gate, token.segments, (block, size) => scope.own(block, size)) }
 }
 
+/** Opens scopes, attaches to those of other threads, and counts what is open. */
 export const ResourceScope: ResourceScopes = {
   ofConfined: (options) => new ConfinedScope(options),
   ofShared: (options) => SharedScope.open(options),

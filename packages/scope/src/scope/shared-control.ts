@@ -6,7 +6,7 @@ const FIRST_SLOT = 1
 const WORDS = 1024
 
 /** How many handles of one shared scope can be open at the same time. */
-export const MOST_ATTACHMENTS: number = WORDS - FIRST_SLOT
+const MOST_ATTACHMENTS = WORDS - FIRST_SLOT
 
 const OPEN = 0
 /** Somebody is finding out whether it can close: open or closed in a moment. */

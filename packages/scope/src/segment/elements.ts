@@ -61,7 +61,7 @@ export function toArray(segment: MemorySegment, layout: Layout): unknown {
 }
 
 /** Turns the bytes of each element round. */
-export function swapEach(bytes: Uint8Array, size: number): void {
+function swapEach(bytes: Uint8Array, size: number): void {
   const buffer = Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength)
   if (size === 2) buffer.swap16()
   if (size === 4) buffer.swap32()

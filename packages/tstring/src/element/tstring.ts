@@ -1,5 +1,5 @@
-import { ArgumentError, Segment } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { AllocationError, ArgumentError, Segment } from '@tenon/core'
+import { checkSize, describe, lastError } from '@tenon/core/internal'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
@@ -118,7 +118,7 @@ export function tstringGetDataPointer(string: Segment): bigint {
 /** Where bytes are that may be written: a VIEW or OFFSET becomes SMALL or LARGE first. @throws {AllocationError} */
 export function tstringGetMutableDataPointer(string: Segment): bigint {
   const address = getter('tn_tstring_get_mutable_data_pointer', 'uintptr_t', string)
-  callElement('copying a viewed string', [], () => (address === 0 ? -2 : 0))
+  if (address === 0) throw new AllocationError(`the viewed bytes could not be copied: ${lastError()}`)
   return BigInt(address)
 }
 

@@ -42,7 +42,7 @@ export class StructReader extends Reader {
     const at = this.base + index * this.stride
     const head = this.table[at]!
     if ((head & 3) !== TYPE.SMALL) {
-      this.#locateLong(index, at)
+      this.#locateLong(index, at, head & 3)
       return
     }
     if (head >>> 2 > this.small) throw this.#fault(CHECK.SMALL_SIZE, index, head >>> 2, this.small)
@@ -77,10 +77,9 @@ export class StructReader extends Reader {
     return (head & 3) === TYPE.LARGE || this.layout === 'tf' ? this.#wordSizeAt(at) : this.#narrowSizeAt(at)
   }
 
-  #locateLong(index: number, at: number): void {
+  #locateLong(index: number, at: number, type: number): void {
     const view = this.#view
-    const head = this.table[at]! & 3
-    if (head === TYPE.OFFSET) {
+    if (type === TYPE.OFFSET) {
       const size = view.getUint32(at, true) >>> 2
       const start = index * this.stride + view.getUint32(at + 4, true)
       const { block, base, byteSize } = this.image.data
@@ -90,10 +89,10 @@ export class StructReader extends Reader {
       this.size = size
       return
     }
-    if (!this.#follows) throw this.#fault(CHECK.STRUCT_TYPE, index, head, 0)
-    const isPrealloc = head === TYPE.PREALLOC && this.layout !== 'tf'
+    if (!this.#follows) throw this.#fault(CHECK.STRUCT_TYPE, index, type, 0)
+    const isPrealloc = type === TYPE.PREALLOC && this.layout !== 'tf'
     const size = isPrealloc ? this.#narrowSizeAt(at) : this.#wordSizeAt(at)
-    this.#follow(index, this.#pointerAt(at, head, isPrealloc), size)
+    this.#follow(index, this.#pointerAt(at, type, isPrealloc), size)
   }
 
   #follow(index: number, address: number, size: number): void {

@@ -140,16 +140,12 @@ function gathered(image: Image, large: boolean): ArrowUtf8 {
 }
 
 /** The strings copied one behind the other, with where each ends. */
-export function gather(
-  image: Image,
-  large: boolean,
-  selection?: Uint32Array,
-): { length: number; offsets: Segment; data: Segment } {
-  const count = selection?.length ?? image.count
+export function gather(image: Image, large: boolean): { length: number; offsets: Segment; data: Segment } {
+  const { count } = image
   const plan = { layout: large ? 'arrow64' : 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: false } as const
-  const { tableSize, dataSize } = kernels().measure(image, selection, count, plan)
+  const { tableSize, dataSize } = kernels().measure(image, undefined, count, plan)
   const [table, data] = [gcAllocator.allocate(tableSize, 64), gcAllocator.allocate(dataSize, 64)]
-  kernels().convert(image, selection, count, { ...plan, table, data })
+  kernels().convert(image, undefined, count, { ...plan, table, data })
   return { length: count, offsets: table, data }
 }
 

@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
@@ -14,6 +13,7 @@ import { encodeText, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 import { gather } from './arrow.ts'
 import { encodePacked } from './encode-packed.ts'
+import { slicedStrings } from './sliced.ts'
 
 /** How strings are made of bytes. */
 export interface TextOptions {
@@ -30,8 +30,6 @@ export interface ToArrayOptions extends TextOptions {
    */
   readonly slices?: boolean
 }
-
-const SLICED = 1024
 
 /**
  * Reading the elements of a string tensor. They are bytes; a JavaScript string is made when one is asked for. Indices are
@@ -124,10 +122,8 @@ export abstract class StringElements {
    * @throws as {@link get}
    */
   compare(index: number, other: number | Text): -1 | 0 | 1 {
-    const right = typeof other === 'number' ? Buffer.from(this.bytes(other)) : encodeText(other, 'replace', 'other')
-    this.locate(index)
-    const { block, start, size } = this.reader
-    return Buffer.compare(block.bytes.subarray(start, start + size), right)
+    const right = typeof other === 'number' ? this.#located(other) : encodeText(other, 'replace', 'other')
+    return Buffer.compare(this.#located(index), right)
   }
 
   /**
@@ -172,7 +168,7 @@ export abstract class StringElements {
    */
   toArray(options: ToArrayOptions = {}): string[] {
     const policy = checkPolicy(options.invalid ?? 'replace')
-    if (options.slices && policy === 'replace') return this.#sliced()
+    if (options.slices && policy === 'replace') return slicedStrings(this.image)
     const reader = this.#gathered()
     const { length } = this
     const strings = new Array<string>(length)
@@ -226,6 +222,13 @@ export abstract class StringElements {
     checkOpen(this.image.data)
   }
 
+  /** The bytes of an element, for a moment: nobody else gets to see this view. */
+  #located(index: number): Uint8Array {
+    this.locate(index)
+    const { block, start, size } = this.reader
+    return block.bytes.subarray(start, start + size)
+  }
+
   /** A reader for all elements: of a copy, if each would have to be fetched from blocks of malloc. */
   #gathered(): Reader {
     this.checkAlive()
@@ -233,28 +236,6 @@ export abstract class StringElements {
     if (!image.foreign) return this.reader
     const { offsets, data } = gather(image, true)
     return readerOf({ ...image, layout: 'arrow64', table: offsets, data, regions: undefined, foreign: false })
-  }
-
-  #sliced(): string[] {
-    const { image } = this
-    const { offsets, data } = gather(image, true)
-    const reader = readerOf({ ...image, layout: 'arrow64', table: offsets, data, regions: undefined, foreign: false })
-    const bytes = data.block.bytes as FastBuffer
-    const strings = new Array<string>(image.count)
-    for (let first = 0; first < image.count; first += SLICED) {
-      const last = Math.min(first + SLICED, image.count)
-      reader.locate(first)
-      const { start } = reader
-      reader.locate(last - 1)
-      const end = reader.start + reader.size
-      const whole = isAscii(bytes.subarray(start, end)) ? bytes.latin1Slice(start, end) : undefined
-      for (let i = first; i < last; i++) {
-        reader.locate(i)
-        const at = reader.start
-        strings[i] = whole?.slice(at - start, at - start + reader.size) ?? bytes.utf8Slice(at, at + reader.size)
-      }
-    }
-    return strings
   }
 }
 

@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
-import { platformName } from '@tenon/native-build'
+import { platformName, runCommand } from '@tenon/native-build'
 
 import { runNativeBuild } from '../lib/native.ts'
 import { capturePnpm, captureTool } from '../lib/run-tool.ts'
@@ -20,6 +21,13 @@ export function findMisplacedFiles(name: string, files: readonly string[], wante
     .filter((file) => /(^|\/)(test|bench|reports|node_modules|\.turbo)\/|tsbuildinfo$/.test(file))
     .map((file) => `${name} is packed with ${file}`)
   return [...missing, ...unwanted]
+}
+
+/** A sentence if what is packed for one platform would be installed on others too. */
+export function findLostPlatform(name: string, manifest: { os?: unknown; cpu?: unknown }, platform: string): string[] {
+  const [os, cpu] = platform.split('-')
+  const kept = isDeepStrictEqual([manifest.os, manifest.cpu], [[os], [cpu]])
+  return kept ? [] : [`${name} is packed without the os and cpu of ${platform}`]
 }
 
 /** What is published has what it needs, and resolves from ESM and for TypeScript: seen in the tarballs. */
@@ -59,8 +67,11 @@ async function checkPackage(pkg: WorkspacePackage, directory: string): Promise<s
 
   const publint = await captureTool('publint', ['run', filename, '--strict'])
   if (publint.code !== 0) problems.push(`publint ${pkg.name}\n${publint.stdout}${publint.stderr}`)
-  // A platform package is data: there is nothing to import.
-  if (!pkg.platform) {
+  if (pkg.platform) {
+    const manifest = await runCommand('tar', ['-xOf', filename, 'package/package.json'])
+    problems.push(...findLostPlatform(pkg.name, JSON.parse(manifest.stdout) as object, pkg.platform))
+  } else {
+    // A platform package is data: there is nothing to import.
     const attw = await captureTool('attw', [filename, '--profile', 'esm-only', '--format', 'ascii'])
     if (attw.code !== 0) problems.push(`attw ${pkg.name}\n${attw.stdout}${attw.stderr}`)
   }

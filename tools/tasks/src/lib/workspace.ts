@@ -21,10 +21,11 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
   if (result.code !== 0) throw new ToolError(`pnpm could not list the packages:\n${result.stderr}`)
   const packages = JSON.parse(result.stdout) as { name: string; path: string; private: boolean }[]
   return packages.slice(1).map(({ name, path, private: isPrivate }) => {
-    const { os, cpu } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
-      os?: string[]
-      cpu?: string[]
+    // Only what is published says it: pnpm warns of a package in the workspace that isn't for this platform.
+    const { publishConfig } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
+      publishConfig?: { os?: string[]; cpu?: string[] }
     }
+    const { os, cpu } = publishConfig ?? {}
     return { name, directory: path, private: isPrivate, ...(os && cpu && { platform: `${os[0]}-${cpu[0]}` }) }
   })
 }

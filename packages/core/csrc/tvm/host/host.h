@@ -66,7 +66,10 @@ typedef struct tn_packed_stack {
   int32_t raised;   /* set by a TypeScript function that left its error in its result slot */
   int32_t owned;    /* set by a TypeScript function whose result is not only lent */
   uint32_t kept;    /* which tensors native code kept after a call: see call.c */
-  uint64_t words[16]; /* results of functions that have several */
+  uint64_t words[14]; /* results of functions that have several */
+  int32_t pending;    /* not 0: something waits for the end of the outermost call, as what native code gave back */
+  int32_t reserved;
+  uint64_t zero; /* always */
   atomic_size_t references;            /* JavaScript's own, and one for each function and foreign value */
   _Atomic(tn__foreign_t *) released;   /* values that native code gave back, until JavaScript takes their ids */
 } tn_packed_stack_t;

@@ -7,6 +7,8 @@
 
 _Static_assert(sizeof(tn_packed_stack_t) <= TN_STACK_OUT, "the head must fit before the text");
 _Static_assert(offsetof(tn_packed_stack_t, words) == 16, "JavaScript reads the words at byte 16");
+_Static_assert(offsetof(tn_packed_stack_t, pending) == 128, "JavaScript reads the flag at byte 128");
+_Static_assert(offsetof(tn_packed_stack_t, zero) == 136, "JavaScript uses the zero at byte 136");
 _Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
 
 static pthread_key_t key;
@@ -68,6 +70,7 @@ void tn__foreign_release(void *handle) {
   foreign->next = atomic_load(&stack->released);
   while (!atomic_compare_exchange_weak(&stack->released, &foreign->next, foreign)) {
   }
+  __atomic_store_n(&stack->pending, 1, __ATOMIC_RELEASE);
   tn__stack_release(stack);
 }
 

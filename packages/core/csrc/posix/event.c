@@ -1,0 +1,45 @@
+/* Waking an event loop from any thread, on POSIX: an eventfd where there is one, otherwise a pipe. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+#include <sys/eventfd.h>
+#endif
+
+#include "../internal.h"
+
+int32_t tn__event_open(tn__event_t *event) {
+#if defined(__linux__)
+  event->from = event->to = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (event->from < 0) return tn__fail(TN_SYSTEM, "no eventfd can be opened: error %d", errno);
+#else
+  int ends[2];
+  if (pipe(ends) != 0) return tn__fail(TN_SYSTEM, "no pipe can be opened: error %d", errno);
+  for (int i = 0; i < 2; i++) {
+    fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[i], F_SETFL, O_NONBLOCK);
+  }
+  event->from = ends[0];
+  event->to = ends[1];
+#endif
+  return TN_OK;
+}
+
+/* A full pipe is as good as one more byte: it is readable. */
+void tn__event_signal(tn__event_t *event) {
+  const uint64_t one = 1;
+  while (write(event->to, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+void tn__event_clear(tn__event_t *event) {
+  uint64_t bytes[8];
+  while (read(event->from, bytes, sizeof bytes) == (ssize_t)sizeof bytes) {
+  }
+}
+
+void tn__event_close(tn__event_t *event) {
+  close(event->from);
+  if (event->to != event->from) close(event->to);
+}

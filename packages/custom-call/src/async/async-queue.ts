@@ -1,0 +1,93 @@
+import { addressOf, checkStatus, pollReadable, statusName } from '@tenon/core/internal'
+import type { CallTarget } from '../call/call-target.ts'
+import { ResourceExhaustedError } from '../errors/xla-error-classes.ts'
+import type { CallMemory } from '../native/call-memory.ts'
+import { coreFunctions } from '../native/core-functions.ts'
+
+/** How many runs can be in flight on one thread of JavaScript. */
+const MOST_IN_FLIGHT = 1024
+
+/** What is kept for a run: the callee's memory is in the closure, so that the garbage collector leaves it alone. */
+type Done = (status: number) => void
+
+/** The one queue of this thread. */
+interface Queue {
+  readonly address: number
+  readonly poll: { ref(): void; unref(): void }
+}
+
+let opened: Queue | undefined
+let lastId = 0
+const inFlight = new Map<number, Done>()
+
+const ids = new BigInt64Array(64)
+const statuses = new Int32Array(64)
+const out = new BigUint64Array(1)
+
+function queue(): Queue {
+  if (opened !== undefined) return opened
+  const { asyncOpen, asyncClose } = coreFunctions()
+  const descriptor = new Int32Array(1)
+  checkStatus(Number(asyncOpen(addressOf(out), addressOf(descriptor))), 'opening the queue of asynchronous calls')
+  const address = Number(out[0])
+  const poll = pollReadable(descriptor[0]!, takeDone)
+  process.once('exit', () => {
+    poll.close()
+    // Threads still write to memory of this one.
+    asyncClose(address)
+  })
+  opened = { address, poll }
+  return opened
+}
+
+/** Tells the runs that are over. */
+function takeDone(): void {
+  const { address, poll } = opened!
+  const { asyncTake } = coreFunctions()
+  for (;;) {
+    const status = asyncTake(address, addressOf(ids), addressOf(statuses), ids.length, addressOf(out))
+    checkStatus(Number(status), 'taking asynchronous calls that are done')
+    const count = Number(out[0])
+    for (let i = 0; i < count; i++) {
+      const id = Number(ids[i])
+      const done = inFlight.get(id)!
+      inFlight.delete(id)
+      done(statuses[i]!)
+    }
+    if (count < ids.length) break
+  }
+  if (inFlight.size === 0) poll.unref()
+}
+
+/**
+ * Has a call run on a thread of the core.
+ *
+ * @param done called from the event loop with the status of the run.
+ * @returns takes the run back: whether it had not started; then `done` is not called.
+ * @throws {ResourceExhaustedError} if too many are in flight. @throws {NativeError} if the system can't do it.
+ */
+export function submit(target: CallTarget, memory: CallMemory, done: Done): () => boolean {
+  if (inFlight.size >= MOST_IN_FLIGHT) {
+    throw new ResourceExhaustedError({
+      xlaCode: 8,
+      text: `${MOST_IN_FLIGHT} asynchronous calls are in flight: await some first`,
+      target: target.name,
+      stage: 'execute',
+      refused: true,
+    })
+  }
+  const { address, poll } = queue()
+  const id = ++lastId
+  const { asyncSubmit, asyncCancel } = coreFunctions()
+  const status = asyncSubmit(address, memory.address, Number(target.isTyped), id, addressOf(out))
+  checkStatus(Number(status), `starting ${target.name}`)
+  const job = Number(out[0])
+  if (inFlight.size === 0) poll.ref()
+  inFlight.set(id, done)
+  return () => {
+    if (!inFlight.has(id) || statusName(Number(asyncCancel(job))) !== 'OK') return false
+    inFlight.delete(id)
+    if (inFlight.size === 0) poll.unref()
+    return true
+  }
+}

@@ -1,0 +1,215 @@
+import { ArgumentError, NativeLibrary, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import { globalGate } from '@tenon/core/internal'
+import {
+  ApiVersion,
+  f32,
+  FunctionTarget,
+  hostFunction,
+  InternalError,
+  OutOfRangeError,
+  ResourceExhaustedError,
+  s32,
+  s64,
+  typedHandler,
+  UnavailableError,
+  UnknownError,
+  type PreparedCall,
+} from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { afterEach, describe, expect, test } from 'vitest'
+import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
+
+const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
+
+/** More than there can be threads: what comes behind has not started. */
+const THREADS = 64
+
+const shape = { operands: [f32([4]), f32([4])], results: [f32([4])], attrs: { a: f32(2) } }
+const prepareSaxpy = (): PreparedCall => typedHandler(kernels, 'saxpy').prepare(shape)
+const [x, y] = [filled([4], (i) => i), filled([4], () => 1)]
+
+/** Runs that wait for their flag. */
+function startWaiting(call: PreparedCall, count: number): { finish: () => Promise<unknown>; outs: Tensor[] } {
+  const flag = tensor('s32', [])
+  const outs = Array.from({ length: count }, () => tensor('s32', []))
+  const runs = outs.map((out) => call.runAsync([flag], [out]))
+  const finish = (): Promise<unknown> => {
+    new Int32Array((flag.view() as Int32Array).buffer, flag.view().byteOffset, 1)[0] = 7
+    return Promise.all(runs)
+  }
+  return { finish, outs }
+}
+
+const prepareWait = (): PreparedCall =>
+  typedHandler(kernels, 'wait_for_flag').prepare({ operands: [s32([])], results: [s32([])] })
+
+let holds = globalGate.holds
+afterEach(() => {
+  expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 })
+  expect(globalGate.holds).toBe(holds)
+  holds = globalGate.holds
+})
+
+describe('an asynchronous run', () => {
+  test('writes its results and resolves', async () => {
+    using call = prepareSaxpy()
+    const out = tensor('f32', [4])
+    await call.runAsync([x, y], [out])
+    expect(out.toArray()).toStrictEqual([1, 3, 5, 7])
+    await call.runAsync([y, x], [out])
+    expect(out.toArray()).toStrictEqual([2, 3, 4, 5])
+  })
+
+  test('R15: many runs of one call overlap, each with pointers of its own', async () => {
+    using call = prepareSaxpy()
+    const outs = Array.from({ length: 500 }, () => tensor('f32', [4]))
+    await Promise.all(outs.map((out, i) => call.runAsync([filled([4], () => i), y], [out])))
+    outs.forEach((out, i) => expect(out.toArray()).toStrictEqual([2 * i + 1, 2 * i + 1, 2 * i + 1, 2 * i + 1]))
+  })
+
+  test('does not keep the event loop from turning', async () => {
+    using call = prepareWait()
+    const { finish, outs } = startWaiting(call, 1)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(outs[0]!.toArray()).toStrictEqual([0])
+    await finish()
+    expect(outs[0]!.toArray()).toStrictEqual([7])
+  })
+
+  test('of an untyped call', async () => {
+    const options = { apiVersion: ApiVersion.STATUS_RETURNING } as const
+    const [two, big] = [tensor('s32', [], [2]), tensor('s32', [], [2 ** 31 - 1])]
+    using call = hostFunction(runtime, 'checked_add', options).prepare({ operands: [two, two], results: [two] })
+    const sum = tensor('s32', [])
+    await call.runAsync([two, two], [sum])
+    expect(sum.toArray()).toStrictEqual([4])
+    await expect(call.runAsync([big, two], [sum])).rejects.toThrow(InternalError)
+    await expect(call.runAsync([big, two], [sum])).rejects.toThrow(/the sum does not fit into 32 bits/)
+  })
+})
+
+describe('a run that waits for a future', () => {
+  const prepareScale = (factor: number): PreparedCall =>
+    typedHandler(kernels, 'scale_later').prepare({
+      operands: [f32([4])],
+      results: [f32([4])],
+      attrs: { factor: f32(factor) },
+    })
+
+  test('resolves when the future completes', async () => {
+    using call = prepareScale(3)
+    const outs = Array.from({ length: 100 }, () => tensor('f32', [4]))
+    await Promise.all(outs.map((out) => call.runAsync([x], [out])))
+    for (const out of outs) expect(out.toArray()).toStrictEqual([0, 3, 6, 9])
+  })
+
+  test('rejects with the error of the future', async () => {
+    using call = prepareScale(-1)
+    await expect(call.runAsync([x], [tensor('f32', [4])])).rejects.toThrow(OutOfRangeError)
+  })
+
+  test('R12: state is shared by all runs', async () => {
+    const counter = typedHandler(kernels, { execute: 'counter_v3', instantiate: 'counter_v3_instantiate' })
+    using call = counter.prepare({ results: [s64([])], attrs: { start: s64(5) } })
+    const out = tensor('s64', [])
+    for (let i = 0; i < 3; i++) await call.runAsync([], [out])
+    call.run([], [out])
+    expect(out.toArray()).toStrictEqual([8n])
+  })
+})
+
+describe('failures', () => {
+  test('of the kernel reject', async () => {
+    const wrong = { operands: [f32([4]), f32([3])], results: [f32([4])], attrs: { a: f32(2) } }
+    using call = typedHandler(kernels, 'saxpy').prepare(wrong)
+    await expect(call.runAsync([x, tensor('f32', [3])], [tensor('f32', [4])])).rejects.toThrow(/saxpy answered/)
+  })
+
+  test('R9: C++ exceptions reject, with their words', async () => {
+    using call = hostFunction(cppKernels, 'throw_from_host_call').prepare({})
+    await expect(call.runAsync([], [])).rejects.toThrow(UnknownError)
+    await expect(call.runAsync([], [])).rejects.toThrow(/threw a C\+\+ exception: from a host call/)
+  })
+
+  test('of the arguments reject before anything is held', async () => {
+    using call = prepareSaxpy()
+    await expect(call.runAsync([x], [y])).rejects.toThrow(ArgumentError)
+    const closed = prepareSaxpy()
+    closed.close()
+    await expect(closed.runAsync([x, y], [tensor('f32', [4])])).rejects.toThrow(ScopeClosedError)
+  })
+
+  test('a TypeScript function can not be called from another thread', async () => {
+    using target = new FunctionTarget('mine', { operands: [], results: [] }, () => {})
+    using call = target.handler.prepare({})
+    await expect(call.runAsync([], [])).rejects.toThrow(UnavailableError)
+    call.run([], [])
+  })
+})
+
+describe('what a run in flight holds', () => {
+  test('call and library can not be closed', async () => {
+    const library = NativeLibrary.open(kernelLibrary('kernels'))
+    const call = typedHandler(library, 'wait_for_flag').prepare({ operands: [s32([])], results: [s32([])] })
+    const { finish } = startWaiting(call, 2)
+    expect(() => call.close()).toThrow(ScopeHeldError)
+    expect(() => library.close()).toThrow(/it is used by 2 holds/)
+    await finish()
+    call.close()
+    library.close()
+  })
+
+  test('at most 1024 are in flight', async () => {
+    using call = prepareWait()
+    const { finish } = startWaiting(call, 1024)
+    await expect(call.runAsync([tensor('s32', [])], [tensor('s32', [])])).rejects.toThrow(ResourceExhaustedError)
+    await finish()
+    await call.runAsync([tensor('s32', [], [1])], [tensor('s32', [])])
+  })
+})
+
+describe('cancelling', () => {
+  test('takes back what has not started', async () => {
+    using call = prepareWait()
+    const { finish } = startWaiting(call, THREADS)
+    const controllers = [new AbortController(), new AbortController(), new AbortController()]
+    const out = tensor('s32', [])
+    const runs = controllers.map(({ signal }) => call.runAsync([tensor('s32', [], [1])], [out], { signal }))
+    controllers[2]!.abort(new Error('no longer wanted'))
+    controllers[0]!.abort()
+    await expect(runs[2]).rejects.toThrow('no longer wanted')
+    await expect(runs[0]).rejects.toThrow(/abort/i)
+    expect(out.toArray()).toStrictEqual([0])
+    await finish()
+    await runs[1]
+    expect(out.toArray()).toStrictEqual([1])
+  })
+
+  test('leaves alone what has started, or is over', async () => {
+    using call = prepareWait()
+    const controller = new AbortController()
+    const [flag, out] = [tensor('s32', [], [3]), tensor('s32', [])]
+    const run = call.runAsync([flag], [out], { signal: controller.signal })
+    await run
+    controller.abort()
+    await run
+    expect(out.toArray()).toStrictEqual([3])
+  })
+
+  test('an aborted signal starts nothing', async () => {
+    using call = prepareWait()
+    const out = tensor('s32', [])
+    const signal = AbortSignal.abort(new Error('too late'))
+    await expect(call.runAsync([tensor('s32', [], [1])], [out], { signal })).rejects.toThrow('too late')
+    expect(out.toArray()).toStrictEqual([0])
+  })
+})
+
+test('a handler has threads of the pool work for it', async () => {
+  using call = typedHandler(kernels, 'sum_by_pool').prepare({ operands: [f32([1024])], results: [f32([])] })
+  const ones = filled([1024], () => 1)
+  const sums = Array.from({ length: 70 }, () => tensor('f32', []))
+  call.run([ones], [sums[0]!])
+  await Promise.all(sums.slice(1).map((sum) => call.runAsync([ones], [sum])))
+  for (const sum of sums) expect(sum.toArray()).toStrictEqual([1024])
+})

@@ -1,0 +1,42 @@
+import { isAscii } from 'node:buffer'
+import { gcAllocator } from '@tenon/core'
+import type { Image } from '../image/image.ts'
+import { kernels } from '../kernels/choose.ts'
+import { FORM } from '../kernels/kernels.ts'
+import { hostAbi } from '../layouts/abi.ts'
+import { tableSize } from '../layouts/layout.ts'
+import type { FastBuffer } from '../text/fast-buffer.ts'
+
+/** How many elements are decoded at once. */
+const AT_ONCE = 1024
+
+const plan = { layout: 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: false } as const
+
+/**
+ * All strings, cut out of the text of about a thousand elements each where that is ASCII. The elements' bytes are put
+ * together in memory that is used again and again, so that they are decoded while they are still in the cache.
+ */
+export function slicedStrings(image: Image): string[] {
+  const { count } = image
+  const { measure, convert } = kernels()
+  const strings = new Array<string>(count)
+  const selection = new Uint32Array(AT_ONCE)
+  const table = gcAllocator.allocate(tableSize('arrow32', AT_ONCE))
+  const offsets = new Int32Array(table.block.view.buffer as ArrayBuffer, table.base, AT_ONCE + 1)
+  let data = gcAllocator.allocate(0)
+  for (let first = 0; first < count; first += AT_ONCE) {
+    const n = Math.min(AT_ONCE, count - first)
+    for (let i = 0; i < n; i++) selection[i] = first + i
+    const { dataSize } = measure(image, selection, n, plan)
+    if (data.byteSize < dataSize) data = gcAllocator.allocate(2 * dataSize)
+    const used = { ...plan, table: table.asSlice(0, tableSize('arrow32', n)), data: data.asSlice(0, dataSize) }
+    convert(image, selection, n, used)
+    const bytes = data.block.bytes.subarray(data.base, data.base + dataSize) as FastBuffer
+    const whole = isAscii(bytes) ? bytes.latin1Slice(0, dataSize) : undefined
+    for (let i = 0; i < n; i++) {
+      const [start, end] = [offsets[i]!, offsets[i + 1]!]
+      strings[first + i] = whole === undefined ? bytes.utf8Slice(start, end) : whole.slice(start, end)
+    }
+  }
+  return strings
+}
