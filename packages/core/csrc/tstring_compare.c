@@ -71,7 +71,9 @@ int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes,
 
 static inline uint32_t rotate(uint32_t value, int by) { return value << by | value >> (32 - by); }
 
-static inline uint32_t step(uint32_t lane, const uint8_t *at) { return rotate(lane + tn__load32(at, false) * PRIME2, 13) * PRIME1; }
+static inline uint32_t step(uint32_t lane, const uint8_t *at) {
+  return rotate(lane + tn__load32(at, false) * PRIME2, 13) * PRIME1;
+}
 
 static uint32_t hash(const uint8_t *at, uint64_t size, uint32_t seed) {
   uint64_t rest = size;

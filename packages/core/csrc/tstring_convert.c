@@ -55,8 +55,8 @@ static uint64_t string_limit(const tn_tstring_target_t *target) {
   return TN__WORD32_SIZE_MAXIMUM;
 }
 
-static int32_t measure_structs(const tn_tstring_target_t *target, uint64_t count, const tn__span_t *spans, uint64_t first,
-                               size_t n, uint64_t *data, tn_tstring_fault_t *fault) {
+static int32_t measure_structs(const tn_tstring_target_t *target, uint64_t count, const tn__span_t *spans,
+                               uint64_t first, size_t n, uint64_t *data, tn_tstring_fault_t *fault) {
   const uint64_t stride = tn__struct_size(target->layout), limit = string_limit(target);
   const uint64_t small = target->is_inline ? tn__small_capacity(target->layout) : 0;
   for (size_t i = 0; i < n; i++) {
@@ -159,7 +159,8 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
     memcpy(words, span->data, sizeof words);
     memcpy(kept, ones + 24 - size, sizeof kept);
     for (size_t i = 0; i < 3; i++) words[i] &= kept[i];
-    const uint64_t bytes[3] = {words[0] << 8 | size << 2, words[1] << 8 | words[0] >> 56, words[2] << 8 | words[1] >> 56};
+    const uint64_t bytes[3] = {words[0] << 8 | size << 2, words[1] << 8 | words[0] >> 56,
+                               words[2] << 8 | words[1] >> 56};
     memcpy(at, bytes, stride);
     return;
   }

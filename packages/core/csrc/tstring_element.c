@@ -55,7 +55,9 @@ static size_t rounded(size_t size) {
   return size > limit ? 0 : ((size + 16) & ~(size_t)15) - 1;
 }
 
-static int32_t out_of_memory(size_t size) { return tn__fail(TN_OUT_OF_MEMORY, "no memory for a string of %zu bytes", size); }
+static int32_t out_of_memory(size_t size) {
+  return tn__fail(TN_OUT_OF_MEMORY, "no memory for a string of %zu bytes", size);
+}
 
 /* What a string becomes: the first `keep` bytes it has, then `bytes`, then `fill` up to `size`. */
 typedef struct {
@@ -128,7 +130,8 @@ int32_t tn_tstring_append(void *string, const char *bytes, size_t byte_size) {
   if (byte_size > TN__WORD_SIZE_MAXIMUM - size) return out_of_memory(byte_size);
   const size_t needed = size + byte_size;
   const size_t doubled = needed > capacity ? (needed > 2 * capacity ? needed : 2 * capacity) : 0;
-  return become(string, &(content_t){.keep = size, .bytes = bytes, .byte_size = byte_size, .size = needed, .capacity = doubled});
+  return become(
+      string, &(content_t){.keep = size, .bytes = bytes, .byte_size = byte_size, .size = needed, .capacity = doubled});
 }
 
 int32_t tn_tstring_resize(void *string, size_t byte_size, char fill) {

@@ -14,8 +14,9 @@
 #define TN__BIG_ENDIAN 0
 #endif
 
-#define TN__HOST_ABI \
-  (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
+#define TN__HOST_ABI                                                          \
+  (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
+                       : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
 
 /* What a loop over a million strings calls for each, and what it hardly ever calls: compilers judge both wrongly. */
 #if defined(__GNUC__)

@@ -6,8 +6,8 @@ int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t ind
   fault->index = index;
   fault->value = value;
   fault->limit = limit;
-  return tn__fail(TN_INVALID_ARGUMENT, "check %d failed at element %llu: %llu, limit %llu", check, (unsigned long long)index,
-                  (unsigned long long)value, (unsigned long long)limit);
+  return tn__fail(TN_INVALID_ARGUMENT, "check %d failed at element %llu: %llu, limit %llu", check,
+                  (unsigned long long)index, (unsigned long long)value, (unsigned long long)limit);
 }
 
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t *fault) {
@@ -34,7 +34,8 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
     default:
       return tn__fail(TN_INVALID_ARGUMENT, "there is no layout %d", t->layout);
   }
-  if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32) return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", t->abi);
+  if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32)
+    return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", t->abi);
   // A tensor of no elements may be no buffer at all, also where the layout has more than elements.
   if (t->count == 0 && t->table_size == 0) return TN_OK;
   if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
@@ -69,18 +70,22 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
     span->data = at + 1;
     span->size = (first & 0xff) >> 2;
     span->room = t->table + t->count * stride - span->data;
-    return span->size <= small ? TN_OK : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
+    return span->size <= small ? TN_OK
+                               : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
   }
   if (type == TN_TSTRING_OFFSET) {
     const uint64_t start = index * stride + second, size = first >> 2;
-    if (start + size > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
+    if (start + size > t->data_size)
+      return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
     span->data = t->data + start;
     span->size = size;
     span->room = t->data_size - start;
     return TN_OK;
   }
-  if (type == TN_TSTRING_LARGE) return read_pointer(t, index, type, large_word, tn__size_of_word(size_word), span, fault);
-  if (t->layout == TN_TSTRING_TF) return read_pointer(t, index, type, view_word, tn__size_of_word(size_word), span, fault);
+  if (type == TN_TSTRING_LARGE)
+    return read_pointer(t, index, type, large_word, tn__size_of_word(size_word), span, fault);
+  if (t->layout == TN_TSTRING_TF)
+    return read_pointer(t, index, type, view_word, tn__size_of_word(size_word), span, fault);
   const uint32_t narrow = TN__BIG_ENDIAN ? tn__swap32(first) : first;
   return read_pointer(t, index, type, prealloc_word, tn__size_of_word32(narrow), span, fault);
 }
@@ -153,7 +158,8 @@ TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool b
   const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
   TN__LOADED();
   // The length stands before the bytes: without a hint every string waits for memory.
-  if (index + AHEAD < t->count) TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + AHEAD), big_endian));
+  if (index + AHEAD < t->count)
+    TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + AHEAD), big_endian));
   const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
   if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
   const uint8_t *at = t->data + table + offset;
@@ -179,7 +185,8 @@ TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool b
   const uint32_t start = tn__load32(t->table + 4 + 4 * index, big_endian);
   const uint32_t end = tn__load32(t->table + 8 + 4 * index, big_endian);
   TN__LOADED();
-  if (start > end || start > TN__INT32_MAXIMUM) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_ORDER, index, start, end);
+  if (start > end || start > TN__INT32_MAXIMUM)
+    return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_ORDER, index, start, end);
   if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_RANGE, index, end, t->data_size);
   span->data = t->data + start;
   span->size = end - start;
@@ -190,9 +197,10 @@ TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool b
 TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wide, tn__span_t *span,
                                  tn_tstring_fault_t *fault) {
   // Negative offsets are huge here, so that one comparison refuses them.
-  const uint64_t start = wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
-  const uint64_t end =
-      wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index + 4, TN__BIG_ENDIAN);
+  const uint64_t start =
+      wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
+  const uint64_t end = wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN)
+                            : tn__load32(t->table + 4 * index + 4, TN__BIG_ENDIAN);
   TN__LOADED();
   if (start > end) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_ORDER, index, start, end);
   if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_RANGE, index, end, t->data_size);

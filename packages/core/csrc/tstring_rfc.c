@@ -127,7 +127,8 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
   const bool is_large = type_of(source) == TN_TSTRING_LARGE;
   uint8_t *container = is_large ? large_characters(source, layout) - head : next;
   if (type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
-    return tn__fail(TN_INVALID_ARGUMENT, "an OFFSET string can't be moved to where its bytes are behind it or 4 GiB away");
+    return tn__fail(TN_INVALID_ARGUMENT,
+                    "an OFFSET string can't be moved to where its bytes are behind it or 4 GiB away");
   tn_tstring_rfc_dealloc(string, layout);
   memcpy(string, next, head);
   memset(source, 0, head);

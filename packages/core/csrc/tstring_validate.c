@@ -38,7 +38,8 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
     end = start + (word >> 2);
   }
   if (ordered) return TN_OK;
-  if (extents > SIZE_MAX / sizeof(extent_t)) return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
+  if (extents > SIZE_MAX / sizeof(extent_t))
+    return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
   extent_t *list = malloc((size_t)extents * sizeof *list);
   if (list == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
   size_t n = 0;
@@ -71,8 +72,8 @@ TN__COLD int32_t struct_fault(const tn_tstring_tensor_t *t, uint64_t i, uint32_t
   return FAULT(STRUCT_TYPE, i, type, 0);
 }
 
-/* SMALL and OFFSET alternate in no order that a processor could guess: both are checked by the same numbers, and one jump
- * asks whether all is right. What is negative in 64 bits is wrong: no size or place here comes near 2^63. */
+/* SMALL and OFFSET alternate in no order that a processor could guess: both are checked by the same numbers, and one
+ * jump asks whether all is right. What is negative in 64 bits is wrong: no size or place here comes near 2^63. */
 TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_t small, bool with_nul, uint64_t budget,
                               tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const uint64_t table = t->count * stride;
@@ -87,7 +88,8 @@ TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_
     const uint64_t terminator = size & as_small;
     const uint8_t end = with_nul ? at[1 + (terminator <= small ? terminator : 0)] : 0;
     TN__LOADED();
-    const uint64_t start = (place + offset - table) & ~as_small, room = ((t->data_size - table) & ~as_small) | (small & as_small);
+    const uint64_t start = (place + offset - table) & ~as_small,
+                   room = ((t->data_size - table) & ~as_small) | (small & as_small);
     const uint64_t wrong = (start | (room - (start + size))) >> 63 | (first & 1) | (end & as_small);
     if (wrong != 0) return struct_fault(t, i, first, offset, end, with_nul, fault);
     found.total += size;
@@ -98,8 +100,8 @@ TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_
   return TN_OK;
 }
 
-static int32_t validate_structs(const tn_tstring_tensor_t *tensor, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
-                                tn_tstring_fault_t *fault) {
+static int32_t validate_structs(const tn_tstring_tensor_t *tensor, bool strict, uint64_t budget,
+                                tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const tn_tstring_tensor_t t = *tensor;
   int32_t status;
   if (t.layout == TN_TSTRING_RFC16) {
@@ -154,10 +156,12 @@ static int32_t validate_tflite(const tn_tstring_tensor_t *t, bool strict, uint64
   for (uint64_t i = 0; i <= t->count; i++) {
     const uint32_t offset = tn__load32(t->table + 4 + 4 * i, big_endian);
     TN__LOADED();
-    if (offset < header || offset > t->data_size || offset > TN__INT32_MAXIMUM) return FAULT(TFLITE_RANGE, i, offset, t->data_size);
+    if (offset < header || offset > t->data_size || offset > TN__INT32_MAXIMUM)
+      return FAULT(TFLITE_RANGE, i, offset, t->data_size);
     if (offset < previous) return FAULT(TFLITE_ORDER, i, offset, previous);
     if (strict && i == 0 && offset != header) return FAULT(TFLITE_FIRST, 0, offset, header);
-    if (i > 0 && !add(sums, offset - previous, budget)) return FAULT(BUDGET, i - 1, offset - previous, budget - sums->total);
+    if (i > 0 && !add(sums, offset - previous, budget))
+      return FAULT(BUDGET, i - 1, offset - previous, budget - sums->total);
     previous = offset;
   }
   return strict && previous != t->data_size ? FAULT(TFLITE_TOTAL, t->count, previous, t->data_size) : TN_OK;

@@ -1,7 +1,7 @@
-/* tstring_*.c: tensors that nobody should trust. Each input is a tensor: a byte for its layout, one for its ABI, two for
- * the number of its elements, then its bytes, in a block of exactly their size. It is validated, and then read in every way
- * whatever the validators said: what they refuse must still lead nowhere, what they accept must convert to every layout
- * and be the same strings there. */
+/* tstring_*.c: tensors that nobody should trust. Each input is a tensor: a byte for its layout, one for its ABI, two
+ * for the number of its elements, then its bytes, in a block of exactly their size. It is validated, and then read in
+ * every way whatever the validators said: what they refuse must still lead nowhere, what they accept must convert to
+ * every layout and be the same strings there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t ab
   if (block == NULL) return 0;
   target.table = block;
   target.data = block + target.table_size;
-  require(tn_tstring_convert(source, NULL, source->count, &target, &fault) == TN_OK, "it was measured and not converted");
+  require(tn_tstring_convert(source, NULL, source->count, &target, &fault) == TN_OK,
+          "it was measured and not converted");
   require(target.data_size == data_size, "it took another size than was measured");
   const int is_arrow = layout >= TN_TSTRING_ARROW32;
   const tn_tstring_tensor_t made = {sizeof made, layout, abi, TN_TSTRING_FOLLOW, source->count, target.table_size,
@@ -86,7 +87,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const int is_read = tn_tstring_hash(&tensor, 0, hashes, &fault) == TN_OK;
     require(is_read || !is_valid, "it is valid and can't be read");
     require(tn_tstring_find_invalid_utf8(&tensor, 0, &index, &fault) != TN_OK || index <= count, "an index");
-    require(tn_tstring_find(&tensor, (const uint8_t *)"aa", 2, 0, &index, &fault) != TN_OK || index <= count, "an index");
+    require(tn_tstring_find(&tensor, (const uint8_t *)"aa", 2, 0, &index, &fault) != TN_OK || index <= count,
+            "an index");
   }
   free(hashes);
   free(block);

@@ -136,10 +136,10 @@ TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t st
 TN_API int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
-/* Writes the strings of a tensor in another layout. The target has the table that tn_tstring_measure() tells and at least
- * its data; data_size becomes what was used (bytes behind that may have changed). If the strings need more, because the
- * source has grown, CHANGED is reported and nothing is written past it. Limits of the layout are not checked again.
- * AS_BLOCK: the blocks are malloc's; on failure those made already are freed. */
+/* Writes the strings of a tensor in another layout. The target has the table that tn_tstring_measure() tells and at
+ * least its data; data_size becomes what was used (bytes behind that may have changed). If the strings need more,
+ * because the source has grown, CHANGED is reported and nothing is written past it. Limits of the layout are not
+ * checked again. AS_BLOCK: the blocks are malloc's; on failure those made already are freed. */
 TN_API int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
@@ -149,11 +149,12 @@ TN_API int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_ts
                                   tn_tstring_fault_t *fault);
 
 /* The index of the first element from `from` on that has exactly these bytes; the count if none has. */
-TN_API int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes, uint64_t byte_size, uint64_t from,
-                               uint64_t *index, tn_tstring_fault_t *fault);
+TN_API int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes, uint64_t byte_size,
+                               uint64_t from, uint64_t *index, tn_tstring_fault_t *fault);
 
 /* XXH32 of each element. */
-TN_API int32_t tn_tstring_hash(const tn_tstring_tensor_t *tensor, uint32_t seed, uint32_t *out, tn_tstring_fault_t *fault);
+TN_API int32_t tn_tstring_hash(const tn_tstring_tensor_t *tensor, uint32_t seed, uint32_t *out,
+                               tn_tstring_fault_t *fault);
 
 /* The index of the first element from `from` on that is not valid UTF-8; the count if all are. */
 TN_API int32_t tn_tstring_find_invalid_utf8(const tn_tstring_tensor_t *tensor, uint64_t from, uint64_t *index,
@@ -191,7 +192,8 @@ TN_API int32_t tn_tstring_reserve_amortized(void *string, size_t capacity);
 /* A VIEW with no owner: the caller keeps the bytes alive. Bytes of the string itself are copied instead. */
 TN_API int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t byte_size);
 /* A VIEW whose owner is referenced once now and released when the VIEW is overwritten or freed. */
-TN_API int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byte_size, tn_tstring_owner_t *owner);
+TN_API int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byte_size,
+                                            tn_tstring_owner_t *owner);
 TN_API int32_t tn_tstring_assign(void *string, const void *source);
 /* `keep_views` is 1 for libraries before November 2025: a VIEW moved from stays a VIEW; else it becomes empty. */
 TN_API int32_t tn_tstring_move(void *string, void *source, int32_t keep_views);

@@ -1,4 +1,5 @@
-/* tstring_element.c: what only C can see of one string: the bytes behind a LARGE, owners, and sources inside the string. */
+/* tstring_element.c: what only C can see of one string: the bytes behind a LARGE, owners, and sources inside the
+ * string. */
 #include <stdlib.h>
 #include <string.h>
 

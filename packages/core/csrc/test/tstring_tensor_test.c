@@ -47,7 +47,8 @@ TEST(a_source_that_grew_is_noticed_and_nothing_is_written_past_the_target) {
 TEST(wrong_arguments_are_refused) {
   const int32_t offsets[4] = {0, 3, 6, 11};
   tn_tstring_tensor_t source = arrow(offsets, 3);
-  tn_tstring_target_t target = {sizeof target, TN_TSTRING_TF, TN_TSTRING_LE64, TN_TSTRING_AS_OFFSET, 1, 0, 0, 0, NULL, NULL};
+  tn_tstring_target_t target = {sizeof target, TN_TSTRING_TF, TN_TSTRING_LE64, TN_TSTRING_AS_OFFSET, 1, 0, 0, 0,
+                                NULL,          NULL};
   uint8_t block[72];
   target.table = target.data = block;
   target.table_size = 48;
