@@ -28,87 +28,89 @@ function compile(name: string, ...flags: string[]): string {
 const named = (path: string, environment: NodeJS.ProcessEnv = {}): string[] =>
   missingDependencies(path, { environment }).map(({ name, neededBy }) => `${name} < ${neededBy}`)
 
-describe.runIf(process.platform === 'linux')('on Linux', () => {
-  test('what the system has is not missing', () => {
-    expect(named(compile('libfine.so', '-lm', '-lstdc++'))).toEqual([])
-  })
+if (process.platform === 'linux')
+  describe('on Linux', () => {
+    test('what the system has is not missing', () => {
+      expect(named(compile('libfine.so', '-lm', '-lstdc++'))).toEqual([])
+    })
 
-  test('a library that is gone, and where LD_LIBRARY_PATH finds it', () => {
-    const lower = compile('liblower.so')
-    const upper = compile('libupper.so', lower, '-Wl,-soname,libupper.so')
-    const plain = compile('libplain.so', `-L${directory}`, '-llower')
-    // Given by its path and without a soname, it is needed by that path.
-    expect(named(upper)).toEqual([])
-    expect(named(plain)).toEqual([`liblower.so < ${plain}`])
-    expect(named(plain, { LD_LIBRARY_PATH: `/nowhere:${directory}` })).toEqual([])
-    rmSync(lower)
-    expect(named(upper)).toEqual([`${lower} < ${upper}`])
-  })
+    test('a library that is gone, and where LD_LIBRARY_PATH finds it', () => {
+      const lower = compile('liblower.so')
+      const upper = compile('libupper.so', lower, '-Wl,-soname,libupper.so')
+      const plain = compile('libplain.so', `-L${directory}`, '-llower')
+      // Given by its path and without a soname, it is needed by that path.
+      expect(named(upper)).toEqual([])
+      expect(named(plain)).toEqual([`liblower.so < ${plain}`])
+      expect(named(plain, { LD_LIBRARY_PATH: `/nowhere:${directory}` })).toEqual([])
+      rmSync(lower)
+      expect(named(upper)).toEqual([`${lower} < ${upper}`])
+    })
 
-  test('a dependency of a dependency', () => {
-    compile('liblower.so')
-    const middle = compile('libmiddle.so', `-L${directory}`, '-llower')
-    const upper = compile('libupper.so', `-L${directory}`, '-lmiddle', '-Wl,-rpath,$ORIGIN,--enable-new-dtags')
-    // A RUNPATH counts for the direct dependencies only.
-    expect(named(upper)).toEqual([`liblower.so < ${middle}`])
-    const old = compile('libold.so', `-L${directory}`, '-lmiddle', '-Wl,-rpath,${ORIGIN},--disable-new-dtags')
-    expect(named(old)).toEqual([])
-  })
+    test('a dependency of a dependency', () => {
+      compile('liblower.so')
+      const middle = compile('libmiddle.so', `-L${directory}`, '-llower')
+      const upper = compile('libupper.so', `-L${directory}`, '-lmiddle', '-Wl,-rpath,$ORIGIN,--enable-new-dtags')
+      // A RUNPATH counts for the direct dependencies only.
+      expect(named(upper)).toEqual([`liblower.so < ${middle}`])
+      const old = compile('libold.so', `-L${directory}`, '-lmiddle', '-Wl,-rpath,${ORIGIN},--disable-new-dtags')
+      expect(named(old)).toEqual([])
+    })
 
-  test('a file for another processor is passed over', () => {
-    const lower = compile('liblower.so')
-    const upper = compile('libupper.so', `-L${directory}`, '-llower', '-Wl,-rpath,$ORIGIN/a:$ORIGIN/b')
-    mkdirSync(join(directory, 'a'))
-    mkdirSync(join(directory, 'b'))
-    rmSync(lower)
-    writeFileSync(join(directory, 'a', 'liblower.so'), elfImage({ bits: 64, littleEndian: false, machine: 22 }))
-    expect(named(upper)).toEqual([`liblower.so < ${upper}`])
-    renameSync(compile('liblower.so'), join(directory, 'b', 'liblower.so'))
-    expect(named(upper)).toEqual([])
-  })
+    test('a file for another processor is passed over', () => {
+      const lower = compile('liblower.so')
+      const upper = compile('libupper.so', `-L${directory}`, '-llower', '-Wl,-rpath,$ORIGIN/a:$ORIGIN/b')
+      mkdirSync(join(directory, 'a'))
+      mkdirSync(join(directory, 'b'))
+      rmSync(lower)
+      writeFileSync(join(directory, 'a', 'liblower.so'), elfImage({ bits: 64, littleEndian: false, machine: 22 }))
+      expect(named(upper)).toEqual([`liblower.so < ${upper}`])
+      renameSync(compile('liblower.so'), join(directory, 'b', 'liblower.so'))
+      expect(named(upper)).toEqual([])
+    })
 
-  test('libraries that need each other', () => {
-    compile('libone.so')
-    const two = compile('libtwo.so', `-L${directory}`, '-lone', '-Wl,-rpath,$ORIGIN')
-    compile('libone.so', `-L${directory}`, '-ltwo', '-Wl,-rpath,$ORIGIN')
-    expect(named(two)).toEqual([])
-  })
+    test('libraries that need each other', () => {
+      compile('libone.so')
+      const two = compile('libtwo.so', `-L${directory}`, '-lone', '-Wl,-rpath,$ORIGIN')
+      compile('libone.so', `-L${directory}`, '-ltwo', '-Wl,-rpath,$ORIGIN')
+      expect(named(two)).toEqual([])
+    })
 
-  test('a library linked for musl is told what it lacks', () => {
-    const path = compile('libmusl.so', '-nostdlib', '-nodefaultlibs')
-    const fake = compile('libc.musl-x86_64.so.1', '-nostdlib')
-    const upper = compile('libupper.so', '-nostdlib', `-L${directory}`, '-l:libc.musl-x86_64.so.1')
-    rmSync(fake)
-    expect(named(path)).toEqual([])
-    expect(named(upper)).toEqual([`libc.musl-x86_64.so.1 < ${upper}`])
-  })
+    test('a library linked for musl is told what it lacks', () => {
+      const path = compile('libmusl.so', '-nostdlib', '-nodefaultlibs')
+      const fake = compile('libc.musl-x86_64.so.1', '-nostdlib')
+      const upper = compile('libupper.so', '-nostdlib', `-L${directory}`, '-l:libc.musl-x86_64.so.1')
+      rmSync(fake)
+      expect(named(path)).toEqual([])
+      expect(named(upper)).toEqual([`libc.musl-x86_64.so.1 < ${upper}`])
+    })
 
-  test.runIf(existsSync('/sbin/ldconfig'))('the cache of the system is what ldconfig prints', () => {
-    const cachePath = '/etc/ld.so.cache'
-    const printed = execFileSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' })
-    const expected = Array.from(printed.matchAll(/^\t(\S+) \(.*=> (.*)$/gm), ([, name, path]) => `${name} ${path}`)
-    const cache = withFileSource(cachePath, (source) => parseLdSoCache(source))
-    const found = [...cache].flatMap(([name, paths]) => paths.map((path) => `${name} ${path}`))
-    expect(found.length).toBeGreaterThan(10)
-    expect(found.toSorted()).toEqual(expected.toSorted())
-  })
+    if (existsSync('/sbin/ldconfig'))
+      test('the cache of the system is what ldconfig prints', () => {
+        const cachePath = '/etc/ld.so.cache'
+        const printed = execFileSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' })
+        const expected = Array.from(printed.matchAll(/^\t(\S+) \(.*=> (.*)$/gm), ([, name, path]) => `${name} ${path}`)
+        const cache = withFileSource(cachePath, (source) => parseLdSoCache(source))
+        const found = [...cache].flatMap(([name, paths]) => paths.map((path) => `${name} ${path}`))
+        expect(found.length).toBeGreaterThan(10)
+        expect(found.toSorted()).toEqual(expected.toSorted())
+      })
 
-  test('a cache of the old kind, and none', () => {
-    const current = Buffer.alloc(48 + 24 + 40)
-    current.write('glibc-ld.so.cache1.1')
-    current.writeUInt32LE(1, 20)
-    current.writeUInt32LE(72, 48 + 4)
-    current.writeUInt32LE(80, 48 + 8)
-    current.write('libx.so\0/x/libx.so\0', 72)
-    const old = Buffer.alloc(32)
-    old.write('ld.so-1.7.0\0')
-    old.writeUInt32LE(1, 12)
-    const expected = new Map([['libx.so', ['/x/libx.so']]])
-    expect(parseLdSoCache(memorySource(current))).toEqual(expected)
-    expect(parseLdSoCache(memorySource(Buffer.concat([old, current])))).toEqual(expected)
-    expect(parseLdSoCache(memorySource(Buffer.from('something else entirely')))).toEqual(new Map())
+    test('a cache of the old kind, and none', () => {
+      const current = Buffer.alloc(48 + 24 + 40)
+      current.write('glibc-ld.so.cache1.1')
+      current.writeUInt32LE(1, 20)
+      current.writeUInt32LE(72, 48 + 4)
+      current.writeUInt32LE(80, 48 + 8)
+      current.write('libx.so\0/x/libx.so\0', 72)
+      const old = Buffer.alloc(32)
+      old.write('ld.so-1.7.0\0')
+      old.writeUInt32LE(1, 12)
+      const expected = new Map([['libx.so', ['/x/libx.so']]])
+      expect(parseLdSoCache(memorySource(current))).toEqual(expected)
+      expect(parseLdSoCache(memorySource(Buffer.concat([old, current])))).toEqual(expected)
+      expect(parseLdSoCache(memorySource(Buffer.from('something else entirely')))).toEqual(new Map())
+    })
   })
-})
 
 describe('on macOS', () => {
   test('system libraries are provided, others are looked for through the run path', () => {

@@ -238,17 +238,18 @@ describe.each(kinds)('$type', (kind) => {
     }
   })
 
-  test.skipIf(type === 'TENSOR_FLOAT32')('QUANTIZE and DEQUANTIZE', async () => {
-    const { scale, zeroPoint } = out as { scale: number; zeroPoint: number }
-    const x = sample('TENSOR_FLOAT32', [3, 40])
-    expectClose(
-      await run('QUANTIZE', [x.value], { type, dimensions: [3, 40], scale, zeroPoint }),
-      clamp(x.array, type, scale, zeroPoint),
-      scale * 0.501,
-    )
-    const q = inputOf(kind, [3, 40])
-    expectClose(await run('DEQUANTIZE', [q.value], { type: 'TENSOR_FLOAT32', dimensions: [3, 40] }), q.array, 1e-5)
-  })
+  if (type !== 'TENSOR_FLOAT32')
+    test('QUANTIZE and DEQUANTIZE', async () => {
+      const { scale, zeroPoint } = out as { scale: number; zeroPoint: number }
+      const x = sample('TENSOR_FLOAT32', [3, 40])
+      expectClose(
+        await run('QUANTIZE', [x.value], { type, dimensions: [3, 40], scale, zeroPoint }),
+        clamp(x.array, type, scale, zeroPoint),
+        scale * 0.501,
+      )
+      const q = inputOf(kind, [3, 40])
+      expectClose(await run('DEQUANTIZE', [q.value], { type: 'TENSOR_FLOAT32', dimensions: [3, 40] }), q.array, 1e-5)
+    })
 })
 
 /** Output size, and padding left and top, of windows over an image. */

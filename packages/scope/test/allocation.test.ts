@@ -107,93 +107,94 @@ for (const [name, make] of Object.entries(allocations)) {
 }
 
 // Instrumented, each allocation has a block of its own: there are no chunks and no pool.
-describe.skipIf(isInstrumented)('the arena', () => {
-  test('S22: a large request gets its own memory, and the chunk in use stays in use', () => {
-    const scope = NativeScope.ofConfined()
-    const before = scope.allocate(16)
-    const large = scope.allocate(64 * KiB)
-    const after = scope.allocate(16)
-    expect(after.address - before.address).toBe(16n)
-    expect(large.byteSize).toBe(64 * KiB)
-    scope.close()
-  })
-
-  test('S22: many chunks, each twice as large up to 1 MiB', () => {
-    const scope = NativeScope.ofConfined()
-    const segments = Array.from({ length: 600 }, (_, i) => scope.allocate(8 * KiB).fill(i & 0xff))
-    segments.forEach((segment, i) => {
-      expect([segment.getUint8(0), segment.getUint8(8 * KiB - 1)]).toEqual([i & 0xff, i & 0xff])
+if (!isInstrumented)
+  describe('the arena', () => {
+    test('S22: a large request gets its own memory, and the chunk in use stays in use', () => {
+      const scope = NativeScope.ofConfined()
+      const before = scope.allocate(16)
+      const large = scope.allocate(64 * KiB)
+      const after = scope.allocate(16)
+      expect(after.address - before.address).toBe(16n)
+      expect(large.byteSize).toBe(64 * KiB)
+      scope.close()
     })
-    const { liveBytes } = ResourceScope.stats()
-    expect(liveBytes).toBeLessThan(8 * KiB * KiB)
-    scope.close()
-  })
 
-  test('S23: the next arena has the same memory, zeroed up to where it was used', () => {
-    for (const used of [0, 1, 8, 127, 128, 129, 1000, 4096, 16 * KiB]) {
+    test('S22: many chunks, each twice as large up to 1 MiB', () => {
+      const scope = NativeScope.ofConfined()
+      const segments = Array.from({ length: 600 }, (_, i) => scope.allocate(8 * KiB).fill(i & 0xff))
+      segments.forEach((segment, i) => {
+        expect([segment.getUint8(0), segment.getUint8(8 * KiB - 1)]).toEqual([i & 0xff, i & 0xff])
+      })
+      const { liveBytes } = ResourceScope.stats()
+      expect(liveBytes).toBeLessThan(8 * KiB * KiB)
+      scope.close()
+    })
+
+    test('S23: the next arena has the same memory, zeroed up to where it was used', () => {
+      for (const used of [0, 1, 8, 127, 128, 129, 1000, 4096, 16 * KiB]) {
+        const first = NativeScope.ofConfined()
+        const start = first.allocate(1, 64)
+        const address = start.address
+        if (used > 0) first.allocate(used, 1).fill(0xff)
+        first.close()
+        const second = NativeScope.ofConfined()
+        const again = second.allocate(16 * KiB, 64)
+        expect(again.address).toBe(address)
+        expect(again.mismatch(MemorySegment.ofBuffer(new Uint8Array(16 * KiB))), `${used}`).toBe(-1)
+        second.close()
+      }
+    })
+
+    test('S23: a segment of the earlier arena stays dead although its address is alive again', () => {
       const first = NativeScope.ofConfined()
-      const start = first.allocate(1, 64)
-      const address = start.address
-      if (used > 0) first.allocate(used, 1).fill(0xff)
+      const stale = first.allocate(16)
       first.close()
       const second = NativeScope.ofConfined()
-      const again = second.allocate(16 * KiB, 64)
-      expect(again.address).toBe(address)
-      expect(again.mismatch(MemorySegment.ofBuffer(new Uint8Array(16 * KiB))), `${used}`).toBe(-1)
+      const fresh = second.allocate(16)
+      expect(fresh.address).toBe(stale.address)
+      expect(() => stale.getInt32(0)).toThrow(ScopeClosedError)
+      expect(() => stale.setInt32(0, 1)).toThrow(ScopeClosedError)
+      expect(fresh.getInt32(0)).toBe(0)
+      expect(fresh.scope).not.toBe(stale.scope)
       second.close()
-    }
-  })
+    })
 
-  test('S23: a segment of the earlier arena stays dead although its address is alive again', () => {
-    const first = NativeScope.ofConfined()
-    const stale = first.allocate(16)
-    first.close()
-    const second = NativeScope.ofConfined()
-    const fresh = second.allocate(16)
-    expect(fresh.address).toBe(stale.address)
-    expect(() => stale.getInt32(0)).toThrow(ScopeClosedError)
-    expect(() => stale.setInt32(0, 1)).toThrow(ScopeClosedError)
-    expect(fresh.getInt32(0)).toBe(0)
-    expect(fresh.scope).not.toBe(stale.scope)
-    second.close()
-  })
+    test('S23: two open arenas have memory apart, also when they close out of order', () => {
+      const [one, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
+      const [a, b] = [one.allocate(1000).fill(1), other.allocate(1000).fill(2)]
+      expect(a.asOverlappingSlice(b).byteSize).toBe(0)
+      one.close()
+      const third = NativeScope.ofConfined()
+      const c = third.allocate(1000)
+      expect([b.getUint8(0), c.getUint8(0)]).toEqual([2, 0])
+      other.close()
+      expect(c.getUint8(999)).toBe(0)
+      third.close()
+    })
 
-  test('S23: two open arenas have memory apart, also when they close out of order', () => {
-    const [one, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
-    const [a, b] = [one.allocate(1000).fill(1), other.allocate(1000).fill(2)]
-    expect(a.asOverlappingSlice(b).byteSize).toBe(0)
-    one.close()
-    const third = NativeScope.ofConfined()
-    const c = third.allocate(1000)
-    expect([b.getUint8(0), c.getUint8(0)]).toEqual([2, 0])
-    other.close()
-    expect(c.getUint8(999)).toBe(0)
-    third.close()
-  })
+    test('a chunk of which a raw view was handed out is never lent again', () => {
+      const first = NativeScope.ofConfined()
+      const segment = first.allocate(16)
+      const view = segment.view()
+      const array = segment.unsafeView(Int32Array)
+      view.setInt32(0, 42, true)
+      expect(array[0]).toBe(42)
+      first.close()
+      expect(() => view.getInt32(0)).toThrow(TypeError)
+      expect([array[0], array.length]).toEqual([undefined, 0])
+      const second = NativeScope.ofConfined()
+      second.allocate(16)
+      expect(view.buffer.byteLength).toBe(0)
+      second.close()
+    })
 
-  test('a chunk of which a raw view was handed out is never lent again', () => {
-    const first = NativeScope.ofConfined()
-    const segment = first.allocate(16)
-    const view = segment.view()
-    const array = segment.unsafeView(Int32Array)
-    view.setInt32(0, 42, true)
-    expect(array[0]).toBe(42)
-    first.close()
-    expect(() => view.getInt32(0)).toThrow(TypeError)
-    expect([array[0], array.length]).toEqual([undefined, 0])
-    const second = NativeScope.ofConfined()
-    second.allocate(16)
-    expect(view.buffer.byteLength).toBe(0)
-    second.close()
+    test('the pool keeps a bounded amount', () => {
+      const scopes = Array.from({ length: 100 }, () => NativeScope.ofConfined())
+      for (const scope of scopes) scope.allocate(16)
+      expect(ResourceScope.stats().liveBytes).toBe(100 * 64 * KiB)
+      for (const scope of scopes) scope.close()
+      const { liveBytes, pooledBytes } = ResourceScope.stats()
+      expect(liveBytes).toBe(0)
+      expect(pooledBytes).toBeLessThanOrEqual(5 * KiB * KiB)
+    })
   })
-
-  test('the pool keeps a bounded amount', () => {
-    const scopes = Array.from({ length: 100 }, () => NativeScope.ofConfined())
-    for (const scope of scopes) scope.allocate(16)
-    expect(ResourceScope.stats().liveBytes).toBe(100 * 64 * KiB)
-    for (const scope of scopes) scope.close()
-    const { liveBytes, pooledBytes } = ResourceScope.stats()
-    expect(liveBytes).toBe(0)
-    expect(pooledBytes).toBeLessThanOrEqual(5 * KiB * KiB)
-  })
-})

@@ -14,139 +14,140 @@ function file(contents: string | Uint8Array): string {
   return path
 }
 
-describe.skipIf(process.platform === 'win32')('mapped files', () => {
-  test('S45: are read where they are, read-only', () => {
-    using scope = ResourceScope.ofConfined()
-    const segment = MemorySegment.mapFile(file('hello world'), scope)
-    expect([segment.byteSize, segment.readOnly, segment.isMapped, segment.scope]).toEqual([11, true, true, scope])
-    expect(segment.getString(0, 'utf-8', 11)).toBe('hello world')
-    expect(() => segment.setUint8(0, 1)).toThrow(ReadOnlyError)
-    expect(() => segment.fill(0)).toThrow(ReadOnlyError)
-  })
-
-  test('S45: are written back', () => {
-    const path = file('hello world')
-    ResourceScope.ofConfined().run((scope) => {
-      const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
-      segment.setUint8(0, 0x48)
-      segment.force()
-      expect(readFileSync(path, 'utf8')).toBe('Hello world')
+if (process.platform !== 'win32')
+  describe('mapped files', () => {
+    test('S45: are read where they are, read-only', () => {
+      using scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(file('hello world'), scope)
+      expect([segment.byteSize, segment.readOnly, segment.isMapped, segment.scope]).toEqual([11, true, true, scope])
+      expect(segment.getString(0, 'utf-8', 11)).toBe('hello world')
+      expect(() => segment.setUint8(0, 1)).toThrow(ReadOnlyError)
+      expect(() => segment.fill(0)).toThrow(ReadOnlyError)
     })
-    using scope = ResourceScope.ofConfined()
-    expect(MemorySegment.mapFile(path, scope).getUint8(0)).toBe(0x48)
-  })
 
-  test('S45: are made and grown to be written', () => {
-    using scope = ResourceScope.ofConfined()
-    const path = join(directory, 'new')
-    MemorySegment.mapFile(path, scope, { access: 'write', byteSize: 10_000 }).setUint8(9_999, 1)
-    expect(readFileSync(path)[9_999]).toBe(1)
-  })
+    test('S45: are written back', () => {
+      const path = file('hello world')
+      ResourceScope.ofConfined().run((scope) => {
+        const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+        segment.setUint8(0, 0x48)
+        segment.force()
+        expect(readFileSync(path, 'utf8')).toBe('Hello world')
+      })
+      using scope = ResourceScope.ofConfined()
+      expect(MemorySegment.mapFile(path, scope).getUint8(0)).toBe(0x48)
+    })
 
-  test('S45: copies stay in the process', () => {
-    using scope = ResourceScope.ofConfined()
-    const path = file('hello')
-    const segment = MemorySegment.mapFile(path, scope, { access: 'copy' })
-    segment.setUint8(0, 0x48)
-    expect([segment.getString(0, 'utf-8', 5), readFileSync(path, 'utf8')]).toEqual(['Hello', 'hello'])
-    expect(() => segment.unload()).toThrow(/lose its changes/)
-  })
+    test('S45: are made and grown to be written', () => {
+      using scope = ResourceScope.ofConfined()
+      const path = join(directory, 'new')
+      MemorySegment.mapFile(path, scope, { access: 'write', byteSize: 10_000 }).setUint8(9_999, 1)
+      expect(readFileSync(path)[9_999]).toBe(1)
+    })
 
-  test('S45: start anywhere', () => {
-    using scope = ResourceScope.ofConfined()
-    const bytes = Uint8Array.from({ length: 20_000 }, (_, i) => (i * 7) & 0xff)
-    const path = file(bytes)
-    for (const byteOffset of [0, 1, 7, 4095, 4096, 4097, 19_999]) {
-      const segment = MemorySegment.mapFile(path, scope, { byteOffset })
-      expect(segment.byteSize).toBe(20_000 - byteOffset)
-      expect(segment.mismatch(MemorySegment.ofBuffer(bytes.subarray(byteOffset)))).toBe(-1)
-      const part = MemorySegment.mapFile(path, scope, { byteOffset, byteSize: 1 })
-      expect([part.byteSize, part.getUint8(0)]).toEqual([1, bytes[byteOffset]])
-    }
-  })
+    test('S45: copies stay in the process', () => {
+      using scope = ResourceScope.ofConfined()
+      const path = file('hello')
+      const segment = MemorySegment.mapFile(path, scope, { access: 'copy' })
+      segment.setUint8(0, 0x48)
+      expect([segment.getString(0, 'utf-8', 5), readFileSync(path, 'utf8')]).toEqual(['Hello', 'hello'])
+      expect(() => segment.unload()).toThrow(/lose its changes/)
+    })
 
-  test('S45: of size 0 are legal, and everything works', () => {
-    using scope = ResourceScope.ofConfined()
-    for (const options of [{}, { access: 'write' }, { byteSize: 0 }] as const) {
-      const segment = MemorySegment.mapFile(file(''), scope, options)
+    test('S45: start anywhere', () => {
+      using scope = ResourceScope.ofConfined()
+      const bytes = Uint8Array.from({ length: 20_000 }, (_, i) => (i * 7) & 0xff)
+      const path = file(bytes)
+      for (const byteOffset of [0, 1, 7, 4095, 4096, 4097, 19_999]) {
+        const segment = MemorySegment.mapFile(path, scope, { byteOffset })
+        expect(segment.byteSize).toBe(20_000 - byteOffset)
+        expect(segment.mismatch(MemorySegment.ofBuffer(bytes.subarray(byteOffset)))).toBe(-1)
+        const part = MemorySegment.mapFile(path, scope, { byteOffset, byteSize: 1 })
+        expect([part.byteSize, part.getUint8(0)]).toEqual([1, bytes[byteOffset]])
+      }
+    })
+
+    test('S45: of size 0 are legal, and everything works', () => {
+      using scope = ResourceScope.ofConfined()
+      for (const options of [{}, { access: 'write' }, { byteSize: 0 }] as const) {
+        const segment = MemorySegment.mapFile(file(''), scope, options)
+        segment.load()
+        segment.force()
+        segment.unload()
+        expect([segment.isLoaded(), segment.byteSize, segment.isMapped]).toEqual([true, 0, true])
+      }
+    })
+
+    test('S45: are loaded and unloaded', () => {
+      using scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(file(new Uint8Array(100_000).fill(3)), scope)
       segment.load()
-      segment.force()
+      expect(segment.isLoaded()).toBe(true)
       segment.unload()
-      expect([segment.isLoaded(), segment.byteSize, segment.isMapped]).toEqual([true, 0, true])
-    }
-  })
+      expect(segment.getUint8(50_000)).toBe(3)
+      segment.asSlice(5000, 10_000).load()
+      expect(segment.asSlice(5000, 10_000).isLoaded()).toBe(true)
+    })
 
-  test('S45: are loaded and unloaded', () => {
-    using scope = ResourceScope.ofConfined()
-    const segment = MemorySegment.mapFile(file(new Uint8Array(100_000).fill(3)), scope)
-    segment.load()
-    expect(segment.isLoaded()).toBe(true)
-    segment.unload()
-    expect(segment.getUint8(50_000)).toBe(3)
-    segment.asSlice(5000, 10_000).load()
-    expect(segment.asSlice(5000, 10_000).isLoaded()).toBe(true)
-  })
+    test('S45: other memory is neither loaded nor forced', () => {
+      const segment = MemorySegment.allocateNative(8)
+      expect(segment.isMapped).toBe(false)
+      for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
+        expect(() => segment[use]()).toThrow(ArgumentError)
+    })
 
-  test('S45: other memory is neither loaded nor forced', () => {
-    const segment = MemorySegment.allocateNative(8)
-    expect(segment.isMapped).toBe(false)
-    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
-      expect(() => segment[use]()).toThrow(ArgumentError)
-  })
+    test('S45: are dead after close, also for their raw views', () => {
+      const scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })
+      const view = segment.view()
+      scope.close()
+      for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
+        expect(() => segment[use]()).toThrow(ScopeClosedError)
+      expect(() => segment.getUint8(0)).toThrow(ScopeClosedError)
+      expect(() => view.getUint8(0)).toThrow(TypeError)
+    })
 
-  test('S45: are dead after close, also for their raw views', () => {
-    const scope = ResourceScope.ofConfined()
-    const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })
-    const view = segment.view()
-    scope.close()
-    for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
-      expect(() => segment[use]()).toThrow(ScopeClosedError)
-    expect(() => segment.getUint8(0)).toThrow(ScopeClosedError)
-    expect(() => view.getUint8(0)).toThrow(TypeError)
-  })
+    test('S45: a hold ends also when the operation fails', () => {
+      const scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
+      expect(() => segment.unload()).toThrow(NativeError)
+      scope.close()
+    })
 
-  test('S45: a hold ends also when the operation fails', () => {
-    const scope = ResourceScope.ofConfined()
-    const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
-    expect(() => segment.unload()).toThrow(NativeError)
-    scope.close()
-  })
+    test('a file that lost its end reads as zeros there, and does not crash', () => {
+      using scope = ResourceScope.ofConfined()
+      const path = file(new Uint8Array(3 * 4096).fill(7))
+      const segment = MemorySegment.mapFile(path, scope)
+      truncateSync(path, 4096)
+      expect([segment.getUint8(0), segment.getUint8(2 * 4096)]).toEqual([7, 0])
+    })
 
-  test('a file that lost its end reads as zeros there, and does not crash', () => {
-    using scope = ResourceScope.ofConfined()
-    const path = file(new Uint8Array(3 * 4096).fill(7))
-    const segment = MemorySegment.mapFile(path, scope)
-    truncateSync(path, 4096)
-    expect([segment.getUint8(0), segment.getUint8(2 * 4096)]).toEqual([7, 0])
-  })
+    test('larger than 2 GiB work', () => {
+      using scope = ResourceScope.ofConfined()
+      const path = file('')
+      truncateSync(path, 3 * 2 ** 30)
+      const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+      const last = 3 * 2 ** 30 - 8
+      segment.setInt64(last, 42n)
+      expect([segment.getInt64(last), segment.asSlice(last).getInt64(0)]).toEqual([42n, 42n])
+      segment.asSlice(last).force()
+      rmSync(path)
+    })
 
-  test('larger than 2 GiB work', () => {
-    using scope = ResourceScope.ofConfined()
-    const path = file('')
-    truncateSync(path, 3 * 2 ** 30)
-    const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
-    const last = 3 * 2 ** 30 - 8
-    segment.setInt64(last, 42n)
-    expect([segment.getInt64(last), segment.asSlice(last).getInt64(0)]).toEqual([42n, 42n])
-    segment.asSlice(last).force()
-    rmSync(path)
+    test('what can not be mapped is refused', () => {
+      using scope = ResourceScope.ofConfined()
+      const path = file('hello')
+      expect(() => MemorySegment.mapFile(join(directory, 'none'), scope)).toThrow(LoadError)
+      expect(() => MemorySegment.mapFile(directory, scope)).toThrow(LoadError)
+      expect(() => MemorySegment.mapFile(path, scope, { byteSize: 6 })).toThrow(RangeError)
+      expect(() => MemorySegment.mapFile(path, scope, { access: 'both' as never })).toThrow(ArgumentError)
+      for (const number of [-1, 0.5, Number.NaN, 2 ** 53, null, '1']) {
+        expect(() => MemorySegment.mapFile(path, scope, { byteOffset: number as number })).toThrow(ArgumentError)
+        expect(() => MemorySegment.mapFile(path, scope, { byteSize: number as number })).toThrow(ArgumentError)
+      }
+      for (const name of [null, undefined, '', 1])
+        expect(() => MemorySegment.mapFile(name as string, scope)).toThrow(ArgumentError)
+      for (const owner of [null, undefined, {}])
+        expect(() => MemorySegment.mapFile(path, owner as never)).toThrow(ArgumentError)
+      expect(ResourceScope.stats().liveBytes).toBe(0)
+    })
   })
-
-  test('what can not be mapped is refused', () => {
-    using scope = ResourceScope.ofConfined()
-    const path = file('hello')
-    expect(() => MemorySegment.mapFile(join(directory, 'none'), scope)).toThrow(LoadError)
-    expect(() => MemorySegment.mapFile(directory, scope)).toThrow(LoadError)
-    expect(() => MemorySegment.mapFile(path, scope, { byteSize: 6 })).toThrow(RangeError)
-    expect(() => MemorySegment.mapFile(path, scope, { access: 'both' as never })).toThrow(ArgumentError)
-    for (const number of [-1, 0.5, Number.NaN, 2 ** 53, null, '1']) {
-      expect(() => MemorySegment.mapFile(path, scope, { byteOffset: number as number })).toThrow(ArgumentError)
-      expect(() => MemorySegment.mapFile(path, scope, { byteSize: number as number })).toThrow(ArgumentError)
-    }
-    for (const name of [null, undefined, '', 1])
-      expect(() => MemorySegment.mapFile(name as string, scope)).toThrow(ArgumentError)
-    for (const owner of [null, undefined, {}])
-      expect(() => MemorySegment.mapFile(path, owner as never)).toThrow(ArgumentError)
-    expect(ResourceScope.stats().liveBytes).toBe(0)
-  })
-})

@@ -101,7 +101,8 @@ describe('tenon inspect', () => {
     expect(stdout).toMatch(/\n {2}rms_norm +function +0x/)
   })
 
-  test.runIf(linux)('says which needed libraries are missing', () => {
+  if (linux)
+    test('says which needed libraries are missing', () => {
     compile('libneeded.so', 'int needed(void) { return 1; }')
     const path = compile(
       'libuser.so',
@@ -118,7 +119,8 @@ describe('tenon inspect', () => {
     expect(lines).toContain('libc.so.6')
   })
 
-  test.runIf(linux)('recognises what symbols tell of other conventions', () => {
+  if (linux)
+    test('recognises what symbols tell of other conventions', () => {
     const packed = compile(
       'libpacked.so',
       'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
@@ -136,7 +138,8 @@ describe('tenon inspect', () => {
     expect(runTenon(['inspect', registers]).stdout).toContain('asks for the table of XLA FFI')
   })
 
-  test.runIf(linux)("recognises handlers written with XLA's C++ header by the symbols it leaves", () => {
+  if (linux)
+    test("recognises handlers written with XLA's C++ header by the symbols it leaves", () => {
     // The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies don't matter.
     const source = `
       struct XLA_FFI_CallFrame;
@@ -156,7 +159,8 @@ describe('tenon inspect', () => {
     expect(stdout).toMatch(/functions\n {2}RmsNorm\n/)
   })
 
-  test.runIf(linux)('a name that would command the terminal is shown, not sent', () => {
+  if (linux)
+    test('a name that would command the terminal is shown, not sent', () => {
     const path = compile('libevil.so', 'int ev_____il(void) { return 0; }', '-s')
     writeFileSync(path, readFileSync(path, 'latin1').replaceAll('ev_____il', 'ev\x1b[31mil'), 'latin1')
     for (const flags of [[], ['--symbols']]) {
@@ -188,7 +192,8 @@ describe('tenon inspect', () => {
     expect(stderr).toMatch(/^\s+at /m)
   })
 
-  test.runIf(linux)('a reader that stops early is no failure', () => {
+  if (linux)
+    test('a reader that stops early is no failure', () => {
     const command = `"${process.execPath}" "${tenonProgram}" inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
     const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

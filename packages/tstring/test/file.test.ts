@@ -75,7 +75,8 @@ describe('files', () => {
     expect(() => StringTensor.map(file, { layout: 'tf' })).toThrow(/a shape must be given/)
   })
 
-  it.runIf(process.platform === 'linux')('that are cut while they are mapped read as zeros', () => {
+  if (process.platform === 'linux')
+    it('that are cut while they are mapped read as zeros', () => {
     const file = path('cut')
     StringTensor.from(
       Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`),
