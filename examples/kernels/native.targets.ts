@@ -17,6 +17,7 @@ export default {
         'src/describe_buffers.c',
         'src/failures.c',
         'src/rms_norm.c',
+        'src/run_facts.c',
         'src/saxpy.c',
         'src/scale_later.c',
         'src/scale_shift.c',

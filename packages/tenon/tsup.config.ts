@@ -7,4 +7,5 @@ export default esmLibrary([
   'src/scope.ts',
   'src/custom-call.ts',
   'src/tstring.ts',
+  'src/pools.ts',
 ])

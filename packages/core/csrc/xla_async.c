@@ -109,6 +109,7 @@ int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses
     statuses[taken++] = job->status;
     free(job);
   }
+  if (queue->first != NULL) tn__event_signal(&queue->event);
   tn__unlock(&queue->lock);
   *count = taken;
   return TN_OK;

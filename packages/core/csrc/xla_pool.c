@@ -1,5 +1,6 @@
 /* Threads that run tasks: one pool for those of handlers, one for calls, so that a call may wait for its tasks. Threads start
  * when they are first needed and stay for the process. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "xla_internal.h"
@@ -44,8 +45,14 @@ static void work(void *data) {
 }
 
 size_t tn__xla_pool_size(void) {
-  const size_t count = tn__processor_count();
-  return count < MOST_THREADS ? count : MOST_THREADS;
+  static atomic_size_t size;
+  size_t known = atomic_load_explicit(&size, memory_order_relaxed);
+  if (known != 0) return known;
+  /* The system reads files to find out. */
+  known = tn__processor_count();
+  if (known > MOST_THREADS) known = MOST_THREADS;
+  atomic_store_explicit(&size, known, memory_order_relaxed);
+  return known;
 }
 
 int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) {
@@ -66,7 +73,8 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) 
   }
   pool->last = task;
   pool->waiting++;
-  if (pool->idle > 0) tn__wake_one(&pool->arrived);
+  /* With more tasks than idle threads, all of those have been woken already. */
+  if (pool->waiting <= pool->idle) tn__wake_one(&pool->arrived);
   tn__unlock(&pool->lock);
   return 1;
 }

@@ -26,7 +26,15 @@ export { type Value, type ValueType } from './native/argument-conversion.ts'
 export { type NativeFunction, type Signature } from './native/native-function.ts'
 export { NativeLibrary } from './native/native-library.ts'
 export { cpu, type Device } from './types/device.ts'
-export { dtypeInfo, dtypes, findDType, type DType, type DTypeInfo, type TypedArray, type TypedArrayName } from './types/dtype.ts'
+export {
+  dtypeInfo,
+  dtypes,
+  findDType,
+  type DType,
+  type DTypeInfo,
+  type TypedArray,
+  type TypedArrayName,
+} from './types/dtype.ts'
 export { type Complex, type Element } from './types/element.ts'
 export { tensor, Tensor, type TensorOptions } from './types/tensor.ts'
 export { tensorType, TensorType, type Packing, type TensorTypeOptions } from './types/tensor-type.ts'

@@ -7,7 +7,13 @@ export { type Alias } from './shape/alias.ts'
 export { type OperandShape, type PrepareOptions, type ResultShape } from './shape/call-shape.ts'
 export { Temp, temp, token, type Token } from './shape/leaf.ts'
 export { PreparedCall } from './call/prepared-call.ts'
-export { type CallOptions, type CallResults, type HostCallOptions, type ResultOptions, type ResultSpec } from './call/call-function.ts'
+export {
+  type CallOptions,
+  type CallResults,
+  type HostCallOptions,
+  type ResultOptions,
+  type ResultSpec,
+} from './call/call-function.ts'
 export { customCall, hostCall, type CustomCall, type HostCall } from './custom-call.ts'
 export { VersionSkewError } from './errors/version-skew-error.ts'
 export { type XlaCodeName } from './errors/xla-codes.ts'
@@ -44,7 +50,12 @@ export {
   type TypedOptions,
   type UntypedOptions,
 } from './registry/target-registry.ts'
-export { FunctionTarget, type FunctionSignature, type TargetFunction, type TensorsOf } from './targets/function-target.ts'
+export {
+  FunctionTarget,
+  type FunctionSignature,
+  type TargetFunction,
+  type TensorsOf,
+} from './targets/function-target.ts'
 export { ApiVersion, type UntypedApiVersion } from './targets/api-version.ts'
 export {
   deviceFunction,

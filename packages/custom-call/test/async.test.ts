@@ -1,5 +1,6 @@
 import { ArgumentError, NativeLibrary, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { globalGate } from '@tenon/core/internal'
+import { runScript } from '@tenon/core/testing'
 import {
   ApiVersion,
   f32,
@@ -16,6 +17,7 @@ import {
   type PreparedCall,
 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
+import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
 
@@ -212,4 +214,35 @@ test('a handler has threads of the pool work for it', async () => {
   call.run([ones], [sums[0]!])
   await Promise.all(sums.slice(1).map((sum) => call.runAsync([ones], [sum])))
   for (const sum of sums) expect(sum.toArray()).toStrictEqual([1024])
+})
+
+describe('the process', () => {
+  /** A module that starts runs, then ends as `end` says. */
+  const script = (end: string): ReturnType<typeof runScript> =>
+    runScript(
+      `
+        import { NativeLibrary, tensor } from '@tenon/core'
+        import { f32, typedHandler } from '@tenon/custom-call'
+        const library = NativeLibrary.open(${JSON.stringify(kernelLibrary('kernels'))})
+        const x = tensor('f32', [1000])
+        const shape = { operands: [x], results: [x], attrs: { factor: f32(2) } }
+        const call = typedHandler(library, 'scale_later').prepare(shape)
+        const runs = Array.from({ length: 50 }, () => call.runAsync([x], [tensor('f32', [1000])]))
+        ${end}
+      `,
+      {
+        cwd: fileURLToPath(new URL('..', import.meta.url)),
+        nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      },
+    )
+
+  test('stays alive until its runs are over, and ends then', async () => {
+    const ended = await script('Promise.all(runs).then((all) => console.log(all.length))')
+    expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['50\n', '', 0])
+  })
+
+  test('can be left with runs in flight', async () => {
+    const ended = await script('process.exit(7)')
+    expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['', '', 7])
+  })
 })

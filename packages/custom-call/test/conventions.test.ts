@@ -210,7 +210,10 @@ describe('tuples on the Host', () => {
 })
 
 describe('scratch', () => {
-  const reversed = (call: ReturnType<ReturnType<typeof hostFunction>['prepare']>, values: readonly number[]): unknown => {
+  const reversed = (
+    call: ReturnType<ReturnType<typeof hostFunction>['prepare']>,
+    values: readonly number[],
+  ): unknown => {
     const out = tensor('s32', [4])
     call.run([tensor('s32', [4], values)], [out])
     return out.toArray()
@@ -264,11 +267,26 @@ describe('aliases', () => {
   })
 
   test.each([
-    ['an operand out of range', [{ operand: 1, result: 0 }], /alias 0 of increment: operand must be the index of one of 1/],
-    ['a result out of range', [{ operand: 0, result: -1 }], /alias 0 of increment: result must be the index of one of 1/],
+    [
+      'an operand out of range',
+      [{ operand: 1, result: 0 }],
+      /alias 0 of increment: operand must be the index of one of 1/,
+    ],
+    [
+      'a result out of range',
+      [{ operand: 0, result: -1 }],
+      /alias 0 of increment: result must be the index of one of 1/,
+    ],
     ['no numbers', [null], /operand must be the index/],
     ['no array', {}, /the aliases of increment must be an array/],
-    ['a result twice', [{ operand: 0, result: 0 }, { operand: 0, result: 0 }], /result 0 has an alias already/],
+    [
+      'a result twice',
+      [
+        { operand: 0, result: 0 },
+        { operand: 0, result: 0 },
+      ],
+      /result 0 has an alias already/,
+    ],
   ])('L34: %s is refused', (_, aliases, message) => {
     expect(() => increment.prepare({ ...shape, aliases: aliases as never })).toThrow(message)
   })
@@ -291,7 +309,10 @@ describe('the convention of devices, with memory of the host and a stream that i
       operands: [[a, [b, c], d]],
       results: [[f32([512]), f32([1024])]],
     })
-    call.run(leaves.map((leaf) => onDevice(leaf)), results.map((result) => onDevice(result)))
+    call.run(
+      leaves.map((leaf) => onDevice(leaf)),
+      results.map((result) => onDevice(result)),
+    )
     expectSums(results)
     call.close()
   })
@@ -334,7 +355,9 @@ describe('the convention of devices, with memory of the host and a stream that i
   test('its tensors are on the device, those of ROCM on its', () => {
     const call = facts.prepare({ results: [s64([2])] })
     expect(() => call.run([], [tensor('s64', [2])])).toThrow(/result 0 of device_facts must be on device type 2/)
-    const rocm = deviceFunction(library, 'device_facts', { ...unified, platform: 'ROCM' }).prepare({ results: [s64([2])] })
+    const rocm = deviceFunction(library, 'device_facts', { ...unified, platform: 'ROCM' }).prepare({
+      results: [s64([2])],
+    })
     expect(() => rocm.run([], [onDevice(tensor('s64', [2]))])).toThrow(/must be on device type 10/)
     rocm.run([], [onDevice(tensor('s64', [2]), 10)])
     const host = hostFunction(library, 'increment').prepare({ operands: [s32([4])], results: [s32([4])] })
@@ -344,7 +367,9 @@ describe('the convention of devices, with memory of the host and a stream that i
   })
 
   test.each([5, -1n, 2n ** 53n, null])('the stream %s is refused', (stream) => {
-    expect(() => facts.prepare({ results: [s64([2])], stream: stream as never })).toThrow(/must be a bigint, the address/)
+    expect(() => facts.prepare({ results: [s64([2])], stream: stream as never })).toThrow(
+      /must be a bigint, the address/,
+    )
   })
 
   test('other platforms and nested tuples are refused', () => {

@@ -10,7 +10,9 @@ const text = tensor('u8', [256])
 function seen(operands: readonly OperandShape[], results: readonly ResultShape[], given: readonly Tensor[]): string {
   using call = describeBuffers.prepare({ operands, results: [...results, u8([256])] })
   call.run(given, [text])
-  return Buffer.from(text.view() as Uint8Array).toString().replace(/\0.*$/s, '')
+  return Buffer.from(text.view() as Uint8Array)
+    .toString()
+    .replace(/\0.*$/s, '')
 }
 
 test('L13: a typed handler sees a token as a buffer of rank 0 without data', () => {

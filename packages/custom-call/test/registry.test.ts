@@ -124,7 +124,9 @@ describe('typed targets', () => {
     const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
     for (const platform of ['Host', 'host', 'HOST', 'cpu', 'CPU']) {
       expect(registry.lookup('norm', { platform })).toBe(norm)
-      expect(() => registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform })).toThrow(InvalidArgumentError)
+      expect(() => registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform })).toThrow(
+        InvalidArgumentError,
+      )
     }
     expect(registry.lookup('norm', { platform: 'gpu' })).toBeUndefined()
     const device = registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform: 'gpu' })
@@ -241,7 +243,9 @@ describe('calls by name', () => {
   test('unknown symbols, platforms and versions are refused', () => {
     expect(() => registry.registerUntyped('new', symbol('no_such_function'))).toThrow(LoadError)
     expect(() => registry.registerUntyped('new', symbol('split'), { platform: 'cuda' as never })).toThrow(ArgumentError)
-    expect(() => registry.registerUntyped('new', symbol('split'), { apiVersion: 0 as never })).toThrow(InvalidArgumentError)
+    expect(() => registry.registerUntyped('new', symbol('split'), { apiVersion: 0 as never })).toThrow(
+      InvalidArgumentError,
+    )
     expect(registry.lookup('new', { platform: 'cuda' })).toBeUndefined()
   })
 
@@ -264,7 +268,9 @@ describe('TypeScript functions', () => {
     using call = registry.prepare('first', { operands: [f32([2])], results: [y] })
     call.run([filled([2], () => 42)], [y])
     expect(y.toArray()).toStrictEqual([42])
-    expect(() => registry.registerFunction('first', { operands: [], results: [] }, () => {})).toThrow(/different bundle/)
+    expect(() => registry.registerFunction('first', { operands: [], results: [] }, () => {})).toThrow(
+      /different bundle/,
+    )
     expect(registry.unregister('first')).toBe(true)
     expect(() => call.run([filled([2], () => 1)], [y])).toThrow(ScopeClosedError)
   })

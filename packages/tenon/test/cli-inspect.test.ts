@@ -103,45 +103,45 @@ describe('tenon inspect', () => {
 
   if (linux)
     test('says which needed libraries are missing', () => {
-    compile('libneeded.so', 'int needed(void) { return 1; }')
-    const path = compile(
-      'libuser.so',
-      'int needed(void);\nint puts(const char *);\nint user(void) { return needed() + puts(""); }',
-      `-L${directory}`,
-      '-lneeded',
-    )
-    rmSync(join(directory, 'libneeded.so'))
-    const text = runTenon(['inspect', path])
-    expect(text.code).toBe(0)
-    expect(text.stdout).toContain(`missing    libneeded.so (needed by ${path})`)
-    const lines = runTenon(['inspect', path, '--needed']).stdout.trimEnd().split('\n')
-    expect(lines).toContain('libneeded.so\tmissing')
-    expect(lines).toContain('libc.so.6')
-  })
+      compile('libneeded.so', 'int needed(void) { return 1; }')
+      const path = compile(
+        'libuser.so',
+        'int needed(void);\nint puts(const char *);\nint user(void) { return needed() + puts(""); }',
+        `-L${directory}`,
+        '-lneeded',
+      )
+      rmSync(join(directory, 'libneeded.so'))
+      const text = runTenon(['inspect', path])
+      expect(text.code).toBe(0)
+      expect(text.stdout).toContain(`missing    libneeded.so (needed by ${path})`)
+      const lines = runTenon(['inspect', path, '--needed']).stdout.trimEnd().split('\n')
+      expect(lines).toContain('libneeded.so\tmissing')
+      expect(lines).toContain('libc.so.6')
+    })
 
   if (linux)
     test('recognises what symbols tell of other conventions', () => {
-    const packed = compile(
-      'libpacked.so',
-      'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
-    )
-    expect(runTenon(['inspect', packed]).stdout).toMatch(/packed functions\n {2}add_one\n\nfunctions\n {2}plain\n/)
-    const status = compile(
-      'libstatus.so',
-      'void XlaCustomCallStatusSetFailure(void *, const char *, long);\nvoid f(void *o, const void **i, void *s) { XlaCustomCallStatusSetFailure(s, "x", 1); }',
-    )
-    expect(runTenon(['inspect', status]).stdout).toContain('host-status or host-unified')
-    const registers = compile(
-      'libregisters.so',
-      'const void *XLA_FFI_GetApi(void);\nconst void *f(void) { return XLA_FFI_GetApi(); }',
-    )
-    expect(runTenon(['inspect', registers]).stdout).toContain('asks for the table of XLA FFI')
-  })
+      const packed = compile(
+        'libpacked.so',
+        'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
+      )
+      expect(runTenon(['inspect', packed]).stdout).toMatch(/packed functions\n {2}add_one\n\nfunctions\n {2}plain\n/)
+      const status = compile(
+        'libstatus.so',
+        'void XlaCustomCallStatusSetFailure(void *, const char *, long);\nvoid f(void *o, const void **i, void *s) { XlaCustomCallStatusSetFailure(s, "x", 1); }',
+      )
+      expect(runTenon(['inspect', status]).stdout).toContain('host-status or host-unified')
+      const registers = compile(
+        'libregisters.so',
+        'const void *XLA_FFI_GetApi(void);\nconst void *f(void) { return XLA_FFI_GetApi(); }',
+      )
+      expect(runTenon(['inspect', registers]).stdout).toContain('asks for the table of XLA FFI')
+    })
 
   if (linux)
     test("recognises handlers written with XLA's C++ header by the symbols it leaves", () => {
-    // The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies don't matter.
-    const source = `
+      // The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies don't matter.
+      const source = `
       struct XLA_FFI_CallFrame;
       namespace xla { namespace ffi {
       enum class ExecutionStage { kExecute = 3 };
@@ -154,21 +154,21 @@ describe('tenon inspect', () => {
         return handler.Call(frame);
       }
     `
-    const { stdout } = runTenon(['inspect', compile('libcpp.so', source, '-std=c++17')])
-    expect(stdout).toContain("1 typed handler written with XLA's C++ header")
-    expect(stdout).toMatch(/functions\n {2}RmsNorm\n/)
-  })
+      const { stdout } = runTenon(['inspect', compile('libcpp.so', source, '-std=c++17')])
+      expect(stdout).toContain("1 typed handler written with XLA's C++ header")
+      expect(stdout).toMatch(/functions\n {2}RmsNorm\n/)
+    })
 
   if (linux)
     test('a name that would command the terminal is shown, not sent', () => {
-    const path = compile('libevil.so', 'int ev_____il(void) { return 0; }', '-s')
-    writeFileSync(path, readFileSync(path, 'latin1').replaceAll('ev_____il', 'ev\x1b[31mil'), 'latin1')
-    for (const flags of [[], ['--symbols']]) {
-      const { stdout } = runTenon(['inspect', path, ...flags])
-      expect(stdout).toContain('ev\\x1b[31mil')
-      expect(stdout).not.toContain('\x1b')
-    }
-  })
+      const path = compile('libevil.so', 'int ev_____il(void) { return 0; }', '-s')
+      writeFileSync(path, readFileSync(path, 'latin1').replaceAll('ev_____il', 'ev\x1b[31mil'), 'latin1')
+      for (const flags of [[], ['--symbols']]) {
+        const { stdout } = runTenon(['inspect', path, ...flags])
+        expect(stdout).toContain('ev\\x1b[31mil')
+        expect(stdout).not.toContain('\x1b')
+      }
+    })
 
   test.each([
     ['absent.so', undefined, "can't open absent.so: no such file"],
@@ -194,8 +194,8 @@ describe('tenon inspect', () => {
 
   if (linux)
     test('a reader that stops early is no failure', () => {
-    const command = `"${process.execPath}" "${tenonProgram}" inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
-    const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  })
+      const command = `"${process.execPath}" "${tenonProgram}" inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
+      const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    })
 })

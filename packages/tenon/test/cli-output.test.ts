@@ -95,19 +95,19 @@ test('tenon call --help names every flag', () => {
 
 if (process.platform === 'linux')
   test('a stdout that takes nothing is told, without a stack', () => {
-  const full = openSync('/dev/full', 'w')
-  try {
-    for (const args of [['--version'], ['inspect', kernelLibrary('kernels')]]) {
-      const { status, stderr } = spawnSync(process.execPath, [tenonProgram, ...args], {
-        stdio: ['ignore', full, 'pipe'],
-        encoding: 'utf8',
-      })
-      expect({ status, stderr }).toEqual({
-        status: 1,
-        stderr: "tenon: can't write to stdout: no space left on device\n",
-      })
+    const full = openSync('/dev/full', 'w')
+    try {
+      for (const args of [['--version'], ['inspect', kernelLibrary('kernels')]]) {
+        const { status, stderr } = spawnSync(process.execPath, [tenonProgram, ...args], {
+          stdio: ['ignore', full, 'pipe'],
+          encoding: 'utf8',
+        })
+        expect({ status, stderr }).toEqual({
+          status: 1,
+          stderr: "tenon: can't write to stdout: no space left on device\n",
+        })
+      }
+    } finally {
+      closeSync(full)
     }
-  } finally {
-    closeSync(full)
-  }
-})
+  })

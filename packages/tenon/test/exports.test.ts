@@ -13,7 +13,7 @@ async function builtNames(entry: string): Promise<string[]> {
   return Object.keys((await import(new URL(target.default, directory).href)) as object)
 }
 
-test.each(['core', 'scope', 'custom-call', 'tstring'])('tenon/%s is all of the package', async (name) => {
+test.each(['core', 'scope', 'custom-call', 'tstring', 'pools'])('tenon/%s is all of the package', async (name) => {
   const original = Object.keys((await import(`@tenon/${name}`)) as object)
   expect(original.length).toBeGreaterThan(0)
   expect((await builtNames(`./${name}`)).toSorted()).toEqual(original.toSorted())

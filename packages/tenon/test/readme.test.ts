@@ -54,14 +54,14 @@ function pattern(shown: string): RegExp {
 
 if (process.platform === 'linux' && process.arch === 'x64')
   test('the READMEs show what the command prints', () => {
-  for (const page of pages) {
-    const found = sessions(page)
-    expect(found.map(({ words }) => words[0])).toEqual(['inspect', 'call'])
-    for (const { words, limit, shown } of found) {
-      const { code, stdout, stderr } = runTenon(words, { cwd: directory })
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      const lines = stdout.split('\n').slice(0, -1).slice(0, limit)
-      expect(`${lines.join('\n')}\n`).toMatch(pattern(shown))
+    for (const page of pages) {
+      const found = sessions(page)
+      expect(found.map(({ words }) => words[0])).toEqual(['inspect', 'call'])
+      for (const { words, limit, shown } of found) {
+        const { code, stdout, stderr } = runTenon(words, { cwd: directory })
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+        const lines = stdout.split('\n').slice(0, -1).slice(0, limit)
+        expect(`${lines.join('\n')}\n`).toMatch(pattern(shown))
+      }
     }
-  }
-})
+  })

@@ -77,16 +77,16 @@ describe('files', () => {
 
   if (process.platform === 'linux')
     it('that are cut while they are mapped read as zeros', () => {
-    const file = path('cut')
-    StringTensor.from(
-      Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`),
-      { layout: 'tflite' },
-    ).export(file)
-    using mapped = StringTensor.map(file)
-    truncateSync(file, 0)
-    expect(mapped.get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
-    expect(mapped.to('tf').get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
-  })
+      const file = path('cut')
+      StringTensor.from(
+        Array.from({ length: 1000 }, (_, i) => `a string of the file, number ${i}`),
+        { layout: 'tflite' },
+      ).export(file)
+      using mapped = StringTensor.map(file)
+      truncateSync(file, 0)
+      expect(mapped.get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
+      expect(mapped.to('tf').get(999)).toBe('\0'.repeat('a string of the file, number 999'.length))
+    })
 
   it('end with their tensor', () => {
     StringTensor.from(words, { layout: 'tflite' }).export(path('closed'))

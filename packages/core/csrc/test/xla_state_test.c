@@ -120,6 +120,32 @@ TEST(a_second_call_can_share_the_state) {
   CHECK(destroyed == 1);
 }
 
+static void *inner;
+static int32_t inner_status;
+
+/* Runs the call that shares its state with this one, in the middle of a run. */
+static tn_xla_error_t *run_inner(tn_xla_call_frame_t *frame) {
+  void *call = inner;
+  inner = NULL;
+  if (call != NULL) inner_status = tn_xla_execute(call);
+  return get_v3(frame);
+}
+
+TEST(R15_runs_that_share_a_state_have_states_of_their_own) {
+  const tn_xla_bundle_t bundle = {set_v3, set_v3, set_v3, run_inner};
+  void *original = prepare_bundle(3, bundle), *second = prepare_bundle(3, bundle);
+  stage_to_get = TN_XLA_INITIALIZE;
+  destroyed = 0;
+  inner_status = -1;
+  CHECK(original != NULL && second != NULL && tn_xla_instantiate(original) == TN_OK);
+  CHECK(tn_xla_share(second, original) == TN_OK);
+  inner = second;
+  CHECK(tn_xla_execute(original) == TN_OK && inner_status == TN_OK && destroyed == 4);
+  finish(second);
+  finish(original);
+  CHECK(destroyed == 5);
+}
+
 TEST(state_is_set_once_and_read_with_its_type) {
   void *call = prepare_bundle(3, (tn_xla_bundle_t){set_v3, NULL, NULL, get_v3});
   CHECK(call != NULL && tn_xla_instantiate(call) == TN_OK && tn_xla_instantiate(call) == TN_KERNEL_FAILED);

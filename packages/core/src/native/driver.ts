@@ -162,7 +162,10 @@ export function unregisterCallback(address: number): void {
 }
 
 /** Calls `whenReadable` from the event loop as long as a file descriptor is readable. Keeps the process alive after `ref()`. */
-export function pollReadable(descriptor: number, whenReadable: () => void): { ref(): void; unref(): void; close(): void } {
+export function pollReadable(
+  descriptor: number,
+  whenReadable: () => void,
+): { ref(): void; unref(): void; close(): void } {
   const handle = koffi().node.poll(descriptor, { readable: true }, () => whenReadable())
   handle.unref()
   return handle

@@ -34,13 +34,7 @@ export function patchPointers(
  * The way of every run: false, without a reason, if anything looks wrong. It does not ask whether a tensor is there at
  * all: four questions cost as much as writing four pointers.
  */
-function patchedAll(
-  shape: CallShape,
-  memory: CallMemory,
-  held: Gated[],
-  operands: Tensors,
-  results: Tensors,
-): boolean {
+function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): boolean {
   const { types, operandCount, misalignment, deviceType, aliases } = shape
   const { view, places } = memory
   if (operands.length !== operandCount || results.length !== types.length - operandCount) return false

@@ -15,6 +15,8 @@ export interface HandlerAddresses {
 export interface CallDescription {
   /** The minor version of XLA FFI whose function table the handlers are given. */
   readonly minor: number
+  /** The number of the device; -1 if it is unknown. */
+  readonly deviceOrdinal: number
   readonly handlers: HandlerAddresses
   readonly operands: readonly Leaf[]
   readonly results: readonly Leaf[]
@@ -22,7 +24,6 @@ export interface CallDescription {
 }
 
 const MAGIC = 0x31465854
-const UNKNOWN_DEVICE = -1
 /** The XLA type of tokens. */
 const TOKEN = 17
 
@@ -31,11 +32,18 @@ const TOKEN = 17
  *
  * @throws {ArgumentError} if an attribute can't be passed.
  */
-export function encodeDescriptor({ minor, handlers, operands, results, attributes }: CallDescription): Uint8Array {
+export function encodeDescriptor({
+  minor,
+  deviceOrdinal,
+  handlers,
+  operands,
+  results,
+  attributes,
+}: CallDescription): Uint8Array {
   const writer = new ByteWriter()
   for (const word of [MAGIC, minor, operands.length, results.length]) writer.u32(word)
   const attributeCount = writer.reserve(4)
-  writer.u32(UNKNOWN_DEVICE)
+  writer.u32(deviceOrdinal)
   const { instantiate, prepare, initialize, execute } = handlers
   for (const address of [instantiate, prepare, initialize, execute]) writer.u64(address)
   for (const leaf of [...operands, ...results]) encodeBuffer(writer, leaf)

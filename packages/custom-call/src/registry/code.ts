@@ -14,7 +14,8 @@ const LARGEST_ADDRESS = BigInt(Number.MAX_SAFE_INTEGER)
 
 /** @throws {ArgumentError} if it is neither. @throws {LoadError} if there is no such symbol. */
 export function findCode(code: unknown, place: string): FoundCode {
-  if (typeof code === 'bigint' && code > 0n && code <= LARGEST_ADDRESS) return { address: Number(code), gate: globalGate }
+  if (typeof code === 'bigint' && code > 0n && code <= LARGEST_ADDRESS)
+    return { address: Number(code), gate: globalGate }
   const { library, symbol } = (typeof code === 'object' && code !== null ? code : {}) as Record<string, unknown>
   if (library instanceof NativeLibrary) {
     return { address: Number(library.symbol(checkName(symbol, `the symbol of ${place}`))), gate: library.gate }

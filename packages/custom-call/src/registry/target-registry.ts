@@ -279,9 +279,7 @@ function differenceOf(known: TypedHandler, made: TypedHandler): string | undefin
   const { version, commandBufferCompatible, stateTypeId } = made.metadata
   const a = known.metadata
   const isAlike =
-    a.version === version &&
-    a.commandBufferCompatible === commandBufferCompatible &&
-    a.stateTypeId === stateTypeId
+    a.version === version && a.commandBufferCompatible === commandBufferCompatible && a.stateTypeId === stateTypeId
   if (!isAlike) return 'metadata'
   const stages = ['instantiate', 'prepare', 'initialize', 'execute'] as const
   return stages.every((stage) => known.addresses[stage] === made.addresses[stage]) ? undefined : 'bundle addresses'

@@ -33,7 +33,9 @@ export class Temp {
  */
 export function temp(type: TensorType): Temp {
   if (type instanceof TensorType) return new Temp(type)
-  throw new ArgumentError(`temp() needs the type of a tensor, got ${describe(type)}`, { hint: 'write temp(f32([16])).' })
+  throw new ArgumentError(`temp() needs the type of a tensor, got ${describe(type)}`, {
+    hint: 'write temp(f32([16])).',
+  })
 }
 
 /** One buffer of a call: a tensor's, or one that the call itself provides. */

@@ -1,5 +1,5 @@
-import { ArgumentError, type NativeLibrary } from '@tenon/core'
-import { addressOf, checkName, describe, globalGate, lastError, type Gate } from '@tenon/core/internal'
+import { ArgumentError, ArgumentRangeError, type NativeLibrary } from '@tenon/core'
+import { addressOf, checkName, checkSize, describe, globalGate, lastError, type Gate } from '@tenon/core/internal'
 import { NotFoundError } from '../errors/xla-error-classes.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
@@ -31,6 +31,16 @@ export interface HandlerOptions {
 export interface TypedPrepareOptions extends PrepareOptions {
   /** The attributes, by name. */
   readonly attrs?: AttributeDictionary
+  /** What handlers of 0.2 and later learn when they ask for their device: its number, from 0; -1, unknown, without it. */
+  readonly deviceOrdinal?: number
+}
+
+const UNKNOWN_DEVICE = -1
+
+function checkOrdinal(value: unknown): number {
+  const ordinal = checkSize(value, 'deviceOrdinal', 'devices')
+  if (ordinal < 2 ** 31) return ordinal
+  throw new ArgumentRangeError(`deviceOrdinal must be below 2^31, got ${ordinal}`)
 }
 
 /** A typed custom call, found and asked for its version. Made by {@link typedHandler} and {@link registeredHandler}. */
@@ -67,9 +77,11 @@ export class TypedHandler {
     if (!this.gate.alive) this.gate.owner.checkAlive()
     const shape = callShape(this.name, options)
     const { leaves } = shape
+    const { deviceOrdinal } = options
     const operandCount = leavesOf(shape.operands).length
     const descriptor = encodeDescriptor({
       minor: this.metadata.minor,
+      deviceOrdinal: deviceOrdinal === undefined ? UNKNOWN_DEVICE : checkOrdinal(deviceOrdinal),
       handlers: this.addresses,
       operands: leaves.slice(0, operandCount),
       results: leaves.slice(operandCount),

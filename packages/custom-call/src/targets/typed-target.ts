@@ -18,12 +18,7 @@ const dropped = new FinalizationRegistry<CallMemory>((memory) => coreFunctions()
  *
  * @throws {XlaError} if that handler fails. @throws {NativeError} if the core refuses the descriptor.
  */
-export function openTypedTarget(
-  name: string,
-  gate: Gate,
-  descriptor: Uint8Array,
-  leaves: readonly Leaf[],
-): CallTarget {
+export function openTypedTarget(name: string, gate: Gate, descriptor: Uint8Array, leaves: readonly Leaf[]): CallTarget {
   const { execute, close, share, instantiate } = coreFunctions()
   const memory = buildFrame(name, descriptor, leaves)
   const status = Number(instantiate(memory.address))

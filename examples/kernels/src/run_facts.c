@@ -1,0 +1,23 @@
+/* A handler that writes down what its runtime tells of the run: its number, and that of the device. */
+#include <tenon/xla_handler.h>
+#include <tenon/xla_mark.h>
+
+/* The result s64[2]: run id, device ordinal. */
+TN_XLA_EXPORT tn_xla_error_t *run_facts(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {.minor = 2, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = 0};
+  tn_xla_reader_t in;
+  if (!tn_xla_open(&in, frame, &signature)) return in.error;
+  tn_xla_buffer_t *facts = tn_xla_ret(&in, 0, TN_XLA_S64, 1);
+  if (!tn_xla_complete(&in)) return in.error;
+  if (facts->dims[0] != 2) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the result must have two elements");
+  tn_xla_run_id_get_args_t run = {sizeof run, NULL, frame->ctx, 0};
+  tn_xla_error_t *error = frame->api->run_id_get(&run);
+  if (error != NULL) return error;
+  tn_xla_device_ordinal_get_args_t device = {TN_XLA_SIZE_DEVICE_ORDINAL_GET, NULL, frame->ctx, 0};
+  error = frame->api->device_ordinal_get(&device);
+  if (error != NULL) return error;
+  ((int64_t *)facts->data)[0] = run.run_id;
+  ((int64_t *)facts->data)[1] = device.device_ordinal;
+  return NULL;
+}
+TN_XLA_MARK_TYPED(run_facts);

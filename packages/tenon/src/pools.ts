@@ -1,0 +1,2 @@
+/** All of `@tenon/pools`, for those who have the umbrella only. */
+export * from '@tenon/pools'
