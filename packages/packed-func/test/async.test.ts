@@ -76,7 +76,8 @@ describe('a call on another thread', () => {
       await kernelAdd(x)
       await sum.async('text that is longer').catch(() => {})
     }
-    expect(live().foreign).toBe(before.foreign)
+    // What earlier tests left to the garbage collector may go meanwhile; nothing may come.
+    expect(live().foreign).toBeLessThanOrEqual(before.foreign)
   })
 })
 
