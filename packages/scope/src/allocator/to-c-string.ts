@@ -26,7 +26,7 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
 }
 
 /** Up to this length one pass over the characters beats the calls that measure and write a string. */
-const SHORT = 48
+const SHORT = 16
 
 /** Bytes that one unit of a JavaScript string takes in UTF-8 at most. */
 const LONGEST = 3
@@ -45,9 +45,16 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   return segment
 }
 
+/** What `Buffer#write` calls after it has looked at its arguments; not in Node's type definitions. */
+interface Utf8Buffer {
+  utf8Write(text: string, byteOffset: number): number
+}
+
 /** A string written where the arena's next allocation will be, so that nobody has to measure it. */
 function longString(text: string, arena: ArenaScope): MemorySegment | undefined {
   const { block, offset, limit } = arena
   const isRoomy = block !== undefined && offset + text.length * LONGEST < limit
-  return isRoomy && !text.includes('\0') ? arena.allocate(block.bytes.write(text, offset) + 1, 1) : undefined
+  return isRoomy && !text.includes('\0')
+    ? arena.allocate((block.bytes as unknown as Utf8Buffer).utf8Write(text, offset) + 1, 1)
+    : undefined
 }
