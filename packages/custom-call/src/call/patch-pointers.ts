@@ -43,7 +43,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
     if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0) return false
     const { block } = tensor.segment
-    if (block.exposed && block.view.byteLength < 0) return false // throws if a user transferred the buffer away
+    if (block.exposed && block.bytes.length === 0) return false // a user transferred the buffer away
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
@@ -52,7 +52,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
     if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
     const { block, flags } = tensor.segment
     if ((tensor.address & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
-    if (block.exposed && block.view.byteLength < 0) return false
+    if (block.exposed && block.bytes.length === 0) return false
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
