@@ -12,6 +12,7 @@
 
 struct tn_callbacks {
   tn_trampoline_t trampoline;
+  tn_callback_call_t *call;            /* JavaScript's, which outlives the table */
   uint64_t thread;                     /* the only thread that may enter the trampoline */
   atomic_bool closed;                  /* its JavaScript is gone */
   atomic_size_t references;            /* JavaScript's own, and one for each callback */
@@ -25,8 +26,7 @@ struct tn_callback {
   tn_callback_t *next_released;
 };
 
-/* A number no other thread of this process has or will have; thread ids of the system are used again. */
-static uint64_t this_thread(void) {
+uint64_t tn__this_thread(void) {
   static atomic_uint_fast64_t last;
   static _Thread_local uint64_t mine;
   if (mine == 0) mine = atomic_fetch_add(&last, 1) + 1;
@@ -47,12 +47,14 @@ static void destroy_all(tn_callback_t *callback) {
   }
 }
 
-int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callbacks_t **out) {
-  if (trampoline == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "trampoline and out must not be null");
+int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out) {
+  if (trampoline == NULL || call == NULL || out == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "trampoline, call and out must not be null");
   tn_callbacks_t *table = calloc(1, sizeof *table);
   if (table == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a table of callbacks");
   table->trampoline = trampoline;
-  table->thread = this_thread();
+  table->call = call;
+  table->thread = tn__this_thread();
   atomic_init(&table->references, 1);
   *out = table;
   return TN_OK;
@@ -116,7 +118,7 @@ void tn_callback_release(tn_callback_t *callback) {
 
 int32_t tn_callback_check(tn_callback_t *callback) {
   if (callback == NULL) return tn__fail(TN_INVALID_ARGUMENT, "callback must not be null");
-  if (callback->table->thread != this_thread())
+  if (callback->table->thread != tn__this_thread())
     return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that doesn't run its JavaScript");
   if (atomic_load(&callback->table->closed)) return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
   return TN_OK;
@@ -125,6 +127,8 @@ int32_t tn_callback_check(tn_callback_t *callback) {
 int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
   int32_t status = tn_callback_check(callback);
   if (status != TN_OK) return status;
-  if (callback->table->trampoline(callback->id, arguments, result) == TRAMPOLINE_DONE) return TN_OK;
+  const tn_callbacks_t *table = callback->table;
+  *table->call = (tn_callback_call_t){(double)callback->id, (double)(uintptr_t)arguments, (double)(uintptr_t)result};
+  if (table->trampoline() == TRAMPOLINE_DONE) return TN_OK;
   return tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
 }

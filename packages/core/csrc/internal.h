@@ -13,6 +13,9 @@
 /* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 
+/* A number that no other thread of this process has or will have; thread ids of the system are used again. */
+uint64_t tn__this_thread(void);
+
 /* posix/memory.c, win32/memory.c: aligned memory, uninitialised, or null. The alignment is a power of two and at least
  * the size of a pointer. */
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);

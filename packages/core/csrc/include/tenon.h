@@ -54,6 +54,9 @@ TN_API int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void 
 /* Frees a block of tn_memory_allocate(); null is a no-op. */
 TN_API void tn_memory_free(void *block);
 
+/* Copies bytes between blocks that don't overlap: for callers who have addresses and no views. */
+TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
+
 /* Under AddressSanitizer marks bytes as unusable (poison = 1) or usable (0); elsewhere a no-op. The range is owned by
  * the caller. */
 TN_API void tn_memory_poison(void *address, size_t byte_size, int32_t poison);
@@ -80,12 +83,22 @@ TN_API int32_t tn_first_core(const char **path, const char **version);
 typedef struct tn_callbacks tn_callbacks_t;
 typedef struct tn_callback tn_callback_t;
 
-/* Runs the TypeScript function `id`. What `arguments` and `result` point at is agreed between the function and its
- * native caller. Returns 1 when the function ran to its end; anything else is a failure. */
-typedef int32_t (*tn_trampoline_t)(int64_t id, void *arguments, void *result);
+/* Which function a trampoline runs, and the addresses that its native caller passed: read at once, the next call
+ * overwrites it. Doubles hold ids and addresses of user space exactly; JavaScript loads them for next to nothing, where
+ * each parameter of a callback costs more than a tenth of the call. */
+typedef struct {
+  double id;
+  double arguments;
+  double result;
+} tn_callback_call_t;
 
-/* Opens the table of the calling thread, which alone will enter the trampoline. Closed with tn_callbacks_close(). */
-TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callbacks_t **out);
+/* Runs the TypeScript function that the table's call names. What `arguments` and `result` point at is agreed between the
+ * function and its native caller. Returns 1 when the function ran to its end; anything else is a failure. */
+typedef int32_t (*tn_trampoline_t)(void);
+
+/* Opens the table of the calling thread, which alone will enter the trampoline and writes `call`, borrowed, before it
+ * does. Closed with tn_callbacks_close(). */
+TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out);
 
 /* Ends the table: later calls of its functions give TN_CLOSED. Callbacks that native code still holds stay valid
  * handles until they are released. Once, on the table's thread. */

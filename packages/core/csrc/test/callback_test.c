@@ -6,13 +6,15 @@
 #include "check.h"
 #include "tenon.h"
 
+static tn_callback_call_t call;
 static int64_t seen_id;
 static void *seen_arguments;
 static int32_t answer = 1;
 
-static int32_t trampoline(int64_t id, void *arguments, void *result) {
-  seen_id = id;
-  seen_arguments = arguments;
+static int32_t trampoline(void) {
+  void *result = (void *)(uintptr_t)call.result;
+  seen_id = (int64_t)call.id;
+  seen_arguments = (void *)(uintptr_t)call.arguments;
   if (result != NULL) *(int *)result = 42;
   return answer;
 }
@@ -22,7 +24,7 @@ TEST(a_callback_reaches_the_trampoline) {
   tn_callback_t *callback = NULL;
   int result = 0;
   answer = 1;
-  CHECK(tn_callbacks_open(trampoline, &table) == TN_OK);
+  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   CHECK(tn_callback_create(table, 7, &callback) == TN_OK);
   CHECK(tn_callback_invoke(callback, &answer, &result) == TN_OK);
   CHECK(seen_id == 7 && seen_arguments == &answer && result == 42);
@@ -36,8 +38,9 @@ TEST(nulls_are_refused) {
   tn_callbacks_t *table = NULL;
   tn_callback_t *callback = NULL;
   size_t count = 0;
-  CHECK(tn_callbacks_open(NULL, &table) == TN_INVALID_ARGUMENT);
-  CHECK(tn_callbacks_open(trampoline, NULL) == TN_INVALID_ARGUMENT);
+  CHECK(tn_callbacks_open(NULL, &call, &table) == TN_INVALID_ARGUMENT);
+  CHECK(tn_callbacks_open(trampoline, NULL, &table) == TN_INVALID_ARGUMENT);
+  CHECK(tn_callbacks_open(trampoline, &call, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_callback_create(NULL, 1, &callback) == TN_INVALID_ARGUMENT);
   CHECK(tn_callback_invoke(NULL, NULL, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_callbacks_take_released(NULL, NULL, 0, &count) == TN_INVALID_ARGUMENT);
@@ -48,7 +51,7 @@ TEST(nulls_are_refused) {
 
 TEST(ids_of_released_callbacks_come_in_batches) {
   tn_callbacks_t *table = NULL;
-  CHECK(tn_callbacks_open(trampoline, &table) == TN_OK);
+  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   for (int64_t id = 0; id < 10; id++) {
     tn_callback_t *callback = NULL;
     CHECK(tn_callback_create(table, id, &callback) == TN_OK);
@@ -78,7 +81,7 @@ TEST(a_foreign_thread_is_refused) {
   tn_callback_t *callback = NULL;
   pthread_t thread;
   void *status = NULL;
-  CHECK(tn_callbacks_open(trampoline, &table) == TN_OK);
+  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   CHECK(tn_callback_create(table, 1, &callback) == TN_OK);
   CHECK(pthread_create(&thread, NULL, invoke, callback) == 0);
   pthread_join(thread, &status);
@@ -90,7 +93,7 @@ TEST(a_foreign_thread_is_refused) {
 TEST(a_callback_outlives_its_table) {
   tn_callbacks_t *table = NULL;
   tn_callback_t *callback = NULL;
-  CHECK(tn_callbacks_open(trampoline, &table) == TN_OK);
+  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   CHECK(tn_callback_create(table, 1, &callback) == TN_OK);
   tn_callbacks_close(table);
   CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_CLOSED);
@@ -110,7 +113,7 @@ static void *release_all(void *unused) {
 TEST(releases_race_with_the_table) {
   tn_callbacks_t *table = NULL;
   pthread_t threads[THREADS];
-  CHECK(tn_callbacks_open(trampoline, &table) == TN_OK);
+  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   for (int i = 0; i < ROUNDS; i++) {
     CHECK(tn_callback_create(table, i, &shared[i]) == TN_OK);
     for (int holder = 1; holder < THREADS; holder++) tn_callback_retain(shared[i]);

@@ -10,6 +10,8 @@ export type CallbackFunction = (argumentsAddress: number, resultAddress: number)
 
 interface CallbackTable {
   readonly address: number
+  /** The `tn_callback_call_t`: which function native code calls, with what. Kept here for as long as it is written. */
+  readonly call: Float64Array
   /** False once the thread ends: what listens to its end later must not touch the closed table. */
   isOpen: boolean
   readonly functions: Map<number, CallbackFunction>
@@ -28,10 +30,11 @@ let lastId = 0
 function callbackTable(): CallbackTable {
   if (table !== undefined) return table
   const functions = new Map<number, CallbackFunction>()
+  const call = new Float64Array(3)
   const trampoline = registerCallback(
-    (id: number, argumentsAddress: number, resultAddress: number): number => {
+    (): number => {
       try {
-        functions.get(id)!(argumentsAddress, resultAddress)
+        functions.get(call[0]!)!(call[1]!, call[2]!)
         return 1
       } catch (error) {
         thrown.count++
@@ -40,17 +43,16 @@ function callbackTable(): CallbackTable {
       }
     },
     'int32_t',
-    ['int64_t', 'uintptr_t', 'uintptr_t'],
+    [],
   )
   const out = new BigUint64Array(1)
-  checkStatus(
-    Number(coreFunction('tn_callbacks_open', 'int32_t', ['uintptr_t', 'uintptr_t'])(trampoline, addressOf(out))),
-    'opening the table of callbacks',
-  )
+  const open = coreFunction('tn_callbacks_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+  checkStatus(Number(open(trampoline, addressOf(call), addressOf(out))), 'opening the table of callbacks')
   const address = Number(out[0])
   const close = coreFunction('tn_callbacks_close', 'void', ['uintptr_t'])
   const opened: CallbackTable = {
     address,
+    call,
     isOpen: true,
     functions,
     create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
