@@ -36,5 +36,5 @@ export {
   type TypedArrayName,
 } from './types/dtype.ts'
 export { type Complex, type Element } from './types/element.ts'
-export { tensor, Tensor, type TensorOptions } from './types/tensor.ts'
+export { tensor, Tensor, type Float16Values, type TensorOptions } from './types/tensor.ts'
 export { tensorType, TensorType, type Packing, type TensorTypeOptions } from './types/tensor-type.ts'

@@ -249,6 +249,41 @@ describe('tensor', () => {
     expect(() => x.view()).toThrow(ScopeClosedError)
   })
 
+  if ('Float16Array' in globalThis) {
+    test('float16 takes the Float16Array of newer engines', () => {
+      const values = new Float16Array([1.5, -2])
+      expect(tensor('f16', [2], values).toArray()).toEqual([1.5, -2])
+      expect(() => tensor('bf16', [2], values)).toThrow(ArgumentError)
+      expect(() => tensor('f16', [3], values)).toThrow(ArgumentError)
+    })
+  }
+
+  test('a device is a type and an id, copied', () => {
+    const segment = gcAllocator.allocate(8)
+    for (const device of [
+      5,
+      null,
+      'cuda',
+      {},
+      { type: 2 },
+      { type: 2, id: -1 },
+      { type: 0, id: 0 },
+      { type: 2.5, id: 0 },
+    ]) {
+      expect(() => tensor('f32', [2], segment, { device: device as never })).toThrow(/device must have a type/)
+    }
+    const mine = { type: 2, id: 1 }
+    const x = tensor('f32', [2], segment, { device: mine })
+    mine.type = 1
+    expect(x.device).toEqual({ type: 2, id: 1 })
+  })
+
+  test('options that are none are refused', () => {
+    for (const options of [null, 5, 'packed']) {
+      expect(() => tensor('f32', [2], undefined, options as never)).toThrow(/options must be an object/)
+    }
+  })
+
   test('memory of another device can be passed on, not read', () => {
     const x = tensor('f32', [2], gcAllocator.allocate(8), { device: { type: 2, id: 0 } })
     expect(() => x.view()).toThrow(/must be on the CPU to be read, this one is on device type 2/)

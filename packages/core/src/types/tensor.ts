@@ -5,7 +5,7 @@ import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/gate.ts'
 import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { Segment } from '../memory/segment.ts'
-import { cpu, type Device } from './device.ts'
+import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
 import { tensorType, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
@@ -138,12 +138,19 @@ export interface TensorOptions extends TensorTypeOptions {
   readonly device?: Device
 }
 
+/** The `Float16Array` of engines that have it, and of declarations that know it. */
+export interface Float16Values extends ArrayBufferView {
+  readonly length: number
+  readonly [Symbol.toStringTag]: 'Float16Array'
+}
+
 /**
  * Makes a tensor: over a segment without copying, or with memory of its own that is zeroed or filled with values.
  *
  * @param dtype canonical name or alias of the element type.
  * @param shape the size along each axis; empty for a scalar.
- * @param source a segment to lie over; or values to copy, row-major: a TypedArray of the element type's kind, or an array.
+ * @param source a segment to lie over; or values to copy, row-major: a TypedArray of the element type's kind (for float16 also
+ * a Float16Array), or an array.
  * @throws {ArgumentError | ArgumentRangeError} if a part is not valid. @throws {BoundsError} if the segment is too small.
  * @throws {AlignmentError} if the segment starts between elements. @throws {AllocationError} if there is no memory.
  * @example
@@ -153,11 +160,14 @@ export interface TensorOptions extends TensorTypeOptions {
 export function tensor(
   dtype: string,
   shape: readonly number[],
-  source?: Segment | TypedArray | readonly Element[],
+  source?: Segment | TypedArray | Float16Values | readonly Element[],
   options: TensorOptions = {},
 ): Tensor {
+  if (typeof options !== 'object' || options === null) {
+    throw new ArgumentError(`options must be an object, got ${describe(options)}`)
+  }
   const type = tensorType(dtype, shape, options)
-  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, options.device ?? cpu)
+  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(options))
   if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
   const segment: unknown = checkAllocator(options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
   if (!(segment instanceof Segment))
@@ -165,6 +175,10 @@ export function tensor(
   const made = new Tensor(checkFit(segment, type), type, cpu)
   if (source !== undefined) fill(made, source)
   return made
+}
+
+function deviceOf({ device }: TensorOptions): Device {
+  return device === undefined ? cpu : checkDevice(device)
 }
 
 function checkAllocator(allocator: unknown): NativeAllocator {
@@ -188,14 +202,15 @@ function checkFit(segment: Segment, type: TensorType): Segment {
   return segment
 }
 
-function fill({ segment, type }: Tensor, source: TypedArray | readonly Element[]): void {
+function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | readonly Element[]): void {
   if (type.strides !== undefined) throw new ArgumentError('values can be given only for a row-major tensor')
   const { block, base } = segment
   if (ArrayBuffer.isView(source)) {
     const expected = typedArrayClass(type.dtype)
+    const isFloat16 = type.dtype === 'float16' && source[Symbol.toStringTag] === 'Float16Array'
     const length =
       type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
-    if (!(source instanceof expected) || source.length !== length) {
+    if (!(source instanceof expected || isFloat16) || source.length !== length) {
       throw new ArgumentError(`the values of ${type} must be a ${expected.name}(${length}), got ${describe(source)}`)
     }
     block.bytes.set(new Uint8Array(source.buffer, source.byteOffset, type.byteSize), base)
