@@ -1,0 +1,26 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A paragraph of the repository's own documentation. */
+export interface Text {
+  /** Where it stands, from the repository's root. */
+  readonly file: string
+  readonly words: string
+}
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** Every paragraph of documentation, without headings, tables and code. */
+export function documentation(): Text[] {
+  return globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })
+    .toSorted()
+    .flatMap((file) => paragraphs(readFileSync(`${root}/${file}`, 'utf8')).map((words) => ({ file, words })))
+}
+
+function paragraphs(markdown: string): string[] {
+  return markdown
+    .replaceAll(/^```[\s\S]*?^```/gm, '')
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.trim().replaceAll(/\s+/g, ' '))
+    .filter((paragraph) => /^[A-Za-z`*-]/.test(paragraph) && paragraph.length > 40)
+}

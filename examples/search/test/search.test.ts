@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { spawnDriver } from 'tenon/pools'
+import { expect, test } from 'vitest'
+import { SearchIndex } from '../src/search-index.ts'
+
+const BUCKETS = 4096
+/** The command that runs one of the example's programs. */
+const program = (name: string): string[] => [
+  '--disable-warning=ExperimentalWarning',
+  fileURLToPath(new URL(`../src/${name}`, import.meta.url)),
+]
+
+/** What the kernels should compute, in double precision and without them. */
+function referenceScores(texts: readonly string[], query: string): number[] {
+  const [rows, asked] = [texts.map(countSequences), countSequences(query)]
+  const weights = asked.map((_, bucket) => {
+    const having = rows.filter((row) => row[bucket]! > 0).length
+    return Math.fround(Math.log((texts.length + 1) / (having + 1)))
+  })
+  const weighted = (row: readonly number[]): number[] => row.map((count, bucket) => count * weights[bucket]!)
+  const dot = (a: readonly number[], b: readonly number[]): number =>
+    a.reduce((sum, value, i) => sum + value * b[i]!, 0)
+  const q = weighted(asked)
+  return rows.map((row) => {
+    const x = weighted(row)
+    const product = dot(x, q)
+    return product === 0 ? 0 : product / Math.sqrt(dot(x, x) * dot(q, q))
+  })
+}
+
+function countSequences(text: string): number[] {
+  const counts = Array.from({ length: BUCKETS }, () => 0)
+  for (const word of Buffer.from(text)
+    .toString('latin1')
+    .split(/[^A-Za-z0-9\x80-\xff]+/)) {
+    const letters =
+      word === '' ? [] : [...Buffer.from(` ${word.replaceAll(/[A-Z]+/g, (upper) => upper.toLowerCase())} `, 'latin1')]
+    for (let i = 0; i + 2 < letters.length; i++) {
+      const sequence = letters[i]! * 65536 + letters[i + 1]! * 256 + letters[i + 2]!
+      counts[(Math.imul(sequence, 2654435761) >>> 0) % BUCKETS]! += 1
+    }
+  }
+  return counts.map((count) => Math.log1p(count))
+}
+
+test('a driver scores texts as plain TypeScript does', async () => {
+  const texts = [
+    'The quick brown fox jumps over the lazy dog',
+    'Grüße aus Köln, naïve façade',
+    '',
+    'a fox and a dog',
+    'x'.repeat(500),
+    '!!!',
+  ]
+  const index = new SearchIndex(texts)
+  const driver = await spawnDriver({ command: [process.execPath, ...program('driver.ts')] })
+  const prepared = await index.prepare(driver, 'SCORE_ROWS')
+  for (const query of ['quick fox', 'KÖLN', 'nothing of the kind', '']) {
+    const expected = referenceScores(texts, query)
+    for (const { index: at, score } of index.search(prepared, query, texts.length)) {
+      expect(Math.abs(score - expected[at]!), `${query} in text ${at}`).toBeLessThan(1e-6)
+    }
+  }
+  expect(index.search(prepared, 'quick fox', 1)[0]!.index).toBe(0)
+  prepared.close()
+  await driver.close()
+  index.close()
+})
+
+test('the program finds what it should, and survives a kernel that crashes', () => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, program('main.ts'), {
+    encoding: 'utf8',
+  })
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  const [freed, strings, crashes] = stdout.split('\n"').slice(1)
+  expect(freed).toMatch(/scope/)
+  expect(strings).toMatch(/tstring|invalid-text/)
+  expect(crashes).toMatch(/pools/)
+  expect(stdout).toContain('DEAD_OBJECT, and this process goes on')
+})
