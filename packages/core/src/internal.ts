@@ -13,7 +13,7 @@ export { callStack, Gate, holdersOf, NO_OPERANDS, type Gated } from './memory/ga
 export { globalGate } from './memory/global-lifetime.ts'
 export { liveHolds } from './memory/lifetime.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
-export { checkSlice, READ_ONLY } from './memory/segment.ts'
+export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'
 export { checkStatus, coreFunction, coreLibrary, lastError, statusName } from './native/core-library.ts'
 export {
   addressOf,

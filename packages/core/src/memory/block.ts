@@ -39,7 +39,7 @@ export function checkUsable({ gate, exposed, view }: Block): void {
   if (!gate.alive) gate.owner.checkAlive()
   if (exposed && view.buffer instanceof ArrayBuffer && view.buffer.detached) {
     throw new ScopeClosedError('the memory was detached through its buffer', {
-      hint: 'never transfer the buffer of a raw view: copy it.',
+      hint: 'never transfer the buffer of a raw view: copy it, or hand its scope off.',
     })
   }
 }

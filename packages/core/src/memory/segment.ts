@@ -1,10 +1,13 @@
 import { checkSize } from '../errors/check.ts'
-import { BoundsError } from '../errors/kinds.ts'
+import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkUsable, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
 /** The flag bit of a segment that refuses writes. */
 export const READ_ONLY = 1
+
+/** The flag bit of a segment whose memory is a device's: the Host can't read or write it. */
+export const DEVICE_MEMORY = 2
 
 /**
  * A window over memory that owns nothing: its lifetime does. Slices, address and size can be had from a dead segment;
@@ -51,10 +54,16 @@ export class Segment {
    * then a DataView throws. A read-only segment gives a copy.
    *
    * @throws {ScopeClosedError | WrongThreadError} if the segment is dead, or its buffer was transferred away.
+   * @throws {ArgumentError} if it is memory of a device.
    */
   view(): DataView {
     const { block, base, byteSize } = this
     checkUsable(block)
+    if ((this.flags & DEVICE_MEMORY) !== 0) {
+      throw new ArgumentError("memory of a device can't be read or written from the Host", {
+        hint: 'copy it to memory of the Host first.',
+      })
+    }
     if (this.readOnly) return new DataView(copyOf(block.bytes, base, byteSize))
     block.exposed = true
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)

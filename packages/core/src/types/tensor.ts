@@ -4,7 +4,7 @@ import { gcAllocator } from '../memory/gc-allocator.ts'
 import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/gate.ts'
 import type { NativeAllocator } from '../memory/native-allocator.ts'
-import { Segment } from '../memory/segment.ts'
+import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
@@ -167,7 +167,7 @@ export function tensor(
     throw new ArgumentError(`options must be an object, got ${describe(options)}`)
   }
   const type = tensorType(dtype, shape, options)
-  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(options))
+  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, options))
   if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
   const segment: unknown = checkAllocator(options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
   if (!(segment instanceof Segment))
@@ -177,8 +177,13 @@ export function tensor(
   return made
 }
 
-function deviceOf({ device }: TensorOptions): Device {
-  return device === undefined ? cpu : checkDevice(device)
+/** Memory of the Host may be said to be anywhere, that of a device not to be the Host's. */
+function deviceOf(segment: Segment, { device }: TensorOptions): Device {
+  const checked = device === undefined ? cpu : checkDevice(device)
+  if ((segment.flags & DEVICE_MEMORY) === 0 || checked.type !== cpu.type) return checked
+  throw new ArgumentError("a tensor in memory of a device can't be one of the CPU", {
+    hint: 'let the memory make it: memory.tensor(dtype, shape).',
+  })
 }
 
 function checkAllocator(allocator: unknown): NativeAllocator {
