@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type koffiModule from 'koffi'
+import { NativeError } from '../errors/kinds.ts'
 
 /**
  * The seam to the FFI driver: the only file that knows koffi. Another driver can stand here one day.
@@ -178,7 +179,17 @@ export function stringAt(address: number): string {
 
 /**
  * An ArrayBuffer over native memory that outlives it. One a block, ever: each costs, and detaching one leaves others.
+ *
+ * @throws {NativeError} if the runtime has no such buffers: Electron keeps all memory of JavaScript in a place of its own.
  */
 export function bufferOver(address: number, byteSize: number): ArrayBuffer {
-  return koffi().view(BigInt(address), byteSize)
+  try {
+    return koffi().view(BigInt(address), byteSize)
+  } catch (cause) {
+    throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
+      hint: 'Electron has none: there, use memory of scopes and copy, or do native work in a process of plain Node.js.',
+      details: { byteSize },
+      cause,
+    })
+  }
 }
