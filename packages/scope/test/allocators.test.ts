@@ -173,6 +173,9 @@ describe('S24: the one method is enough', () => {
       expect(() => toCString('abc', () => result as never)).toThrow(AllocationError)
     }
     expect(toCString('abc', () => MemorySegment.allocateNative(100)).byteSize).toBe(4)
+    const odd = () => MemorySegment.allocateNative(9).asSlice(1)
+    expect(() => NativeAllocator.allocate(odd, MemoryLayout.float64)).toThrow(/aligned to 8/)
+    expect(toCString('abc', odd).byteSize).toBe(4)
     for (const allocator of [null, undefined, 1, {}, { allocate: 1 }]) {
       expect(() => toCString('abc', allocator as never)).toThrow(ArgumentError)
     }

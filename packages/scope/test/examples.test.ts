@@ -26,6 +26,7 @@ testExamples(directory, {
       point,
       fn: () => {},
       worker: { postMessage() {} },
+      file: { read: async () => ({ bytesRead: 0 }) },
       parentPort: { once() {} },
       vsnprintf: linker.Linker.downcall(libc.get('vsnprintf'), {
         result: 'int32',

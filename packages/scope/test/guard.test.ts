@@ -54,9 +54,38 @@ if (process.platform === 'linux')
       expect(stderr).toContain('after it was freed: a segment of 16 bytes of the confined scope "request"')
     })
 
+    test('shared memory has no protected pages, what is written next to it is found when its handle closes', async () => {
+      const { code, stdout, stderr } = await guarded(
+        `const shared = NativeScope.ofShared({ name: 'model' })
+         const token = shared.share()
+         const other = ResourceScope.attach(token).scope
+         const [own, theirs, fine] = [shared.allocate(20, 256), other.allocate(8), shared.allocate(0)]
+         if (own.address % 256n !== 0n || own.getInt32(16) !== 0 || fine.byteSize !== 0) throw new Error('wrong')
+         memset(own, 1, 22)
+         memset(MemorySegment.ofAddress(theirs.address - 1n), 1, 1)
+         for (const end of [() => other.detach(), () => shared.close()]) {
+           try { end() } catch ({ code, message, details }) { console.log(code, details.before, details.behind, message.includes('of the shared scope "model"')) }
+         }
+         try { ResourceScope.attach(token) } catch ({ code }) { console.log(code, ResourceScope.stats().openScopes) }`,
+      )
+      expect([code, stdout], stderr).toEqual([
+        0,
+        'TENON_NATIVE 1 0 true\nTENON_NATIVE 0 2 true\nTENON_SCOPE_CLOSED 1\n',
+      ])
+    })
+
+    test('a damaged scope tells of the action that threw as well', async () => {
+      const { code, stdout, stderr } = await guarded(
+        `scope.addCloseAction(() => { throw new Error('own') })
+         memset(scope.allocate(20), 1, 21)
+         try { scope.close() } catch ({ name, errors }) { console.log(name, errors.map(({ code, message }) => code ?? message).join()) }`,
+      )
+      expect([code, stdout], stderr).toEqual([0, 'AggregateError own,TENON_NATIVE\n'])
+    })
+
     test('everything else works as it does without', async () => {
       const { code, stdout, stderr } = await guarded(
-        `for (let i = 0; i < 3000; i++) {
+        `for (let i = 0; i < 500; i++) {
          const one = NativeScope.ofConfined()
          const segments = [0, 1, 16, 100, 5000].map((size) => one.allocate(size, 16).fill(i & 0xff))
          segments[4].asSlice(10).copyFrom(segments[3])

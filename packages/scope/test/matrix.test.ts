@@ -17,6 +17,11 @@ interface Operation<Subject> {
 const throws = <Subject>(run: (subject: Subject) => unknown): Operation<Subject> => ({ run, afterClose: 'throws' })
 const works = <Subject>(run: (subject: Subject) => unknown): Operation<Subject> => ({ run, afterClose: 'works' })
 
+/** Runs an operation, which may be asynchronous. */
+async function attempt<Subject>(run: (subject: Subject) => unknown, subject: Subject): Promise<void> {
+  await run(subject)
+}
+
 const { int32, int64 } = MemoryLayout
 const kinds = ['Int8', 'Uint8', 'Int16', 'Uint16', 'Int32', 'Uint32', 'Int64', 'Uint64', 'Float32', 'Float64']
 const isWide = (kind: string): boolean => kind.includes('64') && !kind.startsWith('Float')
@@ -62,6 +67,7 @@ const segmentOperations: Record<string, Operation<MemorySegment>> = {
   atomicNotify: throws((segment) => segment.atomicNotify('int32', 0)),
   view: throws((segment) => segment.view()),
   withView: throws((segment) => segment.withView(() => {})),
+  withViewAsync: throws((segment) => segment.withViewAsync(async () => {})),
   unsafeView: throws((segment) => segment.unsafeView(Int32Array)),
   reinterpret: throws((segment) => segment.reinterpret(4)),
   force: throws((segment) => (segment.isMapped ? segment.force() : segment.getInt8(0))),
@@ -80,6 +86,7 @@ const segmentOperations: Record<string, Operation<MemorySegment>> = {
   address: works((segment) => segment.address),
   readOnly: works((segment) => segment.readOnly),
   isHeap: works((segment) => segment.isHeap),
+  isLittleEndian: works((segment) => segment.isLittleEndian),
   isMapped: works((segment) => segment.isMapped),
 }
 
@@ -141,10 +148,10 @@ for (const [name, make] of Object.entries(memories)) {
     const closed = make()
     closed.close()
     for (const [operation, { run, afterClose }] of Object.entries(segmentOperations)) {
-      test(`${operation} ${afterClose}`, () => {
-        expect(() => run(alive.segment)).not.toThrow()
-        if (afterClose === 'works') expect(() => run(closed.segment)).not.toThrow()
-        else expect(() => run(closed.segment)).toThrow(ScopeClosedError)
+      test(`${operation} ${afterClose}`, async () => {
+        await attempt(run, alive.segment)
+        if (afterClose === 'works') await attempt(run, closed.segment)
+        else await expect(attempt(run, closed.segment)).rejects.toThrow(ScopeClosedError)
       })
     }
   })

@@ -6,10 +6,12 @@ import {
   gcAllocator,
   ReadOnlyError,
   ScopeClosedError,
+  Segment,
 } from '@tenon/core'
+import { DEVICE_MEMORY } from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
-import { MemoryLayout, MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope } from '../src/index.ts'
 
 function dead(byteSize = 16): MemorySegment {
   const scope = NativeScope.ofConfined()
@@ -293,6 +295,13 @@ describe('segments over buffers', () => {
     segment.setFloat64(8, 1.5)
     expect(segment.getFloat64(8)).toBe(1.5)
   })
+
+  test('memory of a device is refused', () => {
+    const { block } = gcAllocator.allocate(16, 16)
+    const segment = new Segment(block, 0, 16, DEVICE_MEMORY)
+    expect(() => MemorySegment.ofSegment(segment)).toThrow(/memory of a device/)
+    expect(() => NativeAllocator.allocate(() => segment, MemoryLayout.float64)).toThrow(/memory of a device/)
+  })
 })
 
 describe('raw views', () => {
@@ -339,6 +348,7 @@ describe('raw views', () => {
     const scope = NativeScope.ofConfined()
     scope.allocate(8).withView(() => expect(() => scope.close()).toThrow(/1 hold/))
     expect(() => scope.allocate(8).withView(1 as never)).toThrow(ArgumentError)
+    expect(() => scope.allocate(8).withView(async () => {})).toThrow(/withViewAsync/)
     scope.close()
   })
 })

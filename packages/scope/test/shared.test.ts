@@ -1,4 +1,4 @@
-import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { ArgumentError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 import { ended, nextMessage, startWorker } from './support/worker.ts'
@@ -123,6 +123,54 @@ describe('a shared scope', () => {
     await worker.terminate()
     await scope.closeAsync()
     expect(scope.isAlive).toBe(false)
+  })
+
+  test('S63: a worker that is terminated while it closes leaves the scope open', async () => {
+    const scope = NativeScope.ofShared()
+    // The state by which a thread says that it is looking who else is there: a worker can end right then.
+    const code = `
+      parentPort.once('message', ({ token, isSlow }) => {
+        const { scope: attached } = scope.ResourceScope.attach(token)
+        if (isSlow) void attached.closeAsync()
+        else Atomics.store(new Int32Array(token.control), 0, ((threadId + 1) << 2) | 1)
+        parentPort.postMessage('in the middle')
+        setInterval(() => {}, 1000)
+      })
+      parentPort.postMessage('ready')
+    `
+    for (const isSlow of [true, false]) {
+      const worker = startWorker(code)
+      expect(await nextMessage(worker)).toBe('ready')
+      const token = scope.share({ to: worker })
+      worker.postMessage({ token, isSlow }, [])
+      expect(await nextMessage(worker)).toBe('in the middle')
+      expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
+      expect(() => scope.close()).toThrow(ScopeHeldError)
+      await worker.terminate()
+      ResourceScope.attach(token).scope.detach()
+    }
+    scope.close()
+  })
+
+  test('a message that is none of its own is refused, and leaves no handle behind', () => {
+    using scope = NativeScope.ofShared()
+    const token = scope.share({ segments: [scope.allocate(8)] })
+    const [segment] = token.segments
+    const { openScopes } = ResourceScope.stats()
+    for (const bad of [
+      { control: 1 },
+      { name: 1 },
+      { control: new SharedArrayBuffer(8) },
+      { segments: 1 },
+      { segments: [null] },
+      { segments: [{ ...segment, buffer: {} }] },
+      { segments: [{ ...segment, byteSize: 2 ** 32 }] },
+      { segments: [{ ...segment, byteOffset: -1 }] },
+      { segments: [{ ...segment, flags: 2 }] },
+    ]) {
+      expect(() => ResourceScope.attach({ ...token, ...bad } as never)).toThrow(TenonError)
+    }
+    expect(ResourceScope.stats().openScopes).toBe(openScopes)
   })
 
   test('allocates in every thread', async () => {

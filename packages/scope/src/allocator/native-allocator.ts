@@ -1,7 +1,6 @@
 import { AllocationError, ArgumentError, type NativeAllocator as Allocator } from '@tenon/core'
 import { checkAlignment, checkSize, describe } from '@tenon/core/internal'
-import type { Layout } from '../layout/memory-layout.ts'
-import { sizeOf } from '../layout/memory-layout.ts'
+import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { AnyScope } from '../scope/check-scope.ts'
 import { checkWritable, describeSegment } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
@@ -115,7 +114,7 @@ export const NativeAllocator: NativeAllocators = {
   slicing: (segment) => new SlicingAllocator(segment),
   prefix: (segment) => new PrefixAllocator(segment),
   allocate(allocator, layout, count = 1) {
-    const size = sizeOf(layout)
+    const size = sizeOf(checkLayout(layout))
     return allocateFrom(
       allocator,
       checkSize(checkSize(count, 'count', 'elements') * size, 'count * size'),

@@ -1,6 +1,6 @@
 import { ArenaScope } from '../scope/arena-scope.ts'
 import { codecOf } from '../segment/charset.ts'
-import type { MemorySegment } from '../segment/memory-segment.ts'
+import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
@@ -14,15 +14,21 @@ import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
  * name.byteSize // 4
  */
 export function toCString(text: string, allocator: AllocatorLike, options?: StringOptions): MemorySegment {
-  if (options === undefined && typeof text === 'string' && allocator instanceof ArenaScope) {
-    const segment = text.length < SHORT ? shortString(text, allocator) : longString(text, allocator)
+  if (typeof text === 'string' && allocator instanceof ArenaScope && isPlain(options)) {
+    const segment =
+      text.length < SHORT ? shortString(text, allocator) : longString(text, allocator, options !== undefined)
     if (segment !== undefined) return segment
   }
-  checkText(text, options ?? {})
+  checkText(text, options === undefined ? {} : options)
   const codec = codecOf(options?.charset)
   const segment = allocateFrom(allocator, codec.byteLength(text) + codec.unit, codec.unit)
   segment.setString(0, text, { ...options, nul: 'allow' })
   return segment
+}
+
+/** Whether a string becomes UTF-8, without options or with the one that saves the search for U+0000. */
+function isPlain(options: StringOptions | undefined): boolean {
+  return options === undefined || (options !== null && options.nul === 'allow' && options.charset === undefined)
 }
 
 /** Up to this length one pass over the characters beats the calls that measure and write a string. */
@@ -47,14 +53,16 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
 
 /** What `Buffer#write` calls after it has looked at its arguments; not in Node's type definitions. */
 interface Utf8Buffer {
-  utf8Write(text: string, byteOffset: number): number
+  utf8Write(text: string, byteOffset: number, byteLength: number): number
 }
 
 /** A string written where the arena's next allocation will be, so that nobody has to measure it. */
-function longString(text: string, arena: ArenaScope): MemorySegment | undefined {
+function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): MemorySegment | undefined {
   const { block, offset, limit } = arena
-  const isRoomy = block !== undefined && offset + text.length * LONGEST < limit
-  return isRoomy && !text.includes('\0')
-    ? arena.allocate((block.bytes as unknown as Utf8Buffer).utf8Write(text, offset) + 1, 1)
-    : undefined
+  const longest = text.length * LONGEST
+  const isRoomy = block !== undefined && offset + longest < limit
+  if (!isRoomy || (!mayHaveNul && text.includes('\0'))) return undefined
+  const size = (block.bytes as unknown as Utf8Buffer).utf8Write(text, offset, longest) + 1
+  arena.offset = offset + size
+  return new MemorySegment(block, offset, size, 0)
 }

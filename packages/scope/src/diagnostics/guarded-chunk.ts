@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { AllocationError, NativeError } from '@tenon/core'
 import { addressOf, bufferOver, type CFunction, checkStatus, coreFunction, lastError } from '@tenon/core/internal'
-import { type Chunk, chunkIn } from '../scope/chunk.ts'
+import { type Chunk, chunkIn, newSharedChunk } from '../scope/chunk.ts'
+
+/** A chunk whose surroundings are watched. */
+export interface WatchedChunk extends Chunk {
+  /** Whether something was written around it, which no protected page sees. @throws {NativeError} */
+  readonly check: () => void
+}
 
 /** A chunk on pages of its own, which end at a protected page. */
-export interface GuardedChunk extends Chunk {
-  /** Whether something was written around it, which the protected page can't see. @throws {NativeError} */
-  readonly check: () => void
+export interface GuardedChunk extends WatchedChunk {
   /** Protects the pages, and unmaps those that were freed long ago. */
   readonly free: () => void
 }
@@ -36,6 +40,9 @@ function functions(): Functions {
 
 /** What stands around the bytes of a chunk. */
 const CANARY = 0xa7
+
+/** How much is watched on both sides of shared memory, in bytes. */
+const MARGIN = 128
 
 /** How many freed blocks stay protected, to catch whoever still uses them. */
 const QUARANTINE = 1024
@@ -80,19 +87,35 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
   const label = Buffer.from(name)
   checkStatus(Number(add(address, room, start, byteSize, addressOf(label), label.length)), 'naming a guarded block')
   const buffer = bufferOver(address, room)
-  const all = new Uint8Array(buffer)
-  const around = [all.subarray(0, start), all.subarray(start + size)]
-  for (const part of around) part.fill(CANARY)
-  const check = (): void => {
-    const touched = around.map((part) => part.filter((byte) => byte !== CANARY).length)
-    if (touched[0] === 0 && touched[1] === 0) return
+  const chunk = chunkIn(buffer, start, size, address + start)
+  return { ...chunk, check: watch(chunk, byteSize, name), free: () => retire(address, room) }
+}
+
+/**
+ * Shared memory can't lie on protected pages: only what is written next to it is seen, when the handle that allocated it
+ * closes.
+ */
+export function newWatchedSharedChunk(byteSize: number, byteAlignment: number, name: string): WatchedChunk {
+  const chunk = newSharedChunk(byteSize, byteAlignment, MARGIN)
+  return { ...chunk, check: watch(chunk, byteSize, name) }
+}
+
+/** Fills what is around a chunk in its buffer; the returned function looks whether it still is as it was. */
+function watch({ view, size }: Chunk, byteSize: number, name: string): () => void {
+  const { buffer, byteOffset } = view
+  const before = new Uint8Array(buffer, 0, byteOffset).fill(CANARY)
+  const behind = new Uint8Array(buffer, byteOffset + size).fill(CANARY)
+  return () => {
+    const [early, late] = [changed(before), changed(behind)]
+    if (early === 0 && late === 0) return
     throw new NativeError(
-      `native code wrote outside a segment of ${byteSize} bytes of ${name}: ${touched[0]} bytes before it, ${touched[1]} behind it`,
-      { hint: 'look at the calls that were given this segment.', details: { before: touched[0], behind: touched[1] } },
+      `native code wrote outside a segment of ${byteSize} bytes of ${name}: ${early} bytes before it, ${late} behind it`,
+      { hint: 'look at the calls that were given this segment.', details: { before: early, behind: late } },
     )
   }
-  return { ...chunkIn(buffer, start, size, address + start), check, free: () => retire(address, room) }
 }
+
+const changed = (bytes: Uint8Array): number => bytes.reduce((count, byte) => (byte === CANARY ? count : count + 1), 0)
 
 function retire(address: number, byteSize: number): void {
   const { protect, close, remove } = functions()

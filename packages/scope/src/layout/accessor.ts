@@ -1,3 +1,4 @@
+import { checkSize } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSegment } from '../segment/usable.ts'
 import { type GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
@@ -24,7 +25,7 @@ export interface AccessorClass<Shape extends Members> {
   /** An object over the struct at `byteOffset`. It checks each access, not its place. */
   at(segment: MemorySegment, byteOffset?: number): Accessor<Shape>
   /** One object that stands over each struct of the segment in turn. */
-  each(segment: MemorySegment): Generator<Accessor<Shape>, void>
+  each(segment: MemorySegment): IteratorObject<Accessor<Shape>, undefined>
 }
 
 /** Where the properties find their memory; a symbol, so that members can have any name. */
@@ -47,13 +48,36 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
   Object.setPrototypeOf(Access.prototype, prototype)
   const make = (cursor: Cursor): Accessor<Shape> => new Access(cursor) as unknown as Accessor<Shape>
   return {
-    at: (segment, byteOffset = 0) => make({ segment: checkSegment(segment, 'segment'), byteOffset }),
-    *each(segment) {
-      const size = sizeOf(layout)
+    at: (segment, byteOffset = 0) =>
+      make({ segment: checkSegment(segment, 'segment'), byteOffset: checkSize(byteOffset, 'byteOffset') }),
+    each(segment) {
       const cursor: Cursor = { segment: checkSegment(segment, 'segment'), byteOffset: 0 }
-      const access = make(cursor)
-      for (; cursor.byteOffset + size <= segment.byteSize; cursor.byteOffset += size) yield access
+      return new Each(make(cursor), cursor, sizeOf(layout))
     },
+  }
+}
+
+/** Moves a cursor over a segment, struct by struct. A generator would take five times as long for each step. */
+class Each<Value> extends Iterator<Value, undefined> {
+  readonly #value: Value
+  readonly #cursor: Cursor
+  readonly #size: number
+  #next = 0
+
+  constructor(value: Value, cursor: Cursor, size: number) {
+    super()
+    this.#value = value
+    this.#cursor = cursor
+    this.#size = size
+  }
+
+  next(): IteratorResult<Value, undefined> {
+    const start = this.#next
+    const end = start + this.#size
+    if (end > this.#cursor.segment.byteSize) return { done: true, value: undefined }
+    this.#cursor.byteOffset = start
+    this.#next = end
+    return { done: false, value: this.#value }
   }
 }
 

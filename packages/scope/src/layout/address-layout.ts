@@ -4,7 +4,7 @@ import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
 import { checkAddress, ofAddress, reinterpret } from '../segment/factories.ts'
 import { checkAligned } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { type Changes, Layout, sizeOf } from './memory-layout.ts'
+import { type Changes, checkLayout, Layout, sizeOf } from './memory-layout.ts'
 import { scalars } from './scalars.ts'
 
 const POINTER_SIZE = 8
@@ -28,8 +28,7 @@ export class AddressLayout extends Layout<MemorySegment> {
    * to be valid: nobody can check that.
    */
   withTargetLayout(target: Layout): AddressLayout {
-    if (!(target instanceof Layout)) throw new ArgumentError(`target must be a layout, got ${describe(target)}`)
-    return new AddressLayout(this.order, this.byteAlignment, this.name, target)
+    return new AddressLayout(this.order, this.byteAlignment, this.name, checkLayout(target, 'target'))
   }
 
   withOrder(order: ByteOrder): AddressLayout {

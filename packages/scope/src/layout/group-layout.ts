@@ -1,6 +1,7 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
+import { checkSegment } from '../segment/usable.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
 /** Bytes that mean nothing. */
@@ -70,6 +71,7 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
 
   /** Copies the bytes of a segment of the same size. */
   override write(segment: MemorySegment, byteOffset: number, value: MemorySegment): void {
+    checkSegment(value, 'a struct or union')
     const target = this.read(segment, byteOffset)
     if (value.byteSize !== target.byteSize) {
       throw new ArgumentError(`${this} must be written from ${target.byteSize} bytes, got ${value.byteSize}`)

@@ -3,7 +3,7 @@ import { checkSize, describe } from '@tenon/core/internal'
 import { type AccessorClass, accessorOf } from './accessor.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
-import { Layout } from './memory-layout.ts'
+import { checkLayout, type Layout } from './memory-layout.ts'
 import { dereference, type FreeElement, type PathElement } from './path.ts'
 import type { ScalarValues } from './scalars.ts'
 import { SequenceLayout } from './sequence-layout.ts'
@@ -71,10 +71,6 @@ interface MemoryLayouts {
 }
 
 const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
-
-function checkLayout(value: unknown, name: string): void {
-  if (!(value instanceof Layout)) throw new ArgumentError(`${name} must be a layout, got ${describe(value)}`)
-}
 
 /**
  * The scalar layouts, and what makes layouts of them: structs and unions as C lays them out, sequences, padding. Sizes and

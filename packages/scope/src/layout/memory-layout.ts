@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { checkAlignment, checkName } from '@tenon/core/internal'
+import { checkAlignment, checkName, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 
 /** What a layout becomes when some of its properties change. */
@@ -53,6 +53,12 @@ export abstract class Layout<Value = unknown> {
   toString(): string {
     return `${this.name ?? ''}${this.describeShape()}%${this.byteAlignment}`
   }
+}
+
+/** @throws {ArgumentError} if it is no layout. */
+export function checkLayout<Any extends Layout>(value: Any, name: string = 'layout'): Any {
+  if (value instanceof Layout) return value
+  throw new ArgumentError(`${name} must be a layout, got ${describe(value)}`)
 }
 
 /** The size of a layout that must have one. @throws {ArgumentError} if it has none. */

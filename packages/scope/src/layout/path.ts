@@ -35,9 +35,12 @@ interface Leg {
   readonly strides: readonly Stride[]
 }
 
-/** A path, resolved: legs between which pointers are followed, and what is at its end. */
+/** A path, resolved: the pointers that are followed, the way from there, and what is at its end. */
 export interface Route {
-  readonly legs: readonly [...(Leg & { readonly pointer: AddressLayout })[], Leg]
+  readonly followed: readonly (Leg & { readonly pointer: AddressLayout })[]
+  readonly last: Leg
+  /** How many indexes an access gives. */
+  readonly indexCount: number
   readonly layout: Layout
 }
 
@@ -76,7 +79,8 @@ export function resolve(root: Layout, path: readonly PathElement[]): Route {
       if (followed.length === 0) throw misaligned(root, layout, byteOffset)
     }
   }
-  return { legs: [...followed, { byteOffset, strides }], layout }
+  const indexCount = followed.reduce((count, leg) => count + leg.strides.length, strides.length)
+  return { followed, last: { byteOffset, strides }, indexCount, layout }
 }
 
 function misaligned(root: Layout, layout: Layout, byteOffset: number): AlignmentError {
@@ -108,38 +112,50 @@ const describePath = (element: unknown): string =>
   typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`
 
 /** The offset of a leg for these indexes, taken from `cursor` on. */
-export function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {
+function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {
   let offset = byteOffset
   for (let i = 0; i < strides.length; i++) {
     const { byteStep, count } = strides[i]!
-    const index = checkSize(indexes[cursor + i], `index ${cursor + i}`, 'elements')
-    if (count !== undefined && index >= count) {
-      throw new BoundsError(`index ${cursor + i} must be below ${count}, got ${index}`, { details: { index, count } })
-    }
-    offset += index * byteStep
+    const index = indexes[cursor + i]!
+    const isLegal = typeof index === 'number' && index >>> 0 === index && (count === undefined || index < count)
+    offset += (isLegal ? index : checkIndex(index, cursor + i, count)) * byteStep
   }
   return offset
 }
 
-/** Follows a route to its last leg: the segment that it is in, and the offset there. */
+function checkIndex(index: unknown, place: number, count: number | undefined): number {
+  const checked = checkSize(index, `index ${place}`, 'elements')
+  if (count === undefined || checked < count) return checked
+  throw new BoundsError(`index ${place} must be below ${count}, got ${checked}`, { details: { index: checked, count } })
+}
+
+/** @throws {ArgumentError} if a route needs another number of indexes. */
+export function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
+  if (indexes.length === indexCount) return
+  throw new ArgumentError(`the path needs ${indexCount} indexes, got ${indexes.length}`)
+}
+
+/** Follows the pointers of a route: the segment that its last leg is in. */
 export function follow(
-  { legs }: Route,
+  { followed }: Route,
   segment: MemorySegment,
   baseOffset: number,
   indexes: readonly number[],
-): [segment: MemorySegment, byteOffset: number] {
+): MemorySegment {
   let place = segment
   let start = baseOffset
   let cursor = 0
-  for (const leg of legs) {
-    const offset = start + offsetOf(leg, indexes, cursor)
+  for (let i = 0; i < followed.length; i++) {
+    const leg = followed[i]!
+    place = leg.pointer.read(place, start + offsetOf(leg, indexes, cursor))
     cursor += leg.strides.length
-    if (!('pointer' in leg)) {
-      if (indexes.length !== cursor) throw new ArgumentError(`the path needs ${cursor} indexes, got ${indexes.length}`)
-      return [place, offset]
-    }
-    place = leg.pointer.read(place, offset)
     start = 0
   }
-  return [place, start]
+  return place
+}
+
+/** Where a route ends in the segment that {@link follow} gives. */
+export function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexes: readonly number[]): number {
+  const start = followed.length === 0 ? baseOffset : 0
+  return start + offsetOf(last, indexes, indexCount - last.strides.length)
 }

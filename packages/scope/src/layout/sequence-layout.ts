@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkSize } from '@tenon/core/internal'
+import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
@@ -43,7 +43,9 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
       counts.length - known.length > 1 ||
       known.some((count) => !Number.isSafeInteger(count) || count < 1)
     ) {
-      throw new ArgumentError(`counts must be whole numbers from 1, at most one of them -1, got ${counts.join(', ')}`)
+      throw new ArgumentError(
+        `counts must be whole numbers from 1, at most one of them -1, got ${counts.map(describe).join(', ')}`,
+      )
     }
     const product = known.reduce((a, b) => a * b, 1)
     const resolved = counts.map((count) => (count === -1 ? total / product : count))

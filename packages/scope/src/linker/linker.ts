@@ -3,6 +3,7 @@ import { bindFunction, errno, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
+import { checkOptions } from '../scope/check-options.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSegment, rangeForWrite } from '../segment/usable.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature, structTypeOf } from './signature.ts'
@@ -76,6 +77,7 @@ function downcall(
   signature: FunctionSignature,
   options: DowncallOptions = {},
 ): Downcall | DowncallWithErrno {
+  checkOptions(options)
   const { block, base } = checkSegment(symbol, 'symbol')
   checkSignature(signature)
   const address = block.address + base

@@ -1,5 +1,6 @@
 import { AllocationError, ArgumentError, type Value, type ValueType } from '@tenon/core'
 import {
+  checkUsable,
   converterOf,
   cTypeOf,
   describe,
@@ -13,7 +14,6 @@ import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkUsable } from '../segment/usable.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { symbolSegment } from './symbol-segment.ts'
 
@@ -56,7 +56,7 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
   const { gate } = owner
   const invoke = (values: readonly unknown[], memory: ConfinedNativeScope | undefined): unknown => {
     const given = run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[]))
-    if (given instanceof MemorySegment) checkUsable(given)
+    if (given instanceof MemorySegment) checkUsable(given.block)
     return toC?.(given as Value, -1, 'the result of a callback')
   }
   const trampoline = (...values: unknown[]): unknown => {

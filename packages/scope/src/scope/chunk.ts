@@ -19,9 +19,11 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
 
 /**
  * {@link newChunk} of memory that other threads can attach. It can't be detached: it lives as long as somebody has it.
+ *
+ * @param margin bytes of the buffer that stay free before and behind the chunk.
  */
-export function newSharedChunk(byteSize: number, byteAlignment: number): Chunk {
-  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
+export function newSharedChunk(byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
+  const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0) + 2 * margin
   let buffer: SharedArrayBuffer
   try {
     buffer = new SharedArrayBuffer(room)
@@ -32,12 +34,12 @@ export function newSharedChunk(byteSize: number, byteAlignment: number): Chunk {
       cause,
     })
   }
-  return chunkOver(buffer, byteSize, byteAlignment)
+  return chunkOver(buffer, byteSize, byteAlignment, margin)
 }
 
-function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: number): Chunk {
+function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
   const address = addressOf(buffer)
-  const start = (byteAlignment - (address % byteAlignment)) % byteAlignment
+  const start = margin + ((byteAlignment - ((address + margin) % byteAlignment)) % byteAlignment)
   // At least one byte, so that the address of an empty segment is its own.
   return chunkIn(buffer, start, Math.max(byteSize, 1), address + start)
 }

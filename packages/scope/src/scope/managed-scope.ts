@@ -1,10 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { Block, checkSize, holdersOf, ManagedLifetime } from '@tenon/core/internal'
+import { Block, checkName, checkSize, holdersOf, ManagedLifetime } from '@tenon/core/internal'
 import type { Hold } from '@tenon/core'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/counters.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
+import { checkOptions } from './check-options.ts'
 import { type Chunk, detach, newChunk } from './chunk.ts'
 import { Anchor, Cleaner } from './cleaner.ts'
 import { runIn, runInAsync } from './run.ts'
@@ -47,6 +48,11 @@ export interface CloseOptions {
 /** How long closeAsync() sleeps between two looks, in milliseconds. */
 const LONGEST_PAUSE = 32
 
+function nameOf(options: ScopeOptions): string | undefined {
+  const { name } = checkOptions(options)
+  return name === undefined ? undefined : checkName(name, 'name')
+}
+
 /** A scope that is closed by hand: what confined and shared ones have in common. */
 export abstract class ManagedScope extends ManagedLifetime {
   // `declare`: see ManagedLifetime.
@@ -60,7 +66,7 @@ export abstract class ManagedScope extends ManagedLifetime {
   /** @internal */
   constructor(options: ScopeOptions | undefined) {
     super()
-    this.name = options?.name
+    this.name = options === undefined ? undefined : nameOf(options)
     this.owned = undefined
     this.cleaner = undefined
     counters.openScopes++
@@ -112,7 +118,8 @@ export abstract class ManagedScope extends ManagedLifetime {
    */
   async closeAsync(options: CloseOptions = {}): Promise<void> {
     this.checkOpen()
-    const timeout = options.timeout === undefined ? Infinity : checkSize(options.timeout, 'timeout', 'milliseconds')
+    const { timeout: limit } = checkOptions(options)
+    const timeout = limit === undefined ? Infinity : checkSize(limit, 'timeout', 'milliseconds')
     const end = performance.now() + timeout
     this.state = 'closing'
     this.drain()

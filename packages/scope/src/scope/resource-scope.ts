@@ -8,6 +8,7 @@ import { type GlobalScope, globalScope, ImplicitScope } from './gc-scopes.ts'
 import type { HandoffToken } from './handoff.ts'
 import type { ScopeOptions } from './managed-scope.ts'
 import { reviveSegments } from './segment-token.ts'
+import { SharedControl } from './shared-control.ts'
 import { SharedScope, type SharedToken } from './shared-scope.ts'
 
 /** What owns memory, libraries and stubs: any scope of this package. Those that are closed by hand have `close()`. */
@@ -65,14 +66,21 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
 function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope> {
   const kind: unknown = (token as Partial<SharedToken> | null | undefined)?.tenon
   const segments: unknown = (token as Partial<SharedToken> | null | undefined)?.segments
-  if ((kind !== 'shared-scope' && kind !== 'confined-scope') || !Array.isArray(segments)) {
+  const isWhole =
+    kind === 'confined-scope' || (kind === 'shared-scope' && SharedControl.isBuffer((token as SharedToken).control))
+  if (!isWhole || !Array.isArray(segments)) {
     throw new ArgumentError(`token must be a message made by share() or handoff(), got ${describe(token)}`)
   }
   const scope =
     token.tenon === 'shared-scope'
       ? SharedScope.attach(token.name, token.control)
       : new ConfinedScope(token.name === undefined ? undefined : { name: token.name })
-  return { scope, segments: reviveSegments(scope.gate, token.segments, (block, size) => scope.own(block, size)) }
+  try {
+    return { scope, segments: reviveSegments(scope.gate, token.segments, (block, size) => scope.own(block, size)) }
+  } catch (error) {
+    scope[Symbol.dispose]()
+    throw error
+  }
 }
 
 /** Opens scopes, attaches to those of other threads, and counts what is open. */

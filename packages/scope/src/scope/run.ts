@@ -45,10 +45,12 @@ function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   }
 }
 
-function checkUse(use: unknown): void {
+/** @throws {ArgumentError} if it is no function. */
+export function checkUse(use: unknown): void {
   if (typeof use !== 'function') throw new ArgumentError(`use must be a function, got ${describe(use)}`)
 }
 
-function isThenable(value: unknown): boolean {
+/** Whether it is a promise, or looks like one. */
+export function isThenable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

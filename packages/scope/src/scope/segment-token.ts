@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, Block, describe, type Gate } from '@tenon/core/internal'
+import { addressOf, Block, checkSlice, describe, type Gate, READ_ONLY } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { chunkIn } from './chunk.ts'
 
@@ -13,7 +13,8 @@ export interface SegmentToken {
 
 /** Puts segments of one scope into a message. @throws {ArgumentError} if one is of another scope. */
 export function describeSegments(gate: Gate, segments: readonly MemorySegment[]): SegmentToken[] {
-  return segments.map((segment, i) => {
+  if (!Array.isArray(segments)) throw new ArgumentError(`segments must be an array, got ${describe(segments)}`)
+  return segments.map((segment: MemorySegment, i) => {
     if (!(segment instanceof MemorySegment)) {
       throw new ArgumentError(`segments[${i}] must be a MemorySegment, got ${describe(segment)}`)
     }
@@ -25,6 +26,16 @@ export function describeSegments(gate: Gate, segments: readonly MemorySegment[])
   })
 }
 
+/** @throws {ArgumentError} if it is none. @throws {BoundsError} if it reaches outside of its buffer. */
+function checkToken(token: SegmentToken): SegmentToken {
+  const buffer: unknown = (token as SegmentToken | null)?.buffer
+  if (!(buffer instanceof ArrayBuffer || buffer instanceof SharedArrayBuffer) || (token.flags & ~READ_ONLY) !== 0) {
+    throw new ArgumentError(`a segment of a message must be one of share() or handoff(), got ${describe(token)}`)
+  }
+  checkSlice(buffer.byteLength, token.byteOffset, token.byteSize)
+  return token
+}
+
 /** Makes segments of a message anew; segments of one buffer share a block. `own` takes each block over. */
 export function reviveSegments(
   gate: Gate,
@@ -32,7 +43,8 @@ export function reviveSegments(
   own: (block: Block, size: number) => void,
 ): MemorySegment[] {
   const blocks = new Map<ArrayBufferLike, Block>()
-  return tokens.map(({ buffer, byteOffset, byteSize, flags }) => {
+  return tokens.map((token) => {
+    const { buffer, byteOffset, byteSize, flags } = checkToken(token)
     let block = blocks.get(buffer)
     if (block === undefined) {
       const size = buffer.byteLength

@@ -1,10 +1,14 @@
-import { threadId, type Worker } from 'node:worker_threads'
-import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { Worker } from 'node:worker_threads'
+import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
+import { debugGuard } from '../diagnostics/debug.ts'
+import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope } from './arena-scope.ts'
+import { checkOptions } from './check-options.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk } from './chunk.ts'
-import type { ScopeOptions } from './managed-scope.ts'
+import type { ScopeOptions, Upkeep } from './managed-scope.ts'
 import { describeSegments, type SegmentToken } from './segment-token.ts'
 import { SharedControl } from './shared-control.ts'
 
@@ -57,13 +61,13 @@ export class SharedScope extends ArenaScope {
   /** @internal */
   static open(options: ScopeOptions | undefined): SharedScope {
     const control = new SharedControl()
-    return new SharedScope(options, control, control.attach(threadId)!, false)
+    return new SharedScope(options, control, control.attach()!, false)
   }
 
   /** @internal @throws {ScopeClosedError} if it is closed or being closed. */
   static attach(name: string | undefined, buffer: SharedArrayBuffer): SharedScope {
     const control = new SharedControl(buffer)
-    const slot = control.attach(threadId)
+    const slot = control.attach()
     if (slot === undefined) {
       throw new ScopeClosedError(
         `the shared scope${name === undefined ? '' : ` "${name}"`} is closed or being closed`,
@@ -72,7 +76,12 @@ export class SharedScope extends ArenaScope {
         },
       )
     }
-    return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
+    try {
+      return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
+    } catch (error) {
+      control.release(slot)
+      throw error
+    }
   }
 
   override get kind(): 'shared' {
@@ -89,11 +98,13 @@ export class SharedScope extends ArenaScope {
    */
   share(options: ShareOptions = {}): SharedToken {
     this.checkOpen()
-    const segments = describeSegments(this.gate, options.segments ?? [])
+    const { segments: given = [], to } = checkOptions(options)
+    const segments = describeSegments(this.gate, given)
     const { control } = this
-    if (options.to !== undefined) {
-      const { threadId: id } = options.to
-      options.to.once('exit', () => control.releaseThread(id))
+    if (to !== undefined) {
+      if (!(to instanceof Worker)) throw new ArgumentError(`to must be a Worker, got ${describe(to)}`)
+      const { threadId: id } = to
+      to.once('exit', () => control.releaseThread(id))
     }
     return { tenon: 'shared-scope', name: this.name, control: control.buffer, segments }
   }
@@ -133,7 +144,8 @@ export class SharedScope extends ArenaScope {
     return newSharedChunk(byteSize, CHUNK_ALIGNMENT)
   }
 
-  override makeChunk(byteSize: number, byteAlignment: number): Chunk {
+  override makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
+    if (debugGuard) return newWatchedSharedChunk(byteSize, byteAlignment, this.label)
     return newSharedChunk(byteSize, byteAlignment)
   }
 
@@ -178,7 +190,10 @@ export class SharedScope extends ArenaScope {
   }
 
   protected override release(): void {
-    super.release()
-    this.control.release(this.slot)
+    try {
+      super.release()
+    } finally {
+      this.control.release(this.slot)
+    }
   }
 }

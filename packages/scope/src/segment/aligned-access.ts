@@ -1,5 +1,4 @@
 import { READ_ONLY } from '@tenon/core/internal'
-import { LITTLE_ENDIAN } from './byte-order.ts'
 import { locate, locateForWrite } from './locate.ts'
 import { UnalignedAccess } from './unaligned-access.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
@@ -53,7 +52,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads a signed 16-bit integer. */
-  getInt16(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getInt16(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -65,7 +64,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes a signed 16-bit integer. */
-  setInt16(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt16(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value << 16) >> 16 !== value) refuse('int16', value)
     const { block, base } = this
     const isNear =
@@ -79,7 +78,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads an unsigned 16-bit integer. */
-  getUint16(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getUint16(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -91,7 +90,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes an unsigned 16-bit integer. */
-  setUint16(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint16(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value & 0xffff) !== value) refuse('uint16', value)
     const { block, base } = this
     const isNear =
@@ -105,7 +104,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads a signed 32-bit integer. */
-  getInt32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getInt32(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -117,7 +116,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes a signed 32-bit integer. */
-  setInt32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt32(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value | 0) !== value) refuse('int32', value)
     const { block, base } = this
     const isNear =
@@ -131,7 +130,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads an unsigned 32-bit integer. */
-  getUint32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getUint32(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -143,7 +142,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes an unsigned 32-bit integer. */
-  setUint32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint32(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || value >>> 0 !== value) refuse('uint32', value)
     const { block, base } = this
     const isNear =
@@ -157,7 +156,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads a signed 64-bit integer. */
-  getInt64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
+  getInt64(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -169,7 +168,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes a signed 64-bit integer. */
-  setInt64(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt64(byteOffset: number, value: number | bigint, littleEndian: boolean = this.isLittleEndian): void {
     const wide = toInt64(value)
     const { block, base } = this
     const isNear =
@@ -183,7 +182,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads an unsigned 64-bit integer. */
-  getUint64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
+  getUint64(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -195,7 +194,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes an unsigned 64-bit integer. */
-  setUint64(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint64(byteOffset: number, value: number | bigint, littleEndian: boolean = this.isLittleEndian): void {
     const wide = toUint64(value)
     const { block, base } = this
     const isNear =
@@ -209,7 +208,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads a 32-bit float. */
-  getFloat32(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getFloat32(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -221,7 +220,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes a 32-bit float. */
-  setFloat32(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setFloat32(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number') refuse('float32', value)
     const { block, base } = this
     const isNear =
@@ -235,7 +234,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Reads a 64-bit float. */
-  getFloat64(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getFloat64(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear =
       typeof byteOffset === 'number' &&
@@ -247,7 +246,7 @@ export abstract class AlignedAccess extends UnalignedAccess {
   }
 
   /** Writes a 64-bit float. */
-  setFloat64(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setFloat64(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number') refuse('float64', value)
     const { block, base } = this
     const isNear =

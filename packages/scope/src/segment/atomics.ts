@@ -1,7 +1,6 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
-import { type Block, describe } from '@tenon/core/internal'
+import { type Block, checkSize, checkUsable, describe } from '@tenon/core/internal'
 import { locate, locateForWrite } from './locate.ts'
-import { checkUsable } from './usable.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
 
 /** The kinds of which memory can be changed in one step that no other thread sees half done. */
@@ -46,22 +45,26 @@ function place(
   byteOffset: number,
   isWrite: boolean,
 ): [array: AnyArray, index: number] {
-  if (!Object.hasOwn(classes, kind)) {
-    throw new ArgumentError(`kind must be one of ${Object.keys(classes).join(', ')}, got ${describe(kind)}`)
-  }
-  const size = classes[kind].BYTES_PER_ELEMENT
+  const size = checkKind(kind).BYTES_PER_ELEMENT
   const at = (isWrite ? locateForWrite : locate)(segment, byteOffset, size, size) + segment.block.view.byteOffset
-  checkUsable(segment)
+  checkUsable(segment.block)
   if (at % size !== 0) {
     throw new AlignmentError(`atomic access needs a buffer that starts at a multiple of ${size}, this one does not`)
   }
   return [arrayOf(segment.block, kind), at / size]
 }
 
+function checkKind(kind: AtomicKind): (typeof classes)[AtomicKind] {
+  if (typeof kind === 'string' && Object.hasOwn(classes, kind)) return classes[kind]
+  throw new ArgumentError(`kind must be one of ${Object.keys(classes).join(', ')}, got ${describe(kind)}`)
+}
+
+/** @throws {ArgumentError} if a value is not of the kind, or there is no such kind. */
 function operand(kind: AtomicKind, value: number | bigint): never {
   if (kind === 'int64') return toInt64(value) as never
   if (kind === 'uint64') return toUint64(value) as never
-  const array = new classes[kind](1)
+  const array = new (checkKind(kind))(1)
+  if (typeof value !== 'number') refuse(kind, value)
   array[0] = value as never
   return array[0] === value ? (value as never) : refuse(kind, value)
 }
@@ -111,6 +114,11 @@ export function atomicCompareExchange(
   return Atomics.compareExchange(array, index, before, after)
 }
 
+function checkWaitable(kind: AtomicKind): void {
+  if (kind === 'int32' || kind === 'int64') return
+  throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
+}
+
 /** @throws {ArgumentError} if the memory is not shared: nobody else could wake this thread. */
 export function atomicWait(
   segment: Segment,
@@ -119,9 +127,11 @@ export function atomicWait(
   expected: number | bigint,
   timeout: number,
 ): 'ok' | 'not-equal' | 'timed-out' {
+  checkWaitable(kind)
   const checked = operand(kind, expected)
-  if (kind !== 'int32' && kind !== 'int64')
-    throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
+  if (typeof timeout !== 'number' || !(timeout >= 0)) {
+    throw new ArgumentError(`timeout must be a number of milliseconds from 0, got ${describe(timeout)}`)
+  }
   const [array, index] = place(segment, kind, byteOffset, false)
   if (!(array.buffer instanceof SharedArrayBuffer)) {
     throw new ArgumentError('only memory of a shared scope can be waited on, this is of another one')
@@ -135,8 +145,8 @@ export function atomicWait(
 }
 
 export function atomicNotify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
-  if (kind !== 'int32' && kind !== 'int64')
-    throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
+  checkWaitable(kind)
+  const most = count === Infinity ? count : checkSize(count, 'count', 'threads')
   const [array, index] = place(segment, kind, byteOffset, false)
-  return Atomics.notify(array, index, count)
+  return Atomics.notify(array, index, most)
 }

@@ -1,6 +1,6 @@
 import { AlignmentError, ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { Layout, sizeOf } from '../layout/memory-layout.ts'
+import { checkSize, describe } from '@tenon/core/internal'
+import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
 import { nativeOrder } from './byte-order.ts'
 import { checkAligned } from './locate.ts'
@@ -11,8 +11,7 @@ import { rangeForRead, rangeForWrite } from './usable.ts'
  * The size of an element that a segment is made of as a whole. @throws {ArgumentError | AlignmentError} if it can't be.
  */
 export function elementSize(segment: Segment, layout: Layout): number {
-  if (!(layout instanceof Layout)) throw new ArgumentError(`layout must be a layout, got ${describe(layout)}`)
-  const size = sizeOf(layout)
+  const size = sizeOf(checkLayout(layout))
   if (size === 0 || segment.byteSize % size !== 0) {
     throw new ArgumentError(
       `the segment's ${segment.byteSize} bytes must be a multiple of the element's, which has ${size}`,
@@ -27,9 +26,24 @@ export function elementSize(segment: Segment, layout: Layout): number {
   return size
 }
 
-/** The slices of a segment, an element each. */
-export function* slicesOf(segment: MemorySegment, size: number): Generator<MemorySegment, void> {
-  for (let offset = 0; offset < segment.byteSize; offset += size) yield segment.asSlice(offset, size)
+/** The slices of a segment, `size` bytes each. A generator would take twice as long for each. */
+export class Slices extends Iterator<MemorySegment, undefined> {
+  readonly #segment: MemorySegment
+  readonly #size: number
+  #next = 0
+
+  constructor(segment: MemorySegment, size: number) {
+    super()
+    this.#segment = segment
+    this.#size = size
+  }
+
+  next(): IteratorResult<MemorySegment, undefined> {
+    const start = this.#next
+    if (start >= this.#segment.byteSize) return { done: true, value: undefined }
+    this.#next = start + this.#size
+    return { done: false, value: this.#segment.asSlice(start, this.#size) }
+  }
 }
 
 /** The typed arrays of the kinds that have one. */
@@ -89,10 +103,7 @@ export function copyElements(
   if (size !== targetLayout.byteSize) {
     throw new ArgumentError(`the elements must have the same size, got ${size} and ${targetLayout.byteSize} bytes`)
   }
-  const length = count * size
-  if (!Number.isSafeInteger(count) || !Number.isSafeInteger(length) || count < 0) {
-    throw new ArgumentRangeError(`count must be a whole number from 0, got ${describe(count)}`)
-  }
+  const length = checkSize(checkSize(count, 'elementCount', 'elements') * size, 'elementCount * byteSize')
   const to = rangeForWrite(target, targetOffset, length)
   const from = rangeForRead(source, sourceOffset, length)
   checkAligned(target.block.address + to, targetLayout.byteAlignment)

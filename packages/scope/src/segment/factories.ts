@@ -1,5 +1,15 @@
-import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { addressOf, Block, bufferOver, checkAlignment, checkSize, describe, type Gate, hex } from '@tenon/core/internal'
+import { ArgumentError, ArgumentRangeError, Segment } from '@tenon/core'
+import {
+  addressOf,
+  Block,
+  bufferOver,
+  checkAlignment,
+  checkSize,
+  describe,
+  DEVICE_MEMORY,
+  type Gate,
+  hex,
+} from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn } from '../scope/chunk.ts'
 import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
@@ -89,6 +99,12 @@ export function ofAddress(address: number | bigint): MemorySegment {
 
 /** Gives a segment of another allocator typed access. */
 export function ofSegment(segment: Segment): MemorySegment {
+  if (!(segment instanceof Segment)) throw new ArgumentError(`segment must be a Segment, got ${describe(segment)}`)
+  if ((segment.flags & DEVICE_MEMORY) !== 0) {
+    throw new ArgumentError("memory of a device can't be read or written from the Host", {
+      hint: 'copy it to memory of a scope first.',
+    })
+  }
   return new MemorySegment(segment.block, segment.base, segment.byteSize, segment.flags)
 }
 

@@ -1,22 +1,23 @@
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { ArgumentError, ArgumentRangeError, LoadError, NativeError, type Segment } from '@tenon/core'
 import {
+  addressOf,
   Block,
   bufferOver,
-  addressOf,
+  type CFunction,
   checkName,
   checkSize,
   checkStatus,
+  checkUsable,
   coreFunction,
   describe,
   READ_ONLY,
-  type CFunction,
 } from '@tenon/core/internal'
+import { checkOptions } from '../scope/check-options.ts'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn, newChunk } from '../scope/chunk.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from './memory-segment.ts'
-import { checkUsable } from './usable.ts'
 
 /** How a file is mapped. */
 export interface MapOptions {
@@ -76,7 +77,7 @@ export function mappingOf(segment: Segment): Mapping | undefined {
 export function mapFile(path: string, scope: AnyScope, options: MapOptions = {}): MemorySegment {
   checkName(path, 'path')
   const owner = checkScope(scope)
-  const { access = 'read', byteOffset = 0, byteSize } = options
+  const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options)
   if (access !== 'read' && access !== 'write' && access !== 'copy') {
     throw new ArgumentError(`access must be read, write or copy, got ${describe(access)}`)
   }
@@ -128,6 +129,17 @@ function emptyBlock(owner: AnyScope, access: Mapping['access']): Block {
   return block
 }
 
+/** A block over a mapping, which is unmapped if there can be none. */
+function blockOver(owner: AnyScope, address: number, byteSize: number, unmap: () => void): Block {
+  try {
+    const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
+    return new Block(owner.gate, view, bytes, address)
+  } catch (error) {
+    unmap()
+    throw error
+  }
+}
+
 function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access'], offset: number, size: number): Block {
   const { pageSize, open, close } = functions()
   const start = offset - (offset % pageSize)
@@ -137,8 +149,7 @@ function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access']
   checkStatus(Number(open(descriptor, start, byteSize, flags, addressOf(out))), 'mapping a file')
   const address = Number(out[0])
   const unmap = (): void => checkStatus(Number(close(address, byteSize)), 'unmapping a file')
-  const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
-  const block = new Block(owner.gate, view, bytes, address)
+  const block = blockOver(owner, address, byteSize, unmap)
   if (owner instanceof ManagedScope) {
     owner.own(block, byteSize, { free: unmap })
   } else {
@@ -160,7 +171,7 @@ function withPages<Result>(
       hint: 'MemorySegment.mapFile() maps one.',
     })
   }
-  checkUsable(segment)
+  checkUsable(segment.block)
   const first = segment.base - (segment.base % functions().pageSize)
   const { gate } = segment.block
   gate.enter()

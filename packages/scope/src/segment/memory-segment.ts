@@ -1,7 +1,7 @@
 import type { Lifetime, Segment } from '@tenon/core'
 import { checkAlignment, checkSize, checkSlice, READ_ONLY } from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
-import { type Layout, sizeOf } from '../layout/memory-layout.ts'
+import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import type { AnyScope } from '../scope/check-scope.ts'
 import { AlignedAccess } from './aligned-access.ts'
@@ -18,7 +18,7 @@ import {
 } from './atomics.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
-import { copyElements, elementSize, slicesOf, toArray } from './elements.ts'
+import { copyElements, elementSize, Slices, toArray } from './elements.ts'
 import { allocateNative, isUserBlock, ofAddress, ofBuffer, ofSegment, reinterpret } from './factories.ts'
 import { checkAligned, describeSegment } from './locate.ts'
 import {
@@ -33,7 +33,7 @@ import {
 import { getString, setString, type StringOptions } from './strings.ts'
 import { checkSegment } from './usable.ts'
 import { refuse } from './value-range.ts'
-import { typedView, type ViewClass, withView } from './views.ts'
+import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
 
 /** What `toArray` gives for values of a layout. */
 export type ArrayOf<Value> = [Value] extends [number]
@@ -197,22 +197,22 @@ export class MemorySegment extends AlignedAccess {
 
   /** Reads what a layout describes. */
   get<Value>(layout: Layout<Value>, byteOffset: number): Value {
-    return layout.read(this, byteOffset)
+    return checkLayout(layout).read(this, byteOffset)
   }
 
   /** Writes what a layout describes. */
   set<Value>(layout: Layout<Value>, byteOffset: number, value: Value): void {
-    layout.write(this, byteOffset, value)
+    checkLayout(layout).write(this, byteOffset, value)
   }
 
   /** Reads the element of this index, as if the segment were an array. */
   getAtIndex<Value>(layout: Layout<Value>, index: number): Value {
-    return layout.read(this, offsetOfElement(layout, index))
+    return checkLayout(layout).read(this, offsetOfElement(layout, index))
   }
 
   /** Writes the element of this index. */
   setAtIndex<Value>(layout: Layout<Value>, index: number, value: Value): void {
-    layout.write(this, offsetOfElement(layout, index), value)
+    checkLayout(layout).write(this, offsetOfElement(layout, index), value)
   }
 
   /** Sets every byte to a value from 0 to 255. */
@@ -240,8 +240,8 @@ export class MemorySegment extends AlignedAccess {
   }
 
   /** The slices of this segment, an element each. What is wrong with the layout is thrown at once. */
-  elements(layout: Layout): Generator<MemorySegment, void> {
-    return slicesOf(this, elementSize(this, layout))
+  elements(layout: Layout): IteratorObject<MemorySegment, undefined> {
+    return new Slices(this, elementSize(this, layout))
   }
 
   /**
@@ -319,6 +319,18 @@ export class MemorySegment extends AlignedAccess {
    */
   withView<Result>(use: (view: DataView) => Result): Result {
     return withView(this, use)
+  }
+
+  /**
+   * {@link withView} for a function that waits: the scope can't be closed until its promise has settled. The way to let the
+   * system read into memory or write from it.
+   *
+   * @throws what the function throws, by rejecting.
+   * @example
+   * await segment.withViewAsync((view) => file.read(view, 0, view.byteLength, 0))
+   */
+  withViewAsync<Result>(use: (view: DataView) => PromiseLike<Result>): Promise<Result> {
+    return withViewAsync(this, use)
   }
 
   /**

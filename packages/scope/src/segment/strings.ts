@@ -1,6 +1,7 @@
 import { ArgumentError, BoundsError, type Segment } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import { type Charset, type Codec, codecOf } from './charset.ts'
+import { checkOptions } from '../scope/check-options.ts'
 import { describeSegment } from './locate.ts'
 import { rangeForRead, rangeForWrite } from './usable.ts'
 
@@ -22,6 +23,7 @@ const DEFAULTS: StringOptions = {}
  * Checks a string that gets a terminator. @throws {ArgumentError} if it is none, or has a U+0000 that isn't allowed.
  */
 export function checkText(text: unknown, options: StringOptions): asserts text is string {
+  checkOptions(options)
   if (typeof text !== 'string') throw new ArgumentError(`the text must be a string, got ${describe(text)}`)
   if (options.nul !== 'allow' && text.includes('\0')) {
     throw new ArgumentError(`a C string must have no U+0000 inside, got one at ${text.indexOf('\0')}`, {
@@ -37,7 +39,7 @@ export function setString(segment: Segment, byteOffset: number, text: string, op
   const { bytes } = segment.block
   // Where the longest form fits there is no need to measure.
   const longest = text.length * LONGEST + codec.unit
-  const isRoomy = byteOffset >= 0 && byteOffset + longest <= segment.byteSize
+  const isRoomy = typeof byteOffset === 'number' && byteOffset >= 0 && byteOffset + longest <= segment.byteSize
   const start = rangeForWrite(segment, byteOffset, isRoomy ? longest : codec.byteLength(text) + codec.unit)
   const end = start + codec.write(bytes, start, text)
   for (let i = 0; i < codec.unit; i++) bytes[end + i] = 0

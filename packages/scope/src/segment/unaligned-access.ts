@@ -8,8 +8,14 @@ import { refuse, toInt64, toUint64 } from './value-range.ts'
  * Reads and writes at any address. Everything that {@link AlignedAccess} says holds, but for the alignment.
  */
 export abstract class UnalignedAccess extends Segment {
+  /**
+   * @internal Whether the machine is. On the prototype, where the engine takes it for a constant: a variable of the module
+   * makes each access half as slow again.
+   */
+  declare readonly isLittleEndian: boolean
+
   /** Reads a signed 16-bit integer at any address. */
-  getInt16Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getInt16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 1)
@@ -17,7 +23,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes a signed 16-bit integer at any address. */
-  setInt16Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt16Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value << 16) >> 16 !== value) refuse('int16', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
@@ -27,7 +33,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads an unsigned 16-bit integer at any address. */
-  getUint16Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getUint16Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 2, 1)
@@ -35,7 +41,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes an unsigned 16-bit integer at any address. */
-  setUint16Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint16Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value & 0xffff) !== value) refuse('uint16', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 2 <= this.byteSize
@@ -45,7 +51,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads a signed 32-bit integer at any address. */
-  getInt32Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getInt32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
@@ -53,7 +59,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes a signed 32-bit integer at any address. */
-  setInt32Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt32Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || (value | 0) !== value) refuse('int32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
@@ -63,7 +69,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads an unsigned 32-bit integer at any address. */
-  getUint32Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getUint32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
@@ -71,7 +77,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes an unsigned 32-bit integer at any address. */
-  setUint32Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint32Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number' || value >>> 0 !== value) refuse('uint32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
@@ -81,7 +87,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads a signed 64-bit integer at any address. */
-  getInt64Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
+  getInt64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
@@ -89,7 +95,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes a signed 64-bit integer at any address. */
-  setInt64Unaligned(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setInt64Unaligned(byteOffset: number, value: number | bigint, littleEndian: boolean = this.isLittleEndian): void {
     const wide = toInt64(value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
@@ -99,7 +105,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads an unsigned 64-bit integer at any address. */
-  getUint64Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): bigint {
+  getUint64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): bigint {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
@@ -107,7 +113,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes an unsigned 64-bit integer at any address. */
-  setUint64Unaligned(byteOffset: number, value: number | bigint, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setUint64Unaligned(byteOffset: number, value: number | bigint, littleEndian: boolean = this.isLittleEndian): void {
     const wide = toUint64(value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
@@ -117,7 +123,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads a 32-bit float at any address. */
-  getFloat32Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getFloat32Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 4, 1)
@@ -125,7 +131,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes a 32-bit float at any address. */
-  setFloat32Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setFloat32Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number') refuse('float32', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 4 <= this.byteSize
@@ -135,7 +141,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Reads a 64-bit float at any address. */
-  getFloat64Unaligned(byteOffset: number, littleEndian: boolean = LITTLE_ENDIAN): number {
+  getFloat64Unaligned(byteOffset: number, littleEndian: boolean = this.isLittleEndian): number {
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
     const at = isNear && block.gate.alive ? base + byteOffset : locate(this, byteOffset, 8, 1)
@@ -143,7 +149,7 @@ export abstract class UnalignedAccess extends Segment {
   }
 
   /** Writes a 64-bit float at any address. */
-  setFloat64Unaligned(byteOffset: number, value: number, littleEndian: boolean = LITTLE_ENDIAN): void {
+  setFloat64Unaligned(byteOffset: number, value: number, littleEndian: boolean = this.isLittleEndian): void {
     if (typeof value !== 'number') refuse('float64', value)
     const { block, base } = this
     const isNear = typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset + 8 <= this.byteSize
@@ -152,3 +158,5 @@ export abstract class UnalignedAccess extends Segment {
     block.view.setFloat64(at, value, littleEndian)
   }
 }
+
+Object.defineProperty(UnalignedAccess.prototype, 'isLittleEndian', { value: LITTLE_ENDIAN })

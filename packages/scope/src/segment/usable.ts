@@ -1,32 +1,14 @@
-import { ArgumentError, ScopeClosedError, type Segment } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { checkOffset, checkWritable, describeSegment } from './locate.ts'
+import { ArgumentError, type Segment } from '@tenon/core'
+import { checkUsable, describe } from '@tenon/core/internal'
+import { checkOffset, checkWritable } from './locate.ts'
 import { MemorySegment } from './memory-segment.ts'
-
-/**
- * @throws {ScopeClosedError} if the memory can't be used: its scope is closed, or a user transferred its buffer away.
- */
-export function checkUsable(segment: Segment): void {
-  const { gate, exposed, view } = segment.block
-  if (!gate.alive) gate.owner.checkAlive()
-  if (exposed && isDetached(view.buffer)) {
-    throw new ScopeClosedError(
-      `the memory of the segment ${describeSegment(segment)} was detached through its buffer`,
-      {
-        hint: 'never transfer the buffer of a raw view: copy it, or hand the scope off.',
-      },
-    )
-  }
-}
-
-const isDetached = (buffer: ArrayBufferLike): boolean => buffer instanceof ArrayBuffer && buffer.detached
 
 /**
  * Checks a range that is read as a whole; returns where it starts in the block. The liveness counts for 0 bytes too.
  */
 export function rangeForRead(segment: Segment, byteOffset: unknown, byteSize: number): number {
   const offset = checkOffset(segment, byteOffset, byteSize)
-  checkUsable(segment)
+  checkUsable(segment.block)
   return segment.base + offset
 }
 

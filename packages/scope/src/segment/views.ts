@@ -1,7 +1,7 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkUsable, describe } from '@tenon/core/internal'
+import { checkUse, isThenable } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
-import { checkUsable } from './usable.ts'
 
 /** A typed array's class, or DataView. */
 export interface ViewClass<View> {
@@ -18,7 +18,7 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
     throw new ArgumentError(`the class of a view must be a typed array's, got ${describe(Class)}`)
   }
   checkWritable(segment)
-  checkUsable(segment)
+  checkUsable(segment.block)
   const { block, base, byteSize } = segment
   const size = Class.BYTES_PER_ELEMENT ?? 1
   const byteOffset = block.view.byteOffset + base
@@ -36,21 +36,40 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
 const argument: [DataView | undefined] = [undefined]
 
 /**
- * Runs `use` with a raw view while the scope is held open. It is called through `Reflect.apply`, so that the engine
- * does not
- * inline it into the `try` block: there its loops run at half the speed.
+ * Runs `use` with a raw view while the scope is held open. It is called through `Reflect.apply`, so that the engine does
+ * not inline it into the `try` block: there its loops run at half the speed.
  */
 export function withView<Result>(segment: Segment, use: (view: DataView) => Result): Result {
-  if (typeof use !== 'function') throw new ArgumentError(`use must be a function, got ${describe(use)}`)
-  checkUsable(segment)
+  checkUse(use)
   const view = segment.view()
   const { gate } = segment.block
   gate.enter()
   argument[0] = view
   try {
-    return Reflect.apply(use, undefined, argument) as Result
+    const result = Reflect.apply(use, undefined, argument) as Result
+    if (isThenable(result)) {
+      throw new ArgumentError('the function given to withView() must return a plain value, got a promise', {
+        hint: 'use withViewAsync(), which holds the scope open until the promise has settled.',
+      })
+    }
+    return result
   } finally {
     argument[0] = undefined
     gate.exit()
+  }
+}
+
+/** Runs an asynchronous `use` with a raw view, and holds the scope open until it has settled. */
+export async function withViewAsync<Result>(
+  segment: Segment,
+  use: (view: DataView) => PromiseLike<Result>,
+): Promise<Result> {
+  checkUse(use)
+  const view = segment.view()
+  const hold = segment.lifetime.acquire()
+  try {
+    return await use(view)
+  } finally {
+    hold.release()
   }
 }
