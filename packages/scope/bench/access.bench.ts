@@ -1,5 +1,6 @@
 import type { Suite } from '@tenon/bench'
 import { MemorySegment, NativeScope } from '@tenon/scope'
+import { memory, overIndexes, rawViews } from './support.ts'
 
 /** Elements that are visited in order, again and again. */
 const COUNT = 1024
@@ -16,35 +17,17 @@ export const suite = {
       unit: 'ns',
       target: { 'raw DataView': 6 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(SIZE)
+        const { segments, teardown } = memory(SIZE)
+        const [segment] = segments
         const view = new DataView(new ArrayBuffer(SIZE))
         const array = new Int32Array(COUNT)
         return {
-          ours: (iterations) => {
-            let sum = 0
-            for (let left = iterations; left > 0; left -= COUNT) {
-              for (let i = 0; i < COUNT; i++) sum = (sum + segment.getInt32(i * 4)) | 0
-            }
-            return sum
-          },
+          ours: overIndexes(COUNT, (i) => segment.getInt32(i * 4)),
           peers: {
-            'raw DataView': (iterations) => {
-              let sum = 0
-              for (let left = iterations; left > 0; left -= COUNT) {
-                for (let i = 0; i < COUNT; i++) sum = (sum + view.getInt32(i * 4, true)) | 0
-              }
-              return sum
-            },
-            Int32Array: (iterations) => {
-              let sum = 0
-              for (let left = iterations; left > 0; left -= COUNT) {
-                for (let i = 0; i < COUNT; i++) sum = (sum + array[i]!) | 0
-              }
-              return sum
-            },
+            'raw DataView': overIndexes(COUNT, (i) => view.getInt32(i * 4, true)),
+            Int32Array: overIndexes(COUNT, (i) => array[i]!),
           },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -53,23 +36,21 @@ export const suite = {
       unit: 'ns',
       target: { 'raw DataView': 9 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(SIZE)
+        const { segments, teardown } = memory(SIZE)
+        const [segment] = segments
         const view = new DataView(new ArrayBuffer(SIZE))
         return {
-          ours: (iterations) => {
-            for (let left = iterations; left > 0; left -= COUNT) {
-              for (let i = 0; i < COUNT; i++) segment.setInt32(i * 4, left)
-            }
-          },
+          ours: overIndexes(COUNT, (i) => {
+            segment.setInt32(i * 4, i)
+            return i
+          }),
           peers: {
-            'raw DataView': (iterations) => {
-              for (let left = iterations; left > 0; left -= COUNT) {
-                for (let i = 0; i < COUNT; i++) view.setInt32(i * 4, left, true)
-              }
-            },
+            'raw DataView': overIndexes(COUNT, (i) => {
+              view.setInt32(i * 4, i, true)
+              return i
+            }),
           },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -78,27 +59,13 @@ export const suite = {
       unit: 'ns',
       target: { 'raw DataView': 5 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(SIZE * 2)
+        const { segments, teardown } = memory(SIZE * 2)
+        const [segment] = segments
         const view = new DataView(new ArrayBuffer(SIZE * 2))
         return {
-          ours: (iterations) => {
-            let sum = 0
-            for (let left = iterations; left > 0; left -= COUNT) {
-              for (let i = 0; i < COUNT; i++) sum += segment.getFloat64(scattered[i]! * 2)
-            }
-            return sum
-          },
-          peers: {
-            'raw DataView': (iterations) => {
-              let sum = 0
-              for (let left = iterations; left > 0; left -= COUNT) {
-                for (let i = 0; i < COUNT; i++) sum += view.getFloat64(scattered[i]! * 2, true)
-              }
-              return sum
-            },
-          },
-          teardown: () => scope.close(),
+          ours: overIndexes(COUNT, (i) => segment.getFloat64(scattered[i]! * 2)),
+          peers: { 'raw DataView': overIndexes(COUNT, (i) => view.getFloat64(scattered[i]! * 2, true)) },
+          teardown,
         }
       },
     },
@@ -110,18 +77,8 @@ export const suite = {
         const segments = Array.from({ length: 256 }, () => scope.allocate(16))
         const views = Array.from({ length: 256 }, () => new DataView(new ArrayBuffer(16)))
         return {
-          ours: (iterations) => {
-            let sum = 0
-            for (let i = 0; i < iterations; i++) sum = (sum + segments[i & 255]!.getInt32(4)) | 0
-            return sum
-          },
-          peers: {
-            'a DataView each': (iterations) => {
-              let sum = 0
-              for (let i = 0; i < iterations; i++) sum = (sum + views[i & 255]!.getInt32(4, true)) | 0
-              return sum
-            },
-          },
+          ours: overIndexes(256, (i) => segments[i]!.getInt32(4)),
+          peers: { 'a DataView each': overIndexes(256, (i) => views[i]!.getInt32(4, true)) },
           teardown: () => scope.close(),
         }
       },
@@ -132,10 +89,8 @@ export const suite = {
       bytes: SIZE,
       target: { 'raw DataView': 0.7 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segments = [1, 2, 3, 4].map(() => scope.allocate(SIZE))
-        // Several, so that the engine can't take the one it knows for granted.
-        const views = [1, 2, 3, 4].map(() => new DataView(new ArrayBuffer(SIZE)))
+        const { segments, teardown } = memory(SIZE, SIZE, SIZE, SIZE)
+        const views = rawViews(SIZE)
         let turn = 0
         // Made once: a function made for each call would be compiled with less knowledge.
         const sumOf = (view: DataView): number => {
@@ -153,7 +108,7 @@ export const suite = {
               return sum
             },
           },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -163,13 +118,13 @@ export const suite = {
       bytes: SIZE,
       target: { 'Buffer#fill': 0.8 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(SIZE)
+        const { segments, teardown } = memory(SIZE)
+        const [segment] = segments
         const buffer = Buffer.alloc(SIZE)
         return {
           ours: () => segment.fill(7),
           peers: { 'Buffer#fill': () => buffer.fill(7) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -179,13 +134,13 @@ export const suite = {
       bytes: SIZE,
       target: { 'Buffer#copy': 0.6 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const [from, to] = [scope.allocate(SIZE), scope.allocate(SIZE)]
+        const { segments, teardown } = memory(SIZE, SIZE)
+        const [from, to] = segments
         const [source, target] = [Buffer.alloc(SIZE), Buffer.alloc(SIZE)]
         return {
           ours: () => to.copyFrom(from),
           peers: { 'Buffer#copy': () => source.copy(target) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -197,30 +152,6 @@ export const suite = {
         const segment = MemorySegment.ofBuffer(new ArrayBuffer(SIZE))
         const buffer = Buffer.alloc(SIZE)
         return { ours: () => segment.asSlice(64, 128), peers: { 'Buffer#subarray': () => buffer.subarray(64, 192) } }
-      },
-    },
-    {
-      name: 'write and read a string of 32 characters',
-      unit: 'ns',
-      target: { 'Buffer#write and toString': 2 },
-      setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(64)
-        const buffer = Buffer.alloc(64)
-        const text = 'the quick brown fox jumps over 1'
-        return {
-          ours: () => {
-            segment.setString(0, text)
-            return segment.getString(0)
-          },
-          peers: {
-            'Buffer#write and toString': () => {
-              buffer[buffer.write(text)] = 0
-              return buffer.toString('utf8', 0, buffer.indexOf(0))
-            },
-          },
-          teardown: () => scope.close(),
-        }
       },
     },
   ],

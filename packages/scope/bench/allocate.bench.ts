@@ -1,6 +1,7 @@
 import type { Suite } from '@tenon/bench'
 import { NativeScope, ResourceScope } from '@tenon/scope'
 import koffi from 'koffi'
+import { inScopes, MANY } from './support.ts'
 
 const libc = koffi.load(process.platform === 'win32' ? 'msvcrt.dll' : null)
 const malloc = libc.func('malloc', 'uintptr_t', ['size_t'])
@@ -9,9 +10,6 @@ const pointerMalloc = libc.func('malloc', 'void *', ['size_t'])
 const pointerFree = libc.func('free', 'void', ['void *'])
 const calloc = libc.func('calloc', 'uintptr_t', ['size_t', 'size_t'])
 const free = libc.func('free', 'void', ['uintptr_t'])
-
-/** Allocations between opening a scope and closing it, where many are measured. */
-const MANY = 512
 
 export const suite = {
   package: '@tenon/scope',
@@ -23,15 +21,10 @@ export const suite = {
       setup: () => {
         const last: unknown[] = [undefined]
         return {
-          ours: (iterations) => {
-            for (let left = iterations; left > 0; left -= MANY) {
-              const scope = NativeScope.ofConfined()
-              const count = Math.min(left, MANY)
-              for (let i = 0; i < count; i++) last[0] = scope.allocate(16)
-              scope.close()
-            }
-            return last
-          },
+          // Stored, as the harness stores what the others return.
+          ours: inScopes((scope) => {
+            last[0] = scope.allocate(16)
+          }),
           peers: {
             'Buffer.allocUnsafe': () => Buffer.allocUnsafe(16),
             'new Uint8Array': () => new Uint8Array(16),
@@ -47,15 +40,10 @@ export const suite = {
       setup: () => {
         const last: unknown[] = [undefined]
         return {
-          ours: (iterations) => {
-            for (let left = iterations; left > 0; left -= MANY) {
-              const scope = NativeScope.ofConfined()
-              const count = Math.min(left, MANY)
-              for (let i = 0; i < count; i++) last[0] = scope.allocate(64)
-              scope.close()
-            }
-            return last
-          },
+          // Stored, as the harness stores what the others return.
+          ours: inScopes((scope) => {
+            last[0] = scope.allocate(64)
+          }),
           peers: {
             'Buffer.allocUnsafe': () => Buffer.allocUnsafe(64),
             'new Uint8Array': () => new Uint8Array(64),

@@ -1,5 +1,5 @@
 import type { Suite } from '@tenon/bench'
-import { NativeScope } from '@tenon/scope'
+import { memory, rawViews } from './support.ts'
 
 const SIZE = 64 * 1024
 const LARGE = 1024 * 1024
@@ -13,13 +13,13 @@ export const suite = {
       bytes: SIZE,
       target: { 'Uint8Array#fill': 0.9 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(SIZE)
+        const { segments, teardown } = memory(SIZE)
+        const [segment] = segments
         const array = new Uint8Array(SIZE)
         return {
           ours: () => segment.fill(7),
           peers: { 'Uint8Array#fill': () => array.fill(7) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -29,13 +29,13 @@ export const suite = {
       bytes: LARGE,
       target: { 'Uint8Array#fill': 0.9 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(LARGE)
+        const { segments, teardown } = memory(LARGE)
+        const [segment] = segments
         const array = new Uint8Array(LARGE)
         return {
           ours: () => segment.fill(9),
           peers: { 'Uint8Array#fill': () => array.fill(9) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -45,13 +45,13 @@ export const suite = {
       bytes: SIZE,
       target: { 'Uint8Array#set': 0.9 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const [from, to] = [scope.allocate(SIZE), scope.allocate(SIZE)]
+        const { segments, teardown } = memory(SIZE, SIZE)
+        const [from, to] = segments
         const [source, target] = [new Uint8Array(SIZE), new Uint8Array(SIZE)]
         return {
           ours: () => to.copyFrom(from),
           peers: { 'Uint8Array#set': () => target.set(source) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -61,13 +61,13 @@ export const suite = {
       bytes: LARGE,
       target: { 'Uint8Array#set': 0.9 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const [from, to] = [scope.allocate(LARGE), scope.allocate(LARGE)]
+        const { segments, teardown } = memory(LARGE, LARGE)
+        const [from, to] = segments
         const [source, target] = [new Uint8Array(LARGE), new Uint8Array(LARGE)]
         return {
           ours: () => to.copyFrom(from),
           peers: { 'Uint8Array#set': () => void target.set(source) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -77,13 +77,13 @@ export const suite = {
       bytes: SIZE,
       target: { 'Buffer#equals': 0.8 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const [one, other] = [scope.allocate(SIZE), scope.allocate(SIZE)]
+        const { segments, teardown } = memory(SIZE, SIZE)
+        const [one, other] = segments
         const [a, b] = [Buffer.alloc(SIZE), Buffer.alloc(SIZE)]
         return {
           ours: () => one.mismatch(other),
           peers: { 'Buffer#equals': () => a.equals(b) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
@@ -93,9 +93,8 @@ export const suite = {
       bytes: SIZE,
       target: { 'raw DataView': 0.8 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segments = [1, 2, 3, 4].map(() => scope.allocate(SIZE))
-        const views = [1, 2, 3, 4].map(() => new DataView(new ArrayBuffer(SIZE)))
+        const { segments, teardown } = memory(SIZE, SIZE, SIZE, SIZE)
+        const views = rawViews(SIZE)
         let turn = 0
         const sumOf = (view: DataView): number => {
           let sum = 0
@@ -112,7 +111,7 @@ export const suite = {
               return total
             },
           },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },

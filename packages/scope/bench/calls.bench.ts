@@ -2,6 +2,7 @@ import type { Suite } from '@tenon/bench'
 import { NativeLibrary } from '@tenon/core'
 import { NativeScope, toCString } from '@tenon/scope'
 import koffi from 'koffi'
+import { memory } from './support.ts'
 
 const LIBC =
   process.platform === 'win32' ? 'msvcrt.dll' : process.platform === 'darwin' ? 'libSystem.B.dylib' : 'libc.so.6'
@@ -18,15 +19,15 @@ export const suite = {
       unit: 'ns',
       target: { 'koffi, Buffer': 1.2 },
       setup: () => {
-        const scope = NativeScope.ofConfined()
-        const segment = scope.allocate(16)
+        const { segments, teardown } = memory(16)
+        const [segment] = segments
         const buffer = Buffer.alloc(16)
         const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
         const rawStrlen = raw.func('strlen', 'int', ['void *'])
         return {
           ours: () => strlen(segment),
           peers: { 'koffi, Buffer': () => rawStrlen(buffer) },
-          teardown: () => scope.close(),
+          teardown,
         }
       },
     },
