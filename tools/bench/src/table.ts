@@ -30,9 +30,9 @@ function formatPeer(result: RowResult, peer: string): string {
   const value = result.peers[peer]!
   const ratio = result.ratios[peer]!
   const target = result.target?.[peer]
-  const wanted = target === undefined ? '' : ` (${result.unit === 'ns' ? '<=' : '>='} ${target})`
+  const wanted = target === undefined ? '' : ` (${result.unit === 'ns' ? '<=' : '>='} ${Number(target.toPrecision(3))})`
   const left = `${figure(value).padStart(7)} ${result.unit} ${spread(value, result.quartiles.peers[peer]!)}`
-  return `${left.padEnd(17)} x${ratio.toFixed(2)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
+  return `${left.padEnd(17)} x${formatRatio(ratio)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
 }
 
 /** Three digits that count. */
@@ -58,4 +58,9 @@ function align(lines: readonly (readonly string[])[]): string {
         .trimEnd(),
     )
     .join('\n')
+}
+
+/** A ratio, small ones with their first two digits. */
+export function formatRatio(ratio: number): string {
+  return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)
 }

@@ -1,4 +1,5 @@
 import type { RowResult } from './result.ts'
+import { formatRatio } from './table.ts'
 
 /** What a target may be missed by before it counts: the medians of two runs on a busy machine differ by as much. */
 export const MARGIN = 1.05
@@ -30,6 +31,6 @@ export function missesOf(result: RowResult): Miss[] {
 
 /** A miss in words. */
 export function describeMiss(miss: Miss): string {
-  const wanted = `${miss.unit === 'ns' ? 'at most' : 'at least'} ${miss.target}`
-  return `${miss.package}: ${miss.name} on Node ${miss.node} is ${miss.ratio.toFixed(2)} of ${miss.peer}, wanted ${wanted}`
+  const wanted = `${miss.unit === 'ns' ? 'at most' : 'at least'} ${Number(miss.target.toPrecision(3))}`
+  return `${miss.package}: ${miss.name} on Node ${miss.node} is ${formatRatio(miss.ratio)} of ${miss.peer}, wanted ${wanted}`
 }

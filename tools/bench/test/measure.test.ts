@@ -7,6 +7,13 @@ import { fakeTime } from './fake-time.ts'
 
 const plan: Plan = { warmup: 1e6, batch: 1e6, rounds: 9, processes: 1, budget: 1e12 }
 
+/** The last `count` runs that counted: before each its contestant ran an iteration that didn't. */
+function countedRuns(runs: ReturnType<typeof fakeTime>['runs'], count: number): typeof runs {
+  const turns = runs.slice(-2 * count)
+  for (let i = 0; i < turns.length; i += 2) expect(turns[i]).toEqual({ name: turns[i + 1]!.name, iterations: 1 })
+  return turns.filter((_, i) => i % 2 === 1)
+}
+
 test('each contestant comes out at what its iterations take', async () => {
   const time = fakeTime()
   const [a, b] = await measure([time.taking(4), time.taking(16)], plan, time.clock)
@@ -17,11 +24,22 @@ test('each contestant comes out at what its iterations take', async () => {
 test('batches are sized to take the time that is planned for them', async () => {
   const time = fakeTime()
   await measure([time.taking(4, 'a'), time.taking(2e6, 'slow')], plan, time.clock)
-  const last = time.runs.slice(-2 * plan.rounds)
+  const last = countedRuns(time.runs, 2 * plan.rounds)
   expect(new Set(last.filter(({ name }) => name === 'a').map(({ iterations }) => iterations))).toEqual(
     new Set([250_000]),
   )
   expect(new Set(last.filter(({ name }) => name === 'slow').map(({ iterations }) => iterations))).toEqual(new Set([1]))
+})
+
+test('a try that was interrupted does not make the batches short', async () => {
+  const time = fakeTime()
+  let runs = 0
+  const interrupted: Loop = (iterations) => {
+    time.slowdown = ++runs % 3 === 0 ? 1e4 : 1
+    time.taking(4)(iterations)
+  }
+  await measure([interrupted], { ...plan, warmup: 0 }, time.clock)
+  expect(Math.max(...time.runs.slice(-2).map(({ iterations }) => iterations))).toBe(250_000)
 })
 
 test('the warm-up is made of short runs and lasts as long as planned', async () => {
@@ -43,7 +61,7 @@ test('contestants take turns, and each round begins with the next', async () => 
     { ...plan, rounds: 5 },
     time.clock,
   )
-  const order = time.runs.slice(-15).map(({ name }) => name)
+  const order = countedRuns(time.runs, 15).map(({ name }) => name)
   expect(order.join('')).toBe('abcbcacababcbca')
 })
 
@@ -52,7 +70,7 @@ test('a machine that becomes slower changes the figures, hardly the ratio', asyn
   const slowing =
     (nanoseconds: number): Loop =>
     (iterations) => {
-      time.slowdown *= 1.01
+      if (iterations > 1) time.slowdown *= 1.01
       time.taking(nanoseconds)(iterations)
     }
   const [fast, slow] = await measure([slowing(6), slowing(12)], plan, time.clock)
@@ -65,7 +83,7 @@ test('a machine that becomes slower changes the figures, hardly the ratio', asyn
 
 test('a small budget cuts the rounds, but never below those that quartiles need', async () => {
   const time = fakeTime()
-  const [some] = await measure([time.taking(1e6)], { ...plan, rounds: 100, budget: 2e7 }, time.clock)
+  const [some] = await measure([time.taking(1e6)], { ...plan, rounds: 100, budget: 4e7 }, time.clock)
   expect(some).toHaveLength(14)
   const [fewest] = await measure([time.taking(1e6)], { ...plan, rounds: 100, budget: 0 }, time.clock)
   expect(fewest).toHaveLength(FEWEST_ROUNDS)

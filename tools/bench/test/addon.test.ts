@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { loadAddon } from '../src/addon.ts'
+
+interface Addon {
+  runHost(): void
+  setTarget(target: unknown): void
+  callTarget(): void
+  runTyped(...arrays: readonly unknown[]): void
+}
+
+function loadsAndChecks(): void {
+  const addon = loadAddon<Addon>('custom_call_addon')
+  expect(() => addon.runHost()).toThrow('bind first')
+  expect(() => addon.runTyped(1)).toThrow('expected 4 argument(s)')
+  expect(() => addon.runTyped(1, 2, 3, 4)).toThrow('expected a typed array')
+  expect(() => addon.setTarget(1)).toThrow('expected a function')
+  const seen: number[] = []
+  addon.setTarget((frame: number) => {
+    seen.push(frame)
+    return 0
+  })
+  addon.callTarget()
+  expect(seen).toStrictEqual([0])
+  addon.setTarget(() => {
+    throw new RangeError('mine')
+  })
+  expect(() => addon.callTarget()).toThrow(RangeError)
+}
+
+// There are none on Windows.
+if (process.platform !== 'win32') test('an addon is loaded, and checks what it is given', loadsAndChecks)
+
+test('one that was not built is an error that names its file', () => {
+  expect(() => loadAddon('no_addon')).toThrow(/libno_addon/)
+})
