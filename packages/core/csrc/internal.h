@@ -31,6 +31,10 @@ typedef struct tn__thread {
 int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
 
+/* posix/environment.c, win32/environment.c: calls `hook` when the calling thread of JavaScript ends, before its memory goes.
+ * 0 if it won't: there is no JavaScript here, or it is no Node. A process that exits doesn't call it. */
+int tn__environment_on_end(void (*hook)(void *data), void *data);
+
 /* posix/event.c, win32/event.c: file descriptors by which any thread wakes an event loop. */
 typedef struct tn__event {
   int from; /* readable after a signal, until it is cleared */

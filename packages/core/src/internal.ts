@@ -21,7 +21,6 @@ export {
   errno,
   functionAt,
   loadGlobally,
-  pollReadable,
   registerCallback,
   stringAt,
   unregisterCallback,
@@ -30,6 +29,7 @@ export {
 } from './native/driver.ts'
 export { libraryFileName } from './native/locate.ts'
 export { converterOf, cTypeOf } from './native/argument-conversion.ts'
+export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType, type StructMember, type StructValue } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'

@@ -162,12 +162,22 @@ export function unregisterCallback(address: number): void {
   koffi().unregister(BigInt(address))
 }
 
-/** Calls `whenReadable` from the event loop as long as a file descriptor is readable. Keeps the process alive after `ref()`. */
-export function pollReadable(
+/** Nothing: that it is called is enough. */
+function goOn(): void {}
+
+/**
+ * Calls `whenReadable` from the event loop as long as a file descriptor is readable. Keeps the process alive after `ref()`.
+ * Only for the main thread: see `pollReadable`.
+ */
+export function pollDescriptor(
   descriptor: number,
   whenReadable: () => void,
 ): { ref(): void; unref(): void; close(): void } {
-  const handle = koffi().node.poll(descriptor, { readable: true }, () => whenReadable())
+  const handle = koffi().node.poll(descriptor, { readable: true }, () => {
+    // From Node 26 on, what promises wait for would not go on after this callback, before something else wakes the loop.
+    setImmediate(goOn)
+    whenReadable()
+  })
   handle.unref()
   return handle
 }

@@ -1,0 +1,67 @@
+import { Socket } from 'node:net'
+import { isMainThread } from 'node:worker_threads'
+import { checkStatus, coreFunction } from './core-library.ts'
+import { addressOf, pollDescriptor } from './driver.ts'
+
+/** What watches a descriptor. It keeps the process alive after `ref()`. */
+export interface ReadableWatch {
+  ref(): void
+  unref(): void
+  /** Idempotent. */
+  close(): void
+}
+
+/**
+ * Calls `whenReadable` from the event loop as long as a file descriptor is readable.
+ *
+ * koffi's poll ends the process if it fires while its thread is torn down, and a worker can be terminated at any moment:
+ * there a thread of the core watches, and tells by a socket, with which the system of Node deals.
+ *
+ * @throws {NativeError} if the system has no socket or thread for it, or the descriptor is none.
+ */
+export function pollReadable(descriptor: number, whenReadable: () => void): ReadableWatch {
+  return isMainThread ? watchInLoop(descriptor, whenReadable) : watchByThread(descriptor, whenReadable)
+}
+
+/** What is open in this thread, to be closed before it ends. */
+const open = new Set<ReadableWatch>()
+let isListening = false
+
+function watchInLoop(descriptor: number, whenReadable: () => void): ReadableWatch {
+  const handle = pollDescriptor(descriptor, whenReadable)
+  const watch: ReadableWatch = {
+    ref: () => handle.ref(),
+    unref: () => handle.unref(),
+    close(): void {
+      if (open.delete(watch)) handle.close()
+    },
+  }
+  open.add(watch)
+  if (!isListening) process.once('exit', closeAll)
+  isListening = true
+  return watch
+}
+
+function closeAll(): void {
+  for (const watch of open) watch.close()
+}
+
+/** What asks the thread to look again. */
+const again = Buffer.of(1)
+
+function watchByThread(descriptor: number, whenReadable: () => void): ReadableWatch {
+  const out = new Int32Array(1)
+  const watch = coreFunction('tn_watch_open', 'int32_t', ['int32_t', 'uintptr_t'])
+  checkStatus(Number(watch(descriptor, addressOf(out))), 'watching a descriptor')
+  const socket = new Socket({ fd: out[0]!, readable: true, writable: true })
+  socket.on('data', () => {
+    whenReadable()
+    if (!socket.destroyed) socket.write(again)
+  })
+  socket.unref()
+  return {
+    ref: () => void socket.ref(),
+    unref: () => void socket.unref(),
+    close: () => void socket.destroy(),
+  }
+}
