@@ -16,11 +16,16 @@ static inline void tn__unlock(tn__lock_t *lock) { ReleaseSRWLockExclusive(lock);
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) {
   SleepConditionVariableSRW(condition, lock, INFINITE, 0);
 }
+static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, unsigned ms) {
+  SleepConditionVariableSRW(condition, lock, ms, 0);
+}
+static inline unsigned long long tn__now_ms(void) { return GetTickCount64(); }
 static inline void tn__wake_one(tn__condition_t *condition) { WakeConditionVariable(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { WakeAllConditionVariable(condition); }
 
 #else
 #include <pthread.h>
+#include <time.h>
 
 typedef pthread_mutex_t tn__lock_t;
 typedef pthread_cond_t tn__condition_t;
@@ -30,6 +35,21 @@ typedef pthread_cond_t tn__condition_t;
 static inline void tn__lock(tn__lock_t *lock) { pthread_mutex_lock(lock); }
 static inline void tn__unlock(tn__lock_t *lock) { pthread_mutex_unlock(lock); }
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { pthread_cond_wait(condition, lock); }
+/* Waits at most so long; callers look at the clock themselves. */
+static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, unsigned ms) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_nsec += (long)(ms % 1000) * 1000000;
+  end.tv_sec += (time_t)(ms / 1000) + end.tv_nsec / 1000000000;
+  end.tv_nsec %= 1000000000;
+  pthread_cond_timedwait(condition, lock, &end);
+}
+/* A clock that only goes forward. */
+static inline unsigned long long tn__now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+}
 static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(condition); }
 

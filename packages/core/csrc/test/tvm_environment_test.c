@@ -150,3 +150,37 @@ TEST(tvm_types_have_fields_methods_and_attributes) {
   CHECK(TVMFFITypeRegisterField(60000, &(TVMFFIFieldInfo){.name = span_of("x")}) != 0);
   CHECK(raised_is("InternalError", "Cannot find type info"));
 }
+
+TEST(tvm_types_and_imports_are_listed_and_cleared) {
+  TVMFFIAny keys, text, result;
+  int64_t before = tn_tvm_live_objects();
+  CHECK(call_global("ffi.GetRegisteredTypeKeys", NULL, 0, &keys) == 0 && keys.type_index == kTVMFFIArray);
+  const TVMFFISeqCell *cell = (const TVMFFISeqCell *)(const void *)(keys.v_obj + 1);
+  int found = 0;
+  for (int64_t i = 0; i < cell->size; i++) {
+    text = ((const TVMFFIAny *)cell->data)[i];
+    if (text.type_index != kTVMFFIStr) continue;
+    const char *key = ((const TVMFFIByteArray *)(const void *)(text.v_obj + 1))->data;
+    found += strcmp(key, "ffi.Function") == 0 || strcmp(key, "test.c.Fields") == 0;
+  }
+  CHECK(cell->size > 20 && found == 2);
+  TVMFFIObjectDecRef(keys.v_obj);
+  CHECK(tn_tvm_live_objects() == before);
+  static void *outer_context, *inner_context;
+  TVMFFIAny outer, inner, outer_prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_outer_"},
+                          inner_prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_inner_"};
+  CHECK(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_c_outer__library_ctx", &outer_context) == 0);
+  CHECK(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_c_inner__library_ctx", &inner_context) == 0);
+  CHECK(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_c_inner_answer", (void *)(uintptr_t)answer) == 0);
+  CHECK(call_global("ffi.SystemLib", &outer_prefix, 1, &outer) == 0);
+  CHECK(call_global("ffi.SystemLib", &inner_prefix, 1, &inner) == 0);
+  TVMFFIAny both[2] = {outer, inner};
+  CHECK(call_global("ffi.ModuleImportModule", both, 2, &result) == 0);
+  TVMFFIAny query[3] = {outer, {.type_index = kTVMFFIRawStr, .v_c_str = "answer"}, {.type_index = kTVMFFIBool, .v_int64 = 1}};
+  CHECK(call_global("ffi.ModuleImplementsFunction", query, 3, &result) == 0 && result.v_int64 == 1);
+  CHECK(call_global("ffi.ModuleClearImports", &outer, 1, &result) == 0);
+  CHECK(call_global("ffi.ModuleImplementsFunction", query, 3, &result) == 0 && result.v_int64 == 0);
+  CHECK(call_global("ffi.ModuleGetPropertyMask", &outer, 1, &result) == 0 && result.v_int64 == 2);
+  TVMFFIObjectDecRef(outer.v_obj);
+  TVMFFIObjectDecRef(inner.v_obj);
+}

@@ -109,6 +109,19 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   CHECK(raised_is("B", "second"));
   TVMFFIErrorMoveFromRaised(&error); /* rule 35 */
   CHECK(error == NULL);
+  TVMFFIByteArray kind = span_of("D"), message = span_of("third"), none = span_of("");
+  TVMFFIObjectHandle moved;
+  CHECK(TVMFFIErrorCreate(&kind, &message, &none, &error) == 0);
+  TVMFFIErrorSetRaised(error);
+  TVMFFIErrorSetRaised(error); /* the same again: still one reference of the slot's */
+  TVMFFIErrorMoveFromRaised(&moved);
+  CHECK(moved == error && (((TVMFFIObject *)error)->combined_ref_count & UINT32_MAX) == 2);
+  TVMFFIObjectDecRef(moved);
+  TVMFFIErrorSetRaised(error);
+  TVMFFIErrorSetRaised(NULL);
+  TVMFFIErrorMoveFromRaised(&moved);
+  CHECK(moved == NULL && (((TVMFFIObject *)error)->combined_ref_count & UINT32_MAX) == 1);
+  TVMFFIObjectDecRef(error);
   const char *parts[] = {"one ", NULL, "two"};
   TVMFFIErrorSetRaisedFromCStrParts("C", parts, 3); /* rule 37 */
   CHECK(raised_is("C", "one two"));
@@ -116,6 +129,67 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   CHECK(strcmp(backtrace->data, "  File \"file.c\", line 7, in run\n") == 0);
   CHECK(TVMFFIBacktrace(NULL, 0, NULL, 0)->size == 0);
   CHECK(tn_tvm_live_objects() == before);
+}
+
+/* --- backtraces ---------------------------------------------------------------------------------------------------------- */
+
+int32_t tn_tvm_set_backtrace_limit(int32_t frames);
+
+static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self, (void)args, (void)num_args, (void)result;
+  TVMFFIErrorSetRaisedFromCStr("ValueError", "here");
+  return -1;
+}
+
+/* How many lines the backtrace of the error that a call of `function` raises has, and whether one has `text`. */
+static int lines_with(TVMFFIObjectHandle function, const char *text, int *has_text) {
+  TVMFFIAny result = {.type_index = kTVMFFINone};
+  TVMFFIObjectHandle error = NULL;
+  TVMFFIFunctionCall(function, NULL, 0, &result);
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error == NULL) return -1;
+  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  int lines = 0;
+  for (size_t i = 0; i < cell->backtrace.size; i++) lines += cell->backtrace.data[i] == '\n';
+  *has_text = strstr(cell->backtrace.data, text) != NULL;
+  TVMFFIObjectDecRef(error);
+  return lines;
+}
+
+TEST(tvm_a_backtrace_has_as_many_frames_as_are_wanted) {
+  TVMFFIObjectHandle function;
+  int has_text;
+  CHECK(TVMFFIFunctionCreate(NULL, raise_here, NULL, &function) == 0);
+  CHECK(tn_tvm_set_backtrace_limit(0) == 0); /* unasked there is none */
+  CHECK(lines_with(function, "File", &has_text) == 0 && !has_text);
+  tn_tvm_set_backtrace_limit(100);
+  /* Up to the call that entered native code: the kernel alone. */
+  CHECK(lines_with(function, "  File \"", &has_text) == 1 && has_text);
+  int within = 0, beyond = 0;
+  const TVMFFIByteArray *frames = TVMFFIBacktrace("file.c", 7, "run", 1);
+  for (size_t i = 0; i < frames->size; i++) beyond += frames->data[i] == '\n';
+  CHECK(strncmp(frames->data, "  File \"file.c\", line 7, in run\n", 32) == 0 && beyond >= 2);
+  CHECK(strstr(frames->data, "TVMFFIBacktrace") == NULL && strstr(frames->data, "libtvm_ffi") == NULL);
+  CHECK(tn_tvm_set_backtrace_limit(4) == 100);
+  frames = TVMFFIBacktrace(NULL, 0, NULL, 1);
+  for (size_t i = 0; i < frames->size; i++) within += frames->data[i] == '\n';
+  CHECK(within >= 1 && within <= 4);
+  tn_tvm_set_backtrace_limit(-5);
+  CHECK(tn_tvm_set_backtrace_limit(0) == 0);
+  TVMFFIObjectDecRef(function);
+}
+
+static const TVMFFIByteArray *deep(int depth) {
+  const TVMFFIByteArray *frames = depth == 0 ? TVMFFIBacktrace(NULL, 0, NULL, 1) : deep(depth - 1);
+  __asm__ volatile("" ::: "memory");
+  return frames;
+}
+
+TEST(tvm_a_backtrace_that_is_too_long_ends_with_a_whole_line) {
+  tn_tvm_set_backtrace_limit(INT32_MAX);
+  const TVMFFIByteArray *frames = deep(2000);
+  CHECK(frames->size > 1000 && frames->data[frames->size - 1] == '\n' && frames->data[frames->size] == '\0');
+  tn_tvm_set_backtrace_limit(0);
 }
 
 /* --- threads ------------------------------------------------------------------------------------------------------------- */

@@ -91,6 +91,26 @@ TEST(tvm_the_first_error_of_a_launch_is_raised_where_it_was_launched) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
+static int fail_before_the_barrier(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
+  int *refused = closure_data;
+  if (task_id == 1) {
+    TVMFFIErrorSetRaisedFromCStr("ValueError", "before the barrier");
+    return -1;
+  }
+  if (TVMBackendParallelBarrier(task_id, env) == 0) return 0;
+  __atomic_add_fetch(refused, 1, __ATOMIC_SEQ_CST);
+  return -1;
+}
+
+TEST(tvm_nobody_waits_at_a_barrier_for_a_task_that_failed) {
+  CHECK(bind_ffi());
+  for (int i = 0; i < 20; i++) {
+    int refused = 0;
+    CHECK(TVMBackendParallelLaunch(fail_before_the_barrier, &refused, TASKS) != 0 && refused == TASKS - 1);
+    CHECK(raised_is("ValueError", "before the barrier"));
+  }
+}
+
 TEST(tvm_workspaces_are_aligned_and_used_again) {
   CHECK(bind_ffi());
   char *first = TVMBackendAllocWorkspace(kDLCPU, 0, 1000, kDLFloat, 32);
@@ -130,4 +150,21 @@ TEST(tvm_run_once_runs_until_it_succeeds) {
   CHECK(TVMBackendRunOnce(&handle, run_it, &status, 0) == 0 && handle != NULL);
   CHECK(TVMBackendRunOnce(&handle, run_it, &status, 0) == 0);
   CHECK(run_count == 2);
+}
+
+TEST(tvm_functions_are_found_for_kernels) {
+  static void *context;
+  TVMFFIAny module = {.type_index = kTVMFFINone}, prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_backend_"};
+  TVMFFIByteArray name = span_of("ffi.SystemLib");
+  TVMFFIObjectHandle system;
+  void *function = NULL;
+  CHECK(bind_ffi());
+  CHECK(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_c_backend__library_ctx", &context) == 0);
+  CHECK(TVMFFIFunctionGetGlobal(&name, &system) == 0);
+  CHECK(TVMFFIFunctionCall(system, &prefix, 1, &module) == 0 && context == module.v_obj);
+  CHECK(TVMBackendGetFuncFromEnv(context, "ffi.SystemLib", &function) == 0 && function == system); /* borrowed */
+  CHECK(TVMBackendGetFuncFromEnv(context, "test.c.nobody", &function) != 0);
+  CHECK(raised_is("ValueError", "Cannot find function test.c.nobody"));
+  TVMFFIObjectDecRef(system);
+  TVMFFIObjectDecRef(module.v_obj);
 }

@@ -28,7 +28,7 @@ typedef int (*FTVMParallelLambda)(int task_id, TVMParallelGroupEnv *env, void *c
  * with one task. */
 TVM_BACKEND_EXPORT int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int num_task);
 
-/* Waits until every task of the launch is here. */
+/* Waits until every task of the launch is here: 0, or -1 with an error raised if one of them failed instead. */
 TVM_BACKEND_EXPORT int TVMBackendParallelBarrier(int task_id, TVMParallelGroupEnv *env);
 
 /* Scratch memory of the calling thread, aligned to 64 bytes, not zeroed; null if there is none. Given back on the same

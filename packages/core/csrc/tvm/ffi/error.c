@@ -10,8 +10,6 @@ typedef struct {
   TVMFFIErrorCell cell;
 } error_t;
 
-static const TVMFFIByteArray nothing = {"", 0};
-
 static void free_span(TVMFFIByteArray span) { free((void *)(uintptr_t)span.data); }
 
 static void error_destroy(error_t *self) {
@@ -82,7 +80,7 @@ static void raise_text(const char *kind, TVMFFIByteArray message) {
   TVMFFIByteArray kind_span = {kind, strlen(kind)};
   TVMFFIObjectHandle error = NULL;
   /* Without memory for the error the slot becomes empty, and the nonzero result says that something failed. */
-  TVMFFIErrorCreate(&kind_span, &message, &nothing, &error);
+  TVMFFIErrorCreate(&kind_span, &message, TVMFFIBacktrace(NULL, 0, NULL, 0), &error);
   TVMFFIErrorSetRaised(error);
   tn__release(error);
 }
@@ -123,18 +121,3 @@ int tn__raise(const char *kind, const char *format, ...) {
 }
 
 int tn__no_memory(void) { return tn__raise("MemoryError", "out of memory"); }
-
-const TVMFFIByteArray *TVMFFIBacktrace(const char *filename, int lineno, const char *func, int cross_ffi_boundary) {
-  /* Names the one frame that the caller names. Walking the stack would cost each error several microseconds. */
-  static _Thread_local char text[1024];
-  static _Thread_local TVMFFIByteArray span;
-  (void)cross_ffi_boundary;
-  int length = 0;
-  if (filename != NULL && func != NULL)
-    length = snprintf(text, sizeof text, "  File \"%s\", line %d, in %s\n", filename, lineno, func);
-  if (length < 0) length = 0;
-  if ((size_t)length >= sizeof text) length = sizeof text - 1;
-  text[length] = '\0';
-  span = (TVMFFIByteArray){text, (size_t)length};
-  return &span;
-}

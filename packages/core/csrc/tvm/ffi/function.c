@@ -32,5 +32,8 @@ int TVMFFIFunctionCreate(void *self, TVMFFISafeCallType safe_call, void (*delete
 }
 
 int TVMFFIFunctionCall(TVMFFIObjectHandle handle, TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  return ((const function_t *)handle)->cell.safe_call(handle, args, num_args, result);
+  int status = ((const function_t *)handle)->cell.safe_call(handle, args, num_args, result);
+  /* Not a tail call: backtraces end where this frame is. */
+  __asm__ volatile("" ::: "memory");
+  return status;
 }

@@ -74,6 +74,16 @@ uint64_t tn__value_hash(const TVMFFIAny *value);
 TN_PRINTF(2, 3) int tn__raise(const char *kind, const char *format, ...);
 int tn__no_memory(void);
 
+/* posix/frames.c, win32/frames.c: the calls in progress on this thread, the most recent first, at most `limit`. The walk
+ * ends when `visit` returns false. */
+typedef struct {
+  const char *library;  /* its path, or null */
+  const char *function; /* its name as the linker has it, or null */
+  size_t offset;        /* its place in the library */
+  bool is_own;          /* of this library */
+} tn__frame_t;
+void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *context), void *context);
+
 /* --- names.c: a map from text to pointers, in order of insertion. Locked by its owner. -------------------------------- */
 
 typedef struct {

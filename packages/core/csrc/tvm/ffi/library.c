@@ -1,24 +1,20 @@
 /* Libraries of kernels: opening them, their context variables, and symbols that a program registers itself. */
-#if defined(__linux__)
-#include <dlfcn.h>
-#include <link.h>
-#endif
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../lock.h"
 #include "module.h"
 #include "tenon.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tn__lock_t lock = TN__LOCK;
 static tn__names_t context_symbols; /* what the loader writes into a library's variables of these names */
 static tn__names_t system_symbols;  /* what the program registered */
 
 static int register_symbol(tn__names_t *names, const char *name, void *symbol) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_add(names, (TVMFFIByteArray){name, strlen(name)});
   if (place != NULL) *place = symbol;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return place == NULL ? tn__no_memory() : 0;
 }
 
@@ -31,10 +27,10 @@ int TVMFFIEnvModRegisterSystemLibSymbol(const char *name, void *symbol) {
 }
 
 static void *system_symbol(const char *name) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&system_symbols, (TVMFFIByteArray){name, strlen(name)});
   void *symbol = place == NULL ? NULL : *place;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return symbol;
 }
 
@@ -64,52 +60,42 @@ void *tn__library_symbol(const tn__library_t *library, const char *name) {
 
 /* Fills the context variables that the library has, whichever generation of compiler put them there. */
 static void fill_context(const tn__library_t *library) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   size_t count = context_symbols.used;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   for (size_t i = 0; i < count; i++) {
-    pthread_mutex_lock(&mutex);
+    tn__lock(&lock);
     const tn__name_t entry = context_symbols.entries[i]; /* context symbols are never removed */
-    pthread_mutex_unlock(&mutex);
+    tn__unlock(&lock);
     void **variable = tn__library_symbol(library, entry.key);
     if (variable != NULL) *variable = entry.value;
   }
 }
 
-bool tn__is_function(const void *address) {
-#if defined(__linux__)
-  Dl_info info;
-  const ElfW(Sym) *symbol = NULL;
-  if (dladdr1(address, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL) return true;
-  return (symbol->st_info & 0xf) != STT_OBJECT;
-#else
-  (void)address;
-  return true;
-#endif
-}
-
-int tn__module_from_library(tn__library_t library, TVMFFIAny *result) {
+int tn__module_from_library(tn__library_t library, tn__generation_t unmarked, TVMFFIAny *result) {
   void **context = tn__library_symbol(&library, "__tvm_ffi__library_ctx");
   void **early_context = tn__library_symbol(&library, "__tvm_ffi_library_ctx");
-  const char *bin = tn__library_symbol(&library, "__tvm_ffi__library_bin");
-  if (bin == NULL) bin = tn__library_symbol(&library, "__tvm_ffi_library_bin");
   void **legacy_context = tn__library_symbol(&library, "__tvm_module_ctx");
-  tn__generation_t generation = TN_SYMBOLS_PREFIXED;
-  if (context == NULL && early_context != NULL) {
+  const char *bin = tn__library_symbol(&library, "__tvm_ffi__library_bin");
+  const char *early_bin = tn__library_symbol(&library, "__tvm_ffi_library_bin");
+  const char *blob = tn__library_symbol(&library, "__tvm_dev_mblob");
+  tn__generation_t generation = unmarked;
+  if (context != NULL || bin != NULL) {
+    generation = TN_SYMBOLS_PREFIXED;
+  } else if (early_context != NULL || early_bin != NULL) {
     generation = TN_SYMBOLS_PLAIN;
     context = early_context;
-  } else if (context == NULL && legacy_context != NULL) {
+    bin = early_bin;
+  } else if (legacy_context != NULL || blob != NULL) {
     generation = TN_SYMBOLS_LEGACY;
     context = legacy_context;
-    if (tn__library_symbol(&library, "__tvm_dev_mblob") != NULL) {
-      free(library.prefix);
-      return tn__raise("RuntimeError", "a library of TVM to 0.20 with modules inside (__tvm_dev_mblob) can't be loaded");
-    }
   }
   fill_context(&library);
   tn__module_t *module, *own;
   if (bin != NULL) {
     if (tn__read_library_bin(bin, library, generation, &module, &own) != 0) return -1;
+  } else if (generation == TN_SYMBOLS_LEGACY && blob != NULL) {
+    if (tn__read_module_blob(blob, library, &module, &own) != 0) return -1;
   } else {
     module = own = tn__module_new(library, generation);
     if (module == NULL) {
@@ -123,17 +109,26 @@ int tn__module_from_library(tn__library_t library, TVMFFIAny *result) {
   return 0;
 }
 
-/* ffi.Module.load_from_file.so(path, format) */
-static int load_dynamic(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  const char *name = "ffi.Module.load_from_file.so";
+static int load_library(const char *name, tn__generation_t unmarked, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   TVMFFIByteArray path;
   if (tn__expect_count(name, 2, num_args) != 0 || tn__argument_text(name, args, 0, &path) != 0) return -1;
   tn__library_t library = {NULL, NULL};
   if (tn_library_open(path.data, path.size, &library.dynamic) != TN_OK)
     return tn__raise("InternalError", "Failed to load dynamic shared library %.*s %s", (int)path.size, path.data,
                      tn_last_error());
-  return tn__module_from_library(library, result);
+  return tn__module_from_library(library, unmarked, result);
+}
+
+/* ffi.Module.load_from_file.so(path, format) */
+static int load_dynamic(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  return load_library("ffi.Module.load_from_file.so", TN_SYMBOLS_PREFIXED, args, num_args, result);
+}
+
+/* runtime.module.loadfile_so(path, format): a library without any mark has kernels of the convention before tvm-ffi */
+static int load_legacy(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  return load_library("runtime.module.loadfile_so", TN_SYMBOLS_LEGACY, args, num_args, result);
 }
 
 /* ffi.ModuleLoadFromFile(path): by extension */
@@ -171,28 +166,29 @@ static int system_module(void *self, const TVMFFIAny *args, int32_t num_args, TV
   TVMFFIByteArray prefix = {"", 0};
   if (num_args > 1) return tn__expect_count("ffi.SystemLib", 1, num_args);
   if (num_args == 1 && tn__argument_text("ffi.SystemLib", args, 0, &prefix) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&modules, prefix);
   if (place != NULL) *result = tn__object(*place);
   if (place != NULL) tn__retain(*place);
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   if (place != NULL) return 0;
   tn__library_t library = {NULL, tn__duplicate(prefix)};
   if (library.prefix == NULL) return tn__no_memory();
-  if (tn__module_from_library(library, result) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  if (tn__module_from_library(library, TN_SYMBOLS_PREFIXED, result) != 0) return -1;
+  tn__lock(&lock);
   place = tn__names_add(&modules, prefix);
   if (place != NULL && *place == NULL) {
     *place = result->v_obj;
     tn__retain(result->v_obj);
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return 0;
 }
 
 __attribute__((constructor)) static void register_functions(void) {
   static const tn__builtin_t builtins[] = {
       {"ffi.Module.load_from_file.so", load_dynamic},
+      {"runtime.module.loadfile_so", load_legacy},
       {"ffi.ModuleLoadFromFile", load_file},
       {"ffi.SystemLib", system_module},
   };

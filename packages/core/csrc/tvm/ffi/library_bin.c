@@ -3,33 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "module.h"
-
-typedef struct {
-  const char *at, *end;
-} reader_t;
-
-static bool read_count(reader_t *reader, uint64_t *out) {
-  if (reader->end - reader->at < 8) return false;
-  memcpy(out, reader->at, 8);
-  reader->at += 8;
-  return true;
-}
-
-/* A count and as many elements: where they start, not copied. */
-static bool read_array(reader_t *reader, size_t element_size, const char **out, uint64_t *count) {
-  if (!read_count(reader, count)) return false;
-  if (*count > (uint64_t)(reader->end - reader->at) / element_size) return false;
-  *out = reader->at;
-  reader->at += *count * element_size;
-  return true;
-}
-
-static uint64_t number_at(const char *numbers, uint64_t index) {
-  uint64_t value;
-  memcpy(&value, numbers + index * 8, 8);
-  return value;
-}
+#include "blob.h"
 
 /* Makes a module of another kind through the global function that its runtime registered. */
 static int load_bytes(TVMFFIByteArray kind, TVMFFIByteArray bytes, void **out) {
@@ -54,23 +28,25 @@ static int load_bytes(TVMFFIByteArray kind, TVMFFIByteArray bytes, void **out) {
   return status;
 }
 
-static int malformed(void) { return tn__raise("ValueError", "the modules inside the library can't be read: its library_bin is malformed"); }
+int tn__malformed_blob(void) {
+  return tn__raise("ValueError", "the modules inside the library can't be read: they are malformed");
+}
 
 /* Reads `count` modules; those read are the caller's, whatever comes back. */
-static int read_modules(reader_t *reader, void **modules, uint64_t count, tn__library_t library,
+static int read_modules(tn__reader_t *reader, void **modules, uint64_t count, tn__library_t library,
                         tn__generation_t generation, tn__module_t **context) {
   for (uint64_t i = 0; i < count; i++) {
     TVMFFIByteArray kind, bytes;
     uint64_t size;
-    if (!read_array(reader, 1, &kind.data, &size)) return malformed();
+    if (!tn__read_array(reader, 1, &kind.data, &size)) return tn__malformed_blob();
     kind.size = size;
     if (tn__same(kind, TN_SPAN("_lib"))) {
-      if (*context != NULL) return malformed();
+      if (*context != NULL) return tn__malformed_blob();
       *context = tn__module_new(library, generation);
       if (*context == NULL) return tn__no_memory();
       modules[i] = *context;
     } else {
-      if (!read_array(reader, 1, &bytes.data, &size)) return malformed();
+      if (!tn__read_array(reader, 1, &bytes.data, &size)) return tn__malformed_blob();
       bytes.size = size;
       if (load_bytes(kind, bytes, &modules[i]) != 0) return -1;
     }
@@ -78,15 +54,14 @@ static int read_modules(reader_t *reader, void **modules, uint64_t count, tn__li
   return 0;
 }
 
-/* Links modules as the rows say: children of i are columns[rows[i]] to columns[rows[i + 1] - 1]. */
-static int link_modules(void **modules, uint64_t count, const char *rows, const char *columns, uint64_t column_count) {
+int tn__link_modules(void **modules, uint64_t count, const char *rows, const char *columns, uint64_t column_count) {
   for (uint64_t i = 0; i < count; i++) {
-    uint64_t first = number_at(rows, i), last = number_at(rows, i + 1);
-    if (first > last || last > column_count) return malformed();
+    uint64_t first = tn__number_at(rows, i), last = tn__number_at(rows, i + 1);
+    if (first > last || last > column_count) return tn__malformed_blob();
     for (uint64_t j = first; j < last; j++) {
-      uint64_t child = number_at(columns, j);
+      uint64_t child = tn__number_at(columns, j);
       tn__module_t *parent = tn__module_of(modules[i]);
-      if (child >= count || parent == NULL) return malformed();
+      if (child >= count || parent == NULL) return tn__malformed_blob();
       if (tn__module_import(parent, modules[child]) != 0) return -1;
     }
   }
@@ -95,22 +70,22 @@ static int link_modules(void **modules, uint64_t count, const char *rows, const 
 
 int tn__read_library_bin(const char *bytes, tn__library_t library, tn__generation_t generation, tn__module_t **out,
                          tn__module_t **context) {
-  reader_t reader = {bytes, bytes + 8};
+  tn__reader_t reader = {bytes, bytes + 8};
   uint64_t size, row_count, column_count;
   const char *rows, *columns;
   *context = NULL;
-  read_count(&reader, &size);
+  tn__read_count(&reader, &size);
   reader.end = reader.at + size;
-  if (size > PTRDIFF_MAX || !read_array(&reader, 8, &rows, &row_count) || row_count < 2 ||
-      !read_array(&reader, 8, &columns, &column_count)) {
+  if (size > PTRDIFF_MAX || !tn__read_array(&reader, 8, &rows, &row_count) || row_count < 2 ||
+      !tn__read_array(&reader, 8, &columns, &column_count)) {
     free(library.prefix);
-    return malformed();
+    return tn__malformed_blob();
   }
   uint64_t count = row_count - 1;
   void **modules = calloc(count, sizeof *modules);
   int status = modules == NULL ? tn__no_memory() : read_modules(&reader, modules, count, library, generation, context);
-  if (status == 0) status = link_modules(modules, count, rows, columns, column_count);
-  if (status == 0 && (tn__module_of(modules[0]) == NULL || *context == NULL)) status = malformed();
+  if (status == 0) status = tn__link_modules(modules, count, rows, columns, column_count);
+  if (status == 0 && (tn__module_of(modules[0]) == NULL || *context == NULL)) status = tn__malformed_blob();
   if (*context == NULL) free(library.prefix);
   if (status == 0) {
     tn__retain(modules[0]);

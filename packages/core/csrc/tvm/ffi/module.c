@@ -1,12 +1,12 @@
 /* Modules: named functions of a library, and imports. */
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "../../lock.h"
 #include "../legacy/runtime.h"
 #include "module.h"
 
 /* Guards imports and looked-up functions of all modules. */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tn__lock_t lock = TN__LOCK;
 
 static void module_destroy(tn__module_t *self) {
   for (size_t i = 0; i < self->import_count; i++) tn__release(self->imports[i]);
@@ -50,7 +50,7 @@ static bool reaches(const tn__module_t *from, const tn__module_t *target) {
 int tn__module_import(tn__module_t *module, void *imported) {
   const tn__module_t *other = tn__module_of(imported);
   if (other == NULL) return foreign_module();
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   bool is_cycle = reaches(other, module);
   void **imports = NULL;
   if (!is_cycle) imports = realloc(module->imports, (module->import_count + 1) * sizeof *imports);
@@ -59,7 +59,7 @@ int tn__module_import(tn__module_t *module, void *imported) {
     imports[module->import_count++] = imported;
     module->imports = imports;
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   if (is_cycle) return tn__raise("RuntimeError", "Cyclic dependency detected during import");
   return imports == NULL ? tn__no_memory() : 0;
 }
@@ -109,7 +109,7 @@ static void *symbol_of(const tn__module_t *module, const char *prefix, const cha
 static void *function_symbol(const tn__module_t *module, const char *name) {
   if (module->generation == TN_SYMBOLS_PREFIXED) return symbol_of(module, "__tvm_ffi_", name);
   /* To TVM 0.21 the entry function was __tvm_main__: itself, or text with its name. */
-  bool is_entry = strcmp(name, "main") == 0;
+  bool is_entry = strcmp(name, "main") == 0 || strcmp(name, "__tvm_main__") == 0;
   void *address = symbol_of(module, "", is_entry ? "__tvm_main__" : name);
   if (is_entry && address != NULL && !tn__is_function(address)) return symbol_of(module, "", address);
   return address == NULL || tn__is_function(address) ? address : NULL;
@@ -129,19 +129,30 @@ static int own_function(tn__module_t *module, const char *name, void **out) {
   return status;
 }
 
+/* An import with a reference for the caller, or null after the last. */
+static tn__module_t *import_at(tn__module_t *module, size_t index) {
+  tn__lock(&lock);
+  tn__module_t *imported = index < module->import_count ? tn__module_of(module->imports[index]) : NULL;
+  if (imported != NULL) tn__retain(imported);
+  tn__unlock(&lock);
+  return imported;
+}
+
+/* A function of what a module imports: as tn__module_function. */
+static int imported_function(tn__module_t *module, const char *name, void **out) {
+  tn__module_t *imported;
+  int status = 0;
+  *out = NULL;
+  for (size_t i = 0; status == 0 && *out == NULL && (imported = import_at(module, i)) != NULL; i++) {
+    status = tn__module_function(imported, name, true, out);
+    tn__release(imported);
+  }
+  return status;
+}
+
 int tn__module_function(tn__module_t *module, const char *name, bool imports, void **out) {
   if (own_function(module, name, out) != 0) return -1;
-  for (size_t i = 0; imports && *out == NULL; i++) {
-    pthread_mutex_lock(&mutex);
-    tn__module_t *imported = i < module->import_count ? tn__module_of(module->imports[i]) : NULL;
-    if (imported != NULL) tn__retain(imported);
-    pthread_mutex_unlock(&mutex);
-    if (imported == NULL) break;
-    int status = tn__module_function(imported, name, true, out);
-    tn__release(imported);
-    if (status != 0) return -1;
-  }
-  return 0;
+  return imports && *out == NULL ? imported_function(module, name, out) : 0;
 }
 
 /* --- what kernels ask ---------------------------------------------------------------------------------------------------- */
@@ -151,21 +162,17 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
   if (library_ctx != NULL && module == NULL) return foreign_module();
   if (module == NULL) return tn__raise("InternalError", "the library was not loaded as a module: it has no context");
   TVMFFIByteArray name = {func_name, strlen(func_name)};
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&module->found, name);
   void *function = place == NULL ? NULL : *place;
-  size_t import_count = module->import_count;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   if (function == NULL) {
-    for (size_t i = 0; i < import_count && function == NULL; i++) {
-      tn__module_t *imported = tn__module_of(module->imports[i]);
-      if (imported != NULL && tn__module_function(imported, func_name, true, &function) != 0) return -1;
-    }
+    if (imported_function(module, func_name, &function) != 0) return -1;
     if (function == NULL) TVMFFIFunctionGetGlobal(&name, &function);
     if (function == NULL)
       return tn__raise("ValueError", "Cannot find function %s in the imported modules or global registry.", func_name);
     void *unused = function;
-    pthread_mutex_lock(&mutex);
+    tn__lock(&lock);
     place = tn__names_add(&module->found, name);
     if (place != NULL && *place == NULL) {
       *place = function;
@@ -173,7 +180,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
     } else if (place != NULL) {
       function = *place; /* another thread was faster */
     }
-    pthread_mutex_unlock(&mutex);
+    tn__unlock(&lock);
     tn__release(unused);
     if (place == NULL) return tn__no_memory();
   }
@@ -231,12 +238,14 @@ static int implements_function(void *self, const TVMFFIAny *args, int32_t num_ar
 static int ask_text(tn__module_t *module, const char *prefix, const char *name, bool imports, TVMFFIAny *result) {
   void *address = module->generation == TN_SYMBOLS_PREFIXED ? symbol_of(module, prefix, name) : NULL;
   if (address != NULL) return ((TVMFFISafeCallType)(uintptr_t)address)(NULL, NULL, 0, result);
-  for (size_t i = 0; imports && i < module->import_count; i++) {
-    tn__module_t *imported = tn__module_of(module->imports[i]);
-    if (imported != NULL && ask_text(imported, prefix, name, true, result) != 0) return -1;
-    if (result->type_index != kTVMFFINone) return 0;
+  tn__module_t *imported;
+  int status = 0;
+  for (size_t i = 0; imports && status == 0 && result->type_index == kTVMFFINone; i++) {
+    if ((imported = import_at(module, i)) == NULL) break;
+    status = ask_text(imported, prefix, name, true, result);
+    tn__release(imported);
   }
-  return 0;
+  return status;
 }
 
 static int get_text(const char *function, const char *prefix, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
@@ -284,6 +293,35 @@ static int import_module(void *self, const TVMFFIAny *args, int32_t num_args, TV
   return tn__module_import(module, other);
 }
 
+static int clear_imports(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  (void)result;
+  tn__module_t *module;
+  if (tn__expect_count("ffi.ModuleClearImports", 1, num_args) != 0) return -1;
+  if (read_module("ffi.ModuleClearImports", args, 0, &module) != 0) return -1;
+  tn__lock(&lock);
+  void **imports = module->imports;
+  size_t count = module->import_count;
+  module->imports = NULL;
+  module->import_count = 0;
+  tn__unlock(&lock);
+  for (size_t i = 0; i < count; i++) tn__release(imports[i]);
+  free(imports);
+  return 0;
+}
+
+/* What can be done with the module of a library: it runs, and is not written anywhere. */
+#define RUNNABLE 2
+
+static int get_properties(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  (void)self;
+  tn__module_t *module;
+  if (tn__expect_count("ffi.ModuleGetPropertyMask", 1, num_args) != 0) return -1;
+  if (read_module("ffi.ModuleGetPropertyMask", args, 0, &module) != 0) return -1;
+  *result = tn__int(RUNNABLE);
+  return 0;
+}
+
 /* --- modules that the process keeps ------------------------------------------------------------------------------------------- */
 
 static void **kept;
@@ -295,7 +333,7 @@ static int keep_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   tn__module_t *module;
   if (tn__expect_count("ffi.ModuleGlobalsAdd", 1, num_args) != 0) return -1;
   if (read_module("ffi.ModuleGlobalsAdd", args, 0, &module) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   bool known = false;
   for (size_t i = 0; i < kept_count; i++) known = known || kept[i] == (void *)module;
   void **grown = known ? kept : realloc(kept, (kept_count + 1) * sizeof *kept);
@@ -304,7 +342,7 @@ static int keep_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
     kept = grown;
     kept[kept_count++] = module;
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return grown == NULL ? tn__no_memory() : 0;
 }
 
@@ -314,14 +352,14 @@ static int drop_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   tn__module_t *module, *dropped = NULL;
   if (tn__expect_count("ffi.ModuleGlobalsRemove", 1, num_args) != 0) return -1;
   if (read_module("ffi.ModuleGlobalsRemove", args, 0, &module) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   for (size_t i = 0; i < kept_count; i++) {
     if (kept[i] != (void *)module) continue;
     dropped = module;
     kept[i] = kept[--kept_count];
     break;
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   tn__release(dropped);
   return 0;
 }
@@ -332,6 +370,7 @@ __attribute__((constructor)) static void register_functions(void) {
       {"ffi.ModuleGetFunctionMetadata", get_metadata}, {"ffi.ModuleGetFunctionDoc", get_doc},
       {"ffi.ModuleGetKind", get_kind},                 {"ffi.ModuleImportModule", import_module},
       {"ffi.ModuleGlobalsAdd", keep_module},           {"ffi.ModuleGlobalsRemove", drop_module},
+      {"ffi.ModuleClearImports", clear_imports},       {"ffi.ModuleGetPropertyMask", get_properties},
   };
   tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
 }

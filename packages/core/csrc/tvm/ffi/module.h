@@ -14,7 +14,7 @@ typedef struct {
 /* The address of a symbol, or null. */
 void *tn__library_symbol(const tn__library_t *library, const char *name);
 
-/* Whether an address is a function of its library, and not a variable. */
+/* posix/symbol.c, win32/symbol.c: whether an address is a function of its library, and not a variable. */
 bool tn__is_function(const void *address);
 
 /* How the compiler of a library named its symbols. */
@@ -50,7 +50,11 @@ int tn__module_function(tn__module_t *module, const char *name, bool imports, vo
 int tn__read_library_bin(const char *bytes, tn__library_t library, tn__generation_t generation, tn__module_t **out,
                          tn__module_t **context);
 
-/* Makes the module of a library whose symbols can be reached. Takes over the prefix. */
-int tn__module_from_library(tn__library_t library, TVMFFIAny *result);
+/* The same for the `__tvm_dev_mblob` of a library of TVM to 0.20. */
+int tn__read_module_blob(const char *bytes, tn__library_t library, tn__module_t **out, tn__module_t **context);
+
+/* Makes the module of a library whose symbols can be reached; `unmarked` is how its symbols are named if nothing in it
+ * tells. Takes over the prefix. */
+int tn__module_from_library(tn__library_t library, tn__generation_t unmarked, TVMFFIAny *result);
 
 #endif

@@ -1,30 +1,25 @@
 /* Handles that are made once, whoever comes first. */
-#include <pthread.h>
-
+#include "../../lock.h"
 #include "internal.h"
 
-/* Recursive: the init of one handle may need another. */
-static pthread_mutex_t mutex;
+static tn__lock_t lock = TN__LOCK;
 
-__attribute__((constructor(101))) static void make_mutex(void) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-  pthread_mutex_init(&mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
+/* How many inits the calling thread is in: it holds the lock, and the init of one handle may need another. */
+static _Thread_local int depth;
 
 int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result)) {
   if (__atomic_load_n(handle, __ATOMIC_ACQUIRE) != NULL) return 0;
-  pthread_mutex_lock(&mutex);
+  if (depth == 0) tn__lock(&lock);
+  depth++;
   int status = 0;
-  if (*handle == NULL) {
+  if (__atomic_load_n(handle, __ATOMIC_RELAXED) == NULL) {
     void *made = NULL;
     status = init(&made);
     if (status == 0 && made == NULL) status = tn__raise("RuntimeError", "init_func must return a non-NULL handle");
     if (status == 0) __atomic_store_n(handle, made, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&mutex);
+  depth--;
+  if (depth == 0) tn__unlock(&lock);
   return status;
 }
 

@@ -1,7 +1,7 @@
 /* The global functions: one table for the process, behind a mutex. */
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "../../lock.h"
 #include "internal.h"
 
 typedef struct {
@@ -10,7 +10,7 @@ typedef struct {
   size_t metadata_size;
 } global_t;
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tn__lock_t lock = TN__LOCK;
 static tn__names_t globals;
 
 static void free_global(global_t *global) {
@@ -30,7 +30,7 @@ static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, b
   }
   tn__retain(function);
   *global = (global_t){function, text, metadata.size};
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&globals, name);
   bool taken = place != NULL && !allow_override;
   global_t *unused = global;
@@ -41,7 +41,7 @@ static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, b
       *place = global;
     }
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   free_global(unused); /* may run a deleter: not under the lock */
   if (taken)
     return tn__raise("RuntimeError", "Global Function `%.*s` is already registered", (int)name.size, name.data);
@@ -59,11 +59,11 @@ int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int al
 }
 
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&globals, *name);
   void *function = place == NULL ? NULL : ((global_t *)*place)->function;
   if (function != NULL) tn__retain(function);
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   *out = function;
   return 0;
 }
@@ -74,11 +74,11 @@ static int remove_global(void *self, const TVMFFIAny *args, int32_t num_args, TV
   TVMFFIByteArray name;
   if (tn__expect_count("ffi.FunctionRemoveGlobal", 1, num_args) != 0) return -1;
   if (tn__argument_text("ffi.FunctionRemoveGlobal", args, 0, &name) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&globals, name);
   global_t *global = place == NULL ? NULL : *place;
   if (global != NULL) tn__names_remove(&globals, name);
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   *result = tn__bool(global != NULL);
   free_global(global);
   return 0;
@@ -90,11 +90,11 @@ static int get_metadata(void *self, const TVMFFIAny *args, int32_t num_args, TVM
   TVMFFIByteArray name;
   if (tn__expect_count("ffi.GetGlobalFuncMetadata", 1, num_args) != 0) return -1;
   if (tn__argument_text("ffi.GetGlobalFuncMetadata", args, 0, &name) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&globals, name);
   int status = 0;
   if (place != NULL) status = tn__text(((global_t *)*place)->metadata, ((global_t *)*place)->metadata_size, result);
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   if (place == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
   return status;
 }
@@ -127,7 +127,7 @@ static int list_names(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   (void)self;
   (void)args;
   if (tn__expect_count("ffi.FunctionListGlobalNamesFunctor", 0, num_args) != 0) return -1;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   listing_t *listing = malloc(sizeof *listing + globals.live * sizeof(TVMFFIAny));
   int status = listing == NULL ? -1 : 0;
   if (listing != NULL) listing->count = 0;
@@ -137,7 +137,7 @@ static int list_names(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
     status = tn__text(entry->key, entry->key_size, &listing->names[listing->count]);
     if (status == 0) listing->count++;
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   TVMFFIObjectHandle function;
   if (status == 0) status = TVMFFIFunctionCreate(listing, ask_listing, free_listing, &function);
   if (status != 0) {

@@ -1,19 +1,19 @@
 /* The type table: indices, keys and ancestors. Looked up without a lock, changed under one. Types are never removed. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../legacy/runtime.h"
 #include "type.h"
 
 #define TYPE_LIMIT 65536
 #define QUERY_ONLY (-2)
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tn__lock_t lock = TN__LOCK;
 static tn__type_t *types[TYPE_LIMIT];
 static tn__names_t by_key;
 static int32_t next_index = kTVMFFIDynObjectBegin;
 
-pthread_mutex_t *tn__type_mutex(void) { return &mutex; }
+tn__lock_t *tn__type_lock(void) { return &lock; }
 
 tn__type_t *tn__type_entry(int32_t type_index) {
   if (type_index < 0 || type_index >= TYPE_LIMIT) return NULL;
@@ -24,6 +24,8 @@ const TVMFFITypeInfo *tn__type(int32_t type_index) {
   const tn__type_t *type = tn__type_entry(type_index);
   return type == NULL ? NULL : &type->info;
 }
+
+TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index) { return tn__type(type_index); }
 
 const char *tn__type_name(int32_t type_index) {
   const TVMFFITypeInfo *info = tn__type(type_index);
@@ -92,7 +94,7 @@ static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth
 
 int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t static_type_index, int32_t type_depth,
                                   int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&by_key, *type_key);
   int32_t index;
   if (place != NULL) {
@@ -103,15 +105,15 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t stati
     index = add_type(*type_key, static_type_index, type_depth, num_child_slots, child_slots_can_overflow != 0,
                      parent_type_index);
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return index;
 }
 
 int TVMFFITypeKeyToIndex(const TVMFFIByteArray *type_key, int32_t *out_index) {
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   void **place = tn__names_find(&by_key, *type_key);
   if (place != NULL) *out_index = ((tn__type_t *)*place)->info.type_index;
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   if (place != NULL) return 0;
   return tn__raise("InternalError", "Cannot find type `%.*s`", (int)type_key->size, type_key->data);
 }

@@ -2,8 +2,7 @@
 #ifndef TENON_TVM_TYPE_H
 #define TENON_TVM_TYPE_H
 
-#include <pthread.h>
-
+#include "../../lock.h"
 #include "internal.h"
 
 typedef struct {
@@ -15,7 +14,7 @@ typedef struct {
 } tn__type_t;
 
 /* Held to change a type or an attribute. */
-pthread_mutex_t *tn__type_mutex(void);
+tn__lock_t *tn__type_lock(void);
 
 /* The type of an index, or null. */
 tn__type_t *tn__type_entry(int32_t type_index);

@@ -95,18 +95,18 @@ static int add_method(tn__type_t *type, const TVMFFIMethodInfo *info) {
 int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) {
   tn__type_t *type = tn__type_entry(type_index);
   if (type == NULL) return unknown_type(type_index);
-  pthread_mutex_lock(tn__type_mutex());
+  tn__lock(tn__type_lock());
   int status = add_field(type, info);
-  pthread_mutex_unlock(tn__type_mutex());
+  tn__unlock(tn__type_lock());
   return status;
 }
 
 int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info) {
   tn__type_t *type = tn__type_entry(type_index);
   if (type == NULL) return unknown_type(type_index);
-  pthread_mutex_lock(tn__type_mutex());
+  tn__lock(tn__type_lock());
   int status = add_method(type, info);
-  pthread_mutex_unlock(tn__type_mutex());
+  tn__unlock(tn__type_lock());
   return status;
 }
 
@@ -115,13 +115,13 @@ int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *met
   if (type == NULL) return unknown_type(type_index);
   TVMFFITypeMetadata kept = *metadata;
   if (!keep_text(&kept.doc)) return tn__no_memory();
-  pthread_mutex_lock(tn__type_mutex());
+  tn__lock(tn__type_lock());
   bool taken = type->info.metadata != NULL;
   if (!taken) {
     type->metadata = kept;
     __atomic_store_n(&type->info.metadata, &type->metadata, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(tn__type_mutex());
+  tn__unlock(tn__type_lock());
   if (!taken) return 0;
   free((void *)(uintptr_t)kept.doc.data);
   return tn__raise("RuntimeError", "Overriding %s: another type with the same key is already registered",
@@ -174,17 +174,17 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
 
 int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray *attr_name, const TVMFFIAny *value) {
   if (tn__type_entry(type_index) == NULL) return unknown_type(type_index);
-  pthread_mutex_lock(tn__type_mutex());
+  tn__lock(tn__type_lock());
   int status = add_attr(type_index, *attr_name, value);
-  pthread_mutex_unlock(tn__type_mutex());
+  tn__unlock(tn__type_lock());
   return status;
 }
 
 const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name) {
-  pthread_mutex_lock(tn__type_mutex());
+  tn__lock(tn__type_lock());
   void **place = tn__names_find(&columns, *attr_name);
   const TVMFFITypeAttrColumn *column = place == NULL ? NULL : &((column_t *)*place)->column;
-  pthread_mutex_unlock(tn__type_mutex());
+  tn__unlock(tn__type_lock());
   return column;
 }
 

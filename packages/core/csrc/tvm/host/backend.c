@@ -1,7 +1,7 @@
 /* The functions that compiled kernels reach through variables of theirs, or import. */
-#include <pthread.h>
 #include <stddef.h>
 
+#include "../../lock.h"
 #include "backend.h"
 #include "host.h"
 
@@ -10,16 +10,16 @@ int TVMBackendGetFuncFromEnv(void *library_ctx, const char *name, void **out) {
 }
 
 int TVMBackendRunOnce(void **handle, int (*run)(void *), void *closure_data, int byte_size) {
-  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static tn__lock_t lock = TN__LOCK;
   static char done;
   (void)byte_size;
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   int status = 0;
   if (*handle == NULL) {
     status = run(closure_data);
     if (status == 0) *handle = &done;
   }
-  pthread_mutex_unlock(&mutex);
+  tn__unlock(&lock);
   return status;
 }
 

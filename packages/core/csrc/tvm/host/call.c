@@ -28,17 +28,25 @@ static void tell_kept(tn_packed_stack_t *stack, const TVMFFIAny *arguments, uint
     uint64_t references = __atomic_load_n(&arguments[i].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
     if ((references & 0xffffffffu) > 1) kept |= 1u << i;
   }
-  stack->kept = kept;
+  stack->tensors = kept;
 }
 
-int32_t tn_packed_call(int32_t base, int32_t count_and_tensors) {
+int32_t tn_packed_call(void) {
   tn_packed_stack_t *stack = tn__own_stack();
+  int32_t base = (int32_t)(stack->call & ((1u << TN_CALL_SHIFT) - 1));
+  int32_t count = (int32_t)(stack->call >> TN_CALL_SHIFT);
+  uint32_t tensors = stack->tensors;
+  if (tensors != 0) stack->tensors = 0; /* not for calls within this one */
   TVMFFIAny *frame = tn__slots(stack) + base;
   TVMFFIObjectHandle function = frame->v_ptr;
-  int32_t count = count_and_tensors & ((1 << TN_MASK_SHIFT) - 1);
-  uint32_t tensors = (uint32_t)count_and_tensors >> TN_MASK_SHIFT;
+  /* What is called back takes its frames above this one. */
+  int32_t outer = stack->top;
+  stack->top = base + count + 1;
+  tn__cross(stack);
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
+  stack->top = outer;
+  tn__cross(stack);
   if (tensors != 0) tell_kept(stack, frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) hand_over_text(frame);

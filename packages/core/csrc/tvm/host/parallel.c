@@ -1,32 +1,57 @@
 /* Parallel launches: a pool of threads that sleep between launches. One launch at a time. */
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "../../internal.h"
+#include "../../lock.h"
 #include "backend.h"
-#include "host.h"
+#include "relay.h"
 
 #define THREAD_LIMIT 256
+
+/* How often a task looks whether the others are at the barrier before it sleeps: a few microseconds. */
+#define SPINS 2000
+
+/* How often a launching thread looks for calls of its functions. */
+#define SERVE_MS 1
+
+/* How long a task sleeps before it looks again whether it was woken: the conditions of glibc before 2.41 lose a wake-up now
+ * and then when the same threads wait again at once, as they do at barriers. */
+#define AGAIN_MS 10
 
 typedef struct {
   FTVMParallelLambda task;
   void *closure_data;
   TVMParallelGroupEnv env;
-  int32_t unstarted, unfinished; /* under the mutex */
-  TVMFFIObjectHandle error;      /* the first one, one reference; under the mutex */
+  int32_t unstarted, unfinished, arrived; /* under the lock, as what follows */
+  TVMFFIObjectHandle error;               /* the first one, one reference */
   bool failed;
-  atomic_int arrived, passed; /* the barrier */
+  atomic_int passed; /* barriers: written under the lock */
 } launch_t;
 
-static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
-static launch_t *current; /* the launch whose tasks are to be taken */
+static tn__lock_t one_launch = TN__LOCK;
+static tn__lock_t lock = TN__LOCK;
+static tn__condition_t work = TN__CONDITION;     /* there are tasks to be taken */
+static tn__condition_t met = TN__CONDITION;      /* a barrier was passed, or never will be */
+static tn__condition_t finished = TN__CONDITION; /* the last task has ended */
+static launch_t *current;                        /* the launch whose tasks are to be taken */
 static int32_t thread_count;
 static _Thread_local bool inside_task;
+
+/* Waits, under the lock. A thread that runs JavaScript serves the calls of its functions by the tasks meanwhile; what those
+ * launch runs within. */
+static void wait_and_serve(tn__condition_t *condition) {
+  const bool serves = tn__relay_is_own();
+  tn__wait_for(condition, &lock, serves ? SERVE_MS : AGAIN_MS);
+  if (current != NULL && current->unstarted > 0) tn__wake_all(&work);
+  if (!serves) return;
+  tn__unlock(&lock);
+  bool outer = inside_task;
+  inside_task = true;
+  tn__relay_serve_own();
+  inside_task = outer;
+  tn__lock(&lock);
+}
 
 static void run_task(launch_t *launch, int32_t id) {
   inside_task = true;
@@ -34,39 +59,37 @@ static void run_task(launch_t *launch, int32_t id) {
   inside_task = false;
   TVMFFIObjectHandle error = NULL;
   if (status != 0) tn__ffi.TVMFFIErrorMoveFromRaised(&error);
-  pthread_mutex_lock(&mutex);
-  TVMFFIObjectHandle surplus = error;
+  tn__lock(&lock);
   if (status != 0 && !launch->failed) {
     launch->failed = true;
     launch->error = error;
-    surplus = NULL;
+    error = NULL;
+    tn__wake_all(&met);
   }
-  if (--launch->unfinished == 0) pthread_cond_broadcast(&finished);
-  pthread_mutex_unlock(&mutex);
-  if (surplus != NULL) tn__ffi.TVMFFIObjectDecRef(surplus);
+  tn__unlock(&lock);
+  /* Before the task counts as ended: nothing of a launch outlives it. */
+  if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
+  tn__lock(&lock);
+  if (--launch->unfinished == 0) tn__wake_all(&finished);
+  tn__unlock(&lock);
 }
 
-static void *work_for_ever(void *unused) {
+static void work_for_ever(void *unused) {
   (void)unused;
   for (;;) {
-    pthread_mutex_lock(&mutex);
-    while (current == NULL || current->unstarted == 0) pthread_cond_wait(&work, &mutex);
+    tn__lock(&lock);
+    while (current == NULL || current->unstarted == 0) tn__wait(&work, &lock);
     launch_t *launch = current;
     int32_t id = launch->unstarted--;
-    pthread_mutex_unlock(&mutex);
+    tn__unlock(&lock);
     run_task(launch, id);
   }
-  return NULL;
 }
 
 /* Starts threads until there are `wanted`; returns how many there are. */
 static int32_t start_threads(int32_t wanted) {
-  while (thread_count < wanted) {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, work_for_ever, NULL) != 0) break;
-    pthread_detach(thread);
-    thread_count++;
-  }
+  static const tn__thread_t worker = {work_for_ever, NULL};
+  while (thread_count < wanted && tn__thread_start(&worker)) thread_count++;
   return thread_count;
 }
 
@@ -78,8 +101,8 @@ static int32_t default_tasks(void) {
     long count = text == NULL ? 0 : strtol(text, NULL, 10);
     if (count > 0) return count < THREAD_LIMIT ? (int32_t)count : THREAD_LIMIT;
   }
-  long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  return processors < 1 ? 1 : processors < THREAD_LIMIT ? (int32_t)processors : THREAD_LIMIT;
+  size_t processors = tn__processor_count();
+  return processors < THREAD_LIMIT ? (int32_t)processors : THREAD_LIMIT;
 }
 
 int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int num_task) {
@@ -97,23 +120,25 @@ int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int nu
     inside_task = outer;
     return status;
   }
-  pthread_mutex_lock(&one_launch);
+  tn__lock(&one_launch);
   /* A barrier waits for all tasks, so each needs a thread of its own. */
   if (start_threads(count - 1) < count - 1) {
-    pthread_mutex_unlock(&one_launch);
+    tn__unlock(&one_launch);
     return tn__packed_raise("RuntimeError", "the system has no more threads for a parallel launch");
   }
-  pthread_mutex_lock(&mutex);
+  tn__lock(&lock);
   launch.unstarted = count - 1;
   current = &launch;
-  pthread_cond_broadcast(&work);
-  pthread_mutex_unlock(&mutex);
+  tn__wake_all(&work);
+  tn__unlock(&lock);
+  tn__relay_will_serve(true);
   run_task(&launch, 0);
-  pthread_mutex_lock(&mutex);
-  while (launch.unfinished > 0) pthread_cond_wait(&finished, &mutex);
+  tn__lock(&lock);
+  while (launch.unfinished > 0) wait_and_serve(&finished);
   current = NULL;
-  pthread_mutex_unlock(&mutex);
-  pthread_mutex_unlock(&one_launch);
+  tn__unlock(&lock);
+  tn__relay_will_serve(false);
+  tn__unlock(&one_launch);
   if (!launch.failed) return 0;
   if (launch.error != NULL) {
     tn__ffi.TVMFFIErrorSetRaised(launch.error);
@@ -125,12 +150,21 @@ int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int nu
 int TVMBackendParallelBarrier(int task_id, TVMParallelGroupEnv *env) {
   (void)task_id;
   launch_t *launch = env->sync_handle;
-  int round = atomic_load(&launch->passed);
-  if (atomic_fetch_add(&launch->arrived, 1) + 1 == env->num_task) {
-    atomic_store(&launch->arrived, 0);
-    atomic_fetch_add(&launch->passed, 1);
+  tn__lock(&lock);
+  const int round = atomic_load(&launch->passed);
+  if (++launch->arrived == env->num_task) {
+    launch->arrived = 0;
+    atomic_store(&launch->passed, round + 1);
+    tn__wake_all(&met);
+    tn__unlock(&lock);
     return 0;
   }
-  while (atomic_load(&launch->passed) == round) sched_yield();
-  return 0;
+  tn__unlock(&lock);
+  for (int i = 0; i < SPINS; i++)
+    if (atomic_load(&launch->passed) != round) return 0;
+  tn__lock(&lock);
+  while (atomic_load(&launch->passed) == round && !launch->failed) wait_and_serve(&met);
+  const bool is_passed = atomic_load(&launch->passed) != round;
+  tn__unlock(&lock);
+  return is_passed ? 0 : tn__packed_raise("RuntimeError", "another task of the launch failed before the barrier");
 }

@@ -1,37 +1,42 @@
 /* The shared stack of a JavaScript thread, and the queue of its values that native code gave back. */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "relay.h"
+#include "thread_end.h"
 
 _Static_assert(sizeof(tn_packed_stack_t) <= TN_STACK_OUT, "the head must fit before the text");
 _Static_assert(offsetof(tn_packed_stack_t, words) == 16, "JavaScript reads the words at byte 16");
 _Static_assert(offsetof(tn_packed_stack_t, pending) == 128, "JavaScript reads the flag at byte 128");
+_Static_assert(offsetof(tn_packed_stack_t, call) == 132, "JavaScript writes the call at byte 132");
+_Static_assert(TN_STACK_SLOT_COUNT < 1 << TN_CALL_SHIFT, "a slot's index and a number of arguments fit in a call");
 _Static_assert(offsetof(tn_packed_stack_t, zero) == 136, "JavaScript uses the zero at byte 136");
 _Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
 
-static pthread_key_t key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
+/* Found without a call of the loader: each call of JavaScript asks. */
+#ifdef __GLIBC__
+__attribute__((tls_model("initial-exec")))
+#endif
 static _Thread_local tn_packed_stack_t *own;
 
 tn_packed_stack_t *tn__own_stack(void) { return own; }
 
-static void leave_thread(void *stack) { tn__stack_release(stack); }
+static void leave_thread(void *stack) {
+  tn__relay_close(stack);
+  tn__stack_release(stack);
+}
 
-static void make_key(void) { pthread_key_create(&key, leave_thread); }
+static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
 
 /* Makes the stack of the calling thread: TN_STACK_SIZE zeroed bytes. When the thread has ended it goes with the last
  * function and value that native code holds. Once for a thread. */
 TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
   void *memory;
-  pthread_once(&once, make_key);
   int32_t status = tn_memory_allocate(TN_STACK_SIZE, TN_STACK_SIZE, &memory);
   if (status != TN_OK) return status;
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
-  if (pthread_setspecific(key, stack) != 0) {
+  if (!tn__at_thread_end(&thread_end, stack)) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
@@ -52,7 +57,9 @@ static void free_all(tn__foreign_t *foreign) {
 
 void tn__stack_release(tn_packed_stack_t *stack) {
   if (atomic_fetch_sub(&stack->references, 1) != 1) return;
+  free_all(stack->taken);
   free_all(atomic_exchange(&stack->released, NULL));
+  tn__relay_free(stack);
   tn_memory_free(stack);
 }
 
@@ -77,20 +84,14 @@ void tn__foreign_release(void *handle) {
 /* Takes at most `capacity` ids of values that native code gave back, and returns how many; the rest stays queued. Only
  * on the stack's thread. */
 TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity) {
-  tn__foreign_t *list = atomic_exchange(&stack->released, NULL);
   int32_t taken = 0;
-  while (list != NULL && taken < capacity) {
-    tn__foreign_t *next = list->next;
-    ids[taken++] = list->id;
-    free(list);
-    list = next;
-  }
-  while (list != NULL) {
-    tn__foreign_t *next = list->next;
-    list->next = atomic_load(&stack->released);
-    while (!atomic_compare_exchange_weak(&stack->released, &list->next, list)) {
-    }
-    list = next;
+  while (taken < capacity) {
+    if (stack->taken == NULL) stack->taken = atomic_exchange(&stack->released, NULL);
+    tn__foreign_t *foreign = stack->taken;
+    if (foreign == NULL) break;
+    stack->taken = foreign->next;
+    ids[taken++] = foreign->id;
+    free(foreign);
   }
   return taken;
 }

@@ -61,6 +61,32 @@ TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const description_t *des
   return 0;
 }
 
+/* Makes a tensor object of a managed tensor, whose memory it owns from then on, and leaves it in the slot. `managed` is a
+ * DLManagedTensorVersioned, or a DLManagedTensor if not `versioned`; `alignment` in bytes, 0 for any. 0, or -1 with the error in the
+ * slot: then it is still the caller's. */
+TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment) {
+  TVMFFIObjectHandle object = NULL;
+  int status = versioned ? tn__ffi.TVMFFITensorFromDLPackVersioned(managed, (int32_t)alignment, 0, &object)
+                         : tn__ffi.TVMFFITensorFromDLPack(managed, (int32_t)alignment, 0, &object);
+  if (status != 0) return tn__take_error(slot);
+  *slot = (TVMFFIAny){.type_index = kTVMFFITensor, .v_obj = object};
+  return 0;
+}
+
+/* Leaves in the slot the address of a managed tensor over a tensor object, versioned or not: its deleter gives the object back. A
+ * versioned one has these flags of DLPack as well: some libraries forget those that a tensor came with. 0, or -1 with the error in the
+ * slot. */
+TN_API int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags) {
+  DLManagedTensorVersioned *with_version = NULL;
+  DLManagedTensor *plain = NULL;
+  int status = versioned ? tn__ffi.TVMFFITensorToDLPackVersioned(object, &with_version)
+                         : tn__ffi.TVMFFITensorToDLPack(object, &plain);
+  if (status != 0) return tn__take_error(slot);
+  if (versioned) with_version->flags |= flags;
+  *slot = (TVMFFIAny){.type_index = kTVMFFIOpaquePtr, .v_ptr = versioned ? (void *)with_version : (void *)plain};
+  return 0;
+}
+
 /* Describes a DLTensor in the stack's words: the address of the first element, type and index of the device, ndim, the
  * element type, whether there are strides; shape and strides follow in the stack's text. Returns 0, or -1 if there are
  * too many axes for it. */

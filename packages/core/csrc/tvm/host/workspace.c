@@ -1,10 +1,10 @@
 /* Scratch memory of kernels: each thread keeps the blocks that it gave back, and gives them to the next call. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "backend.h"
 #include "host.h"
+#include "thread_end.h"
 
 #define ALIGNMENT 64
 #define KEPT_LIMIT 16
@@ -22,28 +22,26 @@ typedef struct {
   int count;
 } kept_t;
 
-static pthread_key_t key;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local kept_t *own;
 
 static void free_kept(void *value) {
   kept_t *kept = value;
   for (int i = 0; i < kept->count; i++) tn_memory_free(kept->blocks[i]);
   free(kept);
+  own = NULL;
 }
 
-static void make_key(void) { pthread_key_create(&key, free_kept); }
+static tn__thread_end_t thread_end = TN__THREAD_END(free_kept);
 
 /* The calling thread's blocks, freed when it ends; null without memory. */
 static kept_t *kept_blocks(void) {
-  pthread_once(&once, make_key);
-  kept_t *kept = pthread_getspecific(key);
-  if (kept != NULL) return kept;
-  kept = calloc(1, sizeof *kept);
-  if (kept != NULL && pthread_setspecific(key, kept) != 0) {
+  if (own != NULL) return own;
+  kept_t *kept = calloc(1, sizeof *kept);
+  if (kept != NULL && !tn__at_thread_end(&thread_end, kept)) {
     free(kept);
     return NULL;
   }
-  return kept;
+  return own = kept;
 }
 
 static bool is_cpu(int device_type) {

@@ -1,27 +1,28 @@
 /* Values of one convention as values of the other: a table, and what needs more. */
-#include <stdio.h>
-
 #include "convert.h"
 
-int tn__legacy_raise(const char *kind, const char *message) {
-  TVMFFIErrorSetRaisedFromCStr(kind, message);
-  return -1;
-}
+#include "error.h"
 
 static int no_such(const char *direction, int code) {
-  char message[96];
-  snprintf(message, sizeof message, "a value of code %d can't be passed to %s", code, direction);
-  return tn__legacy_raise("TypeError", message);
+  return tn__legacy_raise("TypeError", "a value of code %d can't be passed to %s", code, direction);
+}
+
+/* A view of an object; a null handle is None. */
+static TVMFFIAny view_of(TVMFFIObject *object) {
+  if (object == NULL) return (TVMFFIAny){.type_index = kTVMFFINone};
+  return (TVMFFIAny){.type_index = object->type_index, .v_obj = object};
 }
 
 int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   static const int8_t same[] = {
-      [kTVMArgInt] = kTVMFFIInt,           [kTVMArgFloat] = kTVMFFIFloat,
-      [kTVMOpaqueHandle] = kTVMFFIOpaquePtr, [kTVMDLTensorHandle] = kTVMFFIDLTensorPtr,
-      [kTVMNDArrayHandle] = kTVMFFIDLTensorPtr, [kTVMPackedFuncHandle] = kTVMFFIFunction,
-      [kTVMModuleHandle] = kTVMFFIModule,  [kTVMStr] = kTVMFFIRawStr,
-      [kTVMBytes] = kTVMFFIByteArrayPtr,   [kTVMArgBool] = kTVMFFIBool,
+      [kTVMArgInt] = kTVMFFIInt,
+      [kTVMArgFloat] = kTVMFFIFloat,
+      [kTVMOpaqueHandle] = kTVMFFIOpaquePtr,
+      [kTVMDLTensorHandle] = kTVMFFIDLTensorPtr,
+      [kTVMStr] = kTVMFFIRawStr,
+      [kTVMBytes] = kTVMFFIByteArrayPtr,
       [kTVMObjectRValueRefArg] = kTVMFFIObjectRValueRef,
+      [kTVMArgBool] = kTVMFFIBool,
   };
   *out = (TVMFFIAny){.type_index = kTVMFFINone};
   switch (code) {
@@ -36,7 +37,12 @@ int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
       out->v_device = value->v_device;
       return 0;
     case kTVMObjectHandle:
-      *out = (TVMFFIAny){.type_index = ((TVMFFIObject *)value->v_handle)->type_index, .v_obj = value->v_handle};
+    case kTVMModuleHandle:
+    case kTVMPackedFuncHandle:
+      *out = view_of(value->v_handle);
+      return 0;
+    case kTVMNDArrayHandle:
+      *out = view_of(value->v_handle == NULL ? NULL : tn__object_of_array(value->v_handle));
       return 0;
     default:
       if (code < 0 || code >= (int)sizeof same || same[code] == 0) return no_such("tvm-ffi", code);
@@ -45,43 +51,51 @@ int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   }
 }
 
+/* What a text object holds. */
+static const TVMFFIByteArray *text_of(const TVMFFIAny *value) {
+  return (const TVMFFIByteArray *)(const void *)(value->v_obj + 1);
+}
+
+/* Bytes of a view, by way of a pair of address and size. */
+static int give_bytes(const char *data, size_t size, TVMValue *out, int *code, TVMByteArray *bytes) {
+  *bytes = (TVMByteArray){data, size};
+  out->v_handle = bytes;
+  *code = kTVMBytes;
+  return 0;
+}
+
 int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteArray *bytes) {
   static const int8_t same[] = {
-      [kTVMFFIInt] = kTVMArgInt,         [kTVMFFIBool] = kTVMArgBool,          [kTVMFFIFloat] = kTVMArgFloat,
-      [kTVMFFIOpaquePtr] = kTVMOpaqueHandle, [kTVMFFIDLTensorPtr] = kTVMDLTensorHandle, [kTVMFFIRawStr] = kTVMStr,
-      [kTVMFFIByteArrayPtr] = kTVMBytes, [kTVMFFIObjectRValueRef] = kTVMObjectRValueRefArg,
+      [kTVMFFINone] = kTVMNullptr,
+      [kTVMFFIInt] = kTVMArgInt,
+      [kTVMFFIBool] = kTVMArgBool,
+      [kTVMFFIFloat] = kTVMArgFloat,
+      [kTVMFFIOpaquePtr] = kTVMOpaqueHandle,
+      [kTVMFFIDataType] = kTVMDataType,
+      [kTVMFFIDevice] = kDLDevice,
+      [kTVMFFIDLTensorPtr] = kTVMDLTensorHandle,
+      [kTVMFFIRawStr] = kTVMStr,
+      [kTVMFFIByteArrayPtr] = kTVMBytes,
+      [kTVMFFIObjectRValueRef] = kTVMObjectRValueRefArg,
+      [kTVMFFISmallStr] = kTVMStr,
   };
   *out = (TVMValue){.v_int64 = value->v_int64};
   switch (value->type_index) {
-    case kTVMFFINone:
-      *code = kTVMNullptr;
-      return 0;
-    case kTVMFFIDataType:
-      *code = kTVMDataType;
-      return 0;
-    case kTVMFFIDevice:
-      *code = kDLDevice;
-      return 0;
     case kTVMFFISmallStr:
       out->v_str = value->v_bytes;
       *code = kTVMStr;
       return 0;
     case kTVMFFISmallBytes:
-      *bytes = (TVMByteArray){value->v_bytes, value->small_str_len};
-      out->v_handle = bytes;
-      *code = kTVMBytes;
-      return 0;
+      return give_bytes(value->v_bytes, value->small_str_len, out, code, bytes);
     case kTVMFFIStr:
-      out->v_str = ((const TVMFFIByteArray *)(const void *)(value->v_obj + 1))->data;
+      out->v_str = text_of(value)->data;
       *code = kTVMStr;
       return 0;
-    case kTVMFFIBytes: /* the cell of bytes has the layout of a TVMByteArray */
-      out->v_handle = value->v_obj + 1;
-      *code = kTVMBytes;
-      return 0;
+    case kTVMFFIBytes:
+      return give_bytes(text_of(value)->data, text_of(value)->size, out, code, bytes);
     case kTVMFFITensor:
-      out->v_handle = value->v_obj + 1;
-      *code = kTVMDLTensorHandle;
+      out->v_handle = tn__array_of_object(value->v_obj);
+      *code = kTVMNDArrayHandle;
       return 0;
     case kTVMFFIFunction:
       *code = kTVMPackedFuncHandle;
@@ -94,7 +108,8 @@ int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteA
         *code = kTVMObjectHandle;
         return 0;
       }
-      if (value->type_index < 0 || value->type_index >= (int)sizeof same) return no_such("a kernel of TVM to 0.20", value->type_index);
+      if (value->type_index < 0 || value->type_index >= (int)sizeof same)
+        return no_such("a kernel of TVM to 0.20", value->type_index);
       *code = same[value->type_index];
       return 0;
   }

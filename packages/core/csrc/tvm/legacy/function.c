@@ -1,48 +1,9 @@
 /* Functions of both conventions calling each other. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "convert.h"
+#include "error.h"
 #include "runtime.h"
-
-/* --- errors: one slot for both conventions, and a copy of the text for who asks ------------------------------------------- */
-
-static _Thread_local char last_error[4096];
-
-/* `ValueError: text` is kind and text; other text is a RuntimeError: kernels begin theirs with their own names. */
-void TVMAPISetLastError(const char *message) {
-  static const char ending[] = "Error";
-  size_t length = strcspn(message, ": \n"), end = sizeof ending - 1;
-  char kind[64] = "RuntimeError";
-  int has_kind = length >= end && length < sizeof kind && strncmp(message + length, ": ", 2) == 0 &&
-                 memcmp(message + length - end, ending, end) == 0;
-  if (has_kind) {
-    memcpy(kind, message, length);
-    kind[length] = '\0';
-  }
-  strncpy(last_error, message, sizeof last_error - 1);
-  TVMFFIErrorSetRaisedFromCStr(kind, has_kind ? message + length + 2 : message);
-}
-
-/* Copies the text of the error that tvm-ffi raised, which stays raised. */
-static int note_error(void) {
-  TVMFFIObjectHandle error = NULL;
-  TVMFFIErrorMoveFromRaised(&error);
-  if (error == NULL) return -1;
-  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
-  size_t kind = cell->kind.size < 1024 ? cell->kind.size : 1024;
-  size_t room = sizeof last_error - kind - 3;
-  size_t text = cell->message.size < room ? cell->message.size : room;
-  memcpy(last_error, cell->kind.data, kind);
-  memcpy(last_error + kind, ": ", 2);
-  memcpy(last_error + kind + 2, cell->message.data, text);
-  last_error[kind + 2 + text] = '\0';
-  TVMFFIErrorSetRaised(error);
-  TVMFFIObjectDecRef(error);
-  return -1;
-}
-
-const char *TVMGetLastError(void) { return last_error; }
 
 /* --- calls of functions -------------------------------------------------------------------------------------------------- */
 
@@ -68,17 +29,15 @@ static int give_result(TVMFFIAny *result, TVMValue *value, int *code) {
   int is_text = result->type_index == kTVMFFIStr || result->type_index == kTVMFFISmallStr ||
                 result->type_index == kTVMFFIBytes || result->type_index == kTVMFFISmallBytes;
   if (is_text) kept_result = *result;
-  if (result->type_index == kTVMFFITensor)
-    return tn__legacy_raise("TypeError", "a tensor object can't be returned to a kernel of TVM to 0.20");
   return tn__ffi_to_legacy(is_text ? &kept_result : result, value, code, &kept_bytes);
 }
 
 int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int num_args, TVMValue *ret_value,
                 int *ret_type_code) {
   TVMFFIAny few[FEW_ARGUMENTS];
-  if (num_args < 0) return tn__legacy_raise("ValueError", "num_args must not be negative");
+  if (num_args < 0) return tn__legacy_fail("ValueError", "num_args must not be negative, got %d", num_args);
   TVMFFIAny *converted = num_args <= FEW_ARGUMENTS ? few : malloc((size_t)num_args * sizeof *converted);
-  if (converted == NULL) return tn__legacy_raise("MemoryError", "no memory for the arguments");
+  if (converted == NULL) return tn__legacy_fail("MemoryError", "no memory for the arguments");
   int status = 0;
   TVMFFIAny result = {.type_index = kTVMFFINone};
   for (int i = 0; status == 0 && i < num_args; i++) status = tn__legacy_to_ffi(&args[i], type_codes[i], &converted[i]);
@@ -88,22 +47,20 @@ int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int
     status = give_result(&result, ret_value, ret_type_code);
     if (status != 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
   }
-  return status == 0 ? 0 : note_error();
+  return tn__legacy_end(status);
+}
+
+int TVMByteArrayFree(TVMByteArray *bytes) {
+  if (bytes == &kept_bytes) return 0; /* it goes with the thread's next call */
+  return tn__legacy_fail("ValueError", "only what a call returned can be given back");
 }
 
 int TVMFuncFree(TVMFunctionHandle function) { return TVMFFIObjectDecRef(function); }
 
-int TVMFuncGetGlobal(const char *name, TVMFunctionHandle *out) {
-  TVMFFIByteArray span = {name, strlen(name)};
-  return TVMFFIFunctionGetGlobal(&span, out) == 0 ? 0 : note_error();
-}
-
-int TVMFuncRegisterGlobal(const char *name, TVMFunctionHandle function, int override) {
-  TVMFFIByteArray span = {name, strlen(name)};
-  return TVMFFIFunctionSetGlobal(&span, function, override) == 0 ? 0 : note_error();
-}
-
 /* --- functions of this convention as functions of tvm-ffi -------------------------------------------------------------------- */
+
+/* A function's status: it failed, and the error is one of the host's language, which the host keeps. */
+#define HOST_KNOWS (-2)
 
 /* The arguments of a call in this convention. */
 typedef struct {
@@ -146,9 +103,10 @@ int tn_tvm_call_legacy(void *kernel, void *module, const TVMFFIAny *args, int32_
   if (status == 0)
     status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.all_values, arguments.all_codes, num_args, &value, &code, module);
   free_arguments(&arguments);
+  if (status == HOST_KNOWS) return tn__legacy_host_error();
   if (status != 0) return status;
-  /* A kernel has no place where text could stay. */
-  if (code == kTVMStr || code == kTVMBytes || code == kTVMDLTensorHandle || code == kTVMNDArrayHandle)
+  /* A kernel has no place where text, or a tensor that is only lent, could stay. */
+  if (code == kTVMStr || code == kTVMBytes || code == kTVMDLTensorHandle)
     return tn__legacy_raise("TypeError", "a kernel can return numbers and objects only");
   return tn__legacy_to_ffi(&value, code, result);
 }
@@ -165,7 +123,7 @@ static int call_host(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFI
   int status = convert_arguments(args, num_args, &arguments);
   if (status == 0) status = host->function(arguments.all_values, arguments.all_codes, num_args, result, host->resource);
   free_arguments(&arguments);
-  return status;
+  return status == HOST_KNOWS ? tn__legacy_host_error() : status;
 }
 
 static void free_host(void *self) {
@@ -176,23 +134,27 @@ static void free_host(void *self) {
 
 int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle, void (*finalizer)(void *), TVMFunctionHandle *out) {
   host_function_t *host = malloc(sizeof *host);
-  if (host == NULL) return tn__legacy_raise("MemoryError", "no memory for a function");
+  if (host == NULL) return tn__legacy_fail("MemoryError", "no memory for a function");
   *host = (host_function_t){function, resource_handle, finalizer};
   if (TVMFFIFunctionCreate(host, call_host, free_host, out) == 0) return 0;
   free(host); /* without the finalizer: the resource is still the caller's */
-  return note_error();
+  return tn__legacy_note_error();
 }
 
 int TVMCFuncSetReturn(TVMRetValueHandle ret, TVMValue *value, int *type_code, int num_ret) {
   TVMFFIAny view;
-  if (num_ret != 1) return tn__legacy_raise("ValueError", "a function returns one value");
-  if (tn__legacy_to_ffi(value, *type_code, &view) != 0) return note_error();
-  return TVMFFIAnyViewToOwnedAny(&view, ret) == 0 ? 0 : note_error();
+  if (num_ret != 1) return tn__legacy_fail("ValueError", "a function returns one value, got %d", num_ret);
+  if (tn__legacy_to_ffi(value, *type_code, &view) != 0) return tn__legacy_note_error();
+  return tn__legacy_end(TVMFFIAnyViewToOwnedAny(&view, ret));
 }
 
-int32_t tn_tvm_legacy_install(void) {
-  tn_tvm_set_legacy_caller(tn_tvm_call_legacy);
-  int status = TVMFFIEnvModRegisterContextSymbol("__TVMFuncCall", (void *)(uintptr_t)TVMFuncCall);
-  if (status == 0) status = TVMFFIEnvModRegisterContextSymbol("__TVMAPISetLastError", (void *)(uintptr_t)TVMAPISetLastError);
-  return status;
+int TVMCbArgToReturn(TVMValue *value, int *type_code) {
+  TVMFFIAny view, owned;
+  TVMByteArray unused;
+  if (*type_code == kTVMStr || *type_code == kTVMBytes)
+    return tn__legacy_fail("TypeError", "text and bytes have no owner: copy them");
+  if (*type_code == kTVMDLTensorHandle) return 0; /* there is nothing to keep it by */
+  if (tn__legacy_to_ffi(value, *type_code, &view) != 0) return tn__legacy_note_error();
+  if (TVMFFIAnyViewToOwnedAny(&view, &owned) != 0) return tn__legacy_note_error();
+  return tn__ffi_to_legacy(&owned, value, type_code, &unused);
 }

@@ -1,0 +1,40 @@
+/* Opening a tvm-ffi library on POSIX: this package's, or another that the program names or has loaded already. */
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../host.h"
+
+static _Thread_local char reason[512];
+
+/* The official libtvm_ffi installs a handler for SIGSEGV when it is loaded, which the JavaScript engine needs for itself:
+ * the handler from before is put back. */
+int32_t tn_packed_open_library(const char *path, size_t size, void **out) {
+  char *name = malloc(size + 1);
+  if (name == NULL) return TN_OUT_OF_MEMORY;
+  memcpy(name, path, size);
+  name[size] = '\0';
+  struct sigaction before;
+  sigaction(SIGSEGV, NULL, &before);
+  *out = dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  sigaction(SIGSEGV, &before, NULL);
+  free(name);
+  if (*out != NULL) return TN_OK;
+  const char *words = dlerror();
+  snprintf(reason, sizeof reason, "%s", words != NULL ? words : "the loader gave no reason");
+  return TN_LOAD_FAILED;
+}
+
+const char *tn_packed_library_error(void) { return reason; }
+
+#if defined(__APPLE__)
+#define LIBRARY_NAME "libtvm_ffi.dylib"
+#else
+#define LIBRARY_NAME "libtvm_ffi.so"
+#endif
+
+void *tn_packed_loaded_library(void) {
+  return dlopen(LIBRARY_NAME, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL | RTLD_NODELETE);
+}

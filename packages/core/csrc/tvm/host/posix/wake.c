@@ -1,0 +1,24 @@
+/* Waking the event loop of a JavaScript thread, on POSIX. Not an eventfd: Node reads pipes itself, and so survives a thread that
+ * is terminated while something is to be read. */
+#include "../wake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+int tn__wake_open(int ends[2]) {
+  if (pipe(ends) != 0) return 0;
+  for (int i = 0; i < 2; i++) {
+    fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[i], F_SETFL, O_NONBLOCK);
+  }
+  return 1;
+}
+
+/* A full pipe is as good as one more byte: it is readable. One whose reader is gone has nobody to wake, and Node ignores SIGPIPE. */
+void tn__wake(int to) {
+  while (write(to, "", 1) < 0 && errno == EINTR) {
+  }
+}
+
+void tn__wake_close(int to) { close(to); }

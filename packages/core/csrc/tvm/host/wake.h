@@ -1,0 +1,13 @@
+/* Waking the event loop of a JavaScript thread from any other. */
+#ifndef TENON_PACKED_WAKE_H
+#define TENON_PACKED_WAKE_H
+
+/* posix/wake.c, win32/wake.c: a pipe, whose first end JavaScript reads and closes. 0 if the system has none. */
+int tn__wake_open(int ends[2]);
+
+/* Makes the first end readable, given the second. */
+void tn__wake(int to);
+
+void tn__wake_close(int to);
+
+#endif

@@ -1,0 +1,10 @@
+/* Waking the event loop of a JavaScript thread: Node has no way to read a pipe of C on Windows. */
+#include "../wake.h"
+
+int tn__wake_open(int ends[2]) {
+  (void)ends;
+  return 0;
+}
+
+void tn__wake(int to) { (void)to; }
+void tn__wake_close(int to) { (void)to; }
