@@ -29,6 +29,8 @@ int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) 
   return TN_OK;
 }
 
+void tn_memory_copy(void *to, const void *from, size_t byte_size) { memcpy(to, from, byte_size); }
+
 void tn_memory_free(void *block) { tn__aligned_free(block); }
 
 void tn_memory_poison(void *address, size_t byte_size, int32_t poison) {

@@ -10,8 +10,8 @@ extern "C" {
 
 /* --- posix/shared_memory.c, posix/mapping.c, posix/fault_guard.c ------------------------------------------------- */
 
-/* Memory that processes share by descriptor, and mappings of it. Linux; elsewhere everything is TN_UNSUPPORTED, and
- * Windows lacks the symbols. */
+/* Memory that processes share by descriptor, and mappings of it: Linux and macOS. Elsewhere everything is TN_UNSUPPORTED,
+ * and Windows lacks the symbols. */
 
 /* Seals of shared memory, with Linux's values: what nobody can do to it any more. */
 #define TN_SEAL_SEAL 0x1u         /* adding seals */
@@ -25,11 +25,12 @@ typedef struct {
   uint64_t byte_size;
   uint64_t device; /* with `inode` the identity of the file */
   uint64_t inode;
-  uint64_t file_system; /* statfs f_type */
+  uint64_t file_system; /* Linux: statfs f_type; elsewhere 1 for one of this machine, 0 for one of a network */
   uint32_t is_regular;  /* 1 for a file with contents: memory, a file on disk; 0 for a device, pipe, socket, directory */
   uint32_t seals;       /* TN_SEAL_*; 0 where there are none */
   uint32_t can_read;
   uint32_t can_write;
+  uint32_t is_dma_buf; /* 1 for a dma-buf: memory of a device, which nobody can shrink */
 } tn_descriptor_info_t;
 
 /* Creates anonymous memory of a fixed size, zeroed, with TN_SEAL_SHRINK and TN_SEAL_GROW; the label appears in /proc alone.
@@ -41,11 +42,19 @@ TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
 
 TN_API int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out);
 
+/* The seals of a descriptor alone, without a word to the file system behind it, which may never answer. 0 where there are
+ * none. */
+TN_API int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out);
+
 /* Another descriptor for the same thing, not inherited by child processes. The caller owns it. */
 TN_API int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out);
 
 /* Closes a descriptor, once. */
 TN_API int32_t tn_descriptor_close(int32_t descriptor);
+
+/* posix/discard.c: closes a descriptor that came from a peer, once: on a thread of its own, unless it is known that it
+ * closes at once, since the file system behind it may never answer. */
+TN_API int32_t tn_descriptor_discard(int32_t descriptor);
 
 #define TN_MAPPING_SHARED 1u  /* readable and writable, shared with everybody; else private copies of written pages */
 #define TN_MAPPING_GUARDED 2u /* a page that the file no longer has reads as zeros and is counted, instead of SIGBUS */
@@ -69,6 +78,19 @@ TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);
 
 /* What is mapped in this process at the moment. */
 TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
+
+/* --- posix/dma_buf.c ------------------------------------------------------------------------------------------------ */
+
+/* Creates a dma-buf of whole pages, zeroed, from /dev/udmabuf or else from the heap of the system. TN_UNSUPPORTED where
+ * there is neither, or they refuse. The caller owns the descriptor. */
+TN_API int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out);
+
+#define TN_DMA_BUF_WRITE 1u /* the CPU will write as well, or did */
+#define TN_DMA_BUF_END 2u   /* the access is over; without it, it begins */
+
+/* Begins or ends an access of the CPU to the memory of a dma-buf: between the two, what devices and the CPU see is the
+ * same. */
+TN_API int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags);
 
 /* --- posix/pages.c -------------------------------------------------------------------------------------------------- */
 
@@ -130,7 +152,7 @@ typedef struct {
 } tn_frame_t;
 #define TN_FRAME_REPLY 0x8000u
 #define TN_FRAME_RING 1u /* the answer is announced by a byte on the doorbell */
-#define TN_FRAME_OPERATIONS 12u
+#define TN_FRAME_OPERATIONS 14u
 #define TN_FRAME_EXECUTE 4u
 
 /* A request to execute: this after the header, then `pools` pairs (kind 0 with a pool's id, or 1 with a token), then the
@@ -196,6 +218,16 @@ TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t leng
 /* Waits until a message or a connection waits on some of the sockets, or their peers are gone, and sets their places in
  * `ready` to 1, the others to 0. TN_TIMED_OUT if none is in time. */
 TN_API int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready);
+
+/* What a fence has come to. */
+#define TN_FENCE_ACTIVE 0
+#define TN_FENCE_SIGNALED 1
+#define TN_FENCE_FAILED (-1)
+
+/* posix/fence.c: asks one end of a stream of tn_channel_pair(1, ...) what its other end did: nothing yet, tn_channel_ring(),
+ * or closing without that, also by dying. Changes nothing; the descriptor is readable once it isn't active any more.
+ * TN_INVALID_ARGUMENT for other descriptors. */
+TN_API int32_t tn_fence_status(int32_t fence, int32_t *out);
 
 /* Writes one byte to a stream, for a peer that sleeps; a full stream has bytes enough. TN_CLOSED if the peer is gone. */
 TN_API int32_t tn_channel_ring(int32_t stream);

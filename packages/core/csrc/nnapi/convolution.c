@@ -1,5 +1,5 @@
-/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact 32-bit integers,
- * scaled at the end. */
+/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers, scaled at
+ * the end, by the scale of the output's channel where the filter has one for each. */
 #include "operations.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };
@@ -10,9 +10,9 @@ static inline int32_t quantized(const tn_nn_tensor_t *tensor, uint64_t i) {
   return value - tensor->zero_point;
 }
 
-/* A sum of products, of floats or of integers. */
+/* A sum of products, of floats or of integers. Of 32-bit floats it is one as well. */
 typedef struct {
-  float real;
+  double real;
   int64_t whole;
 } total_t;
 
@@ -21,9 +21,11 @@ static inline void add_products(total_t *total, const tn_nn_tensor_t *a, uint64_
                                 const tn_nn_tensor_t *b, uint64_t at_b, uint64_t step_b, uint64_t count) {
   if (a->type == TN_NN_FLOAT32) {
     const float *left = (const float *)a->data + at_a, *right = (const float *)b->data + at_b;
-    float sum = total->real;
+    float sum = (float)total->real;
     for (uint64_t i = 0; i < count; i++) sum += left[i * step_a] * right[i * step_b];
-    total->real = sum;
+    total->real = (double)sum;
+  } else if (a->type == TN_NN_FLOAT16) {
+    for (uint64_t i = 0; i < count; i++) total->real += tn_nn__load(a, at_a + i * step_a) * tn_nn__load(b, at_b + i * step_b);
   } else {
     int64_t sum = total->whole;
     for (uint64_t i = 0; i < count; i++)
@@ -34,18 +36,18 @@ static inline void add_products(total_t *total, const tn_nn_tensor_t *a, uint64_
 
 /* What a channel's sum starts with. The bias of quantized tensors has the scale of the products. */
 static inline total_t start_with(const tn_nn_tensor_t *bias, uint64_t channel) {
-  if (bias->type == TN_NN_FLOAT32) return (total_t){((const float *)bias->data)[channel], 0};
+  if (tn_nn__is_float(bias->type)) return (total_t){tn_nn__load(bias, channel), 0};
   return (total_t){0, ((const int32_t *)bias->data)[channel]};
 }
 
-static inline void finish(const tn_nn_tensor_t *input, const tn_nn_tensor_t *filter, const tn_nn_tensor_t *output,
-                          uint64_t at, total_t total, tn_nn__bounds_t bounds) {
-  if (output->type == TN_NN_FLOAT32) {
-    ((float *)output->data)[at] = tn_nn__bound(total.real, bounds);
-  } else {
-    double value = (double)total.whole * (double)input->scale * (double)filter->scale;
-    tn_nn__store(output, at, tn_nn__bound((float)value, bounds));
+static inline void finish(const tn_nn_tensor_t *input, const tn_nn_tensor_t *filter, uint64_t channel,
+                          const tn_nn_tensor_t *output, uint64_t at, total_t total, tn_nn__bounds_t bounds) {
+  double value = total.real;
+  if (!tn_nn__is_float(output->type)) {
+    float scale = filter->scales == NULL ? filter->scale : filter->scales[channel];
+    value = (double)total.whole * (double)input->scale * (double)scale;
   }
+  tn_nn__store(output, at, tn_nn__bound(value, bounds));
 }
 
 /* The parts of a filter that lie over the input at one place of the output, along one axis. */
@@ -97,7 +99,7 @@ static int32_t convolve(const tn_nn__call_t *call, int depthwise) {
               }
             }
           }
-          finish(input, filter, output, at, total, bounds);
+          finish(input, filter, (uint64_t)channel, output, at, total, bounds);
         }
       }
     }
@@ -121,7 +123,7 @@ int32_t tn_nn__fully_connected(const tn_nn__call_t *call) {
     for (uint64_t unit = 0; unit < units; unit++) {
       total_t total = start_with(bias, unit);
       add_products(&total, input, batch * size, 1, weights, unit * size, 1, size);
-      finish(input, weights, output, batch * units + unit, total, bounds);
+      finish(input, weights, unit, output, batch * units + unit, total, bounds);
     }
   }
   return TN_NN_OK;

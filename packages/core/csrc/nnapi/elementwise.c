@@ -1,7 +1,7 @@
 /* Operations on each element: arithmetic with broadcasting, activations, softmax. */
 #include "operations.h"
 
-static float combine(uint32_t operation, float a, float b) {
+static double combine(uint32_t operation, double a, double b) {
   switch (operation) {
     case TN_NN_ADD:
       return a + b;
@@ -12,6 +12,28 @@ static float combine(uint32_t operation, float a, float b) {
     default:
       return a / b;
   }
+}
+
+/* Whole numbers wrap around; quotients are rounded down. False for a division by 0. */
+static int combine_whole(uint32_t operation, int32_t a, int32_t b, int32_t *result) {
+  int64_t wide = 0;
+  switch (operation) {
+    case TN_NN_ADD:
+      wide = (int64_t)a + b;
+      break;
+    case TN_NN_SUB:
+      wide = (int64_t)a - b;
+      break;
+    case TN_NN_MUL:
+      wide = (int64_t)a * b;
+      break;
+    default:
+      if (b == 0) return 0;
+      wide = (int64_t)a / b;
+      if ((int64_t)a % b != 0 && (a < 0) != (b < 0)) wide--;
+  }
+  *result = (int32_t)(uint32_t)(uint64_t)wide;
+  return 1;
 }
 
 /* How far the element of an input moves when the output moves by one along each axis: 0 where it is repeated. */
@@ -25,7 +47,7 @@ static void broadcast_strides(const tn_nn_tensor_t *input, const tn_nn_tensor_t 
   }
 }
 
-static void broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
+static int32_t broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   const tn_nn_tensor_t *a = tn_nn__input(call, 0), *b = tn_nn__input(call, 1), *output = tn_nn__output(call);
   uint64_t a_strides[TN_NN_RANK], b_strides[TN_NN_RANK];
   uint32_t position[TN_NN_RANK] = {0};
@@ -33,8 +55,14 @@ static void broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
   broadcast_strides(b, output, b_strides);
   uint64_t at_a = 0, at_b = 0;
   for (uint64_t i = 0; i < output->count; i++) {
-    float value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
-    tn_nn__store(output, i, tn_nn__bound(value, bounds));
+    if (output->type == TN_NN_INT32) {
+      const int32_t *whole_a = a->data, *whole_b = b->data;
+      if (!combine_whole(call->step->operation, whole_a[at_a], whole_b[at_b], (int32_t *)output->data + i))
+        return TN_NN_DIVIDED_BY_ZERO;
+    } else {
+      double value = combine(call->step->operation, tn_nn__load(a, at_a), tn_nn__load(b, at_b));
+      tn_nn__store(output, i, tn_nn__bound(value, bounds));
+    }
     for (uint32_t axis = output->rank; axis-- > 0;) {
       at_a += a_strides[axis];
       at_b += b_strides[axis];
@@ -44,18 +72,22 @@ static void broadcast(const tn_nn__call_t *call, tn_nn__bounds_t bounds) {
       position[axis] = 0;
     }
   }
+  return TN_NN_OK;
 }
 
-#define FLOAT_LOOP(expression)                                                     \
-  for (uint64_t i = 0; i < count; i++) result[i] = tn_nn__bound(expression, bounds)
+static inline float bound_float(float value, tn_nn__bounds_t bounds) {
+  return value < bounds.low ? bounds.low : value > bounds.high ? bounds.high : value;
+}
+
+#define FLOAT_LOOP(expression)                                                    \
+  for (uint64_t i = 0; i < count; i++) result[i] = bound_float(expression, bounds)
 
 /* ADD, SUB, MUL, DIV: two inputs of one type; shapes broadcast against each other. */
 int32_t tn_nn__binary(const tn_nn__call_t *call) {
   const tn_nn_tensor_t *left = tn_nn__input(call, 0), *right = tn_nn__input(call, 1), *output = tn_nn__output(call);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
   if (output->type != TN_NN_FLOAT32 || left->count != output->count || right->count != output->count) {
-    broadcast(call, bounds);
-    return TN_NN_OK;
+    return broadcast(call, bounds);
   }
   const float *a = left->data, *b = right->data;
   float *result = output->data;
@@ -76,12 +108,12 @@ int32_t tn_nn__binary(const tn_nn__call_t *call) {
   return TN_NN_OK;
 }
 
-static float activate(uint32_t operation, float value) {
+static double activate(uint32_t operation, double value) {
   switch (operation) {
     case TN_NN_TANH:
-      return tanhf(value);
+      return tanh(value);
     case TN_NN_LOGISTIC:
-      return 1 / (1 + expf(-value));
+      return 1 / (1 + (double)expf((float)-value));
     case TN_NN_RELU1:
       return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU1));
     case TN_NN_RELU6:
@@ -103,18 +135,21 @@ int32_t tn_nn__unary(const tn_nn__call_t *call) {
 int32_t tn_nn__softmax(const tn_nn__call_t *call) {
   const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
   uint32_t axis = (uint32_t)call->step->numbers[0];
-  float beta = call->step->reals[0];
+  double beta = (double)call->step->reals[0];
   uint64_t outer = tn_nn__extent(input, 0, axis), size = input->dimensions[axis];
   uint64_t inner = tn_nn__extent(input, axis + 1, input->rank);
   for (uint64_t line = 0; line < outer * inner; line++) {
     uint64_t first = line / inner * size * inner + line % inner;
-    float largest = -INFINITY;
-    for (uint64_t i = 0; i < size; i++) largest = fmaxf(largest, tn_nn__load(input, first + i * inner));
-    double sum = 0;
-    for (uint64_t i = 0; i < size; i++) sum += (double)expf((tn_nn__load(input, first + i * inner) - largest) * beta);
+    double largest = -(double)INFINITY, sum = 0;
     for (uint64_t i = 0; i < size; i++) {
-      float value = expf((tn_nn__load(input, first + i * inner) - largest) * beta);
-      tn_nn__store(output, first + i * inner, (float)((double)value / sum));
+      double value = tn_nn__load(input, first + i * inner);
+      if (value > largest) largest = value;
+    }
+    for (uint64_t i = 0; i < size; i++)
+      sum += (double)expf((float)((tn_nn__load(input, first + i * inner) - largest) * beta));
+    for (uint64_t i = 0; i < size; i++) {
+      double value = (double)expf((float)((tn_nn__load(input, first + i * inner) - largest) * beta));
+      tn_nn__store(output, first + i * inner, value / sum);
     }
   }
   return TN_NN_OK;

@@ -33,8 +33,10 @@ int32_t tn_nn__transpose(const tn_nn__call_t *call) {
   return TN_NN_OK;
 }
 
-static int same_scale(const tn_nn_tensor_t *a, const tn_nn_tensor_t *b) {
-  return a->scale == b->scale && a->zero_point == b->zero_point;
+/* Whether equal bytes mean equal values; of tensors of one type. */
+static int same_meaning(const tn_nn_tensor_t *a, const tn_nn_tensor_t *b) {
+  int is_quantized = a->type == TN_NN_QUANT8 || a->type == TN_NN_QUANT8_SIGNED;
+  return !is_quantized || (a->scale == b->scale && a->zero_point == b->zero_point);
 }
 
 /* CONCATENATION: numbers[0] is the axis. Quantized inputs may have scales of their own. */
@@ -49,7 +51,7 @@ int32_t tn_nn__concatenation(const tn_nn__call_t *call) {
     uint64_t part = tn_nn__extent(input, axis, input->rank);
     for (uint64_t i = 0; i < outer; i++) {
       uint64_t to = i * line + start;
-      if (same_scale(input, output)) {
+      if (same_meaning(input, output)) {
         memcpy((uint8_t *)output->data + to * size, (const uint8_t *)input->data + i * part * size, part * size);
       } else {
         for (uint64_t k = 0; k < part; k++) tn_nn__store(output, to + k, tn_nn__load(input, i * part + k));
@@ -86,9 +88,9 @@ int32_t tn_nn__argmax(const tn_nn__call_t *call) {
   for (uint64_t line = 0; line < output->count; line++) {
     uint64_t first = line / inner * size * inner + line % inner;
     int32_t best = 0;
-    float largest = tn_nn__load(input, first);
+    double largest = tn_nn__load(input, first);
     for (uint64_t i = 1; i < size; i++) {
-      float value = tn_nn__load(input, first + i * inner);
+      double value = tn_nn__load(input, first + i * inner);
       if (value > largest) {
         largest = value;
         best = (int32_t)i;

@@ -1,6 +1,6 @@
-/* The operations of the reference CPU driver for @tenon/pools: plain loops over tensors that the caller has checked. What
- * the caller has checked: types, shapes, sizes of memory, parameters. What tensors hold is never trusted: other processes
- * may change it during a run. */
+/* The operations of the reference CPU driver for @tenon/pools: plain loops over tensors. A program is checked once, by
+ * tn_nn_check(): types, shapes and parameters; that its memory is as large as its tensors say is the caller's promise.
+ * What tensors hold is never trusted: other processes may change it during a run. */
 #ifndef TENON_NNAPI_H
 #define TENON_NNAPI_H
 
@@ -20,6 +20,9 @@ typedef enum {
   TN_NN_FLOAT32 = 3,
   TN_NN_INT32 = 4,
   TN_NN_QUANT8 = 5,
+  TN_NN_FLOAT16 = 8,
+  TN_NN_QUANT8_PER_CHANNEL = 11, /* signed, its zero point 0, its scale one of `scales` */
+  TN_NN_QUANT8_SYMM = 13,        /* signed, its zero point 0 */
   TN_NN_QUANT8_SIGNED = 14,
 } tn_nn_type_t;
 
@@ -52,15 +55,18 @@ typedef enum {
 /* Bounds of the result, with NNAPI's numbers. */
 typedef enum { TN_NN_NONE = 0, TN_NN_BOUND_RELU = 1, TN_NN_BOUND_RELU1 = 2, TN_NN_BOUND_RELU6 = 3 } tn_nn_activation_t;
 
-/* A row-major tensor in memory of the caller, aligned to its elements. 56 bytes. */
+/* A row-major tensor in memory of the caller, aligned to its elements. 72 bytes. */
 typedef struct {
-  void *data;
+  void *data; /* not looked at by tn_nn_check() */
   uint64_t count; /* elements */
   uint32_t type;
   uint32_t rank;
   uint32_t dimensions[TN_NN_RANK];
   float scale; /* a quantized value q stands for scale * (q - zero_point) */
   int32_t zero_point;
+  const float *scales; /* one for each index of the channel axis; NULL for types without */
+  uint32_t channel_axis;
+  uint32_t reserved;
 } tn_nn_tensor_t;
 
 /* One operation. Its operands are indices into the tensors: inputs, then the one output. 64 bytes. */
@@ -73,9 +79,12 @@ typedef struct {
   float reals[2];
 } tn_nn_step_t;
 
+/* 40 bytes. */
 typedef struct {
   uint32_t struct_size;
   uint32_t step_count;
+  uint32_t tensor_count;
+  uint32_t operand_count;
   const tn_nn_tensor_t *tensors;
   const tn_nn_step_t *steps;
   const uint32_t *operands;
@@ -86,8 +95,14 @@ typedef struct {
 #define TN_NN_UNKNOWN_OPERATION (-1)
 #define TN_NN_BAD_INDEX (-2) /* GATHER: an index is outside the axis */
 #define TN_NN_BAD_PROGRAM (-3)
+#define TN_NN_DIVIDED_BY_ZERO (-4) /* DIV of whole numbers */
 
-/* Runs `count` steps from `first` on the calling thread; stops at the first that fails and writes its index to `failed`. */
+/* Checks all that the steps rely on. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and writes the index of the step
+ * that is wrong to `failed`, or UINT32_MAX if it is none. */
+TN_NN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
+
+/* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes its
+ * index to `failed`. */
 TN_NN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "half.h"
 #include "nnapi.h"
 
 /* A step with its operands looked up. */
@@ -41,21 +42,39 @@ static inline tn_nn__bounds_t tn_nn__bounds(int32_t activation) {
 }
 
 /* NaN stays NaN. */
-static inline float tn_nn__bound(float value, tn_nn__bounds_t bounds) {
-  return value < bounds.low ? bounds.low : value > bounds.high ? bounds.high : value;
+static inline double tn_nn__bound(double value, tn_nn__bounds_t bounds) {
+  return value < (double)bounds.low ? (double)bounds.low : value > (double)bounds.high ? (double)bounds.high : value;
 }
 
-/* The value of element `i`, whatever its type. */
-static inline float tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
+static inline int tn_nn__is_float(uint32_t type) { return type == TN_NN_FLOAT32 || type == TN_NN_FLOAT16; }
+
+/* The product of dimensions from axis `from` up to, not including, `to`. */
+static inline uint64_t tn_nn__extent(const tn_nn_tensor_t *tensor, uint32_t from, uint32_t to) {
+  uint64_t product = 1;
+  for (uint32_t axis = from; axis < to; axis++) product *= tensor->dimensions[axis];
+  return product;
+}
+
+/* The scale of element `i`. */
+static inline double tn_nn__scale(const tn_nn_tensor_t *tensor, uint64_t i) {
+  if (tensor->scales == NULL) return (double)tensor->scale;
+  uint32_t axis = tensor->channel_axis;
+  return (double)tensor->scales[i / tn_nn__extent(tensor, axis + 1, tensor->rank) % tensor->dimensions[axis]];
+}
+
+/* The value of element `i`, whatever its type: exact, but for the product with a scale. */
+static inline double tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
   switch (tensor->type) {
     case TN_NN_FLOAT32:
-      return ((const float *)tensor->data)[i];
+      return (double)((const float *)tensor->data)[i];
+    case TN_NN_FLOAT16:
+      return tn_nn__from_half(((const uint16_t *)tensor->data)[i]);
+    case TN_NN_INT32:
+      return (double)((const int32_t *)tensor->data)[i];
     case TN_NN_QUANT8:
-      return tensor->scale * (float)(((const uint8_t *)tensor->data)[i] - tensor->zero_point);
-    case TN_NN_QUANT8_SIGNED:
-      return tensor->scale * (float)(((const int8_t *)tensor->data)[i] - tensor->zero_point);
+      return (double)tensor->scale * (double)(((const uint8_t *)tensor->data)[i] - tensor->zero_point);
     default:
-      return (float)((const int32_t *)tensor->data)[i];
+      return tn_nn__scale(tensor, i) * (double)(((const int8_t *)tensor->data)[i] - tensor->zero_point);
   }
 }
 
@@ -68,27 +87,26 @@ static inline int32_t tn_nn__quantize(const tn_nn_tensor_t *tensor, double value
 }
 
 /* Writes element `i` of a float or quantized tensor. */
-static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, float value) {
+static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, double value) {
   if (tensor->type == TN_NN_FLOAT32) {
-    ((float *)tensor->data)[i] = value;
+    ((float *)tensor->data)[i] = (float)value;
+  } else if (tensor->type == TN_NN_FLOAT16) {
+    ((uint16_t *)tensor->data)[i] = tn_nn__to_half(value);
   } else {
-    ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, (double)value);
+    ((uint8_t *)tensor->data)[i] = (uint8_t)tn_nn__quantize(tensor, value);
   }
 }
 
 /* Bytes of an element. */
 static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
+  if (tensor->type == TN_NN_FLOAT16) return 2;
   return tensor->type == TN_NN_FLOAT32 || tensor->type == TN_NN_INT32 ? 4 : 1;
 }
 
-/* The product of dimensions from axis `from` up to, not including, `to`. */
-static inline uint64_t tn_nn__extent(const tn_nn_tensor_t *tensor, uint32_t from, uint32_t to) {
-  uint64_t product = 1;
-  for (uint32_t axis = from; axis < to; axis++) product *= tensor->dimensions[axis];
-  return product;
-}
-
 typedef int32_t (*tn_nn__operation_t)(const tn_nn__call_t *call);
+
+/* Finds the function of an operation; NULL if there is none. program.c */
+tn_nn__operation_t tn_nn__find(uint32_t operation);
 
 /* elementwise.c */
 int32_t tn_nn__binary(const tn_nn__call_t *call);

@@ -21,18 +21,17 @@ static int32_t pool(const tn_nn__call_t *call, int average) {
         int64_t left = x * numbers[STRIDE_WIDTH] - numbers[PAD_LEFT];
         int64_t right = at_most(left + numbers[WINDOW_WIDTH], width);
         for (int64_t channel = 0; channel < depth; channel++, at++) {
-          float largest = -INFINITY;
-          double sum = 0;
+          double largest = 0, sum = 0;
           int64_t count = 0;
           for (int64_t row = at_least(top, 0); row < bottom; row++) {
             for (int64_t column = at_least(left, 0); column < right; column++, count++) {
               int64_t pixel = (batch * height + row) * width + column;
-              float value = tn_nn__load(input, (uint64_t)(pixel * depth + channel));
-              largest = fmaxf(largest, value);
-              sum += (double)value;
+              double value = tn_nn__load(input, (uint64_t)(pixel * depth + channel));
+              if (count == 0 || value > largest) largest = value;
+              sum += value;
             }
           }
-          float value = average ? (float)(count == 0 ? 0 : sum / (double)count) : largest;
+          double value = average && count > 0 ? sum / (double)count : largest;
           tn_nn__store(output, at, tn_nn__bound(value, bounds));
         }
       }

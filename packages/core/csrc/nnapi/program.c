@@ -1,7 +1,7 @@
 /* Runs the steps of a program. */
 #include "operations.h"
 
-static tn_nn__operation_t find(uint32_t operation) {
+tn_nn__operation_t tn_nn__find(uint32_t operation) {
   switch (operation) {
     case TN_NN_ADD:
     case TN_NN_SUB:
@@ -50,7 +50,7 @@ int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count
     return TN_NN_BAD_PROGRAM;
   for (uint32_t i = first; i < first + count; i++) {
     const tn_nn_step_t *step = &program->steps[i];
-    tn_nn__operation_t operation = find(step->operation);
+    tn_nn__operation_t operation = tn_nn__find(step->operation);
     tn_nn__call_t call = {step, program->tensors, program->operands + step->first_operand};
     int32_t outcome = operation == NULL ? TN_NN_UNKNOWN_OPERATION : operation(&call);
     if (outcome != TN_NN_OK) {

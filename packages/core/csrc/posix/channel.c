@@ -1,54 +1,95 @@
-/* Messages with descriptors between processes, over Unix sockets that keep the boundaries of messages. */
+/* Channels to other processes: sockets over which messages travel with descriptors. */
 #include <errno.h>
-#include <string.h>
-
-#include "../internal.h"
-
-#if defined(__linux__)
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/socket.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MILLION 1000000
+#include "socket.h"
 
-/* Room for one descriptor more than is taken, since the kernel rounds the room up anyway: what comes too many is closed. */
-#define CONTROL_SIZE CMSG_SPACE(sizeof(int) * (TN_FRAME_DESCRIPTORS + 1))
+#if defined(TN_CHANNELS_ARE_STREAMS)
+#define CHANNEL_TYPE SOCK_STREAM
+/* Room for some messages: a stream is read once a message is whole. */
+#define BUFFER_SIZE (4 * (int)TN_FRAME_MAXIMUM)
+#else
+#define CHANNEL_TYPE SOCK_SEQPACKET
+#endif
 
-static int64_t now(void) {
+int64_t tn__now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000 * MILLION + time.tv_nsec;
+  return (int64_t)time.tv_sec * TN__SECOND + time.tv_nsec;
 }
 
-static int32_t system_failed(const char *what) {
+int32_t tn__socket_failed(const char *what) {
   int reason = errno;
   if (reason == EPIPE || reason == ECONNRESET || reason == ENOTCONN || reason == ECONNREFUSED)
     return tn__fail(TN_CLOSED, "the peer is gone");
   return tn__fail(TN_SYSTEM, "%s: %s", what, strerror(reason));
 }
 
-/* Waits for events on one socket; `deadline` is a time of now(), or negative for none. */
-static int32_t wait_for(int socket, short events, int64_t deadline) {
+/* poll() with nanoseconds, where there is such a thing; negative waits for ever. */
+static int poll_for(struct pollfd *entries, size_t count, int64_t nanoseconds) {
+#if defined(__linux__)
+  struct timespec limit = {.tv_sec = nanoseconds / TN__SECOND, .tv_nsec = nanoseconds % TN__SECOND};
+  return ppoll(entries, count, nanoseconds < 0 ? NULL : &limit, NULL);
+#else
+  int64_t milliseconds = (nanoseconds + 999999) / 1000000;
+  return poll(entries, (nfds_t)count, nanoseconds < 0 ? -1 : milliseconds > INT32_MAX ? INT32_MAX : (int)milliseconds);
+#endif
+}
+
+int32_t tn__socket_wait(int socket, short events, int64_t deadline) {
   for (;;) {
     struct pollfd entry = {.fd = socket, .events = events};
-    int64_t left = deadline < 0 ? -1 : deadline - now();
+    int64_t left = deadline < 0 ? -1 : deadline - tn__now();
     if (deadline >= 0 && left < 0) left = 0;
-    struct timespec limit = {.tv_sec = left / (1000 * MILLION), .tv_nsec = left % (1000 * MILLION)};
-    int count = ppoll(&entry, 1, deadline < 0 ? NULL : &limit, NULL);
+    int count = poll_for(&entry, 1, left);
     if (count > 0) return TN_OK;
     if (count == 0) return tn__fail(TN_TIMED_OUT, "nothing came in time");
-    if (errno != EINTR) return system_failed("waiting for a socket");
+    if (errno != EINTR) return tn__socket_failed("waiting for a socket");
   }
 }
 
+/* Closed in child processes, silent when the peer is gone, and with room for whole messages. */
+static int prepare(int socket) {
+  int result = 0;
+#if !defined(SOCK_CLOEXEC)
+  result |= fcntl(socket, F_SETFD, FD_CLOEXEC);
+#endif
+#if defined(SO_NOSIGPIPE)
+  int on = 1;
+  result |= setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+#endif
+#if defined(TN_CHANNELS_ARE_STREAMS)
+  int size = BUFFER_SIZE;
+  result |= setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+  result |= setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+#endif
+  (void)socket;
+  return result;
+}
+
+#if defined(SOCK_CLOEXEC)
+#define CLOSED_IN_CHILDREN SOCK_CLOEXEC
+#else
+#define CLOSED_IN_CHILDREN 0
+#endif
+
 int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
   int sockets[2];
-  if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0, sockets) != 0)
-    return system_failed("making a pair of sockets");
+  if (socketpair(AF_UNIX, (stream ? SOCK_STREAM : CHANNEL_TYPE) | CLOSED_IN_CHILDREN, 0, sockets) != 0)
+    return tn__socket_failed("making a pair of sockets");
+  if (prepare(sockets[0]) != 0 || prepare(sockets[1]) != 0) {
+    int32_t status = tn__socket_failed("making a pair of sockets");
+    close(sockets[0]);
+    close(sockets[1]);
+    return status;
+  }
   out[0] = sockets[0];
   out[1] = sockets[1];
   return TN_OK;
@@ -64,16 +105,39 @@ static int32_t address_of(const char *path, size_t length, struct sockaddr_un *a
   return TN_OK;
 }
 
+/* A new socket of channels, or a status. */
+static int32_t open_socket(int *out) {
+  int opened = socket(AF_UNIX, CHANNEL_TYPE | CLOSED_IN_CHILDREN, 0);
+  if (opened < 0) return tn__socket_failed("making a socket");
+  if (prepare(opened) != 0) {
+    int32_t status = tn__socket_failed("making a socket");
+    close(opened);
+    return status;
+  }
+  *out = opened;
+  return TN_OK;
+}
+
+/* Binds so that nobody else can connect, not even for a moment. */
+static int bind_alone(int listener, const struct sockaddr_un *address) {
+#if defined(__linux__)
+  /* The mode of the socket itself becomes that of its file. */
+  return fchmod(listener, S_IRUSR | S_IWUSR) != 0 ? -1 : bind(listener, (const struct sockaddr *)address, sizeof *address);
+#else
+  if (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0) return -1;
+  /* Nobody can connect before listen(). */
+  return chmod(address->sun_path, S_IRUSR | S_IWUSR);
+#endif
+}
+
 int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
   struct sockaddr_un address;
+  int listener = -1;
   int32_t status = address_of(path, path_length, &address);
+  if (status == TN_OK) status = open_socket(&listener);
   if (status != TN_OK) return status;
-  int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (listener < 0) return system_failed("making a socket");
-  /* The mode of the socket itself becomes that of its file: nobody else can connect, not even for a moment. */
-  if (fchmod(listener, S_IRUSR | S_IWUSR) != 0 || bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
-      listen(listener, 64) != 0) {
-    status = system_failed("listening");
+  if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0) {
+    status = tn__socket_failed("listening");
     close(listener);
     return status;
   }
@@ -83,13 +147,13 @@ int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
 
 int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
   struct sockaddr_un address;
+  int channel = -1;
   int32_t status = address_of(path, path_length, &address);
+  if (status == TN_OK) status = open_socket(&channel);
   if (status != TN_OK) return status;
-  int channel = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (channel < 0) return system_failed("making a socket");
   while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0) {
     if (errno == EINTR) continue;
-    status = system_failed("connecting");
+    status = tn__socket_failed("connecting");
     close(channel);
     return status;
   }
@@ -99,60 +163,54 @@ int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
 
 int32_t tn_channel_accept(int32_t listener, int32_t *out) {
   for (;;) {
+#if defined(__linux__)
     int channel = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+#else
+    int channel = accept(listener, NULL, NULL);
+#endif
     if (channel >= 0) {
+      /* Elsewhere than on Linux it inherits from the listener that it doesn't block. */
+      if (prepare(channel) != 0 || fcntl(channel, F_SETFL, 0) != 0) {
+        int32_t status = tn__socket_failed("accepting a connection");
+        close(channel);
+        return status;
+      }
       *out = channel;
       return TN_OK;
     }
     if (errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "no connection waits");
-    if (errno != EINTR && errno != ECONNABORTED) return system_failed("accepting a connection");
+    if (errno != EINTR && errno != ECONNABORTED) return tn__socket_failed("accepting a connection");
   }
 }
 
 int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
+#if defined(__linux__)
   struct ucred credentials;
   socklen_t size = sizeof credentials;
   if (getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
-    return system_failed("asking who the peer is");
+    return tn__socket_failed("asking who the peer is");
   *user = credentials.uid;
+#else
+  uid_t owner;
+  gid_t group;
+  if (getpeereid(channel, &owner, &group) != 0) return tn__socket_failed("asking who the peer is");
+  *user = (uint32_t)owner;
+#endif
   return TN_OK;
 }
 
-int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
-                        int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
-  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  union {
-    struct cmsghdr header;
-    char room[CMSG_SPACE(sizeof(int) * TN_FRAME_DESCRIPTORS)];
-  } control;
-  if (count > 0) {
-    memset(&control, 0, sizeof control);
-    message.msg_control = control.room;
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * count);
-    memcpy(CMSG_DATA(header), descriptors, sizeof(int) * count);
-  }
-  int64_t deadline = timeout < 0 ? -1 : 0;
-  const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
-  for (;;) {
-    /* The plain call is faster, and most messages come without descriptors. */
-    ssize_t sent = count > 0 ? sendmsg(channel, &message, flags) : send(channel, bytes, length, flags);
-    if (sent >= 0) return TN_OK;
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) return system_failed("sending a message");
-    if (timeout >= 0 && deadline == 0) deadline = now() + timeout;
-    int32_t status = wait_for(channel, POLLOUT, deadline);
-    if (status != TN_OK) return status;
-  }
+void tn__control_write(struct msghdr *message, tn__control_t *control, const int32_t *descriptors, size_t count) {
+  memset(control, 0, sizeof *control);
+  message->msg_control = control->room;
+  message->msg_controllen = CMSG_SPACE(sizeof(int) * count);
+  struct cmsghdr *header = CMSG_FIRSTHDR(message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+  memcpy(CMSG_DATA(header), descriptors, sizeof(int) * count);
 }
 
-/* Takes the descriptors out of control data, whatever it holds; closes those for which there is no room. */
-static size_t take_descriptors(struct msghdr *message, int32_t *descriptors, size_t capacity) {
+size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t capacity) {
   size_t total = 0;
   for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header != NULL; header = CMSG_NXTHDR(message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -160,26 +218,59 @@ static size_t take_descriptors(struct msghdr *message, int32_t *descriptors, siz
     for (size_t i = 0; i < count; i++, total++) {
       int descriptor;
       memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof descriptor);
+      if (MSG_CMSG_CLOEXEC == 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
       if (total < capacity) {
         descriptors[total] = descriptor;
       } else {
-        close(descriptor);
+        tn_descriptor_discard(descriptor);
       }
     }
   }
   return total;
 }
 
+#if defined(TN_CHANNELS_ARE_STREAMS)
+
+int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  return tn__stream_send(channel, bytes, length, descriptors, count, timeout);
+}
+
+int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
+  return tn__stream_receive(channel, bytes, descriptors, count, timeout);
+}
+
+#else
+
+int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  tn__control_t control;
+  if (count > 0) tn__control_write(&message, &control, descriptors, count);
+  int64_t deadline = timeout < 0 ? -1 : 0;
+  const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  for (;;) {
+    /* The plain call is faster, and most messages come without descriptors. */
+    ssize_t sent = count > 0 ? sendmsg(channel, &message, flags) : send(channel, bytes, length, flags);
+    if (sent >= 0) return TN_OK;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return tn__socket_failed("sending a message");
+    if (timeout >= 0 && deadline == 0) deadline = tn__now() + timeout;
+    int32_t status = tn__socket_wait(channel, POLLOUT, deadline);
+    if (status != TN_OK) return status;
+  }
+}
+
 int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
   if (timeout > 0) {
-    int32_t status = wait_for(channel, POLLIN, now() + timeout);
+    int32_t status = tn__socket_wait(channel, POLLIN, tn__now() + timeout);
     if (status != TN_OK) return status;
   }
   struct iovec part = {.iov_base = bytes, .iov_len = TN_FRAME_MAXIMUM};
-  union {
-    struct cmsghdr header;
-    char room[CONTROL_SIZE];
-  } control;
+  tn__control_t control;
   struct msghdr message = {
       .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
   ssize_t length;
@@ -187,8 +278,8 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
     length = recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0));
   } while (length < 0 && errno == EINTR);
   if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "nothing came in time");
-  if (length < 0) return system_failed("receiving a message");
-  size_t taken = take_descriptors(&message, descriptors, TN_FRAME_DESCRIPTORS);
+  if (length < 0) return tn__socket_failed("receiving a message");
+  size_t taken = tn__control_take(&message, descriptors, TN_FRAME_DESCRIPTORS);
   size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
   int32_t status = TN_OK;
   if (length == 0 && taken == 0) {
@@ -199,32 +290,38 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
     status = tn_frame_check(bytes, (size_t)length, taken);
   }
   if (status != TN_OK) {
-    for (size_t i = 0; i < kept; i++) close(descriptors[i]);
+    for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);
     return status;
   }
   *count = taken;
   return TN_OK;
 }
 
+#endif
+
 int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
                         size_t *count, int64_t timeout) {
-  int64_t deadline = timeout < 0 ? -1 : now() + timeout;
+  int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
   int32_t status = tn_channel_send(channel, request, length, NULL, 0, timeout);
   if (status != TN_OK) return status;
   if (deadline >= 0) {
-    int64_t left = deadline - now();
+    int64_t left = deadline - tn__now();
     return tn_channel_receive(channel, bytes, descriptors, count, left < 0 ? 0 : left);
   }
+#if defined(TN_CHANNELS_ARE_STREAMS)
+  return tn_channel_receive(channel, bytes, descriptors, count, -1);
+#else
   /* An answer has no descriptors: the system closes what comes nevertheless, and the answer doesn't pass the check. With
    * MSG_TRUNC the whole length is told. */
   ssize_t received;
   do {
     received = recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC);
   } while (received < 0 && errno == EINTR);
-  if (received < 0) return system_failed("receiving a message");
+  if (received < 0) return tn__socket_failed("receiving a message");
   if (received == 0) return tn__fail(TN_CLOSED, "the peer is gone");
   *count = 0;
   return tn_frame_check(bytes, (size_t)received, 0);
+#endif
 }
 
 int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready) {
@@ -232,15 +329,14 @@ int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, 
   struct pollfd *entries = count <= 64 ? few : malloc(count * sizeof *entries);
   if (entries == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to wait for %zu sockets", count);
   for (size_t i = 0; i < count; i++) entries[i] = (struct pollfd){.fd = channels[i], .events = POLLIN};
-  struct timespec limit = {.tv_sec = timeout / (1000 * MILLION), .tv_nsec = timeout % (1000 * MILLION)};
   int found;
   do {
-    found = ppoll(entries, count, timeout < 0 ? NULL : &limit, NULL);
+    found = poll_for(entries, count, timeout);
   } while (found < 0 && errno == EINTR && timeout < 0);
   for (size_t i = 0; i < count; i++) ready[i] = found > 0 && entries[i].revents != 0;
   int32_t status = TN_OK;
   if (found == 0 || (found < 0 && errno == EINTR)) status = tn__fail(TN_TIMED_OUT, "nothing came in time");
-  if (found < 0 && errno != EINTR) status = system_failed("waiting for sockets");
+  if (found < 0 && errno != EINTR) status = tn__socket_failed("waiting for sockets");
   if (entries != few) free(entries);
   return status;
 }
@@ -249,55 +345,6 @@ int32_t tn_channel_ring(int32_t stream) {
   char byte = 1;
   for (;;) {
     if (send(stream, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 || errno == EAGAIN) return TN_OK;
-    if (errno != EINTR) return system_failed("ringing");
+    if (errno != EINTR) return tn__socket_failed("ringing");
   }
 }
-
-#else
-
-static int32_t unsupported(void) { return tn__fail(TN_UNSUPPORTED, "this platform has no channels to other processes"); }
-
-int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
-  (void)stream, (void)out;
-  return unsupported();
-}
-int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
-  (void)path, (void)path_length, (void)out;
-  return unsupported();
-}
-int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
-  (void)path, (void)path_length, (void)out;
-  return unsupported();
-}
-int32_t tn_channel_accept(int32_t listener, int32_t *out) {
-  (void)listener, (void)out;
-  return unsupported();
-}
-int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
-  (void)channel, (void)user;
-  return unsupported();
-}
-int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
-                        int64_t timeout) {
-  (void)channel, (void)bytes, (void)length, (void)descriptors, (void)count, (void)timeout;
-  return unsupported();
-}
-int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
-  (void)channel, (void)bytes, (void)descriptors, (void)count, (void)timeout;
-  return unsupported();
-}
-int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
-                        size_t *count, int64_t timeout) {
-  (void)channel, (void)request, (void)length, (void)bytes, (void)descriptors, (void)count, (void)timeout;
-  return unsupported();
-}
-int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready) {
-  (void)channels, (void)count, (void)timeout, (void)ready;
-  return unsupported();
-}
-int32_t tn_channel_ring(int32_t stream) {
-  (void)stream;
-  return unsupported();
-}
-
-#endif
