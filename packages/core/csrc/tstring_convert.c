@@ -155,13 +155,15 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
     // Read from 24 - size on: as many bytes of ones as the string has, then zeros.
     static const uint8_t ones[48] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
                                      255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-    uint64_t words[3], kept[3];
-    memcpy(words, span->data, sizeof words);
-    memcpy(kept, ones + 24 - size, sizeof kept);
-    for (size_t i = 0; i < 3; i++) words[i] &= kept[i];
-    const uint64_t bytes[3] = {words[0] << 8 | size << 2, words[1] << 8 | words[0] >> 56,
-                               words[2] << 8 | words[1] >> 56};
-    memcpy(at, bytes, stride);
+    // Words of their own, so that none is put together in memory, where it would have to be waited for.
+    const uint64_t first = tn__load64(span->data, false) & tn__load64(ones + 24 - size, false);
+    const uint64_t second = tn__load64(span->data + 8, false) & tn__load64(ones + 32 - size, false);
+    tn__store64(at, first << 8 | size << 2, false);
+    tn__store64(at + 8, second << 8 | first >> 56, false);
+    if (stride == 24) {
+      const uint64_t third = tn__load64(span->data + 16, false) & tn__load64(ones + 40 - size, false);
+      tn__store64(at + 16, third << 8 | second >> 56, false);
+    }
     return;
   }
 #endif
@@ -172,24 +174,24 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
 
 /* A pointer into or out of the target: VIEW as shipped, with all 24 bytes written; PREALLOC in the RFC. */
 TN__HOT void write_pointer(uint8_t *at, int32_t layout, size_t stride, const uint8_t *bytes, size_t size) {
-  uint8_t next[TN__TSTRING_SIZE] = {0};
   if (layout == TN_TSTRING_TF) {
-    tn__store_word(next, tn__word_of_size(size, TN_TSTRING_VIEW));
-    tn__store_word(next + sizeof(size_t), (size_t)bytes);
+    if (sizeof(size_t) < 8) tn__store64(at + 8, 0, false);
+    tn__store_word(at, tn__word_of_size(size, TN_TSTRING_VIEW));
+    tn__store_word(at + sizeof(size_t), (size_t)bytes);
   } else {
-    tn__store32(next, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
-    tn__store32(next + 4, (uint32_t)size, TN__BIG_ENDIAN);
-    tn__store_word(next + 8, (size_t)bytes);
+    tn__store32(at, tn__word32_of_size((uint32_t)size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
+    tn__store32(at + 4, (uint32_t)size, TN__BIG_ENDIAN);
+    tn__store64(at + 8, 0, false);
+    tn__store_word(at + 8, (size_t)bytes);
   }
-  memcpy(at, next, stride);
+  if (stride == 24) tn__store64(at + 16, 0, false);
 }
 
 TN__HOT void write_offset(uint8_t *at, size_t stride, const uint8_t *bytes, size_t size, uint64_t count) {
-  uint8_t next[TN__TSTRING_SIZE] = {0};
-  tn__store32(next, (uint32_t)size << 2 | TN_TSTRING_OFFSET, false);
-  tn__store32(next + 4, (uint32_t)(bytes - at), false);
-  tn__store32(next + 8, (uint32_t)count, false);
-  memcpy(at, next, stride);
+  tn__store32(at, (uint32_t)size << 2 | TN_TSTRING_OFFSET, false);
+  tn__store32(at + 4, (uint32_t)(bytes - at), false);
+  tn__store64(at + 8, (uint32_t)count, false);
+  if (stride == 24) tn__store64(at + 16, 0, false);
 }
 
 TN__HOT int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t layout, size_t stride, size_t small) {

@@ -18,9 +18,11 @@
   (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
                        : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
 
-/* What a loop over a million strings calls for each, and what it hardly ever calls: compilers judge both wrongly. */
+/* What a loop over a million strings calls for each, such a loop itself, which needs all registers, and what it hardly
+ * ever calls: compilers judge all three wrongly. */
 #if defined(__GNUC__)
 #define TN__HOT static inline __attribute__((always_inline))
+#define TN__LOOP static __attribute__((noinline))
 #define TN__COLD static __attribute__((noinline, cold))
 /* Hides from the compiler where a number comes from, so that it makes no jump of a mask. */
 #define TN__OPAQUE(number) __asm__("" : "+r"(number))
@@ -28,6 +30,7 @@
 #define TN__PREFETCH(address) __builtin_prefetch((const void *)(uintptr_t)(address))
 #else
 #define TN__HOT static inline
+#define TN__LOOP static
 #define TN__COLD static
 #define TN__OPAQUE(number) ((void)0)
 #define TN__PREFETCH(address) ((void)(address))
@@ -165,6 +168,27 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fa
 /* Reads a varint of at most TN__VARINT_MAXIMUM bytes as upstream does (over-long forms are taken, bits above 64 are
  * dropped); its length, or 0 if it does not end in the `available` bytes. */
 size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value);
+
+/* The same for the length before a string of the legacy layout, with a byte at least: lengths of one byte and of two
+ * are told apart without a jump. With nothing behind the first, the second looks like more. */
+TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *size) {
+  const uint32_t low = at[0], high = available > 1 ? at[1] : 0x80;
+  TN__LOADED();
+  uint64_t as_two = 0 - (uint64_t)(low >> 7);
+  TN__OPAQUE(as_two);
+  if (high & 0x80 & as_two) return tn__read_varint(at, available, size);
+  *size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
+  return 1 + (low >> 7);
+}
+
+/* How many strings ahead memory is asked for. */
+#define TN__AHEAD 32
+
+/* Asks for the length of a later string: it stands before the bytes, so that without a hint each waits for memory. */
+TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian) {
+  if (index + TN__AHEAD < t->count)
+    TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + TN__AHEAD), big_endian));
+}
 
 /* Fills the fault and returns TN_INVALID_ARGUMENT. */
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit);

@@ -150,27 +150,16 @@ size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
   return 0;
 }
 
-/* How many strings ahead memory is asked for. */
-#define AHEAD 32
-
 TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
   TN__LOADED();
-  // The length stands before the bytes: without a hint every string waits for memory.
-  if (index + AHEAD < t->count)
-    TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + AHEAD), big_endian));
+  tn__prefetch_legacy(t, index, big_endian);
   const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
   if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
   const uint8_t *at = t->data + table + offset;
-  const uint32_t low = at[0], high = offset + 1 < rest ? at[1] : 0x80;
-  TN__LOADED();
-  // Lengths of one byte and of two, told apart without a jump. With nothing behind the first, `high` looks like more.
-  uint64_t as_two = 0 - (uint64_t)(low >> 7);
-  TN__OPAQUE(as_two);
-  uint64_t size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
-  size_t prefix = 1 + (low >> 7);
-  if (high & 0x80 & as_two) prefix = tn__read_varint(at, rest - offset, &size);
+  uint64_t size;
+  const size_t prefix = tn__read_length(at, rest - offset, &size);
   if (prefix == 0) return tn__tstring_fault(fault, TN_TSTRING_CHECK_VARINT, index, offset, rest);
   const uint64_t room = rest - offset - prefix;
   if (size > room) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, room);
@@ -210,43 +199,64 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
   return TN_OK;
 }
 
-/* The loop over one layout: written once for each, so that what is constant is known inside. */
-#define READ_ALL(read)                                                                          \
-  do {                                                                                          \
-    for (size_t k = 0; k < n; k++) {                                                            \
-      const uint64_t index = selection == NULL ? first + k : selection[k];                      \
-      if (index >= t.count)                                                                     \
-        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t.count); \
-      const int32_t status = (read);                                                            \
-      if (status != TN_OK) return status;                                                       \
-    }                                                                                           \
-    return TN_OK;                                                                               \
-  } while (0)
+/* The loop over one layout: a function for each, so that what is constant is known inside. */
+#define READER(name, read)                                                                                          \
+  TN__LOOP int32_t name(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,     \
+                        tn__span_t *spans, tn_tstring_fault_t *fault) {                                             \
+    /* A copy that nothing else can point at stays in registers. */                                                 \
+    const tn_tstring_tensor_t t = *tensor;                                                                          \
+    if (selection == NULL) {                                                                                        \
+      if (n > t.count || first > t.count - n)                                                                       \
+        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first, first, t.count);                         \
+      for (size_t k = 0; k < n; k++) {                                                                              \
+        const uint64_t index = first + k;                                                                           \
+        const int32_t status = (read);                                                                              \
+        if (status != TN_OK) return status;                                                                         \
+      }                                                                                                             \
+      return TN_OK;                                                                                                 \
+    }                                                                                                               \
+    for (size_t k = 0; k < n; k++) {                                                                                \
+      const uint64_t index = selection[k];                                                                          \
+      if (index >= t.count)                                                                                         \
+        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t.count);                     \
+      const int32_t status = (read);                                                                                \
+      if (status != TN_OK) return status;                                                                           \
+    }                                                                                                               \
+    return TN_OK;                                                                                                   \
+  }
 
-int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
+READER(read_tf, read_offset_struct(&t, index, 24, TN__TF_SMALL, &spans[k], fault))
+READER(read_tf_pointers, read_pointer_struct(&t, index, 24, true, &spans[k], fault))
+READER(read_rfc16, read_offset_struct(&t, index, 16, 15, &spans[k], fault))
+READER(read_rfc16_pointers, read_pointer_struct(&t, index, 16, false, &spans[k], fault))
+READER(read_rfc24, read_offset_struct(&t, index, 24, 23, &spans[k], fault))
+READER(read_rfc24_pointers, read_pointer_struct(&t, index, 24, false, &spans[k], fault))
+READER(read_legacy_le, read_legacy(&t, index, false, &spans[k], fault))
+READER(read_legacy_be, read_legacy(&t, index, true, &spans[k], fault))
+READER(read_tflite_le, read_tflite(&t, index, false, &spans[k], fault))
+READER(read_tflite_be, read_tflite(&t, index, true, &spans[k], fault))
+READER(read_arrow32, read_arrow(&t, index, false, &spans[k], fault))
+READER(read_arrow64, read_arrow(&t, index, true, &spans[k], fault))
+
+int32_t tn__tstring_spans(const tn_tstring_tensor_t *t, const uint32_t *selection, uint64_t first, size_t n,
                           tn__span_t *spans, tn_tstring_fault_t *fault) {
-  // A copy that nothing else can point at stays in registers.
-  const tn_tstring_tensor_t t = *tensor;
-  const bool big_endian = tn__is_big_endian(t.abi);
-  const bool follows = (t.flags & TN_TSTRING_FOLLOW) && t.abi == TN__HOST_ABI;
-  switch (t.layout) {
+  const bool big_endian = tn__is_big_endian(t->abi);
+  const bool follows = (t->flags & TN_TSTRING_FOLLOW) && t->abi == TN__HOST_ABI;
+  switch (t->layout) {
     case TN_TSTRING_TF:
-      if (!follows) READ_ALL(read_offset_struct(&t, index, 24, TN__TF_SMALL, &spans[k], fault));
-      READ_ALL(read_pointer_struct(&t, index, 24, true, &spans[k], fault));
+      return (follows ? read_tf_pointers : read_tf)(t, selection, first, n, spans, fault);
     case TN_TSTRING_RFC16:
-      if (!follows) READ_ALL(read_offset_struct(&t, index, 16, 15, &spans[k], fault));
-      READ_ALL(read_pointer_struct(&t, index, 16, false, &spans[k], fault));
+      return (follows ? read_rfc16_pointers : read_rfc16)(t, selection, first, n, spans, fault);
     case TN_TSTRING_RFC24:
-      if (!follows) READ_ALL(read_offset_struct(&t, index, 24, 23, &spans[k], fault));
-      READ_ALL(read_pointer_struct(&t, index, 24, false, &spans[k], fault));
+      return (follows ? read_rfc24_pointers : read_rfc24)(t, selection, first, n, spans, fault);
     case TN_TSTRING_LEGACY:
-      READ_ALL(read_legacy(&t, index, big_endian, &spans[k], fault));
+      return (big_endian ? read_legacy_be : read_legacy_le)(t, selection, first, n, spans, fault);
     case TN_TSTRING_TFLITE:
-      READ_ALL(read_tflite(&t, index, big_endian, &spans[k], fault));
+      return (big_endian ? read_tflite_be : read_tflite_le)(t, selection, first, n, spans, fault);
     case TN_TSTRING_ARROW32:
-      READ_ALL(read_arrow(&t, index, false, &spans[k], fault));
+      return read_arrow32(t, selection, first, n, spans, fault);
     default:
-      READ_ALL(read_arrow(&t, index, true, &spans[k], fault));
+      return read_arrow64(t, selection, first, n, spans, fault);
   }
 }
 

@@ -26,17 +26,19 @@ static int by_start(const void *left, const void *right) {
 /* Refuses two OFFSET strings that share bytes. Tensors as they are usually written lie in order, so that one pass is
  * enough; the others are sorted. */
 static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tstring_fault_t *fault) {
-  uint64_t end = 0, extents = 0;
-  bool ordered = true;
+  uint64_t end = 0, extents = 0, behind = 0;
   for (uint64_t i = 0; i < t->count; i++) {
     const uint8_t *at = t->table + i * stride;
     const uint32_t word = tn__load32(at, false);
-    if ((word & 3) != TN_TSTRING_OFFSET || word >> 2 == 0) continue;
-    const uint64_t start = i * stride + tn__load32(at + 4, false);
-    extents++;
-    if (start < end) ordered = false;
-    end = start + (word >> 2);
+    const uint64_t start = i * stride + tn__load32(at + 4, false), size = word >> 2;
+    // All ones for what has bytes outside its struct. Negative is what starts before the last one's end.
+    uint64_t counts = 0 - (uint64_t)(((word & 3) == TN_TSTRING_OFFSET) & (size != 0));
+    TN__OPAQUE(counts);
+    extents -= counts;
+    behind |= (start - end) & counts;
+    end ^= (end ^ (start + size)) & counts;
   }
+  const bool ordered = behind >> 63 == 0;
   if (ordered) return TN_OK;
   if (extents > SIZE_MAX / sizeof(extent_t))
     return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
@@ -59,44 +61,73 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   return status;
 }
 
-/* What is wrong with one struct, by the words that were found wrong. */
-TN__COLD int32_t struct_fault(const tn_tstring_tensor_t *t, uint64_t i, uint32_t first, uint32_t offset, uint8_t end,
-                              bool with_nul, tn_tstring_fault_t *fault) {
+/* Checks a batch one struct after the other: the path of those where something is wrong, which names it. */
+TN__COLD int32_t check_each(const tn_tstring_tensor_t *t, uint64_t first, uint64_t n, bool with_nul, uint64_t budget,
+                            tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
-  const uint64_t table = t->count * stride, start = i * stride + offset;
-  const uint32_t type = first & 3, size = type == TN_TSTRING_SMALL ? (first & 0xff) >> 2 : first >> 2;
-  if (type == TN_TSTRING_SMALL && size > small) return FAULT(SMALL_SIZE, i, size, small);
-  if (type == TN_TSTRING_SMALL && with_nul && end != 0) return FAULT(SMALL_NUL, i, end, size);
-  if (type == TN_TSTRING_OFFSET && start < table) return FAULT(OFFSET_START, i, start, table);
-  if (type == TN_TSTRING_OFFSET) return FAULT(OFFSET_END, i, start + size, t->data_size);
-  return FAULT(STRUCT_TYPE, i, type, 0);
+  const uint64_t table = t->count * stride;
+  for (uint64_t i = first; i < first + n; i++) {
+    const uint8_t *at = t->table + i * stride;
+    const uint32_t word = tn__load32(at, false), offset = tn__load32(at + 4, false);
+    TN__LOADED();
+    const uint32_t type = word & 3, size = type == TN_TSTRING_SMALL ? (word & 0xff) >> 2 : word >> 2;
+    const uint64_t start = i * stride + offset;
+    if (type == TN_TSTRING_SMALL) {
+      if (size > small) return FAULT(SMALL_SIZE, i, size, small);
+      const uint8_t end = with_nul ? at[1 + size] : 0;
+      if (end != 0) return FAULT(SMALL_NUL, i, end, size);
+    } else if (type == TN_TSTRING_OFFSET) {
+      if (start < table) return FAULT(OFFSET_START, i, start, table);
+      if (start + size > t->data_size) return FAULT(OFFSET_END, i, start + size, t->data_size);
+    } else {
+      return FAULT(STRUCT_TYPE, i, type, 0);
+    }
+    if (!add(sums, size, budget)) return FAULT(BUDGET, i, size, budget - sums->total);
+  }
+  return TN_OK;
 }
 
-/* SMALL and OFFSET alternate in no order that a processor could guess: both are checked by the same numbers, and one
- * jump asks whether all is right. What is negative in 64 bits is wrong: no size or place here comes near 2^63. */
+/* How many structs are checked before anybody looks at the result. */
+#define BATCH 64
+
+/* Whether the structs of a batch are right; adds up their sizes. SMALL and OFFSET alternate in no order that a
+ * processor could guess: both are checked by the same numbers, without a jump. What is negative in 64 bits is wrong: no
+ * size or place here comes near 2^63. */
+TN__HOT bool check_batch(const tn_tstring_tensor_t *t, uint64_t index, uint64_t n, size_t stride, size_t small,
+                         bool with_nul, tn_tstring_sums_t *sums) {
+  const uint64_t table = t->count * stride, room = t->data_size - table;
+  const uint8_t *at = t->table + index * stride;
+  uint64_t ahead = table - index * stride; /* to the end of the table */
+  uint64_t negative = 0, odd = 0, ends = 0, total = 0, not_small = 0;
+  for (uint64_t i = 0; i < n; i++, at += stride, ahead -= stride) {
+    const uint64_t words = tn__load32(at, false) | (uint64_t)tn__load32(at + 4, false) << 32;
+    // All ones for OFFSET, zero for SMALL; the other types have an odd first byte.
+    uint64_t as_offset = 0 - (words >> 1 & 1);
+    TN__OPAQUE(as_offset);
+    const uint64_t size = ((uint32_t)words & (as_offset | 0xff)) >> 2;
+    if (with_nul) ends |= at[1 + (size < small ? size : small)] & ~as_offset;
+    TN__LOADED();
+    const uint64_t start = ((words >> 32) - ahead) & as_offset, limit = small ^ ((small ^ room) & as_offset);
+    negative |= start | (limit - start - size);
+    odd |= words;
+    total += size;
+    not_small += size > TN__TF_SMALL ? size : 0;
+  }
+  sums->total += total;
+  sums->not_small += not_small;
+  return !((negative >> 63) | (odd & 1) | ends);
+}
+
 TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_t small, bool with_nul, uint64_t budget,
                               tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
-  const uint64_t table = t->count * stride;
-  tn_tstring_sums_t found = {0, 0};
-  for (uint64_t i = 0, place = 0; i < t->count; i++, place += stride) {
-    const uint8_t *at = t->table + place;
-    const uint32_t first = tn__load32(at, false), offset = tn__load32(at + 4, false);
-    // All ones for SMALL, zero for OFFSET; the other types have an odd first byte.
-    uint64_t as_small = (uint64_t)(first >> 1 & 1) - 1;
-    TN__OPAQUE(as_small);
-    const uint64_t size = (first & (0xff | ~as_small)) >> 2;
-    const uint64_t terminator = size & as_small;
-    const uint8_t end = with_nul ? at[1 + (terminator <= small ? terminator : 0)] : 0;
-    TN__LOADED();
-    const uint64_t start = (place + offset - table) & ~as_small,
-                   room = ((t->data_size - table) & ~as_small) | (small & as_small);
-    const uint64_t wrong = (start | (room - (start + size))) >> 63 | (first & 1) | (end & as_small);
-    if (wrong != 0) return struct_fault(t, i, first, offset, end, with_nul, fault);
-    found.total += size;
-    found.not_small += size > TN__TF_SMALL ? size : 0;
-    if (found.total > budget) return FAULT(BUDGET, i, size, budget - (found.total - size));
+  for (uint64_t i = 0; i < t->count; i += BATCH) {
+    const tn_tstring_sums_t before = *sums;
+    const uint64_t n = t->count - i < BATCH ? t->count - i : BATCH;
+    if (check_batch(t, i, n, stride, small, with_nul, sums) && sums->total <= budget) continue;
+    *sums = before;
+    const int32_t status = check_each(t, i, n, with_nul, budget, sums, fault);
+    if (status != TN_OK) return status;
   }
-  *sums = found;
   return TN_OK;
 }
 
@@ -127,13 +158,16 @@ static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64
   for (uint64_t i = 0; i < t->count; i++) {
     const uint64_t offset = tn__load64(t->table + 8 * i, big_endian);
     TN__LOADED();
+    tn__prefetch_legacy(t, i, big_endian);
     if (offset >= rest) return FAULT(LEGACY_OFFSET, i, offset, rest);
     if (strict && offset != expected) return FAULT(LEGACY_TIGHT, i, offset, expected);
     uint64_t size;
-    const size_t prefix = tn__read_varint(t->data + table + offset, rest - offset, &size);
+    const size_t prefix = tn__read_length(t->data + table + offset, rest - offset, &size);
     if (prefix == 0) return FAULT(VARINT, i, offset, rest);
     if (size > rest - offset - prefix) return FAULT(LEGACY_LENGTH, i, size, rest - offset - prefix);
-    if (strict && prefix != tn__varint_size(size)) return FAULT(VARINT_CANONICAL, i, prefix, tn__varint_size(size));
+    // Canonical is a last byte that says something.
+    if (strict && prefix > 1 && size >> 7 * (prefix - 1) == 0)
+      return FAULT(VARINT_CANONICAL, i, prefix, tn__varint_size(size));
     expected = offset + prefix + size;
     if (!add(sums, size, budget)) return FAULT(BUDGET, i, size, budget - sums->total);
   }
