@@ -17,6 +17,7 @@ struct tn_callbacks {
   atomic_bool closed;                  /* its JavaScript is gone */
   atomic_size_t references;            /* JavaScript's own, and one for each callback */
   _Atomic(tn_callback_t *) released;   /* those nobody holds any more, until JavaScript takes their ids */
+  tn_callback_t *taken;                /* what was in the queue and had no room when ids were taken: of the thread alone */
 };
 
 struct tn_callback {
@@ -62,6 +63,7 @@ int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, 
 
 void tn_callbacks_close(tn_callbacks_t *table) {
   if (table == NULL || atomic_exchange(&table->closed, true)) return;
+  destroy_all(table->taken);
   destroy_all(atomic_exchange(&table->released, NULL));
   leave_table(table);
 }
@@ -69,21 +71,15 @@ void tn_callbacks_close(tn_callbacks_t *table) {
 int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t capacity, size_t *count) {
   if (table == NULL || ids == NULL || count == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "table, ids and count must not be null");
-  tn_callback_t *list = atomic_exchange(&table->released, NULL);
   size_t taken = 0;
-  while (list != NULL && taken < capacity) {
-    tn_callback_t *next = list->next_released;
-    ids[taken++] = list->id;
-    list->next_released = NULL;
-    destroy_all(list);
-    list = next;
-  }
-  while (list != NULL) { /* no room: back onto the queue */
-    tn_callback_t *next = list->next_released;
-    list->next_released = atomic_load(&table->released);
-    while (!atomic_compare_exchange_weak(&table->released, &list->next_released, list)) {
-    }
-    list = next;
+  while (taken < capacity) {
+    if (table->taken == NULL) table->taken = atomic_exchange(&table->released, NULL);
+    tn_callback_t *callback = table->taken;
+    if (callback == NULL) break;
+    table->taken = callback->next_released;
+    callback->next_released = NULL;
+    ids[taken++] = callback->id;
+    destroy_all(callback);
   }
   *count = taken;
   return TN_OK;

@@ -30,12 +30,10 @@ typedef struct {
     tn__xla_future_set_error, run_id,                ordinal},                                                           \
    LATER}
 
-typedef tn_xla_error_t *(*run_id_t)(tn_xla_run_id_get_args_t *);
-typedef tn_xla_error_t *(*ordinal_t)(tn_xla_device_ordinal_get_args_t *);
-
+/* The headers of 0.1 had no run id and no device ordinal at first, and the two of 0.2, in the same slots, from spring 2025 on. */
 static const table_t tables[] = {
     TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1,
-          (run_id_t)(void (*)(void))unimplemented, (ordinal_t)(void (*)(void))unimplemented),
+          tn__xla_run_id_get, tn__xla_device_ordinal_get),
     TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1, tn__xla_run_id_get,
           tn__xla_device_ordinal_get),
     TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3, tn__xla_run_id_get,
@@ -48,8 +46,18 @@ const tn_xla_api_t *tn__xla_api(int32_t minor) {
   return &tables[minor - 1].api;
 }
 
+/* 0: the newest. */
+static _Thread_local int32_t offered;
+
+int32_t tn_xla_offer(int32_t minor) {
+  if (minor < 0 || minor > TN__XLA_NEWEST_MINOR)
+    return tn__fail(TN_INVALID_ARGUMENT, "there is no table of XLA FFI 0.%d", (int)minor);
+  offered = minor;
+  return TN_OK;
+}
+
 /* The two names by which libraries look for the table when they are loaded. */
-TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(TN__XLA_NEWEST_MINOR); }
+TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 0 ? TN__XLA_NEWEST_MINOR : offered); }
 
 /* xla::ffi::GetXlaFfiApi() of C++. */
 TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);

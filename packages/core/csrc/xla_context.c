@@ -1,4 +1,4 @@
-/* What a handler can ask of its invocation: here always a Host one, without stream or device memory. */
+/* What a handler can ask of its invocation. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,7 +18,9 @@ tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
   CHECK_SIZE("ExecutionContext_Get");
   if (args->ctx == NULL || args->type_id == NULL) return missing_context();
   const int64_t id = args->type_id->type_id;
-  for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; entry != NULL; entry = entry->next) {
+  /* The call site is made before anyone runs it: nothing is lent to the instantiate stage. */
+  const int is_run = tn__xla_stage_of(args->ctx) != TN_XLA_INSTANTIATE;
+  for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; is_run && entry != NULL; entry = entry->next) {
     if (entry->type_id != id) continue;
     args->data = entry->data;
     return NULL;
@@ -28,21 +30,25 @@ tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
 
 tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args) {
   CHECK_SIZE("Stream_Get");
-  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+  const tn_xla_device_t *device = args->ctx == NULL ? NULL : args->ctx->owner->device;
+  if (device == NULL) return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+  /* Calls are instantiated and prepared before they have a stream. */
+  if (!device->has_stream || tn__xla_stage_of(args->ctx) < TN_XLA_INITIALIZE)
+    return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU stream is not available");
+  args->stream = device->stream;
+  return NULL;
 }
 
-tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
-  CHECK_SIZE("DeviceMemory_Allocate");
-  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "XLA FFI GPU context is not available");
-}
-
-tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args) {
-  CHECK_SIZE("DeviceMemory_Free");
-  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+/* The thread pool is the Host's. */
+static tn_xla_error_t *check_pool(const tn_xla_context_t *context) {
+  if (context == NULL || context->owner->device == NULL) return NULL;
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI CPU context is not available");
 }
 
 tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
   CHECK_SIZE("ThreadPool_Schedule");
+  tn_xla_error_t *wrong = check_pool(args->ctx);
+  if (wrong != NULL) return wrong;
   if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
   if (tn__xla_pool_add(&tn__xla_tasks, args->task, args->data)) return NULL;
   return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
@@ -50,6 +56,8 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
 
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
   CHECK_SIZE("ThreadPool_NumThreads");
+  tn_xla_error_t *wrong = check_pool(args->ctx);
+  if (wrong != NULL) return wrong;
   if (args->num_threads == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "num_threads must not be null");
   *args->num_threads = (int64_t)tn__xla_pool_size();
   return NULL;
@@ -70,7 +78,7 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
       tn__xla_check_size("XLA_FFI_DeviceOrdinal_Get_Args", TN_XLA_SIZE_DEVICE_ORDINAL_GET, args->struct_size);
   if (wrong != NULL) return wrong;
   if (args->ctx == NULL) return missing_context();
-  args->device_ordinal = args->ctx->device_ordinal;
+  args->device_ordinal = tn__xla_stage_of(args->ctx) == TN_XLA_INSTANTIATE ? -1 : args->ctx->device_ordinal;
   return NULL;
 }
 
@@ -86,5 +94,12 @@ int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
   if (entry == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to lend data to a call");
   *entry = (tn__xla_user_data_t){context->user_data, type_id, data};
   context->user_data = entry;
+  return TN_OK;
+}
+
+int32_t tn_xla_on_device(void *memory, const tn_xla_device_t *device) {
+  if (memory == NULL || device == NULL || device->struct_size < offsetof(tn_xla_device_t, enter))
+    return tn__fail(TN_INVALID_ARGUMENT, "a call and a whole device are needed");
+  ((tn__xla_call_t *)memory)->context.device = device;
   return TN_OK;
 }

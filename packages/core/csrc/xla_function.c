@@ -1,4 +1,5 @@
 /* TypeScript functions as typed handlers: C functions of their own, so that any runtime can call them by their address. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "lock.h"
@@ -11,8 +12,9 @@ typedef struct {
   tn_xla_error_t *error; /* what the handler returns; set by tn_xla_function_fail() */
 } invocation_t;
 
-/* One handler. Free while `callback` is null. */
+/* One handler. Only the thread of its JavaScript fills it, enters it and empties it. */
 typedef struct {
+  atomic_uint_fast64_t thread; /* 0 while the slot is free */
   tn_callback_t *callback;
   const tn_xla_function_t *function;
 } slot_t;
@@ -70,25 +72,26 @@ static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char
 
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
   const tn_xla_function_t *function = slot->function;
-  const int32_t status = tn_callback_check(slot->callback);
-  if (status != TN_OK) return fail(frame, TN_XLA_UNAVAILABLE, tn_last_error());
-  if (frame->attrs.size != 0)
+  if (!function->reads && frame->attrs.size != 0)
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of attributes: expected 0 but got %lld",
                  (long long)frame->attrs.size);
-  /* Only the thread of the function's JavaScript comes here, and it reads the pointers before anything else. */
-  tn_xla_error_t *wrong = take_buffers(frame, "argument", frame->args.size, frame->args.types, frame->args.args,
-                                       function->operands, function->buffers, function->data);
-  if (wrong == NULL)
+  /* JavaScript reads the pointers before anything else. */
+  tn_xla_error_t *wrong = function->reads ? NULL
+                                          : take_buffers(frame, "argument", frame->args.size, frame->args.types,
+                                                         frame->args.args, function->operands, function->buffers,
+                                                         function->data);
+  if (wrong == NULL && !function->reads)
     wrong = take_buffers(frame, "result", frame->rets.size, frame->rets.types, frame->rets.rets, function->results,
                          function->buffers + function->operands, function->data + function->operands);
   if (wrong != NULL) return wrong;
   invocation_t invocation = {frame, NULL};
-  if (tn_callback_invoke(slot->callback, function->data, &invocation) == TN_OK || invocation.error != NULL)
-    return invocation.error;
-  return fail(frame, TN_XLA_INTERNAL, tn_last_error());
+  const int32_t status = tn_callback_invoke(slot->callback, function->data, &invocation);
+  if (status == TN_OK || invocation.error != NULL) return invocation.error;
+  return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }
 
-/* What each of the handlers does. The slot is kept open by a reference while the function runs. */
+/* What each of the handlers does. A function that ends its own slot while it runs is no danger: nothing of the slot is used
+ * after it. */
 static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
@@ -101,14 +104,11 @@ static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   if (frame->stage != TN_XLA_EXECUTE)
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong execution stage: expected `execute` but got `%s`",
                  tn_xla_stage_name(frame->stage));
-  tn__lock(&lock);
-  const slot_t slot = slots[index];
-  if (slot.callback != NULL) tn_callback_retain(slot.callback);
-  tn__unlock(&lock);
-  if (slot.callback == NULL) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is not registered any more");
-  tn_xla_error_t *error = run(frame, &slot);
-  tn_callback_release(slot.callback);
-  return error;
+  const uint64_t thread = atomic_load(&slots[index].thread);
+  if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is not registered any more");
+  if (thread != tn__this_thread())
+    return fail(frame, TN_XLA_UNAVAILABLE, "a TypeScript function was called from a thread that doesn't run its JavaScript");
+  return run(frame, &slots[index]);
 }
 
 #define HANDLER(n) \
@@ -134,8 +134,12 @@ int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *f
     return tn__fail(TN_INVALID_ARGUMENT, "the callback, the function and out must not be null");
   tn__lock(&lock);
   size_t index = 0;
-  while (index < TN_XLA_FUNCTIONS && slots[index].callback != NULL) index++;
-  if (index < TN_XLA_FUNCTIONS) slots[index] = (slot_t){callback, function};
+  while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;
+  if (index < TN_XLA_FUNCTIONS) {
+    slots[index].callback = callback;
+    slots[index].function = function;
+    atomic_store(&slots[index].thread, tn__this_thread());
+  }
   tn__unlock(&lock);
   if (index == TN_XLA_FUNCTIONS)
     return tn__fail(TN_OUT_OF_MEMORY, "all %d places for TypeScript functions are taken", TN_XLA_FUNCTIONS);
@@ -148,9 +152,8 @@ int32_t tn_xla_function_close(const void *handler) {
   tn_callback_t *callback = NULL;
   tn__lock(&lock);
   for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
-    if (memcmp(&handler, &handlers[i], sizeof handler) != 0) continue;
+    if (memcmp(&handler, &handlers[i], sizeof handler) != 0 || atomic_exchange(&slots[i].thread, 0) == 0) continue;
     callback = slots[i].callback;
-    slots[i] = (slot_t){NULL, NULL};
   }
   tn__unlock(&lock);
   if (callback == NULL) return tn__fail(TN_NOT_FOUND, "no TypeScript function is registered there");
@@ -164,4 +167,11 @@ int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {
     return tn__fail(TN_INVALID_ARGUMENT, "the call and the message must not be null, the code not OK");
   if (invocation->error == NULL) invocation->error = fail(invocation->frame, code, message);
   return TN_OK;
+}
+
+int32_t tn_xla_function_read(const void *call, void *out, size_t capacity, size_t *length) {
+  const invocation_t *invocation = call;
+  if (invocation == NULL || length == NULL || (out == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, out and length must not be null");
+  return tn__xla_frame_write(invocation->frame, out, capacity, length);
 }

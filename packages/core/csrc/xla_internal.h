@@ -99,14 +99,38 @@ typedef struct tn__xla_user_data {
   void *data;
 } tn__xla_user_data_t;
 
+/* Memory that a handler has asked for and not given back. */
+typedef struct tn__xla_block {
+  struct tn__xla_block *next;
+  void *memory;
+  size_t size;
+} tn__xla_block_t;
+
 /* What handlers reach through `ctx`. Each call has one in place. */
 struct tn_xla_context {
-  struct tn_xla_context *owner; /* that of the call whose instantiate state and lent data this one uses; often itself */
+  struct tn_xla_context *owner; /* that of the call whose instantiate state, lent data and device this one uses; often itself */
   tn__xla_state_t states[3];    /* by stage; 0.1 and 0.2 have the first alone */
   tn__xla_user_data_t *user_data;
-  int64_t run_id; /* 0: not asked for yet in this run */
+  const tn_xla_memory_t *memory; /* where memory comes from; null: nowhere */
+  const tn_xla_device_t *device; /* null: the Host */
+  tn__xla_block_t *blocks;       /* of this run */
+  int64_t run_id;                /* 0: not asked for yet in this run */
   int32_t device_ordinal;
+  int32_t captures; /* the execute handler's work is captured: no memory is given out */
 };
+
+/* Makes a device that of this thread. 0: it can't be. */
+static inline int tn__xla_enter(const tn_xla_device_t *device) {
+  return device == NULL || device->struct_size < sizeof *device || device->enter == NULL || device->enter(device->data) == 0;
+}
+
+/* The stage that a call is in, by its context. */
+int32_t tn__xla_stage_of(const tn_xla_context_t *context);
+
+/* --- xla_memory.c: what DeviceMemory_Allocate gives ---------------------------------------------------------------- */
+
+/* Frees what a run has left. */
+void tn__xla_memory_clear(tn_xla_context_t *context);
 
 tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args);
 tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args);
@@ -163,6 +187,14 @@ typedef struct tn__xla_call {
   tn_xla_context_t context;
   tn_xla_call_frame_t frame;
 } tn__xla_call_t;
+
+/* xla_frame_write.c: tn_xla_function_read() for a frame of any runtime. */
+int32_t tn__xla_frame_write(const tn_xla_call_frame_t *frame, void *out, size_t capacity, size_t *length);
+
+/* tn_xla_execute() with `begin` right before the execute handler and `end` right after it, whatever came of it; no memory is
+ * given out in between. */
+int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(void *), tn_xla_error_t *(*end)(void *),
+                                void *data);
 
 /* Starts a run of a call. 1: it is over, with this status. 0: a future is left, `then` is called when it completes, and is to
  * call tn__xla_call_finish() with the error, which returns the status. */

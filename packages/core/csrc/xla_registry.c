@@ -145,3 +145,25 @@ int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *pl
   free(platform_copy);
   return status;
 }
+
+int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length) {
+  if (length == NULL || (out == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "out and length must not be null");
+  size_t used = 0;
+  tn__lock(&lock);
+  for (const entry_t *entry = entries; entry != NULL; entry = entry->next) {
+    const uint32_t lengths[2] = {(uint32_t)strlen(entry->name), (uint32_t)strlen(entry->platform)};
+    const size_t size = (sizeof lengths + lengths[0] + lengths[1] + 7) & ~(size_t)7;
+    if (used + size <= capacity) {
+      uint8_t *at = (uint8_t *)out + used;
+      memset(at, 0, size);
+      memcpy(at, lengths, sizeof lengths);
+      memcpy(at + sizeof lengths, entry->name, lengths[0]);
+      memcpy(at + sizeof lengths + lengths[0], entry->platform, lengths[1]);
+    }
+    used += size;
+  }
+  tn__unlock(&lock);
+  *length = used;
+  return TN_OK;
+}

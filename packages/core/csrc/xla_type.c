@@ -87,6 +87,22 @@ tn_xla_error_t *tn__xla_type_register_v2(void *pointer) {
   return type_register(args->name, args->type_id, args->type_info == NULL ? NULL : args->type_info->deleter);
 }
 
+int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, void *type_id, void *type_info,
+                             int64_t *id, int32_t *code) {
+  if (id == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "id and code must not be null");
+  const tn_xla_type_info_t *info = minor < 2 ? NULL : type_info;
+  tn_xla_error_t *wrong =
+      type_register((tn_xla_span_t){name, length}, type_id, info == NULL ? NULL : info->deleter);
+  if (wrong == NULL) {
+    *id = ((const tn_xla_type_id_t *)type_id)->type_id;
+    return TN_OK;
+  }
+  *code = wrong->code;
+  tn__fail(TN_KERNEL_FAILED, "%s", wrong->message);
+  tn__xla_error_destroy(wrong);
+  return TN_KERNEL_FAILED;
+}
+
 /* --- States ----------------------------------------------------------------------------------------------------- */
 
 static atomic_size_t live_states;

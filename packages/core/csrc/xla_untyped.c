@@ -1,9 +1,10 @@
 /* The untyped conventions: plain C functions, told apart by what their caller knows of them. */
 #include <string.h>
 
+#include "xla_internal.h"
 #include "xla_status.h"
 
-_Static_assert(sizeof(tn_xla_untyped_call_t) == 80, "callers lay it out by hand");
+_Static_assert(sizeof(tn_xla_untyped_call_t) == 88, "callers lay it out by hand");
 
 static void run_on_host(tn_xla_untyped_call_t *call) {
   const void **in = (const void **)call->buffers;
@@ -44,6 +45,10 @@ int32_t tn_xla_execute_untyped(void *memory) {
   if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
     return tn__fail(TN_INVALID_ARGUMENT, "%d is no version of an untyped custom call", (int)call->api_version);
   tn__xla_status_clear(&call->status);
+  if (!tn__xla_enter(call->device)) {
+    XlaCustomCallStatusSetFailure(&call->status, "the device of the call can't be entered on this thread", SIZE_MAX);
+    return TN_KERNEL_FAILED;
+  }
   const int32_t status = tn_guard_call(run, call);
   if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
   /* The message stays with the call: it may be read on another thread. */

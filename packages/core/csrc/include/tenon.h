@@ -77,6 +77,13 @@ TN_API int32_t tn_library_symbol(void *library, const char *name, size_t name_le
  * copies of different versions refuse each other. */
 TN_API int32_t tn_first_core(const char **path, const char **version);
 
+/* --- watch.c ------------------------------------------------------------------------------------------------------ */
+
+/* Watches a descriptor from a thread of its own, and tells through a socket, owned by the caller: it gets one byte when the
+ * descriptor is readable, and another one for each byte that the caller writes back, when it is readable again. Closing
+ * the socket ends the watch. The descriptor is duplicated. */
+TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
+
 /* --- callback.c ----------------------------------------------------------------------------------------------- */
 
 /* The callbacks of one thread that runs JavaScript, and one TypeScript function that native code may call and keep. */

@@ -6,10 +6,12 @@
 
 static int32_t answer_code;
 
+static tn_callback_call_t entered;
+
 /* y = x + 1, or a failure with the code that a test wants. */
-static int32_t increment(int64_t id, void *arguments, void *call) {
-  (void)id;
-  float *const *data = arguments;
+static int32_t increment(void) {
+  float *const *data = (void *)(uintptr_t)entered.arguments;
+  void *call = (void *)(uintptr_t)entered.result;
   if (answer_code == -1) return 0;
   if (answer_code != 0) {
     tn_xla_function_fail(call, answer_code, "as the test wants");
@@ -23,7 +25,7 @@ static int32_t increment(int64_t id, void *arguments, void *call) {
 static const int64_t two[] = {2}, three[] = {3};
 static const tn_xla_function_buffer_t buffers[] = {{TN_XLA_F32, 1, two}, {TN_XLA_F32, 1, two}};
 static void *pointers[2];
-static const tn_xla_function_t function = {1, 1, buffers, pointers};
+static const tn_xla_function_t function = {1, 1, buffers, pointers, 0};
 
 typedef struct {
   tn_callbacks_t *table;
@@ -34,7 +36,8 @@ typedef struct {
 static made_t make(void) {
   made_t made = {NULL, NULL, NULL};
   void *address = NULL;
-  if (tn_callbacks_open(increment, &made.table) != TN_OK || tn_callback_create(made.table, 1, &made.callback) != TN_OK ||
+  if (tn_callbacks_open(increment, &entered, &made.table) != TN_OK ||
+      tn_callback_create(made.table, 1, &made.callback) != TN_OK ||
       tn_xla_function_open(made.callback, &function, &address) != TN_OK)
     abort();
   memcpy(&made.handler, &address, sizeof address);
@@ -154,7 +157,7 @@ TEST(places_for_functions_run_out) {
   tn_callbacks_t *table = NULL;
   tn_callback_t *callback = NULL;
   void *handlers[TN_XLA_FUNCTIONS], *another = NULL;
-  CHECK(tn_callbacks_open(increment, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK);
+  CHECK(tn_callbacks_open(increment, &entered, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK);
   for (int i = 0; i < TN_XLA_FUNCTIONS; i++) {
     CHECK(tn_xla_function_open(callback, &function, &handlers[i]) == TN_OK);
     CHECK(i == 0 || handlers[i] != handlers[i - 1]);
