@@ -4,6 +4,7 @@ import { coreLibrary } from '@tenon/core/internal'
 import { customCall, s32, typedHandler, type PreparedCall } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
+import { customCallAddon } from './addon.ts'
 import { buildRawFrame, type RawFrame } from './raw-frame.ts'
 
 const weights = [1, 2, 3, 4]
@@ -17,6 +18,9 @@ interface Prepared {
   readonly raw: RawFrame
   /** The handler, bound by koffi: a frame's address in, an error's address out. */
   readonly handler: (frame: number) => number
+  /** The addon, prepared for the same handler. */
+  readonly addon: ReturnType<typeof customCallAddon>
+  readonly arrays: readonly [Float32Array, Float32Array, Float32Array, Float32Array]
   readonly close: () => void
 }
 
@@ -34,11 +38,19 @@ function prepare(): Prepared {
   if (result.toArray()[0] !== 18) throw new Error('the prepared call gives a wrong result')
   result.segment.view().setFloat32(0, 0, true)
   if (handler(raw.address) !== 0 || result.toArray()[0] !== 18) throw new Error('the frame built by hand is wrong')
+  const addon = customCallAddon()
+  addon.prepareTyped(Number(library.symbol('weighted_sum')), api, Int32Array.from(weights))
+  // Arrays of its own: what was shown to users as typed arrays is checked for more.
+  const arrays = [1, 2, 3, 0].map((value) => Float32Array.of(value)) as unknown as Prepared['arrays']
+  addon.runTyped(...arrays)
+  if (arrays[3][0] !== 18) throw new Error('the addon gives a wrong result')
   const close = (): void => {
     call.close()
     library.close()
+    // The addon has had their addresses until here.
+    for (const array of arrays) array.fill(0)
   }
-  return { call, operands, results, raw, handler: handler as (frame: number) => number, close }
+  return { call, operands, results, raw, handler: handler as (frame: number) => number, addon, arrays, close }
 }
 
 /** Fails when a raw call did: what the caller of raw koffi has to do as well. */
@@ -54,7 +66,8 @@ export const suite = {
       unit: 'ns',
       target: { 'raw koffi, patched by hand': 1.5 },
       setup: (): Contestants => {
-        const { call, operands, results, raw, handler, close } = prepare()
+        const { call, operands, results, raw, handler, addon, arrays, close } = prepare()
+        const [x0, x1, x2, y] = arrays
         const [first, second, third] = operands as [Tensor, Tensor, Tensor]
         const out = results[0]!
         const { view, address } = raw
@@ -69,6 +82,7 @@ export const suite = {
               view.setFloat64(d, out.pointer, true)
               check(handler(address))
             },
+            'Node-API addon': () => addon.runTyped(x0, x1, x2, y),
           },
           teardown: close,
         }
@@ -79,12 +93,15 @@ export const suite = {
       unit: 'ns',
       target: { 'raw koffi, frame as it is': 1.5 },
       setup: (): Contestants => {
-        const { call, operands, results, raw, handler, close } = prepare()
+        const { call, operands, results, raw, handler, addon, close } = prepare()
         const bound = call.bind(operands, results)
         const { address } = raw
         return {
           ours: () => bound.run(),
-          peers: { 'raw koffi, frame as it is': () => check(handler(address)) },
+          peers: {
+            'raw koffi, frame as it is': () => check(handler(address)),
+            'Node-API addon': () => addon.runTypedBound(),
+          },
           teardown: () => {
             bound.close()
             close()

@@ -3,6 +3,7 @@ import { NativeLibrary, tensor } from '@tenon/core'
 import { ApiVersion, FunctionTarget, hostFunction, s32 } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
+import { customCallAddon } from './addon.ts'
 
 export const suite = {
   package: '@tenon/custom-call',
@@ -19,14 +20,18 @@ export const suite = {
         const raw = koffi.load(kernelLibrary('kernels_runtime')).func('increment', 'void', ['uintptr_t', 'uintptr_t'])
         const pointers = new BigUint64Array([BigInt(both[0]!.address)])
         const [out, at] = [both[0]!.address, Number(koffi.address(pointers))]
+        const addon = customCallAddon()
+        const numbers = new Int32Array(4)
+        addon.bindHost(Number(library.symbol('increment')), numbers)
         return {
           ours: () => bound.run(),
-          peers: { 'raw koffi': () => raw(out, at) },
+          peers: { 'raw koffi': () => raw(out, at), 'Node-API addon': () => addon.runHost() },
           teardown: () => {
             bound.close()
             call.close()
             library.close()
             pointers.fill(0n)
+            numbers.fill(0)
           },
         }
       },
@@ -70,9 +75,14 @@ export const suite = {
         }
         const callback = koffi.register(count, koffi.pointer(type))
         const raw = koffi.decode(callback, type) as (frame: number) => number
+        const addon = customCallAddon()
+        addon.setTarget(() => {
+          calls++
+          return 0
+        })
         return {
           ours: () => bound.run(),
-          peers: { 'bare koffi callback': () => raw(0) },
+          peers: { 'bare koffi callback': () => raw(0), 'Node-API addon': () => addon.callTarget() },
           teardown: () => {
             if (calls === 0) throw new Error('nothing was called')
             bound.close()

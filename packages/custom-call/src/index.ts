@@ -1,6 +1,23 @@
-export { array, Attribute, str } from './attributes/attribute.ts'
+export { array, Attribute, ptr, str, type AttributeContent } from './attributes/attribute.ts'
 export { type AttributeDictionary, type AttributeValue } from './attributes/encode-attributes.ts'
-export { f32, f64, pred, s16, s32, s64, s8, u16, u32, u64, u8, type TypeHelper } from './attributes/helpers.ts'
+export {
+  c128,
+  c64,
+  f32,
+  f64,
+  pred,
+  s16,
+  s32,
+  s64,
+  s8,
+  u16,
+  u32,
+  u64,
+  u8,
+  type ComplexHelper,
+  type TypeHelper,
+} from './attributes/helpers.ts'
+export { batch, Batch, type BatchEntry } from './call/batch.ts'
 export { BoundCall } from './call/bound-call.ts'
 export { type Tensors } from './call/call-target.ts'
 export { type Alias } from './shape/alias.ts'
@@ -14,6 +31,16 @@ export {
   type ResultOptions,
   type ResultSpec,
 } from './call/call-function.ts'
+export { Cuda } from './cuda/cuda.ts'
+export { CudaDevice } from './cuda/cuda-device.ts'
+export { CudaError, CudaOutOfMemoryError, CudaUnavailableError, type CudaFailure } from './cuda/cuda-error.ts'
+export { CudaEvent } from './cuda/cuda-event.ts'
+export { captureGraph, CudaGraph } from './cuda/cuda-graph.ts'
+export { CudaModule, type CudaKernel } from './cuda/cuda-module.ts'
+export { CudaStream } from './cuda/cuda-stream.ts'
+export { DeviceMemory } from './cuda/device-memory.ts'
+export { type KernelParameter, type LaunchOptions } from './cuda/launch.ts'
+export { PinnedMemory } from './cuda/pinned-memory.ts'
 export { customCall, hostCall, type CustomCall, type HostCall } from './custom-call.ts'
 export { VersionSkewError } from './errors/version-skew-error.ts'
 export { type XlaCodeName } from './errors/xla-codes.ts'
@@ -47,16 +74,58 @@ export {
   type LookupOptions,
   type RegistryPrepareOptions,
   type Target,
-  type TypedOptions,
   type UntypedOptions,
 } from './registry/target-registry.ts'
+export {
+  maybe,
+  type AttributeInput,
+  type AttributeOutput,
+  type AttributeSchema,
+  type AttributeSpec,
+  type AttributesInput,
+  type AttributesOutput,
+  type AttributeTypeName,
+  type Maybe,
+  type ReadAttributes,
+} from './schema/attribute-types.ts'
+export {
+  ElementChoice,
+  oneOf,
+  optional,
+  param,
+  Parameter,
+  remaining,
+  type ParameterKind,
+  type ParameterSpec,
+  type Size,
+} from './schema/parameter.ts'
+export {
+  targetCall,
+  type AttributesOption,
+  type ResultsFor,
+  type TargetCall,
+  type TargetCallOptions,
+  type TargetPrepareOptions,
+} from './schema/target-call.ts'
+export { defineTarget, TargetSchema, type TargetDefinition, type TensorsFor } from './schema/target-schema.ts'
+export { type SchemaFunction } from './targets/reading-entry.ts'
 export {
   FunctionTarget,
   type FunctionSignature,
   type TargetFunction,
   type TensorsOf,
 } from './targets/function-target.ts'
+export { registeredNames, type RegisteredName } from './targets/registered-names.ts'
 export { ApiVersion, type UntypedApiVersion } from './targets/api-version.ts'
+export { type DeviceStream, type LentData, type ResourceOptions } from './targets/call-resources.ts'
+export {
+  callProvider,
+  offerApi,
+  registerType,
+  type ApiMinor,
+  type HandlerType,
+  type TypeSymbols,
+} from './targets/handler-type.ts'
 export {
   deviceFunction,
   hostFunction,

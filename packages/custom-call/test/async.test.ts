@@ -241,6 +241,12 @@ describe('the process', () => {
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['50\n', '', 0])
   })
 
+  test('goes on after each run, with nothing else to do', async () => {
+    const again = 'for (let i = 0; i < 3; i++) await call.runAsync([x], [tensor("f32", [1000])])'
+    const ended = await script(`await Promise.all(runs); ${again}; console.log('done')`)
+    expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['done\n', '', 0])
+  })
+
   test('can be left with runs in flight', async () => {
     const ended = await script('process.exit(7)')
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['', '', 7])

@@ -1,5 +1,6 @@
 import {
   array,
+  defineTarget,
   f32,
   f64,
   pred,
@@ -7,12 +8,14 @@ import {
   s32,
   s64,
   s8,
+  TargetRegistry,
   u16,
   u32,
   u64,
   u8,
   type AttributeDictionary,
   type AttributeValue,
+  type ReadAttributes,
 } from '@tenon/custom-call'
 import fc from 'fast-check'
 import { test } from 'vitest'
@@ -96,5 +99,28 @@ test(
       }),
       budget,
     )
+  },
+)
+
+test(
+  'a TypeScript function gets exactly the attributes that were given: passed on, a handler sees the same',
+  { timeout: 30_000 + seconds * 2000 },
+  () => {
+    let given: ReadAttributes = {}
+    const schema = defineTarget('any', { operands: [], results: [], attrs: { all: 'dictionary' } })
+    const registry = new TargetRegistry()
+    const handler = registry.registerFunction('any', schema, (_, __, { all }) => {
+      given = all
+    })
+    fc.assert(
+      fc.property(dictionary, (expected) => {
+        using call = handler.prepare({ attrs: { all: expected.value } })
+        call.run([], [])
+        const seen = seenAttributes(given)
+        if (seen !== expected.text) throw new Error(`seen ${seen}, expected ${expected.text}`)
+      }),
+      budget,
+    )
+    registry.unregister('any')
   },
 )

@@ -178,10 +178,12 @@ describe('typed targets', () => {
     expect(count.toArray()).toStrictEqual([4n])
   })
 
-  test('those of devices are kept, and can not be called', () => {
+  test('those of unknown platforms are kept, and can not be called', () => {
     const registry = new TargetRegistry()
-    registry.registerTyped('norm', { execute: symbol('rms_norm') }, { platform: 'CUDA' })
-    expect(() => registry.prepare('norm', { platform: 'CUDA' })).toThrow(UnimplementedError)
+    registry.registerTyped('norm', { execute: symbol('rms_norm') }, { platform: 'TPU' })
+    expect(registry.lookup('norm', { platform: 'tpu' })).toBeDefined()
+    expect(() => registry.prepare('norm', { platform: 'TPU' })).toThrow(UnimplementedError as never)
+    registry.unregister('norm', { platform: 'tpu' })
   })
 })
 
@@ -297,6 +299,8 @@ describe('the default registry', () => {
     expect(x.toArray()).toStrictEqual([-1, -2])
     expect(targets.lookup('negate')).toBeInstanceOf(TypedHandler)
     expect(new TargetRegistry().lookup('negate')).toBeUndefined()
+    expect(targets.list('CPU').get('negate')).toBeInstanceOf(TypedHandler)
+    expect(new TargetRegistry().list().size).toBe(0)
   })
 
   test('L24: a name that a library took is taken', () => {

@@ -29,6 +29,14 @@ describe('what a handler learns of its run', () => {
     expect(await devices({ deviceOrdinal: 3 })).toStrictEqual([3n, 3n, 3n])
   })
 
+  test('0.1 of 2025 asks as 0.2 does', () => {
+    using call = typedHandler(kernels, 'run_facts_v1').prepare({ results: [s64([2])], deviceOrdinal: 5 })
+    const out = tensor('s64', [2])
+    call.run([], [out])
+    const [run, ordinal] = out.toArray() as [bigint, bigint]
+    expect([run > 0n, ordinal]).toStrictEqual([true, 5n])
+  })
+
   test.each([-1, 1.5, 2 ** 31, NaN, '0', null])('the device ordinal %s is refused', (deviceOrdinal) => {
     expect(() => handler.prepare({ results: [s64([2])], deviceOrdinal: deviceOrdinal as never })).toThrow(ArgumentError)
   })

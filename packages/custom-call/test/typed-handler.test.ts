@@ -122,3 +122,15 @@ test('what the Host lacks answers UNIMPLEMENTED', () => {
   expect(() => call.run([], [])).toThrow(/needs_stream answered UNIMPLEMENTED: XLA FFI GPU context is not available/)
   call.close()
 })
+
+describe('a handler is asked for its stage', () => {
+  test.each([
+    ['rms_norm', 'execute'],
+    ['counter_v1_instantiate', 'instantiate'],
+    ['counter_v3_instantiate', 'instantiate'],
+    ['counter_v2', 'execute'],
+    ['prepare_nothing', 'prepare'],
+  ])('%s', (symbol, stage) => {
+    expect(typedHandler(kernels, symbol).askStage()).toBe(stage)
+  })
+})

@@ -1,5 +1,5 @@
 import { addressOf, checkStatus, pollReadable, statusName } from '@tenon/core/internal'
-import type { CallTarget } from '../call/call-target.ts'
+import type { Runnable } from '../call/call-target.ts'
 import { ResourceExhaustedError } from '../errors/xla-error-classes.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { coreFunctions } from '../native/core-functions.ts'
@@ -50,13 +50,31 @@ function takeDone(): void {
     const count = Number(out[0])
     for (let i = 0; i < count; i++) {
       const id = Number(ids[i])
-      const done = inFlight.get(id)!
+      const done = inFlight.get(id)
       inFlight.delete(id)
-      done(statuses[i]!)
+      // Nobody waits any more for what comes after it was given up.
+      done?.(statuses[i]!)
     }
     if (count < ids.length) break
   }
   if (inFlight.size === 0) poll.unref()
+}
+
+/**
+ * Expects something that native code will tell.
+ *
+ * @param begin is given the queue's address, and the id under which it is told.
+ * @returns gives up waiting.
+ */
+export function expectInQueue(begin: (queue: number, id: number) => void, done: () => void): () => void {
+  const { address, poll } = queue()
+  const id = ++lastId
+  begin(address, id)
+  if (inFlight.size === 0) poll.ref()
+  inFlight.set(id, done)
+  return () => {
+    if (inFlight.delete(id) && inFlight.size === 0) poll.unref()
+  }
 }
 
 /**
@@ -66,7 +84,7 @@ function takeDone(): void {
  * @returns takes the run back: whether it had not started; then `done` is not called.
  * @throws {ResourceExhaustedError} if too many are in flight. @throws {NativeError} if the system can't do it.
  */
-export function submit(target: CallTarget, memory: CallMemory, done: Done): () => boolean {
+export function submit(target: Runnable, memory: CallMemory, done: Done): () => boolean {
   if (inFlight.size >= MOST_IN_FLIGHT) {
     throw new ResourceExhaustedError({
       xlaCode: 8,
@@ -79,7 +97,7 @@ export function submit(target: CallTarget, memory: CallMemory, done: Done): () =
   const { address, poll } = queue()
   const id = ++lastId
   const { asyncSubmit, asyncCancel } = coreFunctions()
-  const status = asyncSubmit(address, memory.address, Number(target.isTyped), id, addressOf(out))
+  const status = asyncSubmit(address, memory.address, target.kind, id, addressOf(out))
   checkStatus(Number(status), `starting ${target.name}`)
   const job = Number(out[0])
   if (inFlight.size === 0) poll.ref()

@@ -1,5 +1,15 @@
-import { ArgumentError, ArgumentRangeError, dtypeInfo, findDType, type DType, type TypedArray } from '@tenon/core'
-import { describe, elementCodec, typedArrayClass } from '@tenon/core/internal'
+import {
+  ArgumentError,
+  ArgumentRangeError,
+  dtypeInfo,
+  findDType,
+  Segment,
+  Tensor,
+  type DType,
+  type Element,
+  type TypedArray,
+} from '@tenon/core'
+import { describe, elementCodec, typedArrayClass, type Gated } from '@tenon/core/internal'
 
 /**
  * An attribute with its exact type: what a handler that takes an f32 gets must be an f32. Immutable; its bytes are a copy.
@@ -13,15 +23,31 @@ export class Attribute {
   readonly length: number
   /** @internal little-endian */
   readonly bytes: Uint8Array
+  /** @internal the memory that a pointer leads to, which calls with the attribute keep open */
+  readonly memory: Gated | undefined
 
   /** @internal */
-  constructor(kind: Attribute['kind'], dtype: DType | undefined, length: number, bytes: Uint8Array) {
+  constructor(kind: Attribute['kind'], dtype: DType | undefined, length: number, bytes: Uint8Array, memory?: Gated) {
     this.kind = kind
     this.dtype = dtype
     this.length = length
     this.bytes = bytes
+    this.memory = memory
+  }
+
+  /**
+   * What it says: a number, a bigint for 64-bit integers, a boolean, `[re, im]` for complex numbers; a TypedArray; or the bytes
+   * of a string. A copy.
+   */
+  get value(): AttributeContent {
+    if (this.dtype === undefined) return this.bytes.slice()
+    if (this.kind === 'array') return new (typedArrayClass(this.dtype))(this.bytes.slice().buffer as ArrayBuffer)
+    return elementCodec(this.dtype).read(new DataView(this.bytes.buffer, this.bytes.byteOffset), 0)
   }
 }
+
+/** What an attribute can say. */
+export type AttributeContent = Element | TypedArray
 
 /** Element types that an array attribute can have. */
 const ARRAY_DTYPES: ReadonlySet<DType> = new Set<DType>([
@@ -38,7 +64,7 @@ const ARRAY_DTYPES: ReadonlySet<DType> = new Set<DType>([
 ])
 
 /** A scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
-export function scalar(dtype: DType, value: number | bigint | boolean): Attribute {
+export function scalar(dtype: DType, value: Element): Attribute {
   const codec = elementCodec(dtype)
   const bytes = new Uint8Array(codec.byteSize)
   const view = new DataView(bytes.buffer)
@@ -47,6 +73,24 @@ export function scalar(dtype: DType, value: number | bigint | boolean): Attribut
     throw new ArgumentRangeError(`a float32 must be at most 3.4e38 in size, got ${describe(value)}`)
   }
   return new Attribute('scalar', dtype, 1, bytes)
+}
+
+/**
+ * A pointer as an attribute: an s64 with the address. Calls that are prepared with it keep the memory of a segment or tensor
+ * open; for a bare address the caller vouches.
+ *
+ * @throws {ArgumentError} if it is none of them. @throws {ScopeClosedError} if the memory is dead.
+ * @example
+ * ptr(x)
+ */
+export function ptr(target: Segment | Tensor | bigint): Attribute {
+  if (typeof target === 'bigint') return scalar('int64', target)
+  const segment = target instanceof Tensor ? target.segment : target
+  if (!(segment instanceof Segment)) {
+    throw new ArgumentError(`a pointer must be a segment, a tensor or an address, got ${describe(target)}`)
+  }
+  const { bytes } = scalar('int64', segment.address)
+  return new Attribute('scalar', 'int64', 1, bytes, segment.block)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ArgumentError, dtypeInfo, type TypedArray } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { describe, type Gated } from '@tenon/core/internal'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
@@ -65,6 +65,14 @@ function encodeAttribute(
   }
   if (attribute.kind !== 'scalar') writer.u64(attribute.length)
   writer.bytes(attribute.bytes)
+}
+
+/** The memory that pointers among encoded attributes lead to. */
+export function memoryOf(attributes: AttributeDictionary): Gated[] {
+  return Object.values(attributes).flatMap((value) => {
+    if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
+    return isDictionary(value) ? memoryOf(value) : []
+  })
 }
 
 /** Whether a value is an object of attributes: a plain one, or without a prototype. */

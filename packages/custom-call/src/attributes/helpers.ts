@@ -46,3 +46,31 @@ export const u32: TypeHelper<number | bigint> = helper('uint32')
 export const u64: TypeHelper<number | bigint> = helper('uint64')
 /** Booleans, a byte each. */
 export const pred: TypeHelper<boolean> = helper('bool')
+
+/**
+ * A complex type by its short name: of a scalar attribute when it is given its two parts, of tensors when it is given a shape.
+ *
+ * @example
+ * c64(1, -2) // an attribute: 1 - 2i
+ * c64([2, 4]) // the type of a tensor
+ */
+export interface ComplexHelper {
+  /** A scalar attribute. @throws {ArgumentError | ArgumentRangeError} if a part is no number. */
+  (re: number, im: number): Attribute
+  /** The type of tensors of this shape; empty for a scalar. @throws {ArgumentError | ArgumentRangeError} */
+  (shape: readonly number[]): TensorType
+}
+
+function complexHelper(dtype: DType): ComplexHelper {
+  function make(re: number, im: number): Attribute
+  function make(shape: readonly number[]): TensorType
+  function make(first: number | readonly number[], im?: number): Attribute | TensorType {
+    return typeof first === 'object' ? tensorType(dtype, first) : scalar(dtype, [first, im!])
+  }
+  return make
+}
+
+/** Complex numbers of two 32-bit floats. */
+export const c64: ComplexHelper = complexHelper('complex64')
+/** Complex numbers of two 64-bit floats. */
+export const c128: ComplexHelper = complexHelper('complex128')

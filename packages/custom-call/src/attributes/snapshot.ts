@@ -32,7 +32,7 @@ function isSameValue(value: unknown, kept: Kept | undefined): boolean {
 }
 
 function isSameAttribute(a: Attribute, b: Attribute): boolean {
-  if (a.kind !== b.kind || a.dtype !== b.dtype || a.length !== b.length) return false
+  if (a.kind !== b.kind || a.dtype !== b.dtype || a.length !== b.length || a.memory !== b.memory) return false
   const [left, right] = [a.bytes, b.bytes]
   for (let i = 0; i < left.length; i++) if (left[i] !== right[i]) return false
   return true

@@ -72,6 +72,7 @@ export class BoundCall extends ManagedLifetime {
     } finally {
       memory.running = false
       callStack.frames[--callStack.depth] = NO_OPERANDS
+      if (target.stream !== undefined) target.stream.keep?.(this.bound.slice(FIRST_TENSOR))
     }
     if (status !== 0) throw target.failure(memory, status)
   }

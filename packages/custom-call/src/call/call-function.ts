@@ -1,6 +1,6 @@
 import { ArgumentError, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
-import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
 import type { PrepareOptions } from '../shape/call-shape.ts'
@@ -72,7 +72,8 @@ export function callFunction(
     try {
       call.run(operands, results)
     } finally {
-      if (keeps) {
+      // A call that is kept would keep open what its pointers lead to.
+      if (keeps && memoryOf(attrs).length === 0) {
         kept?.call.close()
         kept = alike ?? { call, attrs: snapshot(attrs), alignment }
       } else {

@@ -1,6 +1,6 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
-import { submit } from '../async/async-queue.ts'
+import { runLater, type RunLaterOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
@@ -15,7 +15,10 @@ import { FIRST_TENSOR, patchPointers } from './patch-pointers.ts'
  * using call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
  * call.run([x], [y])
  */
-export class PreparedCall extends ManagedLifetime {
+export class PreparedCall<
+  Operands extends Tensors = Tensors,
+  Results extends Tensors = Tensors,
+> extends ManagedLifetime {
   /** @internal */
   readonly target: CallTarget
   /** @internal */
@@ -58,7 +61,7 @@ export class PreparedCall extends ManagedLifetime {
    * @throws {XlaError} if the kernel fails or throws a C++ exception: the subclass of its code.
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor can't be passed.
    */
-  run(operands: Tensors, results: Tensors): void {
+  run(operands: Operands, results: Results): void {
     const { target, held } = this
     const { memory } = target
     if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
@@ -71,6 +74,7 @@ export class PreparedCall extends ManagedLifetime {
     } finally {
       memory.running = false
       callStack.frames[--callStack.depth] = NO_OPERANDS
+      if (target.stream !== undefined) target.stream.keep?.(held.slice(FIRST_TENSOR))
       // A call that is kept must not keep the memory of its last run.
       for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
     }
@@ -88,32 +92,21 @@ export class PreparedCall extends ManagedLifetime {
    * @throws (rejects with) what {@link run} throws; {@link ResourceExhaustedError} if 1024 runs are in flight on this
    * thread; {@link NativeError} on Windows, where it is not supported.
    */
-  runAsync(operands: Tensors, results: Tensors, { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
-    return new Promise((resolve, reject) => {
+  runAsync(operands: Operands, results: Results, options: RunLaterOptions = {}): Promise<void> {
+    return runLater(options, () => {
       const { target } = this
       if (!this.gate.alive || !target.gate.alive) refuseRun(this)
-      signal?.throwIfAborted()
       const memory = this.#spare.pop() ?? target.extend()
       const held = [...this.held]
-      const end = (): void => {
-        for (const { gate } of held) gate.exit()
-        signal?.removeEventListener('abort', abort)
-        this.#spare.push(memory)
-      }
-      const abort = (): void => {
-        if (!cancel()) return
-        end()
-        reject(signal!.reason as Error)
-      }
       patchPointers(this.shape, memory, held, operands, results)
-      const cancel = submit(target, memory, (status) => {
-        const error = status === 0 ? undefined : target.failure(memory, status)
-        end()
-        if (error === undefined) resolve()
-        else reject(error)
-      })
-      for (const { gate } of held) gate.holds++
-      signal?.addEventListener('abort', abort)
+      return {
+        run: target,
+        memory,
+        held,
+        streams: target.stream === undefined ? [] : [target.stream],
+        failure: (status) => target.failure(memory, status),
+        end: () => void this.#spare.push(memory),
+      }
     })
   }
 
@@ -123,7 +116,7 @@ export class PreparedCall extends ManagedLifetime {
    *
    * @throws as {@link run}, but for the kernel.
    */
-  bind(operands: Tensors, results: Tensors): BoundCall {
+  bind(operands: Operands, results: Results): BoundCall {
     if (!this.gate.alive || !this.target.gate.alive) refuseRun(this)
     const memory = this.target.extend()
     const held = [...this.held]
@@ -133,7 +126,7 @@ export class PreparedCall extends ManagedLifetime {
 }
 
 /** Says why a call can't run. */
-function refuseRun(call: PreparedCall): never {
+function refuseRun(call: PreparedCall<never, never>): never {
   call.checkAlive()
   call.target.gate.owner.checkAlive()
   throw new ArgumentError(`${call.shape.name} is running: a prepared call can't run inside itself`, {

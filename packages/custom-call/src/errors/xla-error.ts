@@ -19,6 +19,8 @@ export interface XlaFailure {
   readonly exception?: boolean
   /** Whether it was refused before any handler saw it. */
   readonly refused?: boolean
+  /** Which call of a batch it was, from 0. */
+  readonly batchIndex?: number | undefined
   /** What a TypeScript function threw. */
   readonly cause?: unknown
 }
@@ -44,21 +46,34 @@ export class XlaError extends TenonError {
   /** What was wrong, one by one, if the handler could not take what it was given; empty otherwise. */
   readonly diagnostics: readonly string[]
 
+  /** Which call of a batch failed, from 0; undefined outside of batches. */
+  readonly batchIndex: number | undefined
+
   constructor(failure: XlaFailure) {
-    const { xlaCode, text, target, stage, exception = false } = failure
+    const { xlaCode, text, target, stage, exception = false, batchIndex } = failure
     const codeName = xlaCodeName(xlaCode)
     const diagnostics = parseDiagnostics(text)
     const hint = hintFor(diagnostics, text)
     super('TENON_XLA', sentenceOf(failure, codeName, diagnostics), {
       ...(hint === undefined ? {} : { hint }),
       ...(failure.cause === undefined ? {} : { cause: failure.cause }),
-      details: { xlaCode, codeName, target, stage, exception, text, diagnostics },
+      details: {
+        xlaCode,
+        codeName,
+        target,
+        stage,
+        exception,
+        text,
+        diagnostics,
+        ...(batchIndex === undefined ? {} : { batchIndex }),
+      },
     })
     this.xlaCode = xlaCode
     this.codeName = codeName
     this.target = target
     this.stage = stage
     this.diagnostics = diagnostics
+    this.batchIndex = batchIndex
   }
 }
 defineKind(XlaError)
@@ -66,7 +81,8 @@ defineKind(XlaError)
 function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: readonly string[]): string {
   const { xlaCode, text, target, stage, exception, refused } = failure
   const label = codeName === 'UNKNOWN' && xlaCode !== 2 ? `${codeName} (code ${xlaCode})` : codeName
-  const where = stage === 'execute' ? target : `${target} (${stage})`
+  const place = stage === 'execute' ? target : `${target} (${stage})`
+  const where = failure.batchIndex === undefined ? place : `call ${failure.batchIndex} of the batch, ${place},`
   const words = diagnostics.length > 0 ? diagnostics.join('; ') : onOneLine(text) || 'no message'
   if (refused) return `${where} was refused with ${label}: ${words}`
   return exception ? `${where} threw a C++ exception: ${words}` : `${where} answered ${label}: ${words}`

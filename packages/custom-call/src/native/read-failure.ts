@@ -7,7 +7,8 @@ import { coreFunctions } from './core-functions.ts'
 
 const INTERNAL = 13
 
-const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
+/** The stages, as the ABI numbers them. */
+export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
 
 /** Out-parameters: the length of the message, then code and stage. */
 const out = new BigUint64Array(2)
@@ -15,7 +16,7 @@ const codeAndStage = new Int32Array(out.buffer, 8, 2)
 let message = Buffer.from(new ArrayBuffer(4096))
 
 /** The error of a typed call that ended with a status other than OK. */
-export function readFailure(call: number, status: number, target: string): TenonError {
+export function readFailure(call: number, status: number, target: string, batchIndex?: number): TenonError {
   const name = statusName(status)
   if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
   const { failure } = coreFunctions()
@@ -30,20 +31,30 @@ export function readFailure(call: number, status: number, target: string): Tenon
     target,
     stage: STAGES[stage] ?? 'execute',
     exception,
+    batchIndex,
   })
+}
+
+/** What is known of an untyped call besides its failure. */
+interface UntypedFailure {
+  readonly name: string
+  readonly onDevice: boolean
+  readonly batchIndex: number | undefined
 }
 
 /**
  * The error of an untyped call that ended with a status other than OK. What such a function sets has no code: it is
  * INTERNAL, and on devices it gets words in front.
  */
-export function readUntypedFailure(call: number, status: number, target: string, onDevice: boolean): TenonError {
+export function readUntypedFailure(call: number, status: number, about: UntypedFailure): TenonError {
+  const { name: target, onDevice, batchIndex } = about
   const name = statusName(status)
   if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
   const { untypedFailure } = coreFunctions()
   const text = copyMessage((at, capacity, length) => untypedFailure(call, at, capacity, length))
-  if (name === 'EXCEPTION') return xlaError({ xlaCode: 2, text, target, stage: 'execute', exception: true })
-  return xlaError({ xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text, target, stage: 'execute' })
+  const common = { target, stage: 'execute', batchIndex } as const
+  if (name === 'EXCEPTION') return xlaError({ ...common, xlaCode: 2, text, exception: true })
+  return xlaError({ ...common, xlaCode: INTERNAL, text: onDevice ? `CustomCall failed: ${text}` : text })
 }
 
 /** The error of a call to the core itself. */

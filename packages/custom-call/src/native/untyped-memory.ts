@@ -12,10 +12,22 @@ export interface UntypedCall {
   readonly tuples: 'nested' | 'flattened'
   readonly opaque: Uint8Array
   readonly stream: number
+  /** The address of a `tn_xla_device_t` to enter before the call; 0 for none. */
+  readonly device: number
 }
 
 /** `tn_xla_untyped_call_t`: its size, and where its members lie. */
-const RECORD = { size: 80, apiVersion: 8, onDevice: 12, buffers: 16, out: 24, opaque: 32, opaqueLength: 40, stream: 48 }
+const RECORD = {
+  size: 88,
+  apiVersion: 8,
+  onDevice: 12,
+  buffers: 16,
+  out: 24,
+  opaque: 32,
+  opaqueLength: 40,
+  stream: 48,
+  device: 80,
+}
 
 /** One pointer: to the buffer of a leaf, or to the array that starts with another cell. */
 type Cell = { readonly leaf: number } | { readonly array: number }
@@ -60,6 +72,7 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   pointer(RECORD.opaque, address + opaqueAt)
   view.setUint32(RECORD.opaqueLength, call.opaque.length, true)
   pointer(RECORD.stream, call.stream)
+  pointer(RECORD.device, call.device)
   new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
   const places = placeOfLeaf.filter((_, leaf) => shape.leaves[leaf] instanceof TensorType)
   return { view, address, places, running: false }

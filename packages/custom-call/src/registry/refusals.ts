@@ -37,10 +37,10 @@ export function missing(target: string, platform: string, isTyped: boolean): Xla
     : new UnimplementedError(refusal(12, target, text))
 }
 
-/** A typed handler that can't be called here. */
+/** A typed handler of a platform that nothing is known of. */
 export function noDevice(target: string, platform: string): XlaError {
   return new UnimplementedError(
-    refusal(12, target, `typed handlers can be called on the Host alone, ${target} is registered for ${platform}`),
+    refusal(12, target, `${target} is a handler for ${platform}, only those for Host, CUDA and ROCM can be called`),
   )
 }
 

@@ -4,6 +4,7 @@ import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError } from '../errors/xla-error-classes.ts'
 import { ApiVersion, apiVersionName, type UntypedApiVersion } from '../targets/api-version.ts'
 import { FunctionTarget, type FunctionSignature, type TargetFunction } from '../targets/function-target.ts'
+import { registeredNames } from '../targets/registered-names.ts'
 import {
   registeredHandler,
   TypedHandler,
@@ -17,8 +18,12 @@ import {
   type UntypedPrepareOptions,
 } from '../targets/untyped-function.ts'
 import type { TensorType } from '@tenon/core'
+import type { AttributeSchema } from '../schema/attribute-types.ts'
+import type { ParameterSpec } from '../schema/parameter.ts'
+import type { TargetSchema } from '../schema/target-schema.ts'
+import type { SchemaFunction } from '../targets/reading-entry.ts'
 import { findCode, type Code } from './code.ts'
-import { alreadyExists, canonicalPlatform, invalid, missing, noDevice } from './refusals.ts'
+import { alreadyExists, canonicalPlatform, invalid, missing } from './refusals.ts'
 
 /** What can be registered. */
 export type Target = TypedHandler | UntypedFunction
@@ -37,12 +42,6 @@ export interface HandlerBundle {
   readonly instantiate?: Code
   readonly prepare?: Code
   readonly initialize?: Code
-}
-
-/** How a typed target is registered. */
-export interface TypedOptions extends HandlerOptions {
-  /** `Host` without it. Compared without case; `cpu` is `Host`, `gpu` is `CUDA`. */
-  readonly platform?: string
 }
 
 /** How a target is looked up. */
@@ -116,8 +115,8 @@ export class TargetRegistry {
    * @throws {InvalidArgumentError} if the name is another target's on the platform, or execute is missing.
    * @throws {VersionSkewError} if it was built for another version. Otherwise as {@link registerUntyped}.
    */
-  registerTyped(name: string, bundle: HandlerBundle, options: TypedOptions = {}): TypedHandler {
-    const { platform = 'Host', ...handlerOptions } = options
+  registerTyped(name: string, bundle: HandlerBundle, options: HandlerOptions = {}): TypedHandler {
+    const { platform = 'Host' } = options
     checkName(name, 'name')
     checkName(platform, 'platform')
     if (bundle?.execute === undefined) {
@@ -134,7 +133,7 @@ export class TargetRegistry {
       number,
       number,
     ]
-    const made = new TypedHandler(name, gates.at(-1)!, { instantiate, prepare, initialize, execute }, handlerOptions)
+    const made = new TypedHandler(name, gates.at(-1)!, { instantiate, prepare, initialize, execute }, options)
     return this.#enterTyped(made, platform, { gates })
   }
 
@@ -153,8 +152,34 @@ export class TargetRegistry {
     name: string,
     signature: FunctionSignature<Operands, Results>,
     run: TargetFunction<Operands, Results>,
+  ): TypedHandler
+  /**
+   * Registers a TypeScript function as a declared target: its tensors may differ in size from call to call, and it gets
+   * attributes with the declared types. What is not as declared is refused before it runs.
+   *
+   * @throws as above.
+   * @example
+   * const scaled = defineTarget('scaled', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])], attrs: { a: 'f32' } })
+   * new TargetRegistry().registerFunction('scaled', scaled, ([x], [y], { a }) => {
+   *   const out = y.view()
+   *   x.toArray().forEach((value, i) => (out[i] = a * Number(value)))
+   * })
+   */
+  registerFunction<
+    Operands extends readonly ParameterSpec[],
+    Results extends readonly ParameterSpec[],
+    Attributes extends AttributeSchema,
+  >(
+    name: string,
+    schema: TargetSchema<Operands, Results, Attributes>,
+    run: SchemaFunction<Operands, Results, Attributes>,
+  ): TypedHandler
+  registerFunction(
+    name: string,
+    signature: FunctionSignature | TargetSchema,
+    run: TargetFunction | SchemaFunction,
   ): TypedHandler {
-    const owned = new FunctionTarget(name, signature, run as unknown as TargetFunction)
+    const owned = new FunctionTarget(name, signature as TargetSchema, run as SchemaFunction)
     try {
       return this.#enterTyped(owned.handler, 'Host', { gates: [], owned })
     } catch (error) {
@@ -189,12 +214,18 @@ export class TargetRegistry {
     return untyped?.apiVersion === apiVersion ? untyped : undefined
   }
 
-  /** The targets that are registered here for a platform, by name. Where a name is both, the typed one. */
+  /**
+   * The targets that are registered here for a platform, by name; the default registry's also has those that libraries registered
+   * themselves. Where a name is both, the typed one.
+   */
   list(platform: string = 'Host'): ReadonlyMap<string, Target> {
     const untyped = [...this.#untyped.values()].filter((entry) => entry.platform === platform)
     const canonical = canonicalPlatform(platform)
     const typed = [...this.#typed.values()].filter((entry) => canonicalPlatform(entry.platform) === canonical)
-    return new Map([...untyped, ...typed].map(({ target }) => [target.name, target]))
+    const named = this.#findsSelfRegistered ? registeredNames().filter((other) => other.platform === canonical) : []
+    const selfRegistered = named.map(({ name }) => [name, registeredHandler(name, { platform })] as const)
+    const registered = [...untyped, ...typed].map(({ target }) => [target.name, target] as const)
+    return new Map<string, Target>([...selfRegistered, ...registered])
   }
 
   /**
@@ -213,26 +244,38 @@ export class TargetRegistry {
   /**
    * Prepares a call of the target of a name.
    *
-   * @throws {NotFoundError} if there is none; {@link UnimplementedError} if it is a typed one on a device.
+   * @throws {NotFoundError} if there is none; {@link UnimplementedError} if it is a typed one of an unknown platform.
    * @throws {InvalidArgumentError} if it is of another convention than asked for, or the name is reserved.
    * @throws as the target's own `prepare`.
    */
   prepare(name: string, options: RegistryPrepareOptions): PreparedCall {
-    const { platform = 'Host', apiVersion, attrs, opaque, tuples, stream, ...shape } = options
+    const {
+      platform = 'Host',
+      apiVersion,
+      attrs,
+      userData,
+      hostScratch,
+      deviceOrdinal,
+      opaque,
+      tuples,
+      stream,
+      ...shape
+    } = options
     if (checkName(name, 'name').startsWith('$')) {
       throw invalid(name, "Call targets that start with '$' are reserved for internal use.")
     }
     const target = this.lookup(name, { platform, ...(apiVersion === undefined ? {} : { apiVersion }) })
     if (target === undefined) throw this.#explainMissing(name, platform, apiVersion)
     if (target instanceof UntypedFunction) {
-      if (attrs !== undefined) throw new ArgumentError(`${name} is an untyped custom call, which has no attributes`)
+      if (attrs !== undefined || userData !== undefined || hostScratch !== undefined) {
+        throw new ArgumentError(`${name} is an untyped custom call, which has no attributes, user data or scratch`)
+      }
       return target.prepare(definedOf({ ...shape, opaque, tuples, stream }))
     }
-    if (opaque !== undefined || tuples !== undefined || stream !== undefined) {
-      throw new ArgumentError(`${name} is a typed custom call, which takes no opaque string, tuples or stream`)
+    if (opaque !== undefined || tuples !== undefined) {
+      throw new ArgumentError(`${name} is a typed custom call, which takes no opaque string or tuples`)
     }
-    if (canonicalPlatform(platform) !== 'host') throw noDevice(name, platform)
-    return target.prepare(definedOf({ ...shape, attrs }))
+    return target.prepare(definedOf({ ...shape, attrs, userData, hostScratch, deviceOrdinal, stream }))
   }
 
   #explainMissing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {

@@ -48,6 +48,11 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   const results = treesOf(options.results, leaves, `results of ${name}`, true)
   const types = tensorsAmong(leaves)
   const { alignment, aliases = [] } = options
+  if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
+    throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device can't use`, {
+      hint: 'give memory of the device as a result.',
+    })
+  }
   return {
     name,
     // Not frozen: reading an element of a frozen array costs 5 ns more, at each tensor of each run.

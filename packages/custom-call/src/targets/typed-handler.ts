@@ -1,14 +1,17 @@
 import { ArgumentError, ArgumentRangeError, type NativeLibrary } from '@tenon/core'
 import { addressOf, checkName, checkSize, describe, globalGate, lastError, type Gate } from '@tenon/core/internal'
 import { NotFoundError } from '../errors/xla-error-classes.ts'
-import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
+import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { coreFunctions } from '../native/core-functions.ts'
 import { encodeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
+import { coreError, STAGES } from '../native/read-failure.ts'
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import type { Stage } from '../errors/xla-error.ts'
 import { callShape, type PrepareOptions } from '../shape/call-shape.ts'
 import { leavesOf } from '../shape/leaf.ts'
+import { canonicalPlatform, noDevice } from '../registry/refusals.ts'
+import { checkResources, type ResourceOptions } from './call-resources.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
@@ -25,17 +28,22 @@ export interface HandlerOptions {
   readonly allowNewerApi?: boolean
   /** Says for handlers that don't say so themselves that their device work can be captured once and replayed. */
   readonly commandBufferCompatible?: boolean
+  /** What the handlers were written for: `Host` without it, or a device, `CUDA` or `ROCM`. Compared as XLA does: without case, `cpu` is `Host`, `gpu` is `CUDA`. */
+  readonly platform?: string
 }
 
 /** What a typed call is prepared for. */
-export interface TypedPrepareOptions extends PrepareOptions {
+export interface TypedPrepareOptions extends PrepareOptions, ResourceOptions {
   /** The attributes, by name. */
   readonly attrs?: AttributeDictionary
-  /** What handlers of 0.2 and later learn when they ask for their device: its number, from 0; -1, unknown, without it. */
+  /** What handlers learn when they ask for their device: its number, from 0; -1, unknown, without it. Those of the first headers of 0.1 can't ask. */
   readonly deviceOrdinal?: number
 }
 
 const UNKNOWN_DEVICE = -1
+
+/** The types of devices by canonical platform, as DLPack numbers them. */
+const DEVICE_TYPES: Readonly<Record<string, number>> = { host: 1, cuda: 2, rocm: 10 }
 
 function checkOrdinal(value: unknown): number {
   const ordinal = checkSize(value, 'deviceOrdinal', 'devices')
@@ -47,6 +55,8 @@ function checkOrdinal(value: unknown): number {
 export class TypedHandler {
   /** The symbol of the execute handler, or the registered name. */
   readonly name: string
+  /** What it was written for, as it was given. */
+  readonly platform: string
   /** What its handlers tell about themselves. */
   readonly metadata: HandlerMetadata
   /** The stages that have a handler. */
@@ -59,6 +69,7 @@ export class TypedHandler {
   /** @internal */
   constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions) {
     this.name = name
+    this.platform = checkName(options.platform ?? 'Host', 'platform')
     this.gate = gate
     this.addresses = addresses
     this.stages = Object.freeze(
@@ -68,26 +79,52 @@ export class TypedHandler {
   }
 
   /**
-   * Lays out a call for tensors of these types and runs the instantiate handler, if there is one.
+   * For which stage its execute handler really is: a symbol does not tell. It is asked to prepare a call of nothing, which one
+   * for the prepare stage does, and others refuse with the name of theirs. Only for handlers that were written with a header of
+   * XLA or Tenon, which check it; undefined if the answer doesn't tell.
+   *
+   * @throws {XlaError} if it throws a C++ exception. @throws {ScopeClosedError} if the library is closed.
+   */
+  askStage(): Stage | undefined {
+    if (!this.gate.alive) this.gate.owner.checkAlive()
+    const out = new Int32Array([-1, 0])
+    const status = Number(coreFunctions().askStage(this.addresses.execute, this.metadata.minor, addressOf(out)))
+    if (status !== 0) throw coreError(status, this.name)
+    return STAGES[out[0]!]
+  }
+
+  /**
+   * Lays out a call for tensors of these types and runs the instantiate handler, if there is one. Tensors of a device's
+   * handler must be on that device: `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })` for CUDA.
    *
    * @throws {ArgumentError} if a type or attribute can't be passed. @throws {XlaError} if the handler fails.
-   * @throws {ScopeClosedError} if the library is closed.
+   * @throws {UnimplementedError} if it is a handler of a platform that nothing is known of.
+   * @throws {ScopeClosedError} if the library, or memory that is lent, is closed.
    */
   prepare(options: TypedPrepareOptions): PreparedCall {
     if (!this.gate.alive) this.gate.owner.checkAlive()
-    const shape = callShape(this.name, options)
+    const deviceType = DEVICE_TYPES[canonicalPlatform(this.platform)]
+    if (deviceType === undefined) throw noDevice(this.name, this.platform)
+    const shape = callShape(this.name, options, deviceType)
     const { leaves } = shape
-    const { deviceOrdinal } = options
+    const { deviceOrdinal, attrs = {} } = options
+    const resources = checkResources(this.name, deviceType !== DEVICE_TYPES['host'], options)
     const operandCount = leavesOf(shape.operands).length
     const descriptor = encodeDescriptor({
       minor: this.metadata.minor,
-      deviceOrdinal: deviceOrdinal === undefined ? UNKNOWN_DEVICE : checkOrdinal(deviceOrdinal),
+      deviceOrdinal:
+        deviceOrdinal === undefined ? (resources.stream?.ordinal ?? UNKNOWN_DEVICE) : checkOrdinal(deviceOrdinal),
       handlers: this.addresses,
       operands: leaves.slice(0, operandCount),
       results: leaves.slice(operandCount),
-      attributes: options.attrs === undefined ? {} : options.attrs,
+      attributes: attrs,
     })
-    return new PreparedCall(openTypedTarget(this.name, this.gate, descriptor, leaves), shape)
+    const used = { ...resources, gated: [...resources.gated, ...memoryOf(attrs)] }
+    const { commandBufferCompatible } = this.metadata
+    return new PreparedCall(
+      openTypedTarget(this.name, this.gate, descriptor, leaves, used, commandBufferCompatible),
+      shape,
+    )
   }
 }
 
@@ -127,16 +164,12 @@ export function typedHandler(
 /**
  * A typed handler that a library registered itself when it was loaded, by its registered name.
  *
- * @param options.platform compared as XLA does: without case, and `cpu` is `Host`.
  * @throws {NotFoundError} if nothing is registered under the name. Otherwise as {@link typedHandler}.
  * @example
  * NativeLibrary.open('./libregisters.so')
  * const handler = registeredHandler('negate')
  */
-export function registeredHandler(
-  name: string,
-  options: HandlerOptions & { readonly platform?: string } = {},
-): TypedHandler {
+export function registeredHandler(name: string, options: HandlerOptions = {}): TypedHandler {
   const [nameBytes, platformBytes] = [checkName(name, 'name'), checkName(options.platform ?? 'Host', 'platform')].map(
     (text) => Buffer.from(text),
   ) as [Buffer, Buffer]

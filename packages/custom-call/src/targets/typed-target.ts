@@ -1,51 +1,80 @@
 import { addressOf, checkStatus, pointerBits, type Gate } from '@tenon/core/internal'
-import { TensorType, type TenonError } from '@tenon/core'
-import type { CallTarget } from '../call/call-target.ts'
+import { TensorType, type Hold, type TenonError } from '@tenon/core'
+import { CallKind, type CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { coreFunctions } from '../native/core-functions.ts'
+import { holdAll } from '../native/hold-all.ts'
 import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
+import { giveResources, type CallResources } from './call-resources.ts'
 
 /** From one buffer of a frame to the next, and from a buffer's start to its pointer, in bytes. */
 const BUFFER_SIZE = 48
 const BUFFER_DATA = 24
 
+/** What is left of a call: native memory, and what it held open and used. */
+interface Remains {
+  readonly memory: CallMemory
+  readonly resources: CallResources
+  readonly holds: readonly Hold[]
+}
+
 /** Closes calls that were dropped without being closed: their handlers' states would never be destroyed otherwise. */
-const dropped = new FinalizationRegistry<CallMemory>((memory) => coreFunctions().close(memory.address))
+const dropped = new FinalizationRegistry<Remains>((remains) => void closeRemains(remains))
+
+function closeRemains({ memory, holds }: Remains): number {
+  const status = Number(coreFunctions().close(memory.address))
+  for (const hold of holds) hold.release()
+  return status
+}
 
 /**
  * Lays out the frame of a typed call and runs the instantiate handler, if there is one.
  *
  * @throws {XlaError} if that handler fails. @throws {NativeError} if the core refuses the descriptor.
+ * @throws {ScopeClosedError} if memory that it uses is being closed.
  */
-export function openTypedTarget(name: string, gate: Gate, descriptor: Uint8Array, leaves: readonly Leaf[]): CallTarget {
-  const { execute, close, share, instantiate } = coreFunctions()
+export function openTypedTarget(
+  name: string,
+  gate: Gate,
+  descriptor: Uint8Array,
+  leaves: readonly Leaf[],
+  resources: CallResources,
+  isCapturable: boolean,
+): CallTarget {
+  const { execute, share, instantiate } = coreFunctions()
   const memory = buildFrame(name, descriptor, leaves)
-  const status = Number(instantiate(memory.address))
-  if (status !== 0) {
-    const error = readFailure(memory.address, status, name)
-    close(memory.address)
+  const remains: Remains = { memory, resources, holds: holdAll(resources.gated) }
+  try {
+    giveResources(name, memory.address, resources)
+    const status = Number(instantiate(memory.address))
+    if (status !== 0) throw readFailure(memory.address, status, name)
+  } catch (error) {
+    closeRemains(remains)
     throw error
   }
   const target: CallTarget = {
     name,
-    isTyped: true,
+    kind: CallKind.typed,
     gate,
     execute,
     memory,
+    stream: resources.stream,
+    isCapturable,
     extend(): CallMemory {
       const more = buildFrame(name, descriptor, leaves)
       checkStatus(Number(share(more.address, memory.address)), `sharing the state of ${name}`)
       return more
     },
-    failure: (of: CallMemory, code: number): TenonError => readFailure(of.address, code, name),
+    failure: (of: CallMemory, code: number, batchIndex?: number): TenonError =>
+      readFailure(of.address, code, name, batchIndex),
     close(): void {
       dropped.unregister(target)
-      const code = Number(close(memory.address))
+      const code = closeRemains(remains)
       if (code !== 0) throw readFailure(memory.address, code, name)
     },
   }
-  dropped.register(target, memory, target)
+  dropped.register(target, remains, target)
   return target
 }
 

@@ -4,6 +4,7 @@ import { str } from '../attributes/attribute.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { callShape, type PrepareOptions } from '../shape/call-shape.ts'
 import { ApiVersion, checkUntypedVersion, type UntypedApiVersion } from './api-version.ts'
+import type { DeviceStream } from './call-resources.ts'
 import { openUntypedTarget } from './untyped-target.ts'
 
 /** What an untyped call is prepared for. */
@@ -12,8 +13,11 @@ export interface UntypedPrepareOptions extends PrepareOptions {
   readonly opaque?: string | Uint8Array
   /** Host only: tuples as pointers to arrays of pointers, at any depth (the default), or flattened, as XLA does today. */
   readonly tuples?: 'nested' | 'flattened'
-  /** Devices only: the stream that the function enqueues its work on; 0n, the default, is the device's own. */
-  readonly stream?: bigint
+  /**
+   * Devices only: the stream that the function enqueues its work on, as its address or as an object that has one; 0n, the
+   * default, is the device's own.
+   */
+  readonly stream?: bigint | DeviceStream
 }
 
 /** How untyped functions of the Host are called. */
@@ -93,8 +97,10 @@ export class UntypedFunction {
       tuples: checkTuples(tuples, onDevice, name),
       opaque: str(opaque ?? '').bytes,
       stream: checkStream(stream, onDevice, name),
+      device: typeof stream === 'object' ? (stream.deviceAddress ?? 0) : 0,
     }
-    return new PreparedCall(openUntypedTarget(name, this.gate, shape, call), shape)
+    const object = typeof stream === 'object' ? stream : undefined
+    return new PreparedCall(openUntypedTarget(name, this.gate, shape, call, object), shape)
   }
 }
 
@@ -109,8 +115,11 @@ function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested'
 function checkStream(stream: unknown, onDevice: boolean, name: string): number {
   if (stream === undefined) return 0
   if (!onDevice) throw new ArgumentError(`${name} is a Host function, which gets no stream`)
-  if (typeof stream === 'bigint' && stream >= 0n && stream <= LARGEST_STREAM) return Number(stream)
-  throw new ArgumentError(`the stream of ${name} must be a bigint, the address of a stream, got ${describe(stream)}`)
+  const handle = typeof stream === 'object' ? (stream as Partial<DeviceStream> | null)?.handle : stream
+  if (typeof handle === 'bigint' && handle >= 0n && handle <= LARGEST_STREAM) return Number(handle)
+  throw new ArgumentError(
+    `the stream of ${name} must be a bigint, the address of a stream, or have one, got ${describe(stream)}`,
+  )
 }
 
 /**

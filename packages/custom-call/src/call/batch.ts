@@ -1,0 +1,163 @@
+import { ArgumentError, type TenonError } from '@tenon/core'
+import { callStack, describe, ManagedLifetime, NO_OPERANDS, pointerBits, type Gated } from '@tenon/core/internal'
+import { runLater, type RunLaterOptions } from '../async/run-later.ts'
+import { coreFunctions } from '../native/core-functions.ts'
+import { allocateCall, type CallMemory } from '../native/call-memory.ts'
+import type { DeviceStream } from '../targets/call-resources.ts'
+import type { BoundCall } from './bound-call.ts'
+import { CallKind, type Tensors } from './call-target.ts'
+import { PreparedCall } from './prepared-call.ts'
+
+/** One call of a batch. The same prepared call can be there several times. */
+export interface BatchEntry {
+  readonly call: PreparedCall
+  readonly operands: Tensors
+  readonly results: Tensors
+}
+
+/** `tn_xla_batch_t` and `tn_xla_batch_entry_t`, in bytes. */
+const BATCH_SIZE = 24
+const ENTRY_SIZE = 16
+const FAILED = 8
+
+/**
+ * Several calls that run one after another in one crossing into native code. Their tensors, calls and libraries stay open
+ * until it is closed. Made by {@link batch}.
+ */
+export class Batch extends ManagedLifetime {
+  /** How many calls it has. */
+  readonly length: number
+  readonly #calls: readonly BoundCall[]
+  readonly #memory: CallMemory
+  readonly #held: readonly Gated[]
+  readonly #streams: readonly DeviceStream[]
+
+  /** @internal */
+  constructor(calls: readonly BoundCall[]) {
+    super()
+    this.length = calls.length
+    this.#calls = calls
+    this.#memory = layOut(calls)
+    this.#held = Object.freeze([this])
+    this.#streams = [...new Set(calls.flatMap(({ target }) => target.stream ?? []))]
+  }
+
+  protected override get label(): string {
+    return `the batch of ${this.length} calls`
+  }
+
+  protected override release(): void {
+    closeAll(this.#calls)
+  }
+
+  /**
+   * Runs the calls in order, and returns when the last is over, or the first fails: those behind it don't run.
+   *
+   * @throws {XlaError} of the call that failed, which is `batchIndex`. @throws {ScopeClosedError} after close.
+   */
+  run(): void {
+    const memory = this.#start()
+    callStack.frames[callStack.depth++] = this.#held
+    let status: number
+    try {
+      status = coreFunctions().executeBatch(memory.address) as number
+    } finally {
+      memory.running = false
+      callStack.frames[--callStack.depth] = NO_OPERANDS
+      for (const stream of this.#streams) stream.keep?.(this.#held)
+    }
+    if (status !== 0) throw this.#failure(status)
+  }
+
+  /**
+   * Runs the calls, in order, on one thread of the core, and settles from the event loop. It keeps the thread while a
+   * handler's future is waited for.
+   *
+   * @param options.signal takes the batch back if it has not started; then it rejects with the signal's reason.
+   * @throws (rejects with) what {@link run} throws; otherwise as {@link PreparedCall.runAsync}.
+   */
+  runAsync(options: RunLaterOptions = {}): Promise<void> {
+    return runLater(options, () => {
+      const memory = this.#start()
+      return {
+        run: { name: this.label, kind: CallKind.batch },
+        memory,
+        held: this.#held,
+        streams: this.#streams,
+        failure: (status) => this.#failure(status),
+        end: () => {
+          memory.running = false
+        },
+      }
+    })
+  }
+
+  #start(): CallMemory {
+    if (!this.gate.alive) this.checkAlive()
+    if (this.#memory.running) {
+      throw new ArgumentError(`${this.label} is running: it can't run twice at one time`, {
+        hint: 'make another batch for it.',
+      })
+    }
+    for (const { memory, target } of this.#calls) {
+      if (memory.running) throw new ArgumentError(`${target.name} is running: a batch can't run inside its own call`)
+    }
+    this.#memory.running = true
+    return this.#memory
+  }
+
+  #failure(status: number): TenonError {
+    const index = this.#memory.view.getUint32(FAILED, true)
+    const { target, memory } = this.#calls[index]!
+    return target.failure(memory, status, index)
+  }
+}
+
+/**
+ * Binds calls to their tensors, so that all of them run in one crossing: for many small calls.
+ *
+ * @param entries prepared calls with their operands and results, which are borrowed until the batch is closed.
+ * @throws as {@link PreparedCall.bind}; nothing is held then. @throws {ArgumentError} if there are none.
+ * @example
+ * const steps = batch([
+ *   { call, operands: [x], results: [y] },
+ *   { call, operands: [y], results: [x] },
+ * ])
+ * steps.run()
+ * steps.close()
+ */
+export function batch(entries: readonly BatchEntry[]): Batch {
+  if (!Array.isArray(entries) || entries.length === 0) {
+    throw new ArgumentError(`a batch must have calls, got ${describe(entries)}`, {
+      hint: 'write batch([{ call, operands, results }]).',
+    })
+  }
+  const calls: BoundCall[] = []
+  try {
+    entries.forEach((entry: Partial<BatchEntry> | null, i) => {
+      if (!(entry?.call instanceof PreparedCall)) {
+        throw new ArgumentError(`call ${i} of a batch must be a prepared call, got ${describe(entry?.call)}`)
+      }
+      calls.push(entry.call.bind(entry.operands!, entry.results!))
+    })
+    return new Batch(calls)
+  } catch (error) {
+    closeAll(calls)
+    throw error
+  }
+}
+
+function closeAll(calls: readonly BoundCall[]): void {
+  for (const call of calls) call.close()
+}
+
+function layOut(calls: readonly BoundCall[]): CallMemory {
+  const { view, address } = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
+  view.setUint32(0, calls.length, true)
+  view.setFloat64(16, pointerBits(address + BATCH_SIZE), true)
+  calls.forEach(({ memory, target }, i) => {
+    view.setFloat64(BATCH_SIZE + ENTRY_SIZE * i, pointerBits(memory.address), true)
+    view.setUint32(BATCH_SIZE + ENTRY_SIZE * i + 8, target.kind, true)
+  })
+  return { view, address, places: [], running: false }
+}

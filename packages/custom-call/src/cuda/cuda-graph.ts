@@ -1,0 +1,107 @@
+import { ArgumentError, type Hold } from '@tenon/core'
+import { addressOf, coreFunction, type CFunction, type Gated } from '@tenon/core/internal'
+import type { Tensors } from '../call/call-target.ts'
+import { patchPointers } from '../call/patch-pointers.ts'
+import type { PreparedCall } from '../call/prepared-call.ts'
+import { holdAll } from '../native/hold-all.ts'
+import { CudaStream } from './cuda-stream.ts'
+import { DeviceResource } from './device-resource.ts'
+
+let capture: CFunction | undefined
+
+/**
+ * The device work of a call, recorded once: launching it costs one call of the driver, whatever the handler enqueued. It keeps the
+ * tensors and the call open until it is closed. Made by {@link captureGraph}.
+ *
+ * @example
+ * using graph = captureGraph(saxpy, [dx, dy], [dy])
+ * graph.launch()
+ * await stream.finished()
+ */
+export class CudaGraph extends DeviceResource {
+  readonly stream: CudaStream
+  readonly #exec: number
+  readonly #holds: readonly Hold[]
+
+  /** @internal takes over `holds` and the captured graph, which it destroys */
+  constructor(stream: CudaStream, graph: number, holds: readonly Hold[]) {
+    const { device } = stream
+    super(device)
+    const { graphInstantiate, graphDestroy } = device.functions
+    this.stream = stream
+    this.#holds = holds
+    this.#exec = this.open(() => {
+      try {
+        return device.cuda.readHandle((out) => graphInstantiate(out, graph, 0), 'instantiating a graph')
+      } finally {
+        graphDestroy(graph)
+      }
+    })
+  }
+
+  protected override get label(): string {
+    return 'the CUDA graph'
+  }
+
+  protected override destroy(): unknown {
+    const result = this.device.functions.graphExecDestroy(this.#exec)
+    for (const hold of this.#holds) hold.release()
+    return result
+  }
+
+  /** Enqueues the recorded work on the stream. @throws {CudaError} if the driver refuses. @throws {ScopeClosedError} after close. */
+  launch(): void {
+    this.checkAlive()
+    const { stream } = this
+    stream.enter()
+    stream.device.check(stream.device.functions.graphLaunch(this.#exec, stream.address), 'launching a graph')
+    stream.keep([this])
+  }
+}
+
+/**
+ * Records what a handler enqueues for these tensors, instead of doing it. Its prepare and initialize stages run as usual. Only
+ * handlers that say that their work can be replayed are captured: the same operations each time, no allocations, no waiting.
+ *
+ * @param call one that was prepared for a {@link CudaStream}.
+ * @throws {ArgumentError} if it was not, or the handler has not the trait. @throws {XlaError} if the handler fails.
+ * @throws {CudaError} if the driver refuses. Otherwise as the call's `run`.
+ * @example
+ * using graph = captureGraph(saxpy, [dx, dy], [dy])
+ * for (let i = 0; i < 1000; i++) graph.launch()
+ * await stream.finished()
+ */
+export function captureGraph(call: PreparedCall, operands: Tensors, results: Tensors): CudaGraph {
+  call.checkAlive()
+  const { target, shape } = call
+  const { stream } = target
+  if (!(stream instanceof CudaStream)) {
+    throw new ArgumentError(`${shape.name} must be prepared for a CUDA stream to be captured`, {
+      hint: 'give prepare() the stream: device.openStream().',
+    })
+  }
+  if (target.isCapturable !== true) {
+    throw new ArgumentError(`${shape.name} does not say that its work can be captured`, {
+      hint: 'build it with the trait command_buffer_compatible, or vouch for it with commandBufferCompatible: true.',
+    })
+  }
+  stream.enter()
+  const memory = target.extend()
+  const held: Gated[] = [...call.held]
+  patchPointers(shape, memory, held, operands, results)
+  const holds = holdAll([...held, stream])
+  try {
+    capture ??= coreFunction('tn_cuda_capture', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+    const out = new BigUint64Array(1)
+    const status = Number(capture(memory.address, addressOf(stream.record), addressOf(out)))
+    const graph = Number(out[0])
+    if (status !== 0) {
+      if (graph !== 0) stream.device.functions.graphDestroy(graph)
+      throw target.failure(memory, status)
+    }
+    return new CudaGraph(stream, graph, holds)
+  } catch (error) {
+    for (const hold of holds) hold.release()
+    throw error
+  }
+}

@@ -1,0 +1,138 @@
+import { dtypeInfo, dtypes, tensorType, type DType, type TensorType } from '@tenon/core'
+import { addressOf, checkStatus } from '@tenon/core/internal'
+import { Attribute } from '../attributes/attribute.ts'
+import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+import { coreFunctions } from './core-functions.ts'
+import type { ReadAttributes } from '../schema/attribute-types.ts'
+
+/** A buffer of a call that native code makes. */
+export interface ReadBuffer {
+  readonly type: TensorType
+  readonly pointer: bigint
+}
+
+/** A call that native code makes, as its frame says. */
+export interface ReadFrame {
+  readonly operands: readonly ReadBuffer[]
+  readonly results: readonly ReadBuffer[]
+  readonly attributes: ReadAttributes
+}
+
+/** Kinds of attributes, as the ABI numbers them. */
+const [ARRAY, DICTIONARY, SCALAR] = [1, 2, 3]
+
+const dtypeOfCode: ReadonlyMap<number, DType> = new Map(dtypes.map(({ xla, name }) => [xla, name]))
+
+/** Where the core writes what it reads; grown when it is too small. */
+let memory = new ArrayBuffer(4096)
+const length = new BigUint64Array(1)
+
+/** Reads the call that a callback runs for. @throws {XlaError} if it has something that no function can take */
+export function readFrame(call: number, target: string): ReadFrame {
+  const { functionRead } = coreFunctions()
+  const read = (): void =>
+    checkStatus(
+      Number(functionRead(call, addressOf(memory), memory.byteLength, addressOf(length))),
+      `reading a call of ${target}`,
+    )
+  read()
+  if (length[0]! > memory.byteLength) {
+    memory = new ArrayBuffer(Number(length[0]))
+    read()
+  }
+  return new Reader(memory, target).frame()
+}
+
+/** The core has checked lengths and counts: they can be followed. */
+class Reader {
+  readonly #view: DataView
+  readonly #target: string
+  #at = 0
+
+  constructor(buffer: ArrayBuffer, target: string) {
+    this.#view = new DataView(buffer)
+    this.#target = target
+  }
+
+  frame(): ReadFrame {
+    const [operands, results, attributes] = [this.#u32(), this.#u32(), this.#u32()]
+    this.#at = 16
+    return {
+      operands: Array.from({ length: operands }, () => this.#buffer()),
+      results: Array.from({ length: results }, () => this.#buffer()),
+      attributes: this.#dictionary(attributes),
+    }
+  }
+
+  #u32(): number {
+    this.#at += 4
+    return this.#view.getUint32(this.#at - 4, true)
+  }
+
+  #u64(): bigint {
+    this.#at += 8
+    return this.#view.getBigUint64(this.#at - 8, true)
+  }
+
+  /** A copy of what comes next. */
+  #bytes(byteSize: number): Uint8Array {
+    const bytes = new Uint8Array(this.#view.buffer, this.#at, byteSize).slice()
+    this.#at += Math.ceil(byteSize / 8) * 8
+    return bytes
+  }
+
+  #dtype(): DType {
+    const code = this.#u32()
+    const dtype = dtypeOfCode.get(code)
+    if (dtype !== undefined) return dtype
+    throw new InvalidArgumentError({
+      xlaCode: 3,
+      text: `Wrong buffer dtype: a TypeScript function can't take elements of type ${code}`,
+      target: this.#target,
+      stage: 'execute',
+      refused: true,
+    })
+  }
+
+  #buffer(): ReadBuffer {
+    const dtype = this.#dtype()
+    const rank = this.#u32()
+    const pointer = this.#u64()
+    return {
+      type: tensorType(
+        dtype,
+        Array.from({ length: rank }, () => Number(this.#u64())),
+        { packing: 'element' },
+      ),
+      pointer,
+    }
+  }
+
+  #dictionary(count: number): ReadAttributes {
+    return Object.fromEntries(
+      Array.from({ length: count }, () => {
+        const kind = this.#u32()
+        const name = Buffer.from(this.#bytes(this.#u32())).toString()
+        return [name, this.#value(kind)]
+      }),
+    )
+  }
+
+  #value(kind: number): Attribute | ReadAttributes {
+    if (kind === DICTIONARY) {
+      const count = this.#u32()
+      this.#at += 4
+      return this.#dictionary(count)
+    }
+    if (kind !== SCALAR && kind !== ARRAY) {
+      const byteSize = Number(this.#u64())
+      return new Attribute('string', undefined, byteSize, this.#bytes(byteSize))
+    }
+    const dtype = this.#dtype()
+    const byteSize = this.#u32()
+    if (kind === SCALAR) return new Attribute('scalar', dtype, 1, this.#bytes(byteSize))
+    const count = Number(this.#u64())
+    // XLA gives elements of less than a byte a byte each.
+    return new Attribute('array', dtype, count, this.#bytes(count * Math.ceil(dtypeInfo(dtype).bits / 8)))
+  }
+}

@@ -1,0 +1,62 @@
+import { ArgumentError, tensorType, type DType, type TensorType } from '@tenon/core'
+import type { ElementChoice, Parameter } from './parameter.ts'
+
+/** A value, and where it was first seen. */
+interface Bound<Value> {
+  readonly value: Value
+  readonly place: string
+}
+
+/** What the tensors of one call say of the names and choices of its target. */
+export class Bindings {
+  readonly target: string
+  readonly #sizes = new Map<string, Bound<number>>()
+  readonly #dtypes = new Map<ElementChoice, Bound<DType>>()
+
+  constructor(target: string) {
+    this.target = target
+  }
+
+  /** Checks a tensor's type against a parameter. @throws {ArgumentError} saying what it contradicts */
+  bind(parameter: Parameter, type: TensorType, place: string): void {
+    const { choice, shape } = parameter
+    const { dtype } = type
+    if (choice.dtypes.length > 0 && !choice.dtypes.includes(dtype)) throw this.#mismatch(parameter, type, place)
+    const bound = this.#dtypes.get(choice)
+    if (bound === undefined) this.#dtypes.set(choice, { value: dtype, place })
+    else if (bound.value !== dtype && choice.dtypes.length !== 1) {
+      throw this.#mismatch(parameter, type, place, `${bound.place} has elements of ${bound.value}`)
+    }
+    if (shape === undefined) return
+    if (shape.length !== type.shape.length) throw this.#mismatch(parameter, type, place)
+    shape.forEach((size, axis) => {
+      const actual = type.shape[axis]!
+      if (size === null || size === actual) return
+      if (typeof size === 'number') throw this.#mismatch(parameter, type, place)
+      const known = this.#sizes.get(size)
+      if (known === undefined) this.#sizes.set(size, { value: actual, place })
+      else if (known.value !== actual) {
+        throw this.#mismatch(parameter, type, place, `${known.place} has ${size} = ${known.value}`)
+      }
+    })
+  }
+
+  /** The type of a parameter whose names and choice are all known. @throws {ArgumentError} if one is not */
+  resolve(parameter: Parameter, place: string): TensorType {
+    const { choice, shape } = parameter
+    const dtype = this.#dtypes.get(choice)?.value ?? (choice.dtypes.length === 1 ? choice.dtypes[0] : undefined)
+    const sizes = shape?.map((size) => (typeof size === 'string' ? this.#sizes.get(size)?.value : (size ?? undefined)))
+    if (dtype !== undefined && sizes?.every((size) => size !== undefined)) return tensorType(dtype, sizes)
+    throw new ArgumentError(
+      `${place} of ${this.target} is ${parameter}: the operands don't say ${dtype === undefined ? 'its element type' : 'all its sizes'}`,
+      { hint: 'give the results: tensors or types.' },
+    )
+  }
+
+  #mismatch(parameter: Parameter, type: TensorType, place: string, reason?: string): ArgumentError {
+    return new ArgumentError(
+      `${place} of ${this.target} must be ${parameter}, got ${type}${reason === undefined ? '' : `: ${reason}`}`,
+      { details: { expected: String(parameter), actual: String(type) } },
+    )
+  }
+}

@@ -1,0 +1,41 @@
+import { addressOf, checkStatus } from '@tenon/core/internal'
+import { coreFunctions } from '../native/core-functions.ts'
+
+/** What a library registered itself. */
+export interface RegisteredName {
+  readonly name: string
+  /** As XLA compares it: `host`, `cuda`. */
+  readonly platform: string
+}
+
+/**
+ * The handlers that libraries of this process registered themselves, by name: {@link registeredHandler} finds them.
+ *
+ * @example
+ * NativeLibrary.open('./libregisters.so')
+ * registeredNames().some(({ name }) => name === 'negate') // true
+ */
+export function registeredNames(): readonly RegisteredName[] {
+  const length = new BigUint64Array(1)
+  const list = (memory: ArrayBuffer): number => {
+    const status = coreFunctions().listHandlers(addressOf(memory), memory.byteLength, addressOf(length))
+    checkStatus(Number(status), 'listing registered handlers')
+    return Number(length[0])
+  }
+  let memory = new ArrayBuffer(4096)
+  // Another thread may register one in between.
+  for (let size = list(memory); size > memory.byteLength; size = list(memory)) memory = new ArrayBuffer(2 * size)
+  return namesIn(new DataView(memory), Number(length[0]))
+}
+
+function namesIn(view: DataView, end: number): RegisteredName[] {
+  const names: RegisteredName[] = []
+  for (let at = 0; at < end;) {
+    const [nameLength, platformLength] = [view.getUint32(at, true), view.getUint32(at + 4, true)]
+    const text = (from: number, length: number): string =>
+      Buffer.from(view.buffer as ArrayBuffer, from, length).toString()
+    names.push({ name: text(at + 8, nameLength), platform: text(at + 8 + nameLength, platformLength) })
+    at += Math.ceil((8 + nameLength + platformLength) / 8) * 8
+  }
+  return names.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { NativeLibrary } from '@tenon/core'
+import { addressOf, functionAt } from '@tenon/core/internal'
+import { Cuda, typedHandler, type TypedHandler } from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+
+/** Whether the tests run against the real driver of NVIDIA: `pnpm test:gpu`. Otherwise it is simulated. */
+export const isReal: boolean = process.env['TENON_CUDA'] === 'real'
+
+/** Whether there is a driver of NVIDIA: nothing but looking, so that nothing is initialised. */
+export const isInstalled: boolean = (() => {
+  try {
+    NativeLibrary.open('libcuda.so.1')
+    return true
+  } catch {
+    return false
+  }
+})()
+
+/** The driver of the tests. */
+export const cuda: Cuda = isReal ? Cuda.open() : Cuda.open({ library: kernelLibrary('simulated_cuda') })
+
+/** What is open in the simulated driver, by kind: see `sim_kind_t` of simulated.h. */
+const KINDS = ['memory', 'streams', 'events', 'modules', 'graphs', 'executables', 'pinned', 'contexts'] as const
+
+const driver = NativeLibrary.open(cuda.path)
+
+/** Switches of the simulated driver. */
+export const simulated: {
+  /** The next call of a function returns a result and does nothing. */
+  fail(name: string, result: number): void
+  /** Streams start nothing, or go on. */
+  hold(held: boolean): void
+  set(capacity: number, devices: number): void
+  /** Takes a sticky error back. */
+  recover(): void
+} = (() => {
+  if (isReal) return {} as never
+  const declare = (name: string, ...parameters: Parameters<typeof functionAt>[2]): ReturnType<typeof functionAt> =>
+    functionAt(Number(driver.symbol(name)), 'void', parameters)
+  const [fail, hold] = [declare('simulated_fail', 'uintptr_t', 'int32_t'), declare('simulated_hold', 'int32_t')]
+  const [set, recover] = [declare('simulated_set', 'uint64_t', 'int32_t'), declare('simulated_recover')]
+  return {
+    fail: (name, result) => {
+      const text = Buffer.from(`${name}\0`)
+      fail(addressOf(text), result)
+    },
+    hold: (held) => void hold(Number(held)),
+    set: (capacity, devices) => void set(capacity, devices),
+    recover: () => void recover(),
+  }
+})()
+
+/** What is open in the simulated driver; nothing for the real one, which does not tell. */
+export function openObjects(): Record<string, number> {
+  if (isReal) return {}
+  const count = functionAt(Number(driver.symbol('simulated_open')), 'int64_t', ['int32_t'])
+  return Object.fromEntries(KINDS.map((kind, i) => [kind, Number(count(i))]))
+}
+
+/** The PTX of `saxpy` and `trap`. */
+export const ptx: string = readFileSync(
+  join(dirname(createRequire(import.meta.url).resolve('@tenon/kernels')), 'cuda/saxpy.ptx'),
+  'utf8',
+)
+
+/** The handlers that enqueue work. */
+export const handlers: NativeLibrary = NativeLibrary.open(kernelLibrary('kernels_cuda'))
+
+export function cudaHandler(name: string): TypedHandler {
+  return typedHandler(handlers, name, { platform: 'CUDA' })
+}
+
+/** The address of a function of the driver. */
+export function driverFunction(name: string): bigint {
+  return driver.symbol(name)
+}

@@ -1,0 +1,134 @@
+import { AllocationError, TenonError } from '@tenon/core'
+import {
+  captureGraph,
+  Cuda,
+  CudaError,
+  CudaOutOfMemoryError,
+  pred,
+  ResourceExhaustedError,
+  s64,
+} from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { describe, expect, test } from 'vitest'
+import { device, expected, memory, N, numbers, operands, saxpyCall, stream, valuesOf } from './cuda-device.ts'
+import { cuda, cudaHandler, driverFunction, isReal, ptx, simulated } from './cuda-fixture.ts'
+import { thrownBy } from './kernels.ts'
+
+if (!isReal) {
+  describe('what only a simulated driver shows', () => {
+    test('work in a stream keeps what it uses, and JavaScript goes on', async () => {
+      simulated.hold(true)
+      const host = numbers()
+      const other = device.allocate(4 * N)
+      stream.copy(host, other.segment)
+      const { gate } = other
+      expect([gate.holds, stream.isIdle]).toStrictEqual([1, false])
+      const done = stream.finished()
+      simulated.hold(false)
+      await done
+      expect([gate.holds, stream.isIdle]).toStrictEqual([0, true])
+      other.close()
+    })
+
+    test('an asynchronous run is over when its work is', async () => {
+      using module = device.loadModule(ptx)
+      using call = saxpyCall(module.kernel('saxpy'))
+      const [x, y] = operands()
+      await stream.finished()
+      simulated.hold(true)
+      let isOver = false
+      const note = async (run: Promise<void>): Promise<void> => {
+        await run
+        isOver = true
+      }
+      const run = note(call.runAsync([x, y], [y]))
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      expect(isOver).toBe(false)
+      simulated.hold(false)
+      await run
+      expect(isOver).toBe(true)
+    })
+
+    test('memory that nobody has is an error, and an AllocationError', () => {
+      const error = thrownBy(() => device.allocate(2 ** 40))
+      expect(error).toBeInstanceOf(CudaOutOfMemoryError)
+      expect(error).toBeInstanceOf(AllocationError)
+      expect(error).toBeInstanceOf(RangeError)
+      expect(error).toMatchObject({ result: 2, resultName: 'CUDA_ERROR_OUT_OF_MEMORY', code: 'TENON_CUDA' })
+    })
+
+    test('a handler that gets no memory answers RESOURCE_EXHAUSTED', async () => {
+      const [x, y] = operands()
+      using call = cudaHandler('cuda_copy_through_scratch').prepare({
+        operands: [x],
+        results: [y],
+        attrs: { copy: s64(driverFunction('cuMemcpyDtoDAsync_v2')), forget: pred(false) },
+        stream,
+      })
+      simulated.fail('cuMemAllocAsync', 2)
+      expect(() => call.run([x], [y])).toThrow(ResourceExhaustedError)
+      call.run([x], [y])
+      await stream.finished()
+    })
+
+    test.each([
+      ['cuStreamCreate', (): unknown => device.openStream()],
+      ['cuEventCreate', (): unknown => device.openEvent()],
+      ['cuMemAlloc', (): unknown => device.allocate(8)],
+      ['cuModuleLoadData', (): unknown => device.loadModule(ptx)],
+      ['cuMemHostRegister', (): unknown => device.pin(numbers())],
+      ['cuDevicePrimaryCtxRetain', (): unknown => cuda.openDevice(0)],
+    ])('if %s fails, nothing is left open', (name, open) => {
+      simulated.fail(name, 801)
+      expect(open).toThrow(CudaError)
+    })
+
+    test('a capture that fails leaves nothing, and the stream usable', async () => {
+      using module = device.loadModule(ptx)
+      using call = saxpyCall(module.kernel('saxpy'))
+      const [x, y] = operands()
+      for (const name of ['cuStreamBeginCapture', 'cuLaunchKernel', 'cuGraphInstantiate']) {
+        simulated.fail(name, 1)
+        expect(() => captureGraph(call, [x, y], [y]), name).toThrow(TenonError)
+        stream.synchronize()
+      }
+      call.run([x, y], [y])
+      expect(await valuesOf(y)).toStrictEqual(expected(1))
+    })
+
+    test('a kernel that faults is told by what comes next, and the device is lost', async () => {
+      using module = device.loadModule(ptx)
+      const kernel = module.kernel('trap')
+      await stream.finished()
+      stream.launch(kernel, { grid: [1], block: [1] }, [])
+      const error = await stream.finished().catch((reason: unknown) => reason)
+      expect(error).toBeInstanceOf(CudaError)
+      expect(error).toMatchObject({ result: 719, resultName: 'CUDA_ERROR_LAUNCH_FAILED', isFatal: true })
+      expect(() => device.allocate(8)).toThrow(/lost to this process/)
+      await expect(stream.finished()).rejects.toBe(device.failure)
+      expect(() => stream.copy(numbers(), memory.segment)).toThrow(CudaError)
+      // Here another process is not needed to go on.
+      simulated.recover()
+      device.failure = undefined
+    })
+
+    test('what waits is told of a fault, without asking', async () => {
+      using module = device.loadModule(ptx)
+      stream.launch(module.kernel('trap'), { grid: [1], block: [1] }, [])
+      const [x, y] = [memory.segment.asSlice(0, 16), numbers()]
+      const waiting = stream.finished()
+      await expect(waiting).rejects.toThrow(/CUDA_ERROR_LAUNCH_FAILED/)
+      expect(memory.gate.holds).toBe(0)
+      expect(x.byteSize + y.shape.length).toBe(17)
+      simulated.recover()
+      device.failure = undefined
+    })
+
+    test('no device is no CUDA', () => {
+      const library = kernelLibrary('simulated_cuda').replace(/([^/]+)$/, './$1')
+      simulated.fail('cuInit', 100)
+      expect(() => Cuda.open({ library })).toThrow(/CUDA_ERROR_NO_DEVICE \(100\): no CUDA-capable device is detected/)
+      expect(Cuda.open({ library }).deviceCount).toBe(1)
+    })
+  })
+}

@@ -1,0 +1,314 @@
+import { ArgumentError, BoundsError, ReadOnlyError, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
+import {
+  ApiVersion,
+  batch,
+  captureGraph,
+  Cuda,
+  CudaError,
+  CudaUnavailableError,
+  deviceFunction,
+  f32,
+  pred,
+  s64,
+  temp,
+  typedHandler,
+  u32,
+} from '@tenon/custom-call'
+import { describe, expect, test } from 'vitest'
+import { device, expected, memory, N, numbers, ones, operands, saxpyCall, stream, valuesOf } from './cuda-device.ts'
+import { cuda, cudaHandler, driverFunction, handlers, isInstalled, isReal, ptx } from './cuda-fixture.ts'
+import { kernels, thrownBy } from './kernels.ts'
+
+const driver = isReal ? 'the real driver' : 'the simulated driver'
+
+describe(`without CUDA`, () => {
+  test("the error names the loader's reason", () => {
+    const error = thrownBy(() => Cuda.open({ library: 'libnot-a-driver.so.1' }))
+    expect(error).toBeInstanceOf(CudaUnavailableError)
+    expect((error as CudaUnavailableError).code).toBe('TENON_CUDA_UNAVAILABLE')
+    expect((error as CudaUnavailableError).message).toMatch(/libnot-a-driver\.so\.1: cannot open shared object file/)
+  })
+
+  test('a library that is no driver is refused with the function that it lacks', () => {
+    expect(() => Cuda.open({ library: handlers.path })).toThrow(/must have the symbol cuInit/)
+    expect(thrownBy(() => Cuda.open({ library: handlers.path }))).toBeInstanceOf(CudaUnavailableError)
+  })
+
+  if (!isReal && !isInstalled) {
+    test('the default is the driver of NVIDIA', () => {
+      expect(() => Cuda.open()).toThrow(/libcuda\.so\.1/)
+    })
+  }
+})
+
+describe(`a device of ${driver}`, () => {
+  test('tells what it is', () => {
+    expect(cuda.version).toMatch(/^\d+\.\d+$/)
+    expect(cuda.deviceCount).toBeGreaterThan(0)
+    expect(device.name).not.toBe('')
+    expect(device.computeCapability).toMatch(/^\d+\.\d+$/)
+    const { free, total } = device.memoryInfo
+    expect(free).toBeLessThanOrEqual(total)
+    expect(() => cuda.openDevice(cuda.deviceCount)).toThrow(/ordinal must be below/)
+    expect(() => cuda.openDevice(-1)).toThrow(ArgumentError)
+  })
+
+  test('can be closed only after what was opened on it', () => {
+    const other = cuda.openDevice(0)
+    const event = other.openEvent()
+    expect(() => other.close()).toThrow(ScopeHeldError)
+    event.close()
+    other.close()
+    expect(() => other.openStream()).toThrow(ScopeClosedError)
+  })
+})
+
+describe(`memory of ${driver}`, () => {
+  test('is copied to and from the Host, and on the device', async () => {
+    const [x, y] = operands()
+    expect(await valuesOf(y)).toStrictEqual(new Float32Array(N).fill(1))
+    stream.copy(x, y)
+    expect((await valuesOf(y))[999]).toBe(999)
+    stream.fill(y, 0)
+    expect(await valuesOf(y)).toStrictEqual(new Float32Array(N))
+  })
+
+  test('is not readable from the Host', () => {
+    const x = memory.tensor('f32', [N])
+    expect(() => memory.segment.view()).toThrow(/can't be read or written from the Host/)
+    expect(() => x.view()).toThrow(ArgumentError)
+    expect(() => x.toArray()).toThrow(/must be on the CPU/)
+    expect(() => tensor('f32', [N], memory.segment)).toThrow(/can't be one of the CPU/)
+    expect(() => tensor('f32', [N], memory.segment.asSlice(4))).toThrow(/can't be one of the CPU/)
+    expect(String(x)).toContain('float32')
+  })
+
+  test('is checked', () => {
+    expect(() => device.allocate(0)).toThrow(/at least 1/)
+    expect(() => device.allocate(NaN)).toThrow(ArgumentError)
+    expect(() => memory.tensor('f32', [N], 4 * N + 4)).toThrow(BoundsError)
+    expect(() => stream.copy(ones(), ones())).toThrow(/two segments of the Host/)
+    expect(() => stream.copy(memory.segment, ones())).toThrow(BoundsError)
+    expect(() => stream.copy(3 as never, memory.segment)).toThrow(/from must be a tensor or segment/)
+    expect(() => stream.fill(memory.segment, 256)).toThrow(/0 to 255/)
+    expect(() => stream.fill(ones(), 1)).toThrow(/memory of the device/)
+    const readOnly = new (ones().segment.constructor as never as new (...parts: unknown[]) => never)(
+      ones().segment.block,
+      0,
+      4 * N,
+      1,
+    )
+    expect(() => stream.copy(memory.segment.asSlice(0, 4 * N), readOnly)).toThrow(ReadOnlyError)
+  })
+
+  test('can be freed once, and then not be used', () => {
+    const other = device.allocate(16)
+    const x = other.tensor('f32', [4])
+    other.close()
+    expect(() => other.close()).toThrow(ScopeClosedError)
+    expect(() => stream.copy(x, memory.segment)).toThrow(ScopeClosedError)
+    expect(() => stream.copy(memory.segment.asSlice(0, 16), x)).toThrow(ScopeClosedError)
+  })
+
+  test('can be pinned, and stays so while a copy uses it', async () => {
+    const host = numbers()
+    const pinned = device.pin(host)
+    expect(() => device.pin(host)).toThrow(CudaError)
+    expect(() => device.pin(memory.segment)).toThrow(/is not pinned/)
+    stream.copy(host, memory.segment)
+    await stream.finished()
+    pinned.close()
+    expect((await valuesOf(memory.tensor('f32', [N])))[7]).toBe(7)
+  })
+})
+
+describe(`streams and events of ${driver}`, () => {
+  test('tell what is done, and when', async () => {
+    using first = device.openEvent()
+    using second = device.openEvent()
+    first.record(stream)
+    operands()
+    second.record(stream)
+    await stream.finished()
+    expect(stream.isIdle).toBe(true)
+    expect(first.isDone && second.isDone).toBe(true)
+    expect(second.millisecondsSince(first)).toBeGreaterThanOrEqual(0)
+    second.synchronize()
+  })
+
+  test('one waits for another', async () => {
+    using event = device.openEvent()
+    using other = device.openStream()
+    stream.copy(numbers(), memory.tensor('f32', [N]))
+    event.record(stream)
+    other.waitFor(event)
+    const host = tensor('f32', [N])
+    other.copy(memory.tensor('f32', [N]), host)
+    await other.finished()
+    expect(host.toArray()[999]).toBe(999)
+    await stream.finished()
+  })
+
+  test('an event that was never recorded has no time', () => {
+    using event = device.openEvent()
+    expect(event.isDone).toBe(true)
+    expect(() => event.millisecondsSince(event)).toThrow(CudaError)
+  })
+
+  test('closing a stream waits for its work', () => {
+    operands()
+    stream.close()
+    expect(() => stream.synchronize()).toThrow(ScopeClosedError)
+    memory.close()
+  })
+})
+
+describe(`kernels of ${driver}`, () => {
+  test('are launched with their parameters', async () => {
+    using module = device.loadModule(ptx)
+    const [x, y] = operands()
+    const kernel = module.kernel('saxpy')
+    stream.launch(kernel, { grid: [4], block: [256] }, [f32(2), x, y, u32(N)])
+    expect(await valuesOf(y)).toStrictEqual(expected(1))
+  })
+
+  test('are checked as far as they can be', () => {
+    expect(() => device.loadModule('no PTX')).toThrow(CudaError)
+    expect(() => device.loadModule('')).toThrow(ArgumentError)
+    using module = device.loadModule(ptx)
+    expect(() => module.kernel('missing')).toThrow(/CUDA_ERROR_NOT_FOUND/)
+    const kernel = module.kernel('saxpy')
+    const launch = (options: object, parameters: unknown): unknown =>
+      thrownBy(() => stream.launch(kernel, options as never, parameters as never))
+    expect(launch({ grid: [0], block: [1] }, [])).toBeInstanceOf(ArgumentError)
+    expect(launch({ grid: [1, 1, 1, 1], block: [1] }, [])).toBeInstanceOf(ArgumentError)
+    expect(launch({ grid: [1], block: [1] }, [2])).toMatchObject({ message: expect.stringContaining('parameter 0') })
+    expect(launch({ grid: [1], block: [1] }, 2)).toBeInstanceOf(ArgumentError)
+    expect(launch({ grid: [1], block: [1] }, [ones()])).toBeInstanceOf(ArgumentError)
+    expect(launch({ grid: [1], block: [1] }, [ones().segment])).toBeInstanceOf(ArgumentError)
+  })
+
+  test.each(['cuda_saxpy_v1', 'cuda_saxpy_v2', 'cuda_saxpy_v3'])(
+    'the handler %s launches them on its stream',
+    async (name) => {
+      using module = device.loadModule(ptx)
+      using call = saxpyCall(module.kernel('saxpy'), name)
+      const [x, y] = operands()
+      call.run([x, y], [y])
+      expect(await valuesOf(y)).toStrictEqual(expected(1))
+      const bound = call.bind([x, y], [y])
+      bound.run()
+      bound.run()
+      expect(await valuesOf(y)).toStrictEqual(expected(3))
+      bound.close()
+      await call.runAsync([x, y], [y])
+      expect(await valuesOf(y)).toStrictEqual(expected(4))
+    },
+  )
+
+  test('a handler of a device takes tensors of the device alone', () => {
+    using module = device.loadModule(ptx)
+    using call = saxpyCall(module.kernel('saxpy'))
+    expect(() => call.run([ones(), ones()], [ones()])).toThrow(/must be on device type 2/)
+  })
+
+  test('several are launched by a batch', async () => {
+    using module = device.loadModule(ptx)
+    using call = saxpyCall(module.kernel('saxpy'))
+    const [x, y] = operands()
+    const entry = { call, operands: [x, y], results: [y] }
+    const steps = batch([entry, entry])
+    steps.run()
+    await steps.runAsync()
+    expect(await valuesOf(y)).toStrictEqual(expected(4))
+    expect(() => memory.close()).toThrow(ScopeHeldError)
+    steps.close()
+  })
+
+  test('a handler learns the number of its device', () => {
+    // This one writes to its result on the Host, whatever is said of it.
+    const facts = tensor('s64', [2])
+    const said = tensor('s64', [2], facts.segment, { device: { type: 2, id: 0 } })
+    using call = typedHandler(kernels, 'run_facts', { platform: 'CUDA' }).prepare({ results: [said], stream })
+    call.run([], [said])
+    expect(facts.toArray()[1]).toBe(0n)
+  })
+
+  test('scratch of a call would lie on the Host, and is refused', () => {
+    const [x] = operands()
+    const shape = { operands: [x], results: [temp(f32([N]))], stream }
+    expect(() => deviceFunction(handlers, 'cuda_saxpy_original').prepare(shape)).toThrow(/would be memory of the Host/)
+    expect(() => cudaHandler('cuda_copy_through_scratch').prepare(shape)).toThrow(ArgumentError)
+  })
+
+  test.each([
+    ['cuda_saxpy_original', ApiVersion.ORIGINAL],
+    ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING],
+    ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING_UNIFIED],
+  ] as const)('L5: the untyped %s of version %i launches them', async (name, apiVersion) => {
+    using module = device.loadModule(ptx)
+    const opaque = new DataView(new ArrayBuffer(24))
+    opaque.setBigInt64(0, driverFunction('cuLaunchKernel'), true)
+    opaque.setBigInt64(8, module.kernel('saxpy').handle, true)
+    opaque.setFloat32(16, 2, true)
+    opaque.setUint32(20, N, true)
+    const [x, y] = operands()
+    const target = deviceFunction(handlers, name, { apiVersion })
+    const shape = { operands: [x, y], results: [y], stream }
+    using call = target.prepare({ ...shape, opaque: new Uint8Array(opaque.buffer) })
+    call.run([x, y], [y])
+    await call.runAsync([x, y], [y])
+    expect(await valuesOf(y)).toStrictEqual(expected(2))
+    if (apiVersion === ApiVersion.ORIGINAL) return
+    using wrong = target.prepare({ ...shape, opaque: 'no options' })
+    expect(() => wrong.run([x, y], [y])).toThrow(/CustomCall failed: the opaque string is not that of saxpy/)
+  })
+
+  test('handlers get memory of the device while they run', async () => {
+    const copy = s64(driverFunction('cuMemcpyDtoDAsync_v2'))
+    const [x, y] = operands()
+    for (const forget of [false, true]) {
+      using call = cudaHandler('cuda_copy_through_scratch').prepare({
+        operands: [x],
+        results: [y],
+        attrs: { copy, forget: pred(forget) },
+        stream,
+      })
+      call.run([x], [y])
+      expect((await valuesOf(y))[500]).toBe(500)
+      if (!forget) continue
+      expect(() => captureGraph(call, [x], [y])).toThrow(/no memory is given out while the handler's work is captured/)
+      call.run([x], [y])
+      await stream.finished()
+    }
+  })
+})
+
+describe(`graphs of ${driver}`, () => {
+  test('replay what a handler enqueued', async () => {
+    using module = device.loadModule(ptx)
+    using call = saxpyCall(module.kernel('saxpy'))
+    const [x, y] = operands()
+    const graph = captureGraph(call, [x, y], [y])
+    expect(await valuesOf(y)).toStrictEqual(new Float32Array(N).fill(1))
+    for (let i = 0; i < 5; i++) graph.launch()
+    expect(await valuesOf(y)).toStrictEqual(expected(5))
+    expect(() => memory.close()).toThrow(ScopeHeldError)
+    graph.close()
+    expect(() => graph.launch()).toThrow(ScopeClosedError)
+  })
+
+  test('R13: are made for handlers with the trait, on a stream', () => {
+    using module = device.loadModule(ptx)
+    const kernel = module.kernel('saxpy')
+    const [x, y] = operands()
+    using eager = saxpyCall(kernel, 'cuda_saxpy_eager')
+    expect(() => captureGraph(eager, [x, y], [y])).toThrow(/does not say that its work can be captured/)
+    const attrs = { a: f32(2), kernel: s64(kernel.handle), launch: s64(1) }
+    const shape = { operands: [x, y], results: [y], attrs }
+    using bare = cudaHandler('cuda_saxpy_v3').prepare({ ...shape, stream: stream.handle })
+    expect(() => captureGraph(bare, [x, y], [y])).toThrow(/must be prepared for a CUDA stream/)
+    using call = saxpyCall(kernel)
+    expect(() => captureGraph(call, [x], [y])).toThrow(/prepared for 2 operands/)
+  })
+})

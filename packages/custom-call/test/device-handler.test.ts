@@ -1,0 +1,112 @@
+import { ArgumentError, tensor, type Tensor } from '@tenon/core'
+import {
+  defineTarget,
+  f32,
+  param,
+  targetCall,
+  TargetRegistry,
+  typedHandler,
+  UnimplementedError,
+  type TypedHandler,
+} from '@tenon/custom-call'
+import { describe, expect, test } from 'vitest'
+import { filled, kernels, liveObjects } from './kernels.ts'
+
+const cuda = { type: 2, id: 0 }
+const rocm = { type: 10, id: 0 }
+
+/** Memory of the host, called that of a device: the convention is only pointers. */
+const on = (device: typeof cuda, host: Tensor): Tensor => tensor(host.dtype, host.shape, host.segment, { device })
+
+/** A stream that is none: the handlers count on it. */
+function fakeStream(): { readonly stream: bigint; readonly enqueued: () => bigint } {
+  const counter = tensor('s64', [])
+  return { stream: counter.segment.address, enqueued: () => counter.toArray()[0] as bigint }
+}
+
+describe.each(['v1', 'v2', 'v3'])(
+  'a handler of a device, %s, with memory of the host and a stream that is none',
+  (version) => {
+    const handler: TypedHandler = typedHandler(kernels, `scale_on_stream_${version}`, { platform: 'CUDA' })
+    const [x, y] = [filled([3], (i) => i + 1), tensor('f32', [3])]
+    const [deviceX, deviceY] = [on(cuda, x), on(cuda, y)]
+    const shape = { operands: [f32([3])], results: [f32([3])], attrs: { a: f32(2) } }
+
+    test('gets its stream and pointers of the device', async () => {
+      const { stream, enqueued } = fakeStream()
+      using call = handler.prepare({ ...shape, stream })
+      call.run([deviceX], [deviceY])
+      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 1n])
+      using bound = call.bind([deviceY], [deviceY])
+      bound.run()
+      expect([y.toArray(), enqueued()]).toEqual([[4, 8, 12], 2n])
+      await call.runAsync([deviceX], [deviceY])
+      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 3n])
+    })
+
+    test('0n is the stream of the device itself; without one it is not available', () => {
+      using call = handler.prepare({ ...shape, stream: 0n })
+      call.run([deviceX], [deviceY])
+      expect(y.toArray()).toEqual([2, 4, 6])
+      using without = handler.prepare(shape)
+      expect(() => without.run([deviceX], [deviceY])).toThrow(UnimplementedError as never)
+      expect(() => without.run([deviceX], [deviceY])).toThrow(/GPU stream is not available/)
+    })
+
+    test('tensors of the host are refused', () => {
+      using call = handler.prepare({ ...shape, stream: 0n })
+      expect(() => call.run([x], [y])).toThrow(/must be on device type 2, it is on device type 1/)
+      expect(() => call.run([on(rocm, x)], [deviceY])).toThrow(ArgumentError)
+    })
+
+    test('R13: says that its work can be captured', () => {
+      expect(handler.metadata.commandBufferCompatible).toBe(true)
+      expect(handler.platform).toBe('CUDA')
+    })
+
+    test('is a declared target', () => {
+      const scale = defineTarget('scale', {
+        operands: [param('f32', ['n'])],
+        results: [param('f32', ['n'])],
+        attrs: { a: 'f32' },
+      })
+      using call = targetCall(scale, handler).prepare({ operands: [deviceX], attrs: { a: 3 }, stream: 0n })
+      call.run([deviceX], [deviceY])
+      expect(y.toArray()).toEqual([3, 6, 9])
+    })
+  },
+)
+
+describe('by name', () => {
+  test('the platform decides, without case', () => {
+    const registry = new TargetRegistry()
+    registry.registerTyped(
+      'scale',
+      { execute: { library: kernels, symbol: 'scale_on_stream_v3' } },
+      { platform: 'gpu' },
+    )
+    const [x, y] = [filled([1], () => 2), tensor('f32', [1])]
+    const shape = { operands: [x], results: [y], attrs: { a: f32(2) } }
+    using call = registry.prepare('scale', { ...shape, platform: 'CUDA', stream: 0n })
+    call.run([on(cuda, x)], [on(cuda, y)])
+    expect(y.toArray()).toEqual([4])
+    expect(() => registry.prepare('scale', { ...shape, platform: 'CUDA', hostScratch: true })).toThrow(
+      /no host scratch/,
+    )
+    expect(() => registry.prepare('scale', { ...shape, platform: 'CUDA', stream: 5 as never })).toThrow(ArgumentError)
+    registry.unregister('scale', { platform: 'CUDA' })
+  })
+
+  test('ROCM has devices of its own, other platforms can not be called', () => {
+    const [x, y] = [filled([1], () => 2), tensor('f32', [1])]
+    const shape = { operands: [x], results: [y], attrs: { a: f32(2) } }
+    using call = typedHandler(kernels, 'scale_on_stream_v2', { platform: 'rocm' }).prepare({ ...shape, stream: 0n })
+    call.run([on(rocm, x)], [on(rocm, y)])
+    expect(y.toArray()).toEqual([4])
+    const other = typedHandler(kernels, 'scale_on_stream_v2', { platform: 'TPU' })
+    expect(() => other.prepare(shape)).toThrow(UnimplementedError as never)
+    expect(() => other.prepare(shape)).toThrow(/is a handler for TPU/)
+  })
+})
+
+test('nothing is left behind', () => expect(liveObjects()).toEqual({ errors: 0, futures: 0 }))

@@ -1,0 +1,37 @@
+import { fileURLToPath } from 'node:url'
+import { runScript } from '@tenon/core/testing'
+import { ApiVersion, f32, hostCall, hostFunction } from '@tenon/custom-call'
+import { kernelLibrary } from '@tenon/kernels'
+import { expect, test } from 'vitest'
+import { filled, kernels } from './kernels.ts'
+
+test('L31: ORIGINAL can not tell a failure: wrong input gives wrong output, and no error', () => {
+  const nans = filled([2048], () => Number.NaN)
+  const a = hostCall(kernels, 'do_custom_call')([filled([128], () => 1), nans], { results: [f32([2048])] })
+  expect(a.toArray().every((value) => Number.isNaN(value))).toBe(true)
+})
+
+test('L7: the versions before UNIFIED run without a word, and the two flags of XLA are no versions', async () => {
+  const ended = await runScript(
+    `
+      import { NativeLibrary, tensor } from '@tenon/core'
+      import { ApiVersion, hostFunction } from '@tenon/custom-call'
+      const library = NativeLibrary.open(${JSON.stringify(kernelLibrary('kernels_runtime'))})
+      const both = [tensor('s32', [4], [1, 2, 3, 4])]
+      hostFunction(library, 'increment').prepare({ operands: both, results: both }).run(both, both)
+      const [one, sum] = [tensor('s32', [], [1]), tensor('s32', [])]
+      const shape = { operands: [one, one], results: [sum] }
+      const add = hostFunction(library, 'checked_add', { apiVersion: ApiVersion.STATUS_RETURNING }).prepare(shape)
+      add.run([one, one], [sum])
+      console.log(both[0].toArray().join(), sum.toArray().join())
+    `,
+    {
+      cwd: fileURLToPath(new URL('..', import.meta.url)),
+      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+    },
+  )
+  expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['2,3,4,5 2\n', '', 0])
+  // 0 says "untyped" and 1 "typed" where XLA registers targets; among versions, 0 is none and 1 is ORIGINAL.
+  expect(() => hostFunction(kernels, 'do_custom_call', { apiVersion: 0 as never })).toThrow(/UNSPECIFIED/)
+  expect(hostFunction(kernels, 'do_custom_call', { apiVersion: 1 }).apiVersion).toBe(ApiVersion.ORIGINAL)
+})

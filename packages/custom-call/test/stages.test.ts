@@ -1,0 +1,80 @@
+import { tensor } from '@tenon/core'
+import { coreFunction } from '@tenon/core/internal'
+import { registerType, s64, typedHandler, type HandlerSymbols, type PreparedCall } from '@tenon/custom-call'
+import { describe, expect, test } from 'vitest'
+import { kernels, liveObjects, thrownBy } from './kernels.ts'
+
+const type = registerType(kernels, 'tenon_staged_log', { id: 'staged_log_id' })
+const liveStates = (): number => Number(coreFunction('tn_xla_live_states', 'uintptr_t', [])())
+
+/** What the stages of a call write. */
+class Log {
+  readonly data = tensor('u8', [64])
+
+  get text(): string {
+    const bytes = Buffer.from(this.data.view() as Uint8Array)
+    return bytes.toString('latin1', 4, 4 + bytes.readInt32LE())
+  }
+}
+
+describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
+  const name = `staged_v${minor}`
+  const all: HandlerSymbols = {
+    execute: name,
+    instantiate: `${name}_instantiate`,
+    prepare: `${name}_prepare`,
+    initialize: `${name}_initialize`,
+  }
+  const prepare = (log: Log, symbols = all): PreparedCall =>
+    typedHandler(kernels, symbols).prepare({ results: [s64([])], userData: [{ type, data: log.data }] })
+
+  test('R11: run in order, instantiate once, the others at each run', async () => {
+    const log = new Log()
+    const call = prepare(log)
+    expect(log.text).toBe('')
+    const sum = tensor('s64', [])
+    call.run([], [sum])
+    expect(log.text).toBe('pie')
+    const bound = call.bind([], [sum])
+    bound.run()
+    await call.runAsync([], [sum])
+    expect(log.text).toBe('piepiepie')
+    bound.close()
+    call.close()
+  })
+
+  test('2.9: have states: one for the call, from 0.3 on also those of each run', () => {
+    const before = liveStates()
+    const call = prepare(new Log())
+    const sum = tensor('s64', [])
+    expect(liveStates() - before).toBe(1)
+    for (let i = 0; i < 3; i++) {
+      call.run([], [sum])
+      expect(sum.toArray()).toStrictEqual([minor === 3 ? 111n : 1n])
+      expect(liveStates() - before).toBe(1)
+    }
+    call.close()
+    expect(liveStates() - before).toBe(0)
+  })
+
+  test('those that are missing leave none', () => {
+    const log = new Log()
+    using call = prepare(log, { execute: name, initialize: `${name}_initialize` })
+    const error = thrownBy(() => call.run([], [tensor('s64', [])]))
+    expect(error).toMatchObject({ codeName: 'NOT_FOUND', stage: 'execute' })
+    expect(log.text).toBe('ie')
+  })
+
+  test('a failing one ends the run, and is told', () => {
+    using call = typedHandler(kernels, all).prepare({ results: [s64([])] })
+    expect(thrownBy(() => call.run([], [tensor('s64', [])]))).toMatchObject({ codeName: 'NOT_FOUND', stage: 'prepare' })
+  })
+
+  test('are known by what they answer', () => {
+    expect(typedHandler(kernels, all).stages).toStrictEqual(['instantiate', 'prepare', 'initialize', 'execute'])
+    expect(typedHandler(kernels, `${name}_initialize`).askStage()).toBe('initialize')
+    expect(typedHandler(kernels, `${name}_prepare`).askStage()).toBe('prepare')
+  })
+})
+
+test('nothing is left behind', () => expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 }))
