@@ -78,6 +78,7 @@ export const suite = {
   rows: [
     ...layouts.map((to) => conversion('tf', to)),
     ...layouts.slice(1).map((from) => conversion(from, 'tf')),
+    ...layouts.slice(1).map((layout) => conversion(layout, layout)),
     conversion('tflite', 'legacy'),
     conversion('legacy', 'tflite'),
     malloc,

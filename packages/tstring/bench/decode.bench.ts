@@ -1,6 +1,7 @@
 import type { Row, Suite } from '@tenon/bench'
 import { StringTensor } from '@tenon/tstring'
 import { Utf8, vectorFromArray } from 'apache-arrow'
+import { Builder, ByteBuffer } from 'flatbuffers'
 import protobuf from 'protobufjs'
 import type { FastBuffer } from '../src/text/fast-buffer.ts'
 import { asciiStrings, COUNT, FEWER, mixedStrings, packed } from './strings.ts'
@@ -62,17 +63,30 @@ const slices: Row = {
 const libraries: Row = {
   name: 'toArray of 100 k strings, ASCII',
   unit: 'ns',
-  target: { 'Arrow JS': 1, protobufjs: 1 },
+  target: { 'Arrow JS': 1, flatbuffers: 1, protobufjs: 1 },
   setup: () => {
     const strings = asciiStrings().slice(0, FEWER)
     const tensor = StringTensor.from(strings)
     const vector = vectorFromArray(strings, new Utf8())
     const message = new protobuf.Type('Strings').add(new protobuf.Field('strings', 1, 'string', 'repeated'))
     const encoded = message.encode({ strings }).finish()
+    const builder = new Builder(2 ** 24)
+    const places = strings.map((text) => builder.createString(text))
+    builder.startVector(4, places.length, 4)
+    for (let i = places.length - 1; i >= 0; i--) builder.addOffset(places[i]!)
+    builder.finish(builder.endVector())
+    const buffer = new ByteBuffer(builder.asUint8Array())
+    const elements = buffer.position() + buffer.readInt32(buffer.position()) + 4
     return {
       ours: () => tensor.toArray().length,
       peers: {
         'Arrow JS': () => [...vector].length,
+        flatbuffers: () => {
+          const texts = new Array<unknown>(FEWER)
+          // oxlint-disable-next-line no-underscore-dangle -- how generated code reads a string
+          for (let i = 0; i < FEWER; i++) texts[i] = buffer.__string(elements + 4 * i)
+          return texts
+        },
         protobufjs: () => message.decode(encoded),
       },
     }

@@ -40,10 +40,10 @@ function mutate(bytes: Uint8Array, table: number, random: Random): Uint8Array {
   return mutant
 }
 
+/** A few strings; sometimes many, so that what is checked and converted in batches has more than one. */
 function pick(random: Random): Uint8Array[] {
-  return Array.from({ length: random.below(6) }, () =>
-    awkward[random.below(awkward.length)]!.slice(0, random.below(80)),
-  )
+  const length = random.below(64) === 0 ? random.below(200) : random.below(6)
+  return Array.from({ length }, () => awkward[random.below(awkward.length)]!.slice(0, random.below(80)))
 }
 
 /** What a validator says: the sums of the sizes, or what is wrong. */

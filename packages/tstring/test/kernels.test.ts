@@ -8,7 +8,7 @@ import { kernels } from '../src/kernels/choose.ts'
 import { FORM, type Plan } from '../src/kernels/kernels.ts'
 import { hostAbi } from '../src/layouts/abi.ts'
 import { encodePacked } from '../src/tensor/encode-packed.ts'
-import { awkward, bytesOf, everyAbi, everyLayout } from './helpers.ts'
+import { awkward, bytesOf, everyAbi, everyLayout, hex } from './helpers.ts'
 
 const strings = fc.array(fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constantFrom(...awkward)), { maxLength: 30 })
 
@@ -121,5 +121,46 @@ describe('the kernels in C and in JavaScript', () => {
     expect([...tensor.hashes()]).toEqual([0x02cc5d05, 0x550d7456, 0x32d153ff, 0xe2293b2f])
     expect([0, 1, 2, 3].map((i) => tensor.hash(i))).toEqual([...tensor.hashes()])
     expect(tensor.hash(2, 42)).toBe(tensor.hashes(42)[2])
+  })
+
+  it('name the element that is wrong, wherever it stands among many', () => {
+    const values = Array.from({ length: 300 }, (_, i) => (i % 2 === 0 ? 'short' : `longer than a struct holds, ${i}`))
+    const size = (count: number): number => values.slice(0, count).reduce((sum, text) => sum + text.length, 0)
+    for (const index of [0, 1, 63, 64, 65, 127, 128, 299]) {
+      const isShort = index % 2 === 0
+      const faults: readonly (readonly [rule: string, at: number, bytes: string, budget?: number])[] = [
+        ['struct-type', 0, '01'],
+        ['budget', 0, '', size(index + 1) - 1],
+        ...(isShort
+          ? ([
+              ['small-size', 0, 'fc'],
+              ['small-nul', 6, '78'],
+            ] as const)
+          : ([
+              ['offset-start', 4, '10000000'],
+              ['offset-end', 4, 'ffffff7f'],
+            ] as const)),
+      ]
+      for (const [rule, at, bytes, budget = size(values.length)] of faults) {
+        const { image, segment } = StringTensor.from(values, { storage: 'packed' })
+        segment.block.bytes.set(hex(bytes), segment.base + 24 * index + at)
+        for (const which of [nativeKernels, scriptKernels]) {
+          const validate = (): unknown => which.validate(image, { strict: true, writable: true, budget })
+          expect(validate).toThrow(expect.objectContaining({ details: expect.objectContaining({ rule, index }) }))
+        }
+      }
+    }
+  })
+
+  it('find strings that share bytes among many', () => {
+    const values = Array.from({ length: 300 }, (_, i) => `longer than a struct holds, ${i}`)
+    const { image, segment } = StringTensor.from(values, { storage: 'packed' })
+    const options = { strict: true, writable: true, budget: segment.byteSize }
+    const { view } = segment.block
+    const at = segment.base + 24 * 200 + 4
+    for (const which of [nativeKernels, scriptKernels]) expect(which.validate(image, options).total).toBeGreaterThan(0)
+    view.setUint32(at, view.getUint32(at, true) - 1, true)
+    for (const which of [nativeKernels, scriptKernels])
+      expect(() => which.validate(image, options)).toThrow(/overlap.*element 200/)
   })
 })

@@ -51,6 +51,25 @@ describe('from', () => {
     expect(StringTensor.over(empty.segment, { layout, shape: [0] }).toArray()).toEqual([])
   })
 
+  it('writes every length in every width of character, next to what is there', () => {
+    const lengths = [...Array.from({ length: 40 }, (_, i) => i), 1000, 40_000, 90_000, 100_000]
+    const texts = ['a', 'é', '語', '😀'].flatMap((character) =>
+      lengths.flatMap((length) => [character.repeat(length), `${'b'.repeat(length)}${character}`, 'c']),
+    )
+    const tensor = StringTensor.from(texts)
+    expect(tensor.toArray()).toEqual(texts)
+    texts.forEach((text, i) => {
+      const at = tensor.segment.base + 24 * i
+      const struct = tensor.segment.block.bytes.subarray(at, at + 24)
+      const size = Buffer.byteLength(text)
+      expect([i, tensor.type(i), struct.subarray(size <= 22 ? 1 + size : 16).every((byte) => byte === 0)]).toEqual([
+        i,
+        size <= 22 ? 'small' : 'view',
+        true,
+      ])
+    })
+  })
+
   it('uses memory that is not zeroed', () => {
     const dirty: NativeAllocator = {
       allocate(byteSize, byteAlignment) {
@@ -294,6 +313,23 @@ describe('lifetimes', () => {
     expect(view.length).toBe(0)
   })
 
+  it.each(everyLayout)('%s: a buffer that was transferred away is noticed', (layout) => {
+    const tensor = StringTensor.from(words, { layout, storage: 'packed' })
+    const bytes = tensor.bytes(3)
+    structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] })
+    const uses = [
+      (): unknown => tensor.get(0),
+      (): unknown => tensor.bytes(3),
+      (): unknown => tensor.byteLength(3),
+      (): unknown => tensor.equals(5, ''),
+      (): unknown => tensor.hash(0),
+      (): unknown => tensor.toArray(),
+      (): unknown => tensor.to('tf'),
+      (): unknown => tensor.indexOf('a'),
+    ]
+    for (const use of uses) expect(use).toThrow(ScopeClosedError)
+  })
+
   it('keeping one string in a hundred keeps one hundredth of the memory', () => {
     const tensor = StringTensor.from(Array.from({ length: 50_000 }, (_, i) => `string number ${i} `.repeat(10)))
     const heap = (): number => {
@@ -308,6 +344,6 @@ describe('lifetimes', () => {
     all = undefined
     const rest = heap() - before
     expect(kept.length).toBe(500)
-    expect(rest).toBeLessThan(whole / 10)
+    expect(rest).toBeLessThan(whole / 20)
   })
 })

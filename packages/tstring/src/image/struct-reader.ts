@@ -1,8 +1,7 @@
-import type { Block } from '@tenon/core/internal'
+import { checkUsable, type Block } from '@tenon/core/internal'
 import { CHECK, faultError, type Check } from '../errors/checks.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
-import { checkOpen } from '../memory/open.ts'
 import { follows, type Image } from './image.ts'
 import { readElement } from '../kernels/native.ts'
 import { Reader } from './reader.ts'
@@ -101,9 +100,10 @@ export class StructReader extends Reader {
     if (address === 0 || address + size >= TOO_LARGE) throw this.#fault(CHECK.POINTER, index, address, size)
     const region = this.image.regions?.find(address, size)
     if (region !== undefined) {
-      if (!region.block.gate.alive || region.block.bytes.length === 0) checkOpen(region)
-      this.block = region.block
-      this.start = address - region.block.address
+      const { block } = region
+      if (!block.gate.alive || block.bytes.length === 0) checkUsable(block)
+      this.block = block
+      this.start = address - block.address
     } else if (this.image.foreign) {
       const copy = readElement(this.image, index, size)
       this.block = copy.block

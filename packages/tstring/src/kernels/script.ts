@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { checkUsable } from '@tenon/core/internal'
 import { readerOf } from '../image/reader-of.ts'
 import type { Reader } from '../image/reader.ts'
 import type { Kernels } from './kernels.ts'
 import { convert, measure } from './script-convert.ts'
 import { validate } from './script-validate.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
-import { checkOpen } from '../memory/open.ts'
 import { checkTable } from './script-table.ts'
 import { xxh32 } from './xxh32.ts'
 
@@ -60,7 +60,7 @@ export const scriptKernels: Kernels = {
 }
 
 function openReader(image: Image): Reader {
-  for (const segment of segmentsOf(image)) checkOpen(segment)
+  for (const { block } of segmentsOf(image)) checkUsable(block)
   checkTable(image)
   return readerOf(image)
 }

@@ -1,5 +1,5 @@
-import { ArgumentError, ReadOnlyError, ScopeClosedError, Segment } from '@tenon/core'
-import { addressOf, Block, callStack, describe, globalGate, NO_OPERANDS } from '@tenon/core/internal'
+import { ArgumentError, ReadOnlyError, Segment } from '@tenon/core'
+import { addressOf, Block, callStack, checkUsable, describe, globalGate, NO_OPERANDS } from '@tenon/core/internal'
 
 /**
  * Runs a call into the C core with segments that stay open meanwhile.
@@ -7,7 +7,7 @@ import { addressOf, Block, callStack, describe, globalGate, NO_OPERANDS } from '
  * @throws {ScopeClosedError | WrongThreadError} if one is dead, or its buffer was detached.
  */
 export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
-  for (const segment of segments) checkOpen(segment)
+  for (const { block } of segments) checkUsable(block)
   callStack.frames[callStack.depth++] = segments.map(({ block }) => block)
   try {
     return call()
@@ -16,20 +16,10 @@ export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   }
 }
 
-/** @throws {ScopeClosedError | WrongThreadError} if the memory is dead, or its buffer was detached. */
-export function checkOpen({ block, base, byteSize }: Segment): void {
-  if (!block.gate.alive) block.gate.owner.checkAlive()
-  if (block.bytes.length < base + byteSize) {
-    throw new ScopeClosedError('the memory of the string tensor is gone: its ArrayBuffer was transferred', {
-      hint: 'copy the bytes before the buffer is transferred.',
-    })
-  }
-}
-
-/** @throws {ReadOnlyError} if a segment refuses writes. */
-export function checkWritable(segment: Segment): void {
-  checkOpen(segment)
-  if (segment.readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
+/** @throws {ReadOnlyError} if a segment refuses writes. @throws {ScopeClosedError | WrongThreadError} if it is dead. */
+export function checkWritable({ block, readOnly }: Segment): void {
+  checkUsable(block)
+  if (readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
 }
 
 /**
@@ -45,5 +35,6 @@ export function segmentOver(view: ArrayBufferView, name: string): Segment {
     throw new ArgumentError(`${name} must not lie in a buffer that can be resized`)
   }
   const block = new Block(globalGate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
+  block.exposed = true
   return new Segment(block, byteOffset, byteLength, 0)
 }

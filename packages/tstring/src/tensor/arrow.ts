@@ -1,5 +1,5 @@
 import { ArgumentError, gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { describe, type Block } from '@tenon/core/internal'
+import { checkUsable, describe, type Block } from '@tenon/core/internal'
 import { CHECK, faultError } from '../errors/checks.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
@@ -7,7 +7,7 @@ import { kernels } from '../kernels/choose.ts'
 import { FORM } from '../kernels/kernels.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { INT32_MAXIMUM } from '../layouts/layout.ts'
-import { checkOpen, segmentOver } from '../memory/open.ts'
+import { segmentOver } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import { Arena } from '../memory/arena.ts'
 import { convertTo, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
@@ -88,7 +88,7 @@ function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Imag
 
 /** The strings of an image as Arrow has them: without a copy of the data where they lie in order already. */
 export function toArrow(image: Image, large: boolean): ArrowUtf8 {
-  for (const segment of segmentsOf(image)) checkOpen(segment)
+  for (const { block } of segmentsOf(image)) checkUsable(block)
   return (large ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? gathered(image, large)
 }
 

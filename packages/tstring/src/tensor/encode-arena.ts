@@ -1,6 +1,6 @@
 import type { Segment } from '@tenon/core'
 import type { Sums } from '../image/image.ts'
-import { hostLittleEndian } from '../layouts/abi.ts'
+import { hostAbi } from '../layouts/abi.ts'
 import { TYPE } from '../layouts/layout.ts'
 import { writePointer } from '../kernels/struct-writer.ts'
 import { QUARTER, type Arena } from '../memory/arena.ts'
@@ -12,6 +12,12 @@ import type { FastBuffer } from '../text/fast-buffer.ts'
 const SMALL = 22
 const STRIDE = 24
 
+/** A length that no string has: what is not written as UTF-8. */
+const OTHER = 2 ** 29
+
+/** Up to here writing ASCII character by character is faster than a call. */
+const SHORT = 16
+
 /**
  * Writes strings as TF_TString of this machine: up to 22 bytes into the struct, longer ones into the arena and a VIEW.
  * The table is zeroed. One pass, no copy in between: this is the path that has to be as fast as `buf.write` alone.
@@ -22,45 +28,45 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
   const { view } = table.block
   const bytes = table.block.bytes as FastBuffer
   const isUtf8 = policy === 'replace'
+  const end = table.base + table.byteSize
+  // The arena's chunk in variables: fields are loaded and stored again for each string.
+  let { bytes: chunk, at: next, end: limit, address } = arena
   let [small, notSmall] = [0, 0]
   for (let i = 0, at = table.base; i < values.length; i++, at += STRIDE) {
     const value = values[i]!
-    if (typeof value !== 'string' || !isUtf8) {
-      const size = encodeOther(value, i, view, bytes, at, arena, policy)
-      if (size > SMALL) notSmall += size
-      else small += size
-      continue
-    }
-    const { length } = value
-    if (length <= SMALL && writeAscii(bytes, at + 1, value, length)) {
-      bytes[at] = length << 2
-      small += length
-      continue
-    }
+    const length = typeof value === 'string' && isUtf8 ? value.length : OTHER
     // A character of UTF-16 takes at most three bytes of UTF-8. Writing stops early without a word where room ends.
-    if (3 * length > QUARTER) {
-      const segment = arena.own(Buffer.byteLength(value))
-      const written = (segment.block.bytes as FastBuffer).utf8Write(value, segment.base, segment.byteSize)
-      writePointer(view, at, 'tf', startOf(segment), written)
-      notSmall += written
+    const most = 3 * length
+    if (length > SMALL && most <= QUARTER) {
+      if (limit - next < most) {
+        arena.at = next
+        arena.reserve(most)
+        ;({ bytes: chunk, at: next, end: limit, address } = arena)
+      }
+      const size = (chunk as FastBuffer).utf8Write(value as string, next, most)
+      writeView(view, at, address + next, size)
+      next += size
+      notSmall += size
       continue
     }
-    if (arena.end - arena.at < 3 * length) arena.reserve(3 * length)
-    const start = arena.at
-    const size = (arena.bytes as FastBuffer).utf8Write(value, start)
-    // What a try as ASCII left in the struct would be read as an owner.
-    if (length <= SMALL) bytes.fill(0, at + 1, at + STRIDE)
-    if (size > SMALL) {
-      writeView(view, at, arena.address + start, size)
-      arena.at = start + size
-      notSmall += size
-    } else {
-      // What stays behind in the arena is overwritten by the next string.
-      arena.bytes.copy(bytes, at + 1, start, start + size)
-      bytes[at] = size << 2
-      small += size
+    if (length <= SMALL && end - at > most) {
+      const isAscii = length <= SHORT && writeAscii(bytes, at + 1, value as string, length)
+      const size = isAscii ? length : bytes.utf8Write(value as string, at + 1, most)
+      if (size <= SMALL) {
+        bytes[at] = size << 2
+        small += size
+        continue
+      }
+      // What is no SMALL after all has reached into the next structs.
+      bytes.fill(0, at + 1, at + 1 + size)
     }
+    arena.at = next
+    const size = encodeOther(value, i, view, bytes, at, arena, policy)
+    ;({ bytes: chunk, at: next, end: limit, address } = arena)
+    if (size > SMALL) notSmall += size
+    else small += size
   }
+  arena.at = next
   return { total: small + notSmall, notSmall }
 }
 
@@ -75,7 +81,7 @@ function writeAscii(bytes: Buffer, at: number, value: string, length: number): b
 }
 
 function writeView(view: DataView, at: number, address: number, size: number): void {
-  if (!hostLittleEndian) {
+  if (hostAbi !== 'le64') {
     writePointer(view, at, 'tf', address, size)
     return
   }
@@ -85,6 +91,7 @@ function writeView(view: DataView, at: number, address: number, size: number): v
   view.setUint32(at + 12, address / 2 ** 32, true)
 }
 
+/** Bytes, strings under another policy, those that are very long, and the last ones of the table. */
 function encodeOther(
   value: Text,
   index: number,
@@ -94,6 +101,12 @@ function encodeOther(
   arena: Arena,
   policy: InvalidText,
 ): number {
+  if (typeof value === 'string' && policy === 'replace' && 3 * value.length > QUARTER) {
+    const segment = arena.own(Buffer.byteLength(value))
+    const size = (segment.block.bytes as FastBuffer).utf8Write(value, segment.base, segment.byteSize)
+    writePointer(view, at, 'tf', startOf(segment), size)
+    return size
+  }
   const bytes = encodeText(value, policy, `element ${index}`)
   if (bytes.length <= SMALL) {
     table[at] = bytes.length << 2

@@ -1,12 +1,12 @@
 import { ArgumentError, gcAllocator, Segment } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize, checkUsable, describe } from '@tenon/core/internal'
 import { CHECK, faultError } from '../errors/checks.ts'
 import type { Image } from '../image/image.ts'
 import { kernels } from '../kernels/choose.ts'
 import { checkTable } from '../kernels/script-table.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
-import { checkOpen, checkWritable } from '../memory/open.ts'
+import { checkWritable } from '../memory/open.ts'
 import { TABLE_ALIGNMENT } from './convert-to.ts'
 import type { Parts } from './parts.ts'
 import { elementCount } from './shape.ts'
@@ -42,7 +42,7 @@ export interface OverOptions {
 /** The parts of `StringTensor.over`. */
 export function partsOver(segment: Segment, options: OverOptions): Parts {
   if (!(segment instanceof Segment)) throw new ArgumentError(`segment must be a segment, got ${describe(segment)}`)
-  checkOpen(segment)
+  checkUsable(segment.block)
   if (options.writable) checkWritable(segment)
   return checkedParts(segment, segment, options)
 }

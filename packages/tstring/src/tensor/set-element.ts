@@ -1,4 +1,5 @@
 import { ArgumentError, type Segment } from '@tenon/core'
+import { checkUsable } from '@tenon/core/internal'
 import { CHECK, faultError } from '../errors/checks.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
@@ -6,7 +7,6 @@ import { isStructLayout, smallCapacity, structSize, TYPE } from '../layouts/layo
 import { packWord } from '../layouts/size-word.ts'
 import { writePointer } from '../kernels/struct-writer.ts'
 import { Arena } from '../memory/arena.ts'
-import { checkOpen } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
 import type { Parts } from './parts.ts'
 
@@ -88,7 +88,7 @@ export function compacted(parts: Parts & { readonly arena: Arena }): Parts & { r
   const next = { ...parts, image: { ...image, regions }, arena }
   const size = total(reader, count)
   const room: Segment | undefined = size === 0 ? undefined : arena.own(size)
-  if (room !== undefined) checkOpen(room)
+  if (room !== undefined) checkUsable(room.block)
   let at = room?.base ?? 0
   for (let i = 0; i < count; i++) {
     if (reader.typeOf(i) !== TYPE.VIEW) continue

@@ -1,5 +1,5 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize, checkUsable, describe } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
 import type { Reader } from '../image/reader.ts'
@@ -7,7 +7,6 @@ import { StructReader } from '../image/struct-reader.ts'
 import { kernels } from '../kernels/choose.ts'
 import { xxh32 } from '../kernels/xxh32.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
-import { checkOpen } from '../memory/open.ts'
 import { checkPolicy, decodeLocated, type InvalidText } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
@@ -213,13 +212,17 @@ export abstract class StringElements {
   checkIndex(index: number): void {
     const { count, table, data } = this.image
     if (!(index >>> 0 === index && index < count)) throw boundsError(index, count)
-    if (!table.block.gate.alive || !data.block.gate.alive) this.checkAlive()
+    const head = table.block
+    const body = data.block
+    // A buffer that was transferred away is empty. Asking whether it is detached costs more.
+    const isThere = head.bytes.length > 0 && body.bytes.length > 0
+    if (!isThere || !head.gate.alive || !body.gate.alive) this.checkAlive()
   }
 
   /** @internal */
   checkAlive(): void {
-    checkOpen(this.image.table)
-    checkOpen(this.image.data)
+    checkUsable(this.image.table.block)
+    checkUsable(this.image.data.block)
   }
 
   /** The bytes of an element, for a moment: nobody else gets to see this view. */
