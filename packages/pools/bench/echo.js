@@ -1,5 +1,6 @@
 // The other end of the bench, in a process of its own: each transport touches one byte of every page of the payload.
 import { Socket } from 'node:net'
+import { workerData } from 'node:worker_threads'
 import { cpuKernels, serveDriver } from '@tenon/pools'
 import koffi from 'koffi'
 
@@ -43,8 +44,38 @@ const modes = {
       socket.write('x')
     })
   },
-  ipc() {
+  /** Bytes on a stream: as many as the payload has, again and again. */
+  bytes() {
+    const size = Number(process.argv[3])
+    const socket = new Socket({ fd: 3, readable: true, writable: true })
+    let missing = size
+    socket.on('data', (chunk) => {
+      touch(chunk, chunk.length)
+      missing -= chunk.length
+      if (missing > 0) return
+      missing = size
+      socket.write('x')
+    })
+  },
+  advanced() {
     process.on('message', (message) => process.send(touch(message, message.length)))
+  },
+  json() {
+    process.on('message', (message) => {
+      const bytes = Buffer.from(message, 'base64')
+      process.send(touch(bytes, bytes.length))
+    })
+  },
+  /** A thread: the first number says whose turn it is, the second is the answer. */
+  shared() {
+    const { memory, turns } = workerData
+    const bytes = new Uint8Array(memory)
+    for (let turn = 1; ; turn++) {
+      while (Atomics.load(turns, 0) !== turn) Atomics.wait(turns, 0, turn - 1)
+      touch(bytes, bytes.length)
+      Atomics.store(turns, 1, turn)
+      Atomics.notify(turns, 1)
+    }
   },
   driver() {
     const touching = {

@@ -1,9 +1,11 @@
 /**
- * `node --conditions=@tenon/source packages/pools/bench/plot.ts [file]` draws the latency of a round trip against the size of
- * the payload, for every transport, into an SVG file, and prints the medians as a table.
+ * `node packages/pools/bench/plot.ts` draws the latency of a round trip against the size of the payload, for every transport,
+ * into `latency.svg` beside this file, and prints the medians as a table. What is measured is what is built.
  */
 import { writeFileSync } from 'node:fs'
-import { openBare, openChildProcess, openDoorbell, openPools, type Transport } from './round-trip.ts'
+import { join } from 'node:path'
+import { openChildProcess, openSocket, openWorker } from './node-transports.ts'
+import { openBare, openDoorbell, openPools, type Transport } from './round-trip.ts'
 
 const KIB = 1024
 const sizes = [4, 64, 1024, 16_384, 65_536].map((kib) => kib * KIB)
@@ -21,13 +23,18 @@ const asynchronous = async (byteSize: number): Promise<Transport> => {
   return { ...transport, call: transport.callAsync }
 }
 
+const asText = (byteSize: number): Promise<Transport> => openChildProcess(byteSize, 'json')
+
 const lines: readonly Line[] = [
+  { name: 'child_process, base64 in JSON', colour: '#67001f', open: asText, copies: false },
   { name: 'child_process, advanced', colour: '#b2182b', open: openChildProcess, copies: false },
+  { name: 'net, bytes', colour: '#d6604d', open: openSocket, copies: false },
   { name: 'pools: write, then executeSync', colour: '#4393c3', open: openPools, copies: true },
   { name: 'pools: execute', colour: '#1b7837', open: asynchronous, copies: false },
   { name: 'net, doorbell', colour: '#a6dba0', open: openDoorbell, copies: false },
   { name: 'pools: executeSync', colour: '#2166ac', open: openPools, copies: false },
   { name: 'koffi, seqpacket', colour: '#92c5de', open: openBare, copies: false },
+  { name: 'worker, Atomics.wait', colour: '#bababa', open: openWorker, copies: false },
 ]
 
 /** The median of round trips, in microseconds: at least five of them, for half a second. */
@@ -87,13 +94,15 @@ function draw(medians: readonly (readonly number[])[]): string {
   ].join('\n')
 }
 
+const timeOf = (us: number): string =>
+  us < 10 ? us.toFixed(1) : Math.round(us).toLocaleString('en').replaceAll(',', ' ')
+
+process.stdout.write(`| ${''.padEnd(30)} | ${sizes.map(sizeName).join(' | ')} |\n`)
 const medians: number[][] = []
 for (const line of lines) {
   const found: number[] = []
   for (const size of sizes) found.push(await measure(line, size))
   medians.push(found)
-  process.stdout.write(
-    `${line.name.padEnd(32)} ${found.map((us, i) => `${sizeName(sizes[i]!)}: ${us.toFixed(1)} µs`).join('   ')}\n`,
-  )
+  process.stdout.write(`| ${line.name.padEnd(30)} | ${found.map(timeOf).join(' | ')} |\n`)
 }
-writeFileSync(process.argv[2] ?? 'latency.svg', draw(medians))
+writeFileSync(join(import.meta.dirname, 'latency.svg'), draw(medians))

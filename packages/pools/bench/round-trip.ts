@@ -1,11 +1,12 @@
-import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { buildModel, createPool, spawnDriver, type Driver, type Pool, type PreparedModel } from '@tenon/pools'
 import koffi from 'koffi'
 
-const script = fileURLToPath(new URL('./echo.js', import.meta.url))
+/** The other end. */
+export const script: string = fileURLToPath(new URL('./echo.js', import.meta.url))
 
 /** One way to have another process look at a payload, opened for a size. */
 export interface Transport {
@@ -16,7 +17,8 @@ export interface Transport {
   readonly close: () => Promise<void>
 }
 
-const end = async (child: ChildProcess): Promise<void> => {
+/** Ends a child process. */
+export const end = async (child: ChildProcess): Promise<void> => {
   child.kill()
   await once(child, 'exit')
 }
@@ -62,10 +64,12 @@ const socketpair = libc.func('int socketpair(int, int, int, uintptr_t)')
 const recv = libc.func('int64_t recv(int, uintptr_t, size_t, int)')
 const send = libc.func('int64_t send(int, uintptr_t, size_t, int)')
 
-const [STREAM, SEQPACKET, CLOEXEC] = [1, 5, 0o2000000]
+/** Types of sockets. */
+export const STREAM = 1
+const [SEQPACKET, CLOEXEC] = [5, 0o2000000]
 
 /** Shared memory and a child that has it and one end of a socket, made with nothing but koffi. */
-function bareChild(
+export function bareChild(
   mode: string,
   byteSize: number,
   type: number,
@@ -145,18 +149,4 @@ export async function openDoorbell(byteSize: number): Promise<Transport> {
       free()
     },
   }
-}
-
-/** What Node has: the payload is copied through a pipe. */
-export async function openChildProcess(byteSize: number): Promise<Transport> {
-  const child = fork(script, ['ipc'], { serialization: 'advanced' })
-  const payload = Buffer.alloc(byteSize, 1)
-  let answer = (): void => {}
-  child.on('message', () => answer())
-  const call = (): Promise<void> =>
-    new Promise((resolve) => {
-      answer = resolve
-      child.send(payload)
-    })
-  return { call, callWithCopy: call, close: () => end(child) }
 }

@@ -1,8 +1,10 @@
 /** The original names and structures of NNAPI's HIDL interface, converted both ways. */
 export { errorStatus } from './error-status.ts'
 export { type HidlMemory, poolFromHidl, poolToHidl } from './hidl/memory.ts'
+export { decodeBufferDescription, encodeBufferDescription } from './pool/buffer-description.ts'
 export {
   type HidlDataLocation,
+  type HidlExtraParams,
   type HidlModel,
   type HidlOperand,
   type HidlOperation,
@@ -15,4 +17,5 @@ export {
   requestFromHidl,
   requestToHidl,
 } from './hidl/model.ts'
+export { executionFromHidl, executionToHidl, type HidlMemoryPool, type HidlRequest13 } from './hidl/request13.ts'
 export { decodeNativeHandle, encodeNativeHandle, type NativeHandle } from './hidl/native-handle.ts'

@@ -1,11 +1,21 @@
 export { type AllocateDescription, type BufferRole, validateAllocate } from './driver/allocate.ts'
+export { Burst, type BurstOptions } from './driver/burst.ts'
 export { DeviceBuffer } from './driver/device-buffer.ts'
 export { type AsyncRequestOptions, type ExecutionResult, type Priority, type RequestOptions } from './driver/driver.ts'
+export { allocateMemory } from './driver/allocate-memory.ts'
 export { type AllocateOptions, Driver } from './driver/driver-client.ts'
+export { createFence, Fence, type FenceSource, importFence } from './driver/fence.ts'
+export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
 export { type DriverOptions, localDriver } from './driver/local-driver.ts'
 export { type ExecutionArguments, OMIT, PreparedModel, type Role } from './driver/prepared-model.ts'
 export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
-export { connectDriver, spawnDriver, type SpawnOptions, workerDriver } from './driver/spawn-driver.ts'
+export {
+  connectDriver,
+  spawnDriver,
+  type SpawnOptions,
+  workerDriver,
+  type WorkerOptions,
+} from './driver/spawn-driver.ts'
 export { type DriverLimits } from './engine/limits.ts'
 export { type ErrorStatus, errorStatus, type OutputShape, PoolsError } from './error-status.ts'
 export { cpuKernels } from './kernels/cpu-kernels.ts'
@@ -39,17 +49,29 @@ export { type OperandType, operandTypes, type OperandTypeInfo } from './model/op
 export { validateModel } from './model/validate-model.ts'
 export { type ValidationOptions } from './model/validate-operand.ts'
 export { type PoolUsage, poolUsage } from './native/mapping.ts'
+export { type FenceStatus } from './native/socket.ts'
+export {
+  type BufferDescription,
+  type BufferFormat,
+  type BufferFormatInfo,
+  bufferFormats,
+  type BufferUsage,
+  bufferUsage,
+} from './pool/buffer-description.ts'
 export {
   createFrozenPool,
+  createImagePool,
   createPool,
   type FilePoolOptions,
   freezePool,
+  type ImageOptions,
   openFilePool,
   type PoolOptions,
   shareReadOnly,
 } from './pool/create-pool.ts'
+export { ImagePool } from './pool/image-pool.ts'
 export { Pool, type SliceOptions } from './pool/pool.ts'
-export { type PoolFacts, type PoolKind, type PoolRights } from './pool/pool-facts.ts'
+export { type PoolBacking, type PoolFacts, type PoolKind, type PoolRights } from './pool/pool-facts.ts'
 export { PoolSlice } from './pool/pool-slice.ts'
 export { type Request, type RequestArgument } from './request/request.ts'
 export { validateRequest } from './request/validate-request.ts'

@@ -1,11 +1,13 @@
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { connectDriver, createPool } from '../src/index.ts'
-import { operations } from '../src/channel/frame.ts'
-import { closeDescriptor } from '../src/native/descriptor.ts'
-import { PeerGone } from '../src/native/socket.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
+import { connectDriver, createPool, type Request } from '../src/index.ts'
+import { writeExecute } from '../src/channel/execute-frame.ts'
+import { HEADER_SIZE, operations, readHeader } from '../src/channel/frame.ts'
+import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
+import { PeerGone } from '../src/native/link.ts'
 import { RawClient } from './raw-client.ts'
+import { argument } from './request-cases.ts'
 import { Server } from './server.ts'
-import { addModel, floats, handModel } from './support.ts'
+import { addModel, facts, floats, handModel, holdings, until } from './support.ts'
 
 export const limits = {
   pools: 20,
@@ -33,9 +35,17 @@ export async function expectServed(): Promise<void> {
   expect(floats(pool.read(8, 8))).toEqual([1, 2])
 }
 
+let before: string
+beforeEach(() => {
+  before = JSON.stringify(holdings())
+})
+
+/** The survivors serve on, with the descriptors, mappings and bytes that they had before. */
 afterEach(async () => {
   expect(server.isRunning).toBe(true)
   await expectServed()
+  await server.isIdle()
+  await until(() => JSON.stringify(holdings()) === before, `this process holds ${before} again`)
 })
 
 export const GONE = expect.any(PeerGone)
@@ -79,4 +89,42 @@ export function statusOfPool(
     status: header.status,
     rule: header.status === 0 || body.field('rule').isMissing ? undefined : body.field('rule').string(),
   }
+}
+
+/** Sends a request to execute, as it is, and returns the answer's status. */
+export function execute(client: RawClient, request: Request, names: readonly number[], isToken = false): number {
+  const { bytes, view } = client.socket.sent
+  const length = writeExecute(view, 1, request, (pool) => ({ isToken, id: names[request.pools.indexOf(pool)]! }))
+  client.send(operations.EXECUTE, Buffer.from(bytes.subarray(HEADER_SIZE, length)))
+  if (client.socket.receive(10_000) === undefined) throw new Error('no answer came')
+  return readHeader(client.socket.received.view).status
+}
+
+/** Registers honest pools of a page each, and prepares the model by hand. */
+export function begin(client: RawClient, pools: number): void {
+  for (let id = 1; id <= pools; id++) {
+    const descriptor = createSharedMemory(4096, 'honest')
+    const said = { id, kind: 'shared', byteSize: 4096, byteOffset: 0, isWritable: true }
+    client.send(operations.REGISTER_POOL, said, [descriptor])
+    closeDescriptor(descriptor)
+  }
+  client.call(operations.PREPARE, { model: { ...handModel(), pools: [] } })
+}
+
+/** Launches a fenced execution with descriptors as they are. */
+export const launch = (client: RawClient, id: number, descriptors: readonly number[], execution?: Uint8Array) => {
+  const { bytes, view } = client.socket.sent
+  const request = {
+    inputs: [argument()],
+    outputs: [argument({ location: { offset: 64 } })],
+    pools: [facts()],
+  }
+  const length = writeExecute(view, 1, request, () => ({ isToken: false, id: 1 }))
+  const frame = Buffer.from(bytes.subarray(0, length))
+  frame.writeUInt32LE(0x4c4f_4f50, 0)
+  frame.writeUInt16LE(1, 4)
+  frame.writeUInt16LE(operations.EXECUTE, 6)
+  frame.writeUInt32LE(length, 8)
+  frame.fill(0, 12, 16)
+  return client.call(operations.EXECUTE_FENCED, { id, execute: execution ?? frame }, descriptors).header.status
 }

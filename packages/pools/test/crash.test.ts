@@ -7,83 +7,14 @@ import {
   connectDriver,
   createPool,
   type Driver,
-  type DeviceBuffer,
-  type Pool,
-  type PreparedModel,
   PoolsError,
   spawnDriver,
   workerDriver,
 } from '../src/index.ts'
 import { Server } from './server.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, thrownBy } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, thrownBy } from './support.ts'
 
-/** How often each point is tried: `TENON_SOAK=100` is for a long night. */
-const rounds = Number(process.env['TENON_SOAK'] ?? 1)
-const timeout = 30_000 + 2000 * rounds
-
-/** Work of every kind; `step` runs between its parts and may kill somebody. */
-async function work(driver: Driver, step: () => void): Promise<void> {
-  const opened: (PreparedModel | DeviceBuffer | Pool | { [Symbol.dispose](): void })[] = []
-  const keep = <T extends (typeof opened)[number]>(one: T): T => (opened.push(one), one)
-  try {
-    const model = keep(addModel(Array.from({ length: 64 }, (_, i) => i)))
-    const preparing = driver.prepare(model)
-    step()
-    const prepared = keep(await preparing)
-    step()
-    const pool = keep(createPool(4096))
-    const args = { inputs: [pool.slice(0, 256)], outputs: [pool.slice(1024, 256)] }
-    prepared.executeSync(args)
-    step()
-    const running = Promise.allSettled([
-      prepared.execute(args),
-      prepared.execute(args),
-      driver.supportedOperations(model),
-    ])
-    step()
-    for (const result of await running) if (result.status === 'rejected') throw result.reason
-    step()
-    const allocating = driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
-    step()
-    const buffer = keep(await allocating)
-    step()
-    const copying = buffer.copyFrom(pool.slice(0, 256))
-    step()
-    await copying
-    step()
-    const reading = prepared.execute({ inputs: [buffer], outputs: [pool.slice(2048, 256)] })
-    step()
-    await reading
-  } finally {
-    for (const one of opened.toReversed()) one[Symbol.dispose]()
-  }
-}
-
-describe('defence 13: a driver that is killed', () => {
-  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', { timeout }, async (point) => {
-    for (let round = 0; round < rounds; round++) {
-      await expectNoLeaks(async () => {
-        const server = await Server.start()
-        const driver = await connectDriver({ path: server.path })
-        let steps = 0
-        let wasKilled = false
-        const error = await thrownBy(async () => {
-          for (;;) {
-            await work(driver, () => {
-              if (steps++ !== point) return
-              server.child.kill('SIGKILL')
-              wasKilled = true
-            })
-          }
-        })
-        expect([error.status, wasKilled]).toEqual(['DEAD_OBJECT', true])
-        expect((await thrownBy(() => driver.supportedOperations(addModel([1])))).status).toBe('DEAD_OBJECT')
-        await driver.close()
-        await server.stop()
-      })
-    }
-  })
-
+describe('defence 13: a driver that dies', () => {
   test.each(['DIE', 'DIE_EARLY'])('by its own kernel: %s', async (operation) => {
     for (const isSync of [true, false]) {
       await expectNoLeaks(async () => {
@@ -125,26 +56,20 @@ describe('defence 13: a driver that is killed', () => {
   })
 })
 
-describe('defence 13: a client that is killed', () => {
-  test.each(Array.from({ length: 20 }, (_, point) => point))('at point %i', { timeout }, async (point) => {
-    await using server = await Server.start()
-    await using survivor = await connectDriver({ path: server.path })
-    for (let round = 0; round < rounds; round++) {
-      const child = spawn(
-        process.execPath,
-        [join(import.meta.dirname, 'fixtures/client.js'), server.path, String(point)],
-        { stdio: ['ignore', 'inherit', 'inherit'] },
+describe("a worker of one's own", () => {
+  test('serves its kernels, and its end is noticed', async () => {
+    await expectNoLeaks(async () => {
+      await using driver = await workerDriver({ script: join(import.meta.dirname, 'fixtures/worker.js') })
+      using model = buildModel((g) =>
+        g.output(g.operation('EXIT', [g.input('TENSOR_FLOAT32', [0])], { type: 'TENSOR_FLOAT32', dimensions: [0] })),
       )
-      const [, signal] = (await once(child, 'exit')) as [number | null, string | null]
-      expect(signal).toBe('SIGKILL')
-      using model = addModel([1, 2])
-      using prepared = await survivor.prepare(model)
+      expect(await driver.supportedOperations(model)).toEqual([true])
+      using prepared = await driver.prepare(model)
       using pool = createPool(64)
-      prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
-      expect(floats(pool.read(8, 8))).toEqual([1, 2])
-    }
-    await survivor.close()
-    await server.isIdle()
+      const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
+      await expectFailure(() => prepared.executeSync(args), 'DEAD_OBJECT')
+      await expectFailure(() => prepared.execute(args), 'DEAD_OBJECT')
+    })
   })
 })
 

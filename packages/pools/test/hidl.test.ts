@@ -2,10 +2,22 @@ import { mkdtempSync, openSync, closeSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createFrozenPool, createPool, localDriver, openFilePool, operandTypes, type Pool } from '../src/index.ts'
+import {
+  buildModel,
+  createFrozenPool,
+  createPool,
+  localDriver,
+  openFilePool,
+  operandTypes,
+  type Pool,
+  type DeviceBuffer,
+  OMIT,
+} from '../src/index.ts'
 import {
   decodeNativeHandle,
   encodeNativeHandle,
+  executionFromHidl,
+  executionToHidl,
   modelFromHidl,
   modelToHidl,
   poolFromHidl,
@@ -57,7 +69,7 @@ describe('memory', () => {
       using writable = openFilePool(file(4096), { access: 'read-write' })
       const expected = [
         ['ashmem', 0],
-        ['hardware_buffer_blob', 0],
+        ['hardware_buffer_blob', 10],
         ['ashmem', 0],
         ['mmap_fd', 3],
         ['mmap_fd', 3],
@@ -169,6 +181,7 @@ describe('models and requests', () => {
       referenced: [],
       operandValues: model.operandValues,
       pools: [],
+      relaxed: false,
     })
     using prepared = await driver.prepare(back)
     using pool = createPool(4096)
@@ -182,6 +195,69 @@ describe('models and requests', () => {
     prepared.executeSync(requestFromHidl(request, [same]))
     expect(floats(pool.read(1024, 200))).toEqual(Array.from({ length: 50 }, (_, i) => i))
     prepared.close()
+  })
+
+  test('M18: scales of channels, and relaxed computation, both ways; parameters of extensions are refused', async () => {
+    const channelQuant = { scales: [0.5, 0.25], channelDim: 0 }
+    using model = buildModel(
+      (g) => {
+        const x = g.input('TENSOR_QUANT8_SYMM_PER_CHANNEL', [2, 3], { channelQuant })
+        g.output(g.operation('DEQUANTIZE', [x], { type: 'TENSOR_FLOAT32', dimensions: [2, 3] }))
+      },
+      { relaxed: true },
+    )
+    const there = modelToHidl(model)
+    expect(there.relaxComputationFloat32toFloat16).toBe(true)
+    expect(there.main.operands.map(({ extraParams }) => extraParams)).toEqual([{ channelQuant }, { none: null }])
+    expect(modelFromHidl(there, [])).toMatchObject({ main: model.main, relaxed: true })
+    const operands = there.main.operands.map((one) => ({ ...one, extraParams: { extension: new Uint8Array(4) } }))
+    const attempt = () => modelFromHidl({ ...there, main: { ...there.main, operands } }, [])
+    await expectFailure(attempt, 'INVALID_ARGUMENT', 'M18')
+  })
+
+  test('a request of HAL 1.3, whose pools are memory and tokens, both ways', async () => {
+    await expectNoLeaks(async () => {
+      await using driver = localDriver()
+      using model = addModel([1, 2])
+      using prepared = await driver.prepare(model)
+      using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+      using pool = createPool(64)
+      await buffer.copyFrom(pool.slice(0, 8))
+      const args = { inputs: [buffer], outputs: [pool.slice(16, 8, { dimensions: [2] })] }
+      const request = executionToHidl(args, () => 77)
+      expect(request.pools.map((one) => ('token' in one ? one.token : one.hidlMemory.name))).toEqual([77, 'ashmem'])
+      expect(request.outputs).toEqual([
+        { hasNoValue: false, location: { poolIndex: 1, offset: 16, length: 8 }, dimensions: [2] },
+      ])
+      const opened: Pool[] = []
+      const find = (one: (typeof request.pools)[number]): Pool | DeviceBuffer =>
+        'token' in one ? buffer : (opened.push(poolFromHidl(one.hidlMemory)), opened[0]!)
+      prepared.executeSync(executionFromHidl(request, find))
+      expect(floats(pool.read(16, 8))).toEqual([1, 2])
+      for (const one of opened) one.close()
+      const omitted = executionToHidl({ inputs: [OMIT], outputs: [] }, () => 1)
+      expect(executionFromHidl(omitted, find)).toEqual({ inputs: [OMIT], outputs: [] })
+      await expectFailure(() => executionToHidl(args, () => 0), 'INVALID_ARGUMENT', 'Q11')
+      const padded = { inputs: [pool.slice(0, 8, { padding: 8 })], outputs: [] }
+      await expectFailure(() => executionToHidl(padded, () => 1), 'INVALID_ARGUMENT', 'Q4')
+      const ask =
+        (location: object, token = 5) =>
+        () =>
+          executionFromHidl(
+            {
+              inputs: [
+                { hasNoValue: false, location: { poolIndex: 0, offset: 0, length: 0, ...location }, dimensions: [] },
+              ],
+              outputs: [],
+              pools: [{ token }, { token: 6 }],
+            },
+            (one) => ('token' in one && one.token === 6 ? pool : buffer),
+          )
+      await expectFailure(ask({}, 0), 'INVALID_ARGUMENT', 'Q11')
+      await expectFailure(ask({ poolIndex: 2 }), 'INVALID_ARGUMENT', 'Q3')
+      await expectFailure(ask({ length: 8 }), 'INVALID_ARGUMENT', 'Q4')
+      await expectFailure(ask({ poolIndex: 1, offset: 60, length: 8 }), 'INVALID_ARGUMENT', 'Q4')
+    })
   })
 
   test('M2, M17, M19: numbers that mean nothing', async () => {

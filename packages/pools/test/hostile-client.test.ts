@@ -12,6 +12,7 @@ import {
   type PreparedModel,
 } from '../src/index.ts'
 import { operations } from '../src/channel/frame.ts'
+import { encodeBufferDescription } from '../src/hidl.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
 import { addModel, expectFailure, floats, handModel, thrownBy } from './support.ts'
 
@@ -26,36 +27,90 @@ describe('defences 1 to 4: descriptors that lie', () => {
     return openSync(path, 'r+')
   }
   const memory = (byteSize = 4096): number => createSharedMemory(byteSize, 'hostile')
+  const fileToRead = (): string => {
+    const path = join(directory, 'readable')
+    writeFileSync(path, Buffer.alloc(4096))
+    return path
+  }
+  const imageBytes = encodeBufferDescription({
+    width: 64,
+    height: 65,
+    layers: 1,
+    format: 'R8_UNORM',
+    usage: 0x33n,
+    stride: 64,
+  })
 
   test.each([
     ['an honest pool', () => memory(), {}, 0, undefined],
-    ['a byte too many', () => memory(), { byteSize: 4097 }, errorStatus.GENERAL_FAILURE, 'P15'],
-    ['a page too many', () => memory(), { byteSize: 8192 }, errorStatus.GENERAL_FAILURE, 'P15'],
-    ['no bytes', () => memory(), { byteSize: 0 }, errorStatus.INVALID_ARGUMENT, 'P5'],
-    ['2^32 bytes', () => memory(), { byteSize: 2 ** 32 }, errorStatus.INVALID_ARGUMENT, undefined],
-    ['2^63 bytes', () => memory(), { byteSize: 2 ** 63 }, errorStatus.INVALID_ARGUMENT, undefined],
-    ['a negative size', () => memory(), { byteSize: -1 }, errorStatus.INVALID_ARGUMENT, undefined],
-    ['a size that is no number', () => memory(), { byteSize: '4096' }, errorStatus.INVALID_ARGUMENT, undefined],
+    ['P15: a byte too many', () => memory(), { byteSize: 4097 }, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P15: a page too many', () => memory(), { byteSize: 8192 }, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P5: no bytes', () => memory(), { byteSize: 0 }, errorStatus.INVALID_ARGUMENT, 'P5'],
+    ['P9: 2^32 bytes', () => memory(), { byteSize: 2 ** 32 }, errorStatus.INVALID_ARGUMENT, undefined],
+    ['P9: 2^63 bytes', () => memory(), { byteSize: 2 ** 63 }, errorStatus.INVALID_ARGUMENT, undefined],
+    ['P9: a negative size', () => memory(), { byteSize: -1 }, errorStatus.INVALID_ARGUMENT, undefined],
+    ['P9: a size that is no number', () => memory(), { byteSize: '4096' }, errorStatus.INVALID_ARGUMENT, undefined],
     [
-      'an offset past 2^53',
+      'P7: an offset past 2^53',
       () => file(4096),
       { kind: 'file', byteOffset: 2 ** 60 },
       errorStatus.INVALID_ARGUMENT,
       'P7',
     ],
-    ['an offset between pages', () => file(8192), { kind: 'file', byteOffset: 100 }, errorStatus.GENERAL_FAILURE, 'P7'],
     [
-      'an offset past the end',
+      'P7: an offset between pages',
+      () => file(8192),
+      { kind: 'file', byteOffset: 100 },
+      errorStatus.GENERAL_FAILURE,
+      'P7',
+    ],
+    [
+      'P15: an offset past the end',
       () => file(8192),
       { kind: 'file', byteOffset: 8192 },
       errorStatus.GENERAL_FAILURE,
       'P15',
     ],
-    ['an unknown kind', () => memory(), { kind: 'ashmem' }, errorStatus.INVALID_ARGUMENT, 'P1'],
-    ['memory that could shrink', () => file(4096), {}, errorStatus.GENERAL_FAILURE, 'P15'],
-    ['a device', () => openSync('/dev/zero', 'r+'), {}, errorStatus.GENERAL_FAILURE, 'P15'],
-    ['a directory', () => openSync(directory, 'r'), { kind: 'file' }, errorStatus.GENERAL_FAILURE, 'P15'],
-    ['procfs', () => openSync('/proc/self/maps', 'r'), { kind: 'file' }, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P1: an unknown kind', () => memory(), { kind: 'ashmem' }, errorStatus.INVALID_ARGUMENT, 'P1'],
+    ['P15: memory that could shrink', () => file(4096), {}, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P15: a device', () => openSync('/dev/zero', 'r+'), {}, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P15: a directory', () => openSync(directory, 'r'), { kind: 'file' }, errorStatus.GENERAL_FAILURE, 'P15'],
+    ['P15: procfs', () => openSync('/proc/self/maps', 'r'), { kind: 'file' }, errorStatus.GENERAL_FAILURE, 'P15'],
+    [
+      'P11: an image with a size',
+      () => memory(),
+      { kind: 'device-image', byteSize: 64, image: imageBytes },
+      errorStatus.INVALID_ARGUMENT,
+      'P11',
+    ],
+    [
+      'P12: an image without a description',
+      () => memory(),
+      { kind: 'device-image', byteSize: 0 },
+      errorStatus.INVALID_ARGUMENT,
+      'P12',
+    ],
+    [
+      'P12: an image without rows',
+      () => memory(),
+      { kind: 'device-image', byteSize: 0, image: new Uint8Array(40) },
+      errorStatus.INVALID_ARGUMENT,
+      'P12',
+    ],
+    [
+      'P15: an image that is larger than its memory',
+      () => memory(),
+      { kind: 'device-image', byteSize: 0, image: imageBytes },
+      errorStatus.GENERAL_FAILURE,
+      'P15',
+    ],
+    [
+      'P17: a file to write that was opened for reading',
+      () => openSync(fileToRead(), 'r'),
+      { kind: 'file' },
+      errorStatus.GENERAL_FAILURE,
+      'P17',
+    ],
     ['a terabyte of nothing', () => memory(2 ** 40), { byteSize: 0xffff_ffff }, 0, undefined],
   ] as const)('%s', async (_, open, said, status, rule) => {
     await attack((client) => {
@@ -80,7 +135,7 @@ describe('defences 1 to 4: descriptors that lie', () => {
     }
   })
 
-  test('1, 6: a file truncated again and again while it is read', async () => {
+  test('defences 1 and 6: a file truncated again and again while it is read', async () => {
     const path = join(directory, 'flickering')
     writeFileSync(path, Buffer.alloc(1 << 20))
     await using driver = await connectDriver({ path: server.path })

@@ -15,7 +15,7 @@ import {
 } from '../src/channel/frame.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
 import { acceptFrom, listenAt, ring, Socket } from '../src/native/socket.ts'
-import { addModel, expectNoLeaks, thrownBy } from './support.ts'
+import { addModel, expectNoLeaks, thrownBy, until } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-fake-'))
 const path = join(directory, 'socket')
@@ -244,6 +244,7 @@ describe('defence 14: a driver that lies about an execution', () => {
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
       expect((await thrownBy(() => prepared.execute(args, { timeout: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      await until(() => waiting !== undefined, 'the driver has the request')
       waiting!()
       await prepared.execute(args)
     })

@@ -3,9 +3,10 @@ import * as reference from './reference.ts'
 import { clamp, expectClose, run, sample, scalar } from './run-operation.ts'
 
 const kinds = [
-  { type: 'TENSOR_FLOAT32', out: {}, tolerance: 1e-5 },
-  { type: 'TENSOR_QUANT8_ASYMM', zeroPoint: 120, out: { scale: 0.1, zeroPoint: 100 }, tolerance: 0.0501 },
-  { type: 'TENSOR_QUANT8_ASYMM_SIGNED', zeroPoint: -3, out: { scale: 0.1, zeroPoint: 4 }, tolerance: 0.0501 },
+  { type: 'TENSOR_FLOAT32', out: {} },
+  { type: 'TENSOR_FLOAT16', out: {} },
+  { type: 'TENSOR_QUANT8_ASYMM', zeroPoint: 120, out: { scale: 0.1, zeroPoint: 100 } },
+  { type: 'TENSOR_QUANT8_ASYMM_SIGNED', zeroPoint: -3, out: { scale: 0.1, zeroPoint: 4 } },
 ] as const
 
 type Kind = (typeof kinds)[number]
@@ -14,8 +15,20 @@ const inputOf = (kind: Kind, shape: readonly number[], isInput = true) =>
 const settle = (kind: Kind, array: reference.Array4): reference.Array4 =>
   'scale' in kind.out ? clamp(array, kind.type, kind.out.scale, kind.out.zeroPoint) : array
 
+/**
+ * How far a result may be from double precision: a bound for float32; half a unit in the last place of the largest more for
+ * float16, whose sums are exact; half a step of the scale for quantized types.
+ */
+function margin({ type }: Kind, { values }: reference.Array4, float32: number, scale: number): number {
+  if (type === 'TENSOR_FLOAT32') return float32
+  if (type !== 'TENSOR_FLOAT16') return 0.5005 * scale
+  const largest = Math.max(...values.map(Math.abs))
+  return float32 + 2 ** (Math.max(Math.floor(Math.log2(largest)), -14) - 11)
+}
+
 describe.each(kinds)('$type', (kind) => {
-  const { type, out, tolerance } = kind
+  const { type, out } = kind
+  const isFloat = type === 'TENSOR_FLOAT32' || type === 'TENSOR_FLOAT16'
   const binary = {
     ADD: (a: number, b: number) => a + b,
     SUB: (a: number, b: number) => a - b,
@@ -23,33 +36,34 @@ describe.each(kinds)('$type', (kind) => {
     DIV: (a: number, b: number) => a / b,
   }
 
-  test.each(
-    Object.keys(binary).filter((name) => name !== 'DIV' || type === 'TENSOR_FLOAT32') as (keyof typeof binary)[],
-  )('%s broadcasts and bounds', async (name) => {
-    for (const [first, second] of [
-      [
-        [2, 3, 4],
-        [2, 3, 4],
-      ],
-      [[2, 3, 4], [4]],
-      [
-        [3, 1],
-        [2, 1, 5],
-      ],
-      [[1], [7]],
-    ] as const) {
-      for (let activation = 0; activation < 4; activation++) {
-        const [a, b] = [inputOf(kind, first), inputOf(kind, second)]
-        const expected = settle(kind, reference.binary(a.array, b.array, binary[name], activation))
-        const largest = Math.max(1, ...expected.values.map(Math.abs))
-        expectClose(
-          await run(name, [a.value, b.value, scalar(activation)], { type, dimensions: expected.shape, ...out }),
-          expected,
-          type === 'TENSOR_FLOAT32' ? 1e-6 * largest : tolerance,
-        )
+  test.each(Object.keys(binary).filter((name) => name !== 'DIV' || isFloat) as (keyof typeof binary)[])(
+    '%s broadcasts and bounds',
+    async (name) => {
+      for (const [first, second] of [
+        [
+          [2, 3, 4],
+          [2, 3, 4],
+        ],
+        [[2, 3, 4], [4]],
+        [
+          [3, 1],
+          [2, 1, 5],
+        ],
+        [[1], [7]],
+      ] as const) {
+        for (let activation = 0; activation < 4; activation++) {
+          const [a, b] = [inputOf(kind, first), inputOf(kind, second)]
+          const expected = settle(kind, reference.binary(a.array, b.array, binary[name], activation))
+          const largest = Math.max(1, ...expected.values.map(Math.abs))
+          expectClose(
+            await run(name, [a.value, b.value, scalar(activation)], { type, dimensions: expected.shape, ...out }),
+            expected,
+            margin(kind, expected, 1e-6 * largest, 0.1),
+          )
+        }
       }
-    }
-  })
+    },
+  )
 
   test.each([
     ['RELU', 1],
@@ -61,7 +75,7 @@ describe.each(kinds)('$type', (kind) => {
     expectClose(
       await run(name, [x.value], { type, dimensions: [3, 50], ...same }),
       reference.unary(x.array, reference.activations[activation]!),
-      type === 'TENSOR_FLOAT32' ? 0 : 0.0251,
+      isFloat ? 0 : 0.0251,
     )
   })
 
@@ -70,26 +84,31 @@ describe.each(kinds)('$type', (kind) => {
     ['LOGISTIC', (x: number) => 1 / (1 + Math.exp(-x)), 1 / 256, 0],
   ] as const)('%s', async (name, operate, scale, zero) => {
     const x = inputOf(kind, [200])
-    const fixed =
-      type === 'TENSOR_FLOAT32' ? {} : { scale, zeroPoint: type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128 }
+    const fixed = isFloat ? {} : { scale, zeroPoint: type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128 }
+    const expected = reference.unary(x.array, operate)
+    // The largest of a bounded type is a step below 1.
     expectClose(
       await run(name, [x.value], { type, dimensions: [200], ...fixed }),
-      reference.unary(x.array, operate),
-      type === 'TENSOR_FLOAT32' ? 1e-6 : scale * 1.001,
+      expected,
+      margin(kind, expected, 1e-6, 2 * scale),
     )
   })
 
   test('SOFTMAX along any axis', async () => {
-    const fixed =
-      type === 'TENSOR_FLOAT32' ? {} : { scale: 1 / 256, zeroPoint: type === 'TENSOR_QUANT8_ASYMM' ? 0 : -128 }
+    const fixed = isFloat ? {} : { scale: 1 / 256, zeroPoint: type === 'TENSOR_QUANT8_ASYMM' ? 0 : -128 }
+    const beta = 0.75
     for (const axis of [undefined, 0, 1, -3]) {
       const x = inputOf(kind, [2, 5, 3])
-      const expected = reference.softmax(x.array, 0.7, axis === undefined ? 2 : axis < 0 ? axis + 3 : axis)
-      const inputs = [x.value, scalar(0.7, 'FLOAT32'), ...(axis === undefined ? [] : [scalar(axis)])]
+      const expected = reference.softmax(x.array, beta, axis === undefined ? 2 : axis < 0 ? axis + 3 : axis)
+      const inputs = [
+        x.value,
+        scalar(beta, type === 'TENSOR_FLOAT16' ? 'FLOAT16' : 'FLOAT32'),
+        ...(axis === undefined ? [] : [scalar(axis)]),
+      ]
       expectClose(
         await run('SOFTMAX', inputs, { type, dimensions: [2, 5, 3], ...fixed }),
         expected,
-        type === 'TENSOR_FLOAT32' ? 1e-6 : 1.001 / 256,
+        margin(kind, expected, 1e-6, 2 / 256),
       )
     }
   })
@@ -116,16 +135,27 @@ describe.each(kinds)('$type', (kind) => {
           ...out,
         }),
         expected,
-        type === 'TENSOR_FLOAT32' ? 0 : tolerance,
+        isFloat ? 0 : 0.0501,
       )
     }
   })
 
   /** A bias for products of an input and a filter. */
   const biasOf = (channels: number) =>
-    type === 'TENSOR_FLOAT32'
-      ? sample(type, [channels], {}, false)
-      : sample('TENSOR_INT32', [channels], { scale: 0.05 * 0.05 }, false)
+    isFloat ? sample(type, [channels], {}, false) : sample('TENSOR_INT32', [channels], { scale: 0.05 * 0.05 }, false)
+
+  /** Filters, each with a bias: of the input's type, and with a scale for each channel. */
+  const filtersOf = (shape: readonly number[], channelDim: number) => {
+    const alike = { filter: inputOf(kind, shape, false), bias: biasOf(shape[channelDim]!) }
+    if (isFloat) return [alike]
+    const scales = Array.from({ length: shape[channelDim]! }, (_, i) => 0.01 * (i + 1))
+    const quantization = { scale: 0, channelQuant: { scales, channelDim } }
+    const filter = sample('TENSOR_QUANT8_SYMM_PER_CHANNEL', shape, quantization, false)
+    const bias = sample('TENSOR_INT32', [scales.length], { scale: 0 }, false)
+    const products = scales.map((scale) => Math.fround(0.05) * Math.fround(scale))
+    const values = (bias.value.raw as readonly number[]).map((value, i) => value * products[i]!)
+    return [alike, { filter, bias: { ...bias, array: { ...bias.array, values } } }]
+  }
 
   test.each([
     ['explicit padding', [1, 2, 0, 1], [2, 1], [1, 1], 10],
@@ -137,7 +167,7 @@ describe.each(kinds)('$type', (kind) => {
     'CONV_2D and DEPTHWISE_CONV_2D with %s',
     async (_, padding, [strideWidth, strideHeight], [dilationWidth, dilationHeight], inputCount) => {
       const [height, width, filterHeight, filterWidth] = [7, 6, 3, 2]
-      const [rows, left, top] = place(
+      const [rows, left, top] = reference.place(
         padding,
         [strideWidth, strideHeight],
         [(filterWidth - 1) * dilationWidth + 1, (filterHeight - 1) * dilationHeight + 1],
@@ -160,39 +190,22 @@ describe.each(kinds)('$type', (kind) => {
           : []
       const image = inputOf(kind, [2, height, width, 3])
       const wide = 'scale' in out ? { scale: 0.5, zeroPoint: out.zeroPoint } : {}
-      const close = type === 'TENSOR_FLOAT32' ? 1e-4 : 0.2501
       const bound = (array: reference.Array4): reference.Array4 =>
         'scale' in wide ? clamp(array, type, wide.scale!, wide.zeroPoint!) : array
 
-      const filter = inputOf(kind, [4, filterHeight, filterWidth, 3], false)
-      const bias = biasOf(4)
-      const convolved = bound(reference.convolution(image.array, filter.array, bias.array, windows, 1))
-      const inputs = [image.value, filter.value, bias.value, ...pads, scalar(strideWidth), scalar(strideHeight)]
-      expectClose(
-        await run('CONV_2D', [...inputs, scalar(1), ...extra], { type, dimensions: convolved.shape, ...wide }),
-        convolved,
-        close,
-      )
-
-      const single = inputOf(kind, [1, filterHeight, filterWidth, 6], false)
-      const bias6 = biasOf(6)
-      const separate = bound(reference.depthwise(image.array, single.array, bias6.array, windows, 0))
-      const depthwise = [
-        image.value,
-        single.value,
-        bias6.value,
-        ...pads,
-        scalar(strideWidth),
-        scalar(strideHeight),
-        scalar(2),
-        scalar(0),
-        ...extra,
-      ]
-      expectClose(
-        await run('DEPTHWISE_CONV_2D', depthwise, { type, dimensions: separate.shape, ...wide }),
-        separate,
-        close,
-      )
+      const strides = [scalar(strideWidth), scalar(strideHeight)]
+      for (const { filter, bias } of filtersOf([4, filterHeight, filterWidth, 3], 0)) {
+        const expected = bound(reference.convolution(image.array, filter.array, bias.array, windows, 1))
+        const inputs = [image.value, filter.value, bias.value, ...pads, ...strides, scalar(1), ...extra]
+        const found = await run('CONV_2D', inputs, { type, dimensions: expected.shape, ...wide })
+        expectClose(found, expected, margin(kind, expected, 1e-4, 0.5))
+      }
+      for (const { filter, bias } of filtersOf([1, filterHeight, filterWidth, 6], 3)) {
+        const expected = bound(reference.depthwise(image.array, filter.array, bias.array, windows, 0))
+        const inputs = [image.value, filter.value, bias.value, ...pads, ...strides, scalar(2), scalar(0), ...extra]
+        const found = await run('DEPTHWISE_CONV_2D', inputs, { type, dimensions: expected.shape, ...wide })
+        expectClose(found, expected, margin(kind, expected, 1e-4, 0.5))
+      }
     },
   )
 
@@ -208,7 +221,7 @@ describe.each(kinds)('$type', (kind) => {
         ...wide,
       }),
       expected,
-      type === 'TENSOR_FLOAT32' ? 1e-4 : 0.2501,
+      margin(kind, expected, 1e-4, 0.5),
     )
   })
 
@@ -219,7 +232,7 @@ describe.each(kinds)('$type', (kind) => {
     const same = 'zeroPoint' in kind ? { scale: 0.05, zeroPoint: kind.zeroPoint } : {}
     for (const padding of [[1, 0, 1, 1], 1, 2] as const) {
       const image = inputOf(kind, [2, 6, 5, 3])
-      const [size, left, top] = place(padding, [2, 1], [3, 2], 5, 6)
+      const [size, left, top] = reference.place(padding, [2, 1], [3, 2], 5, 6)
       const pads = typeof padding === 'number' ? [scalar(padding)] : padding.map((value) => scalar(value))
       const expected = reference.pool(
         image.array,
@@ -233,42 +246,34 @@ describe.each(kinds)('$type', (kind) => {
       expectClose(
         await run(name, inputs, { type, dimensions: expected.shape, ...same }),
         expected,
-        type === 'TENSOR_FLOAT32' ? 1e-6 : 0.0251,
+        margin(kind, expected, 1e-6, 0.05),
       )
     }
   })
 
-  if (type !== 'TENSOR_FLOAT32')
+  if (!isFloat)
     test('QUANTIZE and DEQUANTIZE', async () => {
       const { scale, zeroPoint } = out as { scale: number; zeroPoint: number }
-      const x = sample('TENSOR_FLOAT32', [3, 40])
-      expectClose(
-        await run('QUANTIZE', [x.value], { type, dimensions: [3, 40], scale, zeroPoint }),
-        clamp(x.array, type, scale, zeroPoint),
-        scale * 0.501,
-      )
-      const q = inputOf(kind, [3, 40])
-      expectClose(await run('DEQUANTIZE', [q.value], { type: 'TENSOR_FLOAT32', dimensions: [3, 40] }), q.array, 1e-5)
+      for (const float of ['TENSOR_FLOAT32', 'TENSOR_FLOAT16'] as const) {
+        const x = sample(float, [3, 40])
+        expectClose(
+          await run('QUANTIZE', [x.value], { type, dimensions: [3, 40], scale, zeroPoint }),
+          clamp(x.array, type, scale, zeroPoint),
+          scale * 0.501,
+        )
+        const q = inputOf(kind, [3, 40])
+        const found = await run('DEQUANTIZE', [q.value], { type: float, dimensions: [3, 40] })
+        expectClose(found, q.array, float === 'TENSOR_FLOAT32' ? 1e-6 : 2 ** -8)
+      }
     })
 })
 
-/** Output size, and padding left and top, of windows over an image. */
-function place(
-  padding: number | readonly number[],
-  [strideWidth, strideHeight]: readonly [number, number],
-  [width, height]: readonly [number, number],
-  imageWidth: number,
-  imageHeight: number,
-): [readonly [number, number], number, number] {
-  const along = (image: number, window: number, stride: number, before: number, after: number): [number, number] => {
-    if (padding === 1) {
-      const places = Math.ceil(image / stride)
-      return [places, Math.floor(Math.max((places - 1) * stride + window - image, 0) / 2)]
-    }
-    return [Math.floor((image + before + after - window) / stride) + 1, before]
+test('DEQUANTIZE of symmetric types, with a scale for each channel too', async () => {
+  for (const channelDim of [0, 1, 2]) {
+    const scales = [0.5, 0.25, 2, 0.125].slice(0, [2, 3, 4][channelDim])
+    const x = sample('TENSOR_QUANT8_SYMM_PER_CHANNEL', [2, 3, 4], { channelQuant: { scales, channelDim } })
+    expectClose(await run('DEQUANTIZE', [x.value], { type: 'TENSOR_FLOAT32', dimensions: [2, 3, 4] }), x.array, 0)
   }
-  const [left = 0, right = 0, top = 0, bottom = 0] = typeof padding === 'number' ? [] : padding
-  const [columns, padLeft] = along(imageWidth, width, strideWidth, left, right)
-  const [rows, padTop] = along(imageHeight, height, strideHeight, top, bottom)
-  return [[rows, columns], padLeft, padTop]
-}
+  const x = sample('TENSOR_QUANT8_SYMM', [2, 3], { scale: 0.25 })
+  expectClose(await run('DEQUANTIZE', [x.value], { type: 'TENSOR_FLOAT32', dimensions: [2, 3] }), x.array, 0)
+})

@@ -4,6 +4,9 @@ import { PoolsError, validateModel } from '../src/index.ts'
 import { decodeBody, encodeBody } from '../src/channel/body.ts'
 import { readExecute, readResult, writeExecute, writeResult } from '../src/channel/execute-frame.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader } from '../src/channel/frame.ts'
+import { readOutcome } from '../src/channel/fenced-runs.ts'
+import { readPool } from '../src/channel/pool-codec.ts'
+import { statusOf } from '../src/error-status.ts'
 import { readAllocate, readError, readModel } from '../src/channel/model-codec.ts'
 import { importPool } from '../src/pool/import-pool.ts'
 import type { RequestArgument } from '../src/index.ts'
@@ -32,6 +35,8 @@ test('bodies of mutated bytes', () => {
       models: [1],
       description: { dimensions: [1], inputRoles: [{ modelIndex: 0, ioIndex: 0, frequency: 1 }], outputRoles: [] },
     }),
+    encodeBody({ kind: 'device-image', byteSize: 0, byteOffset: 0, isWritable: true, image: new Uint8Array(40) }),
+    encodeBody({ failed: { status: 2, sentence: 'x' }, outputs: [], timeLaunched: 1, timeFenced: 1 }),
     encodeBody({ sentence: 'x', rule: 'M1', path: 'main', outputShapes: [{ dimensions: [1], isSufficient: true }] }),
   ]
   const mutation = fc.record({
@@ -48,6 +53,8 @@ test('bodies of mutated bytes', () => {
         expectOrderly(() => validateModel(readModel(reader.field('model'), noPool)))
         expectOrderly(() => readAllocate(reader.field('description')))
         expectOrderly(() => readError(reader, 'GENERAL_FAILURE'))
+        expectOrderly(() => readPool(reader, 0))
+        expectOrderly(() => readOutcome(reader, statusOf))
       })
     }),
     settings,
@@ -154,7 +161,7 @@ test('handles of every number', () => {
   )
   fc.assert(
     fc.property(number, number, (byteSize, byteOffset) => {
-      expectOrderly(() => importPool({ kind: 'file', descriptor: -1, byteSize, byteOffset, keep: false }))
+      expectOrderly(() => importPool({ kind: 'file', attachment: -1, byteSize, byteOffset, keep: false }))
     }),
     settings,
   )

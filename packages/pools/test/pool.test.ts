@@ -133,7 +133,7 @@ describe('rights', () => {
       expect(floats(pool.read(0))).toEqual([1, 2])
       const again = importPool({
         kind: 'shared',
-        descriptor: duplicateDescriptor(pool.descriptor!),
+        attachment: duplicateDescriptor(pool.descriptor!),
         byteSize: 8,
         keep: true,
       })
@@ -155,7 +155,7 @@ describe('rights', () => {
       const pool = createPool(16)
       const other = importPool({
         kind: 'shared',
-        descriptor: duplicateDescriptor(pool.descriptor!),
+        attachment: duplicateDescriptor(pool.descriptor!),
         byteSize: 16,
         keep: true,
       })
@@ -175,7 +175,7 @@ describe('rights', () => {
       expect(() => reader.write(0, Uint8Array.of(1))).toThrow(ReadOnlyError)
       const imported = importPool({
         kind: 'shared',
-        descriptor: duplicateDescriptor(reader.descriptor!),
+        attachment: duplicateDescriptor(reader.descriptor!),
         byteSize: 4096,
         keep: true,
       })
@@ -246,52 +246,52 @@ describe('handles from others', () => {
   /** The handle's descriptor stays the test's. */
   const refuse = async (handle: Omit<PoolHandle, 'keep'>, status: string, rule: string): Promise<void> => {
     await expectFailure(() => importPool({ ...handle, keep: false }), status, rule)
-    closeDescriptor(handle.descriptor)
+    closeDescriptor(handle.attachment as number)
   }
 
   test.each([
     [
       'P5',
       'no bytes',
-      () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 0 }, 'INVALID_ARGUMENT', 'P5'),
+      () => refuse({ kind: 'shared', attachment: shared(4096), byteSize: 0 }, 'INVALID_ARGUMENT', 'P5'),
     ],
     [
       'P9',
       'more than 2^32 - 1 bytes',
-      () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 2 ** 32 }, 'INVALID_ARGUMENT', 'P9'),
+      () => refuse({ kind: 'shared', attachment: shared(4096), byteSize: 2 ** 32 }, 'INVALID_ARGUMENT', 'P9'),
     ],
     [
       'P9',
       '2^63 bytes',
-      () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 2 ** 63 }, 'INVALID_ARGUMENT', 'P9'),
+      () => refuse({ kind: 'shared', attachment: shared(4096), byteSize: 2 ** 63 }, 'INVALID_ARGUMENT', 'P9'),
     ],
     [
       'P15',
       'a byte more than there is',
-      () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 4097 }, 'GENERAL_FAILURE', 'P15'),
+      () => refuse({ kind: 'shared', attachment: shared(4096), byteSize: 4097 }, 'GENERAL_FAILURE', 'P15'),
     ],
     [
       'P15',
       'a page more than there is',
-      () => refuse({ kind: 'shared', descriptor: shared(4096), byteSize: 8192 }, 'GENERAL_FAILURE', 'P15'),
+      () => refuse({ kind: 'shared', attachment: shared(4096), byteSize: 8192 }, 'GENERAL_FAILURE', 'P15'),
     ],
     [
       'P15',
       'a device',
       () =>
-        refuse({ kind: 'shared', descriptor: openSync('/dev/zero', 'r+'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15'),
+        refuse({ kind: 'shared', attachment: openSync('/dev/zero', 'r+'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15'),
     ],
     [
       'P15',
       'a directory',
-      () => refuse({ kind: 'file', descriptor: openSync(directory, 'r'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15'),
+      () => refuse({ kind: 'file', attachment: openSync(directory, 'r'), byteSize: 4096 }, 'GENERAL_FAILURE', 'P15'),
     ],
     [
       'P15',
       'a file as shared memory',
       () =>
         refuse(
-          { kind: 'shared', descriptor: openSync(file('as-memory', 4096), 'r+'), byteSize: 4096 },
+          { kind: 'shared', attachment: openSync(file('as-memory', 4096), 'r+'), byteSize: 4096 },
           'GENERAL_FAILURE',
           'P15',
         ),
@@ -301,7 +301,7 @@ describe('handles from others', () => {
       'a file that can not be read',
       () =>
         refuse(
-          { kind: 'file', descriptor: openSync(file('write-only', 4096), 'a'), byteSize: 4096 },
+          { kind: 'file', attachment: openSync(file('write-only', 4096), 'a'), byteSize: 4096 },
           'GENERAL_FAILURE',
           'P15',
         ),
@@ -311,7 +311,7 @@ describe('handles from others', () => {
       'a file of procfs',
       () =>
         refuse(
-          { kind: 'file', descriptor: openSync('/proc/self/maps', 'r'), byteSize: 4096 },
+          { kind: 'file', attachment: openSync('/proc/self/maps', 'r'), byteSize: 4096 },
           'GENERAL_FAILURE',
           'P15',
         ),
@@ -321,7 +321,7 @@ describe('handles from others', () => {
       'a file to write that was opened for reading',
       () =>
         refuse(
-          { kind: 'file', descriptor: openSync(file('read', 4096), 'r'), byteSize: 4096, isWritable: true },
+          { kind: 'file', attachment: openSync(file('read', 4096), 'r'), byteSize: 4096, isWritable: true },
           'GENERAL_FAILURE',
           'P17',
         ),
@@ -333,7 +333,10 @@ describe('handles from others', () => {
   test('P8: a descriptor that is not open', async () => {
     const descriptor = shared(64)
     closeDescriptor(descriptor)
-    await expectFailure(() => importPool({ kind: 'shared', descriptor, byteSize: 64, keep: false }), 'GENERAL_FAILURE')
+    await expectFailure(
+      () => importPool({ kind: 'shared', attachment: descriptor, byteSize: 64, keep: false }),
+      'GENERAL_FAILURE',
+    )
   })
 
   test('memory that is sealed for writing is mapped without a right to write', async () => {
@@ -341,7 +344,7 @@ describe('handles from others', () => {
       const descriptor = shared(4096)
       sealDescriptor(descriptor, 8)
       expect(() => ftruncateSync(descriptor, 1)).toThrow('EPERM')
-      const pool = importPool({ kind: 'shared', descriptor, byteSize: 4096, keep: false })
+      const pool = importPool({ kind: 'shared', attachment: descriptor, byteSize: 4096, keep: false })
       closeSync(descriptor)
       expect(pool.rights).toBe('frozen')
       expect(poolUsage().mappings).toBeGreaterThan(0)

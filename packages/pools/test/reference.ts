@@ -201,3 +201,24 @@ export function pool(
     return activations[activation]!(value)
   })
 }
+
+/** Output size, and padding left and top, of windows over an image. */
+export function place(
+  padding: number | readonly number[],
+  [strideWidth, strideHeight]: readonly [number, number],
+  [width, height]: readonly [number, number],
+  imageWidth: number,
+  imageHeight: number,
+): [readonly [number, number], number, number] {
+  const along = (image: number, window: number, stride: number, before: number, after: number): [number, number] => {
+    if (padding === 1) {
+      const places = Math.ceil(image / stride)
+      return [places, Math.floor(Math.max((places - 1) * stride + window - image, 0) / 2)]
+    }
+    return [Math.floor((image + before + after - window) / stride) + 1, before]
+  }
+  const [left = 0, right = 0, top = 0, bottom = 0] = typeof padding === 'number' ? [] : padding
+  const [columns, padLeft] = along(imageWidth, width, strideWidth, left, right)
+  const [rows, padTop] = along(imageHeight, height, strideHeight, top, bottom)
+  return [[rows, columns], padLeft, padTop]
+}

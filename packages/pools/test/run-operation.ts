@@ -1,9 +1,11 @@
+import { decodeMiniFloat, encodeMiniFloat } from '@tenon/core/internal'
 import { afterAll, expect } from 'vitest'
 import {
   buildModel,
   createPool,
   localDriver,
   operandTypes,
+  type ChannelQuantization,
   type OperandHandle,
   type OperandType,
 } from '../src/index.ts'
@@ -18,6 +20,7 @@ export interface Operand {
   readonly dimensions: readonly number[]
   readonly scale?: number
   readonly zeroPoint?: number
+  readonly channelQuant?: ChannelQuantization
 }
 export interface Value extends Operand {
   readonly raw: ConstantValue
@@ -63,6 +66,8 @@ const capacity = ({ type, dimensions }: Operand): number =>
 
 function typed(type: OperandType, bytes: Uint8Array<ArrayBuffer>): Iterable<number> {
   if (type === 'TENSOR_FLOAT32') return new Float32Array(bytes.buffer)
+  if (type === 'TENSOR_FLOAT16')
+    return [...new Uint16Array(bytes.buffer)].map((bits) => decodeMiniFloat('float16', bits))
   if (type === 'TENSOR_INT32') return new Int32Array(bytes.buffer)
   return type === 'TENSOR_QUANT8_ASYMM' ? bytes : new Int8Array(bytes.buffer)
 }
@@ -78,28 +83,38 @@ const random = (): number => {
 export function sample(
   type: OperandType,
   shape: readonly number[],
-  quantization: { scale?: number; zeroPoint?: number } = {},
+  quantization: { scale?: number; zeroPoint?: number; channelQuant?: ChannelQuantization } = {},
   isInput = true,
 ): { value: Value & { isInput: boolean }; array: reference.Array4 } {
-  const { scale = 0.05, zeroPoint = 0 } = quantization
+  const { channelQuant } = quantization
+  const { scale = channelQuant === undefined ? 0.05 : 0, zeroPoint = 0 } = quantization
   const total = reference.count(shape)
-  const isFloat = type === 'TENSOR_FLOAT32'
+  const isFloat = type === 'TENSOR_FLOAT32' || type === 'TENSOR_FLOAT16'
   const least = type === 'TENSOR_QUANT8_ASYMM' ? 0 : -128
   const raw = Array.from({ length: total }, () =>
     isFloat
-      ? Math.fround(random() * 4)
+      ? type === 'TENSOR_FLOAT32'
+        ? Math.fround(random() * 4)
+        : decodeMiniFloat('float16', encodeMiniFloat('float16', random() * 4))
       : type === 'TENSOR_INT32'
         ? Math.round(random() * 40)
         : Math.min(Math.max(Math.round(random() * 128 + 128 + least), least), least + 255),
   )
-  const real = isFloat ? raw : raw.map((value) => Math.fround(scale) * (value - zeroPoint))
+  const inner = channelQuant === undefined ? 1 : reference.count(shape.slice(channelQuant.channelDim + 1))
+  const scaleOf = (i: number): number =>
+    channelQuant?.scales[Math.floor(i / inner) % channelQuant.scales.length] ?? scale
+  const real = isFloat ? raw : raw.map((value, i) => Math.fround(scaleOf(i)) * (value - zeroPoint))
+  const said = { scale, zeroPoint, ...(channelQuant === undefined ? {} : { channelQuant }) }
   return {
-    value: { type, dimensions: shape, raw, isInput, ...(isFloat ? {} : { scale, zeroPoint }) },
+    value: { type, dimensions: shape, raw, isInput, ...(isFloat ? {} : said) },
     array: { shape, values: real },
   }
 }
 
-export const scalar = (value: number, type: 'INT32' | 'FLOAT32' | 'BOOL' = 'INT32'): Value & { isInput: false } => ({
+export const scalar = (
+  value: number,
+  type: 'INT32' | 'FLOAT32' | 'FLOAT16' | 'BOOL' = 'INT32',
+): Value & { isInput: false } => ({
   type,
   dimensions: [],
   raw: value,

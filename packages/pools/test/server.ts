@@ -21,21 +21,24 @@ export class Server {
     this.child = child
   }
 
-  static async start(limits: Partial<DriverLimits> = {}): Promise<Server> {
+  /** @param openFiles the most descriptors that the driver may have. */
+  static async start(limits: Partial<DriverLimits> = {}, openFiles?: number): Promise<Server> {
     const directory = mkdtempSync(join(tmpdir(), 'tenon-server-'))
     const script = join(import.meta.dirname, 'fixtures/server.js')
-    const child = spawn(process.execPath, [script, join(directory, 'socket'), JSON.stringify(limits)], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-    })
+    const command = [process.execPath, script, join(directory, 'socket'), JSON.stringify(limits)]
+    const limited =
+      openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh', ...command]
+    const child = spawn(limited[0]!, limited.slice(1), { stdio: ['ignore', 'inherit', 'inherit'] })
     const server = new Server(directory, child)
-    await until(() => server.#listens(), 'the driver listens')
+    await until(() => server.#listens() || !server.isRunning, 'the driver listens')
+    if (!server.isRunning) throw new Error(`the driver ended at once: ${child.exitCode ?? child.signalCode}`)
     // A visitor that says hello and leaves has been forgotten when the next one is answered.
     await (await connectDriver({ path: server.path })).close()
     await using visitor = await connectDriver({ path: server.path })
     await settled(visitor)
-    const { descriptors, mappings } = server.holdings()
+    const holdings = server.holdings()
     // The visitor's channel and doorbell go with it.
-    server.#idle = JSON.stringify({ descriptors: descriptors - 2, mappings })
+    server.#idle = JSON.stringify({ ...holdings, descriptors: holdings.descriptors - 2 })
     return server
   }
 
@@ -54,14 +57,30 @@ export class Server {
     return this.child.exitCode === null && this.child.signalCode === null
   }
 
-  /** What the driver holds: its descriptors, and mappings of shared memory and of the tests' own files. */
-  holdings(): { descriptors: number; mappings: number } {
+  /** What the driver holds: its descriptors, and mappings of shared memory and of the tests' own files, with their bytes. */
+  holdings(): { descriptors: number; mappings: number; mappedBytes: number } {
     const { pid } = this.child
     const lines = readFileSync(`/proc/${pid}/maps`, 'utf8').split('\n')
+    const mapped = lines.filter((line) => /\/memfd:|\/tmp\/tenon-(?!.*\.so$)/.test(line))
     return {
       descriptors: readdirSync(`/proc/${pid}/fd`).length,
-      mappings: lines.filter((line) => /\/memfd:|\/tmp\/tenon-(?!.*\.so$)/.test(line)).length,
+      mappings: mapped.length,
+      mappedBytes: mapped.reduce((sum, line) => {
+        const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) /.exec(line)!
+        return sum + Number.parseInt(to!, 16) - Number.parseInt(from!, 16)
+      }, 0),
     }
+  }
+
+  /** The memory that the driver really has, in bytes. */
+  residentBytes(): number {
+    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${this.child.pid}/status`, 'utf8'))![1]) * 1024
+  }
+
+  /** How many mappings the driver has of memory with a label. */
+  mapped(label: string): number {
+    const lines = readFileSync(`/proc/${this.child.pid}/maps`, 'utf8').split('\n')
+    return lines.filter((line) => line.includes(`/memfd:${label} `)).length
   }
 
   /** Waits until it holds what it held before its first client. */

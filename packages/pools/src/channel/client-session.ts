@@ -1,16 +1,18 @@
 import { TenonError } from '@tenon/core'
 import { errorStatus, PoolsError } from '../error-status.ts'
-import type { DeviceMemory } from '../engine/device-memory.ts'
-import type { EngineModel } from '../engine/engine-model.ts'
-import { bindExecution, refuseToken, type BoundExecution, type EnginePool } from '../engine/execute.ts'
-import { exhausted, Session } from '../engine/session.ts'
+import { bindExecution, type BoundExecution } from '../engine/execute.ts'
+import { exhausted } from '../engine/session.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
-import { closeDescriptor, describeDescriptor, seals } from '../native/descriptor.ts'
-import { ring, Socket } from '../native/socket.ts'
+import { describeDescriptor, discardDescriptor, seals, sealsOf } from '../native/descriptor.ts'
+import { checkFrame, discardAttachment, type Attachment, type Link } from '../native/link.ts'
+import { pollSockets, ring, Socket } from '../native/socket.ts'
+import { hasSeals } from '../native/platform.ts'
 import { importPool } from '../pool/import-pool.ts'
 import { decodeBody, encodeBody, type Reader } from './body.ts'
-import { readExecute, writeResult } from './execute-frame.ts'
+import { ClientState } from './client-state.ts'
+import { writeResult } from './execute-frame.ts'
+import { FencedRuns, outcomeMessage } from './fenced-runs.ts'
 import {
   HEADER_FLAGS,
   HEADER_ID,
@@ -19,11 +21,11 @@ import {
   operations,
   readHeader,
   readU64,
+  viewOf,
   writeHeader,
   type FrameHeader,
 } from './frame.ts'
-import { errorMessage, readAllocate, readModel } from './model-codec.ts'
-import { PoolRegistry } from './pool-registry.ts'
+import { errorMessage } from './model-codec.ts'
 
 /** A request to execute that waits for others to arrive, which may be more urgent. */
 interface Waiting {
@@ -39,12 +41,13 @@ interface Repeatable {
   readonly bound: BoundExecution
 }
 
-/** How many descriptors come with a message, at least and at most; others have none. */
-const DESCRIPTORS_OF: ReadonlyMap<number, readonly [least: number, most: number]> = new Map([
-  [operations.HELLO, [1, 1]],
+/** How many attachments come with a message, at least and at most; others have none. */
+const ATTACHMENTS_OF: ReadonlyMap<number, readonly [least: number, most: number]> = new Map([
+  [operations.HELLO, [0, 1]],
   [operations.REGISTER_POOL, [1, 1]],
   [operations.PREPARE, [0, 1]],
   [operations.SUPPORTED, [0, 1]],
+  [operations.EXECUTE_FENCED, [1, 16]],
 ])
 
 /**
@@ -52,49 +55,67 @@ const DESCRIPTORS_OF: ReadonlyMap<number, readonly [least: number, most: number]
  * the client is checked; whoever breaks the protocol itself is disconnected.
  */
 export class ClientSession {
-  readonly socket: Socket
-  readonly #session: Session
+  readonly #link: Link
   readonly #limits: DriverLimits
-  readonly #pools: PoolRegistry
-  readonly #models = new Map<number, EngineModel>()
+  readonly #state: ClientState
+  readonly #fenced: FencedRuns
   readonly #waiting: Waiting[] = []
   #doorbell = -1
-  #lastModel = 0
   #repeatable: Repeatable | undefined
 
-  /** Takes the descriptor over. */
-  constructor(descriptor: number, kernels: KernelRegistry, limits: DriverLimits) {
-    this.socket = new Socket(descriptor)
+  /** Takes the link over. */
+  constructor(link: Link, kernels: KernelRegistry, limits: DriverLimits) {
+    this.#link = link
     this.#limits = limits
-    this.#session = new Session(kernels, limits)
-    this.#pools = new PoolRegistry(limits)
+    this.#fenced = new FencedRuns(limits)
+    this.#state = new ClientState(kernels, limits)
+  }
+
+  /** The descriptors whose readiness means that there is something to do: its channel, and fences. */
+  get descriptors(): readonly number[] {
+    return [...(this.#link instanceof Socket ? [this.#link.descriptor] : []), ...this.#fenced.waitsFor]
+  }
+
+  /** When there is something to do without them, as a time of `performance.now()`. */
+  get deadline(): number {
+    return this.#fenced.deadline
   }
 
   /**
-   * Receives a message and does what it says; then the ones that came meanwhile, the most urgent first.
+   * Waits for a message, at most `timeout` milliseconds or, if that is negative, for ever, and does what it says; then the
+   * ones that came meanwhile, the most urgent first. Fenced executions whose time has come run before.
    *
    * @throws {PeerGone} if the client is gone. @throws {PoolsError} if it broke the protocol.
    */
-  step(): void {
-    const descriptors = this.socket.receive(-1)
+  step(timeout: number): void {
+    if (this.#fenced.isWaiting && !this.#stepFenced(timeout < 0)) return
+    const descriptors = this.#link.receive(timeout)
     if (descriptors === undefined || this.#repeat()) return
     this.#take(descriptors)
     while (this.#waiting.length > 0) {
-      const more = this.socket.receive(0)
+      const more = this.#link.receive(0)
       if (more === undefined) this.#runMostUrgent()
       else this.#take(more)
     }
   }
 
+  /** Waits for the channel or fences, if it may, and runs what can run; false if no message is there then. */
+  #stepFenced(mayWait: boolean): boolean {
+    const left = mayWait ? Math.max(this.deadline - performance.now(), 0) : 0
+    const [isAsked] = pollSockets(this.descriptors, Math.min(left, LONGEST_WAIT))
+    this.#fenced.step()
+    this.#state.pools.closeUnused()
+    return isAsked!
+  }
+
   /** Gives back everything that belongs to the client. */
   close(): void {
     this.#waiting.length = 0
+    this.#fenced.close()
     this.#repeatable = undefined
-    this.#session.close()
-    this.#models.clear()
-    this.#pools.close()
-    this.socket.close()
-    if (this.#doorbell !== -1) closeDescriptor(this.#doorbell)
+    this.#state.close()
+    this.#link.close()
+    if (this.#doorbell !== -1) discardDescriptor(this.#doorbell)
     this.#doorbell = -1
   }
 
@@ -107,7 +128,7 @@ export class ClientSession {
   #repeat(): boolean {
     const known = this.#repeatable
     if (known === undefined) return false
-    const { received, sent } = this.socket
+    const { received, sent } = this.#link
     const { header, body, bound } = known
     if (!isSame(received.view, header, 0, HEADER_ID) || !isSame(received.view, header, HEADER_TIMEOUT, HEADER_SIZE))
       return false
@@ -127,17 +148,17 @@ export class ClientSession {
       id: readU64(received.view, HEADER_ID),
       isReply: true,
     })
-    this.socket.send(length, [], 0)
+    this.#link.send(length, [], 0)
     return true
   }
 
-  #take(descriptors: readonly number[]): void {
-    const { view, bytes } = this.socket.received
+  #take(attachments: readonly Attachment[]): void {
+    const { view, bytes } = this.#link.received
     const header = readHeader(view)
-    const [least, most] = DESCRIPTORS_OF.get(header.operation) ?? [0, 0]
-    if (header.isReply || descriptors.length < least || descriptors.length > most) {
-      for (const descriptor of descriptors) closeDescriptor(descriptor)
-      throw new PoolsError('INVALID_ARGUMENT', 'a message must be a request with the descriptors that it needs')
+    const [least, most] = ATTACHMENTS_OF.get(header.operation) ?? [0, 0]
+    if (header.isReply || attachments.length < least || attachments.length > most) {
+      attachments.forEach(discardAttachment)
+      throw new PoolsError('INVALID_ARGUMENT', 'a message must be a request with the attachments that it needs')
     }
     if (header.operation === operations.EXECUTE && header.rings) {
       if (this.#waiting.length >= this.#limits.requests)
@@ -148,7 +169,7 @@ export class ClientSession {
     if (header.operation === operations.CANCEL)
       return this.#cancel(decodeBody(bytes.subarray(HEADER_SIZE, header.length)))
     while (this.#waiting.length > 0) this.#runMostUrgent()
-    this.#handle(header, bytes.subarray(0, header.length), descriptors[0], performance.now())
+    this.#handle(header, bytes.subarray(0, header.length), attachments, performance.now())
   }
 
   #runMostUrgent(): void {
@@ -156,7 +177,7 @@ export class ClientSession {
       candidate.header.priority > best.header.priority ? candidate : best,
     )
     this.#waiting.splice(this.#waiting.indexOf(next), 1)
-    this.#handle(next.header, next.frame, undefined, next.arrived)
+    this.#handle(next.header, next.frame, [], next.arrived)
   }
 
   #cancel(reader: Reader): void {
@@ -167,25 +188,31 @@ export class ClientSession {
     this.#refuse(header, new PoolsError('GENERAL_FAILURE', 'the request was taken back'))
   }
 
-  #handle(header: FrameHeader, frame: Buffer, descriptor: number | undefined, arrived: number): void {
+  #handle(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[], arrived: number): void {
     const { operation } = header
-    const body = (): Reader => decodeBody(this.#bodyOf(header, frame, descriptor))
+    const [attachment] = attachments
+    const body = (): Reader => decodeBody(this.#bodyOf(header, frame, attachment))
     switch (operation) {
       case operations.REGISTER_POOL:
-        return this.#pools.register(decodeBody(frame.subarray(HEADER_SIZE)), descriptor)
+        return this.#registerPool(frame, attachment!)
       case operations.RELEASE_POOL:
         this.#repeatable = undefined
-        return this.#pools.release(body().field('id').u32())
+        return this.#state.pools.release(body().field('id').u32())
       case operations.RELEASE_MODEL:
-        return this.#releaseModel(body().field('id').u32())
+        this.#repeatable = undefined
+        return this.#state.releaseModel(body().field('id').u32())
       case operations.RELEASE_BUFFER:
-        return this.#releaseBuffer(body().field('token').u32())
+        return this.#state.releaseBuffer(body().field('token').u32())
       case operations.HELLO:
-        return this.#answer(header, () => this.#hello(descriptor!))
+        return this.#answer(header, () => this.#hello(attachment))
       case operations.EXECUTE:
         return this.#answer(header, () => this.#execute(header, frame, arrived))
+      case operations.EXECUTE_FENCED:
+        return this.#answer(header, () => this.#launch(header, frame, attachments))
+      case operations.FENCED_INFO:
+        return this.#tellOutcome(header, body())
       default:
-        return this.#answer(header, () => this.#reply(this.#compute(operation, body())))
+        return this.#answer(header, () => this.#reply(this.#state.compute(operation, body())))
     }
   }
 
@@ -200,9 +227,9 @@ export class ClientSession {
       status = errorStatus[failed.status]
     }
     const { operation, id, rings } = header
-    writeHeader(this.socket.sent.view, length, { operation, id, isReply: true, status })
+    writeHeader(this.#link.sent.view, length, { operation, id, isReply: true, status })
     // A client that doesn't read its answers is disconnected: it has more in flight than it may.
-    this.socket.send(length, [], 0)
+    this.#link.send(length, [], 0)
     if (rings && this.#doorbell !== -1) ring(this.#doorbell)
   }
 
@@ -214,80 +241,48 @@ export class ClientSession {
 
   #reply(value: unknown): number {
     const body = encodeBody(value)
-    this.socket.sent.bytes.set(body, HEADER_SIZE)
+    this.#link.sent.bytes.set(body, HEADER_SIZE)
     return HEADER_SIZE + body.length
   }
 
   /** The body of a message: behind its header, or in the frozen memory that came with it. */
-  #bodyOf({ operation }: FrameHeader, frame: Buffer, descriptor: number | undefined): Uint8Array {
+  #bodyOf({ operation }: FrameHeader, frame: Buffer, attachment: Attachment | undefined): Uint8Array {
     const inline = frame.subarray(HEADER_SIZE)
-    if (descriptor === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED))
+    if (attachment === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED))
       return inline
     try {
-      const { byteSize, seals: sealed } = describeDescriptor(descriptor)
+      const byteSize = sizeOfBody(attachment)
       if (byteSize > this.#limits.modelBytes) throw exhausted(`${this.#limits.modelBytes} bytes of a model`)
-      if ((sealed & seals.WRITE) === 0) throw new PoolsError('INVALID_ARGUMENT', 'a body in memory must be frozen')
-      const pool = importPool({ kind: 'shared', descriptor, byteSize, keep: false })
+      const pool = importPool({ kind: 'shared', attachment, byteSize, isFrozen: true, keep: false })
       try {
         return pool.read(0)
       } finally {
         pool.close()
       }
     } finally {
-      closeDescriptor(descriptor)
+      discardAttachment(attachment)
     }
   }
 
-  #hello(descriptor: number): number {
+  #registerPool(frame: Buffer, attachment: Attachment): void {
+    let reader: Reader
+    try {
+      reader = decodeBody(frame.subarray(HEADER_SIZE))
+    } catch (error) {
+      discardAttachment(attachment)
+      throw error
+    }
+    this.#state.pools.register(reader, attachment)
+  }
+
+  #hello(attachment: Attachment | undefined): number {
     if (this.#doorbell !== -1) {
-      closeDescriptor(descriptor)
+      if (attachment !== undefined) discardAttachment(attachment)
       throw new PoolsError('INVALID_ARGUMENT', 'a client says hello once')
     }
-    this.#doorbell = descriptor
+    if (typeof attachment === 'number') this.#doorbell = attachment
     const { pools, poolBytes, requests } = this.#limits
     return this.#reply({ pools, poolBytes, requests })
-  }
-
-  #compute(operation: number, body: Reader): unknown {
-    switch (operation) {
-      case operations.PREPARE: {
-        const model = this.#session.prepare(
-          readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`)),
-        )
-        this.#models.set(++this.#lastModel, model)
-        return { id: this.#lastModel }
-      }
-      case operations.SUPPORTED:
-        return {
-          supported: this.#session.supportedOperations(
-            readModel(body.field('model'), (id, i) => this.#pools.find(id, `pools[${i}]`)),
-          ),
-        }
-      case operations.ALLOCATE: {
-        const models = body.field('models').list((id) => this.#models.get(id.u32()))
-        return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
-      }
-      case operations.COPY_FROM: {
-        const memory = this.#buffer(body, 'buffer')
-        memory.isInitialized = false
-        const dimensions = body.field('dimensions').list((size) => size.u32())
-        this.#session.copyFrom(
-          memory,
-          this.#pools.find(body.field('pool').u32(), 'source'),
-          body.field('offset').u32(),
-          body.field('length').u32(),
-          dimensions,
-        )
-        return {}
-      }
-      case operations.COPY_TO: {
-        const pool = this.#pools.find(body.field('pool').u32(), 'target')
-        this.#session.copyTo(this.#buffer(body, 'buffer'), pool, body.field('offset').u32(), body.field('length').u32())
-        return {}
-      }
-      default:
-        throw new PoolsError('INVALID_ARGUMENT', `operation ${operation} must be one that has an answer`)
-    }
   }
 
   #execute(header: FrameHeader, frame: Buffer, arrived: number): number {
@@ -303,48 +298,56 @@ export class ClientSession {
       const saved = viewOf(Buffer.from(frame.subarray(0, HEADER_SIZE)))
       this.#repeatable = bound.isRepeatable ? { header: saved, body: Buffer.from(body), bound } : undefined
     }
-    return writeResult(this.socket.sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
+    return writeResult(this.#link.sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
   }
 
   #bind(frame: Buffer): BoundExecution {
-    const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
-    const model = this.#models.get(id)
-    if (model === undefined)
-      throw new PoolsError('INVALID_ARGUMENT', 'model must be a prepared model of this client (rule D4)', {
-        rule: 'D4',
-        path: 'model',
-      })
-    const found = pools.map((name, i): EnginePool => {
-      if (!name.isToken) return this.#pools.find(name.id, `pools[${i}]`)
-      const memory = this.#session.buffer(name.id)
-      if (memory === undefined) throw refuseToken(`pools[${i}]`)
-      return memory
+    const { model, request } = this.#state.find(frame)
+    return bindExecution(model, request)
+  }
+
+  /** Launches a fenced execution: its message holds that of an ordinary one. */
+  #launch(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[]): number {
+    this.#fenced.launch(attachments, () => {
+      const body = decodeBody(frame.subarray(HEADER_SIZE))
+      const after = body.field('timeoutAfterFences')
+      const execute = Buffer.from(body.field('execute').bytes())
+      checkFrame(execute)
+      if (readHeader(viewOf(execute)).operation !== operations.EXECUTE)
+        throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must hold a request to execute')
+      return {
+        id: body.field('id').number(),
+        timeout: header.timeout,
+        timeoutAfterFences: after.isMissing ? undefined : after.number(),
+        ...this.#state.find(execute),
+      }
     })
-    return bindExecution(model, { inputs, outputs, pools: found })
+    return this.#reply({})
   }
 
-  #buffer(body: Reader, path: string): DeviceMemory {
-    const memory = this.#session.buffer(body.field('token').u32())
-    if (memory === undefined) throw refuseToken(path)
-    return memory
-  }
-
-  #releaseModel(id: number): void {
-    const model = this.#models.get(id)
-    if (model === undefined) return
-    this.#repeatable = undefined
-    this.#models.delete(id)
-    this.#session.releaseModel(model)
-    this.#pools.closeUnused()
-  }
-
-  #releaseBuffer(token: number): void {
-    const memory = this.#session.buffer(token)
-    if (memory !== undefined) this.#session.releaseBuffer(memory)
+  #tellOutcome(header: FrameHeader, body: Reader): void {
+    try {
+      this.#fenced.ask(body.field('id').number(), (outcome) =>
+        this.#answer(header, () => this.#reply(outcomeMessage(outcome))),
+      )
+    } catch (error) {
+      if (!(error instanceof PoolsError)) throw error
+      this.#refuse(header, error)
+    }
   }
 }
 
-const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+/** The longest that is waited in one go, in milliseconds. */
+const LONGEST_WAIT = 2 ** 31
+
+/** The bytes of a body in memory. @throws {PoolsError} if it isn't frozen. */
+function sizeOfBody(attachment: Attachment): number {
+  if (typeof attachment !== 'number') return attachment.byteLength
+  // Without seals nobody outside this process has the memory.
+  if (hasSeals() && (sealsOf(attachment) & seals.WRITE) === 0)
+    throw new PoolsError('INVALID_ARGUMENT', 'a body in memory must be frozen')
+  return describeDescriptor(attachment).byteSize
+}
 
 /** Whether words of two headers are the same, from one offset to another. */
 function isSame(a: DataView, b: DataView, from: number, to: number): boolean {

@@ -1,7 +1,6 @@
-import { Socket as NetSocket } from 'node:net'
 import { PoolsError, statusOf } from '../error-status.ts'
-import { closeDescriptor } from '../native/descriptor.ts'
-import { PeerGone, Socket, socketPair } from '../native/socket.ts'
+import type { Doorbell } from '../native/doorbell.ts'
+import { discardAttachment, PeerGone, type Attachment, type Link } from '../native/link.ts'
 import { decodeBody, encodeBody, type Reader } from './body.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from './frame.ts'
 import { readError } from './model-codec.ts'
@@ -17,7 +16,7 @@ export interface Agreement {
 }
 
 /** What the answer to a request is read with: the message lies in the socket's buffer until the next. */
-type Read<T> = (socket: Socket, header: FrameHeader) => T
+type Read<T> = (link: Link, header: FrameHeader) => T
 
 interface Pending {
   readonly operation: number
@@ -33,42 +32,35 @@ export interface CallOptions {
   readonly timeout?: number | undefined
   readonly priority?: number
   readonly signal?: AbortSignal | undefined
-  readonly descriptors?: readonly number[]
+  readonly attachments?: readonly Attachment[]
   /** Runs once, when the driver can't touch the request's memory any more: answered, or dead. */
   readonly settled?: () => void
 }
 
 /**
  * The client's end of a channel: sends requests, and matches answers to them. Blocking calls read answers directly; for the
- * others the driver writes a byte to the doorbell, a stream that the event loop watches, which also ends when it dies.
+ * others the driver rings the doorbell.
  */
 export class DriverChannel {
-  readonly #socket: Socket
-  readonly #doorbell: NetSocket
+  readonly #link: Link
+  readonly #doorbell: Doorbell
   readonly #pending = new Map<number, Pending>()
-  /** The driver's end of the doorbell, until it is sent. */
-  #theirs: number
   #lastId = 0
   #dead: PoolsError | undefined
   /** Settled by {@link hello}. */
   agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
 
-  /** Takes the descriptor over. */
-  constructor(descriptor: number) {
-    this.#socket = new Socket(descriptor)
-    const [mine, theirs] = socketPair('stream')
-    this.#doorbell = new NetSocket({ fd: mine, readable: true, writable: false })
-    this.#doorbell.on('data', () => this.#drain())
-    this.#doorbell.on('error', () => this.#die())
-    this.#doorbell.on('close', () => this.#die())
-    this.#doorbell.unref()
-    this.#theirs = theirs
+  /** Takes the link over. `install` makes the doorbell, given what a ring and its end lead to. */
+  constructor(link: Link, install: (onRing: () => void, onEnd: () => void) => Doorbell) {
+    this.#link = link
+    this.#doorbell = install(
+      () => this.#drain(),
+      () => this.#die(),
+    )
   }
 
   /** Introduces itself; the driver answers with its limits. @throws {PoolsError} */
   async hello(): Promise<void> {
-    const descriptor = this.#theirs
-    this.#theirs = -1
     try {
       const answer = this.request(
         operations.HELLO,
@@ -78,9 +70,9 @@ export class DriverChannel {
           poolBytes: body.field('poolBytes').number(),
           requests: body.field('requests').u32(),
         }),
-        { descriptors: [descriptor] },
+        { attachments: this.#doorbell.attachments },
       )
-      closeDescriptor(descriptor)
+      this.#doorbell.sent()
       this.agreement = await answer
     } catch (error) {
       this.close()
@@ -88,20 +80,16 @@ export class DriverChannel {
     }
   }
 
-  get isDead(): boolean {
-    return this.#dead !== undefined
-  }
-
   /** The buffer in which requests are written behind their header. */
-  get sent(): Socket['sent'] {
-    return this.#socket.sent
+  get sent(): Link['sent'] {
+    return this.#link.sent
   }
 
   /** Sends a message that has no answer. A driver that is gone needs none. */
-  notify(operation: number, value: unknown, descriptors: readonly number[] = []): void {
+  notify(operation: number, value: unknown, attachments: readonly Attachment[] = []): void {
     if (this.#dead !== undefined) return
     const length = this.#writeBody(value)
-    this.#send(length, { operation, id: ++this.#lastId, descriptors: descriptors.length }, descriptors)
+    this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments)
   }
 
   /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
@@ -116,7 +104,7 @@ export class DriverChannel {
 
   /** Sends a request that was written into {@link sent} and awaits the answer. @throws {PoolsError} */
   call<T>(operation: number, length: number, read: Read<T>, options: CallOptions): Promise<T> {
-    const { timeout, priority = 1, signal, descriptors = [], settled = () => {} } = options
+    const { timeout, priority = 1, signal, attachments = [], settled = () => {} } = options
     return new Promise<T>((resolve, reject) => {
       try {
         signal?.throwIfAborted()
@@ -130,8 +118,8 @@ export class DriverChannel {
         const id = ++this.#lastId
         this.#send(
           length,
-          { operation, id, timeout, priority, descriptors: descriptors.length, rings: operation !== operations.HELLO },
-          descriptors,
+          { operation, id, timeout, priority, descriptors: attachments.length, rings: operation !== operations.HELLO },
+          attachments,
         )
         const stop = this.#giveUpOn(id, timeout, signal, reject)
         this.#pending.set(id, { operation, read, resolve, reject, settled: () => (stop(), settled()) })
@@ -160,24 +148,24 @@ export class DriverChannel {
     const id = ++this.#lastId
     try {
       this.#checkAlive()
-      const { sent } = this.#socket
+      const { sent } = this.#link
       sent.bytes.set(frame)
       writeHeader(sent.view, frame.length, { operation, id, timeout, priority })
       const end = timeout === undefined ? Infinity : performance.now() + timeout
-      let descriptors = this.#callSocket(frame.length, timeout ?? -1)
+      let attachments = this.#callLink(frame.length, timeout ?? -1)
       for (;;) {
-        if (descriptors === undefined) {
+        if (attachments === undefined) {
           isLeft = true
           this.#pending.set(id, { operation, read, resolve: ignore, reject: ignore, settled })
           throw new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
         }
-        const header = this.#checkAnswer(descriptors)
+        const header = this.#checkAnswer(attachments)
         if (header.id === id) {
           if (header.operation !== operation) throw this.#breach('an answer to another request')
           return this.#read(read, header)
         }
         this.#settle(header)
-        descriptors = this.#receive(end === Infinity ? -1 : Math.max(end - performance.now(), 0))
+        attachments = this.#receive(end === Infinity ? -1 : Math.max(end - performance.now(), 0))
       }
     } finally {
       if (!isLeft) settled()
@@ -221,17 +209,17 @@ export class DriverChannel {
 
   #writeBody(value: unknown): number {
     const body = encodeBody(value)
-    if (HEADER_SIZE + body.length > this.#socket.sent.bytes.length) {
-      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${this.#socket.sent.bytes.length} bytes`)
+    if (HEADER_SIZE + body.length > this.#link.sent.bytes.length) {
+      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${this.#link.sent.bytes.length} bytes`)
     }
-    this.#socket.sent.bytes.set(body, HEADER_SIZE)
+    this.#link.sent.bytes.set(body, HEADER_SIZE)
     return HEADER_SIZE + body.length
   }
 
-  #send(length: number, fields: HeaderFields, descriptors: readonly number[]): void {
-    writeHeader(this.#socket.sent.view, length, fields)
+  #send(length: number, fields: HeaderFields, attachments: readonly Attachment[]): void {
+    writeHeader(this.#link.sent.view, length, fields)
     try {
-      this.#socket.send(length, descriptors, SEND_TIMEOUT)
+      this.#link.send(length, attachments, SEND_TIMEOUT)
     } catch (error) {
       throw this.#failed(error)
     }
@@ -241,9 +229,9 @@ export class DriverChannel {
     try {
       // Without anybody who waits there is nothing to read, but what a later message will be found with.
       while (this.#pending.size > 0) {
-        const descriptors = this.#receive(0)
-        if (descriptors === undefined) return
-        this.#settle(this.#checkAnswer(descriptors))
+        const attachments = this.#receive(0)
+        if (attachments === undefined) return
+        this.#settle(this.#checkAnswer(attachments))
       }
     } catch {
       // Whoever waited was told by #die.
@@ -265,10 +253,10 @@ export class DriverChannel {
     }
   }
 
-  #checkAnswer(descriptors: readonly number[]): FrameHeader {
-    for (const descriptor of descriptors) closeDescriptor(descriptor)
-    const header = readHeader(this.#socket.received.view)
-    if (!header.isReply || descriptors.length > 0) throw this.#breach('a message that is no answer')
+  #checkAnswer(attachments: readonly Attachment[]): FrameHeader {
+    attachments.forEach(discardAttachment)
+    const header = readHeader(this.#link.received.view)
+    if (!header.isReply || attachments.length > 0) throw this.#breach('a message that is no answer')
     return header
   }
 
@@ -276,8 +264,8 @@ export class DriverChannel {
     const status = statusOf(header.status)
     if (status === undefined || status === 'DEAD_OBJECT') throw this.#breach('an answer of unknown status')
     try {
-      if (status === 'NONE') return read(this.#socket, header)
-      const body = this.#socket.received.bytes.subarray(HEADER_SIZE, header.length)
+      if (status === 'NONE') return read(this.#link, header)
+      const body = this.#link.received.bytes.subarray(HEADER_SIZE, header.length)
       throw readError(decodeBody(body), status)
     } catch (error) {
       // What doesn't have the shape of an answer is no answer; failures that the driver reports pass.
@@ -286,17 +274,17 @@ export class DriverChannel {
     }
   }
 
-  #callSocket(length: number, timeout: number): readonly number[] | undefined {
+  #callLink(length: number, timeout: number): readonly Attachment[] | undefined {
     try {
-      return this.#socket.call(length, timeout)
+      return this.#link.call(length, timeout)
     } catch (error) {
       throw this.#failed(error)
     }
   }
 
-  #receive(timeout: number): readonly number[] | undefined {
+  #receive(timeout: number): readonly Attachment[] | undefined {
     try {
-      return this.#socket.receive(timeout)
+      return this.#link.receive(timeout)
     } catch (error) {
       throw this.#failed(error)
     }
@@ -320,10 +308,8 @@ export class DriverChannel {
       hint: 'what the request would have written is undefined; start another driver and prepare the models again.',
     })
     this.#dead = dead
-    this.#socket.close()
-    this.#doorbell.destroy()
-    if (this.#theirs !== -1) closeDescriptor(this.#theirs)
-    this.#theirs = -1
+    this.#link.close()
+    this.#doorbell.close()
     const waiting = [...this.#pending.values()]
     this.#pending.clear()
     for (const { settled, reject } of waiting) {

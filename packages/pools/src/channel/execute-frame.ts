@@ -1,10 +1,9 @@
-import { ArgumentRangeError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { PoolsError, type OutputShape } from '../error-status.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { isU32 } from '../model/operand-types.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
-import { FRAME_MAXIMUM } from '../native/socket.ts'
+import { FRAME_MAXIMUM } from '../native/link.ts'
 import { HEADER_SIZE, readU64, writeU64 } from './frame.ts'
 
 const POOLS_AT = HEADER_SIZE + 16
@@ -18,7 +17,7 @@ export interface PoolName {
   readonly id: number
 }
 
-/** Writes a request after the header; returns the length of the whole message. @throws {ArgumentRangeError} */
+/** Writes a request after the header; returns the length of the whole message. @throws {PoolsError} */
 export function writeExecute(
   view: DataView,
   model: number,
@@ -67,7 +66,11 @@ function writeArgument(view: DataView, at: number, { hasNoValue, location, dimen
 
 function u32(value: number): number {
   if (isU32(value)) return value
-  throw new ArgumentRangeError(`numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)}`)
+  throw new PoolsError(
+    'INVALID_ARGUMENT',
+    `numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)} (rule Q20)`,
+    { rule: 'Q20' },
+  )
 }
 
 /** A request as it came: what its pools are is for the driver to find out. */

@@ -15,6 +15,8 @@ export const operations = {
   RELEASE_POOL: 10,
   SUPPORTED: 11,
   CANCEL: 12,
+  EXECUTE_FENCED: 13,
+  FENCED_INFO: 14,
 } as const
 
 export const HEADER_SIZE = 40
@@ -66,6 +68,9 @@ export function writeHeader(view: DataView, length: number, fields: HeaderFields
   view.setInt32(32, status, true)
   view.setUint32(36, priority, true)
 }
+
+/** A view of bytes. */
+export const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 export function readHeader(view: DataView): FrameHeader {
   const operation = view.getUint16(6, true)

@@ -7,15 +7,17 @@ import type { Reader } from './body.ts'
 
 /** A model as a message has it: its pools by their ids. */
 export function modelMessage(
-  { main, referenced, operandValues, pools }: Model<Pool>,
+  { main, referenced, operandValues, pools, relaxed = false }: Model<Pool>,
   idOf: (pool: Pool) => number,
 ): unknown {
-  return { main, referenced, operandValues, pools: pools.map(idOf) }
+  return { main, referenced, operandValues, pools: pools.map(idOf), relaxed }
 }
 
 /** Reads a model. Its shape is right then, its sense is not checked yet. @throws {PoolsError} */
 export function readModel(reader: Reader, poolOf: (id: number, index: number) => Pool): Model<Pool> {
+  const relaxed = reader.field('relaxed')
   return {
+    relaxed: !relaxed.isMissing && relaxed.boolean(),
     main: readSubgraph(reader.field('main')),
     referenced: reader.field('referenced').list(readSubgraph),
     operandValues: reader.field('operandValues').bytes(),

@@ -1,13 +1,12 @@
-import { closeDescriptor } from '../native/descriptor.ts'
 import { PoolsError } from '../error-status.ts'
 import { exhausted } from '../engine/session.ts'
 import type { DriverLimits } from '../engine/limits.ts'
+import { discardAttachment, type Attachment } from '../native/link.ts'
+import { memorySize } from '../pool/buffer-description.ts'
 import { importPool } from '../pool/import-pool.ts'
 import type { Pool } from '../pool/pool.ts'
-import type { PoolKind } from '../pool/pool-facts.ts'
 import type { Reader } from './body.ts'
-
-const KINDS: readonly string[] = ['shared', 'file', 'device-blob'] satisfies PoolKind[]
+import { readPool } from './pool-codec.ts'
 
 /** What a driver knows of the pools that one client registered. */
 export class PoolRegistry {
@@ -22,21 +21,22 @@ export class PoolRegistry {
     this.#limits = limits
   }
 
-  /** Takes a pool in, and its descriptor over, whatever comes of it. */
-  register(reader: Reader, descriptor: number | undefined): void {
+  /** Takes a pool in, and its attachment over, whatever comes of it. */
+  register(reader: Reader, attachment: Attachment): void {
     let id: number | undefined
+    let isTaken = false
     try {
       id = reader.field('id').u32()
-      if (descriptor === undefined || this.#pools.has(id))
-        throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a descriptor and a new id (rule P2)', {
-          rule: 'P2',
-        })
-      this.#pools.set(id, this.#import(reader, descriptor))
+      if (this.#pools.has(id))
+        throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a new id (rule P2)', { rule: 'P2' })
+      const pool = this.#import(reader, attachment)
+      isTaken = pool.attachment !== undefined
+      this.#pools.set(id, pool)
     } catch (error) {
       if (!(error instanceof PoolsError)) throw error
       if (id !== undefined && !this.#pools.has(id)) this.#refuse(id, error)
     } finally {
-      if (descriptor !== undefined) closeDescriptor(descriptor)
+      if (!isTaken) discardAttachment(attachment)
     }
   }
 
@@ -67,7 +67,7 @@ export class PoolRegistry {
     for (const pool of this.#leaving) {
       if (pool.gate.holds > 0) continue
       this.#leaving.delete(pool)
-      this.#byteSize -= pool.byteSize
+      this.#byteSize -= pool.memorySize
       pool.close()
     }
   }
@@ -78,17 +78,12 @@ export class PoolRegistry {
     this.closeUnused()
   }
 
-  #import(reader: Reader, descriptor: number): Pool {
-    const kind = reader.field('kind').string()
-    if (!KINDS.includes(kind))
-      throw new PoolsError('INVALID_ARGUMENT', `a pool must be one of ${KINDS.join(', ')} (rule P1)`, { rule: 'P1' })
-    const [byteSize, byteOffset] = [reader.field('byteSize').u32(), reader.field('byteOffset').number()]
-    if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0))
-      throw new PoolsError('INVALID_ARGUMENT', 'an offset must be a whole number (rule P7)', { rule: 'P7' })
+  #import(reader: Reader, attachment: Attachment): Pool {
+    const handle = readPool(reader, attachment)
+    const byteSize = handle.image === undefined ? handle.byteSize : memorySize(handle.image)
     if (this.#pools.size + this.#leaving.size >= this.#limits.pools) throw exhausted(`${this.#limits.pools} pools`)
     if (this.#byteSize + byteSize > this.#limits.poolBytes) throw exhausted(`${this.#limits.poolBytes} bytes of pools`)
-    const isWritable = reader.field('isWritable').boolean()
-    const pool = importPool({ kind: kind as PoolKind, descriptor, byteSize, byteOffset, isWritable, keep: false })
+    const pool = importPool(handle)
     this.#byteSize += byteSize
     return pool
   }

@@ -2,6 +2,7 @@ import { PoolsError } from '../error-status.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverChannel } from './driver-channel.ts'
 import { operations } from './frame.ts'
+import { poolMessage } from './pool-codec.ts'
 
 /** A pool that the driver knows. */
 interface Sent {
@@ -49,18 +50,15 @@ export class SentPools {
   }
 
   #send(pool: Pool): Sent {
-    const { descriptor, kind, byteSize, identityOffset, rights } = pool
-    if (descriptor === undefined)
+    const { attachment, memorySize, kind } = pool
+    if (attachment === undefined)
       throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
-    this.#makeRoom(byteSize)
+    this.#makeRoom(memorySize)
     const id = ++this.#lastId
-    const isWritable = rights === 'writable'
-    this.#channel.notify(operations.REGISTER_POOL, { id, kind, byteSize, byteOffset: identityOffset, isWritable }, [
-      descriptor,
-    ])
+    this.#channel.notify(operations.REGISTER_POOL, { id, kind, ...poolMessage(pool) }, [attachment])
     const sent = { id, uses: 0, lastUse: ++this.#uses }
     this.#sent.set(pool, sent)
-    this.#byteSize += byteSize
+    this.#byteSize += memorySize
     pool.addCloseAction(() => this.#release(pool, sent))
     return sent
   }
@@ -82,7 +80,7 @@ export class SentPools {
     if (this.#sent.get(pool) !== sent) return
     this.#sent.delete(pool)
     this.generation++
-    this.#byteSize -= pool.byteSize
+    this.#byteSize -= pool.memorySize
     this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
   }
 }

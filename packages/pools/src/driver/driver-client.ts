@@ -3,7 +3,7 @@ import { describe } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import type { Model } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
-import type { BufferRole } from './allocate.ts'
+import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
 import { DeviceBuffer } from './device-buffer.ts'
 import type { AsyncRequestOptions, Backend } from './driver.ts'
 import { PreparedModel, type Role } from './prepared-model.ts'
@@ -37,7 +37,7 @@ export class Driver {
     this.#checkOpen()
     const holds = model.pools.map((pool) => pool.acquire())
     try {
-      const prepared = new PreparedModel(model, await this.#backend.prepare(model, options))
+      const prepared = new PreparedModel(this, model, await this.#backend.prepare(model, options))
       this.#models.add(prepared)
       prepared.addCloseAction(() => this.#models.delete(prepared))
       return prepared
@@ -61,26 +61,13 @@ export class Driver {
    */
   async allocate(options: AllocateOptions): Promise<DeviceBuffer> {
     this.#checkOpen()
-    const { roles, dimensions = [], ...rest } = options
-    if (!Array.isArray(roles)) throw new ArgumentError(`roles must be an array, got ${describe(roles)}`)
-    const models = [...new Set(roles.map((role: Role) => role.preparedModel))]
-    for (const model of models) model.checkAlive()
-    const listed = (isInput: boolean): BufferRole[] =>
-      roles
-        .filter((role: Role) => role.isInput === isInput)
-        .map(({ preparedModel, index, frequency }: Role) => ({
-          modelIndex: models.indexOf(preparedModel),
-          ioIndex: index,
-          frequency,
-        }))
-    const description = { dimensions, inputRoles: listed(true), outputRoles: listed(false) }
-    const buffer = new DeviceBuffer(
-      await this.#backend.allocate(
-        models.map((model) => model.backend),
-        description,
-        rest,
-      ),
+    const { models, description, shape } = rolesOf(options)
+    const allocated = await this.#backend.allocate(
+      models.map((model) => model.backend),
+      description,
+      options,
     )
+    const buffer = new DeviceBuffer(allocated, shape())
     this.#buffers.add(buffer)
     buffer.addCloseAction(() => this.#buffers.delete(buffer))
     return buffer
@@ -105,4 +92,28 @@ export class Driver {
   #checkOpen(): void {
     if (this.#isClosed) throw new PoolsError('DEAD_OBJECT', 'the driver is closed')
   }
+}
+
+/** The models that roles name, each once, and the roles as NNAPI's HAL has them. @throws {ScopeClosedError} */
+export function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
+  readonly models: readonly PreparedModel[]
+  readonly description: AllocateDescription
+  /** What the buffer will be like. @throws {PoolsError} D1 to D10 */
+  readonly shape: () => BufferShape
+} {
+  if (!Array.isArray(roles)) throw new ArgumentError(`roles must be an array, got ${describe(roles)}`)
+  const models = [...new Set(roles.map((role: Role) => role.preparedModel))]
+  for (const model of models) model.checkAlive()
+  const listed = (isInput: boolean): BufferRole[] =>
+    roles
+      .filter((role: Role) => role.isInput === isInput)
+      .map(({ preparedModel, index, frequency }: Role) => ({
+        modelIndex: models.indexOf(preparedModel),
+        ioIndex: index,
+        frequency,
+      }))
+  const description = { dimensions, inputRoles: listed(true), outputRoles: listed(false) }
+  // Copies, since roles tell prepared models apart, not the models that they were made of (D7).
+  const copies = models.map(({ model }) => ({ ...model }))
+  return { models, description, shape: () => checkAllocate(copies, description) }
 }

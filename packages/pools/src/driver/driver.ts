@@ -1,4 +1,5 @@
 import type { OutputShape } from '../error-status.ts'
+import type { FencedOutcome } from '../engine/fenced-run.ts'
 import type { Model } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
@@ -32,6 +33,21 @@ export interface ExecutionResult {
   readonly driverTime: number
 }
 
+/** What a fenced execution waits for, as a backend knows it. The descriptors stay the caller's. */
+export interface BackendFences {
+  readonly waitFor: readonly number[]
+  readonly timeout: number | undefined
+  readonly timeoutAfterFences: number | undefined
+}
+
+/** A launched fenced execution, as a backend knows it. */
+export interface BackendFenced {
+  /** A fence, which becomes the caller's. */
+  readonly fence: number
+  /** Rejects with `DEAD_OBJECT` alone. */
+  readonly outcome: Promise<FencedOutcome>
+}
+
 /** Memory of a driver, as a backend knows it. */
 export interface BackendBuffer {
   copyFrom(source: PoolSlice): Promise<void>
@@ -43,6 +59,9 @@ export interface BackendBuffer {
 export interface BackendModel {
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult
   execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult>
+  executeFenced(request: Request<Pool | BackendPool>, fences: BackendFences): Promise<BackendFenced>
+  /** Keeps a pool where the driver has it, until what is returned is called. */
+  pin(pool: Pool): () => void
   release(): void
 }
 

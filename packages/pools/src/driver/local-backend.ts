@@ -2,8 +2,12 @@ import { PoolsError } from '../error-status.ts'
 import type { DeviceMemory } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
 import { bindExecution, refuseToken, type EnginePool } from '../engine/execute.ts'
+import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
 import type { Session } from '../engine/session.ts'
 import type { Model } from '../model/model.ts'
+import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
+import { readable } from '../native/readable.ts'
+import { socketPair } from '../native/socket.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
@@ -12,6 +16,8 @@ import type {
   AsyncRequestOptions,
   Backend,
   BackendBuffer,
+  BackendFenced,
+  BackendFences,
   BackendModel,
   BackendPool,
   ExecutionResult,
@@ -69,10 +75,7 @@ class LocalModel implements BackendModel {
 
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
     const start = process.hrtime.bigint()
-    const bound = bindExecution(this.engineModel, {
-      ...request,
-      pools: request.pools.map((pool, i) => this.#enginePool(pool, i)),
-    })
+    const bound = bindExecution(this.engineModel, this.#engineRequest(request))
     checkDeadline(options)
     bound.run()
     return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
@@ -83,8 +86,47 @@ class LocalModel implements BackendModel {
     return this.executeSync(request, options)
   }
 
+  async executeFenced(request: Request<Pool | BackendPool>, fences: BackendFences): Promise<BackendFenced> {
+    checkDeadline({ ...(fences.timeout === undefined ? {} : { timeout: fences.timeout }) })
+    const [fence, signal] = socketPair('stream')
+    const waitFor: number[] = []
+    try {
+      for (const descriptor of fences.waitFor) waitFor.push(duplicateDescriptor(descriptor))
+      const run = new FencedRun(this.engineModel, this.#engineRequest(request), { ...fences, waitFor, signal })
+      return { fence, outcome: this.#outcomeOf(run) }
+    } catch (error) {
+      for (const descriptor of [fence, signal, ...waitFor]) closeDescriptor(descriptor)
+      throw error
+    }
+  }
+
+  /** Its pools are where the driver needs them. */
+  pin(): () => void {
+    return () => {}
+  }
+
   release(): void {
     this.session.releaseModel(this.engineModel)
+  }
+
+  async #outcomeOf(run: FencedRun): Promise<FencedOutcome> {
+    const { signal } = this.session.closing
+    for (;;) {
+      const [fence] = run.waitsFor
+      // Without anything to wait for it runs when the caller has got hold of its fence.
+      if (fence === undefined) await new Promise((resolve) => setImmediate(resolve))
+      else await readable(fence, run.deadline - performance.now(), signal)
+      if (signal.aborted) {
+        run.close()
+        throw new PoolsError('DEAD_OBJECT', 'the driver was closed')
+      }
+      const outcome = run.step()
+      if (outcome !== undefined) return outcome
+    }
+  }
+
+  #engineRequest(request: Request<Pool | BackendPool>): Request<EnginePool> {
+    return { ...request, pools: request.pools.map((pool, i) => this.#enginePool(pool, i)) }
   }
 
   #enginePool(pool: Pool | BackendPool, index: number): EnginePool {

@@ -6,8 +6,20 @@ import { NOWHERE } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
+import { Burst } from './burst.ts'
 import { DeviceBuffer } from './device-buffer.ts'
-import type { AsyncRequestOptions, BackendModel, BackendPool, ExecutionResult, RequestOptions } from './driver.ts'
+import type { Driver } from './driver-client.ts'
+import type { FallbackBuffer } from './fallback-buffer.ts'
+import { Fence } from './fence.ts'
+import { FencedExecution, infoOf, type FencedOptions } from './fenced-execution.ts'
+import type {
+  AsyncRequestOptions,
+  BackendFenced,
+  BackendModel,
+  BackendPool,
+  ExecutionResult,
+  RequestOptions,
+} from './driver.ts'
 
 /** Stands for an operand that is left out. */
 export const OMIT: unique symbol = Symbol('tenon.pools.omit')
@@ -37,6 +49,14 @@ interface Call {
   readonly request: Request<Pool | BackendPool>
   /** What an execution holds. */
   readonly gates: readonly Gate[]
+  /** Device buffers that are ordinary memory, whose uses are checked here. */
+  readonly fallbacks: readonly FallbackUse[]
+}
+
+/** One use of a device buffer that is ordinary memory. */
+interface FallbackUse {
+  readonly buffer: FallbackBuffer
+  readonly isOutput: boolean
 }
 
 /**
@@ -45,6 +65,8 @@ interface Call {
  * Every execution holds its pools until it is answered.
  */
 export class PreparedModel extends ManagedLifetime {
+  /** The driver that took it in. */
+  readonly driver: Driver
   readonly model: Model<Pool>
   /** @internal */
   readonly backend: BackendModel
@@ -52,8 +74,9 @@ export class PreparedModel extends ManagedLifetime {
   #last: Call | undefined
 
   /** @internal */
-  constructor(model: Model<Pool>, backend: BackendModel) {
+  constructor(driver: Driver, model: Model<Pool>, backend: BackendModel) {
     super()
+    this.driver = driver
     this.model = model
     this.backend = backend
     this.#holds = model.pools.map((pool) => pool.acquire())
@@ -67,12 +90,16 @@ export class PreparedModel extends ManagedLifetime {
    * @throws {ScopeClosedError} if the model or a pool is closed.
    */
   executeSync(args: ExecutionArguments | Request<Pool>, options: RequestOptions = NO_OPTIONS): ExecutionResult {
-    const { request, gates } = this.#callOf(args)
+    const { request, gates, fallbacks } = this.#callOf(args)
     enterAll(gates)
+    let hasSucceeded = false
     try {
-      return this.backend.executeSync(request, options)
+      const result = this.backend.executeSync(request, options)
+      hasSucceeded = true
+      return result
     } finally {
       exitAll(gates)
+      if (fallbacks.length > 0) settleAll(fallbacks, hasSucceeded)
     }
   }
 
@@ -81,13 +108,74 @@ export class PreparedModel extends ManagedLifetime {
     args: ExecutionArguments | Request<Pool>,
     options: AsyncRequestOptions = NO_OPTIONS,
   ): Promise<ExecutionResult> {
-    const { request, gates } = this.#callOf(args)
+    const { request, gates, fallbacks } = this.#callOf(args)
     enterAll(gates)
+    let hasSucceeded = false
     try {
-      return await this.backend.execute(request, options)
+      const result = await this.backend.execute(request, options)
+      hasSucceeded = true
+      return result
     } finally {
       exitAll(gates)
+      if (fallbacks.length > 0) settleAll(fallbacks, hasSucceeded)
     }
+  }
+
+  /**
+   * Launches an execution that begins once the fences of others are signalled, and signals one of its own. What can be
+   * checked before is: if this rejects, nothing was launched. The pools can't be closed until it is over.
+   *
+   * @throws {PoolsError} Q16: the dimensions of all outputs must be known; and as {@link executeSync}.
+   * @example
+   * const source = createFence()
+   * const pool = createPool(64)
+   * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
+   * const execution = await prepared.executeFenced(args, { waitFor: [source.fence] })
+   * pool.write(0, new Float32Array([1, 2]))
+   * source.signal()
+   * await execution.fence.wait()
+   * const { status } = await execution.info
+   * status // 'NONE'
+   * for (const owned of [execution.fence, source.fence, pool]) owned.close()
+   */
+  async executeFenced(args: ExecutionArguments | Request<Pool>, options: FencedOptions = {}): Promise<FencedExecution> {
+    const { request, gates, fallbacks } = this.#callOf(args)
+    const { waitFor = [], timeout, timeoutAfterFences } = options
+    const held = [...gates, ...waitFor.map(({ gate }) => gate)]
+    enterAll(held)
+    let launched: BackendFenced
+    try {
+      const fences = { waitFor: waitFor.map(({ descriptor }) => descriptor), timeout, timeoutAfterFences }
+      launched = await this.backend.executeFenced(request, fences)
+    } catch (error) {
+      exitAll(gates)
+      throw error
+    } finally {
+      exitAll(held.slice(gates.length))
+    }
+    // What others do in turn may be launched before this is over.
+    settleAll(fallbacks, true)
+    let hasSucceeded = false
+    const info = launched.outcome
+      .then((outcome) => {
+        hasSucceeded = outcome.error === undefined
+        return infoOf(outcome)
+      })
+      .finally(() => {
+        exitAll(gates)
+        settleAll(fallbacks, hasSucceeded)
+      })
+    return new FencedExecution(new Fence(launched.fence), info)
+  }
+
+  /**
+   * Begins a burst: executions in a row, whose pools the driver keeps.
+   *
+   * @returns what the caller closes.
+   */
+  burst(): Burst {
+    this.checkAlive()
+    return new Burst(this)
   }
 
   /** The role of being an input of this model. */
@@ -110,6 +198,7 @@ export class PreparedModel extends ManagedLifetime {
       !('pools' in args)
     )
       return last
+    const fallbacks = this.#fallbacksOf(args)
     const request = requestOf(args)
     const memory = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
     const call = {
@@ -117,10 +206,25 @@ export class PreparedModel extends ManagedLifetime {
       outputs: [...args.outputs],
       request,
       gates: [this.gate, ...memory.map(({ gate }) => gate)],
+      fallbacks,
     }
-    const isRemembered = !('pools' in args) && memory.length === request.pools.length
+    // States of device buffers are looked at each time.
+    const isRemembered = !('pools' in args) && memory.length === request.pools.length && fallbacks.length === 0
     this.#last = isRemembered ? call : undefined
     return call
+  }
+
+  /** Checks the uses of device buffers that are ordinary memory. @throws {PoolsError} */
+  #fallbacksOf(args: ExecutionArguments | Request<Pool>): readonly FallbackUse[] {
+    if ('pools' in args) return []
+    const uses = (list: ExecutionArguments['inputs'], isInput: boolean): FallbackUse[] =>
+      list.flatMap((argument, i) => {
+        if (!(argument instanceof DeviceBuffer) || argument.fallback === undefined) return []
+        argument.checkAlive()
+        argument.fallback.checkUse(this, isInput, i)
+        return [{ buffer: argument.fallback, isOutput: !isInput }]
+      })
+    return [...uses(args.inputs, true), ...uses(args.outputs, false)]
   }
 
   protected override get label(): string {
@@ -155,6 +259,12 @@ function requestOf(args: ExecutionArguments | Request<Pool>): Request<Pool | Bac
     if (argument === OMIT) return OMITTED
     if (argument instanceof DeviceBuffer) {
       argument.checkAlive()
+      const { fallback } = argument
+      if (fallback !== undefined) {
+        const { pool, dimensions } = fallback
+        const location = { poolIndex: indexOf(pool), offset: 0, length: pool.byteSize, padding: 0 }
+        return { hasNoValue: false, location, dimensions }
+      }
       return {
         hasNoValue: false,
         location: { poolIndex: indexOf(argument.facts), offset: 0, length: 0, padding: 0 },
@@ -182,6 +292,10 @@ function enterAll(gates: readonly Gate[]): void {
 
 function exitAll(gates: readonly Gate[]): void {
   for (let i = 0; i < gates.length; i++) gates[i]!.exit()
+}
+
+function settleAll(fallbacks: readonly FallbackUse[], hasSucceeded: boolean): void {
+  for (const { buffer, isOutput } of fallbacks) buffer.settle({ isOutput, hasSucceeded })
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {

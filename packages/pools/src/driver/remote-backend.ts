@@ -1,17 +1,21 @@
-import { PoolsError, type OutputShape } from '../error-status.ts'
+import { PoolsError, statusOf, type OutputShape } from '../error-status.ts'
+import type { FencedOutcome } from '../engine/fenced-run.ts'
 import type { Reader } from '../channel/body.ts'
 import { encodeBody } from '../channel/body.ts'
 import type { CallOptions, DriverChannel } from '../channel/driver-channel.ts'
 import { readResult, writeExecute, type PoolName } from '../channel/execute-frame.ts'
-import { HEADER_SIZE, operations } from '../channel/frame.ts'
+import { readOutcome } from '../channel/fenced-runs.ts'
+import { HEADER_SIZE, operations, viewOf, writeHeader } from '../channel/frame.ts'
 import { modelMessage } from '../channel/model-codec.ts'
 import { SentPools } from '../channel/sent-pools.ts'
 import type { Model } from '../model/model.ts'
 import { combineDimensions, isU32, operandByteSize, operandTypes } from '../model/operand-types.ts'
-import { FRAME_MAXIMUM, type Socket } from '../native/socket.ts'
+import { closeDescriptor } from '../native/descriptor.ts'
+import { FRAME_MAXIMUM, type Link } from '../native/link.ts'
+import { DESCRIPTORS, socketPair } from '../native/socket.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
 import type { Pool } from '../pool/pool.ts'
-import type { PoolFacts } from '../pool/pool-facts.ts'
+import { isWhole, type PoolFacts } from '../pool/pool-facts.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
@@ -19,6 +23,8 @@ import type {
   AsyncRequestOptions,
   Backend,
   BackendBuffer,
+  BackendFenced,
+  BackendFences,
   BackendModel,
   BackendPool,
   ExecutionResult,
@@ -26,6 +32,9 @@ import type {
   RequestOptions,
 } from './driver.ts'
 import { checkDeadline } from './local-backend.ts'
+
+/** Numbers of fenced executions. */
+let lastFenced = 0
 
 const priorities: Readonly<Record<Priority, number>> = { low: 0, medium: 1, high: 2 }
 
@@ -102,7 +111,7 @@ export class RemoteBackend implements Backend {
       return await this.#channel.request(operation, {}, read, {
         ...callOptions(options),
         settled,
-        descriptors: [memory.descriptor!],
+        attachments: [memory.attachment!],
       })
     } finally {
       memory.close()
@@ -123,7 +132,7 @@ interface Encoded {
   /** The message is good while no pool's id has ended since. */
   readonly generation: number
   readonly frame: Buffer
-  readonly read: (socket: Socket) => ExecutionResult
+  readonly read: (link: Link) => ExecutionResult
   readonly settle: () => void
 }
 
@@ -166,6 +175,51 @@ class RemoteModel implements BackendModel {
     })
   }
 
+  /** The driver is given one end of a fence and the fences to wait for; it answers twice: at the launch and at the end. */
+  async executeFenced(
+    request: Request<Pool | BackendPool>,
+    { waitFor, timeout, timeoutAfterFences }: BackendFences,
+  ): Promise<BackendFenced> {
+    const call = callOptions(timeout === undefined ? {} : { timeout })
+    if (waitFor.length >= DESCRIPTORS)
+      throw new PoolsError('INVALID_ARGUMENT', `an execution waits for at most ${DESCRIPTORS - 1} fences`)
+    const encoded = this.#encode(request)
+    const settle = this.#use(encoded)
+    const id = ++lastFenced
+    const [fence, signal] = socketPair('stream')
+    try {
+      const execute = Buffer.from(encoded.frame)
+      writeHeader(viewOf(execute), execute.length, { operation: operations.EXECUTE, id })
+      const attachments = [signal, ...waitFor]
+      const launched = this.channel.request(
+        operations.EXECUTE_FENCED,
+        { id, execute, timeoutAfterFences },
+        () => undefined,
+        { ...call, attachments },
+      )
+      closeDescriptor(signal)
+      await launched
+      return { fence, outcome: this.#outcomeOf(id, request, settle) }
+    } catch (error) {
+      closeDescriptor(fence)
+      settle()
+      throw error
+    }
+  }
+
+  async #outcomeOf(id: number, request: Request, settled: () => void): Promise<FencedOutcome> {
+    const read = (body: Reader): FencedOutcome => readOutcome(body, statusOf)
+    const outcome = await this.channel.request(operations.FENCED_INFO, { id }, read, { settled })
+    if (outcome.error === undefined) this.#checkShapes(outcome.outputs, request)
+    return outcome
+  }
+
+  pin(pool: Pool): () => void {
+    this.#pools.idOf(pool)
+    this.#pools.use(pool)
+    return () => this.#pools.unuse(pool)
+  }
+
   release(): void {
     this.channel.notify(operations.RELEASE_MODEL, { id: this.id })
   }
@@ -182,7 +236,7 @@ class RemoteModel implements BackendModel {
       pools,
       generation: this.#pools.generation,
       frame: Buffer.from(this.channel.sent.bytes.subarray(0, length)),
-      read: (socket) => this.#read(socket, request),
+      read: (link) => this.#read(link, request),
       settle: () => this.#unuse(pools),
     }
     this.#last = encoded
@@ -216,9 +270,14 @@ class RemoteModel implements BackendModel {
     return { isToken: true, id: buffer instanceof RemoteBuffer && buffer.channel === this.channel ? buffer.token : 0 }
   }
 
-  /** A driver may lie about shapes too: they must fit the model, the request and the memory (Q14). */
-  #read({ received }: Socket, request: Request): ExecutionResult {
+  #read({ received }: Link, request: Request): ExecutionResult {
     const { outputs, driverTime } = readResult(received.view)
+    this.#checkShapes(outputs, request)
+    return { outputs, driverTime }
+  }
+
+  /** A driver may lie about shapes too: they must fit the model, the request and the memory (Q14). */
+  #checkShapes(outputs: readonly OutputShape[], request: Request): void {
     const { operands, outputIndexes } = this.#model.main
     const isPossible =
       outputs.length === outputIndexes.length &&
@@ -227,7 +286,6 @@ class RemoteModel implements BackendModel {
       throw new PoolsError('GENERAL_FAILURE', 'the driver answered with shapes that are not possible (rule Q14)', {
         rule: 'Q14',
       })
-    return { outputs, driverTime }
   }
 
   #fits(
@@ -241,10 +299,7 @@ class RemoteModel implements BackendModel {
     if (!operandTypes[operand.type].isTensor) return dimensions.length === 0
     const wanted = combineDimensions(operand.dimensions, given)
     if (hasNoValue || wanted === undefined || combineDimensions(wanted, dimensions) === undefined) return false
-    return (
-      request.pools[location.poolIndex]!.kind === 'token' ||
-      operandByteSize(operand.type, dimensions) <= location.length
-    )
+    return isWhole(request.pools[location.poolIndex]!) || operandByteSize(operand.type, dimensions) <= location.length
   }
 }
 

@@ -1,4 +1,5 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
+import { isMainThread, workerData } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
 import { PoolsError } from '../error-status.ts'
 import { ClientSession } from '../channel/client-session.ts'
@@ -6,21 +7,21 @@ import { DEFAULT_LIMITS, type DriverLimits } from '../engine/limits.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import { closeDescriptor } from '../native/descriptor.ts'
-import { acceptFrom, connectTo, listenAt, PeerGone, peerUser, pollSockets } from '../native/socket.ts'
+import { PeerGone, type Link } from '../native/link.ts'
+import { PortLink, type PortEnd } from '../native/port-link.ts'
+import { acceptFrom, connectTo, listenAt, peerUser, pollSockets, Socket } from '../native/socket.ts'
 import type { DriverOptions } from './local-driver.ts'
 
 /** Where a driver finds its clients. */
 export interface ServeOptions extends DriverOptions {
-  /** The descriptor of the one client's channel: what `spawnDriver` gives its child. Closed at the end. */
-  readonly descriptor?: number
   /** A path of the file system at which clients connect. Only processes of the same user are let in. */
   readonly path?: string
 }
 
 /**
  * Serves as a driver until its client is gone, or for ever at a path. Blocks the thread: a driver has a process or a worker to
- * itself. Without options it serves the process that spawned it: a script that ends with this call is what
- * `spawnDriver({ command: [process.execPath, 'driver.js'] })` starts.
+ * itself. Without a path it serves whoever started it: a script that ends with this call is what
+ * `spawnDriver({ command: [process.execPath, 'driver.js'] })` and `workerDriver({ script: 'driver.js' })` start.
  *
  * @throws {PoolsError} if the path can't be listened at.
  * @example
@@ -30,18 +31,34 @@ export function serveDriver(options: ServeOptions = {}): void {
   const { kernels = cpuKernels, path } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   if (path !== undefined) return serveAt(path, kernels, limits)
-  const session = new ClientSession(options.descriptor ?? inheritedDescriptor(), kernels, limits)
-  while (step(session));
+  const session = new ClientSession(linkOf(isMainThread ? inheritedDescriptor() : workerChannel()), kernels, limits)
+  // However the thread ends, the client is told.
+  process.once('exit', () => session.close())
+  while (step(session, -1));
 }
+
+const linkOf = (channel: number | PortEnd): Link =>
+  typeof channel === 'number' ? new Socket(channel) : new PortLink(channel)
 
 /** The environment variable in which `spawnDriver` names the channel. */
 export const DESCRIPTOR_VARIABLE = 'TENON_DRIVER_DESCRIPTOR'
+
+/** What `workerDriver` gives its worker. */
+export interface WorkerData {
+  readonly tenonDriver: number | PortEnd
+}
+
+function workerChannel(): number | PortEnd {
+  const channel = (workerData as Partial<WorkerData> | undefined)?.tenonDriver
+  if (channel !== undefined) return channel
+  throw new ArgumentError('a driver in a worker must be started by workerDriver, or be given a path')
+}
 
 function inheritedDescriptor(): number {
   const value = Number(process.env[DESCRIPTOR_VARIABLE])
   if (Number.isInteger(value) && value > 2) return value
   throw new ArgumentError(
-    `a driver must be started by spawnDriver, or be given a descriptor or a path; ${DESCRIPTOR_VARIABLE} is not set`,
+    `a driver must be started by spawnDriver, or be given a path; ${DESCRIPTOR_VARIABLE} is not set`,
   )
 }
 
@@ -63,9 +80,9 @@ function removeStale(path: string): void {
 }
 
 /** Lets a client have its turn; false if it is gone, and all that was its has been given back. */
-function step(session: ClientSession): boolean {
+function step(session: ClientSession, timeout: number): boolean {
   try {
-    session.step()
+    session.step(timeout)
     return true
   } catch (error) {
     session.close()
@@ -82,13 +99,19 @@ function serveAt(path: string, kernels: KernelRegistry, limits: DriverLimits): v
   for (;;) {
     // When all places are taken, clients wait in the queue of the system.
     const listeners = sessions.length < CLIENTS ? [listener] : []
-    const ready = pollSockets([...sessions.map(({ socket }) => socket.descriptor), ...listeners], -1)
-    const isAsked = ready[sessions.length] === true
-    sessions = sessions.filter((session, i) => ready[i] !== true || step(session))
-    if (!isAsked) continue
+    const groups = [...sessions.map(({ descriptors }) => descriptors), listeners]
+    const deadline = Math.min(...sessions.map((session) => session.deadline))
+    const timeout = deadline === Infinity ? -1 : Math.max(deadline - performance.now(), 0)
+    const flags = pollSockets(groups.flat(), timeout)
+    let at = 0
+    const isReady = groups.map((group) => flags.slice(at, (at += group.length)).includes(true))
+    const time = performance.now()
+    sessions = sessions.filter((session, i) => !(isReady[i]! || session.deadline <= time) || step(session, 0))
+    if (!isReady.at(-1)!) continue
     const descriptor = acceptFrom(listener)
     if (descriptor === undefined) continue
-    if (peerUser(descriptor) === process.getuid!()) sessions.push(new ClientSession(descriptor, kernels, limits))
+    if (peerUser(descriptor) === process.getuid!())
+      sessions.push(new ClientSession(new Socket(descriptor), kernels, limits))
     else closeDescriptor(descriptor)
   }
 }

@@ -7,10 +7,13 @@ import { describe } from '@tenon/core/internal'
 import { DriverChannel } from '../channel/driver-channel.ts'
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor } from '../native/descriptor.ts'
-import { connectTo, socketPair } from '../native/socket.ts'
+import { socketDoorbell } from '../native/doorbell.ts'
+import { sharesDescriptors } from '../native/platform.ts'
+import { type PortEnd, PortLink, portPair } from '../native/port-link.ts'
+import { connectTo, Socket, socketPair } from '../native/socket.ts'
 import { Driver } from './driver-client.ts'
 import { RemoteBackend } from './remote-backend.ts'
-import { DESCRIPTOR_VARIABLE } from './serve-driver.ts'
+import { DESCRIPTOR_VARIABLE, type WorkerData } from './serve-driver.ts'
 
 /** How a driver's process is started. */
 export interface SpawnOptions {
@@ -72,26 +75,41 @@ export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
   }
 }
 
+/** What a worker runs. */
+export interface WorkerOptions {
+  /** A script that calls `serveDriver()`; the reference CPU driver without it. */
+  readonly script?: string | URL
+}
+
 /**
- * Starts the reference CPU driver in a worker thread: executions don't block this thread's event loop.
+ * Starts a driver in a worker thread: executions don't block this thread's event loop.
  *
+ * @throws {PoolsError} `DEAD_OBJECT` if the script ends at once.
  * @example
  * const driver = await workerDriver()
  * await driver.close()
  */
-export async function workerDriver(): Promise<Driver> {
-  const [mine, theirs] = socketPair('messages')
-  const worker = new Worker(driverProcess(), { workerData: { descriptor: theirs }, execArgv: [] })
+export async function workerDriver(options: WorkerOptions = {}): Promise<Driver> {
+  const { script = driverProcess() } = options
+  const isShared = sharesDescriptors()
+  const [mine, theirs] = isShared ? socketPair('messages') : portPair()
+  const worker = new Worker(script, {
+    workerData: { tenonDriver: theirs } satisfies WorkerData,
+    transferList: typeof theirs === 'number' ? [] : [theirs.port],
+    execArgv: [],
+  })
   worker.unref()
   const exited = once(worker, 'exit')
   // A worker that fails closes its channel, which is how its client learns of it.
   worker.once('error', () => {})
-  return introduce(mine, async () => {
+  const stop = async (): Promise<void> => {
     worker.ref()
     const timer = setTimeout(() => void worker.terminate(), END_TIMEOUT)
     await exited
     clearTimeout(timer)
-  })
+  }
+  // One that runs out of memory can't.
+  return introduce(mine, stop, exited)
 }
 
 /**
@@ -106,10 +124,17 @@ export async function connectDriver(options: { readonly path: string }): Promise
   return introduce(connectTo(options.path), async () => {})
 }
 
-async function introduce(descriptor: number, end: () => Promise<void>): Promise<Driver> {
-  const channel = new DriverChannel(descriptor)
+/** Takes one end of a channel over. */
+async function introduce(end: number | PortEnd, stop: () => Promise<void>, ended?: Promise<unknown>): Promise<Driver> {
+  const channel = typeof end === 'number' ? new DriverChannel(new Socket(end), socketDoorbell) : portChannel(end)
+  void ended?.then(() => channel.close())
   await channel.hello()
-  return new Driver(new RemoteBackend(channel, end))
+  return new Driver(new RemoteBackend(channel, stop))
+}
+
+function portChannel(end: PortEnd): DriverChannel {
+  const link = new PortLink(end)
+  return new DriverChannel(link, (onRing) => link.listen(onRing))
 }
 
 function driverProcess(): string {

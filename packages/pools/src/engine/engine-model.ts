@@ -20,6 +20,7 @@ export class EngineModel {
   readonly #holds: Hold[] = []
   readonly #plans = new Map<string, Plan>()
   readonly #workingBytes: number
+  #users = 1
 
   /**
    * Checks everything, then takes the constants: frozen pools are used in place, others copied.
@@ -28,7 +29,8 @@ export class EngineModel {
    */
   constructor(model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
     checkModel(model)
-    this.model = model
+    // A copy, since roles of device buffers tell prepared models apart, not the models that they were made of (D7).
+    this.model = { ...model }
     this.#kernels = kernels
     this.#workingBytes = limits.workingBytes
     model.main.operations.forEach(({ type }, i) => {
@@ -80,8 +82,14 @@ export class EngineModel {
     return plan
   }
 
-  /** Lets go of the pools of its constants. */
+  /** Keeps it for one more user: it goes with the last {@link release}. */
+  retain(): void {
+    this.#users++
+  }
+
+  /** Lets go of the pools of its constants, once nobody uses it any more. */
   release(): void {
+    if (--this.#users > 0) return
     for (const hold of this.#holds) hold.release()
     this.#holds.length = 0
     this.#plans.clear()
@@ -91,17 +99,15 @@ export class EngineModel {
     const { main, operandValues, pools } = this.model
     const layout = new Layout()
     const places: Places = main.operands.map(() => undefined)
-    const copies: { readonly operand: number; readonly source: Uint8Array; readonly offset: number }[] = []
+    const copies: { readonly operand: number; readonly length: number; readonly offset: number }[] = []
     const faults = pools.map((pool) => pool.faults)
     main.operands.forEach(({ lifetime, location: { poolIndex, offset, length }, type }, i) => {
       if (lifetime !== 'CONSTANT_COPY' && lifetime !== 'CONSTANT_POOL') return
       const pool = lifetime === 'CONSTANT_POOL' ? pools[poolIndex]! : undefined
-      if (pool?.rights === 'frozen' && offset % operandTypes[type].byteSize === 0) {
-        places[i] = { bytes: pool.bytes.subarray(offset, offset + length), address: pool.address + offset }
-      } else {
-        const source = (pool?.bytes ?? operandValues).subarray(offset, offset + length)
-        copies.push({ operand: i, source, offset: layout.add(length) })
-      }
+      const bytes = pool?.rights === 'frozen' ? pool.bytes : undefined
+      if (bytes !== undefined && (pool!.address + offset) % operandTypes[type].byteSize === 0) {
+        places[i] = { bytes: bytes.subarray(offset, offset + length), address: pool!.address + offset }
+      } else copies.push({ operand: i, length, offset: layout.add(length) })
     })
     if (layout.byteSize > this.#workingBytes) {
       throw new PoolsError(
@@ -110,9 +116,11 @@ export class EngineModel {
       )
     }
     const memory = allocatePrivate(layout.byteSize)
-    for (const { operand, source, offset } of copies) {
-      const bytes = memory.bytes.subarray(offset, offset + source.length)
-      bytes.set(source)
+    for (const { operand, length, offset } of copies) {
+      const bytes = memory.bytes.subarray(offset, offset + length)
+      const { lifetime, location } = main.operands[operand]!
+      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
+      else bytes.set(operandValues.subarray(location.offset, location.offset + length))
       places[operand] = { bytes, address: memory.address + offset }
     }
     pools.forEach((pool, i) => {

@@ -1,5 +1,6 @@
 import { PoolsError, type OutputShape } from '../error-status.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import type { ImagePool } from '../pool/image-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
@@ -21,10 +22,11 @@ export interface BoundExecution {
   run(): void
 }
 
-/** An input or output that was copied to where kernels can use it. */
+/** An input or output that is copied to where kernels can use it, or from there. */
 interface Staged {
   readonly place: Place
-  readonly original: Buffer
+  readonly pool: Pool
+  readonly offset: number
 }
 
 /**
@@ -35,6 +37,7 @@ interface Staged {
 export function bindExecution(model: EngineModel, request: Request<EnginePool>): BoundExecution {
   checkRequest(model.model, request)
   const tokens = checkTokens(model, request)
+  checkImageInputs(model, request)
   const plan = planOf(model, request)
   const outputShapes = checkOutputs(model, request, plan)
   const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
@@ -42,19 +45,22 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   const places: (readonly [operand: number, place: Place])[] = []
   const find = (argument: RequestArgument, operand: number, list: Staged[]): void => {
     if (argument.hasNoValue) return
-    const byteSize = operandByteSize(operands[operand]!.type, plan.dimensions[operand]!)
+    const { type } = operands[operand]!
+    const byteSize = operandByteSize(type, plan.dimensions[operand]!)
     const direct = placeOf(argument, request, byteSize)
-    if (direct.address % operandTypes[operands[operand]!.type].byteSize === 0) {
+    if (direct !== undefined && direct.address % operandTypes[type].byteSize === 0) {
       places.push([operand, direct])
       return
     }
-    const copy = allocatePrivate(byteSize)
-    list.push({ place: copy, original: direct.bytes })
-    places.push([operand, copy])
+    const place = allocatePrivate(byteSize)
+    const pool = request.pools[argument.location.poolIndex] as Pool
+    list.push({ place, pool, offset: argument.location.offset })
+    places.push([operand, place])
   }
   request.inputs.forEach((argument, i) => find(argument, inputIndexes[i]!, staged.inputs))
   request.outputs.forEach((argument, i) => find(argument, outputIndexes[i]!, staged.outputs))
   const files = request.pools.filter((pool): pool is Pool => pool.kind === 'file')
+  const run = accessing(request, () => plan.run())
   return {
     outputShapes,
     isRepeatable: !plan.isVolatile && tokens.length === 0,
@@ -65,9 +71,9 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
           for (const [operand, place] of places) plan.setPlace(operand, place)
           plan.placedFor = places
         }
-        for (const { place, original } of staged.inputs) place.bytes.set(original)
-        plan.run()
-        for (const { place, original } of staged.outputs) original.set(place.bytes)
+        for (const { place, pool, offset } of staged.inputs) pool.copyValueOut(offset, place.bytes)
+        run()
+        for (const { place, pool, offset } of staged.outputs) pool.copyValueIn(offset, place.bytes)
         files.forEach((pool, i) => {
           if (pool.faults !== faults[i])
             throw new PoolsError('GENERAL_FAILURE', 'a file became shorter during the execution (rule P15)', {
@@ -89,13 +95,49 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
 
 const NO_FAULTS: readonly number[] = []
 
-/** Where an argument's bytes are, as many as its value has. */
-function placeOf({ location }: RequestArgument, request: Request<EnginePool>, byteSize: number): Place {
+/** A run that memory of devices is synchronised around. */
+function accessing({ inputs, outputs, pools }: Request<EnginePool>, run: () => void): () => void {
+  const used = (list: readonly RequestArgument[]): Set<EnginePool | undefined> =>
+    new Set(list.map(({ hasNoValue, location }) => (hasNoValue ? undefined : pools[location.poolIndex])))
+  const [read, written] = [used(inputs), used(outputs)]
+  let all = run
+  for (const pool of pools) {
+    if (pool instanceof DeviceMemory || pool.backing !== 'dma-buf' || !(read.has(pool) || written.has(pool))) continue
+    const inner = all
+    all = () => pool.withAccess(written.has(pool), inner)
+  }
+  return all
+}
+
+/** Where an argument's bytes are, as many as its value has; undefined if they have to be copied. */
+function placeOf({ location }: RequestArgument, request: Request<EnginePool>, byteSize: number): Place | undefined {
   const pool = request.pools[location.poolIndex]!
   if (pool instanceof DeviceMemory)
     return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
+  if (pool.bytes === undefined || pool.kind === 'device-image') return undefined
   const { offset } = location
   return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
+}
+
+/** Calls `check` for each argument that is a device buffer. */
+function eachToken(
+  { inputs, outputs, pools }: Request<EnginePool>,
+  check: (memory: DeviceMemory, isInput: boolean, i: number, path: string) => void,
+): void {
+  const each = (list: readonly RequestArgument[], isInput: boolean): void =>
+    list.forEach(({ hasNoValue, location }, i) => {
+      const pool = hasNoValue ? undefined : pools[location.poolIndex]
+      if (pool instanceof DeviceMemory) check(pool, isInput, i, `${isInput ? 'inputs' : 'outputs'}[${i}]`)
+    })
+  each(inputs, true)
+  each(outputs, false)
+}
+
+/** Device buffers are for what they were allocated for (D17, D18). @throws {PoolsError} D31 */
+export function checkRoles(model: EngineModel, request: Request<EnginePool>): void {
+  eachToken(request, (memory, isInput, i, path) => {
+    if (!memory.hasRole(model, isInput, i)) throw refuseToken(path)
+  })
 }
 
 /** The device buffers that are written, and which outputs they are, after their roles and states were checked (D17, D18). */
@@ -103,19 +145,15 @@ function checkTokens(
   model: EngineModel,
   request: Request<EnginePool>,
 ): { readonly memory: DeviceMemory; readonly output: number }[] {
-  const each = (
-    list: readonly RequestArgument[],
-    isInput: boolean,
-    check: (memory: DeviceMemory, i: number, path: string) => void,
-  ): void =>
-    list.forEach((argument, i) => {
-      const pool = argument.hasNoValue ? undefined : request.pools[argument.location.poolIndex]
-      if (!(pool instanceof DeviceMemory)) return
-      const path = `${isInput ? 'inputs' : 'outputs'}[${i}]`
-      if (!pool.hasRole(model, isInput, i)) throw refuseToken(path)
-      check(pool, i, path)
-    })
-  each(request.inputs, true, (memory, i, path) => {
+  checkRoles(model, request)
+  const written: { memory: DeviceMemory; output: number }[] = []
+  eachToken(request, (memory, isInput, i, path) => {
+    if (!isInput) {
+      if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined)
+        throw dimensionsRefused('D18', path)
+      written.push({ memory, output: i })
+      return
+    }
     if (!memory.isInitialized) {
       throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, {
         rule: 'D17',
@@ -124,12 +162,6 @@ function checkTokens(
     }
     if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined)
       throw dimensionsRefused('D17', path)
-  })
-  const written: { memory: DeviceMemory; output: number }[] = []
-  each(request.outputs, false, (memory, i, path) => {
-    if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined)
-      throw dimensionsRefused('D18', path)
-    written.push({ memory, output: i })
   })
   return written
 }
@@ -148,6 +180,31 @@ const dimensionsRefused = (rule: string, path: string): PoolsError =>
     path,
   })
 
+/** An image's value is its pixels: as many bytes as the operand has. @throws {PoolsError} P11 */
+function checkImage(pool: Pool, needed: number, path: string): void {
+  const { pixelsSize } = pool as ImagePool
+  if (pixelsSize !== needed)
+    throw new PoolsError(
+      'GENERAL_FAILURE',
+      `${path} must be an image of ${needed} bytes of pixels, it has ${pixelsSize} (rule P11)`,
+      { rule: 'P11', path },
+    )
+}
+
+function checkImageInputs({ model }: EngineModel, { inputs, pools }: Request<EnginePool>): void {
+  const { operands, inputIndexes } = model.main
+  inputs.forEach(({ hasNoValue, location, dimensions }, i) => {
+    const pool = pools[location.poolIndex]
+    if (hasNoValue || pool?.kind !== 'device-image') return
+    const operand = operands[inputIndexes[i]!]!
+    checkImage(
+      pool as Pool,
+      operandByteSize(operand.type, combineDimensions(operand.dimensions, dimensions)!),
+      `inputs[${i}]`,
+    )
+  })
+}
+
 function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
   const { operands, inputIndexes } = model.model.main
   const dimensions = new Map(
@@ -162,9 +219,12 @@ function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
   return model.planFor(dimensions, (operand) => {
     const argument = request.inputs[inputIndexes.indexOf(operand)]!
     // Copied before it is looked at: the memory may change at any time.
-    return Buffer.from(
-      placeOf(argument, request, operandByteSize(operands[operand]!.type, dimensions.get(operand)!)).bytes,
-    )
+    const byteSize = operandByteSize(operands[operand]!.type, dimensions.get(operand)!)
+    const pool = request.pools[argument.location.poolIndex]!
+    if (pool instanceof DeviceMemory) return Buffer.from(pool.memory.bytes.subarray(0, byteSize))
+    const value = Buffer.alloc(byteSize)
+    pool.copyValueOut(argument.location.offset, value)
+    return value
   })
 }
 
@@ -197,6 +257,10 @@ function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Pl
           path,
         })
       }
+      return { dimensions, isSufficient: true }
+    }
+    if (pool.kind === 'device-image') {
+      checkImage(pool, needed, path)
       return { dimensions, isSufficient: true }
     }
     return { dimensions, isSufficient: needed <= argument.location.length }

@@ -16,6 +16,8 @@ export interface DriverLimits {
   readonly bufferBytes: number
   /** Requests that wait for their answer. */
   readonly requests: number
+  /** Fences of others that fenced executions wait for. */
+  readonly fences: number
 }
 
 export const DEFAULT_LIMITS: DriverLimits = {
@@ -27,4 +29,5 @@ export const DEFAULT_LIMITS: DriverLimits = {
   buffers: 1024,
   bufferBytes: 2 ** 30,
   requests: 64,
+  fences: 64,
 }

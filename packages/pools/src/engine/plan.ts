@@ -207,12 +207,13 @@ class Planner {
 
   #kernelInput(index: number): KernelInput {
     const operand: Operand = this.#input.graph.operands[index]!
-    const { type, scale, zeroPoint, lifetime } = operand
+    const { type, scale, zeroPoint, lifetime, channelQuant } = operand
     const dimensions = this.#dimensions[index]
     return {
       type,
       scale,
       zeroPoint,
+      ...(channelQuant === undefined ? {} : { channelQuant }),
       dimensions: dimensions ?? [],
       isPresent: dimensions !== undefined,
       numbers: () => {

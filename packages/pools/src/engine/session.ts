@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { PoolsError } from '../error-status.ts'
 import { checkAllocate, checkCopyFrom, type AllocateDescription } from '../driver/allocate.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
@@ -9,6 +8,7 @@ import type { Pool } from '../pool/pool.ts'
 import { DeviceMemory } from './device-memory.ts'
 import { EngineModel } from './engine-model.ts'
 import type { DriverLimits } from './limits.ts'
+import { TokenSource } from './token-source.ts'
 
 /** What a driver keeps for one client: gone with it in one call. */
 export class Session {
@@ -16,9 +16,10 @@ export class Session {
   readonly limits: DriverLimits
   readonly #models = new Set<EngineModel>()
   readonly #buffers = new Map<number, DeviceMemory>()
-  /** Tokens are never used twice. */
-  readonly #usedTokens = new Set<number>()
+  readonly #tokens = new TokenSource()
   #bufferBytes = 0
+  /** Aborted when it is closed. */
+  readonly closing: AbortController = new AbortController()
 
   constructor(kernels: KernelRegistry, limits: DriverLimits) {
     this.kernels = kernels
@@ -74,7 +75,7 @@ export class Session {
         index: ioIndex,
       })),
     ]
-    const memory = new DeviceMemory(this.#newToken(), operand, dimensions, roles)
+    const memory = new DeviceMemory(this.#tokens.next(), operand, dimensions, roles)
     this.#buffers.set(memory.token, memory)
     this.#bufferBytes += byteSize
     return memory
@@ -95,7 +96,7 @@ export class Session {
     const expected = operandByteSize(memory.operand.type, dimensions)
     checkRange(source, offset, length, expected, 'D23')
     const faults = source.faults
-    memory.memory.bytes.set(source.bytes.subarray(offset, offset + length))
+    source.copyOut(offset, memory.memory.bytes.subarray(0, length))
     if (source.faults !== faults) throw lost('D22')
     memory.dimensions = dimensions
     memory.isInitialized = true
@@ -111,29 +112,25 @@ export class Session {
         rule: 'P18',
       })
     const faults = target.faults
-    target.bytes.set(memory.memory.bytes.subarray(0, length), offset)
+    target.copyIn(offset, memory.memory.bytes.subarray(0, length))
     if (target.faults !== faults) throw lost('D22')
   }
 
   /** Everything of the client is given back. */
   close(): void {
+    this.closing.abort()
     for (const model of this.#models) model.release()
     this.#models.clear()
     this.#buffers.clear()
     this.#bufferBytes = 0
   }
-
-  #newToken(): number {
-    for (;;) {
-      const token = randomInt(1, 2 ** 32)
-      if (this.#usedTokens.has(token)) continue
-      this.#usedTokens.add(token)
-      return token
-    }
-  }
 }
 
 function checkRange(pool: Pool, offset: number, length: number, expected: number, rule: string): void {
+  if (pool.kind === 'device-image')
+    throw new PoolsError('GENERAL_FAILURE', 'an image can not be copied from or to a device buffer (rule D22)', {
+      rule: 'D22',
+    })
   if (length !== expected)
     throw new PoolsError(
       'INVALID_ARGUMENT',

@@ -1,3 +1,4 @@
+import { decodeMiniFloat } from '@tenon/core/internal'
 import type { OperandType } from '../model/operand-types.ts'
 
 /** A value in memory that a kernel may use: aligned to its elements. */
@@ -14,6 +15,7 @@ const readers: Partial<Record<OperandType, readonly [byteSize: number, read: Rea
   UINT32: [4, (bytes, at) => bytes.readUInt32LE(at)],
   FLOAT32: [4, (bytes, at) => bytes.readFloatLE(at)],
   TENSOR_FLOAT32: [4, (bytes, at) => bytes.readFloatLE(at)],
+  FLOAT16: [2, (bytes, at) => decodeMiniFloat('float16', bytes.readUInt16LE(at))],
   BOOL: [1, (bytes, at) => bytes.readUInt8(at)],
   TENSOR_BOOL8: [1, (bytes, at) => bytes.readUInt8(at)],
 }

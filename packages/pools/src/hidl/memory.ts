@@ -1,14 +1,24 @@
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
+import {
+  bufferUsage,
+  decodeBufferDescription,
+  encodeBufferDescription,
+  type BufferDescription,
+} from '../pool/buffer-description.ts'
+import { ImagePool } from '../pool/image-pool.ts'
 import { importPool, type PoolHandle } from '../pool/import-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { NativeHandle } from './native-handle.ts'
 
-/** Memory as HIDL hands it over: `ashmem`, `mmap_fd` or `hardware_buffer_blob`. */
+/**
+ * Memory as HIDL hands it over: `ashmem`, `mmap_fd`, `hardware_buffer_blob` or `hardware_buffer`. What the ints of a hardware
+ * buffer are is the business of who allocates it: here, the ten words of its `AHardwareBuffer_Desc`.
+ */
 export interface HidlMemory {
   readonly name: string
   readonly handle: NativeHandle | null
-  /** In bytes. */
+  /** In bytes; 0 for a `hardware_buffer`. */
   readonly size: number
 }
 
@@ -30,52 +40,90 @@ export function poolToHidl(pool: Pool): HidlMemory {
     const ints = [protection, identityOffset | 0, Math.floor(identityOffset / 2 ** 32)]
     return { name: 'mmap_fd', handle: { fds: [descriptor], ints }, size: byteSize }
   }
+  if (kind === 'shared') return { name: 'ashmem', handle: { fds: [descriptor], ints: [] }, size: byteSize }
+  const description = pool instanceof ImagePool ? pool.description : blobOf(byteSize)
   return {
-    name: kind === 'shared' ? 'ashmem' : 'hardware_buffer_blob',
-    handle: { fds: [descriptor], ints: [] },
+    name: kind === 'device-image' ? 'hardware_buffer' : 'hardware_buffer_blob',
+    handle: { fds: [descriptor], ints: [...new Int32Array(encodeBufferDescription(description).buffer)] },
     size: byteSize,
   }
 }
 
+/** What Android's own runtime says of a linear hardware buffer. */
+function blobOf(byteSize: number): BufferDescription {
+  const usage = bufferUsage.CPU_READ_OFTEN | bufferUsage.CPU_WRITE_OFTEN
+  return { width: byteSize, height: 1, layers: 1, format: 'BLOB', usage, stride: byteSize }
+}
+
 /**
- * A pool over HIDL memory, checked by the rules P1 to P10 and P15. The handle's descriptors stay the caller's.
+ * A pool over HIDL memory, checked by the rules P1 to P12 and P15. The handle's descriptors stay the caller's.
  *
  * @returns a pool that the caller closes.
  * @throws {PoolsError} `INVALID_ARGUMENT` for a wrong description, `GENERAL_FAILURE` for wrong memory.
  */
 export function poolFromHidl(memory: HidlMemory): Pool {
   const handle = handleOf(memory)
-  const descriptor = duplicateDescriptor(handle.descriptor)
+  const descriptor = duplicateDescriptor(handle.attachment)
   try {
-    return importPool({ ...handle, descriptor, keep: true })
+    return importPool({ ...handle, attachment: descriptor, keep: true })
   } catch (error) {
     closeDescriptor(descriptor)
     throw error
   }
 }
 
-function handleOf({ name, handle, size }: HidlMemory): Omit<PoolHandle, 'keep'> {
+function handleOf({
+  name,
+  handle,
+  size,
+}: HidlMemory): Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number } {
   const kinds = ['ashmem', 'mmap_fd', 'hardware_buffer_blob', 'hardware_buffer']
   if (!kinds.includes(name)) throw refused('P1', `memory must be called ${kinds.join(', ')}, got ${name}`)
   if (handle === null) throw refused('P2', `${name} memory must have a handle`)
   const { fds, ints } = handle
   if (fds.some((descriptor) => !(Number.isInteger(descriptor) && descriptor >= 0)))
     throw broken('P8', 'descriptors of a handle must be open')
-  if (name === 'hardware_buffer') throw broken('P11', 'hardware buffers that are not blobs are not supported')
   if (name === 'mmap_fd') return { kind: 'file', byteSize: checkSize(size, name), ...fileOf(fds, ints) }
-  if (fds.length !== 1 || ints.length !== 0) {
+  if (name !== 'ashmem') return bufferOf(name, fds, ints, size)
+  if (fds.length !== 1 || ints.length !== 0)
+    throw broken('P3', `ashmem must have 1 descriptor and no ints, got ${fds.length} and ${ints.length}`)
+  return { kind: 'shared', attachment: fds[0]!, byteSize: checkSize(size, name) }
+}
+
+/** How many words an `AHardwareBuffer_Desc` has. */
+const DESCRIPTION_WORDS = 10
+
+/** A hardware buffer: a descriptor and its description (P10 to P12). */
+function bufferOf(
+  name: string,
+  fds: readonly number[],
+  ints: readonly number[],
+  size: number,
+): Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number } {
+  const isImage = name === 'hardware_buffer'
+  if (fds.length !== 1 || ints.length !== DESCRIPTION_WORDS)
     throw broken(
-      name === 'ashmem' ? 'P3' : 'P10',
-      `${name} must have 1 descriptor and no ints, got ${fds.length} and ${ints.length}`,
+      isImage ? 'P11' : 'P10',
+      `${name} must have 1 descriptor and ${DESCRIPTION_WORDS} ints, got ${fds.length} and ${ints.length}`,
     )
-  }
-  return { kind: name === 'ashmem' ? 'shared' : 'device-blob', descriptor: fds[0]!, byteSize: checkSize(size, name) }
+  const image = decodeBufferDescription(new Uint8Array(Int32Array.from(ints).buffer))
+  const { CPU_READ_MASK, CPU_WRITE_MASK } = bufferUsage
+  if ((image.usage & CPU_READ_MASK) === 0n || (image.usage & CPU_WRITE_MASK) === 0n)
+    throw broken('P12', `${name} must be for the CPU, to read and to write`)
+  if (isImage) return { kind: 'device-image', attachment: fds[0]!, byteSize: size, image }
+  const byteSize = checkSize(size, name)
+  if (image.format !== 'BLOB' || image.width !== byteSize)
+    throw broken(
+      'P10',
+      `${name} must be a BLOB as wide as its ${byteSize} bytes, got ${image.format} of ${image.width}`,
+    )
+  return { kind: 'device-blob', attachment: fds[0]!, byteSize }
 }
 
 function fileOf(
   fds: readonly number[],
   ints: readonly number[],
-): Pick<PoolHandle, 'descriptor' | 'byteOffset' | 'isWritable'> {
+): Pick<PoolHandle, 'byteOffset' | 'isWritable'> & { readonly attachment: number } {
   if (fds.length !== 1 || ints.length !== 3)
     throw broken('P4', `mmap_fd must have 1 descriptor and 3 ints, got ${fds.length} and ${ints.length}`)
   const [protection, low, high] = ints as [number, number, number]
@@ -83,7 +131,7 @@ function fileOf(
   if ((protection & ~(READ | WRITE)) !== 0 || protection === 0)
     throw refused('P6', `the protection of mmap_fd must be 1, 2 or 3, got ${protection}`)
   return {
-    descriptor: fds[0]!,
+    attachment: fds[0]!,
     isWritable: (protection & WRITE) !== 0,
     byteOffset: (low >>> 0) + (high >>> 0) * 2 ** 32,
   }

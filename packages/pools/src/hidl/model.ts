@@ -56,8 +56,14 @@ export interface HidlOperand {
   /** `OperandLifeTime`. */
   readonly lifetime: number
   readonly location: HidlDataLocation
-  readonly channelQuant?: ChannelQuantization
+  readonly extraParams: HidlExtraParams
 }
+
+/** What some types say beside scale and zero point (`Operand.ExtraParams`, of which one field has a value). */
+export type HidlExtraParams =
+  | { readonly none: null }
+  | { readonly channelQuant: ChannelQuantization }
+  | { readonly extension: Uint8Array }
 
 export interface HidlOperation {
   /** `OperationType`. */
@@ -79,15 +85,17 @@ export interface HidlModel {
   readonly referenced: readonly HidlSubgraph[]
   readonly operandValues: Uint8Array
   readonly pools: readonly HidlMemory[]
+  readonly relaxComputationFloat32toFloat16: boolean
 }
 
 /** A model with HIDL's structures and numbers. Descriptors stay those of the pools. @throws {PoolsError} */
-export function modelToHidl({ main, referenced, operandValues, pools }: Model<Pool>): HidlModel {
+export function modelToHidl({ main, referenced, operandValues, pools, relaxed = false }: Model<Pool>): HidlModel {
   return {
     main: subgraphToHidl(main),
     referenced: referenced.map(subgraphToHidl),
     operandValues,
     pools: pools.map(poolToHidl),
+    relaxComputationFloat32toFloat16: relaxed,
   }
 }
 
@@ -101,8 +109,9 @@ function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: S
         throw invalid('M19', `operations[${i}].type`, `must be an operation of HIDL, got ${type}`)
       return { type: operationTypes[type as keyof typeof operationTypes], inputs, outputs }
     }),
-    operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, ...rest }, i) => ({
+    operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, channelQuant, ...rest }, i) => ({
       ...rest,
+      extraParams: channelQuant === undefined ? { none: null } : { channelQuant },
       type: operandTypes[type].number,
       lifetime: operandLifetimes.indexOf(lifetime),
       numberOfConsumers: consumers[i]!,
@@ -114,10 +123,10 @@ function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: S
 /**
  * A model from HIDL's structures; its pools were made by `poolFromHidl`. What it means is checked by `validateModel`.
  *
- * @throws {PoolsError} for numbers without a meaning (M2), and for wrong counts of consumers (M17).
+ * @throws {PoolsError} for numbers without a meaning (M2), wrong counts of consumers (M17), parameters of extensions (M18).
  */
 export function modelFromHidl(
-  { main, referenced, operandValues }: Omit<HidlModel, 'pools'>,
+  { main, referenced, operandValues, relaxComputationFloat32toFloat16 }: Omit<HidlModel, 'pools'>,
   pools: readonly Pool[],
 ): Model<Pool> {
   return {
@@ -125,6 +134,7 @@ export function modelFromHidl(
     referenced: referenced.map((subgraph, i) => subgraphFromHidl(subgraph, `referenced[${i}]`)),
     operandValues,
     pools,
+    relaxed: relaxComputationFloat32toFloat16,
   }
 }
 
@@ -146,7 +156,7 @@ function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }:
         )
       return { type: name, inputs, outputs }
     }),
-    operands: operands.map(({ type, lifetime, location, numberOfConsumers, ...rest }, i): Operand => {
+    operands: operands.map(({ type, lifetime, location, numberOfConsumers, extraParams, ...rest }, i): Operand => {
       const [typeName, lifetimeName] = [operandNames.get(type), operandLifetimes[lifetime]]
       const at = `${path}.operands[${i}]`
       if (typeName === undefined)
@@ -155,7 +165,15 @@ function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }:
         throw invalid('M2', `${at}.lifetime`, `must be the number of a lifetime, got ${lifetime}`)
       if (numberOfConsumers !== consumers[i])
         throw invalid('M17', `${at}.numberOfConsumers`, `must be ${consumers[i]}, got ${numberOfConsumers}`)
-      return { ...rest, type: typeName, lifetime: lifetimeName, location: { ...location, padding: 0 } }
+      if ('extension' in extraParams)
+        throw invalid('M18', `${at}.extraParams`, 'must not be those of an extension: none is known here')
+      return {
+        ...rest,
+        type: typeName,
+        lifetime: lifetimeName,
+        location: { ...location, padding: 0 },
+        ...('channelQuant' in extraParams ? { channelQuant: extraParams.channelQuant } : {}),
+      }
     }),
   }
 }

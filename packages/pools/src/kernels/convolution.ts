@@ -4,22 +4,37 @@ import {
   checkInputs,
   checkRank,
   checkType,
-  QUANT8,
+  isFloat,
+  REALS,
   scalarOf,
   windowing,
+  type Padding,
   type Windowing,
 } from './shapes.ts'
 
-/** Checks types of input, filter, bias and output; the bias of quantized ones has the scale of the products. */
-function checkTypes(name: string, inputs: readonly KernelInput[], output: KernelOperand): void {
+const PER_CHANNEL = 'TENSOR_QUANT8_SYMM_PER_CHANNEL'
+
+/**
+ * Checks types of input, filter, bias and output. The bias of quantized ones has the scale of the products, which is 0 where
+ * the filter has a scale for each index of `channelDim`; without it a filter can't have such.
+ */
+function checkTypes(name: string, inputs: readonly KernelInput[], output: KernelOperand, channelDim?: number): void {
   const [input, filter, bias] = inputs as [KernelInput, KernelInput, KernelInput]
-  checkType(input, ['TENSOR_FLOAT32', ...QUANT8], name, 'an input')
-  checkType(filter, [input.type], name, 'a filter')
+  checkType(input, REALS, name, 'an input')
   checkType(output, [input.type], name, 'an output')
-  checkType(bias, [input.type === 'TENSOR_FLOAT32' ? 'TENSOR_FLOAT32' : 'TENSOR_INT32'], name, 'a bias')
-  const product = input.scale * filter.scale
-  if (input.type !== 'TENSOR_FLOAT32' && (bias.zeroPoint !== 0 || Math.abs(bias.scale - product) > 1e-6 * product)) {
-    throw refuse(name, `must get a bias of scale ${product}, the product of the others, got ${bias.scale}`)
+  if (isFloat(input)) {
+    checkType(filter, [input.type], name, 'a filter')
+    checkType(bias, [input.type], name, 'a bias')
+    return
+  }
+  checkType(filter, channelDim === undefined ? [input.type] : [input.type, PER_CHANNEL], name, 'a filter')
+  checkType(bias, ['TENSOR_INT32'], name, 'a bias')
+  if (filter.type === PER_CHANNEL && filter.channelQuant!.channelDim !== channelDim) {
+    throw refuse(name, `must get a filter with scales along axis ${channelDim}, got ${filter.channelQuant!.channelDim}`)
+  }
+  const product = filter.type === PER_CHANNEL ? 0 : input.scale * filter.scale
+  if (Math.abs(bias.scale - product) > 1e-6 * product) {
+    throw refuse(name, `must get a bias of scale ${product}, got ${bias.scale}`)
   }
 }
 
@@ -32,7 +47,11 @@ const wholeNumbers =
     scalarOf(inputs[index]!, 'INT32', name, `input ${index}`)
 
 /** Padding of both axes of images: explicit in four inputs from `at`, or a scheme in one. */
-function paddingOf(whole: Whole, at: number, isExplicit: boolean) {
+function paddingOf(
+  whole: Whole,
+  at: number,
+  isExplicit: boolean,
+): { readonly columns: Padding; readonly rows: Padding } {
   return isExplicit
     ? { columns: { before: whole(at), after: whole(at + 1) }, rows: { before: whole(at + 2), after: whole(at + 3) } }
     : { columns: { scheme: whole(at) }, rows: { scheme: whole(at) } }
@@ -86,7 +105,7 @@ function checkBias(name: string, bias: KernelInput, channels: number): void {
 const convolution: Kernel = {
   plan(inputs, [output]) {
     checkInputs(inputs, [7, 8, 10, 11, 13], 'CONV_2D')
-    checkTypes('CONV_2D', inputs, output!)
+    checkTypes('CONV_2D', inputs, output!, 0)
     const [image, filter, bias] = inputs as [KernelInput, KernelInput, KernelInput]
     checkRank(image, 4, 4, 'CONV_2D', 'an image')
     checkRank(filter, 4, 4, 'CONV_2D', 'a filter')
@@ -108,7 +127,7 @@ const depthwise: Kernel = {
   plan(inputs, [output]) {
     const name = 'DEPTHWISE_CONV_2D'
     checkInputs(inputs, [8, 9, 11, 12, 14], name)
-    checkTypes(name, inputs, output!)
+    checkTypes(name, inputs, output!, 3)
     const [image, filter, bias] = inputs as [KernelInput, KernelInput, KernelInput]
     checkRank(image, 4, 4, name, 'an image')
     checkRank(filter, 4, 4, name, 'a filter')
@@ -149,13 +168,19 @@ const fullyConnected: Kernel = {
   },
 }
 
+/** A window that lies in the padding alone would have nothing to pool. */
+function checkPadding(name: string, padding: Padding, window: number): void {
+  if ('before' in padding && Math.max(padding.before, padding.after) >= window)
+    throw refuse(name, `must get padding below the window of ${window}, got ${padding.before} and ${padding.after}`)
+}
+
 /** AVERAGE_POOL_2D and MAX_POOL_2D. */
 function pooling(name: string, operation: number): Kernel {
   return {
     plan(inputs, [output]) {
       checkInputs(inputs, [7, 8, 10, 11], name)
       const image = inputs[0]!
-      checkType(image, ['TENSOR_FLOAT32', ...QUANT8], name, 'an image')
+      checkType(image, REALS, name, 'an image')
       checkRank(image, 4, 4, name, 'an image')
       if (output!.type !== image.type || output!.scale !== image.scale || output!.zeroPoint !== image.zeroPoint) {
         throw refuse(name, 'must have an output of the type, scale and zero point of its input')
@@ -165,6 +190,8 @@ function pooling(name: string, operation: number): Kernel {
       const padding = paddingOf(whole, 1, isExplicit)
       const at = isExplicit ? 5 : 2
       const [strideWidth, strideHeight, width, height] = [whole(at), whole(at + 1), whole(at + 2), whole(at + 3)]
+      checkPadding(name, padding.columns, width)
+      checkPadding(name, padding.rows, height)
       dilationsOf(name, inputs, whole, at + 5)
       const columns = windowing(name, image.dimensions[2]!, width, strideWidth, padding.columns)
       const rows = windowing(name, image.dimensions[1]!, height, strideHeight, padding.rows)

@@ -4,7 +4,8 @@ import type { KernelRegistry } from './kernel.ts'
 import { layoutKernels } from './layout.ts'
 
 /**
- * The operations of the reference CPU driver: float32, and 8-bit quantized where NNAPI has it, NHWC.
+ * The operations of the reference CPU driver: float32, float16 and 8-bit quantized, whole numbers where NNAPI has them; images
+ * are NHWC. The package's README lists them with their types.
  *
  * @example
  * const driver = localDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })

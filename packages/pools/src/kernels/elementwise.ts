@@ -1,4 +1,4 @@
-import { refuse, type Kernel } from './kernel.ts'
+import { refuse, type Kernel, type KernelOperand } from './kernel.ts'
 import {
   activationOf,
   axisOf,
@@ -7,11 +7,13 @@ import {
   checkRank,
   checkSameType,
   checkType,
-  QUANT8,
+  FLOATS,
+  isFloat,
+  REALS,
   scalarOf,
 } from './shapes.ts'
 
-/** ADD, SUB, MUL and DIV: two tensors that broadcast, and a fused activation. */
+/** ADD, SUB, MUL and DIV: two tensors that broadcast, and a fused activation, which whole numbers don't have. */
 function binary(name: string, operation: number, types: readonly string[]): Kernel {
   return {
     plan(inputs, [output]) {
@@ -22,23 +24,22 @@ function binary(name: string, operation: number, types: readonly string[]): Kern
       checkType(output!, [a.type], name, 'an output')
       checkRank(a, 1, 6, name, 'tensors')
       checkRank(b, 1, 6, name, 'tensors')
+      const bound = activationOf(activation, name)
+      if (a.type === 'TENSOR_INT32' && bound !== 0)
+        throw refuse(name, `must get activation 0 for TENSOR_INT32, got ${bound}`)
       return {
         dimensions: [broadcastShape(name, a.dimensions, b.dimensions)],
-        native: { operation, inputs: [0, 1], activation: activationOf(activation, name) },
+        native: { operation, inputs: [0, 1], activation: bound },
       }
     },
   }
 }
 
 /** What the scale and zero point of a quantized output of bounded operations must be, unsigned and signed. */
-function checkOutputScale(
-  name: string,
-  { type, scale, zeroPoint }: { type: string; scale: number; zeroPoint: number },
-  wanted: number,
-  zero: number,
-): void {
+function checkOutputScale(name: string, output: KernelOperand, wanted: number, zero: number): void {
+  const { type, scale, zeroPoint } = output
   const expected = type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128
-  if (type !== 'TENSOR_FLOAT32' && (scale !== wanted || zeroPoint !== expected)) {
+  if (!isFloat(output) && (scale !== wanted || zeroPoint !== expected)) {
     throw refuse(
       name,
       `must have an output of scale ${wanted} and zero point ${expected}, got ${scale} and ${zeroPoint}`,
@@ -51,7 +52,7 @@ function unary(name: string, operation: number, output?: { readonly scale: numbe
   return {
     plan(inputs, [result]) {
       checkInputs(inputs, [1], name)
-      checkType(inputs[0]!, ['TENSOR_FLOAT32', ...QUANT8], name, 'a tensor')
+      checkType(inputs[0]!, REALS, name, 'a tensor')
       checkType(result!, [inputs[0]!.type], name, 'an output')
       checkRank(inputs[0]!, 1, 6, name, 'a tensor')
       if (output === undefined) checkSameType(inputs[0]!, result!, name)
@@ -64,12 +65,13 @@ function unary(name: string, operation: number, output?: { readonly scale: numbe
 const softmax: Kernel = {
   plan(inputs, [output]) {
     checkInputs(inputs, [2, 3], 'SOFTMAX')
-    checkType(inputs[0]!, ['TENSOR_FLOAT32', ...QUANT8], 'SOFTMAX', 'a tensor')
+    checkType(inputs[0]!, REALS, 'SOFTMAX', 'a tensor')
     checkType(output!, [inputs[0]!.type], 'SOFTMAX', 'an output')
     checkRank(inputs[0]!, 1, 6, 'SOFTMAX', 'a tensor')
     checkOutputScale('SOFTMAX', output!, 1 / 256, 0)
-    const beta = scalarOf(inputs[1]!, 'FLOAT32', 'SOFTMAX', 'beta')
-    if (!(beta > 0)) throw refuse('SOFTMAX', `must get beta above 0, got ${beta}`)
+    const betaType = inputs[0]!.type === 'TENSOR_FLOAT16' ? 'FLOAT16' : 'FLOAT32'
+    const beta = scalarOf(inputs[1]!, betaType, 'SOFTMAX', 'beta')
+    if (!(beta > 0 && beta < Infinity)) throw refuse('SOFTMAX', `must get a finite beta above 0, got ${beta}`)
     const rank = inputs[0]!.dimensions.length
     const axis =
       inputs[2] === undefined ? rank - 1 : axisOf(scalarOf(inputs[2], 'INT32', 'SOFTMAX', 'an axis'), rank, 'SOFTMAX')
@@ -82,10 +84,10 @@ const softmax: Kernel = {
 
 /** Operations on each element, by name. */
 export const elementwiseKernels: readonly (readonly [string, Kernel])[] = [
-  ['ADD', binary('ADD', 0, ['TENSOR_FLOAT32', ...QUANT8])],
-  ['SUB', binary('SUB', 36, ['TENSOR_FLOAT32', ...QUANT8])],
-  ['MUL', binary('MUL', 18, ['TENSOR_FLOAT32', ...QUANT8])],
-  ['DIV', binary('DIV', 30, ['TENSOR_FLOAT32'])],
+  ['ADD', binary('ADD', 0, [...REALS, 'TENSOR_INT32'])],
+  ['SUB', binary('SUB', 36, [...REALS, 'TENSOR_INT32'])],
+  ['MUL', binary('MUL', 18, [...REALS, 'TENSOR_INT32'])],
+  ['DIV', binary('DIV', 30, [...FLOATS, 'TENSOR_INT32'])],
   ['RELU', unary('RELU', 19)],
   ['RELU1', unary('RELU1', 20)],
   ['RELU6', unary('RELU6', 21)],

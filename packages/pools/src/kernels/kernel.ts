@@ -1,4 +1,5 @@
 import { PoolsError } from '../error-status.ts'
+import type { ChannelQuantization } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 
 /** What a kernel learns of an operand before it runs. */
@@ -8,6 +9,8 @@ export interface KernelOperand {
   readonly dimensions: readonly number[]
   readonly scale: number
   readonly zeroPoint: number
+  /** Of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`. */
+  readonly channelQuant?: ChannelQuantization
 }
 
 /** What a kernel learns of an input. */

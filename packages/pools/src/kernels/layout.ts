@@ -1,7 +1,8 @@
 import { refuse, type Kernel } from './kernel.ts'
-import { axisOf, checkInputs, checkRank, checkSameType, checkType, QUANT8, scalarOf } from './shapes.ts'
+import { axisOf, checkInputs, checkRank, checkSameType, checkType, FLOATS, QUANT8, REALS, scalarOf } from './shapes.ts'
 
-const MOVABLE: readonly string[] = ['TENSOR_FLOAT32', 'TENSOR_INT32', ...QUANT8]
+const MOVABLE: readonly string[] = [...REALS, 'TENSOR_INT32']
+const DEQUANTIZABLE: readonly string[] = [...QUANT8, 'TENSOR_QUANT8_SYMM', 'TENSOR_QUANT8_SYMM_PER_CHANNEL']
 const product = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1)
 
 const reshape: Kernel = {
@@ -9,7 +10,9 @@ const reshape: Kernel = {
     checkInputs(inputs, [2], 'RESHAPE')
     checkType(inputs[0]!, MOVABLE, 'RESHAPE', 'a tensor')
     checkSameType(inputs[0]!, output!, 'RESHAPE')
+    checkRank(inputs[0]!, 1, 6, 'RESHAPE', 'a tensor')
     checkType(inputs[1]!, ['TENSOR_INT32'], 'RESHAPE', 'a shape')
+    checkRank(inputs[1]!, 1, 1, 'RESHAPE', 'a shape')
     const shape = [...inputs[1]!.numbers()]
     const count = product(inputs[0]!.dimensions)
     const open = shape.indexOf(-1)
@@ -37,7 +40,10 @@ const transpose: Kernel = {
     checkSameType(input!, output!, 'TRANSPOSE')
     checkRank(input!, 1, 6, 'TRANSPOSE', 'a tensor')
     const rank = input!.dimensions.length
-    if (order?.isPresent === true) checkType(order, ['TENSOR_INT32'], 'TRANSPOSE', 'an order of axes')
+    if (order?.isPresent === true) {
+      checkType(order, ['TENSOR_INT32'], 'TRANSPOSE', 'an order of axes')
+      checkRank(order, 1, 1, 'TRANSPOSE', 'an order of axes')
+    }
     const axes = order?.isPresent === true ? order.numbers() : input!.dimensions.map((_, axis) => rank - 1 - axis)
     if (axes.length !== rank || new Set(axes).size !== rank || axes.some((axis) => !(axis >= 0 && axis < rank))) {
       throw refuse('TRANSPOSE', `must get each axis below ${rank} once, got [${axes.join(', ')}]`)
@@ -130,6 +136,6 @@ export const layoutKernels: readonly (readonly [string, Kernel])[] = [
   ['CONCATENATION', concatenation],
   ['GATHER', gather],
   ['ARGMAX', argmax],
-  ['QUANTIZE', convert('QUANTIZE', 72, ['TENSOR_FLOAT32'], QUANT8)],
-  ['DEQUANTIZE', convert('DEQUANTIZE', 6, QUANT8, ['TENSOR_FLOAT32'])],
+  ['QUANTIZE', convert('QUANTIZE', 72, FLOATS, QUANT8)],
+  ['DEQUANTIZE', convert('DEQUANTIZE', 6, DEQUANTIZABLE, FLOATS)],
 ]

@@ -12,7 +12,12 @@ export function broadcastShape(operation: string, a: readonly number[], b: reado
   })
 }
 
+export const FLOATS: readonly string[] = ['TENSOR_FLOAT32', 'TENSOR_FLOAT16']
 export const QUANT8: readonly string[] = ['TENSOR_QUANT8_ASYMM', 'TENSOR_QUANT8_ASYMM_SIGNED']
+/** What most operations compute with. */
+export const REALS: readonly string[] = [...FLOATS, ...QUANT8]
+
+export const isFloat = ({ type }: KernelOperand): boolean => FLOATS.includes(type)
 
 /** Checks that a type is one of several. */
 export function checkType({ type }: KernelOperand, allowed: readonly string[], operation: string, what: string): void {
@@ -75,19 +80,25 @@ export interface Windowing {
   readonly size: number
 }
 
+/** Padding of one axis: NNAPI's scheme, or how many elements before and after. */
+export type Padding = { readonly scheme: number } | { readonly before: number; readonly after: number }
+
 /** The most places that the library of operations counts to. */
 const INT32_MAXIMUM = 2 ** 31 - 1
 
-/** Padding before and places of a window; implicit schemes are 1 (same) and 2 (valid), with NNAPI's numbers. */
+/**
+ * Padding before and places of a window of `window` elements, dilation included; implicit schemes are 1 (same) and 2 (valid),
+ * with NNAPI's numbers.
+ */
 export function windowing(
   operation: string,
   input: number,
   window: number,
   stride: number,
-  padding: { readonly scheme: number } | { readonly before: number; readonly after: number },
+  padding: Padding,
 ): Windowing {
-  if (!(stride >= 1 && window >= 1))
-    throw refuse(operation, `must get strides, dilations and windows from 1 up, got ${stride} and ${window}`)
+  if (!(stride >= 1 && window >= 1 && window <= INT32_MAXIMUM))
+    throw refuse(operation, `must get strides, dilations and windows from 1 to 2^31 - 1, got ${stride} and ${window}`)
   if ('scheme' in padding) {
     if (padding.scheme !== 1 && padding.scheme !== 2)
       throw refuse(operation, `must get padding scheme 1 or 2, got ${padding.scheme}`)

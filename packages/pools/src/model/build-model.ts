@@ -1,11 +1,14 @@
 import { ArgumentError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
+import { invalid } from '../error-status.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
 import type { Pool } from '../pool/pool.ts'
+import { isWhole } from '../pool/pool-facts.ts'
 import { PoolSlice } from '../pool/pool-slice.ts'
 import { encodeValue, type ConstantValue } from './encode-value.ts'
 import {
   NOWHERE,
+  type ChannelQuantization,
   type DataLocation,
   type Model,
   type Operand,
@@ -20,6 +23,8 @@ import { checkModel } from './validate-model.ts'
 export interface Quantization {
   readonly scale?: number
   readonly zeroPoint?: number
+  /** Scales of the channels of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`, which has no other. */
+  readonly channelQuant?: ChannelQuantization
 }
 
 /** An operand of a model that is being built. */
@@ -49,6 +54,7 @@ export class ModelBuilder {
   readonly #values: number[] = []
   readonly #pools: Pool[] = []
   readonly #large: { readonly index: number; readonly bytes: Uint8Array }[] = []
+  #isFinished = false
 
   /** An operand whose value each request brings. Dimensions may be left open with 0, the rank with none. */
   input(type: OperandType, dimensions: readonly number[], quantization: Quantization = {}): OperandHandle {
@@ -68,6 +74,7 @@ export class ModelBuilder {
     quantization: Quantization = {},
   ): OperandHandle {
     if (value instanceof PoolSlice) {
+      if (isWhole(value.pool)) throw invalid('M14', `operands[${this.#operands.length}]`, 'must not lie in an image')
       const location = {
         poolIndex: this.#poolIndex(value.pool),
         offset: value.byteOffset,
@@ -90,7 +97,7 @@ export class ModelBuilder {
   }
 
   /** A scalar constant. */
-  scalar(type: 'INT32' | 'UINT32' | 'FLOAT32' | 'BOOL', value: number | boolean): OperandHandle {
+  scalar(type: 'INT32' | 'UINT32' | 'FLOAT32' | 'FLOAT16' | 'BOOL', value: number | boolean): OperandHandle {
     return this.constant(type, [], value)
   }
 
@@ -106,14 +113,16 @@ export class ModelBuilder {
    * @returns what it writes.
    */
   operation(type: string, inputs: readonly OperandHandle[], output: OutputType): OperandHandle {
+    const read = inputs.map((input, i) => this.#indexOf(input, `inputs[${i}]`))
     const handle = this.#add(output.type, output.dimensions, output, 'TEMPORARY_VARIABLE', NOWHERE)
-    this.#operations.push({ type, inputs: inputs.map(({ index }) => index), outputs: [handle.index] })
+    this.#operations.push({ type, inputs: read, outputs: [handle.index] })
     return handle
   }
 
   /** Makes what an operation writes an output of the model. */
   output(handle: OperandHandle): void {
-    const operand = this.#operands[handle.index]
+    this.#checkOpen()
+    const operand = this.#operands[this.#indexOf(handle, 'output')]
     if (operand?.lifetime !== 'TEMPORARY_VARIABLE') {
       throw new ArgumentError(
         `an output must be what an operation writes, and an output once, got operand ${describe(handle.index)}`,
@@ -124,7 +133,8 @@ export class ModelBuilder {
   }
 
   /** @internal */
-  finish(): BuiltModel {
+  finish(relaxed: boolean): BuiltModel {
+    this.#isFinished = true
     const own = this.#placeLargeValues()
     const model = new BuiltModel(
       {
@@ -135,6 +145,7 @@ export class ModelBuilder {
       },
       Uint8Array.from(this.#values),
       this.#pools,
+      relaxed,
       own,
     )
     try {
@@ -149,14 +160,35 @@ export class ModelBuilder {
   #add(
     type: OperandType,
     dimensions: readonly number[],
-    { scale = 0, zeroPoint = 0 }: Quantization,
+    { scale = 0, zeroPoint = 0, channelQuant }: Quantization,
     lifetime: OperandLifetime,
     location: DataLocation,
   ): OperandHandle {
+    this.#checkOpen()
     if (!Object.hasOwn(operandTypes, type))
       throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
-    this.#operands.push({ type, dimensions: [...dimensions], scale, zeroPoint, lifetime, location })
+    this.#operands.push({
+      type,
+      dimensions: [...dimensions],
+      scale,
+      zeroPoint,
+      lifetime,
+      location,
+      ...(channelQuant === undefined ? {} : { channelQuant }),
+    })
     return { index: this.#operands.length - 1 }
+  }
+
+  /** A model that is built doesn't change any more (M13). */
+  #checkOpen(): void {
+    if (this.#isFinished) throw invalid('M13', 'model', 'is built already: add to it inside the callback alone')
+  }
+
+  /** The index of an operand of this model (M13). */
+  #indexOf(handle: OperandHandle, path: string): number {
+    const index: unknown = handle?.index
+    if (typeof index === 'number' && index in this.#operands) return index
+    throw invalid('M13', path, `must be an operand of this model, got ${describe(index)}`)
   }
 
   #poolIndex(pool: Pool): number {
@@ -190,13 +222,21 @@ export class BuiltModel implements Model<Pool> {
   readonly referenced: readonly Subgraph[] = []
   readonly operandValues: Uint8Array
   readonly pools: readonly Pool[]
+  readonly relaxed: boolean
   readonly #own: Pool | undefined
 
   /** @internal */
-  constructor(main: Subgraph, operandValues: Uint8Array, pools: readonly Pool[], own: Pool | undefined) {
+  constructor(
+    main: Subgraph,
+    operandValues: Uint8Array,
+    pools: readonly Pool[],
+    relaxed: boolean,
+    own: Pool | undefined,
+  ) {
     this.main = main
     this.operandValues = operandValues
     this.pools = pools
+    this.relaxed = relaxed
     this.#own = own
   }
 
@@ -209,6 +249,7 @@ export class BuiltModel implements Model<Pool> {
 /**
  * Builds a model.
  *
+ * @param options `relaxed` allows drivers to compute float32 as if it were float16.
  * @throws {PoolsError} naming the rule that the model breaks. @throws {ArgumentError} if a part is not valid.
  * @example
  * const model = buildModel((g) => {
@@ -217,8 +258,11 @@ export class BuiltModel implements Model<Pool> {
  *   g.output(g.operation('ADD', [x, y, g.scalar('INT32', 0)], { type: 'TENSOR_FLOAT32', dimensions: [4] }))
  * })
  */
-export function buildModel(describeModel: (builder: ModelBuilder) => void): BuiltModel {
+export function buildModel(
+  describeModel: (builder: ModelBuilder) => void,
+  options: { readonly relaxed?: boolean } = {},
+): BuiltModel {
   const builder = new ModelBuilder()
   describeModel(builder)
-  return builder.finish()
+  return builder.finish(options.relaxed ?? false)
 }

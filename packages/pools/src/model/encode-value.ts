@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { describe, encodeMiniFloat } from '@tenon/core/internal'
 import { operandTypes, type OperandType } from './operand-types.ts'
 
 /** What the value of a constant may be given as: a number or boolean for a scalar, numbers, or bytes as they lie in memory. */
@@ -8,6 +8,8 @@ export type ConstantValue = number | boolean | readonly number[] | ArrayBufferVi
 const writers: Partial<Record<OperandType, (view: DataView, at: number, value: number) => void>> = {
   FLOAT32: (view, at, value) => view.setFloat32(at, value, true),
   TENSOR_FLOAT32: (view, at, value) => view.setFloat32(at, value, true),
+  FLOAT16: (view, at, value) => view.setUint16(at, encodeMiniFloat('float16', value), true),
+  TENSOR_FLOAT16: (view, at, value) => view.setUint16(at, encodeMiniFloat('float16', value), true),
   INT32: (view, at, value) => view.setInt32(at, value, true),
   TENSOR_INT32: (view, at, value) => view.setInt32(at, value, true),
   UINT32: (view, at, value) => view.setUint32(at, value, true),
@@ -15,6 +17,8 @@ const writers: Partial<Record<OperandType, (view: DataView, at: number, value: n
   TENSOR_BOOL8: (view, at, value) => view.setUint8(at, value),
   TENSOR_QUANT8_ASYMM: (view, at, value) => view.setUint8(at, value),
   TENSOR_QUANT8_ASYMM_SIGNED: (view, at, value) => view.setInt8(at, value),
+  TENSOR_QUANT8_SYMM: (view, at, value) => view.setInt8(at, value),
+  TENSOR_QUANT8_SYMM_PER_CHANNEL: (view, at, value) => view.setInt8(at, value),
 }
 
 const ranges: Partial<Record<OperandType, readonly [least: number, most: number]>> = {
@@ -25,6 +29,8 @@ const ranges: Partial<Record<OperandType, readonly [least: number, most: number]
   TENSOR_BOOL8: [0, 1],
   TENSOR_QUANT8_ASYMM: [0, 255],
   TENSOR_QUANT8_ASYMM_SIGNED: [-128, 127],
+  TENSOR_QUANT8_SYMM: [-128, 127],
+  TENSOR_QUANT8_SYMM_PER_CHANNEL: [-128, 127],
 }
 
 /**

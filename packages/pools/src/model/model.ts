@@ -73,6 +73,8 @@ export interface Model<P extends PoolFacts = PoolFacts> {
   readonly operandValues: Uint8Array
   /** The memory of `CONSTANT_POOL` operands. */
   readonly pools: readonly P[]
+  /** A driver may compute float32 with the range and precision of float16; the reference driver never does. */
+  readonly relaxed?: boolean
 }
 
 /** The location of an operand that has no value in the model. */

@@ -18,6 +18,8 @@ export type OperandType =
   | 'TENSOR_QUANT8_SYMM'
   | 'TENSOR_QUANT8_ASYMM_SIGNED'
   | 'SUBGRAPH'
+  | 'OEM'
+  | 'TENSOR_OEM_BYTE'
 
 /** What is known of an operand type. */
 export interface OperandTypeInfo {
@@ -57,7 +59,12 @@ export const operandTypes: Readonly<Record<OperandType, OperandTypeInfo>> = {
   TENSOR_QUANT8_SYMM: quantized(13, 1, 0, 0),
   TENSOR_QUANT8_ASYMM_SIGNED: quantized(14, 1, -128, 127),
   SUBGRAPH: scalar(15, 0),
+  OEM: scalar(10_000, 0),
+  TENSOR_OEM_BYTE: tensor(10_001, 1),
 }
+
+/** Whether the size of a type's values is its maker's business: nothing says what it must be. */
+export const isOpaque = (type: OperandType): boolean => type === 'OEM' || type === 'TENSOR_OEM_BYTE'
 
 /** Whether a value is a whole number from 0 to 2^32 - 1, as all sizes and offsets of NNAPI are. */
 export function isU32(value: unknown): value is number {

@@ -1,7 +1,8 @@
 import { invalid } from '../error-status.ts'
 import type { Model, Operand } from './model.ts'
 import { operandLifetimes } from './model.ts'
-import { isU32, operandByteSize, operandTypes, type OperandType } from './operand-types.ts'
+import { isWhole } from '../pool/pool-facts.ts'
+import { isOpaque, isU32, operandByteSize, operandTypes, type OperandType } from './operand-types.ts'
 
 /** Settings of the checks of models and requests. */
 export interface ValidationOptions {
@@ -34,7 +35,7 @@ export function checkOperand(model: Model, operand: Operand, path: string, optio
   checkLocation(model, operand, path)
   if (options.strictAlignment === true && lifetime.startsWith('CONSTANT')) {
     const { byteSize } = operandTypes[type]
-    if (location.offset % byteSize !== 0) {
+    if (byteSize > 0 && location.offset % byteSize !== 0) {
       throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}, got ${location.offset}`)
     }
   }
@@ -77,8 +78,8 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
       const pool = model.pools[poolIndex]
       if (pool === undefined)
         throw invalid('M5', `${path}.location.poolIndex`, `must be below ${model.pools.length}, got ${poolIndex}`)
-      if (pool.kind === 'token')
-        throw invalid('M14', `${path}.location.poolIndex`, 'must not name a buffer of the driver')
+      if (isWhole(pool))
+        throw invalid('M14', `${path}.location.poolIndex`, 'must not name a buffer of the driver, nor an image')
       if (offset + length > pool.byteSize) {
         throw invalid(
           'M5',
@@ -109,6 +110,7 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
 }
 
 function checkExactSize(type: OperandType, dimensions: readonly number[], length: number, path: string): void {
+  if (isOpaque(type)) return
   const expected = operandByteSize(type, dimensions, path)
   if (length !== expected)
     throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
@@ -117,8 +119,8 @@ function checkExactSize(type: OperandType, dimensions: readonly number[], length
 /** Scales and zero points of the types (M18). */
 function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }: Operand, path: string): void {
   const info = operandTypes[type]
-  if (!Number.isFinite(scale) || !Number.isInteger(zeroPoint)) {
-    throw invalid('M18', path, `must have a finite scale and a whole zeroPoint, got ${scale} and ${zeroPoint}`)
+  if (!Number.isFinite(Math.fround(scale)) || !Number.isInteger(zeroPoint)) {
+    throw invalid('M18', path, `must have a finite 32-bit scale and a whole zeroPoint, got ${scale} and ${zeroPoint}`)
   }
   if ((channelQuant !== undefined) !== (type === 'TENSOR_QUANT8_SYMM_PER_CHANNEL')) {
     throw invalid(
@@ -130,7 +132,8 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
   if (channelQuant !== undefined) return checkChannels(dimensions, channelQuant, scale, zeroPoint, path)
   if (info.zeroPoint !== undefined) {
     const [least, most] = info.zeroPoint
-    if (scale <= 0) throw invalid('M18', `${path}.scale`, `must be above 0 for ${type}, got ${scale}`)
+    if (!isScale(scale))
+      throw invalid('M18', `${path}.scale`, `must be a 32-bit number above 0 for ${type}, got ${scale}`)
     if (zeroPoint < least || zeroPoint > most) {
       throw invalid('M18', `${path}.zeroPoint`, `must be from ${least} to ${most} for ${type}, got ${zeroPoint}`)
     }
@@ -144,6 +147,9 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
     throw invalid('M18', `${path}.zeroPoint`, `must be 0 for ${type}, got ${zeroPoint}`)
   }
 }
+
+/** Scales are 32-bit numbers: what becomes 0 or infinite as one is none. */
+const isScale = (value: number): boolean => Math.fround(value) > 0 && Number.isFinite(Math.fround(value))
 
 function checkChannels(
   dimensions: readonly number[],
@@ -162,7 +168,7 @@ function checkChannels(
     )
   }
   const channels = dimensions[channelDim]!
-  if (channels === 0 || scales.length !== channels || !scales.every((value) => value > 0 && Number.isFinite(value))) {
+  if (channels === 0 || scales.length !== channels || !scales.every(isScale)) {
     throw invalid('M18', `${path}.channelQuant.scales`, `must be ${channels} numbers above 0, got ${scales.length}`)
   }
 }

@@ -1,20 +1,34 @@
 import { addressOf, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
 import { PoolsError, type ErrorStatus } from '../error-status.ts'
+import { sharesDescriptors } from './platform.ts'
 
 /** Functions of the core by name, each declared once. */
 const declared = new Map<string, CFunction>()
 
-/** @throws {PoolsError} `GENERAL_FAILURE` on a platform that has no sealed memory and no channels. */
+/** A function that the core has on every platform. */
 export function core(name: string, parameters: readonly CType[], result: CType = 'int32_t'): CFunction {
   let found = declared.get(name)
   if (found === undefined) {
-    if (process.platform !== 'linux') {
-      throw new PoolsError('GENERAL_FAILURE', `shared pools and drivers need Linux, this is ${process.platform}`)
-    }
     found = coreFunction(name, result, parameters)
     declared.set(name, found)
   }
   return found
+}
+
+/**
+ * A function for what processes share by descriptor.
+ *
+ * @throws {PoolsError} `GENERAL_FAILURE` on a platform that has nothing of the kind.
+ */
+export function sharing(name: string, parameters: readonly CType[], result: CType = 'int32_t'): CFunction {
+  if (sharesDescriptors()) return core(name, parameters, result)
+  throw new PoolsError(
+    'GENERAL_FAILURE',
+    `this needs descriptors that processes share, which ${process.platform} lacks`,
+    {
+      hint: 'use createPool, localDriver and workerDriver here; files, other processes and fences need Linux or macOS.',
+    },
+  )
 }
 
 /** What a status of the core becomes, with the core's own message. */

@@ -1,9 +1,12 @@
-import { bufferOver } from '@tenon/core/internal'
+import { addressOf, bufferOver } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { check, core, failure, out, outAddress } from './core.ts'
+import { check, core, failure, out, outAddress, sharing } from './core.ts'
+import { hasViews, sharesDescriptors } from './platform.ts'
 
 /** The page that offsets of mappings are multiples of, in bytes. */
-export const PAGE = 4096
+export function pageSize(): number {
+  return Number(sharing('tn_page_size', [], 'uintptr_t')())
+}
 
 /** How many mappings that raw views were taken of keep their addresses after they are closed. */
 const RETIRED = 64
@@ -11,11 +14,12 @@ const RETIRED = 64
 /** Closed mappings over whose addresses an operation of another thread may still run, oldest first. */
 const retired: { readonly address: number; readonly byteSize: number }[] = []
 
-/** Bytes of a descriptor in this process. */
+/** Memory of a pool in this process: bytes of a descriptor, or of the process itself. */
 export interface Mapping {
   readonly address: number
   readonly byteSize: number
-  readonly buffer: ArrayBuffer
+  /** What JavaScript looks at it through; undefined where the runtime forbids that. Shared memory of the process itself. */
+  readonly buffer: ArrayBuffer | SharedArrayBuffer | undefined
   readonly isGuarded: boolean
 }
 
@@ -29,14 +33,24 @@ export interface MappingOptions {
 /** Maps part of a descriptor, which may be closed afterwards. @throws {PoolsError} P17 */
 export function openMapping(descriptor: number, offset: number, byteSize: number, options: MappingOptions): Mapping {
   const { isShared, isGuarded } = options
-  const open = core('tn_mapping_open', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t'])
+  const open = sharing('tn_mapping_open', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t'])
   const code = open(descriptor, offset, byteSize, (isShared ? 1 : 0) | (isGuarded ? 2 : 0), outAddress())
   if (code !== 0) {
     const { sentence, details } = failure('GENERAL_FAILURE', 'mapping a pool', code)
     throw new PoolsError('GENERAL_FAILURE', sentence, { rule: 'P17', details })
   }
   const address = Number(out.u64[0])
-  return { address, byteSize, buffer: bufferOver(address, byteSize), isGuarded }
+  return { address, byteSize, buffer: hasViews() ? bufferOver(address, byteSize) : undefined, isGuarded }
+}
+
+/** Memory of this process that is open at the moment: the garbage collector frees what is closed. */
+const own = new Set<Mapping>()
+
+/** Makes a mapping of memory that the threads of this process share, where there are no descriptors. */
+export function mapOwn(buffer: SharedArrayBuffer): Mapping {
+  const mapping = { address: addressOf(buffer), byteSize: buffer.byteLength, buffer, isGuarded: false }
+  own.add(mapping)
+  return mapping
 }
 
 /**
@@ -44,10 +58,11 @@ export function openMapping(descriptor: number, offset: number, byteSize: number
  * thread of the system may still read or write: then the addresses stay taken for a while, over zeros.
  */
 export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
+  if (own.delete(mapping)) return
   const { address, byteSize, buffer } = mapping
-  buffer.transfer(0)
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
   if (!wasExposed) return unmap(address, byteSize)
-  check(core('tn_mapping_retire', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'taking memory away')
+  check(sharing('tn_mapping_retire', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'taking memory away')
   retired.push({ address, byteSize })
   if (retired.length > RETIRED) {
     const oldest = retired.shift()!
@@ -56,19 +71,33 @@ export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
 }
 
 function unmap(address: number, byteSize: number): void {
-  check(core('tn_mapping_close', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'unmapping a pool')
+  check(sharing('tn_mapping_close', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'unmapping a pool')
+}
+
+/** Copies bytes out of a mapping that can't be looked at. The caller has checked the range. */
+export function copyFromMapping({ address }: Mapping, byteOffset: number, target: Uint8Array): void {
+  copyMemory(addressOf(target), address + byteOffset, target.length)
+}
+
+/** Copies bytes into a mapping that can't be looked at. The caller has checked the range. */
+export function copyToMapping({ address }: Mapping, byteOffset: number, source: Uint8Array): void {
+  copyMemory(address + byteOffset, addressOf(source), source.length)
+}
+
+function copyMemory(to: number, from: number, byteSize: number): void {
+  if (byteSize > 0) core('tn_memory_copy', ['uintptr_t', 'uintptr_t', 'uintptr_t'], 'void')(to, from, byteSize)
 }
 
 /** How often a page of a guarded mapping was missing; 0 for others. */
 export function mappingFaults({ address, isGuarded }: Mapping): number {
   if (!isGuarded) return 0
-  check(core('tn_mapping_faults', ['uintptr_t', 'uintptr_t'])(address, outAddress()), 'asking for faults')
+  check(sharing('tn_mapping_faults', ['uintptr_t', 'uintptr_t'])(address, outAddress()), 'asking for faults')
   return Number(out.u64[0])
 }
 
 /** Waits until a shared mapping of a file is on its device. @throws {PoolsError} */
 export function syncMapping({ address, byteSize }: Mapping): void {
-  check(core('tn_mapping_sync', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'writing a file pool')
+  check(sharing('tn_mapping_sync', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'writing a file pool')
 }
 
 /** What pools of this process hold at the moment. */
@@ -84,7 +113,11 @@ export interface PoolUsage {
  * const { mappings, mappedBytes } = poolUsage()
  */
 export function poolUsage(): PoolUsage {
-  core('tn_mapping_totals', ['uintptr_t', 'uintptr_t'], 'void')(outAddress(), outAddress() + 8)
-  const waiting = retired.reduce((sum, { byteSize }) => sum + byteSize, 0)
-  return { mappings: Number(out.u64[0]) - retired.length, mappedBytes: Number(out.u64[1]) - waiting }
+  let [mappings, mappedBytes] = [own.size, [...own].reduce((sum, { byteSize }) => sum + byteSize, 0)]
+  if (sharesDescriptors()) {
+    sharing('tn_mapping_totals', ['uintptr_t', 'uintptr_t'], 'void')(outAddress(), outAddress() + 8)
+    mappings += Number(out.u64[0]) - retired.length
+    mappedBytes += Number(out.u64[1]) - retired.reduce((sum, { byteSize }) => sum + byteSize, 0)
+  }
+  return { mappings, mappedBytes }
 }

@@ -1,18 +1,19 @@
 import { addressOf } from '@tenon/core/internal'
-import { check, core, failure, out, outAddress } from './core.ts'
+import { PoolsError } from '../error-status.ts'
+import { check, failure, out, outAddress, sharing } from './core.ts'
+import { FRAME_MAXIMUM, nanoseconds, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
 
 /** Statuses of the core that channels tell apart. */
 const TIMED_OUT = -13
 const CLOSED = -10
 
-/** The largest message, in bytes, and the most descriptors that come with one. */
-export const FRAME_MAXIMUM = 65_536
-const DESCRIPTORS = 16
+/** The most descriptors that come with a message. */
+export const DESCRIPTORS = 16
 
 /** Two connected sockets: of messages, or a stream. The caller closes both. */
 export function socketPair(kind: 'messages' | 'stream'): [number, number] {
   check(
-    core('tn_channel_pair', ['int32_t', 'uintptr_t'])(kind === 'stream' ? 1 : 0, outAddress()),
+    sharing('tn_channel_pair', ['int32_t', 'uintptr_t'])(kind === 'stream' ? 1 : 0, outAddress()),
     'making sockets',
     'RESOURCE_EXHAUSTED_TRANSIENT',
   )
@@ -23,7 +24,7 @@ export function socketPair(kind: 'messages' | 'stream'): [number, number] {
 export function listenAt(path: string): number {
   const name = Buffer.from(path)
   check(
-    core('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()),
+    sharing('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()),
     `listening at ${path}`,
   )
   return out.i32[0]!
@@ -32,52 +33,56 @@ export function listenAt(path: string): number {
 /** Connects to a path. @throws {PoolsError} `DEVICE_UNAVAILABLE` */
 export function connectTo(path: string): number {
   const name = Buffer.from(path)
-  const connect = core('tn_channel_connect', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+  const connect = sharing('tn_channel_connect', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
   check(connect(addressOf(name), name.length, outAddress()), `connecting to ${path}`, 'DEVICE_UNAVAILABLE')
   return out.i32[0]!
 }
 
 /** The next connection of a listener; undefined if none waits or it can't be taken now. */
 export function acceptFrom(listener: number): number | undefined {
-  const code = Number(core('tn_channel_accept', ['int32_t', 'uintptr_t'])(listener, outAddress()))
+  const code = Number(sharing('tn_channel_accept', ['int32_t', 'uintptr_t'])(listener, outAddress()))
   return code === 0 ? out.i32[0]! : undefined
 }
 
 /** The user that a connection comes from. */
 export function peerUser(channel: number): number {
-  check(core('tn_channel_peer', ['int32_t', 'uintptr_t'])(channel, outAddress()), 'asking who the peer is')
+  check(sharing('tn_channel_peer', ['int32_t', 'uintptr_t'])(channel, outAddress()), 'asking who the peer is')
   return out.u32[0]!
 }
 
 /** Wakes a peer that waits for a byte on a stream. A peer that is gone is noticed elsewhere. */
 export function ring(stream: number): void {
-  core('tn_channel_ring', ['int32_t'])(stream)
+  sharing('tn_channel_ring', ['int32_t'])(stream)
 }
 
 /** Which of several sockets have something to read, once any has. `timeout` in milliseconds, negative for ever. */
 export function pollSockets(sockets: readonly number[], timeout: number): readonly boolean[] {
-  const list = Int32Array.from(sockets)
-  const ready = new Uint8Array(new ArrayBuffer(Math.max(sockets.length, 1)))
-  const poll = core('tn_channel_poll', ['uintptr_t', 'uintptr_t', 'int64_t', 'uintptr_t'])
-  const code = Number(poll(addressOf(list), list.length, nanoseconds(timeout), addressOf(ready)))
+  // One block for both: it is needed after the call, so the collector can't take it before, as it could a list of its own.
+  const count = sockets.length
+  const memory = new ArrayBuffer(Math.max(5 * count, 1))
+  const [list, ready] = [new Int32Array(memory, 0, count), new Uint8Array(memory, 4 * count, count)]
+  list.set(sockets)
+  const start = addressOf(memory)
+  const poll = sharing('tn_channel_poll', ['uintptr_t', 'uintptr_t', 'int64_t', 'uintptr_t'])
+  const code = Number(poll(start, count, nanoseconds(timeout), start + 4 * count))
   if (code !== TIMED_OUT) check(code, 'waiting for sockets')
-  return Array.from(ready.subarray(0, sockets.length), (value) => value === 1)
+  return Array.from(ready, (value) => value === 1)
 }
 
-/** Nanoseconds for the core, from milliseconds; negative stays "for ever". */
-function nanoseconds(milliseconds: number): number {
-  return milliseconds < 0 ? -1 : Math.min(Math.ceil(milliseconds * 1e6), Number.MAX_SAFE_INTEGER)
+/** What a fence has come to: see `tn_fence_status`. */
+export type FenceStatus = 'active' | 'signaled' | 'failed'
+
+/** Looks at a fence, without changing it. @throws {PoolsError} `INVALID_ARGUMENT` if the descriptor is something else. */
+export function fenceStatus(fence: number): FenceStatus {
+  const code = Number(sharing('tn_fence_status', ['int32_t', 'uintptr_t'])(fence, outAddress()))
+  if (code !== 0) throw failure('INVALID_ARGUMENT', 'looking at a fence', code)
+  return out.i32[0] === 0 ? 'active' : out.i32[0] === 1 ? 'signaled' : 'failed'
 }
 
-/** The peer of a channel is gone. */
-export class PeerGone extends Error {}
-
-/** One end of a channel: messages with descriptors, in buffers that are used again for each. */
-export class Socket {
-  /** What {@link send} sends: written by the caller before. */
-  readonly sent: { readonly bytes: Buffer; readonly view: DataView }
-  /** What {@link receive} received: valid until the next one. */
-  readonly received: { readonly bytes: Buffer; readonly view: DataView }
+/** One end of a channel to another process: messages with descriptors, in buffers that are used again for each. */
+export class Socket implements Link {
+  readonly sent: MessageBuffer
+  readonly received: MessageBuffer
   readonly #descriptors: Int32Array
   readonly #addresses: {
     readonly sent: number
@@ -88,9 +93,9 @@ export class Socket {
   /** Only its lower half: there are never more than a few. */
   readonly #count: Uint32Array
   readonly #functions = {
-    send: core('tn_channel_send', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
-    receive: core('tn_channel_receive', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
-    call: core('tn_channel_call', [
+    send: sharing('tn_channel_send', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
+    receive: sharing('tn_channel_receive', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
+    call: sharing('tn_channel_call', [
       'int32_t',
       'uintptr_t',
       'uintptr_t',
@@ -124,23 +129,14 @@ export class Socket {
     }
   }
 
-  get isOpen(): boolean {
-    return this.#descriptor !== -1
-  }
-
   /** For {@link pollSockets}. */
   get descriptor(): number {
     return this.#descriptor
   }
 
-  /**
-   * Sends what was written into {@link sent}.
-   *
-   * @param timeout how long to wait for room, in milliseconds.
-   * @throws {PeerGone} @throws {PoolsError} `MISSED_DEADLINE_TRANSIENT` if the peer doesn't read.
-   */
-  send(length: number, descriptors: readonly number[], timeout: number): void {
+  send(length: number, attachments: readonly Attachment[], timeout: number): void {
     this.#checkOpen()
+    const descriptors = attachments.length === 0 ? NO_DESCRIPTORS : attachments.map(descriptorOf)
     if (descriptors.length > 0) this.#descriptors.set(descriptors)
     const { sent, descriptors: at } = this.#addresses
     this.#settle(
@@ -149,13 +145,6 @@ export class Socket {
     )
   }
 
-  /**
-   * Receives a message whose layout is right into {@link received}.
-   *
-   * @param timeout in milliseconds; negative for ever.
-   * @returns its descriptors, which are the caller's; undefined if none came in time.
-   * @throws {PeerGone} @throws {PoolsError} if the message is malformed.
-   */
   receive(timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { received, descriptors, count } = this.#addresses
@@ -163,7 +152,6 @@ export class Socket {
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
-  /** Sends without descriptors and receives the next message. @throws as {@link send} and {@link receive} */
   call(length: number, timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { sent, received, descriptors, count } = this.#addresses
@@ -173,11 +161,10 @@ export class Socket {
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
-  /** Closes it; the peer notices at once. Idempotent. */
   close(): void {
     const descriptor = this.#descriptor
     this.#descriptor = -1
-    if (descriptor !== -1) check(core('tn_descriptor_close', ['int32_t'])(descriptor), 'closing a channel')
+    if (descriptor !== -1) check(sharing('tn_descriptor_close', ['int32_t'])(descriptor), 'closing a channel')
   }
 
   #taken(code: number): readonly number[] {
@@ -198,3 +185,9 @@ export class Socket {
 }
 
 const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
+
+/** Memory of this process alone can't leave it. @throws {PoolsError} */
+function descriptorOf(attachment: Attachment): number {
+  if (typeof attachment === 'number') return attachment
+  throw new PoolsError('INVALID_ARGUMENT', 'memory of this process alone can only be used by its own threads')
+}

@@ -1,30 +1,33 @@
 import { PoolsError } from '../error-status.ts'
-import { describeDescriptor, seals, type DescriptorInfo } from '../native/descriptor.ts'
-import { openMapping, PAGE } from '../native/mapping.ts'
-import { Pool, POOL_MAXIMUM } from './pool.ts'
-import type { PoolKind, PoolRights } from './pool-facts.ts'
+import { describeDescriptor, seals, sealsOf, type DescriptorInfo } from '../native/descriptor.ts'
+import { isDmaBuf, isLocalFile } from '../native/file-system.ts'
+import type { Attachment } from '../native/link.ts'
+import { mapOwn, openMapping, pageSize } from '../native/mapping.ts'
+import { hasSeals } from '../native/platform.ts'
+import { checkBufferDescription, memorySize, rowSize, type BufferDescription } from './buffer-description.ts'
+import { ImagePool } from './image-pool.ts'
+import { Pool, POOL_MAXIMUM, type PoolParts } from './pool.ts'
+import type { PoolBacking, PoolKind, PoolRights } from './pool-facts.ts'
 
 /** A handle as it comes from its creator, who may lie. */
 export interface PoolHandle {
   readonly kind: PoolKind
-  readonly descriptor: number
+  /** Its descriptor, or memory of this process itself. */
+  readonly attachment: Attachment
+  /** Of an image 0: its description says how large it is. */
   readonly byteSize: number
   /** Of a file: where the pool starts. */
   readonly byteOffset?: number
-  /** Of a file: whether it may be written. Shared memory tells by its seals. */
+  /** Of a file, or of memory without seals: whether it may be written. Other memory tells by its seals. */
   readonly isWritable?: boolean
+  /** Of memory without seals: nobody changes it any more. */
+  readonly isFrozen?: boolean
+  /** Of an image. */
+  readonly image?: BufferDescription
   readonly label?: string
   /** Keep the descriptor, so that the pool can be sent on; otherwise it is closed once the memory is mapped. */
   readonly keep: boolean
 }
-
-/**
- * File systems whose pages come from this machine: ext, XFS, Btrfs, tmpfs, F2FS, ZFS, overlays of containers. A page of
- * another one (FUSE, a network) may never come, and whoever waits for it hangs.
- */
-const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
-  0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x2fc1_2fc1, 0x794c_7630,
-])
 
 const HUGE_PAGES = 0x9584_58f6
 
@@ -32,48 +35,122 @@ const HUGE_PAGES = 0x9584_58f6
  * Maps a handle after everything that the kernel knows of it was compared with what it says. Takes the descriptor over: it
  * is closed by the pool or, if this throws, still the caller's.
  *
- * @throws {PoolsError} P5, P7, P9 with `INVALID_ARGUMENT`; P15, P17 with `GENERAL_FAILURE`.
+ * @throws {PoolsError} P5, P7, P9, P12 with `INVALID_ARGUMENT`; P10, P11, P15, P17 with `GENERAL_FAILURE`.
  */
 export function importPool(handle: PoolHandle): Pool {
-  const { kind, descriptor, byteSize, byteOffset = 0, label = '', keep } = handle
-  if (byteSize === 0) throw refused('P5', 'a pool must have at least one byte')
-  if (byteSize > POOL_MAXIMUM) throw refused('P9', `a pool must have at most ${POOL_MAXIMUM} bytes, got ${byteSize}`)
-  const info = describeDescriptor(descriptor)
-  if (!info.isRegular || !info.canRead) throw broken('P15', 'the descriptor must be readable memory or a file')
-  if (info.fileSystem === HUGE_PAGES)
-    throw broken('P15', 'memory of huge pages is refused: it can fault although it is sealed')
-  if (byteOffset % PAGE !== 0) throw broken('P7', `the offset must be a multiple of ${PAGE}, got ${byteOffset}`)
+  const { kind, attachment, byteOffset = 0 } = handle
+  const byteSize = checkNumbers(handle)
+  if (attachment instanceof SharedArrayBuffer) return importOwn(handle, attachment, byteSize)
+  const info = kind === 'file' ? describeFile(attachment) : describeMemory(kind, attachment)
+  if (byteOffset % pageSize() !== 0)
+    throw broken('P7', `the offset must be a multiple of ${pageSize()}, got ${byteOffset}`)
   if (info.byteSize < byteOffset + byteSize) {
     throw broken('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
   }
-  const rights = kind === 'file' ? fileRights(info, handle.isWritable === true) : memoryRights(info)
-  const isGuarded = kind === 'file'
-  const mapping = openMapping(descriptor, byteOffset, byteSize, { isShared: rights === 'writable', isGuarded })
-  return new Pool({
-    kind,
+  const rights = kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
+  const mapping = openMapping(attachment, byteOffset, byteSize, {
+    isShared: rights === 'writable',
+    isGuarded: kind === 'file',
+  })
+  return poolOf(handle, {
     rights,
-    byteSize,
-    label,
-    descriptor: keep ? descriptor : undefined,
+    backing: backingOf(kind, info),
     identity: info.identity,
-    identityOffset: byteOffset,
     mapping,
   })
 }
 
-function memoryRights({ seals: sealed, canWrite }: DescriptorInfo): PoolRights {
-  // Only a memfd can have this seal, so the rest of what could go wrong is excluded with it.
-  if ((sealed & seals.SHRINK) === 0) throw broken('P15', 'shared memory must be sealed against shrinking')
-  if ((sealed & seals.WRITE) !== 0) return 'frozen'
-  return (sealed & seals.FUTURE_WRITE) !== 0 || !canWrite ? 'read-only' : 'writable'
+/** The number of bytes that are to be mapped. */
+function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
+  if (kind !== 'device-image') {
+    if (byteSize === 0) throw refused('P5', 'a pool must have at least one byte')
+    if (byteSize > POOL_MAXIMUM) throw refused('P9', `a pool must have at most ${POOL_MAXIMUM} bytes, got ${byteSize}`)
+    return byteSize
+  }
+  if (image === undefined) throw refused('P12', 'an image must have a description')
+  checkBufferDescription(image)
+  if (byteSize !== 0) throw refused('P11', `the size of an image must be 0, got ${byteSize}`)
+  if (rowSize(image) === 0 || image.format === 'BLOB') throw broken('P11', `${image.format} has no rows of pixels`)
+  const size = memorySize(image)
+  if (size > POOL_MAXIMUM) throw refused('P9', `an image must have at most ${POOL_MAXIMUM} bytes, got ${size}`)
+  return size
 }
 
-function fileRights({ fileSystem, canWrite }: DescriptorInfo, isWritable: boolean): PoolRights {
-  if (!LOCAL_FILE_SYSTEMS.has(fileSystem)) {
-    throw broken('P15', `a file must lie on a local file system, its type is 0x${fileSystem.toString(16)}`)
-  }
+/** Nothing is asked of the file system before it is known that it answers. */
+function describeFile(descriptor: number): DescriptorInfo {
+  if (!isLocalFile(descriptor)) throw broken('P15', 'a file must lie on a file system of this machine')
+  const info = describeDescriptor(descriptor)
+  if (!info.isRegular || !info.canRead) throw broken('P15', 'the descriptor must be a file that can be read')
+  return info
+}
+
+function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
+  // Only a memfd can have this seal, so the rest of what could go wrong is excluded with it.
+  const isSealed = (sealsOf(descriptor) & seals.SHRINK) !== 0
+  if (!isSealed && !(kind !== 'shared' && isDmaBuf(descriptor)))
+    throw broken('P15', 'shared memory must be sealed against shrinking')
+  const info = describeDescriptor(descriptor)
+  if (!info.canRead || (isSealed ? !info.isRegular : !info.isDmaBuf))
+    throw broken('P15', 'the descriptor must be memory that can be read')
+  if (info.fileSystem === HUGE_PAGES)
+    throw broken('P15', 'memory of huge pages is refused: it can fault although it is sealed')
+  return info
+}
+
+function memoryRights({ seals: sealed, canWrite }: DescriptorInfo, handle: PoolHandle): PoolRights {
+  if ((sealed & seals.WRITE) !== 0) return 'frozen'
+  if ((sealed & seals.FUTURE_WRITE) !== 0 || !canWrite) return 'read-only'
+  return hasSeals() ? 'writable' : saidRights(handle)
+}
+
+/** Without seals it is the creator's word that counts. */
+function saidRights({ isFrozen = false, isWritable = true }: PoolHandle): PoolRights {
+  return isFrozen ? 'frozen' : isWritable ? 'writable' : 'read-only'
+}
+
+function fileRights({ canWrite }: DescriptorInfo, { isWritable = false }: PoolHandle): PoolRights {
   if (isWritable && !canWrite) throw broken('P17', 'the file must be open for writing')
   return isWritable ? 'writable' : 'read-only'
+}
+
+function backingOf(kind: PoolKind, { isDmaBuf: isOfDevice }: DescriptorInfo): PoolBacking {
+  if (kind === 'file') return 'file'
+  if (isOfDevice) return 'dma-buf'
+  return hasSeals() ? 'memfd' : 'posix-shm'
+}
+
+/** Numbers of memory of this process, in which nothing has an inode. */
+let lastOwn = 0
+const ownIdentities = new WeakMap<SharedArrayBuffer, string>()
+
+function importOwn(handle: PoolHandle, memory: SharedArrayBuffer, byteSize: number): Pool {
+  if (handle.kind === 'file') throw broken('P15', 'a file must come with a descriptor')
+  if (memory.byteLength < byteSize)
+    throw broken('P15', `the memory must have ${byteSize} bytes, it has ${memory.byteLength}`)
+  if (!ownIdentities.has(memory)) ownIdentities.set(memory, `process:${++lastOwn}`)
+  const parts = {
+    rights: saidRights(handle),
+    backing: 'process',
+    identity: ownIdentities.get(memory)!,
+    mapping: mapOwn(memory),
+  } as const
+  return poolOf({ ...handle, keep: true }, parts)
+}
+
+function poolOf(
+  { kind, attachment, byteSize, byteOffset = 0, image, label = '', keep }: PoolHandle,
+  found: Pick<PoolParts, 'rights' | 'backing' | 'identity' | 'mapping'>,
+): Pool {
+  const parts = {
+    ...found,
+    kind,
+    byteSize,
+    identityOffset: byteOffset,
+    label,
+    // Memory of a device is synchronised through its descriptor.
+    attachment: keep || found.backing === 'dma-buf' ? attachment : undefined,
+  }
+  return image === undefined ? new Pool(parts) : new ImagePool({ ...parts, rights: found.rights }, image)
 }
 
 const refused = (rule: string, sentence: string): PoolsError =>

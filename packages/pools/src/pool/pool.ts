@@ -1,9 +1,18 @@
 import { ArgumentError, ArgumentRangeError, ReadOnlyError, Segment } from '@tenon/core'
 import { Block, checkSize, checkSlice, describe, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
-import { closeDescriptor } from '../native/descriptor.ts'
-import { closeMapping, mappingFaults, syncMapping, type Mapping } from '../native/mapping.ts'
+import { PoolsError } from '../error-status.ts'
 import { operandByteSize, type OperandType } from '../model/operand-types.ts'
-import type { PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
+import { accessDmaBuf } from '../native/descriptor.ts'
+import { closeAttachment, type Attachment } from '../native/link.ts'
+import {
+  closeMapping,
+  copyFromMapping,
+  copyToMapping,
+  mappingFaults,
+  syncMapping,
+  type Mapping,
+} from '../native/mapping.ts'
+import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
 import { PoolSlice } from './pool-slice.ts'
 
 /** The most bytes of a pool: NNAPI's offsets and lengths have 32 bits. */
@@ -13,10 +22,12 @@ export const POOL_MAXIMUM = 0xffff_ffff
 export interface PoolParts {
   readonly kind: PoolKind
   readonly rights: PoolRights
+  readonly backing: PoolBacking
+  /** 0 for an image. */
   readonly byteSize: number
   readonly label: string
-  /** Undefined where only the mapping was kept: such a pool can't be sent on. */
-  readonly descriptor: number | undefined
+  /** Memory of this process itself where there are no descriptors. Undefined where only the mapping was kept. */
+  readonly attachment: Attachment | undefined
   readonly identity: string
   readonly identityOffset: number
   readonly mapping: Mapping
@@ -44,30 +55,43 @@ export interface SliceOptions {
 export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetime implements PoolFacts {
   readonly kind: PoolKind
   readonly rights: Rights
+  /** Where the bytes really are: a `device-blob` or `device-image` that isn't a `dma-buf` is emulated. */
+  readonly backing: PoolBacking
   readonly byteSize: number
   readonly identity: string
   readonly identityOffset: number
   readonly #label: string
   readonly #parts: PoolParts
-  readonly #block: Block
+  /** Undefined where the runtime forbids views of such memory. */
+  readonly #block: Block | undefined
 
   /** @internal */
   constructor(parts: PoolParts & { readonly rights: Rights }) {
     super()
     this.kind = parts.kind
     this.rights = parts.rights
+    this.backing = parts.backing
     this.byteSize = parts.byteSize
     this.identity = parts.identity
     this.identityOffset = parts.identityOffset
     this.#label = parts.label
     this.#parts = parts
     const { buffer, address } = parts.mapping
-    this.#block = new Block(this.gate, new DataView(buffer), Buffer.from(buffer), address)
+    this.#block =
+      buffer === undefined ? undefined : new Block(this.gate, new DataView(buffer), Buffer.from(buffer), address)
   }
 
-  /** All of the pool as a segment, for packages that take memory. Dead when the pool is closed. */
+  /**
+   * All of the pool as a segment, for packages that take memory. Dead when the pool is closed.
+   *
+   * @throws {PoolsError} where the runtime forbids views of such memory, as Electron does: use {@link read} and {@link write}.
+   */
   get segment(): Segment {
-    return new Segment(this.#block, 0, this.byteSize, this.rights === 'writable' ? 0 : READ_ONLY)
+    if (this.#block === undefined)
+      throw new PoolsError('GENERAL_FAILURE', 'this runtime forbids views of memory that is not its own', {
+        hint: 'use read() and write(), which copy.',
+      })
+    return new Segment(this.#block, 0, this.memorySize, this.rights === 'writable' ? 0 : READ_ONLY)
   }
 
   /** A range of the pool: a value that holds nothing open. @throws {BoundsError} if it reaches outside. */
@@ -96,42 +120,91 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     this.checkAlive()
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
     const copy = new Uint8Array(size)
-    copy.set(this.#block.bytes.subarray(offset, offset + size))
+    this.copyOut(offset, copy)
     return copy
   }
 
   /** Copies bytes in. @throws {ReadOnlyError} if the pool isn't writable. @throws {ScopeClosedError} @throws {BoundsError} */
   write(byteOffset: number, source: ArrayBufferView | ArrayBuffer): void {
-    this.checkAlive()
-    if (this.rights !== 'writable') throw new ReadOnlyError(`${this.label} is ${this.rights} and can't be written`)
+    this.checkWritable()
     const bytes = bytesOf(source)
     const offset = checkSize(byteOffset, 'byteOffset')
     checkSlice(this.byteSize, offset, bytes.length)
-    this.#block.bytes.set(bytes, offset)
+    this.copyIn(offset, bytes)
   }
 
   /**
-   * A raw view of all bytes, of a copy if the pool isn't writable. It is empty once the pool is closed.
+   * A raw view of all bytes, of a copy if the pool isn't writable. It is empty once the pool is closed, but if its memory is
+   * the `process`'s own.
    *
-   * @throws {ScopeClosedError}
+   * @throws {ScopeClosedError} @throws {PoolsError} as {@link segment}
    */
   view(): DataView {
     return this.segment.view()
   }
 
-  /** @internal the bytes themselves, for kernels; never handed out */
-  get bytes(): Buffer {
-    return this.#block.bytes
+  /** @internal what is mapped, in bytes: more than `byteSize` for an image */
+  get memorySize(): number {
+    return this.#parts.mapping.byteSize
+  }
+
+  /** @internal the bytes themselves, for kernels; never handed out, and undefined where they can only be copied */
+  get bytes(): Buffer | undefined {
+    return this.#block?.bytes
   }
 
   /** @internal where the bytes are, for kernels */
   get address(): number {
-    return this.#block.address
+    return this.#parts.mapping.address
   }
 
-  /** @internal the descriptor that is sent to drivers; undefined for a pool that came from elsewhere */
+  /** @internal copies bytes of the memory out; the caller has checked the range */
+  copyOut(byteOffset: number, target: Uint8Array): void {
+    this.withAccess(false, () => {
+      if (this.#block === undefined) copyFromMapping(this.#parts.mapping, byteOffset, target)
+      else target.set(this.#block.bytes.subarray(byteOffset, byteOffset + target.length))
+    })
+  }
+
+  /** @internal copies bytes into the memory; the caller has checked the range */
+  copyIn(byteOffset: number, source: Uint8Array): void {
+    this.withAccess(true, () => {
+      if (this.#block === undefined) copyToMapping(this.#parts.mapping, byteOffset, source)
+      else this.#block.bytes.set(source, byteOffset)
+    })
+  }
+
+  /** @internal copies the value of an argument out, which an image has in rows */
+  copyValueOut(byteOffset: number, target: Uint8Array): void {
+    this.copyOut(byteOffset, target)
+  }
+
+  /** @internal copies the value of an argument in */
+  copyValueIn(byteOffset: number, source: Uint8Array): void {
+    this.copyIn(byteOffset, source)
+  }
+
+  /** @internal runs what reads or writes the memory; that of a device is synchronised before and after */
+  withAccess<T>(isWriting: boolean, run: () => T): T {
+    const { backing, descriptor } = this
+    if (backing !== 'dma-buf' || descriptor === undefined) return run()
+    accessDmaBuf(descriptor, { isWriting, isEnd: false })
+    try {
+      return run()
+    } finally {
+      accessDmaBuf(descriptor, { isWriting, isEnd: true })
+    }
+  }
+
+  /** @internal what is sent to drivers; undefined for a pool that came from elsewhere */
+  get attachment(): Attachment | undefined {
+    return this.#parts.attachment
+  }
+
+  /** @internal its descriptor, if it has one */
   get descriptor(): number | undefined {
-    return this.#parts.descriptor
+    const { attachment } = this.#parts
+    return typeof attachment === 'number' ? attachment : undefined
   }
 
   /** @internal how often pages of the file were missing */
@@ -144,21 +217,28 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     syncMapping(this.#parts.mapping)
   }
 
+  /** @internal @throws {ScopeClosedError} @throws {ReadOnlyError} */
+  protected checkWritable(): void {
+    this.checkAlive()
+    if (this.rights !== 'writable') throw new ReadOnlyError(`${this.label} is ${this.rights} and can't be written`)
+  }
+
   protected override get label(): string {
     return this.#label === '' ? `the ${this.kind} pool` : `the ${this.kind} pool ${describe(this.#label)}`
   }
 
   protected override release(): void {
-    const { descriptor, mapping } = this.#parts
+    const { attachment, mapping } = this.#parts
     try {
-      closeMapping(mapping, this.#block.exposed)
+      closeMapping(mapping, this.#block?.exposed === true)
     } finally {
-      if (descriptor !== undefined) closeDescriptor(descriptor)
+      if (attachment !== undefined) closeAttachment(attachment)
     }
   }
 }
 
-function bytesOf(source: ArrayBufferView | ArrayBuffer): Uint8Array {
+/** The bytes of what users give to be copied. @throws {ArgumentError} */
+export function bytesOf(source: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)
   throw new ArgumentError(`source must be a buffer or a view of one, got ${describe(source)}`)

@@ -1,8 +1,15 @@
 import { invalid, violationOf, type PoolsError } from '../error-status.ts'
 import type { Model, Operand } from '../model/model.ts'
-import { combineDimensions, isFullySpecified, isU32, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import {
+  combineDimensions,
+  isFullySpecified,
+  isOpaque,
+  isU32,
+  operandByteSize,
+  operandTypes,
+} from '../model/operand-types.ts'
 import type { ValidationOptions } from '../model/validate-operand.ts'
-import type { PoolFacts } from '../pool/pool-facts.ts'
+import { isWhole, type PoolFacts } from '../pool/pool-facts.ts'
 import type { Request, RequestArgument } from './request.ts'
 
 /**
@@ -67,9 +74,10 @@ function checkArgument(
     throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}, got ${poolIndex}`)
   // A buffer of the driver knows its dimensions.
   if (dimensions.length > 0 || pool.kind !== 'token') checkDimensions(operand, dimensions, path, isOutput)
-  if (pool.kind === 'token') {
+  if (isWhole(pool)) {
     if (offset !== 0 || length !== 0 || padding !== 0)
-      throw invalid('Q4', `${path}.location`, 'must be all zeros for a buffer of the driver')
+      throw invalid('Q4', `${path}.location`, 'must be all zeros for a buffer of the driver and for an image')
+    if (isOutput) checkWritable(pool, path)
     return
   }
   if (offset + length + padding > pool.byteSize) {
@@ -81,17 +89,21 @@ function checkArgument(
   }
   if (length === 0) throw invalid('Q5', `${path}.location.length`, 'must be above 0')
   const known = combineDimensions(operand.dimensions, dimensions)!
-  if (isFullySpecified(operand.type, known)) {
+  if (isFullySpecified(operand.type, known) && !isOpaque(operand.type)) {
     const expected = operandByteSize(operand.type, known, path)
     if (length !== expected)
       throw invalid('Q8', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
   }
-  if (isOutput && pool.rights !== 'writable')
-    throw invalid('P18', `${path}.location.poolIndex`, `must name a writable pool, this one is ${pool.rights}`)
+  if (isOutput) checkWritable(pool, path)
   const { byteSize } = operandTypes[operand.type]
-  if (options.strictAlignment === true && offset % byteSize !== 0) {
+  if (options.strictAlignment === true && byteSize > 0 && offset % byteSize !== 0) {
     throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}, got ${offset}`)
   }
+}
+
+function checkWritable({ rights }: PoolFacts, path: string): void {
+  if (rights !== 'writable')
+    throw invalid('P18', `${path}.location.poolIndex`, `must name a writable pool, this one is ${rights}`)
 }
 
 function checkDimensions(
@@ -136,13 +148,8 @@ function checkOverlaps(model: Model, { inputs, outputs, pools }: Request): void 
     path: string,
   ): Range => {
     const start = poolFacts.identityOffset + offset
-    // A buffer of the driver is one range, whatever its size.
-    return {
-      identity: poolFacts.identity,
-      start,
-      end: poolFacts.kind === 'token' ? start + 1 : start + length + padding,
-      path,
-    }
+    // What is used as a whole is one range, whatever its size.
+    return { identity: poolFacts.identity, start, end: isWhole(poolFacts) ? Infinity : start + length + padding, path }
   }
   const rangesOf = (list: readonly RequestArgument[], name: string): Range[] =>
     list.flatMap((argument, i) =>

@@ -1,0 +1,35 @@
+import { hash, randomBytes } from 'node:crypto'
+import { PoolsError } from '../error-status.ts'
+
+const ROUNDS = 6
+
+/**
+ * Gives out numbers from 1 to 2^32 - 1 that nobody can guess, each once, without remembering them: it counts, and a
+ * permutation with a key of its own (a Feistel network over halves of 16 bits) hides the count.
+ */
+export class TokenSource {
+  #count = 0
+  /** The key; what is hashed in a round follows it. */
+  readonly #block = Buffer.concat([randomBytes(32), Buffer.alloc(4)])
+
+  /** @throws {PoolsError} `RESOURCE_EXHAUSTED_PERSISTENT` when there are no more. */
+  next(): number {
+    let token = 0
+    while (token === 0) {
+      if (this.#count === 2 ** 32)
+        throw new PoolsError('RESOURCE_EXHAUSTED_PERSISTENT', 'this connection had all device buffers there can be')
+      token = this.#permute(this.#count++)
+    }
+    return token
+  }
+
+  #permute(value: number): number {
+    let [left, right] = [value >>> 16, value & 0xffff]
+    for (let round = 0; round < ROUNDS; round++) {
+      this.#block.writeUInt16LE(round, 32)
+      this.#block.writeUInt16LE(right, 34)
+      ;[left, right] = [right, left ^ hash('sha256', this.#block, 'buffer').readUInt16LE(0)]
+    }
+    return left * 2 ** 16 + right
+  }
+}

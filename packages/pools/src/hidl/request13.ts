@@ -1,0 +1,99 @@
+import { DeviceBuffer } from '../driver/device-buffer.ts'
+import { type ExecutionArguments, OMIT } from '../driver/prepared-model.ts'
+import { invalid, PoolsError } from '../error-status.ts'
+import { isU32 } from '../model/operand-types.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { PoolSlice } from '../pool/pool-slice.ts'
+import { poolToHidl, type HidlMemory } from './memory.ts'
+import type { HidlRequestArgument } from './model.ts'
+
+/** What a request of HAL 1.3 has for a pool: memory, or the token of a buffer of the driver. */
+export type HidlMemoryPool = { readonly hidlMemory: HidlMemory } | { readonly token: number }
+
+/** A request of HAL 1.3. */
+export interface HidlRequest13 {
+  readonly inputs: readonly HidlRequestArgument[]
+  readonly outputs: readonly HidlRequestArgument[]
+  readonly pools: readonly HidlMemoryPool[]
+}
+
+/**
+ * What an execution is given, with the structures of HAL 1.3. Descriptors stay those of the pools.
+ *
+ * @param tokenOf the number by which a device buffer is to be named: any from 1 on, but for each another.
+ * @throws {PoolsError} if a slice has padding, which HIDL can't say, or a token isn't valid.
+ * @example
+ * using pool = createPool(64)
+ * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
+ * executionToHidl(args, () => 1).pools.length // 1
+ */
+export function executionToHidl(
+  { inputs, outputs }: ExecutionArguments,
+  tokenOf: (buffer: DeviceBuffer) => number,
+): HidlRequest13 {
+  const memory: (Pool | DeviceBuffer)[] = []
+  const indexOf = (one: Pool | DeviceBuffer): number => {
+    const known = memory.indexOf(one)
+    return known === -1 ? memory.push(one) - 1 : known
+  }
+  const convert = (list: ExecutionArguments['inputs'], name: string): HidlRequestArgument[] =>
+    list.map((argument, i) => {
+      const nowhere = { poolIndex: 0, offset: 0, length: 0 }
+      if (argument === OMIT) return { hasNoValue: true, location: nowhere, dimensions: [] }
+      if (argument instanceof DeviceBuffer)
+        return { hasNoValue: false, location: { ...nowhere, poolIndex: indexOf(argument) }, dimensions: [] }
+      const { pool, byteOffset: offset, byteSize: length, padding, dimensions } = argument
+      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, `must be 0 in HIDL, got ${padding}`)
+      return { hasNoValue: false, location: { poolIndex: indexOf(pool), offset, length }, dimensions }
+    })
+  const converted = { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') }
+  const pools = memory.map((one, i): HidlMemoryPool => {
+    if (!(one instanceof DeviceBuffer)) return { hidlMemory: poolToHidl(one) }
+    const token = tokenOf(one)
+    if (!isU32(token) || token === 0)
+      throw invalid('Q11', `pools[${i}].token`, `must be from 1 to 2^32 - 1, got ${token}`)
+    return { token }
+  })
+  return { ...converted, pools }
+}
+
+/**
+ * What a request of HAL 1.3 asks for, as an execution is given it.
+ *
+ * @param find the pool or device buffer that stands for a pool of the request: it is asked once for each, in order.
+ * @throws {PoolsError} Q3, Q4, Q11
+ * @example
+ * using pool = createPool(64)
+ * const location = { poolIndex: 0, offset: 0, length: 8 }
+ * const argument = { hasNoValue: false, location, dimensions: [2] }
+ * const request = { inputs: [argument], outputs: [], pools: [{ token: 7 }] }
+ * executionFromHidl(request, () => pool).inputs[0].byteSize // 8
+ */
+export function executionFromHidl(
+  { inputs, outputs, pools }: HidlRequest13,
+  find: (pool: HidlMemoryPool) => Pool | DeviceBuffer,
+): ExecutionArguments {
+  const found = pools.map((pool, i) => {
+    if ('token' in pool && pool.token === 0) throw invalid('Q11', `pools[${i}].token`, 'must not be 0')
+    return find(pool)
+  })
+  const convert = (list: readonly HidlRequestArgument[], name: string): (PoolSlice | DeviceBuffer | typeof OMIT)[] =>
+    list.map(({ hasNoValue, location: { poolIndex, offset, length }, dimensions }, i) => {
+      if (hasNoValue) return OMIT
+      const one = found[poolIndex]
+      const path = `${name}[${i}].location`
+      if (one === undefined) throw invalid('Q3', `${path}.poolIndex`, `must be below ${found.length}, got ${poolIndex}`)
+      if (!(one instanceof DeviceBuffer)) return sliceOf(one, offset, length, dimensions, path)
+      if (offset === 0 && length === 0) return one
+      throw invalid('Q4', path, 'must be all zeros for a buffer of the driver')
+    })
+  return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') as ExecutionArguments['outputs'] }
+}
+
+function sliceOf(pool: Pool, offset: number, length: number, dimensions: readonly number[], path: string): PoolSlice {
+  try {
+    return pool.slice(offset, length, { dimensions })
+  } catch (cause) {
+    throw new PoolsError('INVALID_ARGUMENT', `${path} must lie inside its pool (rule Q4)`, { rule: 'Q4', path, cause })
+  }
+}

@@ -1,0 +1,122 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { Doorbell } from './doorbell.ts'
+import { checkFrame, FRAME_MAXIMUM, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
+
+/** What one end of a channel between threads is made of: it can be given to a worker. */
+export interface PortEnd {
+  readonly port: MessagePort
+  /** {@link WORDS} numbers that both ends see. */
+  readonly state: SharedArrayBuffer
+  /** Which of the two ends it is. */
+  readonly side: 0 | 1
+}
+
+/** How often a message was sent to side 0, to side 1, and whether the channel is closed. */
+const WORDS = 3
+const CLOSED = 2
+
+interface PortMessage {
+  readonly bytes: Uint8Array
+  readonly attachments: readonly SharedArrayBuffer[]
+}
+
+/** Two connected ends. */
+export function portPair(): [PortEnd, PortEnd] {
+  const { port1, port2 } = new MessageChannel()
+  const state = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT)
+  return [
+    { port: port1 as unknown as MessagePort, state, side: 0 },
+    { port: port2 as unknown as MessagePort, state, side: 1 },
+  ]
+}
+
+/** One end of a channel between threads of this process, where there are no sockets: messages through a port. */
+export class PortLink implements Link {
+  readonly sent: MessageBuffer
+  readonly received: MessageBuffer
+  readonly #port: MessagePort
+  readonly #state: Int32Array<SharedArrayBuffer>
+  readonly #mine: number
+  readonly #theirs: number
+  /** What the event loop took from the port before anybody asked for it. */
+  readonly #inbox: PortMessage[] = []
+
+  constructor({ port, state, side }: PortEnd) {
+    const [sent, received] = [new ArrayBuffer(FRAME_MAXIMUM), new ArrayBuffer(FRAME_MAXIMUM)]
+    this.sent = { bytes: Buffer.from(sent), view: new DataView(sent) }
+    this.received = { bytes: Buffer.from(received), view: new DataView(received) }
+    this.#port = port
+    this.#state = new Int32Array(state)
+    this.#mine = side
+    this.#theirs = 1 - side
+  }
+
+  /** Has the event loop call `onRing` for messages. */
+  listen(onRing: () => void): Doorbell {
+    this.#port.on('message', (message: PortMessage) => {
+      this.#inbox.push(message)
+      onRing()
+    })
+    this.#port.unref()
+    return {
+      attachments: [],
+      sent: () => {},
+      ref: () => this.#port.ref(),
+      unref: () => this.#port.unref(),
+      close: () => this.#port.close(),
+    }
+  }
+
+  send(length: number, attachments: readonly Attachment[]): void {
+    this.#checkOpen()
+    // A copy that is handed over: the buffer is written again for the next message.
+    const bytes = Uint8Array.prototype.slice.call(this.sent.bytes, 0, length)
+    this.#port.postMessage({ bytes, attachments }, [bytes.buffer])
+    this.#wake(this.#theirs)
+  }
+
+  receive(timeout: number): readonly Attachment[] | undefined {
+    const end = timeout < 0 ? Infinity : performance.now() + timeout
+    for (;;) {
+      const seen = Atomics.load(this.#state, this.#mine)
+      const message = this.#next()
+      if (message !== undefined) return this.#take(message)
+      this.#checkOpen()
+      const left = end - performance.now()
+      if (!(left > 0)) return undefined
+      Atomics.wait(this.#state, this.#mine, seen, left)
+    }
+  }
+
+  call(length: number, timeout: number): readonly Attachment[] | undefined {
+    this.send(length, [])
+    return this.receive(timeout)
+  }
+
+  close(): void {
+    Atomics.store(this.#state, CLOSED, 1)
+    this.#wake(this.#mine)
+    this.#wake(this.#theirs)
+    this.#port.close()
+  }
+
+  #next(): PortMessage | undefined {
+    return this.#inbox.shift() ?? (receiveMessageOnPort(this.#port)?.message as PortMessage | undefined)
+  }
+
+  /** @throws {PoolsError} if the layout of the message isn't right. */
+  #take({ bytes, attachments }: PortMessage): readonly Attachment[] {
+    checkFrame(bytes, attachments.length)
+    this.received.bytes.set(bytes)
+    return attachments
+  }
+
+  #wake(side: number): void {
+    Atomics.add(this.#state, side, 1)
+    Atomics.notify(this.#state, side)
+  }
+
+  #checkOpen(): void {
+    if (Atomics.load(this.#state, CLOSED) !== 0) throw new PeerGone('the peer is gone')
+  }
+}

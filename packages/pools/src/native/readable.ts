@@ -1,0 +1,25 @@
+import { pollReadable } from '@tenon/core/internal'
+
+/**
+ * Waits in the event loop until a descriptor is readable, the time is over, or the signal is aborted.
+ *
+ * @param timeout in milliseconds; any time without it.
+ */
+export async function readable(descriptor: number, timeout: number | undefined, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return
+  await new Promise<void>((resolve) => {
+    const watch = pollReadable(descriptor, () => end())
+    watch.ref()
+    const timer = timeout === undefined ? undefined : setTimeout(() => end(), Math.min(Math.max(timeout, 0), LONGEST))
+    const end = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      watch.close()
+      resolve()
+    }
+    signal?.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** The longest time that timers take, in milliseconds. */
+const LONGEST = 2 ** 31 - 1

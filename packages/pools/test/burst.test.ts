@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ScopeClosedError } from '@tenon/core'
+import { connectDriver, createPool, type Driver, type PreparedModel } from '../src/index.ts'
+import { argument } from './request-cases.ts'
+import { Server } from './server.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled } from './support.ts'
+
+describe.each(homes)('bursts of a driver %s', (_, start) => {
+  let driver: Driver
+  let model: ReturnType<typeof addModel>
+  let prepared: PreparedModel
+  beforeAll(async () => {
+    driver = await start()
+    model = addModel([1, 2])
+    prepared = await driver.prepare(model)
+  })
+  afterAll(async () => {
+    await driver.close()
+    model[Symbol.dispose]()
+  })
+  beforeEach(() => settled(driver))
+
+  test('execute, one after another', async () => {
+    await expectNoLeaks(async () => {
+      using burst = prepared.burst()
+      using pool = createPool(64)
+      for (let i = 0; i < 20; i++) {
+        pool.write(0, new Float32Array([i, -i]))
+        const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
+        if (i % 2 === 0) burst.executeSync(args)
+        else await burst.execute(args)
+        expect(floats(pool.read(16, 8))).toEqual([i + 1, 2 - i])
+      }
+    })
+    await settled(driver)
+  })
+
+  test('Q19: one at a time', async () => {
+    using burst = prepared.burst()
+    using pool = createPool(64)
+    const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
+    const first = burst.execute(args)
+    const others = [
+      expectFailure(() => burst.execute(args), 'GENERAL_FAILURE', 'Q19'),
+      expectFailure(() => burst.executeSync(args), 'GENERAL_FAILURE', 'Q19'),
+    ]
+    await Promise.all([first, ...others])
+    await expectFailure(() => burst.executeSync({ inputs: [], outputs: [] }), 'INVALID_ARGUMENT', 'Q1')
+    burst.executeSync(args)
+  })
+
+  test('Q19: identifiers name pools until they are released, once or more', async () => {
+    using burst = prepared.burst()
+    using other = prepared.burst()
+    const pools = [createPool(64), createPool(64)]
+    const at = (poolIndex: number) => argument({ location: { poolIndex, length: 8 } })
+    const run = (identifiers: number[], [first, second] = pools) =>
+      burst.executeSync({ inputs: [at(0)], outputs: [at(1)], pools: [first!, second!] }, { identifiers })
+    run([5, -1])
+    run([5, 6])
+    await expectFailure(() => run([6, 5]), 'INVALID_ARGUMENT', 'Q19')
+    for (const wrong of [[-2, -1], [0.5, 1], [1], [1, 2, 3]])
+      await expectFailure(() => run(wrong), 'INVALID_ARGUMENT', 'Q19')
+    // Another burst has its own.
+    other.executeSync({ inputs: [at(0)], outputs: [at(1)], pools: [pools[1]!, pools[0]!] }, { identifiers: [5, 6] })
+    burst.releasePool(5)
+    burst.releasePool(5)
+    burst.releasePool(99)
+    burst.releasePool(pools[1]!)
+    run([6, 5])
+    for (const pool of pools) pool.close()
+    burst.releasePool(5)
+  })
+
+  test('let go of pools that are closed, and end', async () => {
+    const burst = prepared.burst()
+    const pool = createPool(64)
+    const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
+    burst.executeSync(args)
+    pool.close()
+    expect(() => burst.executeSync(args)).toThrow(ScopeClosedError)
+    using second = createPool(64)
+    const again = { inputs: [second.slice(0, 8)], outputs: [second.slice(16, 8)] }
+    burst.executeSync(again)
+    burst.close()
+    expect(() => burst.executeSync(again)).toThrow(ScopeClosedError)
+    await expect(burst.execute(again)).rejects.toThrow(ScopeClosedError)
+  })
+})
+
+test('a driver keeps the pools of a burst, and drops others for them', async () => {
+  await using server = await Server.start({ pools: 4 })
+  await using driver = await connectDriver({ path: server.path })
+  using model = addModel([1, 2])
+  using prepared = await driver.prepare(model)
+  const burst = prepared.burst()
+  using kept = createPool(1 << 20, { label: 'kept' })
+  const argsOf = (pool: typeof kept) => ({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] })
+  burst.executeSync(argsOf(kept))
+  const pools = Array.from({ length: 20 }, () => createPool(64, { label: 'other' }))
+  for (const pool of pools) prepared.executeSync(argsOf(pool))
+  await settled(driver)
+  expect(server.mapped('kept')).toBe(1)
+  expect(server.mapped('other')).toBe(3)
+  burst.close()
+  for (const pool of pools) prepared.executeSync(argsOf(pool))
+  await settled(driver)
+  expect(server.mapped('kept')).toBe(0)
+  for (const pool of pools) pool.close()
+})

@@ -1,0 +1,208 @@
+import type { Model, Request, RequestArgument } from '../src/index.ts'
+import { facts, handModel, operand } from './support.ts'
+
+interface ArgumentFields {
+  readonly hasNoValue?: boolean
+  readonly location?: Partial<RequestArgument['location']>
+  readonly dimensions?: readonly number[]
+}
+
+export const argument = ({ location, ...fields }: ArgumentFields = {}): RequestArgument => ({
+  hasNoValue: false,
+  dimensions: [],
+  ...fields,
+  location: { poolIndex: 0, offset: 0, length: 16, padding: 0, ...location },
+})
+
+/** A valid request for the model by hand: input at 0, output at 64. */
+export const request = (fields: Partial<Request> = {}): Request => ({
+  inputs: [argument()],
+  outputs: [argument({ location: { offset: 64 } })],
+  pools: [facts()],
+  ...fields,
+})
+
+export const model = handModel()
+/** Input and output have rank 2 with open axes. */
+const open = handModel((m) => {
+  m.main.operands[0] = operand({ lifetime: 'SUBGRAPH_INPUT', dimensions: [0, 4] })
+  m.main.operands[3] = operand({ lifetime: 'SUBGRAPH_OUTPUT', dimensions: [0, 4] })
+})
+const unranked = handModel((m) => {
+  m.main.operands[0] = operand({ lifetime: 'SUBGRAPH_INPUT', dimensions: [] })
+})
+const nothing = { poolIndex: 0, offset: 0, length: 0, padding: 0 }
+
+/** Requests that break a rule each: checked by the validator, and by drivers in every home. */
+export const brokenRequests: readonly (readonly [rule: string, what: string, model: Model, request: Request])[] = [
+  ['Q1', 'too few inputs', model, request({ inputs: [] })],
+  ['Q1', 'too many outputs', model, request({ outputs: [argument(), argument()] })],
+  ['Q2', 'no value with a length', model, request({ inputs: [argument({ hasNoValue: true })] })],
+  [
+    'Q2',
+    'no value with dimensions',
+    model,
+    request({ inputs: [argument({ hasNoValue: true, location: nothing, dimensions: [4] })] }),
+  ],
+  ['Q3', 'a pool that is not there', model, request({ inputs: [argument({ location: { poolIndex: 1 } })] })],
+  ['Q4', 'a value past the pool', model, request({ inputs: [argument({ location: { offset: 4090 } })] })],
+  ['Q4', 'padding past the pool', model, request({ inputs: [argument({ location: { offset: 4080, padding: 1 } })] })],
+  ['Q4', 'an end that wraps in 32 bits', model, request({ inputs: [argument({ location: { offset: 0xffff_fff0 } })] })],
+  [
+    'Q4',
+    'a device buffer with a length',
+    model,
+    request({
+      pools: [facts({ kind: 'token', byteSize: 0 })],
+      outputs: [argument({ hasNoValue: true, location: nothing })],
+    }),
+  ],
+  ['Q5', 'a length of 0', model, request({ inputs: [argument({ location: { length: 0 } })] })],
+  ['Q6', 'another rank', open, request({ inputs: [argument({ dimensions: [4] })] })],
+  ['Q6', 'another size where the model fixes it', open, request({ inputs: [argument({ dimensions: [1, 5] })] })],
+  ['Q6', 'an input with an axis of 0', open, request({ inputs: [argument({ dimensions: [0, 4] })] })],
+  ['Q7', 'an open input without dimensions', open, request()],
+  ['Q7', 'an input of unknown rank without dimensions', unranked, request()],
+  [
+    'Q7',
+    'a scalar with dimensions',
+    handModel((m) => (m.main.operands[0] = operand({ type: 'INT32', dimensions: [], lifetime: 'SUBGRAPH_INPUT' }))),
+    request({ inputs: [argument({ location: { length: 4 }, dimensions: [1] })] }),
+  ],
+  ['Q8', 'a byte too little', model, request({ inputs: [argument({ location: { length: 15 } })] })],
+  ['Q8', 'a byte too many', model, request({ inputs: [argument({ location: { length: 17 } })] })],
+  [
+    'Q8',
+    'another length than dimensions say',
+    open,
+    request({ inputs: [argument({ dimensions: [2, 4] })], outputs: [argument({ location: { offset: 64 } })] }),
+  ],
+  ['Q10', 'an output over an input', model, request({ outputs: [argument({ location: { offset: 12 } })] })],
+  [
+    'Q10',
+    'an output in the padding of an input',
+    model,
+    request({ inputs: [argument({ location: { padding: 48 + 1 } })] }),
+  ],
+  [
+    'Q10',
+    'an output over an input in another pool of the same memory',
+    model,
+    request({
+      pools: [facts(), facts({ identityOffset: 4096 }), facts({ identityOffset: 4080 })],
+      inputs: [argument({ location: { poolIndex: 1 } })],
+      outputs: [argument({ location: { poolIndex: 2, offset: 16 } })],
+    }),
+  ],
+  [
+    'Q10',
+    'two outputs over each other',
+    twoOutputs(),
+    {
+      inputs: [argument()],
+      outputs: [argument({ location: { offset: 64 } }), argument({ location: { offset: 76 } })],
+      pools: [facts()],
+    },
+  ],
+  [
+    'Q10',
+    'an output over a constant',
+    constantInPool(),
+    request({ outputs: [argument({ location: { offset: 1024 } })] }),
+  ],
+  [
+    'D19',
+    'a device buffer as input and output',
+    model,
+    request({
+      pools: [facts({ kind: 'token', byteSize: 0, identity: 'token:1' })],
+      inputs: [argument({ location: nothing })],
+      outputs: [argument({ location: nothing })],
+    }),
+  ],
+  ['P18', 'a frozen pool as output', model, request({ pools: [facts({ rights: 'frozen' })] })],
+  ['P18', 'a read-only pool as output', model, request({ pools: [facts({ rights: 'read-only' })] })],
+  ['Q20', 'a negative pool', model, request({ inputs: [argument({ location: { poolIndex: -1 } })] })],
+  ['Q20', 'a dimension of 2^32', open, request({ inputs: [argument({ dimensions: [2 ** 32, 4] })] })],
+]
+
+function twoOutputs(): Model {
+  return handModel((m) => {
+    m.main.operands.push(operand({ lifetime: 'SUBGRAPH_OUTPUT' }))
+    m.main.operations.push({ type: 'ADD', inputs: [0, 1, 2], outputs: [4] })
+    m.main.outputIndexes = [3, 4]
+  })
+}
+
+/** The constant lies at 1024 of the memory that requests use as well. */
+function constantInPool(): Model {
+  return handModel((m) => {
+    m.pools = [facts({ rights: 'read-only' })]
+    m.main.operands[1] = operand({
+      lifetime: 'CONSTANT_POOL',
+      location: { poolIndex: 0, offset: 1024, length: 16, padding: 0 },
+    })
+  })
+}
+
+/** Requests that look wrong and aren't. */
+export const validRequests: readonly (readonly [rule: string, what: string, model: Model, request: Request])[] = [
+  ['Q2', 'an input that is left out', model, request({ inputs: [argument({ hasNoValue: true, location: nothing })] })],
+  [
+    'Q4',
+    'a whole device buffer',
+    model,
+    request({
+      pools: [facts({ kind: 'token', byteSize: 0 }), facts({ identity: '2:2' })],
+      inputs: [argument({ location: nothing })],
+      outputs: [argument({ location: { poolIndex: 1 } })],
+    }),
+  ],
+  [
+    'Q6',
+    'an output with an axis of 0',
+    open,
+    request({
+      inputs: [argument({ dimensions: [1, 4] })],
+      outputs: [argument({ location: { offset: 64 }, dimensions: [0, 4] })],
+    }),
+  ],
+  [
+    'Q7',
+    'an open output without dimensions',
+    open,
+    request({
+      inputs: [argument({ dimensions: [1, 4] })],
+      outputs: [argument({ location: { offset: 64, length: 100 } })],
+    }),
+  ],
+  ['Q8', 'room beyond the value as padding', model, request({ inputs: [argument({ location: { padding: 48 } })] })],
+  [
+    'Q10',
+    'inputs that overlap',
+    handModel((m) => {
+      m.main.operands.push(operand({ lifetime: 'SUBGRAPH_INPUT' }))
+      m.main.inputIndexes = [0, 4]
+    }),
+    request({ inputs: [argument(), argument({ location: { offset: 4 } })] }),
+  ],
+  [
+    'Q10',
+    'the same offsets of other memory',
+    model,
+    request({ pools: [facts(), facts({ identity: '2:2' })], outputs: [argument({ location: { poolIndex: 1 } })] }),
+  ],
+  [
+    'D19',
+    'a device buffer as two inputs',
+    handModel((m) => {
+      m.main.operands.push(operand({ lifetime: 'SUBGRAPH_INPUT' }))
+      m.main.inputIndexes = [0, 4]
+    }),
+    request({
+      pools: [facts({ kind: 'token', byteSize: 0, identity: 'token:1' }), facts()],
+      inputs: [argument({ location: nothing }), argument({ location: nothing })],
+      outputs: [argument({ location: { poolIndex: 1 } })],
+    }),
+  ],
+]
