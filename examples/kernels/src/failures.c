@@ -66,3 +66,12 @@ TN_XLA_EXPORT tn_xla_error_t *needs_stream(tn_xla_call_frame_t *frame) {
   return frame->api->stream_get(&get);
 }
 TN_XLA_MARK_TYPED(needs_stream);
+
+/* Does nothing, at the prepare stage. */
+TN_XLA_EXPORT tn_xla_error_t *prepare_nothing(tn_xla_call_frame_t *frame) {
+  static const tn_xla_signature_t signature = {
+      .minor = 3, .stage = TN_XLA_PREPARE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = TN_XLA_ANY};
+  tn_xla_reader_t in;
+  return tn_xla_open(&in, frame, &signature) ? NULL : in.error;
+}
+TN_XLA_MARK_TYPED(prepare_nothing);

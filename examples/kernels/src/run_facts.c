@@ -3,8 +3,8 @@
 #include <tenon/xla_mark.h>
 
 /* The result s64[2]: run id, device ordinal. */
-TN_XLA_EXPORT tn_xla_error_t *run_facts(tn_xla_call_frame_t *frame) {
-  static const tn_xla_signature_t signature = {.minor = 2, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = 0};
+static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
+  const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
   if (!tn_xla_open(&in, frame, &signature)) return in.error;
   tn_xla_buffer_t *facts = tn_xla_ret(&in, 0, TN_XLA_S64, 1);
@@ -20,4 +20,9 @@ TN_XLA_EXPORT tn_xla_error_t *run_facts(tn_xla_call_frame_t *frame) {
   ((int64_t *)facts->data)[1] = device.device_ordinal;
   return NULL;
 }
+
+/* For 0.1: its headers have both functions since spring 2025, in the slots of 0.2, and said nothing of it. */
+TN_XLA_EXPORT tn_xla_error_t *run_facts_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
+TN_XLA_MARK_TYPED(run_facts_v1);
+TN_XLA_EXPORT tn_xla_error_t *run_facts(tn_xla_call_frame_t *frame) { return run(frame, 2); }
 TN_XLA_MARK_TYPED(run_facts);

@@ -45,3 +45,6 @@ TN_XLA_EXPORT void integer_operation(void *out, const void **in, const char *opa
   }
 }
 TN_XLA_MARK_HOST_UNIFIED(integer_operation);
+
+/* The minor version of the table that a library gets which asks for it now, as those do that register themselves. */
+TN_XLA_EXPORT int32_t offered_minor(void) { return XLA_FFI_GetApi()->api_version.minor_version; }

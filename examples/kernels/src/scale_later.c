@@ -51,8 +51,8 @@ static tn_xla_error_t *start(tn_xla_call_frame_t *frame, job_t job) {
 }
 
 /* x and y: f32[n]; attribute factor: f32, not negative. */
-TN_XLA_EXPORT tn_xla_error_t *scale_later(tn_xla_call_frame_t *frame) {
-  static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
+static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
+  const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
   if (!tn_xla_open(&in, frame, &signature)) return in.error;
   const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
@@ -62,4 +62,11 @@ TN_XLA_EXPORT tn_xla_error_t *scale_later(tn_xla_call_frame_t *frame) {
   if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "y must have the shape of x");
   return start(frame, (job_t){.api = frame->api, .from = x->data, .to = y->data, .count = x->dims[0], .factor = factor});
 }
+
+TN_XLA_EXPORT tn_xla_error_t *scale_later(tn_xla_call_frame_t *frame) { return run(frame, 3); }
 TN_XLA_MARK_TYPED(scale_later);
+/* The same for earlier versions of the ABI. */
+TN_XLA_EXPORT tn_xla_error_t *scale_later_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
+TN_XLA_MARK_TYPED(scale_later_v1);
+TN_XLA_EXPORT tn_xla_error_t *scale_later_v2(tn_xla_call_frame_t *frame) { return run(frame, 2); }
+TN_XLA_MARK_TYPED(scale_later_v2);

@@ -25,6 +25,21 @@ TN_XLA_EXPORT tn_xla_error_t *throw_runtime_error(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(throw_runtime_error);
 
+/* The same for each version of the ABI, with words of their own. */
+template <int minor>
+tn_xla_error_t *throw_as(tn_xla_call_frame_t *frame) {
+  const tn_xla_signature_t signature = {minor, TN_XLA_EXECUTE, 0, TN_XLA_ANY, TN_XLA_ANY, 0};
+  tn_xla_reader_t in;
+  if (tn_xla_open(&in, frame, &signature) == 0) return in.error;
+  throw std::logic_error("thrown by 0." + std::to_string(minor));
+}
+TN_XLA_EXPORT tn_xla_error_t *throw_v1(tn_xla_call_frame_t *frame) { return throw_as<1>(frame); }
+TN_XLA_MARK_TYPED(throw_v1);
+TN_XLA_EXPORT tn_xla_error_t *throw_v2(tn_xla_call_frame_t *frame) { return throw_as<2>(frame); }
+TN_XLA_MARK_TYPED(throw_v2);
+TN_XLA_EXPORT tn_xla_error_t *throw_v3(tn_xla_call_frame_t *frame) { return throw_as<3>(frame); }
+TN_XLA_MARK_TYPED(throw_v3);
+
 /* Throws an int. */
 TN_XLA_EXPORT tn_xla_error_t *throw_int(tn_xla_call_frame_t *frame) {
   tn_xla_reader_t in;

@@ -33,8 +33,8 @@ static void add_up(void *data) {
 }
 
 /* The sum of x f32[1024], a quarter each on threads of the runtime's pool, to f32[]. */
-TN_XLA_EXPORT tn_xla_error_t *sum_by_pool(tn_xla_call_frame_t *frame) {
-  static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
+static tn_xla_error_t *sum(tn_xla_call_frame_t *frame, int32_t minor) {
+  const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
   if (!tn_xla_open(&in, frame, &signature)) return in.error;
   const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
@@ -59,4 +59,11 @@ TN_XLA_EXPORT tn_xla_error_t *sum_by_pool(tn_xla_call_frame_t *frame) {
   *(float *)sum->data = (float)total;
   return error;
 }
+
+TN_XLA_EXPORT tn_xla_error_t *sum_by_pool(tn_xla_call_frame_t *frame) { return sum(frame, 3); }
 TN_XLA_MARK_TYPED(sum_by_pool);
+/* The same for earlier versions of the ABI. */
+TN_XLA_EXPORT tn_xla_error_t *sum_by_pool_v1(tn_xla_call_frame_t *frame) { return sum(frame, 1); }
+TN_XLA_MARK_TYPED(sum_by_pool_v1);
+TN_XLA_EXPORT tn_xla_error_t *sum_by_pool_v2(tn_xla_call_frame_t *frame) { return sum(frame, 2); }
+TN_XLA_MARK_TYPED(sum_by_pool_v2);
