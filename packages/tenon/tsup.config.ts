@@ -6,6 +6,7 @@ export default esmLibrary([
   'src/core.ts',
   'src/scope.ts',
   'src/custom-call.ts',
+  'src/packed-func.ts',
   'src/tstring.ts',
   'src/pools.ts',
 ])

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { kernelLibrary } from '@tenon/kernels'
 import { readNpy, type Tensor } from 'tenon'
 import { callFromTypeScript } from './from-typescript.ts'
+import { callPacked } from './packed-functions.ts'
 import { checkClose, rmsNorm } from './reference.ts'
 import { commandLine, tenon } from './tenon-command.ts'
 import { formatNs } from './timing.ts'
@@ -62,8 +63,17 @@ function fromTypeScript(iris: Tensor): void {
   }
 }
 
+function packedFunctions(directory: string, iris: Tensor): void {
+  say('\n4. Packed functions of TVM, with no TVM: from the command, and as functions of TypeScript')
+  const library = kernelLibrary('packed')
+  const args = ['call', library, 'sum', '--arg', 'int:1', '--arg', 'float:1.5']
+  say(commandLine(args))
+  say(`  ${tenon(directory, args).stdout.trimEnd()}`)
+  for (const line of callPacked(library, iris)) say(`  ${line}`)
+}
+
 function failures(directory: string): void {
-  say('\n4. What goes wrong is told, and ends with an exit code: 1 the input, 2 the command line, 3 the kernel')
+  say('\n5. What goes wrong is told, and ends with an exit code: 1 the input, 2 the command line, 3 the kernel')
   const wrongType = ['--arg', 'y.npy', '--attr', 'eps=f64:1e-5', '--result', 'f32[150,4]']
   const calls: readonly [code: number, args: string[]][] = [
     [1, ['call', kernels, 'rms_norm', ...wrongType]],
@@ -86,6 +96,7 @@ try {
   inspect(directory)
   normaliseFiles(directory, iris)
   fromTypeScript(iris)
+  packedFunctions(directory, iris)
   failures(directory)
 } finally {
   rmSync(directory, { recursive: true })

@@ -16,6 +16,8 @@ test('the demo runs, checks its answers, and shows what goes wrong', () => {
   for (const kernel of ['rms_norm', 'broadcast_add', 'do_custom_call']) {
     expect(stdout).toMatch(new RegExp(`\\n {2}${kernel} +\\d\\.\\de[+-]\\d+ .* (ns|us)\\n`))
   }
+  expect(stdout).toMatch(/\n {2}add_one on 600 numbers: within \d\.\de[+-]\d+ of/)
+  expect(stdout).toContain('what a kernel raises has its kind: KeyError, "failed as asked"')
   expect(stdout).toContain('expected F32 but got F64 (attribute eps)')
   expect(stdout).toContain('fail_with answered RESOURCE_EXHAUSTED: the table is full')
   expect(stdout).toContain('throw_runtime_error threw a C++ exception: thrown in C++')

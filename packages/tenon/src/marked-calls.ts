@@ -1,5 +1,9 @@
 import type { BinaryInfo } from '@tenon/core'
 
+/** How custom calls of devices are called. No library says so of its functions. */
+export const deviceConventions: ['cuda', 'cuda-status', 'cuda-typed'] = ['cuda', 'cuda-status', 'cuda-typed']
+export type DeviceConvention = (typeof deviceConventions)[number]
+
 /** How custom calls are called. */
 export const conventions: ['typed', 'host', 'host-status', 'host-unified'] = [
   'typed',

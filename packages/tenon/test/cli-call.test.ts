@@ -8,6 +8,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readNpy, writeNpy } from '../src/index.ts'
 import { largestDifference, noise, rmsNormReference } from './reference.ts'
+import { expectRefusal } from './expect-refusal.ts'
 import { runTenon, type Finished } from './run-tenon.ts'
 
 const kernels = kernelLibrary('kernels')
@@ -22,17 +23,6 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 const call = (...args: string[]): Finished => runTenon(['call', ...args], { cwd: directory })
-
-/** One message, perhaps a hint, nothing else: never data, never a stack. */
-function expectRefusal({ code, stdout, stderr }: Finished, expectedCode: number, message: string, hint?: string): void {
-  expect({ code, stdout }).toEqual({ code: expectedCode, stdout: '' })
-  const [first, second, ...rest] = stderr.trimEnd().split('\n')
-  expect(first).toContain(`tenon call: `)
-  expect(first).toContain(message)
-  if (second !== undefined) expect(second).toMatch(/^hint: /)
-  if (hint !== undefined) expect(second).toContain(hint)
-  expect(rest).toEqual([])
-}
 
 describe('tenon call', () => {
   test.each([[[1, 1]], [[2, 4]], [[1000, 768]]])('rms_norm on %j is within 1e-6 of double precision', (shape) => {
@@ -345,7 +335,11 @@ describe('what is refused, with one message and the right exit code', () => {
     [['--repeat', '0'], '--repeat should be a whole number from 1', undefined],
     [['--repeat', '-1'], '--repeat should be a whole number from 1', undefined],
     [['--repeat', '1.5'], '--repeat should be a whole number from 1', undefined],
-    [['--abi', 'cuda'], '--abi should be one of typed, host, host-status, host-unified, not cuda', undefined],
+    [
+      ['--abi', 'rocm'],
+      '--abi should be one of typed, host, host-status, host-unified, cuda, cuda-status, cuda-typed, packed, not rocm',
+      undefined,
+    ],
     [['--arg'], '--arg needs a value', undefined],
     [['--args', 'x.npy'], 'there is no flag --args', 'did you mean --arg'],
     [['more'], 'unexpected argument more', undefined],

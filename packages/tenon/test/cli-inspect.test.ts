@@ -125,7 +125,9 @@ describe('tenon inspect', () => {
         'libpacked.so',
         'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
       )
-      expect(runTenon(['inspect', packed]).stdout).toMatch(/packed functions\n {2}add_one\n\nfunctions\n {2}plain\n/)
+      expect(runTenon(['inspect', packed]).stdout).toMatch(
+        /packed functions \(tvm-ffi\)\n {2}add_one\n\nfunctions\n {2}plain\n/,
+      )
       const status = compile(
         'libstatus.so',
         'void XlaCustomCallStatusSetFailure(void *, const char *, long);\nvoid f(void *o, const void **i, void *s) { XlaCustomCallStatusSetFailure(s, "x", 1); }',
@@ -137,6 +139,18 @@ describe('tenon inspect', () => {
       )
       expect(runTenon(['inspect', registers]).stdout).toContain('asks for the table of XLA FFI')
     })
+
+  test('--handlers asks all typed handlers for version, traits and stage', () => {
+    const { stdout } = runTenon(['inspect', kernels, '--handlers'])
+    expect(stdout).toMatch(/counter_v1_instantiate +XLA FFI 0\.1 +instantiate/)
+    expect(stdout).toMatch(/scale_on_stream_v3 +XLA FFI 0\.3 +execute +can be captured in a command buffer/)
+    expect(stdout).toMatch(/twice_v4 +XLA FFI 0\.4/)
+    expect(stdout).toMatch(/not_ready +not_ready answered FAILED_PRECONDITION/)
+    const runtime = runTenon(['inspect', kernelLibrary('kernels_runtime'), '--handlers', '--json'])
+    expect((JSON.parse(runtime.stdout) as { handlers: unknown }).handlers).toEqual([
+      expect.objectContaining({ name: 'negate', platform: 'host', version: '0.3', stages: ['execute'] }),
+    ])
+  })
 
   if (linux)
     test("recognises handlers written with XLA's C++ header by the symbols it leaves", () => {
@@ -156,6 +170,7 @@ describe('tenon inspect', () => {
     `
       const { stdout } = runTenon(['inspect', compile('libcpp.so', source, '-std=c++17')])
       expect(stdout).toContain("1 typed handler written with XLA's C++ header")
+      expect(stdout).toContain('typed handlers of C++, by their symbols\n  execute(arg int32, arg int64)\n')
       expect(stdout).toMatch(/functions\n {2}RmsNorm\n/)
     })
 

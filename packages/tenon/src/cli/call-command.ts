@@ -1,7 +1,9 @@
 import type { CommandDef } from 'citty'
 import { checkArguments, type Definition } from './arguments.ts'
-import { conventions } from '../marked-calls.ts'
-import { callKernel, type CallRequest, type CallReport } from './call-kernel.ts'
+import { conventions, deviceConventions } from '../marked-calls.ts'
+import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import type { Alias } from '@tenon/custom-call'
+import { callKernel, writtenResults, type CallRequest, type CallReport } from './call-kernel.ts'
 import { defineSubCommand } from './define-sub-command.ts'
 import { formatTensor } from './format-tensor.ts'
 import { jsonValues } from './json-values.ts'
@@ -14,12 +16,13 @@ import { UsageError } from './usage-error.ts'
 
 const args = {
   library: { type: 'positional', required: true, description: 'the shared library' },
-  symbol: { type: 'positional', required: true, description: 'the name of the custom call in it' },
+  symbol: { type: 'positional', required: true, description: 'the name of the custom call or packed function in it' },
   arg: {
     type: 'string',
     repeatable: true,
     valueHint: 'x.npy',
-    description: 'an operand, read from a .npy file; repeatable, in order',
+    description:
+      'an operand, read from a .npy file; for a packed function also int:3, float:1e-5, bool:true, str:text, none; repeatable, in order',
   },
   attr: {
     type: 'string',
@@ -34,7 +37,36 @@ const args = {
     description: 'a result: its type, shape and .npy file; without a file it is printed; repeatable, in order',
   },
   opaque: { type: 'string', valueHint: 'text', description: 'the opaque string of a host-unified call' },
-  abi: { type: 'enum', options: conventions, description: 'how it is called, if the library does not say' },
+  abi: {
+    type: 'enum',
+    options: [...conventions, ...deviceConventions, 'packed'],
+    description: 'how it is called, if the library does not say',
+  },
+  stage: {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'instantiate=symbol',
+    description: 'the handler of another stage of a typed call: instantiate, prepare or initialize; repeatable',
+  },
+  registered: {
+    type: 'boolean',
+    description: 'the symbol is a name under which the library registers a typed handler itself',
+  },
+  alias: {
+    type: 'string',
+    repeatable: true,
+    valueHint: 'operand=result',
+    description: 'a result that lies where an operand does, both by their numbers from 0; repeatable',
+  },
+  'host-scratch': {
+    type: 'boolean',
+    description: 'give typed handlers memory when they ask for that of a device, which XLA refuses on the Host',
+  },
+  'cuda-driver': {
+    type: 'string',
+    valueHint: 'libcuda.so.1',
+    description: 'the library of the CUDA driver, for --abi cuda, cuda-status and cuda-typed',
+  },
   'allow-newer-api': {
     type: 'boolean',
     description: 'call a typed handler built for a newer XLA FFI than is known here',
@@ -45,26 +77,66 @@ const args = {
 
 /** `tenon call`: runs a kernel on arrays from files. */
 export const callCommand: CommandDef = defineSubCommand({
-  meta: { name: 'call', description: 'Call a custom call of a library with arrays from .npy files' },
+  meta: {
+    name: 'call',
+    description: 'Call a custom call or a packed function of a library with arrays from .npy files',
+  },
   args,
-  run({ rawArgs, args: { library, symbol, abi, opaque, repeat, json, 'allow-newer-api': allowNewerApi = false } }) {
+  run({ rawArgs, args: given }) {
     const values = checkArguments(rawArgs, args)
+    const { library, symbol, abi, opaque, repeat, json, registered = false } = given
+    const {
+      'allow-newer-api': allowNewerApi = false,
+      'host-scratch': hostScratch = false,
+      'cuda-driver': cudaDriver,
+    } = given
     const request: CallRequest = {
       library,
       symbol,
       operands: values.get('arg') ?? [],
       attributes: attributesOf(values.get('attr') ?? []),
       results: (values.get('result') ?? []).map(parseResultSpec),
-      convention: abi,
+      convention: abi === 'packed' ? undefined : abi,
       opaque,
       repeat: repeat === undefined ? 0 : parseRepeat(repeat),
       allowNewerApi,
+      stages: stagesOf(values.get('stage') ?? []),
+      registered,
+      aliases: (values.get('alias') ?? []).map(parseAlias),
+      hostScratch,
+      cudaDriver,
+    }
+    if (abi === 'packed' || (abi === undefined && isPackedFunction(library, symbol))) {
+      const report = callPacked(request)
+      if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
+      else printPacked(request, report)
+      return
     }
     const report = callKernel(request)
     if (json) printData(JSON.stringify(jsonReport(request, report), undefined, 2))
     else printReport(request, report)
   },
 })
+
+function stagesOf(texts: readonly string[]): CallRequest['stages'] {
+  const stages: Record<string, string> = {}
+  for (const text of texts) {
+    const match = /^(instantiate|prepare|initialize)=(.+)$/.exec(text)
+    if (match === null || Object.hasOwn(stages, match[1]!)) {
+      throw new UsageError(
+        `--stage ${text} should be instantiate=symbol, prepare=symbol or initialize=symbol, each once`,
+      )
+    }
+    stages[match[1]!] = match[2]!
+  }
+  return stages
+}
+
+function parseAlias(text: string): Alias {
+  const match = /^(\d{1,5})=(\d{1,5})$/.exec(text)
+  if (match !== null) return { operand: Number(match[1]), result: Number(match[2]) }
+  throw new UsageError(`--alias ${text} should be operand=result, such as 0=0`)
+}
 
 function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
   const attributes = texts.map(parseAttribute)
@@ -74,7 +146,8 @@ function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
   return Object.fromEntries(attributes)
 }
 
-function printReport({ results: specs }: CallRequest, { results, timing }: CallReport): void {
+function printReport(request: CallRequest, { results, timing }: CallReport): void {
+  const specs = writtenResults(request)
   results.forEach((result, index) => {
     const { path } = specs[index]!
     if (path !== undefined) printTalk(`${path}: ${result.type}`)
@@ -86,7 +159,9 @@ function printReport({ results: specs }: CallRequest, { results, timing }: CallR
   if (timing !== undefined) printTalk(formatTiming(timing))
 }
 
-function jsonReport({ library, symbol, results: specs }: CallRequest, report: CallReport): unknown {
+function jsonReport(request: CallRequest, report: CallReport): unknown {
+  const { library, symbol } = request
+  const specs = writtenResults(request)
   const { convention, version, operands, results, timing } = report
   return {
     library,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { NativeError, TenonError } from '@tenon/core'
 import { VersionSkewError, XlaError } from '@tenon/custom-call'
+import { PackedFuncError } from '@tenon/packed-func'
 import { printable, printTalk, styleFor } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -35,10 +36,14 @@ function explain(error: unknown): Explanation {
   }
 }
 
+/** The kinds by which packed functions refuse what they are given. */
+const refusals = new Set(['TypeError', 'ValueError', 'IndexError', 'OverflowError', 'AttributeError'])
+
 /** A kernel that answers INVALID_ARGUMENT refuses what it was given; any other answer, and an exception, is a failure. */
 function exitCodeOf(error: TenonError): ExitCode {
   if (error instanceof XlaError)
     return error.codeName === 'INVALID_ARGUMENT' ? ExitCode.userError : ExitCode.kernelFailed
+  if (error instanceof PackedFuncError) return refusals.has(error.kind) ? ExitCode.userError : ExitCode.kernelFailed
   return error instanceof NativeError ? ExitCode.kernelFailed : ExitCode.userError
 }
 
@@ -47,7 +52,7 @@ function hintFor(error: TenonError): string | undefined {
   if (error instanceof VersionSkewError) return 'build it against headers of a known version, or try --allow-newer-api.'
   const rule = kernelHints.find(({ pattern }) => pattern.test(error.sentence))
   if (rule !== undefined) return error.sentence.replace(rule.pattern, rule.hint)
-  return error instanceof XlaError ? undefined : error.hint
+  return error instanceof XlaError || error instanceof PackedFuncError ? undefined : error.hint
 }
 
 /** Patterns match a whole sentence, so that a hint can be made of its parts. */

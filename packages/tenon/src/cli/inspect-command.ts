@@ -18,7 +18,11 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'name',
-    description: 'load the library and ask this typed handler for its version and traits; repeatable',
+    description: 'load the library and ask this typed handler for its version, traits and stage; repeatable',
+  },
+  handlers: {
+    type: 'boolean',
+    description: 'load the library and ask all typed handlers that it marks or registers',
   },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
@@ -27,10 +31,10 @@ const args = {
 export const inspectCommand: CommandDef = defineSubCommand({
   meta: { name: 'inspect', description: 'Say what is in a shared library: format, needs, custom calls, functions' },
   args,
-  run({ rawArgs, args: { library, symbols = false, needed, json } }) {
+  run({ rawArgs, args: { library, symbols = false, needed, json, handlers: all = false } }) {
     const names = checkArguments(rawArgs, args).get('handler') ?? []
     const report = inspectLibrary(library)
-    const handlers = names.length === 0 ? [] : askHandlers(library, names)
+    const handlers = names.length === 0 && !all ? [] : askHandlers(library, names, all)
     if (json) printData(JSON.stringify(handlers.length === 0 ? report : { ...report, handlers }, bigintAsHex, 2))
     else if (needed) for (const line of neededLines(report)) printData(printable(line))
     else {
@@ -56,10 +60,23 @@ function neededLines({ needed, missing = [] }: InspectReport): string[] {
 
 function handlerLines(handlers: readonly HandlerReport[], style: Style): string[] {
   if (handlers.length === 0) return []
-  const rows = handlers.map(({ name, version, commandBufferCompatible }) => [
-    name,
-    `XLA FFI ${version}`,
-    commandBufferCompatible ? 'can be captured in a command buffer' : '',
-  ])
-  return ['', style.strong('handlers that answered'), ...alignColumns(rows, '  ')]
+  const rows = handlers.map(({ name, error, version, stages, platform, commandBufferCompatible }) =>
+    error === undefined
+      ? [
+          name,
+          `XLA FFI ${version}`,
+          stages.join(', '),
+          platform === undefined ? '' : `registered for ${platform}`,
+          commandBufferCompatible ? 'can be captured in a command buffer' : '',
+        ]
+      : [name, '', '', '', error],
+  )
+  return [
+    '',
+    style.strong('handlers that answered'),
+    ...alignColumns(
+      rows.map((row) => row.map(printable)),
+      '  ',
+    ),
+  ]
 }

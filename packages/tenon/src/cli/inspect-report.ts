@@ -1,6 +1,8 @@
 import { missingDependencies, readBinary, type BinaryInfo, type MissingLibrary } from '@tenon/core'
 import { nativeFormat } from '@tenon/core/internal'
+import { handlerSignatures, type HandlerSignature } from './handler-signatures.ts'
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
+import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 
 /** What `tenon inspect` finds out about a library, without loading it. */
 export interface InspectReport extends BinaryInfo {
@@ -9,10 +11,14 @@ export interface InspectReport extends BinaryInfo {
   readonly missing: readonly MissingLibrary[] | undefined
   /** What the library marks as a custom call. */
   readonly customCalls: readonly MarkedCall[]
-  /** Packed functions of the tvm-ffi ABI, without their prefix. */
+  /** Packed functions, without their prefix. */
   readonly packedFunctions: readonly string[]
+  /** Which convention they follow, and what compiles to it; undefined without packed functions. */
+  readonly packedGeneration: string | undefined
   /** How many typed handlers written with XLA's own C++ header it holds. Their names can't be told. */
   readonly cppHandlers: number
+  /** What the symbols of these reveal of their stages and parameters. */
+  readonly cppSignatures: readonly HandlerSignature[]
   /** Whether it reports failures through the status of untyped custom calls. */
   readonly usesCallStatus: boolean
   /** Whether it asks for XLA's table of functions, to register types or handlers itself. */
@@ -22,8 +28,6 @@ export interface InspectReport extends BinaryInfo {
   /** How many functions are exported under names of C++ or Rust. */
   readonly mangledFunctions: number
 }
-
-const packedPrefix = '__tvm_ffi_'
 
 /** The function that each of XLA's C++ handlers exports weakly: xla::ffi::Handler<...>::Call(...) const. */
 const cppHandler = /^_ZNK?3xla3ffi7HandlerI.*E4CallE/
@@ -43,17 +47,21 @@ const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv']
 export function inspectLibrary(path: string): InspectReport {
   const info = readBinary(path)
   const customCalls = markedCalls(info)
-  const packed = info.exports.filter(({ name }) => name.startsWith(packedPrefix)).map(({ name }) => name)
-  const known = new Set([...customCalls.map(({ name }) => name), ...packed])
-  const functions = info.exports.filter(({ name, kind, weak }) => kind === 'function' && !weak && !known.has(name))
+  const packed = packedFunctions(info)
+  const known = new Set([...customCalls.map(({ name }) => name), ...packed.names])
+  const functions = info.exports.filter(
+    ({ name, kind, weak }) => kind === 'function' && !weak && !known.has(name) && !isPackedSymbol(name),
+  )
   const imported = info.imports.map(({ name }) => name)
   return {
     path,
     ...info,
     missing: info.format === nativeFormat ? missingDependencies(path) : undefined,
     customCalls,
-    packedFunctions: packed.map((name) => name.slice(packedPrefix.length)).toSorted(),
+    packedFunctions: packed.names,
+    packedGeneration: packed.generation,
     cppHandlers: info.exports.filter(({ name }) => cppHandler.test(name)).length,
+    cppSignatures: handlerSignatures(info.exports.map(({ name }) => name)),
     usesCallStatus: imported.some((name) => statusFunctions.has(name)),
     registersItself: imported.some((name) => tableFunctions.has(name)),
     functions: functions

@@ -23,8 +23,13 @@ export function inspectText(untrusted: InspectReport, style: Style, symbols: boo
       style,
     ),
     ...section(
-      'packed functions',
+      `packed functions (${report.packedGeneration})`,
       report.packedFunctions.map((name) => `  ${name}`),
+      style,
+    ),
+    ...section(
+      'typed handlers of C++, by their symbols',
+      report.cppSignatures.map(({ stage, parameters }) => `  ${stage}(${parameters.join(', ')})`),
       style,
     ),
     ...evidence(report, style),

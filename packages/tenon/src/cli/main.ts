@@ -11,6 +11,7 @@ import { UsageError } from './usage-error.ts'
 const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,
+  types: async () => (await import('./types-command.ts')).typesCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
 }
 

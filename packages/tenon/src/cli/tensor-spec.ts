@@ -6,16 +6,24 @@ export interface ResultSpec {
   readonly type: TensorType
   /** The `.npy` file it goes to; printed without one. */
   readonly path: string | undefined
+  /** Scratch of the call: neither printed nor written. */
+  readonly isTemp: boolean
 }
 
-const form = "type[size,size,...]:file.npy, such as 'f32[2,4]:y.npy'; without a file it is printed"
+const form =
+  "type[size,size,...]:file.npy, such as 'f32[2,4]:y.npy'; without a file it is printed; temp:f32[16] is scratch"
 
 /**
- * Reads `f32[2,4]:y.npy`, `f32[2,4]` or, for a scalar, `f32[]` and `f32`.
+ * Reads `f32[2,4]:y.npy`, `f32[2,4]` or, for a scalar, `f32[]` and `f32`; and `temp:f32[2,4]` for scratch.
  *
  * @throws {UsageError} saying what is expected
  */
 export function parseResultSpec(text: string): ResultSpec {
+  if (text.startsWith('temp:')) {
+    const { type, path } = parseResultSpec(text.slice('temp:'.length))
+    if (path !== undefined) throw new UsageError(`--result ${text}: scratch goes to no file`)
+    return { type, path: undefined, isTemp: true }
+  }
   const match = /^(\w+)(?:\[([^\]]*)\])?(?::(.+))?$/s.exec(text)
   if (match === null) throw new UsageError(`--result ${text} can't be read`, `write ${form}.`)
   const [, dtype, sizes = '', path] = match
@@ -26,7 +34,7 @@ export function parseResultSpec(text: string): ResultSpec {
     )
   }
   const shape = sizes.trim() === '' ? [] : sizes.split(',').map((size) => parseSize(size.trim(), text))
-  return { type: tensorType(dtype!, shape), path }
+  return { type: tensorType(dtype!, shape), path, isTemp: false }
 }
 
 function parseSize(size: string, text: string): number {

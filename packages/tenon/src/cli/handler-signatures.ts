@@ -1,0 +1,92 @@
+import { dtypes } from '@tenon/core'
+import type { Stage } from '@tenon/custom-call'
+import { classOfMember, type CppType } from './itanium-type.ts'
+
+/** What the symbols of a C++ handler reveal: not its name. */
+export interface HandlerSignature {
+  readonly stage: Stage
+  /** In the order in which the handler binds them: `attr float32`, `arg float32[...]`, `ret int32[rank 2]`. */
+  readonly parameters: readonly string[]
+}
+
+const STAGES = ['instantiate', 'prepare', 'initialize', 'execute'] as const
+
+const SCALARS: Readonly<Record<string, string>> = {
+  bool: 'bool',
+  'signed char': 'int8',
+  short: 'int16',
+  int: 'int32',
+  long: 'int64',
+  'long long': 'int64',
+  'unsigned char': 'uint8',
+  'unsigned short': 'uint16',
+  'unsigned int': 'uint32',
+  'unsigned long': 'uint64',
+  'unsigned long long': 'uint64',
+  float: 'float32',
+  double: 'float64',
+}
+
+/** What XLA's header instantiates for each handler, at least one member of which is exported: xla::ffi::Handler<...>. */
+const HANDLER = /^_ZNK?3xla3ffi7HandlerI.*E(?:4CallE|[CD][012]E)/
+
+/** The signatures of the handlers in a library that were written with XLA's C++ header, without repetition. */
+export function handlerSignatures(symbols: readonly string[]): HandlerSignature[] {
+  const found = symbols.flatMap((symbol): HandlerSignature[] => {
+    const type = HANDLER.test(symbol) ? classOfMember(symbol) : undefined
+    const stage = STAGES[Number(type?.args[0]?.name)]
+    if (type === undefined || stage === undefined) return []
+    // Behind the stage comes the type of the function, then a tag for each parameter.
+    return [{ stage, parameters: type.args.slice(2).map(describeTag) }]
+  })
+  const seen = new Map(found.map((signature) => [JSON.stringify(signature), signature]))
+  return [...seen.values()].toSorted((a, b) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
+}
+
+function describeTag({ name, args }: CppType): string {
+  const inner = args[0]
+  const type = inner === undefined ? '' : describeType(inner)
+  switch (plain(name)) {
+    case 'AttrTag':
+      return `attr ${type}`
+    case 'AttrsTag':
+      return 'any attributes'
+    case 'ArgTag':
+      return `arg ${type}`
+    case 'RetTag':
+      return `ret ${type}`
+    case 'OptionalArgTag':
+      return `optional arg ${type}`
+    case 'OptionalRetTag':
+      return `optional ret ${type}`
+    case 'RemainingArgsTag':
+      return 'any other args'
+    case 'RemainingRetsTag':
+      return 'any other rets'
+    case 'CtxTag':
+      return plain(inner?.name ?? '') === 'State' ? `state ${describeType(inner!.args[0]!)}` : `context ${type}`
+    default:
+      // Before 0.2, operands have no tag around their type.
+      return `arg ${describeType({ name, args })}`
+  }
+}
+
+const plain = (name: string): string => name.slice(name.lastIndexOf(':') + 1)
+
+function describeType({ name, args }: CppType): string {
+  const kind = plain(name)
+  if (kind === 'Buffer') return describeBuffer(args)
+  if (kind === 'AnyBuffer' || kind === 'BufferBase') return 'any buffer'
+  if (kind === 'basic_string_view') return 'string'
+  if (kind === 'Span') return `${describeType(args[0]!.name === 'const' ? args[0]!.args[0]! : args[0]!)}[]`
+  if (kind === 'Dictionary') return 'dictionary'
+  if (kind === 'Pointer') return `pointer to ${describeType(args[0]!)}`
+  return SCALARS[name] ?? plain(name)
+}
+
+/** Ranks that are as large as can be stand for any. */
+function describeBuffer([code, rank]: readonly CppType[]): string {
+  const dtype = dtypes.find(({ xla }) => String(xla) === code?.name)?.name ?? `type ${code?.name}`
+  const axes = Number(rank?.name)
+  return `${dtype}[${axes < 64 ? Array.from({ length: axes }, () => '?').join(', ') : '...'}]`
+}

@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { CommandDef } from 'citty'
+import { checkArguments, type Definition } from './arguments.ts'
+import { defineSubCommand } from './define-sub-command.ts'
+import { declarations, describePacked, wrappers } from './generate-types.ts'
+import { printData, printTalk } from './terminal.ts'
+import { UsageError } from './usage-error.ts'
+
+const args = {
+  library: { type: 'positional', required: true, description: 'the shared library, with packed functions' },
+  output: {
+    type: 'string',
+    valueHint: 'kernels.js',
+    description: 'a module with a function for each, and its declarations beside it; or kernels.d.ts alone',
+  },
+} as const satisfies Definition
+
+/** `tenon types`: TypeScript for the packed functions of a library. */
+export const typesCommand: CommandDef = defineSubCommand({
+  meta: { name: 'types', description: 'Write the TypeScript declarations of the packed functions of a library' },
+  args,
+  run({ rawArgs, args: { library, output } }) {
+    checkArguments(rawArgs, args)
+    if (output !== undefined && !/\.(?:js|mjs|d\.ts|d\.mts)$/.test(output))
+      throw new UsageError(`--output ${output} must end in .js, .mjs or .d.ts`)
+    const { functions, left } = describePacked(library)
+    if (output === undefined) printData(declarations(library, functions).trimEnd())
+    else {
+      const isModule = !/\.d\.m?ts$/.test(output)
+      const declared = isModule ? output.replace(/\.(m?)js$/, '.d.$1ts') : output
+      write(declared, declarations(library, functions))
+      if (isModule) write(output, wrappers(placeFrom(output, library), functions))
+    }
+    if (left.length > 0) printTalk(`left out, as TypeScript has no such names: ${left.join(', ')}`)
+  },
+})
+
+function write(path: string, text: string): void {
+  writeFileSync(path, text)
+  printTalk(`${path}: written`)
+}
+
+/** The library as a module at `output` names it: relative, so that both can move together. */
+function placeFrom(output: string, library: string): string {
+  const path = relative(dirname(resolve(output)), resolve(library))
+  const [first] = path.split(sep)
+  return path === resolve(library)
+    ? pathToFileURL(path).href
+    : encodeURI((first === '..' ? path : `./${path}`).replaceAll(sep, '/'))
+}

@@ -1,0 +1,18 @@
+import { expect } from 'vitest'
+import type { Finished } from './run-tenon.ts'
+
+/** One message, perhaps a hint, nothing else: never data, never a stack. */
+export function expectRefusal(
+  { code, stdout, stderr }: Finished,
+  expectedCode: number,
+  message: string,
+  hint?: string,
+): void {
+  expect({ code, stdout }).toEqual({ code: expectedCode, stdout: '' })
+  const [first, second, ...rest] = stderr.trimEnd().split('\n')
+  expect(first).toContain(`tenon call: `)
+  expect(first).toContain(message)
+  if (second !== undefined) expect(second).toMatch(/^hint: /)
+  if (hint !== undefined) expect(second).toContain(hint)
+  expect(rest).toEqual([])
+}
