@@ -1,4 +1,16 @@
+export { traceErrors } from './errors/frames.ts'
 export { registerErrorKind, type ErrorFactory } from './errors/error-kinds.ts'
+export {
+  AssertionError,
+  AttributeError,
+  InternalError,
+  KeyError,
+  MemoryError,
+  RecursionError,
+  RuntimeError,
+  ThreadError,
+  ValueError,
+} from './errors/kind-classes.ts'
 export {
   PackedFuncError,
   PackedFuncRangeError,
@@ -6,6 +18,7 @@ export {
   type PackedFuncErrorOptions,
 } from './errors/packed-func-error.ts'
 export { packedFunc } from './functions/closure.ts'
+export { type PackedFuncOptions } from './functions/relay.ts'
 export { Module } from './functions/module.ts'
 export { PackedFunc, type CallResult } from './functions/packed-func.ts'
 export {
@@ -16,15 +29,34 @@ export {
   removeGlobal,
   tryGetGlobal,
   type Api,
+  type ApiSchema,
+  type TypedApi,
 } from './functions/registry.ts'
+export { type ConversionTarget, type ConversionTargets } from './legacy/conversions.ts'
+export { callLegacy, legacyFunc, typedLegacyFunc } from './legacy/legacy-func.ts'
+export { TVMArgs, TVMArgValue, TVMRetValue, type TVMValue } from './legacy/legacy-values.ts'
+export { TypeCode } from './legacy/type-code.ts'
 export { NativeArray } from './objects/native-array.ts'
 export { NativeMap } from './objects/native-map.ts'
 export { NativeObject } from './objects/native-object.ts'
 export { NativeShape, shape } from './objects/native-shape.ts'
+export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'
+export { accept, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
+export { typedFunc } from './typed/typed-func.ts'
 export { t, type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'
-export { declarationOf, declarationTypes, typedBy } from './typed/schema.ts'
+export { declarationOf, declarationTypes, isDeclarable, typedBy } from './typed/schema.ts'
 export { typed, type TypedFunction } from './typed/typed-function.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'
 export { dataType } from './values/data-type.ts'
-export { DataType, device, DeviceValue, float, FloatValue, int, IntValue, OpaquePointer } from './values/scalars.ts'
+export {
+  DataType,
+  device,
+  DeviceValue,
+  float,
+  FloatValue,
+  int,
+  IntValue,
+  OpaquePointer,
+  u64,
+} from './values/scalars.ts'
 export { RValue, rvalue, tensorView, TensorView } from './values/wrappers.ts'

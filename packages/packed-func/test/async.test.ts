@@ -68,6 +68,15 @@ describe('a call on another thread', () => {
     expect(wait.call(1)).toBeNull()
   })
 
+  it('that stops because it was told gives the reason of the one who told', async () => {
+    const controller = new AbortController()
+    const stopping = kernel('fail_as').asyncWith({ signal: controller.signal }, 'EnvErrorAlreadySet')
+    controller.abort(new Error('enough'))
+    await expect(stopping).rejects.toThrow('enough')
+    const unasked = kernel('fail_as').async('EnvErrorAlreadySet')
+    await expect(unasked).rejects.toMatchObject({ kind: 'EnvErrorAlreadySet' })
+  })
+
   it('leaves nothing', async () => {
     await echo.async([1, 'text that is longer'])
     const before = live()

@@ -15,6 +15,7 @@ import {
   packedFunc,
   type NativeArray,
   type Value,
+  u64,
 } from '../src/index.ts'
 import { openStack } from '../src/native/stack.ts'
 import { kernel, live, thrownBy } from './support.ts'
@@ -248,5 +249,22 @@ describe('the function as an object', () => {
       return 'still here, with a long text'
     })
     expect(self.call()).toBe('still here, with a long text')
+  })
+})
+
+describe('u64', () => {
+  it.each([
+    [0n, 0],
+    [2n ** 63n - 1n, 2n ** 63n - 1n],
+    [2n ** 63n, -(2n ** 63n)],
+    [2n ** 64n - 1n, -1],
+    [7, 7],
+  ])('%s travels by its bits, as %s', (value, back) => {
+    expect(kernel('echo').call(u64(value))).toBe(back)
+  })
+
+  it('refuses what is no uint64', () => {
+    for (const value of [-1n, 2n ** 64n, -1, 1.5, NaN, 2 ** 53, '1'])
+      expect(() => u64(value as never)).toThrow('value must be')
   })
 })

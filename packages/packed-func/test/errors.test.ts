@@ -1,11 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { TenonError } from '@tenon/core'
 import {
+  AssertionError,
+  AttributeError,
+  InternalError,
+  KeyError,
+  MemoryError,
   packedFunc,
   PackedFuncError,
   PackedFuncRangeError,
   PackedFuncTypeError,
+  RecursionError,
   registerErrorKind,
+  RuntimeError,
+  ThreadError,
+  ValueError,
 } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
@@ -14,11 +23,15 @@ const call = kernel('call')
 
 describe('native errors', () => {
   it.each([
-    ['ValueError', PackedFuncError],
-    ['RuntimeError', PackedFuncError],
-    ['KeyError', PackedFuncError],
-    ['AttributeError', PackedFuncError],
-    ['InternalError', PackedFuncError],
+    ['ValueError', ValueError],
+    ['RuntimeError', RuntimeError],
+    ['KeyError', KeyError],
+    ['AttributeError', AttributeError],
+    ['InternalError', InternalError],
+    ['MemoryError', MemoryError],
+    ['RecursionError', RecursionError],
+    ['AssertionError', AssertionError],
+    ['ThreadError', ThreadError],
     ['MyOwnError', PackedFuncError],
     ['TypeError', PackedFuncTypeError],
     ['TypeError', TypeError],
@@ -30,6 +43,19 @@ describe('native errors', () => {
     expect(error).toBeInstanceOf(PackedFuncError)
     expect(error).toBeInstanceOf(TenonError)
     expect(error.kind).toBe(kind)
+  })
+
+  it('are of one class only', () => {
+    const error = thrownBy(() => failAs.call('KeyError'))
+    expect(error).not.toBeInstanceOf(ValueError)
+    expect(error).not.toBeInstanceOf(PackedFuncTypeError)
+    expect(
+      thrownBy(() =>
+        call.call(() => {
+          throw new KeyError('mine')
+        }),
+      ),
+    ).toMatchObject({ kind: 'KeyError', sentence: 'mine' })
   })
 
   it('rule 37: parts that are null are left out', () => {

@@ -28,7 +28,7 @@ const worker = (body: string): string =>
   `new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(
     `import { createRequire } from 'node:module'
      import { parentPort } from 'node:worker_threads'
-     const { getGlobal, Module, packedFunc, registerGlobal, removeGlobal } = await import(${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)})
+     const { getGlobal, Module, packedFunc, registerGlobal, removeGlobal, traceErrors } = await import(${JSON.stringify(new URL('../src/index.ts', import.meta.url).href)})
      ${body}`,
   )})))`
 
@@ -52,6 +52,17 @@ describe('hazards', () => {
       `${trap}; const { NativeLibrary } = await import('@tenon/core'); NativeLibrary.open(${JSON.stringify(kernelLibrary('packed_signals'))}); trap()`,
     )
     expect(code).toBe(99)
+  })
+
+  it('H2: an error that was raised on another thread arrives here', async () => {
+    expect(
+      await outputOf(
+        `const failures = Array.from({ length: 20 }, (_, i) => lib.get('fail_as').async(i % 2 ? 'KeyError' : 'ValueError'))
+         const kinds = (await Promise.allSettled(failures)).map(({ reason }) => reason.kind)
+         console.log(new Set(kinds.filter((_, i) => i % 2)), new Set(kinds.filter((_, i) => !(i % 2))))
+         console.log(lib.get('sum').tryCall(1, 2).value)`,
+      ),
+    ).toBe("Set(1) { 'KeyError' } Set(1) { 'ValueError' }\n3")
   })
 
   it('H3: objects and errors of kernels are alive when the process ends', async () => {
@@ -78,6 +89,21 @@ describe('hazards', () => {
          w.on('exit', (code) => { lib.get('keep').call(null); console.log('exit', code) })`,
       ),
     ).toBe('3\nexit 0')
+  })
+
+  it('H4: what a function throws is a failure for native code, which goes no further', async () => {
+    expect(
+      await outputOf(
+        `let reached = 0
+         const thrower = packedFunc(() => { throw new RangeError('no') })
+         const after = packedFunc(() => { reached++ })
+         const both = packedFunc((f, g) => { lib.get('call').call(f); lib.get('call').call(g) })
+         console.log(both.tryCall(thrower, after).kind, reached)
+         process.on('uncaughtException', () => console.log('thrown later'))
+         await new Promise((resolve) => setTimeout(resolve, 10))
+         console.log(both.tryCall(after, after).ok, reached)`,
+      ),
+    ).toBe('ValueError 0\ntrue 2')
   })
 
   it('H5: more functions live than the driver has slots for', async () => {
@@ -120,6 +146,62 @@ describe('hazards', () => {
     ).toBe('ThreadError\nThreadError')
   })
 
+  it('H8: calls that wait for a worker fail when it ends, and later ones too', async () => {
+    const body = (then: string): string =>
+      `registerGlobal('test.hazard.relay', packedFunc((x) => 2 * x, { relay: { timeout: 60_000 } }))
+       registerGlobal('test.hazard.never', packedFunc(() => new Promise(() => {}), { async: true, relay: { timeout: 60_000 } }))
+       parentPort.postMessage('ready'); const timer = setInterval(() => {}, 1000)
+       ${then}`
+    expect(
+      await outputOf(
+        `const fate = (name) => getGlobal(name).async(21).then((x) => x, (error) => error.kind + ': ' + error.sentence)
+         const w = ${worker(body("parentPort.on('message', () => { for (;;); })"))}
+         await new Promise((resolve) => w.once('message', resolve))
+         console.log(await fate('test.hazard.relay'))
+         const never = fate('test.hazard.never')
+         await new Promise((resolve) => setTimeout(resolve, 100))
+         w.postMessage('be busy')
+         await new Promise((resolve) => setTimeout(resolve, 100))
+         const waiting = fate('test.hazard.relay')
+         await new Promise((resolve) => setTimeout(resolve, 100))
+         await w.terminate()
+         console.log(await waiting); console.log(await never); console.log(await fate('test.hazard.relay'))`,
+      ),
+    ).toBe(
+      ['42', ...Array<string>(3).fill('ThreadError: the JavaScript of a TypeScript function has ended')].join('\n'),
+    )
+    expect(
+      await outputOf(
+        `const w = ${worker(body("parentPort.once('message', () => process.exit())"))}
+         await new Promise((resolve) => w.once('message', resolve))
+         w.postMessage('end'); await new Promise((resolve) => w.once('exit', resolve))
+         console.log(await getGlobal('test.hazard.relay').async(1).catch((error) => error.kind))`,
+      ),
+    ).toBe('ThreadError')
+  })
+
+  it('errors of another thread bring the frames that they came through, if they are traced', async () => {
+    const body = (traced: boolean): string =>
+      `traceErrors(${traced})
+       const lib = Module.load(${packed})
+       registerGlobal('test.hazard.trace', packedFunc(function inTheWorker() { throw new RangeError('there') }, { relay: true }))
+       registerGlobal('test.hazard.through', packedFunc(function passesOn() { lib.get('fail_as').call('KeyError') }, { relay: true }))
+       parentPort.postMessage('ready')
+       parentPort.once('message', () => process.exit())`
+    const told = async (traced: boolean): Promise<string> =>
+      outputOf(
+        `const w = ${worker(body(traced))}
+         await new Promise((resolve) => w.once('message', resolve))
+         for (const name of ['trace', 'through']) {
+           const error = await getGlobal('test.hazard.' + name).async().catch((caught) => caught)
+           console.log(error.kind, /in (\\w*\\.)?(inTheWorker|passesOn)$/m.test(error.nativeBacktrace))
+         }
+         w.postMessage('end')`,
+      )
+    expect(await told(true)).toBe('ValueError true\nKeyError true')
+    expect(await told(false)).toBe('ValueError false\nKeyError false')
+  })
+
   it('H9: nesting without end is an error of its own', async () => {
     expect(
       await outputOf(
@@ -127,6 +209,45 @@ describe('hazards', () => {
          console.log(f.tryCall().kind, packedFunc(() => 1).call())`,
       ),
     ).toBe('RecursionError 1')
+  })
+
+  it('H10: numbers are not cut to narrow integers, nor floats to integers', async () => {
+    expect(
+      await outputOf(
+        `const { t, typedFunc, accept, legacyFunc } = await import('@tenon/packed-func')
+         const kindOf = (run) => { try { return run() } catch (error) { return error.kind } }
+         const narrow = lib.get('sum').typed([t.int32], t.int)
+         console.log(kindOf(() => narrow(2 ** 31)), kindOf(() => narrow(1.5)), narrow(-(2 ** 31)))
+         console.log(kindOf(() => lib.get('sum').typed([t.float], t.int8)(300)))
+         console.log(kindOf(() => typedFunc([accept.int], (x) => x).call(1.5)))
+         console.log(kindOf(() => legacyFunc((args) => void args.at(0).as('int32')).call(2 ** 40)))`,
+      ),
+    ).toBe('TypeError TypeError -2147483648\nTypeError\nTypeError\nInternalError')
+  })
+
+  it('H11: calls and callbacks make no view of native memory, and encode no structs', async () => {
+    expect(
+      await outputOf(
+        `const { createRequire } = await import('node:module')
+         const { tensor } = await import('@tenon/core')
+         const koffi = createRequire(${JSON.stringify(new URL('../../core/src/index.ts', import.meta.url).href)})('koffi')
+         const made = { view: 0, encode: 0 }
+         for (const name of ['view', 'encode']) {
+           const own = koffi[name]
+           koffi[name] = Object.assign((...args) => { made[name]++; return own(...args) }, own)
+         }
+         const [x, y] = [tensor('float32', [2]), tensor('float32', [2])]
+         const [sum, echo, call, addOne] = ['sum', 'echo', 'call', 'add_one'].map((name) => lib.get(name))
+         const twice = packedFunc((v) => v)
+         for (let i = 0; i < 1000; i++) {
+           sum.call(i, 2.5); addOne.call(x, y); call.call(twice, 'a text that is longer than seven'); echo.call(new Uint8Array(20))
+         }
+         console.log(made)
+         // A native tensor needs one: the test would notice.
+         lib.get('make_range').call(3)
+         console.log(made.view)`,
+      ),
+    ).toBe('{ view: 0, encode: 0 }\n1')
   })
 
   it('H12: an error of older code has a shorter cell, and nothing behind it is read', async () => {

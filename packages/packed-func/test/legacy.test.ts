@@ -40,7 +40,7 @@ if (isOwnLibrary)
       ['null', null, 4],
       ['an element type', dataType('float32'), 5],
       ['a device', device('cpu'), 6],
-      ['a tensor', tensor('float32', [1]), 7],
+      ['a tensor', tensor('float32', [1]), 13],
       ['a tensor that is lent', tensorView(tensor('float32', [1])), 7],
       ['a module', lib, 9],
       ['a function', () => 1, 10],
@@ -144,7 +144,7 @@ if (isOwnLibrary)
       const error = thrownBy(() => lib.get('length_of_text').call('test.legacy.text')) as PackedFuncError
       expect([error.kind, error.sentence]).toEqual(['TypeError', 'not today'])
       registerGlobal('test.legacy.text', () => tensor('float32', [1]), { override: true })
-      expect(() => lib.get('length_of_text').call('test.legacy.text')).toThrow("a tensor object can't be returned")
+      expect(() => lib.get('length_of_text').call('test.legacy.text')).toThrow('the function must return text')
     })
 
     it('is called by kernels of tvm-ffi, and the reverse', () => {
@@ -156,6 +156,16 @@ if (isOwnLibrary)
       )
       expect(() => lib.get('length_of_text').call('test.legacy.text')).toThrow('the function must return text')
     })
+  })
+
+if (isOwnLibrary)
+  it('a library that nothing marks is loaded if it is said what it is', () => {
+    const lib = Module.load(kernelLibrary('packed_legacy_plain'), { legacy: true })
+    expect(lib.get('halve').call(float(3))).toBe(1.5)
+    expect(lib.get('halve').tryCall(3)).toMatchObject({ ok: false, kind: 'RuntimeError' })
+    expect(load('packed_legacy_plain').tryGet('halve')).toBeUndefined()
+    // One that is marked is what it is.
+    expect(Module.load(kernelLibrary('packed_tvm_022'), { legacy: true }).has('square_neighbours')).toBe(true)
   })
 
 if (!isOwnLibrary)

@@ -7,6 +7,7 @@ import {
   packedFunc,
   registerGlobal,
   removeGlobal,
+  t,
   tryGetGlobal,
 } from '../src/index.ts'
 import { live, thrownBy } from './support.ts'
@@ -67,6 +68,20 @@ describe('initApi', () => {
     const api = initApi('test.registry')
     expect(Object.keys(api).toSorted()).toEqual(['f', 'g'])
     expect(api['f']!.call()).toBe('test.registry.f')
+  })
+
+  it('attaches typed functions for a schema', () => {
+    registerGlobal('test.registry.f', (a: number, b: number) => a + b)
+    registerGlobal('test.registry.g', () => 'untyped')
+    const api = initApi('test.registry', {}, { f: [[t.int, t.int], t.int] })
+    expect(api.f(1, 2)).toBe(3)
+    expect(api['g']!.call()).toBe('untyped')
+    const error = thrownBy(() => api.f(1, 'x' as never)) as PackedFuncError
+    expect(error.sentence).toContain('`test.registry.f(0: int, 1: int) -> int`')
+    expect(() => initApi('test.registry', {}, { absent: [[], t.none] })).toThrow(
+      'Function test.registry.absent not found',
+    )
+    expect(() => initApi('test.registry', {}, null as never)).toThrow('schema must be an object')
   })
 
   it('takes a target and a leading tvm.', () => {

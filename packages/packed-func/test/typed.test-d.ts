@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Tensor } from '@tenon/core'
-import { getGlobal, t, typed, type PackedFunc } from '../src/index.ts'
+import { getGlobal, initApi, t, typed, type PackedFunc } from '../src/index.ts'
 
 declare const f: PackedFunc
 
@@ -29,4 +29,12 @@ test('wrong types do not compile', () => {
   call('1', true)
   // @ts-expect-error too many
   call(1, true, 2)
+})
+
+test('a schema types the functions of a prefix', () => {
+  const api = initApi('x', {}, { add: [[t.int, t.int], t.int], name: [[], t.str] })
+  expectTypeOf(api.name()).toBeString()
+  // @ts-expect-error text is no int
+  api.add(1, 'x')
+  expectTypeOf(initApi('x')['other']!).toEqualTypeOf<PackedFunc>()
 })

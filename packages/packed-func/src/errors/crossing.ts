@@ -1,8 +1,9 @@
 import { addressOf } from '@tenon/core/internal'
-import { openStack, TEXT_SIZE, type Stack } from '../native/stack.ts'
+import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { drainReleased, foreignValues } from '../native/foreign.ts'
 import { kindOf, makeError } from './error-kinds.ts'
+import { framesOf } from './frames.ts'
 
 /*
  * An error that crosses the boundary twice comes back as the object it was. One that JavaScript threw is kept while its
@@ -102,6 +103,7 @@ function mostRecentLast(backtrace: string): string {
 export function putError(stack: Stack, slot: number, thrown: unknown): void {
   const known = thrown instanceof Error ? nativeErrors.get(thrown) : undefined
   if (known !== undefined) {
+    appendFrames(stack, known, thrown)
     stack.host.retain(known)
     stack.setPointer(slot, TypeIndex.Error, known)
     return
@@ -132,6 +134,12 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
   foreignValues.onRelease(id, () => thrownHere.delete(address))
 }
 
+/** Tells a native error the frames that it came through here. */
+function appendFrames(stack: Stack, address: number, thrown: unknown): void {
+  const frames = Buffer.from(framesOf(thrown))
+  if (frames.length > 0) stack.host.appendBacktrace(address, addressOf(frames), frames.length)
+}
+
 /** The native error of an error's cause, with a reference, or 0 if the cause is no error. */
 function causeOf(stack: Stack, thrown: unknown): number {
   const cause = thrown instanceof Error ? thrown.cause : undefined
@@ -144,12 +152,4 @@ function causeOf(stack: Stack, thrown: unknown): number {
   } finally {
     stack.leave(slot, stack.text)
   }
-}
-
-/** The frames of a stack trace, the most recent first, in the form that tvm-ffi has them. */
-function framesOf(thrown: unknown): string {
-  if (!(thrown instanceof Error) || thrown.stack === undefined) return ''
-  const frames = [...thrown.stack.matchAll(/^ +at (?:(.+?) \()?(.+?):(\d+):\d+\)?$/gm)]
-  const lines = frames.map(([, name, file, line]) => `  File "${file}", line ${line}, in ${name ?? '<anonymous>'}\n`)
-  return lines.join('').slice(0, TEXT_SIZE)
 }

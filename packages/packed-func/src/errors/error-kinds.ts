@@ -1,6 +1,17 @@
 import { checkName, describe } from '@tenon/core/internal'
 import { ArgumentError } from '@tenon/core'
 import {
+  AssertionError,
+  AttributeError,
+  InternalError,
+  KeyError,
+  MemoryError,
+  RecursionError,
+  RuntimeError,
+  ThreadError,
+  ValueError,
+} from './kind-classes.ts'
+import {
   PackedFuncError,
   PackedFuncRangeError,
   PackedFuncTypeError,
@@ -11,6 +22,17 @@ import {
 export type ErrorFactory = (sentence: string, options: PackedFuncErrorOptions) => Error
 
 const factories = new Map<string, ErrorFactory>([
+  ...[
+    ValueError,
+    KeyError,
+    AttributeError,
+    RuntimeError,
+    InternalError,
+    MemoryError,
+    RecursionError,
+    AssertionError,
+    ThreadError,
+  ].map((Kind): [string, ErrorFactory] => [Kind.kind, (sentence, options) => new Kind(sentence, options)]),
   ['TypeError', (sentence, options) => new PackedFuncTypeError('TypeError', sentence, options)],
   ['IndexError', (sentence, options) => new PackedFuncRangeError('IndexError', sentence, options)],
   ['OverflowError', (sentence, options) => new PackedFuncRangeError('OverflowError', sentence, options)],

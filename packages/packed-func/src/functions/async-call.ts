@@ -1,3 +1,4 @@
+import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { takeError } from '../errors/crossing.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { catchUp, type NativeObject } from '../objects/native-object.ts'
@@ -18,7 +19,14 @@ export async function callOnThread(
   signal?.addEventListener('abort', cancel, { once: true })
   await new Promise<void>((resolve) => stack.host.runJob.async(job, () => resolve()))
   signal?.removeEventListener('abort', cancel)
-  return finishJob(stack, job)
+  try {
+    return finishJob(stack, job)
+  } catch (error) {
+    // What C++ kernels raise when they find that the host has asked them to stop: the host knows why.
+    if (error instanceof PackedFuncError && error.kind === 'EnvErrorAlreadySet' && signal?.aborted === true)
+      throw signal.reason
+    throw error
+  }
 }
 
 function createJob(stack: Stack, handle: number, values: readonly Argument[]): number {
@@ -44,6 +52,6 @@ function finishJob(stack: Stack, job: number): Value {
     return unpack(stack, base, typeIndex)
   } finally {
     stack.leave(base, text)
-    if (stack.head[PENDING] !== 0 && stack.depth === 0) catchUp(stack)
+    if (stack.head[PENDING] !== 0 && stack.top === 0) catchUp(stack)
   }
 }

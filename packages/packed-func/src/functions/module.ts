@@ -1,5 +1,5 @@
 import { checkName } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { AttributeError } from '../errors/kind-classes.ts'
 import { prepareLegacy } from '../native/legacy.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -25,13 +25,18 @@ export class Module extends NativeObject {
   /**
    * Loads a library: by its extension, with the loader `ffi.Module.load_from_file.<extension>`.
    *
+   * @param options with `legacy` a shared library that nothing marks has kernels of TVM to 0.20, written by hand.
    * @throws {PackedFuncError} of kind `InternalError` with the system's words if it can't be loaded, of kind `RuntimeError`
    * if there is no loader for it, or it has modules inside that can't be loaded.
    * @throws {LoadError} if it has kernels of TVM to 0.20, and the process uses another tvm-ffi library than this package's.
    */
-  static load(path: string): Module {
-    prepareLegacy(checkName(path, 'path'))
-    return builtin('ffi.ModuleLoadFromFile').call(path) as Module
+  static load(path: string, options: { readonly legacy?: boolean } = {}): Module {
+    const legacy = options.legacy ?? false
+    prepareLegacy(checkName(path, 'path'), legacy)
+    const module = legacy
+      ? builtin('runtime.module.loadfile_so').call(path, 'so')
+      : builtin('ffi.ModuleLoadFromFile').call(path)
+    return module as Module
   }
 
   /** A function of the library or, with `imports`, of the modules that it imports; undefined if there is none. */
@@ -43,7 +48,7 @@ export class Module extends NativeObject {
   /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is none. */
   get(name: string, options: { readonly imports?: boolean } = {}): PackedFunc {
     const found = this.tryGet(name, options)
-    if (found === undefined) throw new PackedFuncError('AttributeError', `Module has no function '${name}'`)
+    if (found === undefined) throw new AttributeError(`Module has no function '${name}'`)
     return found
   }
 

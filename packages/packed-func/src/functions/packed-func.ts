@@ -1,13 +1,15 @@
 import type { Tensor } from '@tenon/core'
-import { pointerBits } from '@tenon/core/internal'
 import { callOnThread } from './async-call.ts'
 import { takeError, takeErrorText } from '../errors/crossing.ts'
-import { openStack, PENDING, type Stack } from '../native/stack.ts'
-import { Tag, TypeIndex } from '../native/type-index.ts'
+import { CALL, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
+import { INT_TAG, TypeIndex } from '../native/type-index.ts'
 import { catchUp, NativeObject } from '../objects/native-object.ts'
-import { typed, type AnyDescriptor, type TypedFunction } from '../typed/typed-function.ts'
+import { MISMATCH, type AnyDescriptor } from '../typed/descriptor.ts'
+import { putTyped } from '../typed/put-typed.ts'
+import type { Signature } from '../typed/signature.ts'
+import { typed, type TypedFunction } from '../typed/typed-function.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { handOver, MASK_SHIFT } from '../tensors/pack-tensor.ts'
+import { handOver } from '../tensors/pack-tensor.ts'
 import { put } from '../values/put.ts'
 import { unpack } from '../values/unpack.ts'
 
@@ -26,13 +28,9 @@ let stack: Stack
  * add.call(1, 2) // 3
  */
 export class PackedFunc extends NativeObject {
-  /** The handle as the bits of a float64: one store writes it. */
-  readonly #pointer: number
-
   /** @internal takes over a reference */
   constructor(handle: number) {
     super(TypeIndex.Function, handle)
-    this.#pointer = pointerBits(handle)
     stack ??= openStack()
   }
 
@@ -54,11 +52,13 @@ export class PackedFunc extends NativeObject {
     const undone = undo.length
     const at = base * 2
     let tensors = 0
-    s.enter(count)
+    const top = base + count + 1
+    if (top > SLOT_COUNT) throw s.full(count)
+    s.top = top
     try {
       if (count > 0) {
         if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
-          f64[at + 2] = Tag.Int
+          f64[at + 2] = INT_TAG
           i32[2 * at + 6] = a
           i32[2 * at + 7] = a >> 31
         } else {
@@ -67,7 +67,7 @@ export class PackedFunc extends NativeObject {
       }
       if (count > 1) {
         if (typeof b === 'number' && (b | 0) === b && (b !== 0 || 1 / b > 0)) {
-          f64[at + 4] = Tag.Int
+          f64[at + 4] = INT_TAG
           i32[2 * at + 10] = b
           i32[2 * at + 11] = b >> 31
         } else {
@@ -76,16 +76,18 @@ export class PackedFunc extends NativeObject {
       }
       if (count > 2) {
         if (typeof c === 'number' && (c | 0) === c && (c !== 0 || 1 / c > 0)) {
-          f64[at + 6] = Tag.Int
+          f64[at + 6] = INT_TAG
           i32[2 * at + 14] = c
           i32[2 * at + 15] = c >> 31
         } else {
           tensors |= put(s, base + 3, 2, c)
         }
       }
-      f64[at + 1] = this.#pointer
-      const typeIndex = s.host.call(base, count | (tensors << MASK_SHIFT))
-      if (tensors !== 0 && s.head[3] !== 0) handOver(s, base, s.head[3]!)
+      f64[at + 1] = this.pointer
+      s.head[CALL] = base | (count << CALL_SHIFT)
+      if (tensors !== 0) s.head[TENSORS] = tensors
+      const typeIndex = s.host.call()
+      if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
       return finish(s, base, typeIndex)
     } finally {
       if (tensors !== 0) {
@@ -94,9 +96,55 @@ export class PackedFunc extends NativeObject {
         if ((tensors & 4) !== 0) (c as Tensor).gate.holds--
       }
       if (undo.length !== undone) s.settle(undone)
-      s.leave(base, text)
-      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
+      s.top = base
+      if (s.text !== text) s.text = text
+      if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
     }
+  }
+
+  /** @internal {@link call} with values that a signature checks, as many as it has parameters: three at most */
+  callTypedFew(signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value {
+    const s = stack
+    if (this.handle === 0) this.checkAlive()
+    const { parameters } = signature
+    const { top: base, text, undo } = s
+    const undone = undo.length
+    const top = base + count + 1
+    if (top > SLOT_COUNT) throw s.full(count)
+    s.top = top
+    let tensors = 0
+    try {
+      if (count > 0) tensors = putTyped(s, base + 1, 0, parameters[0]!, a, signature)
+      if (count > 1) tensors |= putTyped(s, base + 2, 1, parameters[1]!, b, signature)
+      if (count > 2) tensors |= putTyped(s, base + 3, 2, parameters[2]!, c, signature)
+      s.f64[base * 2 + 1] = this.pointer
+      s.head[CALL] = base | (count << CALL_SHIFT)
+      if (tensors !== 0) s.head[TENSORS] = tensors
+      const typeIndex = s.host.call()
+      if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
+      return finish(s, base, typeIndex)
+    } finally {
+      if (tensors !== 0) {
+        if ((tensors & 1) !== 0) (a as Tensor).gate.holds--
+        if ((tensors & 2) !== 0) (b as Tensor).gate.holds--
+        if ((tensors & 4) !== 0) (c as Tensor).gate.holds--
+      }
+      if (undo.length !== undone) s.settle(undone)
+      s.top = base
+      if (s.text !== text) s.text = text
+      if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
+    }
+  }
+
+  /** @internal {@link call} with values that a signature checks; parameters that were left out are None */
+  callTyped(signature: Signature, values: readonly unknown[]): Value {
+    const { parameters } = signature
+    const converted = parameters.map((type, i) => {
+      const native = type.toNative(i < values.length ? values[i] : null)
+      if (native === MISMATCH) throw signature.mismatch(i, values[i])
+      return native
+    })
+    return this.#callMany(...converted)
   }
 
   #callMany(...values: Argument[]): Value {
@@ -106,11 +154,11 @@ export class PackedFunc extends NativeObject {
     const undone = undo.length
     s.enter(values.length)
     try {
-      return finish(s, base, callAny(s, this.#pointer, base, values))
+      return finish(s, base, callAny(s, this.pointer, base, values))
     } finally {
       s.settle(undone)
       s.leave(base, text)
-      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
+      if (s.head[PENDING] !== 0 && s.top === 0) catchUp(s)
     }
   }
 
@@ -129,13 +177,13 @@ export class PackedFunc extends NativeObject {
     const undone = undo.length
     s.enter(values.length)
     try {
-      const typeIndex = callAny(s, this.#pointer, base, values)
+      const typeIndex = callAny(s, this.pointer, base, values)
       if (typeIndex === -1) return { ok: false, ...takeErrorText(s, base) }
       return { ok: true, value: unpack(s, base, typeIndex) }
     } finally {
       s.settle(undone)
       s.leave(base, text)
-      if (s.head[PENDING] !== 0 && s.depth === 0) catchUp(s)
+      if (s.head[PENDING] !== 0 && s.top === 0) catchUp(s)
     }
   }
 
@@ -196,8 +244,10 @@ function putAll(s: Stack, base: number, values: readonly unknown[]): number {
 function callAny(s: Stack, pointer: number, base: number, values: readonly unknown[]): number {
   const tensors = putAll(s, base, values)
   s.f64[base * 2 + 1] = pointer
-  const typeIndex = s.host.call(base, values.length | (tensors << MASK_SHIFT))
-  if (tensors !== 0 && s.head[3] !== 0) handOver(s, base, s.head[3]!)
+  s.head[CALL] = base | (values.length << CALL_SHIFT)
+  if (tensors !== 0) s.head[TENSORS] = tensors
+  const typeIndex = s.host.call()
+  if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
   return typeIndex
 }
 
@@ -205,6 +255,7 @@ function callAny(s: Stack, pointer: number, base: number, values: readonly unkno
 function finish(s: Stack, base: number, typeIndex: number): Value {
   const low = s.i32[base * 4 + 2]!
   if (typeIndex === TypeIndex.Int && s.i32[base * 4 + 3] === low >> 31) return low
+  if (typeIndex === TypeIndex.Float) return s.f64[base * 2 + 1]!
   if (typeIndex === -1) throw takeError(s, base)
   return unpack(s, base, typeIndex)
 }

@@ -1,9 +1,11 @@
 import { ArgumentError } from '@tenon/core'
 import { addressOf, checkName, describe } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { ValueError } from '../errors/kind-classes.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
+import type { AnyDescriptor } from '../typed/descriptor.ts'
+import type { TypedFunction } from '../typed/typed-function.ts'
 import type { Argument } from '../values/argument.ts'
 import { packedFunc } from './closure.ts'
 import { builtin } from './builtin.ts'
@@ -18,7 +20,7 @@ import { PackedFunc } from './packed-func.ts'
  */
 export function getGlobal(name: string): PackedFunc {
   const found = tryGetGlobal(name)
-  if (found === undefined) throw new PackedFuncError('ValueError', `Function ${name} not found`)
+  if (found === undefined) throw new ValueError(`Function ${name} not found`)
   return found
 }
 
@@ -86,30 +88,51 @@ export function listGlobalNames(): string[] {
 /** The functions that {@link initApi} attached, by their names without the prefix. */
 export type Api = Record<string, PackedFunc>
 
+/** The types of functions by name: what `PackedFunc.typed` takes. */
+export type ApiSchema = Readonly<Record<string, readonly [parameters: readonly AnyDescriptor[], result: AnyDescriptor]>>
+
+/** The typed functions that {@link initApi} attached for a schema. */
+export type TypedApi<S extends ApiSchema> = { [K in keyof S]: TypedFunction<S[K][0], S[K][1]> }
+
 /**
  * Attaches every global function `prefix.name` to an object as `name`; names with further dots are left out.
  *
  * @param prefix with or without the leading `tvm.` that Python modules of TVM have.
+ * @param schema the types of functions, `[parameters, result]` by name: those are attached as typed functions, and must exist.
  * @returns the object.
  * @throws {ArgumentError} if the prefix is no text or the target no object.
+ * @throws {ValueError} if there is no function for a name of the schema.
  * @example
  * registerGlobal('mylib.add', (a: number, b: number) => a + b)
  * const mylib = initApi('mylib')
  * mylib['add']?.call(1, 2) // 3
+ * const typed = initApi('mylib', {}, { add: [[t.int, t.int], t.int] })
+ * typed.add(1, 2) // 3
  */
-export function initApi<T extends object = Api>(prefix: string, target: T = {} as T): T & Api {
+export function initApi<T extends object = Api>(prefix: string, target?: T): T & Api
+export function initApi<T extends object, const S extends ApiSchema>(
+  prefix: string,
+  target: T,
+  schema: S,
+): T & Omit<Api, keyof S> & TypedApi<S>
+export function initApi(prefix: string, target: object = {}, schema: ApiSchema = {}): object {
   const start = `${checkName(prefix, 'prefix').replace(/^tvm\./, '')}.`
   if (typeof target !== 'object' || target === null)
     throw new ArgumentError(`target must be an object, got ${describe(target)}`)
+  if (typeof schema !== 'object' || schema === null)
+    throw new ArgumentError(`schema must be an object, got ${describe(schema)}`)
   for (const name of listGlobalNames()) {
     const rest = name.slice(start.length)
-    if (!name.startsWith(start) || rest === '' || rest.includes('.')) continue
-    Object.defineProperty(target, rest, {
-      value: getGlobal(name),
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
+    if (!name.startsWith(start) || rest === '' || rest.includes('.') || Object.hasOwn(schema, rest)) continue
+    attach(target, rest, getGlobal(name))
   }
-  return target as T & Api
+  for (const [name, [parameters, result]] of Object.entries(schema)) {
+    attach(target, name, getGlobal(start + name).typed(parameters, result, start + name))
+  }
+  return target
+}
+
+/** An own property, whatever the name: `__proto__` is none of an object's. */
+function attach(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -25,6 +25,10 @@ export interface Host {
   readonly parseDType: HostFunction<number>
   readonly dtypeText: HostFunction<number>
   readonly createFunction: HostFunction<number>
+  readonly openRelay: HostFunction<number>
+  readonly closeRelay: HostFunction<void>
+  readonly serveRelay: HostFunction<void>
+  readonly answerRelay: HostFunction<void>
   readonly createError: HostFunction<number>
   readonly readError: HostFunction<number>
   readonly appendBacktrace: HostFunction<void>
@@ -35,6 +39,8 @@ export interface Host {
   readonly cancelJob: HostFunction<void>
   readonly finishJob: HostFunction<number>
   readonly createTensor: HostFunction<number>
+  readonly tensorFromDLPack: HostFunction<number>
+  readonly tensorToDLPack: HostFunction<number>
   readonly describeView: HostFunction<number>
   readonly describeTensor: HostFunction<number>
   /** Opens another tvm-ffi library globally, without letting it take signals; returns its handle. */
@@ -45,7 +51,7 @@ export interface Host {
 
 const functions = {
   open: ['tn_packed_open', 'int32_t', 1],
-  call: ['tn_packed_call', 'int32_t', 2, 'int32_t'],
+  call: ['tn_packed_call', 'int32_t', 0],
   makeText: ['tn_packed_make_text', 'int32_t', 4],
   text: ['tn_packed_text', 'void', 2],
   clear: ['tn_packed_clear', 'void', 1],
@@ -57,7 +63,11 @@ const functions = {
   setGlobal: ['tn_packed_set_global', 'int32_t', 5],
   parseDType: ['tn_packed_dtype_parse', 'int32_t', 3],
   dtypeText: ['tn_packed_dtype_text', 'int32_t', 1],
-  createFunction: ['tn_packed_function_create', 'int32_t', 2],
+  createFunction: ['tn_packed_function_create', 'int32_t', 4],
+  openRelay: ['tn_packed_relay_open', 'int32_t', 2],
+  closeRelay: ['tn_packed_relay_close', 'void', 1],
+  serveRelay: ['tn_packed_relay_serve', 'void', 1],
+  answerRelay: ['tn_packed_relay_answer', 'void', 3],
   createError: ['tn_packed_error_create', 'int32_t', 7],
   readError: ['tn_packed_error_read', 'int32_t', 2],
   appendBacktrace: ['tn_packed_error_append', 'void', 3],
@@ -67,12 +77,14 @@ const functions = {
   cancelJob: ['tn_packed_job_cancel', 'void', 1],
   finishJob: ['tn_packed_job_finish', 'int32_t', 2],
   createTensor: ['tn_packed_tensor_create', 'int32_t', 2],
+  tensorFromDLPack: ['tn_packed_tensor_from_dlpack', 'int32_t', 4],
+  tensorToDLPack: ['tn_packed_tensor_to_dlpack', 'int32_t', 4],
   describeView: ['tn_packed_describe_view', 'int32_t', 2],
   describeTensor: ['tn_packed_describe_tensor', 'int32_t', 2],
-} satisfies Record<string, readonly [symbol: string, result: CType, parameters: number, each?: CType]>
+} satisfies Record<string, readonly [symbol: string, result: CType, parameters: number]>
 
-/** Declares a function of the library whose parameters all have one type. */
-type Declare = (name: string, result: CType, count: number, each?: CType) => (...values: number[]) => never
+/** Declares a function of the library by the number of its parameters. */
+type Declare = (name: string, result: CType, count: number) => (...values: number[]) => never
 
 let loaded: Host | undefined
 
@@ -94,17 +106,12 @@ function load(): Host {
     })
   }
   const library = loadGlobally(path)
-  const declare: Declare = (name, result, count, each = 'uintptr_t') =>
-    library.declare(
-      name,
-      result,
-      Array.from({ length: count }, () => each),
-    )
+  const declare: Declare = (name, result, count) => library.declare(name, result, Array<CType>(count).fill('uintptr_t'))
   const { ffiPath, isOwn } = bind(declare, join(directory, libraryFileName('tvm_ffi')))
   declare('tn_packed_install_allocator', 'int32_t', 0)()
   declare('tn_packed_install_signals', 'int32_t', 0)()
   const declared = Object.fromEntries(
-    Object.entries(functions).map(([key, [name, result, count, each]]) => [key, declare(name, result, count, each)]),
+    Object.entries(functions).map(([key, [name, result, count]]) => [key, declare(name, result, count)]),
   ) as unknown as Omit<Host, 'ffiPath' | 'liveObjects' | 'openLibrary'>
   const liveObjects = isOwn ? loadGlobally(ffiPath).declare('tn_tvm_live_objects', 'int64_t', []) : undefined
   return { ...declared, ffiPath, liveObjects, openLibrary: (other) => open(declare, other) }

@@ -8,10 +8,11 @@ let isLoaded = false
 /**
  * Loads what kernels of TVM to 0.20 import, if a library has such kernels: they speak the calling convention before tvm-ffi.
  *
+ * @param isKnown that it has them, though nothing in it tells.
  * @throws {LoadError} if the process uses another tvm-ffi library than this package's, which can't call them.
  */
-export function prepareLegacy(path: string): void {
-  if (isLoaded || !isLegacy(path)) return
+export function prepareLegacy(path: string, isKnown: boolean): void {
+  if (isLoaded || (!isKnown && !isLegacy(path))) return
   const { liveObjects, ffiPath } = host()
   if (liveObjects === undefined) {
     throw new LoadError(`${path} has kernels of TVM to 0.20, and the tvm-ffi library ${ffiPath} can't call them`, {
@@ -23,11 +24,12 @@ export function prepareLegacy(path: string): void {
   isLoaded = true
 }
 
-/** Whether a library has the context variable that the loaders of TVM to 0.20 filled. What is wrong with it, loading tells. */
+/** Whether a library has the variables that the loaders of TVM to 0.20 filled or read. What is wrong with it, loading tells. */
 function isLegacy(path: string): boolean {
   try {
     const names = new Set(readBinary(path).exports.map(({ name }) => name))
-    return names.has('__tvm_module_ctx') && !names.has('__tvm_ffi__library_ctx')
+    const has = names.has('__tvm_module_ctx') || names.has('__tvm_dev_mblob')
+    return has && !names.has('__tvm_ffi__library_ctx')
   } catch {
     return false
   }

@@ -1,5 +1,5 @@
 import { addressOf, bufferOver, Gate } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { MemoryError, RecursionError } from '../errors/kind-classes.ts'
 import { host, type Host } from './host.ts'
 
 /* The layout of the memory that JavaScript and libtenon_packed share: see csrc/tvm/host/host.h. */
@@ -7,14 +7,20 @@ const SIZE = 262_144
 const WORDS = 16
 const ZERO = 136
 const OUT = 4096
-export const OUT_SIZE = 16_384
 const SLOTS = 20_480
-const SLOT_COUNT = 6912
+export const SLOT_COUNT = 6912
 const TEXT = 131_072
 export const TEXT_SIZE: number = SIZE - TEXT
 
+/** The place in `head` of the tensors among the arguments of a call (bit i for argument i), then of those that were kept. */
+export const TENSORS = 3
+
 /** The place in `head` of a flag: something waits for the end of the outermost call. */
 export const PENDING = 32
+
+/** The place in `head` of what is called: the frame's first slot, and above {@link CALL_SHIFT} bits the number of arguments. */
+export const CALL = 33
+export const CALL_SHIFT = 13
 
 /** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
 export const DEPTH_LIMIT = 128
@@ -35,12 +41,13 @@ export class Stack {
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
   /**
-   * Shared with native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; 3 tensors that were
-   * kept; {@link PENDING} something waits for the end of the outermost call.
+   * Shared with native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; {@link TENSORS},
+   * {@link PENDING} and {@link CALL}.
    */
   readonly head: Int32Array
-  /** The first free slot. */
+  /** The first free slot: 0 while no call is in progress. */
   top = 0
+  /** How many TypeScript functions native code is in the middle of calling. */
   depth = 0
   /** The first free byte of the text region, from its start. */
   text = 0
@@ -50,8 +57,7 @@ export class Stack {
   constructor() {
     this.host = host()
     const out = new BigUint64Array(1)
-    if (this.host.open(addressOf(out)) !== 0)
-      throw new PackedFuncError('MemoryError', 'no memory for an argument stack')
+    if (this.host.open(addressOf(out)) !== 0) throw new MemoryError('no memory for an argument stack')
     this.address = Number(out[0])
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
@@ -59,24 +65,21 @@ export class Stack {
     this.f64 = new Float64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.words = new BigUint64Array(buffer, WORDS, 16)
-    this.head = new Int32Array(buffer, 0, PENDING + 1)
+    this.head = new Int32Array(buffer, 0, CALL + 1)
   }
 
-  /** Takes a frame of `count` arguments above the top. @throws if the stack is full or calls are nested too deeply. */
+  /** Takes a frame of `count` arguments above the top. @throws if the stack is full */
   enter(count: number): void {
     const top = this.top + count + 1
-    if (top > SLOT_COUNT || this.depth === DEPTH_LIMIT) throw this.#full(count)
-    this.depth++
+    if (top > SLOT_COUNT) throw this.full(count)
     this.top = top
     this.head[0] = top
   }
 
   /** Gives the frame back that began at `base`, and the text region from `text` on. */
   leave(base: number, text: number): void {
-    this.depth--
     this.top = base
     this.text = text
-    this.head[0] = base
   }
 
   /** The address of a slot. */
@@ -106,7 +109,8 @@ export class Stack {
   /** Calls a function whose arguments are in the slots after `base`: as the host's `call`. */
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
-    return this.host.call(base, count)
+    this.head[CALL] = base | (count << CALL_SHIFT)
+    return this.host.call()
   }
 
   /** The address of eight zero bytes. */
@@ -150,13 +154,9 @@ export class Stack {
     }
   }
 
-  #full(count: number): PackedFuncError {
-    return this.depth === DEPTH_LIMIT
-      ? new PackedFuncError(
-          'RecursionError',
-          `calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`,
-        )
-      : new PackedFuncError('RecursionError', `the argument stack has no room for ${count} more arguments`)
+  /** The error for more arguments than there are slots. */
+  full(count: number): RecursionError {
+    return new RecursionError(`the argument stack has no room for ${count} more arguments`)
   }
 }
 

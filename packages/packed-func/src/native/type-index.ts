@@ -28,10 +28,9 @@ export const TypeIndex = {
   Dict: 76,
 } as const
 
-/**
- * The first eight bytes of a slot, a type index and zeros, as the bits of a float64: one store writes both.
- */
-export const Tag: { readonly Int: number; readonly Tensor: number } = {
-  Int: TypeIndex.Int * Number.MIN_VALUE,
-  Tensor: TypeIndex.Tensor * Number.MIN_VALUE,
-}
+/** The first eight bytes of a slot, a type index and zeros, as the bits of a float64: one store writes both. */
+export const tagOf = (typeIndex: number): number => typeIndex * Number.MIN_VALUE
+
+export const INT_TAG: number = tagOf(TypeIndex.Int)
+export const FLOAT_TAG: number = tagOf(TypeIndex.Float)
+export const TENSOR_TAG: number = tagOf(TypeIndex.Tensor)

@@ -1,14 +1,19 @@
 import { ScopeClosedError } from '@tenon/core'
+import { pointerBits } from '@tenon/core/internal'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
+import { tagOf } from '../native/type-index.ts'
 
-const collected = new FinalizationRegistry<number>((address) => release(openStack(), address))
+const collected = new FinalizationRegistry<number>((address) => {
+  live--
+  release(openStack(), address)
+})
 
 /** References to be given back once no call is in progress: a call may be using the object. */
 const waiting: number[] = []
 
 function release(stack: Stack, address: number): void {
-  if (stack.depth === 0) {
+  if (stack.top === 0) {
     stack.host.release(address)
     if (stack.head[PENDING] !== 0) catchUp(stack)
     return
@@ -35,12 +40,18 @@ export const heldObjects = (): number => live
 export class NativeObject {
   /** @internal the object's address, 0 after it was given back */
   handle: number
+  /** @internal the address as the bits of a float64: one store writes it */
+  readonly pointer: number
+  /** @internal the first half of a slot that holds the object */
+  readonly tag: number
   readonly typeIndex: number
 
   /** @internal takes over a reference */
   constructor(typeIndex: number, handle: number) {
     this.typeIndex = typeIndex
     this.handle = handle
+    this.pointer = pointerBits(handle)
+    this.tag = tagOf(typeIndex)
     live++
     collected.register(this, handle, this)
   }

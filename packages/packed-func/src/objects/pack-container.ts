@@ -19,7 +19,7 @@ export function packMap(stack: Stack, slot: number, values: ReadonlyMap<unknown,
 }
 
 /** Packs the object that a function of tvm-ffi makes of values; it is given back after the call. */
-export function packMade(stack: Stack, slot: number, maker: string, values: readonly unknown[]): void {
+function packMade(stack: Stack, slot: number, maker: string, values: readonly unknown[]): void {
   const handle = builtin(maker).checkAlive()
   const { top: base, text } = stack
   const undo = stack.undo.length

@@ -1,10 +1,10 @@
 import { dtypeInfo, dtypes, tensorType, type DType, type Tensor, type TensorType } from '@tenon/core'
 import { rowMajorStrides } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { ValueError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
 /* DLPack's flags of a managed tensor. */
-const READ_ONLY = 1
+export const READ_ONLY_FLAG = 1
 const SUBBYTE_PADDED = 4
 
 const HEAD_SIZE = 40
@@ -23,7 +23,7 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   stack.text = (stack.text + 7) & ~7
   const offset = stack.textOffset()
   if (HEAD_SIZE + 16 * shape.length > TEXT_SIZE - stack.text) {
-    throw new PackedFuncError('ValueError', `a tensor of ${shape.length} axes has no room on the argument stack`)
+    throw new ValueError(`a tensor of ${shape.length} axes has no room on the argument stack`)
   }
   const { bytes } = stack
   const isPadded = type.packing === 'element' && dtypeInfo(type.dtype).bits < 8
@@ -32,7 +32,7 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   bytes.writeInt32LE(device.id, offset + 12)
   bytes.writeInt32LE(shape.length, offset + 16)
   bytes.writeUInt32LE(dlpackType(type), offset + 20)
-  bytes.writeBigUInt64LE(BigInt((segment.readOnly ? READ_ONLY : 0) | (isPadded ? SUBBYTE_PADDED : 0)), offset + 24)
+  bytes.writeBigUInt64LE(BigInt((segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded ? SUBBYTE_PADDED : 0)), offset + 24)
   bytes.writeBigInt64LE(BigInt(id), offset + 32)
   for (const [axis, size] of [...shape, ...strides].entries()) {
     bytes.writeBigInt64LE(BigInt(size), offset + HEAD_SIZE + axis * 8)
@@ -63,7 +63,7 @@ export function readDescription(stack: Stack): Description {
   return {
     address,
     device: { type: deviceType, id: deviceId },
-    readOnly: (flags & READ_ONLY) !== 0,
+    readOnly: (flags & READ_ONLY_FLAG) !== 0,
     type:
       dtype === undefined || [...shape, ...(strides ?? [])].some((n) => n < 0)
         ? undefined

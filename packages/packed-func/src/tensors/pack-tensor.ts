@@ -1,17 +1,16 @@
 import type { Tensor } from '@tenon/core'
 import { takeError } from '../errors/crossing.ts'
 import { drainReleased, foreignValues } from '../native/foreign.ts'
-import type { Stack } from '../native/stack.ts'
-import { Tag, TypeIndex } from '../native/type-index.ts'
+import { TENSORS, type Stack } from '../native/stack.ts'
+import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
 import { TensorObject, tensorOfObject } from './tensor-object.ts'
 
 /** Where a DLTensor begins in a tensor object. */
 const DLTENSOR_OFFSET = 24
 
-/** Calls pass the number of arguments in the low bits, and above them a bit for each of the first that is a tensor. */
-export const MASK_SHIFT = 13
-export const MASKED_ARGUMENTS: number = 31 - MASK_SHIFT
+/** How many arguments of a call can be told to be tensors. */
+export const MASKED_ARGUMENTS = 30
 
 /**
  * Passes a tensor as a tensor object over its memory, which is made once for each tensor, and holds the memory open: the
@@ -21,7 +20,7 @@ export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
   if (!gate.alive) gate.owner.checkAlive()
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
-  stack.f64[slot * 2] = Tag.Tensor
+  stack.f64[slot * 2] = TENSOR_TAG
   stack.f64[slot * 2 + 1] = object.pointer
   gate.holds++
 }
@@ -93,8 +92,10 @@ function keep(tensor: Tensor, id: number, address: number): void {
 
 const keptTensors = new Set<Tensor>()
 
-/** After a call in which native code kept tensors (bit i for argument i): hands their objects over to it. */
-export function handOver(stack: Stack, base: number, kept: number): void {
+/** After a call in which native code kept tensors: hands their objects over to it. */
+export function handOver(stack: Stack, base: number): void {
+  const kept = stack.head[TENSORS]!
+  stack.head[TENSORS] = 0
   for (let i = 0; i < MASKED_ARGUMENTS; i++) {
     if ((kept & (1 << i)) === 0) continue
     const tensor = tensorOfObject.get(stack.pointer(base + 1 + i))?.deref()

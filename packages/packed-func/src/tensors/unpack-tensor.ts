@@ -1,6 +1,6 @@
 import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -81,11 +81,19 @@ function overNative({ address, device, readOnly }: Description, type: TensorType
 /** The lifetimes of tensors that were lent to the callbacks in progress. */
 const borrowed: NativeTensorLifetime[] = []
 
-export const borrowedCount = (): number => borrowed.length
+export const borrowedTensors: readonly ManagedLifetime[] = borrowed
 
 /** When a callback ends: the tensors lent to it, from `count` on, end with it. @throws if something still holds one */
 export function endBorrowing(count: number): void {
-  while (borrowed.length > count) borrowed.pop()!.close()
+  const failures: unknown[] = []
+  while (borrowed.length > count) {
+    try {
+      borrowed.pop()!.close()
+    } catch (error) {
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }
 
 /** A tensor over a DLTensor that native code lends for the time of a callback. */
@@ -94,7 +102,7 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   stack.words[6] = 0n
   const description = fits ? readDescription(stack) : undefined
   if (description?.type === undefined || description.device.type !== CPU) {
-    throw new PackedFuncError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
+    throw new PackedFuncTypeError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
   }
   const { type, device } = description
   return type.byteSize === 0 ? new Tensor(gcAllocator.allocate(0, 16), type, device) : overNative(description, type, 0)

@@ -23,9 +23,33 @@ export interface TypeDescriptor<In, Out> {
   /** What is returned for a native result, or {@link MISMATCH}. */
   readonly fromNative: (value: Value) => Out | typeof MISMATCH
   /** Whether the parameter may be left out at the end. */
-  readonly isOptional?: boolean
+  readonly isOptional: boolean
+  /** @internal what is checked in line */
+  readonly form: number
+  /** @internal the range of `Form.Int` */
+  readonly low: number
+  /** @internal */
+  readonly high: number
   /** For TypeScript alone. */
   readonly in?: In
+}
+
+/** Types that are checked and written in line, without their functions. */
+export const Form = { Other: 0, Int: 1, Float: 2, Tensor: 3, None: 4, Any: 5 } as const
+
+/** Any descriptor. */
+export type AnyDescriptor = TypeDescriptor<unknown, unknown>
+
+/** A descriptor: all have one shape, so that calls read them fast. */
+function describeType<In, Out>(
+  name: string,
+  toNative: TypeDescriptor<In, Out>['toNative'],
+  fromNative: TypeDescriptor<In, Out>['fromNative'],
+  form: number = Form.Other,
+  [low, high]: readonly [number, number] = [0, 0],
+  isOptional = false,
+): TypeDescriptor<In, Out> {
+  return { name, toNative, fromNative, isOptional, form, low, high }
 }
 
 /** What the caller passes for a descriptor. */
@@ -41,48 +65,56 @@ const isInteger = (value: unknown): value is number | bigint =>
   typeof value === 'bigint' ? isInt64(value) : Number.isSafeInteger(value)
 
 function integer(name: string, low: number, high: number): TypeDescriptor<number, number> {
-  return {
+  return describeType<number, number>(
     name,
-    toNative: (value) =>
+    (value) =>
       typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high && !Object.is(value, -0)
         ? value
         : MISMATCH,
-    fromNative: (value) =>
+    (value) =>
       typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high ? value : MISMATCH,
-  }
+    Form.Int,
+    [low, high],
+  )
 }
 
 function instance<In extends Argument, Out extends Value>(
   name: string,
   isInput: (value: unknown) => value is In,
   isOutput: (value: Value) => value is Out,
+  form: number = Form.Other,
 ): TypeDescriptor<In, Out> {
-  return {
+  return describeType<In, Out>(
     name,
-    toNative: (value) => (isInput(value) ? value : MISMATCH),
-    fromNative: (value) => (isOutput(value) ? value : MISMATCH),
-  }
+    (value) => (isInput(value) ? value : MISMATCH),
+    (value) => (isOutput(value) ? value : MISMATCH),
+    form,
+  )
 }
 
-const boolean: TypeDescriptor<boolean, boolean> = {
-  name: 'bool',
-  toNative: (value) => (typeof value === 'boolean' ? value : MISMATCH),
+const boolean = describeType<boolean, boolean>(
+  'bool',
+  (value) => (typeof value === 'boolean' ? value : MISMATCH),
   // Functions that give 0 and 1 for a bool are common.
-  fromNative: (value) => (typeof value === 'boolean' ? value : value === 0 || value === 1 ? value === 1 : MISMATCH),
-}
+  (value) => (typeof value === 'boolean' ? value : value === 0 || value === 1 ? value === 1 : MISMATCH),
+)
 
-const floating: TypeDescriptor<number, number> = {
-  name: 'float',
-  toNative: (value) => (typeof value === 'number' ? new FloatValue(value) : MISMATCH),
-  fromNative: (value) => (typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : MISMATCH),
-}
+const floating = describeType<number, number>(
+  'float',
+  (value) => (typeof value === 'number' ? new FloatValue(value) : MISMATCH),
+  (value) => (typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : MISMATCH),
+  Form.Float,
+)
 
-const nothing: TypeDescriptor<null | undefined, null> = {
-  name: 'None',
-  toNative: (value) => (value === null || value === undefined ? null : MISMATCH),
+const nothing = describeType<null | undefined, null>(
+  'None',
+  (value) => (value === null || value === undefined ? null : MISMATCH),
   // What a function returns that is said to return nothing is dropped.
-  fromNative: () => null,
-}
+  () => null,
+  Form.None,
+)
+
+const int32Range = [-(2 ** 31), 2 ** 31 - 1] as const
 
 const isObject = (value: unknown): value is NativeObject => value instanceof NativeObject
 
@@ -134,16 +166,18 @@ export interface Types {
  * | `any` | anything | anything |
  */
 export const t: Types = {
-  int: {
-    name: 'int',
-    toNative: (value) => (isInteger(value) ? new IntValue(value) : MISMATCH),
-    fromNative: (value) => (isInteger(value) ? value : MISMATCH),
-  },
-  bigint: {
-    name: 'int',
-    toNative: (value) => (isInteger(value) ? new IntValue(value) : MISMATCH),
-    fromNative: (value) => (isInteger(value) ? BigInt(value) : MISMATCH),
-  },
+  int: describeType<number | bigint, number | bigint>(
+    'int',
+    (value) => (isInteger(value) ? new IntValue(value) : MISMATCH),
+    (value) => (isInteger(value) ? value : MISMATCH),
+    Form.Int,
+    int32Range,
+  ),
+  bigint: describeType<number | bigint, bigint>(
+    'int',
+    (value) => (isInteger(value) ? new IntValue(value) : MISMATCH),
+    (value) => (isInteger(value) ? BigInt(value) : MISMATCH),
+  ),
   int8: integer('int8', -128, 127),
   uint8: integer('uint8', 0, 255),
   int16: integer('int16', -32_768, 32_767),
@@ -177,6 +211,7 @@ export const t: Types = {
     'Tensor',
     (value): value is Tensor | TensorView => value instanceof Tensor || value instanceof TensorView,
     (value): value is Tensor => value instanceof Tensor,
+    Form.Tensor,
   ),
   func: instance(
     'Function',
@@ -194,47 +229,47 @@ export const t: Types = {
     (value): value is OpaquePointer | null => value === null || value instanceof OpaquePointer,
     (value): value is OpaquePointer | null => value === null || value instanceof OpaquePointer,
   ),
-  any: {
-    name: 'Any',
-    toNative: (value) => value as Argument,
-    fromNative: (value) => value,
-  },
-  optional: <In, Out>(type: TypeDescriptor<In, Out>): TypeDescriptor<In | null | undefined, Out | null> => ({
-    name: `Optional<${type.name}>`,
-    isOptional: true,
-    toNative: (value) => (value === null || value === undefined ? null : type.toNative(value)),
-    fromNative: (value) => (value === null ? null : type.fromNative(value)),
-  }),
-  array: <In, Out>(type: TypeDescriptor<In, Out>): TypeDescriptor<readonly In[], Out[]> => ({
-    name: `Array<${type.name}>`,
-    toNative: (value) => (Array.isArray(value) ? convertAll(value, type.toNative) : MISMATCH),
-    fromNative: (value) => (value instanceof NativeArray ? convertAll(value.toArray(), type.fromNative) : MISMATCH),
-  }),
-  map: <KeyIn, KeyOut, In, Out>(
-    key: TypeDescriptor<KeyIn, KeyOut>,
-    type: TypeDescriptor<In, Out>,
-  ): TypeDescriptor<ReadonlyMap<KeyIn, In>, Map<KeyOut, Out>> => ({
-    name: `Map<${key.name}, ${type.name}>`,
-    toNative: (value) => {
-      if (!(value instanceof Map)) return MISMATCH
-      const keys = convertAll([...value.keys()], key.toNative)
-      const values = convertAll([...value.values()], type.toNative)
-      return keys === MISMATCH || values === MISMATCH ? MISMATCH : new Map(keys.map((k, i) => [k, values[i]!]))
-    },
-    fromNative: (value) => {
-      if (!(value instanceof NativeMap)) return MISMATCH
-      const entries = [...value.entries()]
-      const keys = convertAll(
-        entries.map(([k]) => k),
-        key.fromNative,
-      )
-      const values = convertAll(
-        entries.map(([, v]) => v),
-        type.fromNative,
-      )
-      return keys === MISMATCH || values === MISMATCH ? MISMATCH : new Map(keys.map((k, i) => [k, values[i]!]))
-    },
-  }),
+  any: describeType<Argument, Value>(
+    'Any',
+    (value) => value as Argument,
+    (value) => value,
+    Form.Any,
+  ),
+  optional: (type) =>
+    describeType(
+      `Optional<${type.name}>`,
+      (value) => (value === null || value === undefined ? null : type.toNative(value)),
+      (value) => (value === null ? null : type.fromNative(value)),
+      Form.Other,
+      [0, 0],
+      true,
+    ),
+  array: (type) =>
+    describeType(
+      `Array<${type.name}>`,
+      (value) => (Array.isArray(value) ? convertAll(value, type.toNative) : MISMATCH),
+      (value) => (value instanceof NativeArray ? convertAll(value.toArray(), type.fromNative) : MISMATCH),
+    ),
+  map: (key, type) =>
+    describeType(
+      `Map<${key.name}, ${type.name}>`,
+      (value) => (value instanceof Map ? convertEntries([...value], key.toNative, type.toNative) : MISMATCH),
+      (value) =>
+        value instanceof NativeMap ? convertEntries([...value.entries()], key.fromNative, type.fromNative) : MISMATCH,
+    ),
+}
+
+function convertEntries<FromKey, From, ToKey, To>(
+  entries: readonly (readonly [FromKey, From])[],
+  convertKey: (value: FromKey) => ToKey | typeof MISMATCH,
+  convert: (value: From) => To | typeof MISMATCH,
+): Map<ToKey, To> | typeof MISMATCH {
+  const keys = entries.map(([key]) => key)
+  const values = entries.map(([, value]) => value)
+  const newKeys = convertAll(keys, convertKey)
+  const newValues = convertAll(values, convert)
+  if (newKeys === MISMATCH || newValues === MISMATCH) return MISMATCH
+  return new Map(newKeys.map((key, i) => [key, newValues[i]!]))
 }
 
 function convertAll<From, To>(

@@ -111,6 +111,24 @@ export function typedBy(target: PackedFunc, metadata: string, name = ''): (...va
   ) as unknown as (...values: Argument[]) => Value | Value[]
 }
 
+const reserved = new Set(
+  (
+    'arguments await break case catch class const continue debugger default delete do else enum eval export extends false ' +
+    'finally for function if implements import in instanceof interface let new null package private protected public return ' +
+    'static super switch this throw true try typeof var void while with yield'
+  ).split(' '),
+)
+
+/**
+ * Whether a function of a module can have a name: `sum` can, `delete` and `relu.v2` can't.
+ *
+ * @example
+ * isDeclarable('sum') // true
+ */
+export function isDeclarable(name: string): boolean {
+  return /^[A-Za-z_$][\w$]*$/.test(name) && !reserved.has(name)
+}
+
 /**
  * A function's metadata as a declaration of TypeScript, for a `.d.ts` file.
  *
@@ -120,7 +138,6 @@ export function typedBy(target: PackedFunc, metadata: string, name = ''): (...va
  */
 export function declarationOf(name: string, metadata: string): string {
   const { result, parameters } = signatureOf(metadata)
-  const isLegal = /^[A-Za-z_$][\w$]*$/.test(name)
-  if (!isLegal) throw new ArgumentError(`name must be a name of JavaScript, got ${describe(name)}`)
+  if (!isDeclarable(name)) throw new ArgumentError(`name must be a name of JavaScript, got ${describe(name)}`)
   return `export function ${name}(${parameters.map((parameter, i) => `a${i}: ${parameter.input}`).join(', ')}): ${result.output}`
 }

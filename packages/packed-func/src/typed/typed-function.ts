@@ -1,11 +1,7 @@
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
-import { typeName } from './type-name.ts'
-import type { Argument } from '../values/argument.ts'
-import { MISMATCH, type InputOf, type OutputOf, type TypeDescriptor } from './descriptor.ts'
-
-/** Any descriptor. */
-export type AnyDescriptor = TypeDescriptor<unknown, unknown>
+import { MISMATCH, Form, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
+import { Signature } from './signature.ts'
+import type { Value } from '../values/argument.ts'
 
 type Required<T extends readonly unknown[]> = { [K in keyof T]: InputOf<T[K]> }
 
@@ -37,71 +33,31 @@ export function typed<const P extends readonly AnyDescriptor[], R extends AnyDes
   result: R,
   name = '',
 ): TypedFunction<P, R> {
-  const signature = signatureOf(name, parameters, result)
-  const fewest = parameters.findLastIndex((type) => type.isOptional !== true) + 1
+  const signature = new Signature([...parameters], result, name)
   const count = parameters.length
-  const converters = parameters.map((type) => type.toNative)
-  const convert = (value: unknown, index: number): Argument => {
-    const native = converters[index]!(value)
-    if (native !== MISMATCH) return native
-    throw new PackedFuncTypeError(
-      'TypeError',
-      `Mismatched type on argument #${index} when calling: \`${signature}\`. ` +
-        `Expected \`${parameters[index]!.name}\` but got \`${typeName(value)}\``,
-    )
+  const general = (values: readonly unknown[]): unknown => {
+    if (values.length < signature.fewest || values.length > count) throw signature.wrongCount(values.length)
+    return resultOf(signature, target.callTyped(signature, values))
   }
-  const check = (given: number): void => {
-    if (given >= fewest && given <= count) return
-    throw new PackedFuncTypeError(
-      'TypeError',
-      `Mismatched number of arguments when calling: \`${signature}\`. Expected ${count} but got ${given} arguments`,
-    )
-  }
-  const finish = (value: ReturnType<PackedFunc['call']>): unknown => {
-    const made = result.fromNative(value)
-    if (made !== MISMATCH) return made
-    throw new PackedFuncTypeError(
-      'TypeError',
-      `Mismatched type of the result of \`${signature}\`. Expected \`${result.name}\` but got \`${typeName(value)}\``,
-    )
-  }
-  return wrapperFor(target, count, convert, check, finish) as unknown as TypedFunction<P, R>
+  const wrapper =
+    count > 3
+      ? (...values: unknown[]) => general(values)
+      : // Named parameters: a rest parameter takes a third longer.
+        function (a?: unknown, b?: unknown, c?: unknown): unknown {
+          if (arguments.length !== count) return general(Array.from(arguments))
+          return resultOf(signature, target.callTypedFew(signature, count, a, b, c))
+        }
+  return wrapper as unknown as TypedFunction<P, R>
 }
 
-type Wrapper = (...values: unknown[]) => unknown
-
-/** A wrapper for the number of parameters: the usual numbers without a loop. */
-function wrapperFor(
-  target: PackedFunc,
-  count: number,
-  convert: (value: unknown, index: number) => Argument,
-  check: (given: number) => void,
-  finish: (value: ReturnType<PackedFunc['call']>) => unknown,
-): Wrapper {
-  const general: Wrapper = (...values) => {
-    check(values.length)
-    const converted = values.map((value, i) => convert(value, i))
-    // Parameters that were left out are None for native code.
-    while (converted.length < count) converted.push(null)
-    return finish(target.call(...converted))
+/** What a call gave, if it has the type. */
+function resultOf(signature: Signature, value: Value): unknown {
+  const { result } = signature
+  if (typeof value === 'number') {
+    if (result.form === Form.Float) return value
+    if (result.form === Form.Int && (value | 0) === value && value >= result.low && value <= result.high) return value
   }
-  switch (count) {
-    case 1:
-      return (...values) => (values.length === 1 ? finish(target.call(convert(values[0], 0))) : general(...values))
-    case 2:
-      return (...values) =>
-        values.length === 2 ? finish(target.call(convert(values[0], 0), convert(values[1], 1))) : general(...values)
-    case 3:
-      return (...values) =>
-        values.length === 3
-          ? finish(target.call(convert(values[0], 0), convert(values[1], 1), convert(values[2], 2)))
-          : general(...values)
-    default:
-      return general
-  }
-}
-
-/** As tvm-ffi prints it: `add(0: int, 1: int) -> int`. */
-function signatureOf(name: string, parameters: readonly AnyDescriptor[], result: AnyDescriptor): string {
-  return `${name}(${parameters.map((type, i) => `${i}: ${type.name}`).join(', ')}) -> ${result.name}`
+  const made = result.fromNative(value)
+  if (made !== MISMATCH) return made
+  throw signature.wrongResult(value)
 }

@@ -62,19 +62,19 @@ function packNone(stack: Stack, slot: number): void {
 }
 
 /** A number that is no int32. */
-export function packNumber(stack: Stack, slot: number, value: number): void {
+function packNumber(stack: Stack, slot: number, value: number): void {
   if (Number.isSafeInteger(value) && !Object.is(value, -0)) packInteger(stack, slot, value)
   else packFloat(stack, slot, value)
 }
 
-export function packFloat(stack: Stack, slot: number, value: number): void {
+function packFloat(stack: Stack, slot: number, value: number): void {
   stack.i32[slot * 4] = TypeIndex.Float
   stack.i32[slot * 4 + 1] = 0
   stack.f64[slot * 2 + 1] = value
 }
 
 /** A safe integer. */
-export function packInteger(stack: Stack, slot: number, value: number): void {
+function packInteger(stack: Stack, slot: number, value: number): void {
   const at = slot * 4
   stack.i32[at] = TypeIndex.Int
   stack.i32[at + 1] = 0
@@ -83,7 +83,7 @@ export function packInteger(stack: Stack, slot: number, value: number): void {
   stack.i32[at + 3] = Math.floor(value / 2 ** 32)
 }
 
-export function packBigInt(stack: Stack, slot: number, value: bigint): void {
+function packBigInt(stack: Stack, slot: number, value: bigint): void {
   if (!isInt64(value)) {
     throw new ArgumentRangeError(`an integer must be from -2^63 to 2^63 - 1, ${value} is too large to fit in int64_t`, {
       hint: 'pass it as text or as bytes.',
@@ -96,13 +96,20 @@ export function packBigInt(stack: Stack, slot: number, value: bigint): void {
 
 function packObject(stack: Stack, slot: number, value: object): void {
   if (value instanceof Tensor) packTensor(stack, slot, value)
-  else if (value instanceof NativeObject) stack.setPointer(slot, value.typeIndex, value.checkAlive())
+  else if (value instanceof NativeObject) packNative(stack, slot, value)
   else if (value instanceof FloatValue) packFloat(stack, slot, value.value)
   else if (value instanceof IntValue) packWhole(stack, slot, value.value)
   else if (value instanceof Uint8Array) packBytes(stack, slot, value)
   else if (Array.isArray(value)) packArray(stack, slot, value)
   else if (value instanceof Map) packMap(stack, slot, value)
   else packRare(stack, slot, value)
+}
+
+/** An object of native code, which only the call may use. */
+export function packNative(stack: Stack, slot: number, object: NativeObject): void {
+  if (object.handle === 0) object.checkAlive()
+  stack.f64[slot * 2] = object.tag
+  stack.f64[slot * 2 + 1] = object.pointer
 }
 
 function packWhole(stack: Stack, slot: number, value: number | bigint): void {

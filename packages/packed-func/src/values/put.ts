@@ -1,9 +1,10 @@
 import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
-import { Tag } from '../native/type-index.ts'
+import { INT_TAG, TENSOR_TAG } from '../native/type-index.ts'
 import { lendTensor, MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
 import type { TensorObject } from '../tensors/tensor-object.ts'
-import { pack } from './pack.ts'
+import { NativeObject } from '../objects/native-object.ts'
+import { pack, packNative } from './pack.ts'
 
 /**
  * Writes an argument into its slot: small whole numbers and tensors that were passed before in line, the rest by `pack`.
@@ -12,23 +13,31 @@ import { pack } from './pack.ts'
  */
 export function put(stack: Stack, slot: number, index: number, value: unknown): number {
   if (typeof value === 'number' && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
-    stack.f64[slot * 2] = Tag.Int
+    stack.f64[slot * 2] = INT_TAG
     stack.i32[slot * 4 + 2] = value
     stack.i32[slot * 4 + 3] = value >> 31
     return 0
   }
-  if (value instanceof Tensor && index < MASKED_ARGUMENTS) {
-    const { gate } = value
-    const object = value.descriptor as TensorObject | null
-    if (object === null || !gate.alive) {
-      lendTensor(stack, slot, value)
-    } else {
-      stack.f64[slot * 2] = Tag.Tensor
-      stack.f64[slot * 2 + 1] = object.pointer
-      gate.holds++
-    }
-    return 1 << index
+  if (typeof value === 'object' && value instanceof Tensor && index < MASKED_ARGUMENTS)
+    return putTensor(stack, slot, index, value)
+  if (value instanceof NativeObject) {
+    packNative(stack, slot, value)
+  } else {
+    pack(stack, slot, value)
   }
-  pack(stack, slot, value)
   return 0
+}
+
+/** A tensor that native code may keep: one that was passed before in line. */
+export function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
+  const { gate } = tensor
+  const object = tensor.descriptor as TensorObject | null
+  if (object === null || !gate.alive) {
+    lendTensor(stack, slot, tensor)
+  } else {
+    stack.f64[slot * 2] = TENSOR_TAG
+    stack.f64[slot * 2 + 1] = object.pointer
+    gate.holds++
+  }
+  return 1 << index
 }

@@ -33,6 +33,7 @@ export function float(value: number): FloatValue {
 
 const INT64_MIN = -(2n ** 63n)
 const INT64_MAX = 2n ** 63n - 1n
+const UINT64_MAX = 2n ** 64n - 1n
 
 /**
  * Makes a whole number travel as an int, and refuses any other.
@@ -49,6 +50,21 @@ export function int(value: number | bigint): IntValue {
     throw new ArgumentRangeError(`value must be from -2^63 to 2^63 - 1, got ${describe(value)}`)
   }
   return new IntValue(value)
+}
+
+/**
+ * Passes a whole number from 0 to 2^64 - 1 by its 64 bits, for functions that take them for a uint64: what is above 2^63 - 1
+ * travels as a negative int, and comes back as one. `BigInt.asUintN(64, result)` turns it back.
+ *
+ * @throws {ArgumentError} if it is no number or bigint. @throws {ArgumentRangeError} if it is no uint64.
+ * @example
+ * u64(2n ** 64n - 1n).value // -1n
+ */
+export function u64(value: number | bigint): IntValue {
+  if (typeof value !== 'bigint') return int(checkSize(value, 'value', ''))
+  if (value < 0n || value > UINT64_MAX)
+    throw new ArgumentRangeError(`value must be from 0 to 2^64 - 1, got ${describe(value)}`)
+  return new IntValue(BigInt.asIntN(64, value))
 }
 
 /** Whether a bigint is an int64. */

@@ -1,5 +1,5 @@
 import { addressOf } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { MemoryError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 
@@ -72,7 +72,7 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
 function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 1): void {
   const source = bytes.length === 0 ? new Uint8Array(1) : bytes
   if (stack.host.makeText(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes) !== 0) {
-    throw new PackedFuncError('MemoryError', `no memory for ${bytes.length} bytes of text`)
+    throw new MemoryError(`no memory for ${bytes.length} bytes of text`)
   }
   if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
 }

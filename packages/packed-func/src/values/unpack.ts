@@ -1,5 +1,5 @@
 import { errorAt } from '../errors/crossing.ts'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { InternalError } from '../errors/kind-classes.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { wrapObject } from '../objects/wrap.ts'
@@ -34,10 +34,7 @@ export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
   const read = typeIndex <= TypeIndex.Error ? readers[typeIndex] : undefined
   if (read !== undefined) return read(stack, slot)
   if (typeIndex < TypeIndex.Object) {
-    throw new PackedFuncError(
-      'InternalError',
-      `a function can't return a value of type index ${typeIndex}: it is only lent to calls`,
-    )
+    throw new InternalError(`a function can't return a value of type index ${typeIndex}: it is only lent to calls`)
   }
   return wrapObject(stack, typeIndex, stack.pointer(slot))
 }
@@ -68,7 +65,7 @@ function unpackMoved(stack: Stack, slot: number): Value {
   const place = stack.pointer(slot)
   const moved = stack.copyOf(place, 8)
   const object = Number(moved.readBigUInt64LE())
-  if (object === 0) throw new PackedFuncError('InternalError', 'RValueRef already moved')
+  if (object === 0) throw new InternalError('RValueRef already moved')
   stack.host.copy(stack.zeroAddress(), place, 8)
   return wrapObject(stack, stack.copyOf(object + 8, 4).readInt32LE(), object)
 }

@@ -1,0 +1,143 @@
+import { Tensor, type Device } from '@tenon/core'
+import { PackedFuncError } from '../errors/packed-func-error.ts'
+import type { Module } from '../functions/module.ts'
+import type { PackedFunc } from '../functions/packed-func.ts'
+import { NativeObject } from '../objects/native-object.ts'
+import type { Value } from '../values/argument.ts'
+import { dataType } from '../values/data-type.ts'
+import { DataType, OpaquePointer } from '../values/scalars.ts'
+import { constantOfCode, nameOfCode, TypeCode } from './type-code.ts'
+
+/** What a value can be read as, and what comes of it. */
+export interface ConversionTargets {
+  readonly int64: number | bigint
+  readonly int32: number
+  readonly uint64: number | bigint
+  readonly double: number
+  readonly bool: boolean
+  readonly 'void*': OpaquePointer | null
+  readonly 'DLTensor*': Tensor | null
+  readonly NDArray: Tensor | null
+  readonly PackedFunc: PackedFunc | null
+  readonly Module: Module | null
+  readonly Object: NativeObject | Tensor | null
+  readonly string: string
+  readonly DLDataType: DataType
+  readonly DLDevice: Device
+}
+
+/** The name of a type that `TVMArgValue` can be read as: see {@link ConversionTargets}. */
+export type ConversionTarget = keyof ConversionTargets
+
+type Convert<Out> = (value: Value, code: TypeCode) => Out
+
+const INT32_MAX = 2 ** 31 - 1
+
+const fail = (sentence: string): PackedFuncError => new PackedFuncError('InternalError', sentence)
+
+/** The value is of another kind than is expected. */
+const unexpected = (expected: string, code: TypeCode): PackedFuncError =>
+  fail(`expected ${expected} but got ${nameOfCode(code)}`)
+
+/** The same of a check that tells the codes. */
+const wrongCode = (expected: TypeCode, code: TypeCode): PackedFuncError =>
+  fail(
+    `Check failed: type_code_ == ${constantOfCode(expected)} (${code} vs. ${expected}) : ` +
+      `expected ${nameOfCode(expected)} but got ${nameOfCode(code)}`,
+  )
+
+function integer(value: Value, code: TypeCode): number | bigint {
+  if (code === TypeCode.Int) return value as number | bigint
+  if (code === TypeCode.Bool) return value === true ? 1 : 0
+  throw unexpected('int', code)
+}
+
+function int32(value: Value, code: TypeCode): number {
+  const whole = integer(value, code)
+  const limit = whole > 0 ? 'max' : 'min'
+  const bound = whole > 0 ? INT32_MAX : -INT32_MAX - 1
+  if (whole > INT32_MAX || whole < -INT32_MAX - 1) {
+    const comparison = `value_.v_int64 ${whole > 0 ? '<=' : '>='} std::numeric_limits<int>::${limit}()`
+    throw fail(`Check failed: ${comparison} (${whole} vs. ${bound}) : `)
+  }
+  return Number(whole)
+}
+
+function uint64(value: Value, code: TypeCode): number | bigint {
+  const whole = integer(value, code)
+  return whole < 0 ? BigInt.asUintN(64, BigInt(whole)) : whole
+}
+
+function double(value: Value, code: TypeCode): number {
+  if (code === TypeCode.Float) return value as number
+  if (code === TypeCode.Int || code === TypeCode.Bool) return Number(value)
+  throw wrongCode(TypeCode.Float, code)
+}
+
+/** Reads handles of one code; null is the null handle. */
+const handle =
+  <Out>(expected: TypeCode) =>
+  (value: Value, code: TypeCode): Out | null => {
+    if (code === TypeCode.Null) return null
+    if (code !== expected) throw wrongCode(expected, code)
+    return value as Out
+  }
+
+function pointer(value: Value, code: TypeCode): OpaquePointer | null {
+  if (code === TypeCode.DLTensor) return new OpaquePointer((value as Tensor).segment.address)
+  return handle<OpaquePointer>(TypeCode.OpaqueHandle)(value, code)
+}
+
+function dlTensor(value: Value, code: TypeCode): Tensor | null {
+  if (code === TypeCode.Null) return null
+  if (code === TypeCode.DLTensor || code === TypeCode.NDArray) return value as Tensor
+  throw fail(`Expected DLTensor* or NDArray but got ${nameOfCode(code)}`)
+}
+
+function object(value: Value, code: TypeCode): NativeObject | Tensor | null {
+  if (code === TypeCode.Null) return null
+  if (value instanceof NativeObject || (code === TypeCode.NDArray && value instanceof Tensor)) return value
+  throw fail(`Expected runtime.Object but got ${nameOfCode(code)}`)
+}
+
+function text(value: Value, code: TypeCode): string {
+  if (typeof value === 'string') return value
+  if (value instanceof DataType) return value.toString()
+  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  if (code === TypeCode.Null) throw fail('Expect a not null value of runtime.String')
+  throw wrongCode(TypeCode.Str, code)
+}
+
+function elementType(value: Value, code: TypeCode): DataType {
+  if (value instanceof DataType) return value
+  if (typeof value === 'string') return dataType(value)
+  if (code === TypeCode.Null) return dataType('void')
+  throw wrongCode(TypeCode.DataType, code)
+}
+
+function deviceOf(value: Value, code: TypeCode): Device {
+  if (code === TypeCode.Device) return value as Device
+  throw wrongCode(TypeCode.Device, code)
+}
+
+const conversions: { readonly [T in ConversionTarget]: Convert<ConversionTargets[T]> } = {
+  int64: integer,
+  int32,
+  uint64,
+  double,
+  bool: (value, code) => integer(value, code) !== 0,
+  'void*': pointer,
+  'DLTensor*': dlTensor,
+  NDArray: handle(TypeCode.NDArray),
+  PackedFunc: handle(TypeCode.PackedFunc),
+  Module: handle(TypeCode.Module),
+  Object: object,
+  string: text,
+  DLDataType: elementType,
+  DLDevice: deviceOf,
+}
+
+/** Reads a value as another type, by the rules of TVM 0.18. @throws {PackedFuncError} of kind `InternalError` */
+export function convert<T extends ConversionTarget>(value: Value, code: TypeCode, target: T): ConversionTargets[T] {
+  return (conversions[target] as Convert<ConversionTargets[T]>)(value, code)
+}

@@ -1,0 +1,55 @@
+import { Tensor } from '@tenon/core'
+import type { Stack } from '../native/stack.ts'
+import { FLOAT_TAG, INT_TAG } from '../native/type-index.ts'
+import { MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
+import type { Argument } from '../values/argument.ts'
+import { put, putTensor } from '../values/put.ts'
+import { Form, MISMATCH, type AnyDescriptor } from './descriptor.ts'
+import type { Signature } from './signature.ts'
+
+/**
+ * Checks an argument and writes it into its slot: plain numbers and tensors in line, the rest as its type says. Returns what
+ * `put` does.
+ *
+ * @throws {PackedFuncTypeError} if the value has not the type.
+ */
+export function putTyped(
+  stack: Stack,
+  slot: number,
+  index: number,
+  type: AnyDescriptor,
+  value: unknown,
+  signature: Signature,
+): number {
+  if (typeof value === 'number') {
+    if (type.form === Form.Float) {
+      stack.f64[slot * 2] = FLOAT_TAG
+      stack.f64[slot * 2 + 1] = value
+      return 0
+    }
+    if (type.form === Form.Int && (value | 0) === value && value >= type.low && value <= type.high) {
+      if (value !== 0 || 1 / value > 0) {
+        stack.f64[slot * 2] = INT_TAG
+        stack.i32[slot * 4 + 2] = value
+        stack.i32[slot * 4 + 3] = value >> 31
+        return 0
+      }
+    }
+  } else if (type.form === Form.Tensor && value instanceof Tensor && index < MASKED_ARGUMENTS) {
+    return putTensor(stack, slot, index, value)
+  }
+  return putConverted(stack, slot, index, type, value, signature)
+}
+
+function putConverted(
+  stack: Stack,
+  slot: number,
+  index: number,
+  type: AnyDescriptor,
+  value: unknown,
+  signature: Signature,
+): number {
+  const native: Argument | typeof MISMATCH = type.toNative(value)
+  if (native === MISMATCH) throw signature.mismatch(index, value)
+  return put(stack, slot, index, native)
+}

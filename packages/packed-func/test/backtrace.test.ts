@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { runScript } from '@tenon/core/testing'
+import { kernelLibrary } from '@tenon/kernels'
+import { isOwnLibrary } from './support.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const packed = kernelLibrary('packed')
+
+/** The backtrace of an error that a kernel raises, with so many frames. */
+async function backtraceOf(limit: number | undefined): Promise<string> {
+  const { code, stdout, stderr } = await runScript(
+    `import { Module, packedFunc } from '@tenon/packed-func'
+     const lib = Module.load(${JSON.stringify(packed)})
+     try { lib.get('call').call(lib.get('fail_as'), 'KeyError') } catch (error) { console.log(error.nativeBacktrace) }`,
+    {
+      cwd: root,
+      nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+      ...(limit === undefined ? {} : { env: { TVM_TRACEBACK_LIMIT: String(limit) } }),
+    },
+  )
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout.trim()
+}
+
+it('a limit of 0 leaves the frame that the kernel names, if any', async () => {
+  expect((await backtraceOf(0)).split('\n')).toHaveLength(1)
+})
+
+if (isOwnLibrary)
+  it('an error has frames of native code if TVM_TRACEBACK_LIMIT asks for them', async () => {
+    expect(await backtraceOf(undefined)).toBe('')
+    // Up to the call that the kernel was entered by: the machinery and the engine are left out.
+    expect(await backtraceOf(50)).toBe(`File "${packed}", line 0, in __tvm_ffi_fail_as`)
+  })

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
+import { READ_ONLY } from '@tenon/core/internal'
+import { fromDLPack, type OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
+import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
+
+const addOne = kernel('add_one')
+const close = (x: Tensor): void => (x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
+
+describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versioned) => {
+  it('share the memory, out and in', () => {
+    const x = tensor('float32', [2, 3], [1, 2, 3, 4, 5, 6])
+    const back = fromDLPack(toDLPack(x, { versioned }), { versioned }) as Tensor
+    expect([back.dtype, back.shape, back.address]).toEqual(['float32', [2, 3], x.address])
+    back.view()[0] = 7
+    expect(x.view()[0]).toBe(7)
+    close(back)
+  })
+
+  it('hold the memory until their deleter is called', async () => {
+    const before = live()
+    const pointer = toDLPack(tensor('float32', [2], [1, 2]), { versioned })
+    await collect(() => false)
+    const back = fromDLPack(pointer, { versioned }) as Tensor
+    addOne.call(back, back)
+    expect(back.toArray()).toEqual([2, 3])
+    close(back)
+    expect(live().foreign).toBeLessThanOrEqual(before.foreign)
+    expect(live().native).toBeLessThanOrEqual(before.native)
+  })
+
+  it('are given back by the garbage collector', async () => {
+    const before = live().foreign
+    for (let i = 0; i < 20; i++) fromDLPack(toDLPack(tensor('int8', [i + 1]), { versioned }), { versioned })
+    await collect(() => live().foreign <= before)
+    expect(live().foreign).toBeLessThanOrEqual(before)
+  })
+
+  it("rule 47: that are not aligned stay the caller's", () => {
+    const x = tensor('int8', [64])
+    const pointer = toDLPack(x, { versioned })
+    const alignment = 2 ** 30
+    const error = thrownBy(() => fromDLPack(pointer, { versioned, alignment })) as PackedFuncError
+    expect([error.kind, error.sentence]).toEqual([
+      'RuntimeError',
+      `FromDLPack: Data is not aligned to ${alignment} bytes.`,
+    ])
+    close(fromDLPack(pointer, { versioned, alignment: 1 }) as Tensor)
+  })
+})
+
+describe('DLPack', () => {
+  it('tells that memory is read-only, or refuses where it can not', () => {
+    const { block, base, byteSize } = tensor('float32', [2], [1, 2]).segment
+    const sealed = tensor('float32', [2], new Segment(block, base, byteSize, READ_ONLY))
+    const back = fromDLPack(toDLPack(sealed)) as Tensor
+    // Another libtvm_ffi forgets what a tensor came with.
+    expect(back.segment.readOnly).toBe(isOwnLibrary)
+    close(back)
+    expect(() => toDLPack(sealed, { versioned: false })).toThrow(ReadOnlyError)
+  })
+
+  it('refuses what is no tensor, no pointer or closed', () => {
+    expect(() => toDLPack(1 as never)).toThrow('tensor must be a tensor, got 1')
+    expect(() => fromDLPack(1n as never)).toThrow('pointer must be the address of a managed tensor')
+    const nothing = kernel('some_pointer').call() as OpaquePointer
+    if (nothing.address === 0n) expect(() => fromDLPack(nothing)).toThrow('managed tensor')
+    for (const alignment of [0, 1.5, NaN, 2 ** 31])
+      expect(() => fromDLPack(kernel('some_pointer').call(1) as OpaquePointer, { alignment })).toThrow(
+        'alignment must be',
+      )
+    const made = kernel('make_range').call(3) as Tensor
+    close(made)
+    expect(() => toDLPack(made)).toThrow('native tensor')
+  })
+})
