@@ -25,5 +25,6 @@ export default defineConfig({
     reporters: ['default', 'json'],
     outputFile: { json: 'reports/vitest.json' },
     testTimeout: 30_000,
+    hookTimeout: 30_000,
   },
 })

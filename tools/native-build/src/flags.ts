@@ -3,6 +3,7 @@ import type { NativeTarget, Variant } from './targets.ts'
 
 const warnings = ['-Wall', '-Wextra', '-Werror']
 const sanitizers = '-fsanitize=address,undefined'
+const threadSanitizer = '-fsanitize=thread'
 const sanitized = ['-O1', '-g', sanitizers, '-fno-sanitize-recover=undefined', '-fno-omit-frame-pointer']
 
 /** How each variant is compiled, and what its programs are linked with. */
@@ -10,6 +11,7 @@ const variants: Readonly<Record<Variant, { compile: readonly string[]; link: rea
   release: { compile: ['-O2', '-g1'], link: [] },
   debug: { compile: ['-O0', '-g'], link: [] },
   asan: { compile: sanitized, link: [sanitizers] },
+  tsan: { compile: ['-O1', '-g', threadSanitizer, '-fno-omit-frame-pointer'], link: [threadSanitizer] },
   // The libraries report their coverage to functions of the program, which it has to export.
   fuzz: { compile: [...sanitized, '-fsanitize-coverage=trace-pc,trace-cmp'], link: [sanitizers, '-rdynamic'] },
   libfuzzer: { compile: [...sanitized, '-fsanitize=fuzzer-no-link'], link: ['-fsanitize=fuzzer,address,undefined'] },
@@ -51,7 +53,8 @@ const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 /** The flags to link a target whose objects and used libraries are given, all but the output. */
 export function linkFlags(target: NativeTarget, variant: Variant, used: readonly string[]): string[] {
   // libFuzzer brings a main function, which a library must not have.
-  const sanitize = target.kind === 'shared' && isSanitized(variant) ? [sanitizers] : variants[variant].link
+  const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
+  const sanitize = target.kind === 'shared' && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
     .filter((name) => process.platform !== 'win32' || !inWindowsRuntime.has(name))
     .map((name) => `-l${name}`)

@@ -1,8 +1,8 @@
 /**
- * How a library or a program is compiled: `release` ships, `debug` is for debuggers, `asan` finds memory errors, `fuzz` does so
- * and tells the fuzz driver what was reached, `libfuzzer` tells clang's own driver.
+ * How a library or a program is compiled: `release` ships, `debug` is for debuggers, `asan` finds memory errors, `tsan` data
+ * races, `fuzz` does as `asan` and tells the fuzz driver what was reached, `libfuzzer` tells clang's own driver.
  */
-export type Variant = 'release' | 'debug' | 'asan' | 'fuzz' | 'libfuzzer'
+export type Variant = 'release' | 'debug' | 'asan' | 'tsan' | 'fuzz' | 'libfuzzer'
 
 /** What every native target states. Paths are relative to the package's directory and use `/`. */
 interface TargetBase {

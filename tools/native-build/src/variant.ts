@@ -1,7 +1,7 @@
 import { ToolError } from './tool-error.ts'
 import type { Variant } from './targets.ts'
 
-const variants: readonly Variant[] = ['release', 'debug', 'asan', 'fuzz', 'libfuzzer']
+const variants: readonly Variant[] = ['release', 'debug', 'asan', 'tsan', 'fuzz', 'libfuzzer']
 
 /**
  * Reads the name of a variant; nothing at all means `release`.

@@ -31,6 +31,8 @@ await runMain(async () => {
     throw new ToolError('the build failed')
   }
 
+  // Programs in C have it from the environment.
+  process.env['ASAN_OPTIONS'] = 'allocator_may_return_null=1'
   const summaries: TestSummary[] = []
   const tested = await listTestedPackages(args)
   for (const { name, directory } of withNativeTargets(await listPackages())) {

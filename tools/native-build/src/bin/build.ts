@@ -12,7 +12,7 @@ import { parseVariant } from '../variant.ts'
 
 const usage = `native-build: builds the native targets of the package in the current directory
 
-  --variant NAME  release (default), debug, asan, or, with fuzz programs, fuzz or libfuzzer;
+  --variant NAME  release (default), debug, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
                   TENON_VARIANT is the default's default
   --all           tests and fuzz programs as well, not only shared libraries
   --check         like --all, and fail if a generated file is stale instead of writing it

@@ -1,0 +1,60 @@
+/** What a driver tells of itself. */
+export interface Gpu {
+  /** Of CUDA: `13.0`. */
+  readonly version: string
+  readonly devices: readonly { readonly name: string; readonly computeCapability: string; readonly bytes: number }[]
+}
+
+/** The part of vitest's report that is kept. */
+export interface TestedFile {
+  readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
+}
+
+/** One run on a GPU. */
+export interface GpuRun {
+  readonly date: string
+  readonly machine: string
+  readonly gpu: Gpu
+  readonly files: readonly TestedFile[]
+}
+
+const HEAD = `# CUDA on real hardware
+
+Written by \`pnpm test:gpu\`, which runs the tests of CUDA against NVIDIA's driver. Everywhere else the same tests run against a
+simulated driver, which shows that the driver is called as its documentation asks, and nothing of a GPU.
+`
+
+const RUN = 'Last run: '
+
+/** Whether a report is of a run. */
+export function wasRun(report: string): boolean {
+  return report.includes(RUN)
+}
+
+/** The report as long as there was no run. */
+export function neverRun(date: string, reason: string): string {
+  return `${HEAD}
+**Not yet run on real hardware.** Last tried on ${date}, on a machine without a GPU:
+
+    ${reason}
+`
+}
+
+/** The report of a run. */
+export function reportOf({ date, machine, gpu, files }: GpuRun): string {
+  const tests = files.flatMap(({ assertionResults }) => assertionResults)
+  const passed = tests.filter(({ status }) => status === 'passed').length
+  const devices = gpu.devices.map(
+    ({ name, computeCapability, bytes }) =>
+      `- ${name}, compute capability ${computeCapability}, ${(bytes / 2 ** 30).toFixed(0)} GiB`,
+  )
+  return `${HEAD}
+${RUN}${date}, ${passed} passed, ${tests.length - passed} failed. CUDA ${gpu.version}, ${machine}.
+
+${devices.join('\n')}
+
+| test | |
+| --- | --- |
+${tests.map(({ fullName, status }) => `| ${fullName.replaceAll('|', '\\|')} | ${status} |`).join('\n')}
+`
+}
