@@ -86,7 +86,7 @@ export class PreparedCall<
    * closed before that. Runs of one call may overlap: give each results of its own.
    *
    * A run that waits for a future of its handler keeps no thread. A TypeScript function can't be called so: it fails with
-   * UNAVAILABLE.
+   * UNAVAILABLE. A thread of JavaScript doesn't end before its runs, also a worker that is terminated.
    *
    * @param options.signal takes the run back if it has not started; then it rejects with the signal's reason.
    * @throws (rejects with) what {@link run} throws; {@link ResourceExhaustedError} if 1024 runs are in flight on this
