@@ -20,6 +20,7 @@ export {
   bufferOver,
   errno,
   functionAt,
+  keepAlive,
   loadGlobally,
   registerCallback,
   stringAt,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
-import { ArgumentRangeError, cpu } from '@tenon/core'
+import { ArgumentRangeError, cpu, ScopeClosedError } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import type { PackedFuncError } from '../src/index.ts'
 import {
@@ -133,12 +133,21 @@ describe('what comes back', () => {
 })
 
 describe('what is known of native values', () => {
+  it('bytes whose buffer is detached are refused', () => {
+    const bytes = new Uint8Array(8)
+    structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
+    expect(() => echo.call(bytes)).toThrow(ScopeClosedError)
+    expect(echo.call(new Uint8Array())).toEqual(new Uint8Array())
+  })
+
   it('rule 5: a pointer is passed on as it came, null too', () => {
     const pointer = kernel('some_pointer').call(1) as OpaquePointer
     expect(pointer).toBeInstanceOf(OpaquePointer)
     expect(typeIndex.call(pointer)).toBe(4)
     expect((echo.call(pointer) as OpaquePointer).address).toBe(pointer.address)
     expect((kernel('some_pointer').call() as OpaquePointer).address).toBe(0n)
+    const tagged = new OpaquePointer(0xdead_beef_dead_beefn)
+    expect((echo.call(tagged) as OpaquePointer).address).toBe(0xdead_beef_dead_beefn)
   })
 
   it('rule 6: an object that is passed gets no reference, one that is kept gets one', () => {

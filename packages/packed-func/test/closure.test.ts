@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ArgumentError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { liveCallbacks } from '@tenon/core/internal'
 import type { NativeArray, PackedFunc, PackedFuncError } from '../src/index.ts'
 import { getGlobal, packedFunc, rvalue, tensorView } from '../src/index.ts'
@@ -85,6 +85,35 @@ describe('a function of TypeScript', () => {
 })
 
 describe('tensors that are lent to a callback', () => {
+  it.each([
+    ['itself', (lent: Tensor) => lent],
+    ['in an array', (lent: Tensor) => [lent]],
+  ])('can not be returned: %s', (_, run) => {
+    const before = live()
+    let seen: Tensor | undefined
+    const keeping = packedFunc((lent: Tensor) => {
+      seen = lent
+      return run(lent)
+    })
+    expect(() => call.call(keeping, tensorView(tensor('float32', [2], [1, 2])))).toThrow(ScopeHeldError)
+    expect(() => seen!.toArray()).toThrow(ScopeClosedError)
+    keeping.dispose()
+    expect(live().foreign).toBe(before.foreign + 1)
+  })
+
+  it('are out of sight when native code keeps one', () => {
+    let seen: Tensor | undefined
+    let kept: PackedFunc | undefined
+    const x = tensor('float32', [2], [1, 2])
+    const keep = (lent: Tensor): void => {
+      seen = lent
+      kept = getGlobal('ffi.Array').call(lent) as unknown as PackedFunc
+    }
+    expect(() => call.call(keep, tensorView(x))).toThrow(ScopeHeldError)
+    expect(() => seen!.toArray()).toThrow()
+    kept!.dispose()
+  })
+
   it('can be read and written during it, and not after', () => {
     const x = tensor('float32', [3], [1, 2, 3])
     let kept: Tensor | undefined

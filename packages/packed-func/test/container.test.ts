@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
+import { ScopeClosedError } from '@tenon/core'
 import type { NativeMap, NativeObject, PackedFuncError } from '../src/index.ts'
 import { getGlobal, NativeArray, NativeShape, rvalue, shape, type Argument } from '../src/index.ts'
 import { isOwnLibrary, kernel, live, thrownBy } from './support.ts'
@@ -146,6 +147,33 @@ describe('objects', () => {
     expect(error.kind).toBe('InternalError')
     expect(error.sentence).toContain('RValueRef already moved')
     expect(array.isAlive).toBe(false)
+  })
+
+  it('are gone for other arguments of the call, and come back if nobody takes them', () => {
+    const array = echo.call([1, 2]) as NativeArray
+    expect(() => kernel('type_index').call(rvalue(array), array)).toThrow(ScopeClosedError)
+    expect(() => kernel('type_index').call(rvalue(array), rvalue(array))).toThrow(ScopeClosedError)
+    expect(array.toArray()).toEqual([1, 2])
+    array.dispose()
+    expect(array.isAlive).toBe(false)
+  })
+
+  it('stay alive while a call borrows them', () => {
+    const before = live().native
+    const array = echo.call([1, 2]) as NativeArray
+    expect(kernel('read_after').call(array, rvalue(array))).toBe(1)
+    expect(array.isAlive).toBe(false)
+    const other = echo.call([1, 2]) as NativeArray
+    const outer = kernel('read_after').call(other, () => (moveIn.call(rvalue(other)) as NativeArray).dispose())
+    expect(outer).toBe(1)
+    expect(other.isAlive).toBe(false)
+    expect(live().native).toBe(before)
+  })
+
+  it('a result that is moved has no other reference', () => {
+    const array = echo.call([1, 2]) as NativeArray
+    const moved = moveIn.call(rvalue(array)) as NativeArray
+    expect(kernel('read_after').call(moved, () => null)).toBe(1)
   })
 
   it('of other types are passed on', () => {

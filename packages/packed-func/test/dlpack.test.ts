@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
-import { READ_ONLY } from '@tenon/core/internal'
-import { fromDLPack, type OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
+import { addressOf, READ_ONLY } from '@tenon/core/internal'
+import { fromDLPack, NativeObject, OpaquePointer, type PackedFuncError, toDLPack } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
@@ -58,6 +58,23 @@ describe('DLPack', () => {
     expect(back.segment.readOnly).toBe(isOwnLibrary)
     close(back)
     expect(() => toDLPack(sealed, { versioned: false })).toThrow(ReadOnlyError)
+  })
+
+  it.each([
+    ['memory that is nowhere', 4n, 0n],
+    ['more elements than there are numbers', 2n ** 60n, 4096n],
+    ['a negative size', -4n, 4096n],
+  ])('a tensor that can not be one here is a native object: %s', (_, size, address) => {
+    const before = live()
+    const block = new BigUint64Array(11)
+    const start = BigInt(addressOf(block))
+    // A version, no context, deleter or flags; then data, the CPU, one axis, float32, its shape.
+    block.set([1n, 0n, 0n, 0n, address, 1n, 1n | (0x0001_2002n << 32n), start + 80n, 0n, 0n, BigInt.asUintN(64, size)])
+    const made = fromDLPack(new OpaquePointer(start)) as NativeObject
+    expect(made).toBeInstanceOf(NativeObject)
+    expect(made.typeKey).toBe('ffi.Tensor')
+    made.dispose()
+    expect(live()).toEqual(before)
   })
 
   it('refuses what is no tensor, no pointer or closed', () => {

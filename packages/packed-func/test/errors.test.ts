@@ -21,6 +21,10 @@ import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 const failAs = kernel('fail_as')
 const call = kernel('call')
 
+function refuse(): never {
+  throw new Error('refused')
+}
+
 describe('native errors', () => {
   it.each([
     ['ValueError', ValueError],
@@ -128,6 +132,34 @@ describe('errors of JavaScript', () => {
       throw new Error('what', { cause })
     })
     expect((thrownBy(() => run.call()) as Error).cause).toBe(cause)
+  })
+
+  it('may be their own cause, or have very many', () => {
+    const loop = new Error('loop')
+    loop.cause = loop
+    let long = new Error('first')
+    for (let i = 0; i < 10_000; i++) long = new Error('next', { cause: long })
+    const throwing = packedFunc((isLong: boolean) => {
+      throw isLong ? long : loop
+    })
+    // More often than calls may nest.
+    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing.call(false))).toBe(loop)
+    expect(thrownBy(() => throwing.call(true))).toBe(long)
+    expect(kernel('echo').call(loop)).toBe(loop)
+  })
+
+  it.each([
+    ['an error whose message throws', Object.defineProperty(new Error('x'), 'message', { get: refuse })],
+    ['an error whose cause throws', Object.defineProperty(new Error('x'), 'cause', { get: refuse })],
+    ['an object without a prototype', Object.create(null) as unknown],
+    ['a proxy that refuses everything', new Proxy({}, { get: refuse, getPrototypeOf: refuse })],
+    ['an error whose name is no text', Object.assign(new Error('x'), { name: 3 })],
+  ])('arrive as they were: %s', (_, thrown) => {
+    const throwing = packedFunc(() => {
+      throw thrown
+    })
+    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing.call()) === thrown).toBe(true)
+    expect(packedFunc(() => 7).call()).toBe(7)
   })
 
   it('text without room on the stack arrives whole', () => {

@@ -27,6 +27,17 @@ describe('a tensor of JavaScript', () => {
     expect(y.toArray()).toEqual([3, 4, 5, 6])
   })
 
+  it('is lent for as long as the call takes, whatever is called meanwhile', () => {
+    for (let i = 0; i < 3; i++) {
+      const x = tensor('float32', [2], [1, 2])
+      const typeIndex = kernel('type_index')
+      const left = kernel('read_after').call(x, () => void typeIndex.call(x))
+      expect(left).toBe(1)
+      expect(echo.call(x)).toBe(x)
+      expect(x.toArray()).toEqual([1, 2])
+    }
+  })
+
   it('rule 21 and rule 9: can be lent as a DLTensor*, which can not be kept', () => {
     const x = tensor('float32', [2], [1, 2])
     addOne.call(tensorView(x), tensorView(x))

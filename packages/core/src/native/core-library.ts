@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
 import { candidates, corePackage, libraryFileName, platformName } from './locate.ts'
-import { addressOf, loadGlobally, stringAt, type CFunction, type CType } from './driver.ts'
+import { addressOf, keepAlive, loadGlobally, stringAt, type CFunction, type CType } from './driver.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
 
 /** The ABI of the C core that this TypeScript was written for. */
@@ -97,6 +97,8 @@ function settle(path: string, declare: CoreLibrary['declare']): CoreLibrary {
   if (libraryOpen(addressOf(name), name.length, addressOf(handle)) !== 0) throw fail()
   const symbol = Buffer.from('tn_guard')
   if (librarySymbol(Number(handle[0]), addressOf(symbol), symbol.length, addressOf(address)) !== 0) throw fail()
+  keepAlive(name)
+  keepAlive(symbol)
   declare('tn_guard_install', 'int32_t', ['uintptr_t'])(Number(address[0]))
   return { path, version, declare }
 }

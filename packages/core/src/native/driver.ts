@@ -73,6 +73,17 @@ export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {
   return Number(koffi().address(buffer))
 }
 
+/** The last memory that was kept. */
+const kept: { memory: unknown } = { memory: undefined }
+
+/**
+ * Keeps memory until here. Once its address was taken, the engine may free what no code uses any more, even before the native
+ * call that reads it: whoever makes memory for a call alone says this after it.
+ */
+export function keepAlive(memory: ArrayBufferView): void {
+  kept.memory = memory
+}
+
 /**
  * A library opened by the driver itself, its symbols visible to all that is loaded later. @throws the loader's words
  */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, checkName, describe } from '@tenon/core/internal'
+import { addressOf, checkName, describe, keepAlive } from '@tenon/core/internal'
 import type { CudaDevice } from './cuda-device.ts'
 import { DeviceResource } from './device-resource.ts'
 
@@ -20,7 +20,9 @@ export class CudaModule extends DeviceResource {
     this.#handle = this.open(() => {
       const bytes = imageOf(image)
       const { moduleLoadData } = device.functions
-      return device.cuda.readHandle((out) => moduleLoadData(out, addressOf(bytes)), 'loading a module')
+      const handle = device.cuda.readHandle((out) => moduleLoadData(out, addressOf(bytes)), 'loading a module')
+      keepAlive(bytes)
+      return handle
     })
   }
 
@@ -40,6 +42,7 @@ export class CudaModule extends DeviceResource {
     const { moduleGetFunction } = this.device.functions
     const find = (out: number): unknown => moduleGetFunction(out, this.#handle, addressOf(text))
     const handle = BigInt(this.device.cuda.readHandle(find, `finding the kernel ${name}`))
+    keepAlive(text)
     return Object.freeze({ module: this, name, handle })
   }
 }

@@ -11,12 +11,15 @@ export interface LentData {
   readonly data: Segment | Tensor | bigint
 }
 
-/** A stream of a device that knows its own lifetime, and where its device's memory comes from. */
+/**
+ * A stream of a device. A {@link CudaStream} is one, and stays open as long as calls are prepared for it; for one of another
+ * library, the caller vouches.
+ */
 export interface DeviceStream {
   /** What the driver calls it; 0n is the device's own. */
   readonly handle: bigint
-  /** Held while calls are prepared for it. */
-  readonly gate: Gate
+  /** @internal held while calls are prepared for it */
+  readonly gate?: Gate
   /** @internal the address of a `tn_xla_memory_t`, for handlers that allocate; it lives as long as the gate */
   readonly memoryAddress?: number
   /** @internal the address of a `tn_xla_device_t`, if there is more to it than the handle; likewise */
@@ -80,7 +83,7 @@ export function checkResources(name: string, onDevice: boolean, options: Resourc
   const twice = lent.findIndex(({ id }, i) => lent.findIndex((other) => other.id === id) !== i)
   if (twice >= 0) throw new ArgumentError(`userData ${twice} of ${name} is of a type that is lent already`)
   const object = typeof stream === 'object' && stream !== null ? stream : undefined
-  if (object !== undefined) gated.push(object)
+  if (object?.gate !== undefined) gated.push({ gate: object.gate })
   return {
     stream: object,
     lent,

@@ -1,5 +1,14 @@
 import { ArgumentError, ArgumentRangeError, type NativeLibrary } from '@tenon/core'
-import { addressOf, checkName, checkSize, describe, globalGate, lastError, type Gate } from '@tenon/core/internal'
+import {
+  addressOf,
+  checkName,
+  checkSize,
+  describe,
+  globalGate,
+  keepAlive,
+  lastError,
+  type Gate,
+} from '@tenon/core/internal'
 import { NotFoundError } from '../errors/xla-error-classes.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
@@ -183,6 +192,8 @@ export function registeredHandler(name: string, options: HandlerOptions = {}): T
       addressOf(bundle),
     ),
   )
+  keepAlive(nameBytes)
+  keepAlive(platformBytes)
   if (status !== 0) {
     throw new NotFoundError({ xlaCode: 5, text: lastError(), target: name, stage: 'execute', refused: true })
   }

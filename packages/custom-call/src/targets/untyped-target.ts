@@ -24,7 +24,7 @@ export function openUntypedTarget(
   stream?: DeviceStream,
 ): CallTarget {
   const extend = (): CallMemory => layOutUntyped(shape, call)
-  const hold = stream?.gate.owner.acquire()
+  const hold = stream?.gate?.owner.acquire()
   const target: CallTarget = {
     stream,
     name,

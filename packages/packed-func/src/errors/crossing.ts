@@ -1,4 +1,4 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, keepAlive } from '@tenon/core/internal'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { drainReleased, foreignValues } from '../native/foreign.ts'
@@ -99,19 +99,42 @@ function mostRecentLast(backtrace: string): string {
     .join('\n')
 }
 
-/** Leaves the native error for something that was thrown in a slot, with a reference of its own. */
+/** Leaves the native error for something that was thrown in a slot, with a reference of its own. Doesn't throw. */
 export function putError(stack: Stack, slot: number, thrown: unknown): void {
-  const known = thrown instanceof Error ? nativeErrors.get(thrown) : undefined
+  let cause = 0
+  for (const each of withCauses(thrown).toReversed()) {
+    putOne(stack, slot, each, cause)
+    if (cause !== 0) stack.host.release(cause)
+    cause = stack.pointer(slot)
+  }
+}
+
+/** What was thrown and its causes that are errors, as far as they are not native ones already, in a circle or not to be read. */
+function withCauses(thrown: unknown): unknown[] {
+  const chain = new Set<unknown>([thrown])
+  try {
+    let last = thrown
+    while (last instanceof Error && !nativeErrors.has(last) && last.cause instanceof Error && !chain.has(last.cause)) {
+      last = last.cause
+      chain.add(last)
+    }
+  } catch {
+    // A getter of the program's that throws hides what it would have told.
+  }
+  return [...chain]
+}
+
+/** Leaves one error in a slot, with the native error of its cause or 0. */
+function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): void {
+  const known = typeof thrown === 'object' && thrown !== null ? nativeErrors.get(thrown as Error) : undefined
   if (known !== undefined) {
     appendFrames(stack, known, thrown)
     stack.host.retain(known)
     stack.setPointer(slot, TypeIndex.Error, known)
     return
   }
-  const { kind, sentence } = kindOf(thrown)
-  const parts = [kind, sentence, framesOf(thrown)].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+  const parts = partsOf(thrown)
   const text = Buffer.concat(parts)
-  const cause = causeOf(stack, thrown)
   const id = foreignValues.add()
   const status = stack.host.createError(
     stack.slotAddress(slot),
@@ -122,7 +145,7 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
     id,
     cause,
   )
-  if (cause !== 0) stack.host.release(cause)
+  keepAlive(text)
   if (status !== 0) {
     foreignValues.forget(id)
     return
@@ -136,20 +159,17 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
 
 /** Tells a native error the frames that it came through here. */
 function appendFrames(stack: Stack, address: number, thrown: unknown): void {
-  const frames = Buffer.from(framesOf(thrown))
+  const frames = partsOf(thrown)[2]
   if (frames.length > 0) stack.host.appendBacktrace(address, addressOf(frames), frames.length)
+  keepAlive(frames)
 }
 
-/** The native error of an error's cause, with a reference, or 0 if the cause is no error. */
-function causeOf(stack: Stack, thrown: unknown): number {
-  const cause = thrown instanceof Error ? thrown.cause : undefined
-  if (!(cause instanceof Error)) return 0
-  const slot = stack.top
-  stack.enter(0)
+/** Kind, sentence and frames. What was thrown may be anything: a getter of it, or a proxy, can throw as well. */
+function partsOf(thrown: unknown): [kind: Buffer, sentence: Buffer, frames: Buffer] {
   try {
-    putError(stack, slot, cause)
-    return stack.pointer(slot)
-  } finally {
-    stack.leave(slot, stack.text)
+    const { kind, sentence } = kindOf(thrown)
+    return [Buffer.from(kind), Buffer.from(sentence), Buffer.from(framesOf(thrown))]
+  } catch {
+    return [Buffer.from('RuntimeError'), Buffer.from('what was thrown has no text that can be read'), Buffer.alloc(0)]
   }
 }

@@ -3,12 +3,13 @@ import { Callback, describe } from '@tenon/core/internal'
 import { putError, takeError } from '../errors/crossing.ts'
 import { RecursionError } from '../errors/kind-classes.ts'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { drainReleased } from '../native/foreign.ts'
 import { DEPTH_LIMIT, openStack, type Stack } from '../native/stack.ts'
 import { INT_TAG, TypeIndex } from '../native/type-index.ts'
 import { pack } from '../values/pack.ts'
 import { unpackArgument } from '../values/unpack.ts'
 import { refuseLent } from '../values/refuse-lent.ts'
-import { borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
+import { abandonBorrowed, borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
 import type { Argument, PackedCallback, Value } from '../values/argument.ts'
 import { PackedFunc } from './packed-func.ts'
 import {
@@ -89,7 +90,7 @@ function runInFrame(stack: Stack, base: number, count: number, run: (...values: 
     packResult(stack, base, callWith(stack, base + 1, count, run), undone)
     if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
   } catch (error) {
-    fail(stack, base, error, borrowed)
+    fail(stack, base, error, { undone, borrowed })
   }
   if (stack.undo.length !== undone) stack.settle(undone)
   stack.depth--
@@ -98,15 +99,20 @@ function runInFrame(stack: Stack, base: number, count: number, run: (...values: 
 }
 
 /** Leaves what a function threw in its result's slot. */
-function fail(stack: Stack, base: number, error: unknown, borrowed: number): void {
-  try {
-    endBorrowing(borrowed)
-  } catch {
-    // That a lent tensor is still held matters less than what the function threw.
-  }
+function fail(
+  stack: Stack,
+  base: number,
+  error: unknown,
+  { undone, borrowed }: { undone: number; borrowed: number },
+): void {
+  // A result that was made already may hold a tensor that was only lent.
+  if (stack.head[2] === 1) stack.host.clear(stack.slotAddress(base))
+  stack.head[2] = 0
+  stack.settle(undone)
+  drainReleased(stack)
+  abandonBorrowed(borrowed)
   putError(stack, base, error)
   stack.head[1] = 1
-  stack.head[2] = 0
 }
 
 function tooDeep(): RecursionError {

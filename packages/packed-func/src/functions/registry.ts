@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, checkName, describe } from '@tenon/core/internal'
+import { addressOf, checkName, describe, keepAlive } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { ValueError } from '../errors/kind-classes.ts'
 import { openStack } from '../native/stack.ts'
@@ -31,7 +31,9 @@ export function tryGetGlobal(name: string): PackedFunc | undefined {
   const slot = stack.top
   stack.enter(0)
   try {
-    if (stack.host.getGlobal(stack.slotAddress(slot), addressOf(text), text.length) !== 0) throw takeError(stack, slot)
+    const status = stack.host.getGlobal(stack.slotAddress(slot), addressOf(text), text.length)
+    keepAlive(text)
+    if (status !== 0) throw takeError(stack, slot)
     return stack.i32[slot * 4] === TypeIndex.Function ? new PackedFunc(stack.pointer(slot)) : undefined
   } finally {
     stack.leave(slot, stack.text)
@@ -60,7 +62,9 @@ export function registerGlobal(
   try {
     const override = options.override === true ? 1 : 0
     const handle = registered.checkAlive()
-    if (stack.host.setGlobal(stack.slotAddress(slot), addressOf(text), text.length, handle, override) !== 0) {
+    const status = stack.host.setGlobal(stack.slotAddress(slot), addressOf(text), text.length, handle, override)
+    keepAlive(text)
+    if (status !== 0) {
       made?.dispose()
       throw takeError(stack, slot)
     }

@@ -12,7 +12,8 @@ const collected = new FinalizationRegistry<number>((address) => {
 /** References to be given back once no call is in progress: a call may be using the object. */
 const waiting: number[] = []
 
-function release(stack: Stack, address: number): void {
+/** Gives a reference back: at once, or after the outermost call. */
+export function release(stack: Stack, address: number): void {
   if (stack.top === 0) {
     stack.host.release(address)
     if (stack.head[PENDING] !== 0) catchUp(stack)
@@ -92,6 +93,13 @@ export class NativeObject {
     live--
     collected.unregister(this)
     return handle
+  }
+
+  /** @internal takes back what was surrendered, and not taken */
+  restore(handle: number): void {
+    this.handle = handle
+    live++
+    collected.register(this, handle, this)
   }
 
   [Symbol.dispose](): void {

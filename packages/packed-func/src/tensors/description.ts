@@ -45,7 +45,7 @@ export interface Description {
   readonly address: number
   readonly device: { readonly type: number; readonly id: number }
   readonly readOnly: boolean
-  /** Undefined if `@tenon/core` has no such type: vectors as elements, negative strides. */
+  /** Undefined if `@tenon/core` has no such type: vectors as elements, negative strides, sizes from 2^53 on. */
   readonly type: TensorType | undefined
 }
 
@@ -77,8 +77,13 @@ function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): T
   const isRowMajor =
     strides === undefined || strides.every((stride, axis) => shape[axis]! <= 1 || stride === rowMajor[axis])
   if (isPacked && !isRowMajor && !shape.includes(0)) return undefined
-  return tensorType(dtype, shape, {
-    ...(isRowMajor ? {} : { strides: strides! }),
-    ...(isPacked ? { packing: 'packed' as const } : {}),
-  })
+  try {
+    return tensorType(dtype, shape, {
+      ...(isRowMajor ? {} : { strides: strides! }),
+      ...(isPacked ? { packing: 'packed' as const } : {}),
+    })
+  } catch {
+    // Sizes from 2^53 on.
+    return undefined
+  }
 }

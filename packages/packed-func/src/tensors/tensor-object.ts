@@ -1,6 +1,7 @@
 import type { Tensor } from '@tenon/core'
 import { pointerBits } from '@tenon/core/internal'
 import { openStack, type Stack } from '../native/stack.ts'
+import { release } from '../objects/native-object.ts'
 
 const collected = new FinalizationRegistry<number>((address) => openStack().host.release(address))
 
@@ -25,10 +26,10 @@ export class TensorObject {
     if (!isNative) collected.register(this, address, this)
   }
 
-  /** Gives the reference back while native code has others. */
+  /** Gives the reference back while native code has others, when no call borrows it any more. */
   surrender(stack: Stack): void {
     collected.unregister(this)
-    stack.host.release(this.address)
+    release(stack, this.address)
   }
 }
 

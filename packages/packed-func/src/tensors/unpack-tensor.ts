@@ -39,9 +39,22 @@ class NativeTensorLifetime extends ManagedLifetime {
     return this.#object === 0 ? 'the tensor that was lent to a callback' : 'the memory of a native tensor'
   }
 
-  protected override release(): void {
-    // Detaching ends every view that JavaScript has of the memory.
+  /** Ends it although something may hold it. */
+  abandon(): void {
+    try {
+      this[Symbol.dispose]()
+    } catch {
+      this.#detach()
+    }
+  }
+
+  /** Ends every view that JavaScript has of the memory. */
+  #detach(): void {
     this.#buffer.deref()?.transfer(0)
+  }
+
+  protected override release(): void {
+    this.#detach()
     if (this.#object === 0) return
     collected.unregister(this)
     releaseObject(this.#object)
@@ -59,7 +72,8 @@ export function tensorOf(stack: Stack, address: number): Value {
   if (stack.host.describeTensor(stack.address, address) !== 0) return new NativeObject(TypeIndex.Tensor, address)
   const description = readDescription(stack)
   const { type, device } = description
-  if (type === undefined || device.type !== CPU) return new NativeObject(TypeIndex.Tensor, address)
+  const isReadable = device.type === CPU && (description.address !== 0 || type?.byteSize === 0)
+  if (type === undefined || !isReadable) return new NativeObject(TypeIndex.Tensor, address)
   if (type.byteSize === 0) {
     stack.host.release(address)
     return new Tensor(gcAllocator.allocate(0, 16), type, device)
@@ -85,15 +99,15 @@ export const borrowedTensors: readonly ManagedLifetime[] = borrowed
 
 /** When a callback ends: the tensors lent to it, from `count` on, end with it. @throws if something still holds one */
 export function endBorrowing(count: number): void {
-  const failures: unknown[] = []
   while (borrowed.length > count) {
-    try {
-      borrowed.pop()!.close()
-    } catch (error) {
-      failures.push(error)
-    }
+    borrowed.at(-1)!.close()
+    borrowed.pop()
   }
-  if (failures.length > 0) throw failures[0]
+}
+
+/** As {@link endBorrowing}, when a callback failed: JavaScript loses sight of the memory, whatever holds the tensor. */
+export function abandonBorrowed(count: number): void {
+  while (borrowed.length > count) borrowed.pop()!.abandon()
 }
 
 /** A tensor over a DLTensor that native code lends for the time of a callback. */
@@ -105,5 +119,7 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
     throw new PackedFuncTypeError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
   }
   const { type, device } = description
+  if (type.byteSize > 0 && description.address === 0)
+    throw new PackedFuncTypeError('TypeError', 'a tensor that is lent must have memory, its data is null')
   return type.byteSize === 0 ? new Tensor(gcAllocator.allocate(0, 16), type, device) : overNative(description, type, 0)
 }

@@ -122,7 +122,7 @@ function packRare(stack: Stack, slot: number, value: object): void {
   else if (value instanceof RValue) packRValue(stack, slot, value.object)
   else if (value instanceof Error) packError(stack, slot, value)
   else if (value instanceof DataType) packDataType(stack, slot, value)
-  else if (value instanceof OpaquePointer) stack.setPointer(slot, TypeIndex.OpaquePtr, Number(value.address))
+  else if (value instanceof OpaquePointer) packPointer(stack, slot, value.address)
   else if (isDevice(value)) packDevice(stack, slot, value.type, value.id)
   else throw unsupported(value)
 }
@@ -130,6 +130,13 @@ function packRare(stack: Stack, slot: number, value: object): void {
 function packError(stack: Stack, slot: number, error: Error): void {
   putError(stack, slot, error)
   stack.undo.push(slot)
+}
+
+/** All 64 bits, whatever they are: nothing says that they are an address. */
+function packPointer(stack: Stack, slot: number, address: bigint): void {
+  stack.i32[slot * 4] = TypeIndex.OpaquePtr
+  stack.i32[slot * 4 + 1] = 0
+  stack.i64[slot * 2 + 1] = address
 }
 
 function packDataType(stack: Stack, slot: number, { code, bits, lanes }: DataType): void {

@@ -43,7 +43,9 @@ const UINT64_MAX = 2n ** 64n - 1n
 export function int(value: number | bigint): IntValue {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value))
-      throw new ArgumentRangeError(`value must be a whole number, got ${describe(value)}`)
+      throw new ArgumentRangeError(`value must be a whole number below 2^53, got ${describe(value)}`, {
+        hint: 'pass a bigint for larger ones.',
+      })
   } else if (typeof value !== 'bigint') {
     throw new ArgumentError(`value must be a number or bigint, got ${describe(value)}`)
   } else if (value < INT64_MIN || value > INT64_MAX) {

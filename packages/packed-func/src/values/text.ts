@@ -1,4 +1,5 @@
-import { addressOf } from '@tenon/core/internal'
+import { ScopeClosedError } from '@tenon/core'
+import { addressOf, keepAlive } from '@tenon/core/internal'
 import { MemoryError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
@@ -38,8 +39,13 @@ function packSmallAscii(stack: Stack, slot: number, text: string): boolean {
 /** Packs bytes: up to seven into the slot, then as a copy in the text region, then as an object of their own. */
 export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
   const at = slot * 4
-  const { length } = bytes
+  const { length, buffer } = bytes
   if (length <= 7) {
+    if (length === 0 && buffer instanceof ArrayBuffer && buffer.detached) {
+      throw new ScopeClosedError('bytes can not be passed, their buffer is detached', {
+        hint: 'pass them before the buffer is transferred, or pass a copy.',
+      })
+    }
     let low = 0
     let high = 0
     for (let i = 0; i < length; i++) {
@@ -71,7 +77,9 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
 /** An object that is cleared after the call. */
 function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 1): void {
   const source = bytes.length === 0 ? new Uint8Array(1) : bytes
-  if (stack.host.makeText(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes) !== 0) {
+  const status = stack.host.makeText(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes)
+  keepAlive(source)
+  if (status !== 0) {
     throw new MemoryError(`no memory for ${bytes.length} bytes of text`)
   }
   if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)

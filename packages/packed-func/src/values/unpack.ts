@@ -29,8 +29,14 @@ const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader 
   [TypeIndex.Error]: (stack: Stack, slot: number) => errorAt(stack, stack.pointer(slot)) as Error,
 })
 
-/** The value of a result's slot. Owned: what it refers to becomes the caller's. */
+/** The value of a result's slot. Owned: what it refers to becomes the caller's, and the slot names it no more. */
 export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
+  const value = unpackOwned(stack, slot, typeIndex)
+  if (typeIndex >= TypeIndex.Object) stack.f64[slot * 2 + 1] = 0
+  return value
+}
+
+function unpackOwned(stack: Stack, slot: number, typeIndex: number): Value {
   const read = typeIndex <= TypeIndex.Error ? readers[typeIndex] : undefined
   if (read !== undefined) return read(stack, slot)
   if (typeIndex < TypeIndex.Object) {
@@ -56,7 +62,7 @@ export function unpackArgument(stack: Stack, slot: number): Value {
       return unpackMoved(stack, slot)
     default:
       if (typeIndex >= TypeIndex.Object) stack.host.retain(stack.pointer(slot))
-      return unpack(stack, slot, typeIndex)
+      return unpackOwned(stack, slot, typeIndex)
   }
 }
 

@@ -1,4 +1,4 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, keepAlive } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from './core.ts'
 
 /** Seals of shared memory, with Linux's values. */
@@ -28,6 +28,7 @@ export function createSharedMemory(byteSize: number, label: string): number {
     `creating a pool of ${byteSize} bytes`,
     'RESOURCE_EXHAUSTED_TRANSIENT',
   )
+  keepAlive(name)
   return out.i32[0]!
 }
 

@@ -1,4 +1,4 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, keepAlive } from '@tenon/core/internal'
 import { check, core } from './core.ts'
 import { closeDescriptor, discardDescriptor } from './descriptor.ts'
 
@@ -57,6 +57,7 @@ export interface Link {
 export function checkFrame(message: Uint8Array, attachments = 0): void {
   const checkLayout = core('tn_frame_check', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
   check(Number(checkLayout(addressOf(message), message.length, attachments)), 'reading a message', 'INVALID_ARGUMENT')
+  keepAlive(message)
 }
 
 /** Nanoseconds for the core, from milliseconds; negative stays "for ever". */

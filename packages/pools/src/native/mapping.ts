@@ -1,4 +1,4 @@
-import { addressOf, bufferOver } from '@tenon/core/internal'
+import { addressOf, bufferOver, keepAlive } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, core, failure, out, outAddress, sharing } from './core.ts'
 import { hasViews, sharesDescriptors } from './platform.ts'
@@ -77,11 +77,13 @@ function unmap(address: number, byteSize: number): void {
 /** Copies bytes out of a mapping that can't be looked at. The caller has checked the range. */
 export function copyFromMapping({ address }: Mapping, byteOffset: number, target: Uint8Array): void {
   copyMemory(addressOf(target), address + byteOffset, target.length)
+  keepAlive(target)
 }
 
 /** Copies bytes into a mapping that can't be looked at. The caller has checked the range. */
 export function copyToMapping({ address }: Mapping, byteOffset: number, source: Uint8Array): void {
   copyMemory(address + byteOffset, addressOf(source), source.length)
+  keepAlive(source)
 }
 
 function copyMemory(to: number, from: number, byteSize: number): void {

@@ -1,4 +1,4 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, keepAlive } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from './core.ts'
 import { FRAME_MAXIMUM, nanoseconds, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
@@ -27,6 +27,7 @@ export function listenAt(path: string): number {
     sharing('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()),
     `listening at ${path}`,
   )
+  keepAlive(name)
   return out.i32[0]!
 }
 
@@ -35,6 +36,7 @@ export function connectTo(path: string): number {
   const name = Buffer.from(path)
   const connect = sharing('tn_channel_connect', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
   check(connect(addressOf(name), name.length, outAddress()), `connecting to ${path}`, 'DEVICE_UNAVAILABLE')
+  keepAlive(name)
   return out.i32[0]!
 }
 

@@ -1,6 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { AllocationError, NativeError } from '@tenon/core'
-import { addressOf, bufferOver, type CFunction, checkStatus, coreFunction, lastError } from '@tenon/core/internal'
+import {
+  addressOf,
+  bufferOver,
+  checkStatus,
+  coreFunction,
+  keepAlive,
+  lastError,
+  type CFunction,
+} from '@tenon/core/internal'
 import { type Chunk, chunkIn, newSharedChunk } from '../scope/chunk.ts'
 
 /** A chunk whose surroundings are watched. */
@@ -86,6 +94,7 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
   const start = last - ((address + last) % byteAlignment)
   const label = Buffer.from(name)
   checkStatus(Number(add(address, room, start, byteSize, addressOf(label), label.length)), 'naming a guarded block')
+  keepAlive(label)
   const buffer = bufferOver(address, room)
   const chunk = chunkIn(buffer, start, size, address + start)
   return { ...chunk, check: watch(chunk, byteSize, name), free: () => retire(address, room) }

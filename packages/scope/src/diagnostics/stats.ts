@@ -4,7 +4,7 @@ import { counters } from './counters.ts'
 
 /** What is open on this thread. */
 export interface ScopeStats {
-  /** Scopes that are neither closed nor garbage. */
+  /** Scopes that were opened and not closed; a managed one counts no more when it is garbage. */
   readonly openScopes: number
   /** Memory that open scopes own, in bytes: whole chunks, whatever is used of them. */
   readonly liveBytes: number

@@ -1,5 +1,6 @@
-import { checkSize } from '@tenon/core/internal'
-import type { MemorySegment } from '../segment/memory-segment.ts'
+import { ArgumentError } from '@tenon/core'
+import { checkSize, describe } from '@tenon/core/internal'
+import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSegment } from '../segment/usable.ts'
 import { type GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
 import type { Layout } from './memory-layout.ts'
@@ -30,12 +31,14 @@ export interface AccessorClass<Shape extends Members> {
 
 /** Where the properties find their memory; a symbol, so that members can have any name. */
 const cursorOf = Symbol('cursor')
+/** What an object is an accessor of. */
+const layoutOf = Symbol('layout')
 
-type Instance = { readonly [cursorOf]: Cursor }
+type Instance = { readonly [cursorOf]: Cursor; readonly [layoutOf]: GroupLayout }
 
 /** Generates the class of a struct's or union's accessors. Once for each layout: keep it. */
 export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape> {
-  const prototype: object = Object.create(null)
+  const prototype: object = Object.create(null, { [layoutOf]: { value: layout } })
   for (const { name, layout: member, byteOffset } of layout.members) {
     if (!(member instanceof PaddingLayout)) Object.defineProperty(prototype, name, propertyOf(member, byteOffset))
   }
@@ -52,7 +55,10 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
       make({ segment: checkSegment(segment, 'segment'), byteOffset: checkSize(byteOffset, 'byteOffset') }),
     each(segment) {
       const cursor: Cursor = { segment: checkSegment(segment, 'segment'), byteOffset: 0 }
-      return new Each(make(cursor), cursor, sizeOf(layout))
+      const size = sizeOf(layout)
+      if (size === 0)
+        throw new ArgumentError(`the layout ${layout} must have bytes to go through a segment, it has none`)
+      return new Each(make(cursor), cursor, size)
     },
   }
 }
@@ -81,6 +87,19 @@ class Each<Value> extends Iterator<Value, undefined> {
   }
 }
 
+/** The memory of a struct or union that is assigned as a whole, as C does it: of an accessor, or as a segment. */
+function memoryOf(value: unknown, layout: GroupLayout): MemorySegment {
+  if (value instanceof MemorySegment) return value
+  const isInstance = typeof value === 'object' && value !== null && layoutOf in value
+  if (!isInstance || !layout.equals((value as Instance)[layoutOf])) {
+    throw new ArgumentError(
+      `${layout} must be assigned an accessor or a segment of the same layout, got ${describe(value)}`,
+    )
+  }
+  const { segment, byteOffset } = (value as Instance)[cursorOf]
+  return segment.asSlice(byteOffset, layout.byteSize)
+}
+
 function propertyOf(member: Layout, byteOffset: number): PropertyDescriptor {
   if (member instanceof StructLayout || member instanceof UnionLayout) {
     const inner = accessorOf(member)
@@ -89,6 +108,10 @@ function propertyOf(member: Layout, byteOffset: number): PropertyDescriptor {
       get(this: Instance) {
         const { segment, byteOffset: start } = this[cursorOf]
         return inner.at(segment, start + byteOffset)
+      },
+      set(this: Instance, value: unknown) {
+        const { segment, byteOffset: start } = this[cursorOf]
+        member.write(segment, start + byteOffset, memoryOf(value, member))
       },
     }
   }

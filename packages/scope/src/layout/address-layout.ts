@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkUsable, describe } from '@tenon/core/internal'
 import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
 import { checkAddress, ofAddress, reinterpret } from '../segment/factories.ts'
 import { checkAligned } from '../segment/locate.ts'
@@ -61,7 +61,7 @@ export class AddressLayout extends Layout<MemorySegment> {
         hint: 'MemorySegment.NULL is the null pointer.',
       })
     }
-    value.block.gate.owner.checkAlive()
+    checkUsable(value.block)
     if (value.isHeap) {
       throw new ArgumentError(
         'the address of memory in a buffer of JavaScript must not be stored: nothing keeps it valid',

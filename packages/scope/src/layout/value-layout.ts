@@ -1,7 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
-import { checkAligned } from '../segment/locate.ts'
+import { checkAligned, checkOffset } from '../segment/locate.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout } from './memory-layout.ts'
 import { type Scalar, scalars, type ScalarKind } from './scalars.ts'
@@ -47,7 +47,10 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
   }
 
   #checkPlace(segment: MemorySegment, byteOffset: number): void {
-    checkAligned(segment.block.address + segment.base + byteOffset, this.byteAlignment)
+    checkAligned(
+      segment.block.address + segment.base + checkOffset(segment, byteOffset, this.byteSize),
+      this.byteAlignment,
+    )
   }
 
   protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {

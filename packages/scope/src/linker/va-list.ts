@@ -1,6 +1,7 @@
 import { ArgumentError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
+import { MemoryLayout } from '../layout/layouts.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSegment } from '../segment/usable.ts'
 import { toInt64, toUint64 } from '../segment/value-range.ts'
@@ -29,9 +30,9 @@ export class VaListBuilder {
   float64(value: number): this {
     return this.#add((slot) => slot.setFloat64(0, value))
   }
-  /** A pointer: the segment must live as long as the list is used. */
+  /** A pointer: the segment must live as long as the list is used. It can't be a buffer of JavaScript. */
   pointer(value: MemorySegment | null): this {
-    return this.uint64(value === null ? 0n : checkSegment(value, 'value').address)
+    return this.#add((slot) => MemoryLayout.address.write(slot, 0, value === null ? MemorySegment.NULL : value))
   }
 
   #add(write: (slot: MemorySegment) => void): this {

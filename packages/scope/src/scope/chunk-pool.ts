@@ -31,9 +31,12 @@ export function takeChunk(byteSize: number): Chunk {
  */
 export function giveChunk(chunk: Chunk, used: number): void {
   const chunks = chunk.size === SMALLEST_CHUNK ? smallest : larger.get(chunk.size)
-  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) return detach(chunk.view)
-  zero(chunk, used)
-  chunks.push(chunk)
+  if (chunks === undefined || (chunks.length + 1) * chunk.size > POOLED_BYTES) {
+    detach(chunk.view)
+  } else {
+    zero(chunk, used)
+    chunks.push(chunk)
+  }
 }
 
 /** Eight bytes at a time is faster than the call that `fill` is, up to this many bytes. */

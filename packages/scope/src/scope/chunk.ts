@@ -54,10 +54,15 @@ export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, ad
   }
 }
 
-/** Gives the memory back to the system: no view over it reaches it any more. Shared memory is left to its last user. */
-export function detach(view: DataView): void {
+/**
+ * Gives the memory back to the system: no view over it reaches it any more. Shared memory is left to its last user.
+ *
+ * @returns false if a user has transferred it away through a raw view: then another buffer reaches it.
+ */
+export function detach(view: DataView): boolean {
   const { buffer } = view
-  if (buffer instanceof SharedArrayBuffer) return
-  // A user may have transferred it away through a raw view.
-  if (!buffer.detached) buffer.transfer(0)
+  if (buffer instanceof SharedArrayBuffer) return true
+  if (buffer.detached) return false
+  buffer.transfer(0)
+  return true
 }

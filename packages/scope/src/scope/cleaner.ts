@@ -18,17 +18,19 @@ interface Remains {
   readonly event: ScopeEvent | undefined
   /** Memory that it owned, in bytes. */
   bytes: number
+  /** What gives back what JavaScript's collector does not, after the actions. */
+  readonly frees: (() => void)[]
 }
 
-const registry = new FinalizationRegistry<Remains>(({ actions, event, bytes }) => {
+const registry = new FinalizationRegistry<Remains>(({ actions, event, bytes, frees }) => {
   if (event !== undefined) {
     counters.openScopes--
     counters.liveBytes -= bytes
     noteLeak(event)
   }
-  for (let i = actions.length - 1; i >= 0; i--) {
+  for (const run of [...actions.toReversed(), ...frees]) {
     try {
-      actions[i]!()
+      run()
     } catch (error) {
       // Nobody called: the error goes where errors go that nobody catches, and the other actions still run.
       queueMicrotask(() => {
@@ -46,7 +48,7 @@ export class Cleaner {
   /** @param event of a scope that should have been closed by then. */
   constructor(anchor: Anchor, event?: ScopeEvent) {
     this.#anchor = anchor
-    this.#remains = { actions: [], event, bytes: 0 }
+    this.#remains = { actions: [], event, bytes: 0, frees: [] }
     registry.register(anchor, this.#remains, this.#remains)
   }
 
@@ -59,6 +61,11 @@ export class Cleaner {
   follow(buffer: ArrayBufferLike, byteSize: number): void {
     this.#anchor.tieTo(buffer)
     this.#remains.bytes += byteSize
+  }
+
+  /** Runs `free` after the actions; at close somebody else does what it does. */
+  addFree(free: () => void): void {
+    this.#remains.frees.push(free)
   }
 
   /** The actions have run. */

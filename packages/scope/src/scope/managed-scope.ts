@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { Block, checkName, checkSize, holdersOf, ManagedLifetime } from '@tenon/core/internal'
-import type { Hold } from '@tenon/core'
+import { ArgumentError, type Hold } from '@tenon/core'
+import { Block, checkName, checkSize, describe, holdersOf, ManagedLifetime } from '@tenon/core/internal'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/counters.ts'
@@ -48,8 +48,20 @@ export interface CloseOptions {
 /** How long closeAsync() sleeps between two looks, in milliseconds. */
 const LONGEST_PAUSE = 32
 
+/** Runs what a block needs; what it throws comes later, when all blocks have had their turn. */
+function attempt(run: (() => void) | undefined, errors: unknown[]): void {
+  try {
+    run?.()
+  } catch (error) {
+    errors.push(error)
+  }
+}
+
 function nameOf(options: ScopeOptions): string | undefined {
-  const { name } = checkOptions(options)
+  const { name, managed } = checkOptions(options)
+  if (managed !== undefined && typeof managed !== 'boolean') {
+    throw new ArgumentError(`managed must be true or false, got ${describe(managed)}`)
+  }
   return name === undefined ? undefined : checkName(name, 'name')
 }
 
@@ -71,7 +83,7 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.cleaner = undefined
     counters.openScopes++
     noteOpen(this)
-    if (options !== undefined && options.managed === true) this.manage()
+    if (options?.managed === true) this.manage()
   }
 
   /** @internal */
@@ -170,7 +182,10 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.owned ??= []
     this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
-    this.cleaner?.follow(block.view.buffer, size)
+    if (this.cleaner !== undefined) {
+      this.cleaner.follow(block.view.buffer, size)
+      if (upkeep.free !== undefined) this.cleaner.addFree(upkeep.free)
+    }
     return block
   }
 
@@ -198,13 +213,9 @@ export abstract class ManagedScope extends ManagedLifetime {
     const errors: unknown[] = []
     for (const { block, size, upkeep } of owned) {
       counters.liveBytes -= size
-      try {
-        upkeep.check?.()
-      } catch (error) {
-        errors.push(error)
-      }
-      detach(block.view)
-      upkeep.free?.()
+      attempt(upkeep.check, errors)
+      // Who transferred the buffer of a raw view away has its memory for good: better that it leaks than that it dangles.
+      if (detach(block.view)) attempt(upkeep.free, errors)
     }
     if (errors.length > 0)
       throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${this.label} was damaged`)

@@ -52,5 +52,6 @@ export function checkUse(use: unknown): void {
 
 /** Whether it is a promise, or looks like one. */
 export function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
+  return isObject && typeof (value as { then?: unknown }).then === 'function'
 }

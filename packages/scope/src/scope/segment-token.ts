@@ -32,6 +32,11 @@ function checkToken(token: SegmentToken): SegmentToken {
   if (!(buffer instanceof ArrayBuffer || buffer instanceof SharedArrayBuffer) || (token.flags & ~READ_ONLY) !== 0) {
     throw new ArgumentError(`a segment of a message must be one of share() or handoff(), got ${describe(token)}`)
   }
+  if (buffer instanceof ArrayBuffer && buffer.detached) {
+    throw new ArgumentError('a segment of a message must have its memory, it was moved to another thread', {
+      hint: 'attach once, in the thread that the message was sent to.',
+    })
+  }
   checkSlice(buffer.byteLength, token.byteOffset, token.byteSize)
   return token
 }
@@ -50,6 +55,8 @@ export function reviveSegments(
       const size = buffer.byteLength
       const { view, bytes, address } = chunkIn(buffer, 0, size, addressOf(buffer))
       blocks.set(buffer, (block = new Block(gate, view, bytes, address)))
+      // Who has the message has the buffer in hand: it may be transferred away, or attached a second time.
+      block.exposed = true
       own(block, size)
     }
     return new MemorySegment(block, byteOffset, byteSize, flags)

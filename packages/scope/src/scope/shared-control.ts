@@ -81,6 +81,11 @@ export class SharedControl {
     this.#replace(by(thread, DRAINING), OPEN)
   }
 
+  /** Whether it is closed, for all and for good. */
+  get isClosed(): boolean {
+    return Atomics.load(this.#words, STATE) === CLOSED
+  }
+
   /** How many handles there are besides the one of this slot. */
   others(slot: number): number {
     let count = 0

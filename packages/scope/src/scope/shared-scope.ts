@@ -10,6 +10,7 @@ import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk } from './chunk.ts'
 import type { ScopeOptions, Upkeep } from './managed-scope.ts'
 import { describeSegments, type SegmentToken } from './segment-token.ts'
+import { releaseAtExit } from './release-at-exit.ts'
 import { SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
@@ -27,6 +28,12 @@ export interface ShareOptions {
   /** The worker that gets the token: when it ends, however it ends, its handles are given back. */
   readonly to?: Worker
 }
+
+/** Gives a slot back. Made here, where it reaches no scope. */
+const releaser =
+  (control: SharedControl, slot: number): (() => void) =>
+  () =>
+    control.release(slot)
 
 /**
  * A handle of one thread on a scope that several threads share. Its memory is shared memory, which can't be taken away
@@ -56,6 +63,7 @@ export class SharedScope extends ArenaScope {
     this.isLeaving = false
     this.isDraining = false
     this.#isAttached = isAttached
+    if (this.cleaner !== undefined) this.cleaner.addFree(releaser(control, slot))
   }
 
   /** @internal */
@@ -100,11 +108,16 @@ export class SharedScope extends ArenaScope {
     this.checkOpen()
     const { segments: given = [], to } = checkOptions(options)
     const segments = describeSegments(this.gate, given)
+    segments.forEach(({ buffer }, i) => {
+      if (buffer instanceof SharedArrayBuffer) return
+      throw new ArgumentError(`segments[${i}] must be shared memory, it is mapped or native: a message would copy it`, {
+        hint: 'copy it to memory that this scope has allocated.',
+      })
+    })
     const { control } = this
     if (to !== undefined) {
       if (!(to instanceof Worker)) throw new ArgumentError(`to must be a Worker, got ${describe(to)}`)
-      const { threadId: id } = to
-      to.once('exit', () => control.releaseThread(id))
+      releaseAtExit(to, control)
     }
     return { tenon: 'shared-scope', name: this.name, control: control.buffer, segments }
   }

@@ -133,6 +133,8 @@ export function reinterpret(
       `a segment over a buffer of JavaScript can't grow beyond its ${block.bytes.length} bytes`,
     )
   }
+  // What it writes behind its old end nobody zeroes: such a chunk is never lent again.
+  if (size > segment.byteSize) block.exposed = true
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
     ? new MemorySegment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)

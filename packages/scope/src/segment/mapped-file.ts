@@ -109,15 +109,23 @@ function openFile(path: string, access: Mapping['access']): number {
 function sizeFor(descriptor: number, path: string, access: string, offset: number, wanted: number | undefined): number {
   const info = fstatSync(descriptor)
   if (!info.isFile()) throw new LoadError(`${path} must be a file, it is a directory or device`, { details: { path } })
-  const rest = info.size - offset
-  const size = wanted ?? rest
-  if (size <= rest) return Math.max(size, 0)
-  if (access !== 'write') {
-    throw new ArgumentRangeError(`the file ${path} must have ${offset + size} bytes, it has ${info.size}`, {
+  const size = wanted ?? Math.max(info.size - offset, 0)
+  const end = checkSize(offset + size, 'byteOffset + byteSize')
+  if (end <= info.size) return size
+  // Only who says how much to write grows the file: one that ends before the offset has no rest to map.
+  if (access !== 'write' || wanted === undefined) {
+    throw new ArgumentRangeError(`the file ${path} must have ${end} bytes, it has ${info.size}`, {
       details: { path, byteOffset: offset, byteSize: size, available: info.size },
     })
   }
-  ftruncateSync(descriptor, offset + size)
+  try {
+    ftruncateSync(descriptor, end)
+  } catch (cause) {
+    throw new NativeError(`the file ${path} could not be grown to ${end} bytes: ${(cause as Error).message}`, {
+      cause,
+      details: { path, byteSize: end },
+    })
+  }
   return size
 }
 

@@ -1,5 +1,5 @@
-import type { Lifetime, Segment } from '@tenon/core'
-import { checkAlignment, checkSize, checkSlice, READ_ONLY } from '@tenon/core/internal'
+import { ArgumentError, type Lifetime, type Segment } from '@tenon/core'
+import { checkAlignment, checkSize, checkSlice, describe, READ_ONLY } from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
@@ -132,6 +132,7 @@ export class MemorySegment extends AlignedAccess {
 
   /** Whether the thread with this id could use it while it is alive: confined memory never leaves its thread. */
   isAccessibleBy(thread: number): boolean {
+    if (!Number.isInteger(thread)) throw new ArgumentError(`thread must be a thread's id, got ${describe(thread)}`)
     return thread === threadId || this.block.view.buffer instanceof SharedArrayBuffer
   }
 

@@ -25,7 +25,9 @@ const DEFAULTS: StringOptions = {}
 export function checkText(text: unknown, options: StringOptions): asserts text is string {
   checkOptions(options)
   if (typeof text !== 'string') throw new ArgumentError(`the text must be a string, got ${describe(text)}`)
-  if (options.nul !== 'allow' && text.includes('\0')) {
+  const { nul = 'error' } = options
+  if (nul !== 'allow' && nul !== 'error') throw new ArgumentError(`nul must be error or allow, got ${describe(nul)}`)
+  if (nul === 'error' && text.includes('\0')) {
     throw new ArgumentError(`a C string must have no U+0000 inside, got one at ${text.indexOf('\0')}`, {
       hint: "C would stop reading there. Pass { nul: 'allow' } if it is meant.",
     })
