@@ -6,6 +6,7 @@ export {
   type DowncallWithErrno,
   Linker,
   type Result,
+  type ResultOf,
   type WithErrno,
 } from './linker/linker.ts'
 export { type FunctionSignature, type NativeType } from './linker/signature.ts'

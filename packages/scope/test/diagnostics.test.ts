@@ -71,6 +71,13 @@ describe('trackLeaks()', () => {
     leaking.close()
     before()
     expect(after).not.toThrow()
+    const older = ResourceScope.ofConfined()
+    upcallStub(() => {}, {}, older)
+    before()
+    older.close()
+    const hidden = ResourceScope.ofConfined()
+    expect(after).toThrow(/1 scopes and 0 stubs open/)
+    hidden.close()
   })
 })
 

@@ -1,6 +1,9 @@
 import { channel } from 'node:diagnostics_channel'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { MemorySegment, NativeScope, ResourceScope, type ScopeEvent } from '../src/index.ts'
+import { MemorySegment, NativeScope, ResourceScope, type ScopeEvent, type SharedToken } from '../src/index.ts'
 
 /** Collects garbage until `isDone`, or gives up. */
 async function collect(isDone: () => boolean): Promise<void> {
@@ -66,6 +69,29 @@ describe('a managed scope', () => {
     channel('tenon:scope:leak').unsubscribe(listener)
     expect([ran, leaks.length, leaks[0]]).toEqual([20, 20, 'dropped'])
     expect(ResourceScope.stats()).toMatchObject({ openScopes, liveBytes })
+  })
+
+  test('that is dropped unmaps its files, and gives its handle of a shared scope back', async () => {
+    const path = join(mkdtempSync(join(tmpdir(), 'tenon-dropped-')), 'file')
+    writeFileSync(path, 'hello')
+    let ran = 0
+    const drop = (): SharedToken => {
+      for (let i = 0; i < 10; i++) {
+        const scope = NativeScope.ofConfined({ managed: true })
+        MemorySegment.mapFile(path, scope)
+        scope.addCloseAction(() => ran++)
+      }
+      const shared = NativeScope.ofShared({ managed: true })
+      shared.addCloseAction(() => ran++)
+      return shared.share()
+    }
+    const token = drop()
+    await collect(() => ran === 11)
+    if (process.platform === 'linux') expect(readFileSync('/proc/self/maps', 'utf8')).not.toContain(path)
+    const { scope } = ResourceScope.attach(token)
+    scope.close()
+    expect(ran).toBe(11)
+    rmSync(dirname(path), { recursive: true })
   })
 
   test('that is closed runs them no second time', async () => {

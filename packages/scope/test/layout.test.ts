@@ -75,6 +75,9 @@ describe('sizes and alignments', () => {
     expect(() => struct({ 0: int32 })).toThrow(ArgumentError)
     expect(() => struct(null as never)).toThrow(ArgumentError)
     expect(() => union({ a: {} as never })).toThrow(ArgumentError)
+    const huge = padding(2 ** 53 - 1)
+    expect(() => struct({ a: huge, b: int32 })).toThrow(ArgumentError)
+    expect(() => union({ a: huge, b: int32 })).toThrow(ArgumentError)
     expect(() => int32.withName('')).toThrow(ArgumentError)
     expect(() => int32.withOrder('middle' as never)).toThrow(ArgumentError)
   })
@@ -225,6 +228,29 @@ describe('sequences', () => {
     expect(() => sequence(int32).reshape(2)).toThrow(ArgumentError)
   })
 
+  test('that are open are read up to the end of the memory', () => {
+    using scope = NativeScope.ofConfined()
+    const packet = MemoryLayout.struct({ count: int32, values: MemoryLayout.sequence(int32) })
+    const segment = scope.allocate(18, 4)
+    segment.setInt32(12, 7)
+    const { values } = MemoryLayout.accessor(packet).at(segment)
+    expect(values.toArray(int32)).toEqual(Int32Array.of(0, 0, 7))
+    expect(segment.get(MemoryLayout.sequence(MemoryLayout.struct({})), 2).byteSize).toBe(16)
+    expect(String(packet)).not.toContain('undefined')
+  })
+
+  test('that are aligned beyond their size check their offset as others do', () => {
+    using scope = NativeScope.ofConfined()
+    const segment = scope.allocate(32, 8)
+    const wide = int32.withByteAlignment(8)
+    segment.set(wide, 8, 7)
+    expect(segment.get(wide, 8n as never)).toBe(7)
+    expect(() => segment.get(wide, 4)).toThrow(AlignmentError)
+    expect(() => segment.get(wide, 32)).toThrow(BoundsError)
+    for (const offset of [Number.NaN, undefined, null, '8', 0.5])
+      expect(() => segment.get(wide, offset as never)).toThrow(ArgumentError)
+  })
+
   test('that are open have no size until they are bound', () => {
     const open = struct({ count: int32, values: sequence(float64) })
     expect(open.byteSize).toBeUndefined()
@@ -306,6 +332,25 @@ describe('accessors', () => {
     let n = 0
     for (const thing of Thing.each(segment)) thing.x = ++n
     expect([0, 1, 2].map((i) => Thing.at(segment, i * layout.byteSize!).x)).toEqual([1, 2, 3])
+  })
+
+  test('assign a struct as a whole, as C does it', () => {
+    using scope = NativeScope.ofConfined()
+    const memory = NativeAllocator.allocate(scope, layout, 2)
+    const [one, other] = [Thing.at(memory), Thing.at(memory, layout.byteSize!)]
+    one.inner.flag = true
+    one.inner.place = memory
+    other.inner = one.inner
+    expect([other.inner.flag, other.inner.place.equals(memory)]).toEqual([true, true])
+    one.inner = NativeAllocator.allocate(scope, inner) as never
+    expect(one.inner.flag).toBe(false)
+    for (const value of [one, { flag: true }, null, undefined, scope.allocate(1)])
+      expect(() => (one.inner = value as never)).toThrow(ArgumentError)
+  })
+
+  test('of nothing stand nowhere', () => {
+    using scope = NativeScope.ofConfined()
+    expect(() => MemoryLayout.accessor(MemoryLayout.struct({})).each(scope.allocate(8))).toThrow(ArgumentError)
   })
 
   test('check every access', () => {

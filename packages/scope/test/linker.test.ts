@@ -1,7 +1,15 @@
 import { ArgumentError, LoadError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
-import { Linker, SymbolLookup, upcallStub, type NativeType } from '../src/linker.ts'
+import {
+  type FunctionSignature,
+  Linker,
+  type NativeType,
+  type Result,
+  SymbolLookup,
+  upcallStub,
+  type WithErrno,
+} from '../src/linker.ts'
 
 const { int32 } = MemoryLayout
 const libc = SymbolLookup.ofProcess()
@@ -220,6 +228,20 @@ describe('a call on another thread', () => {
     expect(() => strlen.async(1 as never)).toThrow(ArgumentError)
   })
 
+  test('that gives a pointer or a struct refuses bad arguments at once, too', async () => {
+    using scope = NativeScope.ofConfined()
+    const layout = MemoryLayout.struct({ quot: int32, rem: int32 })
+    const div = Linker.downcall(libc.get('div'), { result: layout, parameters: ['int32', 'int32'] })
+    const getenv = Linker.downcall(libc.get('getenv'), { result: 'pointer', parameters: ['pointer'] })
+    expect(() => getenv.async('HOME' as never)).toThrow(ArgumentError)
+    expect(() => div.async(scope, 'x' as never, 5)).toThrow(ArgumentError)
+    expect(() => div.async(17, 5)).toThrow(ArgumentError)
+    const pending = div.async(scope, 17, 5)
+    expect(() => scope.close()).toThrow(ScopeHeldError)
+    expect(((await pending) as MemorySegment).toArray(int32)).toEqual(Int32Array.of(3, 2))
+    expect(((await getenv.async(toCString('HOME', scope))) as MemorySegment).address).not.toBe(0n)
+  })
+
   test('keeps memory that the caller forgets', async () => {
     const pending: Promise<unknown>[] = []
     for (let i = 0; i < 200; i++) {
@@ -243,6 +265,20 @@ describe('a call on another thread', () => {
   })
 })
 
+test('what a function returns is known to the compiler', () => {
+  const types = { result: 'pointer', parameters: ['pointer'] } as const
+  expectTypeOf<ReturnType<typeof strlen>>().toEqualTypeOf<bigint>()
+  expectTypeOf<ReturnType<typeof qsort>>().toEqualTypeOf<undefined>()
+  expectTypeOf<ReturnType<typeof strlen.async>>().toEqualTypeOf<Promise<bigint>>()
+  const getenv = Linker.downcall(libc.get('getenv'), types, { captureErrno: true })
+  expectTypeOf<ReturnType<typeof getenv>>().toEqualTypeOf<WithErrno<MemorySegment>>()
+  const signature: FunctionSignature = types
+  const any = Linker.downcall(libc.get('getenv'), signature)
+  expectTypeOf<ReturnType<typeof any>>().toEqualTypeOf<Result>()
+  for (const captureErrno of ['yes', 1, null])
+    expect(() => Linker.downcall(libc.get('getenv'), types, { captureErrno } as never)).toThrow(ArgumentError)
+})
+
 describe('a library', () => {
   test('S59: is refused after its scope has closed', () => {
     const scope = ResourceScope.ofConfined()
@@ -251,6 +287,7 @@ describe('a library', () => {
     const cos = Linker.downcall(symbol, { result: 'float64', parameters: ['float64'] })
     expect([cos(0), symbol.scope, libm.find('no_such_symbol')]).toEqual([1, scope, undefined])
     expect(() => libm.get('no_such_symbol')).toThrow(LoadError)
+    expect(() => libc.get('no_such_symbol')).toThrow(/^the library of this process must have the symbol no_such_symbol/)
     scope.close()
     expect(() => cos(0)).toThrow(ScopeClosedError)
     expect(() => cos.async(0)).toThrow(ScopeClosedError)

@@ -1,4 +1,4 @@
-import { ArgumentError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, LoadError, NativeError, ReadOnlyError, ScopeClosedError } from '@tenon/core'
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -113,6 +113,14 @@ if (process.platform !== 'win32')
       scope.close()
     })
 
+    test('memory that was taken out of a raw view is not unmapped at close', () => {
+      const scope = ResourceScope.ofConfined()
+      const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
+      const taken = new Uint8Array((segment.view().buffer as ArrayBuffer).transfer())
+      scope.close()
+      expect(Buffer.from(taken.buffer, 0, 5).toString()).toBe('hello')
+    })
+
     test('a file that lost its end reads as zeros there, and does not crash', () => {
       using scope = ResourceScope.ofConfined()
       const path = file(new Uint8Array(3 * 4096).fill(7))
@@ -139,6 +147,11 @@ if (process.platform !== 'win32')
       expect(() => MemorySegment.mapFile(join(directory, 'none'), scope)).toThrow(LoadError)
       expect(() => MemorySegment.mapFile(directory, scope)).toThrow(LoadError)
       expect(() => MemorySegment.mapFile(path, scope, { byteSize: 6 })).toThrow(RangeError)
+      for (const access of ['read', 'write', 'copy'] as const)
+        expect(() => MemorySegment.mapFile(path, scope, { access, byteOffset: 6 })).toThrow(RangeError)
+      const grow = { access: 'write', byteSize: 2 ** 53 - 1 } as const
+      expect(() => MemorySegment.mapFile(path, scope, grow)).toThrow(NativeError)
+      expect(() => MemorySegment.mapFile(path, scope, { ...grow, byteOffset: 1 })).toThrow(ArgumentRangeError)
       expect(() => MemorySegment.mapFile(path, scope, { access: 'both' as never })).toThrow(ArgumentError)
       for (const number of [-1, 0.5, Number.NaN, 2 ** 53, null, '1']) {
         expect(() => MemorySegment.mapFile(path, scope, { byteOffset: number as number })).toThrow(ArgumentError)

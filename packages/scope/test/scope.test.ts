@@ -157,7 +157,18 @@ for (const [name, open] of Object.entries(closeable)) {
       const scope = open()
       // oxlint-disable-next-line unicorn/no-thenable
       expect(() => scope.run(() => ({ then() {} }))).toThrow(ArgumentError)
+      // oxlint-disable-next-line unicorn/no-thenable
+      expect(() => ResourceScope.ofConfined().run(() => Object.assign(() => {}, { then() {} }))).toThrow(ArgumentError)
       expect(scope.isAlive).toBe(false)
+    })
+
+    test('run() of a closed one calls nothing', async () => {
+      const scope = open()
+      scope.close()
+      let calls = 0
+      expect(() => scope.run(() => calls++)).toThrow(ScopeClosedError)
+      await expect(scope.runAsync(async () => calls++)).rejects.toThrow(ScopeClosedError)
+      expect(calls).toBe(0)
     })
 
     test('run() reports both errors', () => {
@@ -284,6 +295,11 @@ test('S4: what is confined can not be sent to another thread', () => {
     expect(() => structuredClone(value)).toThrow(/could not be cloned/)
   }
   scope.close()
+})
+
+test('a scope is managed or not', () => {
+  for (const managed of ['yes', 1, null])
+    expect(() => ResourceScope.ofConfined({ managed: managed as never })).toThrow(ArgumentError)
 })
 
 test('a scope is named in messages', () => {

@@ -6,9 +6,11 @@ import {
   gcAllocator,
   ReadOnlyError,
   ScopeClosedError,
+  ScopeHeldError,
   Segment,
 } from '@tenon/core'
 import { DEVICE_MEMORY } from '@tenon/core/internal'
+import { inspect } from 'node:util'
 import { threadId } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope } from '../src/index.ts'
@@ -30,6 +32,7 @@ test('S26: what needs no memory works on a dead segment', () => {
   expect(segment.isAccessibleBy(threadId)).toBe(true)
   expect(segment.asOverlappingSlice(segment).byteSize).toBe(16)
   expect(String(segment)).toMatch(/16 bytes at 0x/)
+  expect(inspect({ segment })).toContain(String(segment))
   expect(() => segment.reinterpret(8)).toThrow(ScopeClosedError)
 })
 
@@ -74,6 +77,19 @@ describe('slices', () => {
 })
 
 describe('reinterpret()', () => {
+  test('beyond a segment leaves nothing behind for the next arena', () => {
+    const scope = NativeScope.ofConfined()
+    scope.allocate(8).reinterpret(4096).fill(0xff)
+    scope.close()
+    using next = NativeScope.ofConfined()
+    expect(
+      next
+        .allocate(4096)
+        .toArray(MemoryLayout.uint8)
+        .every((byte) => byte === 0),
+    ).toBe(true)
+  })
+
   test('S30: gives the address another size', () => {
     const segment = MemorySegment.allocateNative(16, 16).asReadOnly()
     const small = segment.reinterpret(4)
@@ -236,6 +252,8 @@ describe('equality', () => {
     shared.close()
     expect([a.isAccessibleBy(threadId), a.isAccessibleBy(threadId + 1)]).toEqual([true, false])
     expect([b.isAccessibleBy(threadId), b.isAccessibleBy(threadId + 1)]).toEqual([true, true])
+    for (const thread of [Number.NaN, undefined, null, '0', 0.5])
+      expect(() => b.isAccessibleBy(thread as never)).toThrow(ArgumentError)
   })
 })
 
@@ -287,6 +305,7 @@ describe('segments over buffers', () => {
     expect(() => segment.fill(1)).toThrow(ScopeClosedError)
     expect(() => segment.copyFrom(MemorySegment.allocateNative(4))).toThrow(ScopeClosedError)
     expect(() => segment.getString(0)).toThrow(ScopeClosedError)
+    expect(() => segment.atomicLoad('int32', 0)).toThrow(ScopeClosedError)
     expect(() => segment.getInt32(0)).toThrow(TypeError)
   })
 
@@ -351,4 +370,21 @@ describe('raw views', () => {
     expect(() => scope.allocate(8).withView(async () => {})).toThrow(/withViewAsync/)
     scope.close()
   })
+})
+
+test('a segment over the buffer of a raw view belongs to the scope of the memory', () => {
+  const scope = NativeScope.ofConfined()
+  const segment = scope.allocate(32)
+  segment.setInt32(8, 5)
+  const again = MemorySegment.ofBuffer(segment.asSlice(8, 8).view())
+  expect([again.getInt32(0), again.byteSize, again.address]).toEqual([5, 8, segment.address + 8n])
+  expect(again.scope).toBe(segment.scope)
+  const hold = again.lifetime.acquire()
+  expect(() => scope.close()).toThrow(ScopeHeldError)
+  hold.release()
+  const whole = MemorySegment.ofBuffer(segment.view().buffer)
+  expect(whole.lifetime).toBe(segment.lifetime)
+  scope.close()
+  expect(() => again.getInt32(0)).toThrow(ScopeClosedError)
+  expect(() => whole.getInt8(0)).toThrow(ScopeClosedError)
 })

@@ -1,7 +1,10 @@
 import { ArgumentError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
-import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
+import { type HandoffToken, MemorySegment, NativeScope, ResourceScope, toCString } from '../src/index.ts'
+import { Linker, SymbolLookup } from '../src/linker.ts'
 import { ended, nextMessage, startWorker } from './support/worker.ts'
+
+const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer'] })
 
 describe('a shared scope', () => {
   test('S63: is attached by a worker, which sees and changes the same memory', async () => {
@@ -184,6 +187,24 @@ describe('a shared scope', () => {
     scope.close()
   })
 
+  test('shares only memory that is shared', () => {
+    using scope = NativeScope.ofShared()
+    const other = MemorySegment.ofAddress(scope.allocate(8).address).reinterpret(8, scope)
+    expect(() => scope.share({ segments: [other] })).toThrow(ArgumentError)
+  })
+
+  test('given to one worker many times listens to it once', async () => {
+    const worker = startWorker("parentPort.once('message', () => {})", undefined)
+    for (let i = 0; i < 20; i++) NativeScope.ofShared().run((scope) => scope.share({ to: worker }))
+    expect(worker.listenerCount('exit')).toBe(1)
+    const scopes = Array.from({ length: 3 }, () => NativeScope.ofShared())
+    // Handles of a worker that has ended without giving them back.
+    for (const scope of scopes) new Int32Array(scope.share({ to: worker }).control)[1 + 1] = worker.threadId + 1
+    expect(() => scopes[0]!.close()).toThrow(ScopeHeldError)
+    await worker.terminate()
+    for (const scope of scopes) scope.close()
+  })
+
   test('shares only its own memory', () => {
     using scope = NativeScope.ofShared()
     using other = NativeScope.ofShared()
@@ -327,6 +348,18 @@ describe('handoff()', () => {
       expect(await nextMessage(worker)).toEqual([42, address, 'confined', 'moved', true])
       await worker.terminate()
     }
+  })
+
+  test('is attached where its message went, and dead where its buffer has gone', () => {
+    const move = (): HandoffToken => NativeScope.ofConfined().run((scope) => scope.handoff([toCString('abc', scope)]))
+    const sent = move()
+    structuredClone(sent, { transfer: [...sent.transfer] })
+    expect(() => ResourceScope.attach(sent)).toThrow(/moved to another thread/)
+    const twice = move()
+    const [one, other] = [ResourceScope.attach(twice), ResourceScope.attach(twice)]
+    one.scope.close()
+    expect(() => strlen(other.segments[0]!)).toThrow(ScopeClosedError)
+    other.scope.close()
   })
 
   test('keeps arena memory apart from the next arena', () => {

@@ -103,6 +103,8 @@ test('S50: a U+0000 inside is refused, unless it is meant', () => {
     expect(toCString(text, scope, { nul: 'allow' }).byteSize).toBe(text.length + 1)
   }
   expect(toCString('ab\0cd', scope, { nul: 'allow' }).getString(0)).toBe('ab')
+  for (const nul of ['no', true, null])
+    expect(() => toCString('ab', scope, { nul: nul as never })).toThrow(ArgumentError)
 })
 
 test('S52: a string that does not fit is not written at all', () => {

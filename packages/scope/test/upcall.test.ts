@@ -102,6 +102,10 @@ describe('a stub', () => {
       expect(() => upcallStub(run as never, compareInts, scope)).toThrow(ArgumentError)
     for (const signature of [null, undefined, 1])
       expect(() => upcallStub(byValue, signature as never, scope)).toThrow(ArgumentError)
+    for (const type of [null, 'int', 'void', {}, 1])
+      expect(() => upcallStub(byValue, { parameters: [type as never] }, scope)).toThrow(ArgumentError)
+    for (const result of [null, 'int', {}, 1])
+      expect(() => upcallStub(byValue, { result: result as never }, scope)).toThrow(ArgumentError)
     for (const owner of [null, undefined, {}, ResourceScope.global, ResourceScope.ofImplicit()]) {
       expect(() => upcallStub(byValue, compareInts, owner as never)).toThrow(ArgumentError)
     }

@@ -1,6 +1,6 @@
 import { ArgumentError, ScopeClosedError } from '@tenon/core'
 import { describe, expect, test } from 'vitest'
-import { type MemorySegment, NativeScope, toCString } from '../src/index.ts'
+import { MemorySegment, NativeScope, toCString } from '../src/index.ts'
 import { Linker, SymbolLookup, upcallStub, VaList } from '../src/linker.ts'
 
 const libc = SymbolLookup.ofProcess()
@@ -27,6 +27,19 @@ describe('a va_list', () => {
     expect(buffer.getString(0)).toBe(expected)
     vsnprintf(buffer, 200, format, list.segment)
     expect(buffer.getString(0)).toBe(expected)
+  })
+
+  test('S60: takes no pointer to memory that is dead, or that JavaScript may move', () => {
+    using scope = NativeScope.ofConfined()
+    const gone = NativeScope.ofConfined().run((other) => other.allocate(8))
+    expect(() => VaList.make(scope, (builder) => builder.pointer(gone))).toThrow(ScopeClosedError)
+    for (const pointer of [MemorySegment.ofBuffer(new Uint8Array(8)), undefined, 0n, {}])
+      expect(() => VaList.make(scope, (builder) => builder.pointer(pointer as never))).toThrow(ArgumentError)
+    expect(
+      VaList.make(scope, (builder) => builder.pointer(null))
+        .arguments()
+        .pointer().address,
+    ).toBe(0n)
   })
 
   test('S60: is read in order', () => {

@@ -29,6 +29,21 @@ export class Block {
   }
 }
 
+/** Whose the buffers of raw views are. */
+const gates = new WeakMap<ArrayBufferLike, Gate>()
+
+/** Notes that a raw view is handed out: the chunk is never lent again, and its buffer tells whose it is. */
+export function expose(block: Block): void {
+  if (block.exposed) return
+  block.exposed = true
+  gates.set(block.view.buffer, block.gate)
+}
+
+/** The gate of the memory that a buffer shows, if it is that of a raw view: what is made of the buffer must end with it. */
+export function gateOfBuffer(buffer: ArrayBufferLike): Gate | undefined {
+  return gates.get(buffer)
+}
+
 /**
  * Checks that the memory of a block is there.
  *

@@ -1,6 +1,6 @@
 import { checkSize } from '../errors/check.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
-import { checkUsable, type Block } from './block.ts'
+import { checkUsable, expose, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
 /** The flag bit of a segment that refuses writes. */
@@ -65,7 +65,7 @@ export class Segment {
       })
     }
     if (this.readOnly) return new DataView(copyOf(block.bytes, base, byteSize))
-    block.exposed = true
+    expose(block)
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)
   }
 

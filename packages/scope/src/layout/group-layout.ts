@@ -1,5 +1,5 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSegment } from '../segment/usable.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
@@ -110,7 +110,8 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
       alignment = Math.max(alignment, layout.byteAlignment)
       end = layout.byteSize === undefined ? undefined : byteOffset + layout.byteSize
     }
-    return new StructLayout(members, end === undefined ? undefined : alignUp(end, alignment), alignment, undefined)
+    const size = end === undefined ? undefined : checkSize(alignUp(end, alignment), 'the size of a struct')
+    return new StructLayout(members, size, alignment, undefined)
   }
 
   protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
@@ -118,7 +119,7 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
   }
 
   protected override describeShape(): string {
-    return `{${this.members.map(({ name, layout, byteOffset }) => `${name}@${byteOffset}=${layout}`).join(',')}}${this.byteSize}`
+    return `{${this.members.map(({ name, layout, byteOffset }) => `${name}@${byteOffset}=${layout}`).join(',')}}${this.byteSize ?? ''}`
   }
 }
 
@@ -129,7 +130,7 @@ export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Sh
     const members = checkMembers(shape).map(([name, layout]) => ({ name, layout, byteOffset: 0 }))
     const alignment = Math.max(1, ...members.map(({ layout }) => layout.byteAlignment))
     const size = Math.max(0, ...members.map(({ layout }) => sizeOf(layout)))
-    return new UnionLayout(members, alignUp(size, alignment), alignment, undefined)
+    return new UnionLayout(members, checkSize(alignUp(size, alignment), 'the size of a union'), alignment, undefined)
   }
 
   protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {

@@ -76,8 +76,11 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     })
   }
 
+  /** The slice that it is; of an open one, the whole elements up to the segment's end. */
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
-    return segment.asSlice(byteOffset, sizeOf(this), this.byteAlignment)
+    const slice = segment.asSlice(byteOffset, this.byteSize, this.byteAlignment)
+    if (this.elementCount !== undefined) return slice
+    return slice.asSlice(0, slice.byteSize - (slice.byteSize % Math.max(sizeOf(this.element), 1)))
   }
 
   override write(): never {

@@ -1,5 +1,5 @@
 import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, errno, type StructValue } from '@tenon/core/internal'
+import { bindFunction, describe, errno, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
@@ -16,21 +16,42 @@ export type Argument = Value | AllocatorLike
 /** What comes back: a pointer as a segment without memory, a struct as a segment of the allocator's. */
 export type Result = number | bigint | boolean | MemorySegment | undefined
 
+type ResultOfType<Type> = Type extends 'pointer' | StructLayout
+  ? MemorySegment
+  : Type extends 'int64' | 'uint64'
+    ? bigint
+    : Type extends 'bool'
+      ? boolean
+      : Type extends 'void' | undefined
+        ? undefined
+        : number
+
+/** What comes back of a function with this signature. */
+export type ResultOf<Signature extends FunctionSignature> = 'result' extends keyof Signature
+  ? ResultOfType<Signature['result']>
+  : undefined
+
 /** A native function. One that returns a struct takes an allocator as its first argument. */
-export interface Downcall {
-  (...values: readonly Argument[]): Result
-  /** Runs it on another thread. All memory, stubs and libraries that it uses are held open until it has returned. */
-  readonly async: (...values: readonly Argument[]) => Promise<Result>
+export interface Downcall<Returned extends Result = Result> {
+  (...values: readonly Argument[]): Returned
+  /**
+   * Runs it on another thread. All memory, stubs and libraries that it uses are held open until it has returned.
+   *
+   * @throws as a call does, at once, if an argument is not valid. What a callback throws is no call's: see {@link upcallStub}.
+   */
+  readonly async: (...values: readonly Argument[]) => Promise<Returned>
 }
 
 /** A result, and what the call left in `errno`. */
-export interface WithErrno {
-  readonly value: Result
+export interface WithErrno<Returned extends Result = Result> {
+  readonly value: Returned
   readonly errno: number
 }
 
 /** A native function of which `errno` is captured. */
-export type DowncallWithErrno = (...values: readonly Argument[]) => WithErrno
+export type DowncallWithErrno<Returned extends Result = Result> = (
+  ...values: readonly Argument[]
+) => WithErrno<Returned>
 
 /** How a function is linked. */
 export interface DowncallOptions {
@@ -51,9 +72,21 @@ interface Linkers {
    * })
    * strlen(toCString('cos', scope)) // 3n
    */
-  downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
-  downcall(symbol: MemorySegment, signature: FunctionSignature, options: { captureErrno: true }): DowncallWithErrno
-  downcall(symbol: MemorySegment, signature: FunctionSignature, options?: DowncallOptions): Downcall | DowncallWithErrno
+  downcall<const Signature extends FunctionSignature>(
+    symbol: MemorySegment,
+    signature: Signature,
+    options?: { readonly captureErrno?: false },
+  ): Downcall<ResultOf<Signature>>
+  downcall<const Signature extends FunctionSignature>(
+    symbol: MemorySegment,
+    signature: Signature,
+    options: { readonly captureErrno: true },
+  ): DowncallWithErrno<ResultOf<Signature>>
+  downcall<const Signature extends FunctionSignature>(
+    symbol: MemorySegment,
+    signature: Signature,
+    options: DowncallOptions,
+  ): Downcall<ResultOf<Signature>> | DowncallWithErrno<ResultOf<Signature>>
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
 }
@@ -61,23 +94,15 @@ interface Linkers {
 /** Converts what a call gave, once it has returned. */
 type Finish = (value: Value) => Result
 
-function downcall(symbol: MemorySegment, signature: FunctionSignature): Downcall
-function downcall(
-  symbol: MemorySegment,
-  signature: FunctionSignature,
-  options: { captureErrno: true },
-): DowncallWithErrno
-function downcall(
-  symbol: MemorySegment,
-  signature: FunctionSignature,
-  options?: DowncallOptions,
-): Downcall | DowncallWithErrno
 function downcall(
   symbol: MemorySegment,
   signature: FunctionSignature,
   options: DowncallOptions = {},
 ): Downcall | DowncallWithErrno {
-  checkOptions(options)
+  const { captureErrno = false } = checkOptions(options)
+  if (typeof captureErrno !== 'boolean') {
+    throw new ArgumentError(`captureErrno must be true or false, got ${describe(captureErrno)}`)
+  }
   const { block, base } = checkSegment(symbol, 'symbol')
   checkSignature(signature)
   const address = block.address + base
@@ -91,14 +116,14 @@ function downcall(
   })
   const call =
     result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
-  return options.captureErrno === true ? withErrno(call as Downcall) : (call as Downcall)
+  return captureErrno ? withErrno(call as Downcall) : (call as Downcall)
 }
 
 const pointerOf: Finish = (value) => MemorySegment.ofAddress(value as bigint)
 
 function asPointer(bound: NativeFunction<Value>): Downcall {
   return Object.assign((...values: readonly Argument[]) => pointerOf(bound(...(values as Value[]))), {
-    async: async (...values: readonly Argument[]) => pointerOf(await bound.async(...(values as Value[]))),
+    async: (...values: readonly Argument[]) => bound.async(...(values as Value[])).then(pointerOf),
   })
 }
 
@@ -126,16 +151,19 @@ function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Down
       return target
     },
     {
-      async: async (...values: readonly Argument[]) => {
+      async: (...values: readonly Argument[]) => {
         const [target, rest] = prepare(values)
-        const { gate } = target.block
-        gate.enter()
+        const hold = target.lifetime.acquire()
         try {
-          type.write(target, (await bound.async(...rest)) as StructValue)
-        } finally {
-          gate.exit()
+          const pending = bound.async(...rest).then((value) => {
+            type.write(target, value as StructValue)
+            return target
+          })
+          return pending.finally(() => hold.release())
+        } catch (error) {
+          hold.release()
+          throw error
         }
-        return target
       },
     },
   )
@@ -149,4 +177,4 @@ function withErrno(call: Downcall): DowncallWithErrno {
 }
 
 /** Links native functions and TypeScript functions. */
-export const Linker: Linkers = { downcall, upcallStub }
+export const Linker: Linkers = { downcall: downcall as Linkers['downcall'], upcallStub }

@@ -1,5 +1,4 @@
-import { LoadError, NativeLibrary } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { NativeLibrary } from '@tenon/core'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
@@ -35,17 +34,11 @@ export class SymbolLookup {
 
   /** A symbol, or undefined if there is none of this name. @throws {ScopeClosedError} after the scope has closed. */
   find(name: string): MemorySegment | undefined {
-    return this.#library.has(name)
-      ? symbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
-      : undefined
+    return this.#library.has(name) ? this.get(name) : undefined
   }
 
   /** A symbol. @throws {LoadError} if there is none of this name. @throws {ScopeClosedError} */
   get(name: string): MemorySegment {
-    const symbol = this.find(name)
-    if (symbol !== undefined) return symbol
-    throw new LoadError(`${this.#library.path} must have the symbol ${describe(name)}, it has none of this name`, {
-      details: { symbol: name },
-    })
+    return symbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
   }
 }

@@ -28,7 +28,8 @@ export type UpcallFunction = (...values: never[]) => Value | void
  *
  * If it throws, native code gets 0, the other callbacks of the same call give 0 without running, and the error comes
  * out of
- * the call. A call of native code's own threads waits for this thread; after the scope has closed it gets 0.
+ * the call. A call of native code's own threads, or of a call on another thread, waits for this thread; after the scope
+ * has closed it gets 0. What the function throws then has no caller here: it is an uncaught exception of the process.
  *
  * @throws {AllocationError} when the 8192 stubs that a process can have are all in use.
  * @throws {ArgumentError} if the signature is not valid. @throws {ScopeClosedError} once closing has begun.
@@ -51,6 +52,7 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
   const { result = 'void', parameters = [] } = signature
   const resultType = result === 'void' ? undefined : coreTypeOf(result)
   const types = parameters.map(coreTypeOf)
+  const [cResult, cTypes] = [resultType === undefined ? 'void' : cTypeOf(resultType), types.map(cTypeOf)]
   const toC = resultType === undefined ? undefined : converterOf(resultType)
   const hasStructs = types.some((type) => type instanceof StructType)
   const { gate } = owner
@@ -71,8 +73,7 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
       gate.holds--
     }
   }
-  const cResult = resultType === undefined ? 'void' : cTypeOf(resultType)
-  const address = register(trampoline, cResult, types.map(cTypeOf))
+  const address = register(trampoline, cResult, cTypes)
   counters.liveStubs++
   owner.addCloseAction(() => {
     counters.liveStubs--

@@ -109,16 +109,19 @@ export abstract class ManagedScope extends ManagedLifetime {
    * @returns what the function returned.
    * @throws {ArgumentError} if it returned a promise, which would use the scope after it is closed: see {@link
    * runAsync}.
+   * @throws {ScopeClosedError} if it is closed: the function is not called.
    * @throws what the function or closing threw; an `AggregateError` if both did.
    */
   run<Result>(use: (scope: this) => Result): Result {
+    this.checkOpen()
     return runIn(this, use)
   }
 
   /**
    * Runs an asynchronous function with this scope, and closes it when its promise has settled. @throws as {@link run}
    */
-  runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
+  async runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
+    this.checkOpen()
     return runInAsync(this, use)
   }
 

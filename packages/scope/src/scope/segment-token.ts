@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, Block, checkSlice, describe, type Gate, READ_ONLY } from '@tenon/core/internal'
+import { addressOf, Block, checkSlice, describe, expose, type Gate, READ_ONLY } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { chunkIn } from './chunk.ts'
 
@@ -56,7 +56,7 @@ export function reviveSegments(
       const { view, bytes, address } = chunkIn(buffer, 0, size, addressOf(buffer))
       blocks.set(buffer, (block = new Block(gate, view, bytes, address)))
       // Who has the message has the buffer in hand: it may be transferred away, or attached a second time.
-      block.exposed = true
+      expose(block)
       own(block, size)
     }
     return new MemorySegment(block, byteOffset, byteSize, flags)

@@ -46,8 +46,9 @@ function place(
   isWrite: boolean,
 ): [array: AnyArray, index: number] {
   const size = checkKind(kind).BYTES_PER_ELEMENT
-  const at = (isWrite ? locateForWrite : locate)(segment, byteOffset, size, size) + segment.block.view.byteOffset
+  const inBlock = (isWrite ? locateForWrite : locate)(segment, byteOffset, size, size)
   checkUsable(segment.block)
+  const at = segment.block.view.byteOffset + inBlock
   if (at % size !== 0) {
     throw new AlignmentError(`atomic access needs a buffer that starts at a multiple of ${size}, this one does not`)
   }

@@ -7,7 +7,9 @@ import {
   checkSize,
   describe,
   DEVICE_MEMORY,
+  expose,
   type Gate,
+  gateOfBuffer,
   hex,
 } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
@@ -18,6 +20,9 @@ import { MemorySegment } from './memory-segment.ts'
 
 /** The block of each buffer of a user: two segments over the same buffer have the same scope. */
 const userBlocks = new WeakMap<ArrayBufferLike, Block>()
+
+/** The block of each buffer that is the memory of a lifetime, which a raw view showed: it ends with the lifetime. */
+const lentBlocks = new WeakMap<ArrayBufferLike, Block>()
 
 /** Whether it is memory of a user's buffer. */
 export function isUserBlock(block: Block): boolean {
@@ -32,7 +37,7 @@ export function allocateNative(byteSize: number, byteAlignment: number, scope: A
   return new MemorySegment(owner.newBlock(size, alignment), 0, size, 0)
 }
 
-/** A segment over memory of a user's buffer or view, which stays JavaScript's. */
+/** A segment over memory of a user's buffer or view, which stays JavaScript's; or of a raw view, which ends with its scope. */
 export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegment {
   const isView = ArrayBuffer.isView(source)
   // Reading `buffer` moves a small typed array out of the heap for good: its address is stable from now on.
@@ -52,7 +57,9 @@ export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegme
       hint: 'copy it: memory under a segment must not move or shrink.',
     })
   }
-  let block = userBlocks.get(buffer)
+  const gate = gateOfBuffer(buffer)
+  const blocks = gate === undefined ? userBlocks : lentBlocks
+  let block = blocks.get(buffer)
   if (block === undefined) {
     const { view, bytes, address } = chunkIn(
       buffer,
@@ -60,10 +67,10 @@ export function ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegme
       buffer.byteLength,
       buffer.byteLength === 0 ? 0 : addressOf(buffer),
     )
-    block = new Block(new ImplicitScope().gate, view, bytes, address)
+    block = new Block(gate ?? new ImplicitScope().gate, view, bytes, address)
     // The user has it in hand: it may be detached behind our back.
     block.exposed = true
-    userBlocks.set(buffer, block)
+    blocks.set(buffer, block)
   }
   return isView
     ? new MemorySegment(block, source.byteOffset, source.byteLength, 0)
@@ -134,7 +141,7 @@ export function reinterpret(
     )
   }
   // What it writes behind its old end nobody zeroes: such a chunk is never lent again.
-  if (size > segment.byteSize) block.exposed = true
+  if (size > segment.byteSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
     ? new MemorySegment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
@@ -150,7 +157,7 @@ export function reinterpret(
 /** The same memory with another lifetime. It is exposed in both: neither sees the raw views of the other. */
 function aliasOf(block: Block, gate: Gate): Block {
   const alias = new Block(gate, block.view, block.bytes, block.address)
-  block.exposed = true
+  expose(block)
   alias.exposed = true
   return alias
 }

@@ -1,5 +1,6 @@
 import { ArgumentError, type Lifetime, type Segment } from '@tenon/core'
 import { checkAlignment, checkSize, checkSlice, describe, READ_ONLY } from '@tenon/core/internal'
+import { inspect } from 'node:util'
 import { threadId } from 'node:worker_threads'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
@@ -77,7 +78,8 @@ export class MemorySegment extends AlignedAccess {
   }
 
   /**
-   * The memory of a buffer or view of JavaScript, shared with it. Two segments over one buffer have the same scope.
+   * The memory of a buffer or view of JavaScript, shared with it. Two segments over one buffer have the same scope. That of a
+   * raw view of a segment is the segment's scope: the memory ends with it.
    *
    * @throws {ArgumentError} if it is detached or resizable.
    */
@@ -369,3 +371,6 @@ export class MemorySegment extends AlignedAccess {
     return `MemorySegment ${describeSegment(this)}${this.readOnly ? ', read-only' : ''}`
   }
 }
+
+// What `console.log` shows: not the inside. Outside of the class, whose declaration could not name it.
+Object.defineProperty(MemorySegment.prototype, inspect.custom, { value: MemorySegment.prototype.toString })

@@ -1,5 +1,5 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
-import { checkUsable, describe } from '@tenon/core/internal'
+import { checkUsable, describe, expose } from '@tenon/core/internal'
 import { checkUse, isThenable } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
 
@@ -28,7 +28,7 @@ export function typedView<View>(segment: Segment, Class: ViewClass<View>): View 
       details: { byteOffset, byteSize, elementSize: size },
     })
   }
-  block.exposed = true
+  expose(block)
   return new Class(block.view.buffer, byteOffset, byteSize / size)
 }
 
