@@ -133,6 +133,11 @@ describe('what comes back', () => {
 })
 
 describe('what is known of native values', () => {
+  it('devices of other numbers than int32 are refused', () => {
+    expect(() => echo.call({ type: 2 ** 40, id: 1 })).toThrow("can't take")
+    expect(() => echo.call({ type: 1, id: 1.5 })).toThrow("can't take")
+  })
+
   it('bytes whose buffer is detached are refused', () => {
     const bytes = new Uint8Array(8)
     structuredClone(bytes.buffer, { transfer: [bytes.buffer] })

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import fc from 'fast-check'
 import { ScopeClosedError } from '@tenon/core'
@@ -21,6 +22,48 @@ describe('arrays', () => {
     expect((array.get(3) as NativeArray).toArray()).toEqual([3.5])
     expect(array.typeKey).toBe('ffi.Array')
   })
+
+  it.each([2, 2000])('have the elements that were there when the first of %d was read', (size) => {
+    const growing: number[] = Array.from({ length: size }, (_, i) => i)
+    Object.defineProperty(growing, 0, { get: () => growing.push(7) })
+    expect((echo.call(growing) as NativeArray).size).toBe(size)
+    const shrinking: number[] = Array.from({ length: size }, (_, i) => i)
+    Object.defineProperty(shrinking, 0, { get: () => (shrinking.length = 1) })
+    expect((echo.call(shrinking) as NativeArray).toArray().slice(0, 2)).toEqual([1, null])
+  })
+
+  it('may have very many elements', () => {
+    const before = live()
+    const values = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? `element ${i}` : i % 3 === 1 ? i : [i]))
+    const many = echo.call(values) as NativeArray
+    expect(many.size).toBe(100_000)
+    expect([many.get(99_999), many.get(1024), many.get(1024 * 90 + 1)]).toEqual(['element 99999', 1024, 92_161])
+    expect((many.get(2) as NativeArray).toArray()).toEqual([2])
+    many.dispose()
+    values[90_000] = Symbol('no value') as never
+    expect(() => echo.call(values)).toThrow("can't take Symbol")
+    const map = echo.call(new Map(values.slice(0, 50_000).map((_, i) => [i, `value ${i}`]))) as NativeMap
+    expect(map.size).toBe(50_000)
+    expect(map.get(49_999)).toBe('value 49999')
+    map.dispose()
+    expect(live().foreign).toBe(before.foreign)
+    // The array that get(2) gave is the garbage collector's.
+    expect(live().native).toBeLessThanOrEqual(before.native + 1)
+  })
+
+  if (isOwnLibrary)
+    it('may hold each other in a long chain', () => {
+      const before = live().native
+      let chain = echo.call([1]) as NativeArray
+      for (let i = 0; i < 200_000; i++) {
+        const longer = echo.call([chain]) as NativeArray
+        chain.dispose()
+        chain = longer
+      }
+      expect(live().native).toBe(before + 200_001)
+      chain.dispose()
+      expect(live().native).toBe(before)
+    })
 
   it('have bounds', () => {
     expect(() => array.get(4)).toThrow(RangeError)
@@ -159,13 +202,14 @@ describe('objects', () => {
   })
 
   it('stay alive while a call borrows them', () => {
+    const readAfter = kernel('read_after')
     const before = live().native
     const array = echo.call([1, 2]) as NativeArray
-    expect(kernel('read_after').call(array, rvalue(array))).toBe(1)
+    expect(readAfter.call(array, rvalue(array))).toBe(1)
     expect(array.isAlive).toBe(false)
     const other = echo.call([1, 2]) as NativeArray
-    const outer = kernel('read_after').call(other, () => (moveIn.call(rvalue(other)) as NativeArray).dispose())
-    expect(outer).toBe(1)
+    const outer = readAfter.call(other, () => (moveIn.call(rvalue(other)) as NativeArray).dispose())
+    expect(outer).toBeGreaterThan(0)
     expect(other.isAlive).toBe(false)
     expect(live().native).toBe(before)
   })
@@ -174,6 +218,13 @@ describe('objects', () => {
     const array = echo.call([1, 2]) as NativeArray
     const moved = moveIn.call(rvalue(array)) as NativeArray
     expect(kernel('read_after').call(moved, () => null)).toBe(1)
+  })
+
+  it('are shown by their types', () => {
+    const array = echo.call([1]) as NativeArray
+    expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function] }')
+    array.dispose()
+    expect(`${array}`).toBe('[ffi.Array, disposed of]')
   })
 
   it('of other types are passed on', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { tensor } from '@tenon/core'
+import { ArgumentError, tensor } from '@tenon/core'
 import type { PackedFuncTypeError } from '../src/index.ts'
 import { dataType, packedFunc, t, typed, type PackedFunc } from '../src/index.ts'
 import { kernel, thrownBy } from './support.ts'
@@ -107,6 +107,18 @@ describe('a typed function', () => {
     ] as const) {
       expect(() => refuse(value)).toThrow(`but got \`${name}\``)
     }
+  })
+
+  it('is refused if a type is none', () => {
+    expect(() => echo.typed([t.int, undefined as never], t.int)).toThrow(
+      new ArgumentError('parameters[1] must be a type such as t.int, got undefined'),
+    )
+    expect(() => echo.typed([], Number as never)).toThrow('result must be a type such as t.int')
+    expect(() => echo.typed(t.int as never, t.int)).toThrow('parameters must be an array')
+  })
+
+  it('tells a bigint that is no int64', () => {
+    expect(() => typed(echo, [t.int], t.any)(2n ** 63n)).toThrow('but got `an int beyond 64 bits`')
   })
 
   it('is a method too, and takes functions of TypeScript', () => {

@@ -216,6 +216,22 @@ PACKED(move_in) {
   return status;
 }
 
+/* Holds an object while it calls a function, or while it takes over and drops an object that is passed to be moved. Then reads the
+ * object, which its caller still lends, and returns how many references it has. */
+PACKED(read_after) {
+  (void)self;
+  if (num_args != 2 || args[0].type_index < kTVMFFIObject) return fail("TypeError", "read_after takes an object and another");
+  TVMFFIAny between = {.type_index = kTVMFFINone};
+  TVMFFIObjectIncRef(args[0].v_obj);
+  int status = args[1].type_index == kTVMFFIFunction ? TVMFFIFunctionCall(args[1].v_obj, NULL, 0, &between)
+                                                     : TVMFFIAnyViewToOwnedAny(&args[1], &between);
+  TVMFFIObjectDecRef(args[0].v_obj);
+  if (status != 0) return -1;
+  if (between.type_index >= kTVMFFIObject) TVMFFIObjectDecRef(between.v_obj);
+  *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = (int64_t)(args[0].v_obj->combined_ref_count & 0xffffffffu)};
+  return 0;
+}
+
 /* Waits until it is interrupted, for as many milliseconds as it is told at most; fails if it was. */
 PACKED(wait_for_signal) {
   (void)self, (void)result;

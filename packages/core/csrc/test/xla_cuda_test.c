@@ -37,6 +37,11 @@ static int32_t end_capture(void *stream, void **graph) {
   return note("end ");
 }
 
+static int32_t synchronize(void *stream) {
+  (void)stream;
+  return note("synchronize ");
+}
+
 static tn_cuda_stream_t open_stream(void) {
   tn_cuda_stream_t stream = {.stream = &next_result,
                              .context = &calls,
@@ -44,7 +49,8 @@ static tn_cuda_stream_t open_stream(void) {
                              .allocate = driver_allocate,
                              .release = driver_release,
                              .begin_capture = begin_capture,
-                             .end_capture = end_capture};
+                             .end_capture = end_capture,
+                             .synchronize = synchronize};
   return stream;
 }
 
@@ -87,8 +93,22 @@ TEST(xla_cuda_enters_the_context_and_frees_what_is_left) {
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && strcmp(calls, "current ") == 0);
   CHECK(failure_of(call).code == TN_XLA_UNAVAILABLE);
   finish(call);
+  tn_cuda_stream_close(&stream);
   stream.release = NULL;
   CHECK(tn_cuda_stream_open(&stream) == TN_INVALID_ARGUMENT);
+}
+
+TEST(xla_cuda_closes_streams_in_any_order_and_once) {
+  tn_cuda_stream_t streams[3] = {open_stream(), open_stream(), open_stream()};
+  for (int i = 0; i < 3; i++) CHECK(tn_cuda_stream_open(&streams[i]) == TN_OK);
+  CHECK(streams[2].next == &streams[1] && streams[1].next == &streams[0] && streams[0].next == NULL);
+  tn_cuda_stream_close(&streams[1]);
+  CHECK(streams[2].next == &streams[0]);
+  tn_cuda_stream_close(&streams[1]);
+  tn_cuda_stream_close(&streams[2]);
+  tn_cuda_stream_close(&streams[0]);
+  CHECK(tn_cuda_stream_open(&streams[1]) == TN_OK && streams[1].next == NULL);
+  tn_cuda_stream_close(&streams[1]);
 }
 
 TEST(xla_cuda_captures_the_execute_stage_alone) {
@@ -108,6 +128,7 @@ TEST(xla_cuda_captures_the_execute_stage_alone) {
   throws = 0;
   CHECK(tn_cuda_capture(NULL, &stream, &graph) == TN_INVALID_ARGUMENT);
   finish(call);
+  tn_cuda_stream_close(&stream);
 }
 
 TEST(xla_async_expects_what_is_no_call) {

@@ -16,6 +16,9 @@ export interface Host {
   readonly makeText: HostFunction<number>
   readonly text: HostFunction<void>
   readonly clear: HostFunction<void>
+  readonly clearOwned: HostFunction<void>
+  readonly own: HostFunction<number>
+  readonly callOwned: HostFunction<number>
   readonly copy: HostFunction<void>
   readonly retain: HostFunction<void>
   readonly release: HostFunction<void>
@@ -55,6 +58,9 @@ const functions = {
   makeText: ['tn_packed_make_text', 'int32_t', 4],
   text: ['tn_packed_text', 'void', 2],
   clear: ['tn_packed_clear', 'void', 1],
+  clearOwned: ['tn_packed_clear_owned', 'void', 2],
+  own: ['tn_packed_own', 'int32_t', 3],
+  callOwned: ['tn_packed_call_owned', 'int32_t', 4],
   copy: ['tn_packed_copy', 'void', 3],
   retain: ['tn_packed_retain', 'void', 1],
   release: ['tn_packed_release', 'void', 1],

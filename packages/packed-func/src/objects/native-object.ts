@@ -39,6 +39,11 @@ export const heldObjects = (): number => live
  * An object of native code, held by one reference. The garbage collector gives it back, or `dispose` does at once.
  */
 export class NativeObject {
+  static {
+    // What console.log asks for.
+    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: this.prototype.toString })
+  }
+
   /** @internal the object's address, 0 after it was given back */
   handle: number
   /** @internal the address as the bits of a float64: one store writes it */
@@ -66,6 +71,11 @@ export class NativeObject {
   get typeKey(): string {
     this.checkAlive()
     return typeKeyOf(this.typeIndex)
+  }
+
+  /** Its type, for people: `[ffi.Array]`. */
+  toString(): string {
+    return this.isAlive ? `[${this.typeKey}]` : `[${typeKeyOf(this.typeIndex)}, disposed of]`
   }
 
   /** @internal the address, for calls */

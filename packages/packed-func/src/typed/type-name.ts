@@ -1,6 +1,6 @@
 import { Tensor } from '@tenon/core'
 import { NativeObject } from '../objects/native-object.ts'
-import { DataType, FloatValue, IntValue, OpaquePointer } from '../values/scalars.ts'
+import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
 
 /** What tvm-ffi calls the type of a value: the words of its messages. */
 export function typeName(value: unknown): string {
@@ -10,7 +10,7 @@ export function typeName(value: unknown): string {
     case 'boolean':
       return 'bool'
     case 'bigint':
-      return 'int'
+      return isInt64(value) ? 'int' : 'an int beyond 64 bits'
     case 'number':
       return Number.isSafeInteger(value) && !Object.is(value, -0) ? 'int' : 'float'
     case 'string':

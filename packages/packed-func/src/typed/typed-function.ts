@@ -1,3 +1,5 @@
+import { ArgumentError } from '@tenon/core'
+import { describe } from '@tenon/core/internal'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { MISMATCH, Form, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
 import { Signature } from './signature.ts'
@@ -22,7 +24,7 @@ export type TypedFunction<P extends readonly unknown[], R> = (
  * values are checked and converted when it is called, before native code sees them.
  *
  * @param name for messages.
- * @throws {PackedFuncTypeError} when it is called with values of other types, or returns one.
+ * @throws {ArgumentError} if a type is none. @throws {PackedFuncTypeError} when it is called with values of other types, or returns one.
  * @example
  * const scale = typed(getGlobal('mylib.scale'), [t.tensor, t.float, t.optional(t.str)], t.none)
  * scale(x, 2) // 2 travels as a float
@@ -33,6 +35,9 @@ export function typed<const P extends readonly AnyDescriptor[], R extends AnyDes
   result: R,
   name = '',
 ): TypedFunction<P, R> {
+  if (!Array.isArray(parameters)) throw new ArgumentError(`parameters must be an array, got ${describe(parameters)}`)
+  parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
+  checkDescriptor(result, 'result')
   const signature = new Signature([...parameters], result, name)
   const count = parameters.length
   const general = (values: readonly unknown[]): unknown => {
@@ -48,6 +53,11 @@ export function typed<const P extends readonly AnyDescriptor[], R extends AnyDes
           return resultOf(signature, target.callTypedFew(signature, count, a, b, c))
         }
   return wrapper as unknown as TypedFunction<P, R>
+}
+
+function checkDescriptor(type: unknown, name: string): void {
+  if (typeof type !== 'object' || type === null || !('fromNative' in type))
+    throw new ArgumentError(`${name} must be a type such as t.int, got ${describe(type)}`)
 }
 
 /** What a call gave, if it has the type. */

@@ -14,7 +14,7 @@ export type PackedCallback = (...values: never[]) => unknown
  * | --- | --- |
  * | `null`, `undefined` | None |
  * | `true`, `false` | Bool |
- * | a whole number up to 2^53, not -0 | Int |
+ * | a whole number below 2^53, not -0 | Int |
  * | any other number | Float |
  * | a bigint | Int, refused outside int64 |
  * | a string, a `Uint8Array` | String, Bytes |

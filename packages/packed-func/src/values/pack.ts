@@ -155,8 +155,10 @@ function packDevice(stack: Stack, slot: number, type: number, id: number): void 
   stack.i32[at + 3] = id
 }
 
+const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value
+
 function isDevice(value: object): value is { type: number; id: number } {
-  return 'type' in value && 'id' in value && Number.isSafeInteger(value.type) && Number.isSafeInteger(value.id)
+  return 'type' in value && 'id' in value && isInt32(value.type) && isInt32(value.id)
 }
 
 function unsupported(value: unknown): PackedFuncTypeError {

@@ -14,7 +14,7 @@ export class RValue {
 
 /**
  * Passes an object so that the function may take it over: if it does, the object is disposed of here. A function that
- * changes containers need not copy one that it got this way.
+ * changes containers need not copy one that it got this way. Until the call ends, the object can't be used here.
  *
  * @throws {ArgumentError} if it is no native object.
  * @example

@@ -67,6 +67,37 @@ void tn__retain(void *object) {
   __atomic_add_fetch(&((TVMFFIObject *)object)->combined_ref_count, ONE_STRONG, __ATOMIC_RELAXED);
 }
 
+/* How deep objects that hold each other are destroyed within each other. Below that they wait, so that long chains of them don't fill
+ * the C stack. */
+#define DESTROY_DEPTH 256
+
+static _Thread_local struct {
+  int32_t depth;
+  TVMFFIObject *waiting; /* linked by their counts, which nothing else reads any more */
+} destroying;
+
+static void destroy_nested(TVMFFIObject *object) {
+  destroying.depth++;
+  object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
+  destroying.depth--;
+}
+
+/* Destroys an object that has no reference, strong or weak: all that it held is gone when the outermost call returns. */
+static void destroy(TVMFFIObject *object) {
+  if (destroying.depth >= DESTROY_DEPTH) {
+    object->combined_ref_count = (uintptr_t)destroying.waiting;
+    destroying.waiting = object;
+    return;
+  }
+  destroy_nested(object);
+  while (destroying.depth == 0 && destroying.waiting != NULL) {
+    TVMFFIObject *next = destroying.waiting;
+    destroying.waiting = (TVMFFIObject *)(uintptr_t)next->combined_ref_count;
+    next->combined_ref_count = ONE_WEAK;
+    destroy_nested(next);
+  }
+}
+
 void tn__release(void *handle) {
   TVMFFIObject *object = handle;
   if (object == NULL) return;
@@ -74,7 +105,7 @@ void tn__release(void *handle) {
   if ((before & STRONG_MASK) != ONE_STRONG) return;
   if (object->deleter == NULL) return;
   if (before == FRESH) {
-    object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
+    destroy(object);
     return;
   }
   object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);

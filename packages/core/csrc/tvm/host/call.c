@@ -78,6 +78,33 @@ TN_API void tn_packed_clear(TVMFFIAny *slot) {
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
 }
 
+/* Gives back what owned values hold that don't lie in slots. */
+TN_API void tn_packed_clear_owned(TVMFFIAny *owned, size_t count) {
+  for (size_t i = 0; i < count; i++) tn_packed_clear(&owned[i]);
+}
+
+/* Leaves owned values for the `count` arguments after `slot` at `owned`. 0, or -1 with the error in the slot, and then none. */
+TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
+  for (size_t i = 0; i < count; i++) {
+    if (tn__ffi.TVMFFIAnyViewToOwnedAny(&slot[i + 1], &owned[i]) == 0) continue;
+    tn_packed_clear_owned(owned, i);
+    return tn__take_error(slot);
+  }
+  return 0;
+}
+
+/* Calls a function with more arguments than the stack has room for: owned values, which are given back. As tn_packed_call(), with the
+ * result, or the error, in the slot. */
+TN_API int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
+  tn_packed_stack_t *stack = tn__own_stack();
+  tn__cross(stack);
+  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
+  int status = tn__ffi.TVMFFIFunctionCall(function, owned, (int32_t)count, slot);
+  tn__cross(stack);
+  tn_packed_clear_owned(owned, count);
+  return status == 0 ? slot->type_index : tn__take_error(slot);
+}
+
 /* Adds a reference to an object, and gives one back. */
 TN_API void tn_packed_retain(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectIncRef(object); }
 TN_API void tn_packed_release(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectDecRef(object); }
