@@ -21,9 +21,12 @@ export function findSources(directory: string, target: NativeTarget): string[] {
   return [...found].toSorted()
 }
 
-/** One hash of every header that the sources could include: all in the include directories and beside the sources. */
+/**
+ * One hash of every header that the sources could include: all in the include directories, and in the folders at the top of the
+ * package that the sources are in, since a source may include `../../lock.h`.
+ */
 export function hashHeaders(directory: string, target: NativeTarget, sources: readonly string[]): string {
-  const folders = new Set([...(target.includes ?? []), ...sources.map((source) => dirname(source))])
+  const folders = new Set([...(target.includes ?? []), ...sources.map((source) => dirname(source).split('/', 1)[0]!)])
   const hash = createHash('sha256')
   for (const folder of [...folders].toSorted()) {
     const path = join(directory, folder)

@@ -49,6 +49,20 @@ test('rebuilds what a changed source, header or library is part of, and nothing 
   expect(await rebuilt(fixture)).toEqual(['sum', 'use_sum'])
 })
 
+test('rebuilds what includes a header of a folder above its own', async () => {
+  const nested: NativePackage = {
+    targets: [{ name: 'deep', kind: 'shared', sources: ['src/a/b/*.c'], imports: [] }],
+  }
+  const fixture = makePackage(nested, {
+    'src/top.h': '#define X 1\n',
+    'src/a/b/x.c': '#include "../../top.h"\nint x = X;\n',
+  })
+  expect(await rebuilt(fixture)).toEqual(['deep'])
+  expect(await rebuilt(fixture)).toEqual([])
+  fixture.write('src/top.h', '#define X 2\n')
+  expect(await rebuilt(fixture)).toEqual(['deep'])
+})
+
 test('rebuilds an artifact that was deleted', async () => {
   const fixture = makePackage(table, files)
   await rebuilt(fixture)
