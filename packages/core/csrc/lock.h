@@ -34,7 +34,6 @@ typedef pthread_cond_t tn__condition_t;
 
 static inline void tn__lock(tn__lock_t *lock) { pthread_mutex_lock(lock); }
 static inline void tn__unlock(tn__lock_t *lock) { pthread_mutex_unlock(lock); }
-static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { pthread_cond_wait(condition, lock); }
 /* Waits at most so long; callers look at the clock themselves. */
 static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, unsigned ms) {
   struct timespec end;
@@ -44,6 +43,9 @@ static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, un
   end.tv_nsec %= 1000000000;
   pthread_cond_timedwait(condition, lock, &end);
 }
+/* Waits until it is woken, or a second is over: glibc before 2.41 can lose a wake-up (its bug 25847), and then nobody would
+ * ever look again. Callers look at what they wait for in a loop anyway. */
+static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { tn__wait_for(condition, lock, 1000); }
 /* A clock that only goes forward. */
 static inline unsigned long long tn__now_ms(void) {
   struct timespec now;
