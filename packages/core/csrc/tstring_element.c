@@ -97,7 +97,7 @@ static size_t next_capacity(const void *string, const content_t *content) {
 
 static int32_t become_large(void *string, const content_t *content) {
   const size_t capacity = next_capacity(string, content);
-  if (capacity == 0) return out_of_memory(content->size);
+  if (capacity == 0) return out_of_memory(content->capacity != 0 ? content->capacity : content->size);
   if (type_of(string) == TN_TSTRING_LARGE && capacity == large_capacity(string)) {
     uint8_t *block = large_block(string);
     lay(block, string, content);
@@ -105,7 +105,7 @@ static int32_t become_large(void *string, const content_t *content) {
     return TN_OK;
   }
   uint8_t *block = malloc(capacity + 1);
-  if (block == NULL) return out_of_memory(content->size);
+  if (block == NULL) return out_of_memory(capacity);
   lay(block, string, content);
   release(string);
   store_large(string, content->size, capacity, block);

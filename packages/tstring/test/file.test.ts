@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { ArgumentError, ScopeClosedError } from '@tenon/core'
 import { MalformedTensorError, StringTensor } from '../src/index.ts'
-import { bytesOf, everyAbi, everyLayout } from './helpers.ts'
+import { bytesOf, everyAbi, everyLayout, memory } from './helpers.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tstring-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -40,6 +40,40 @@ describe('files', () => {
       using mapped = StringTensor.map(path(`any${i}`))
       expect(mapped.toArray()).toEqual(tensor.toArray())
     })
+  })
+
+  it('are what the tensor is if it was sliced and nothing was set', () => {
+    const tensor = StringTensor.from(words, { storage: 'packed', inline: false })
+    tensor.slice(1)
+    tensor.export(path('sliced'))
+    expect(Uint8Array.from(readFileSync(path('sliced')))).toEqual(bytesOf(tensor.segment))
+  })
+
+  it('hold no pointers and no gaps of bytes that were not checked strictly', () => {
+    using malloc = StringTensor.from(words, { storage: 'malloc' })
+    const trusted = StringTensor.over(malloc.segment, { layout: 'tf', shape: [6], validate: 'trusted' })
+    const lite = bytesOf(StringTensor.from(words, { layout: 'tflite' }).segment)
+    const lenient = StringTensor.over(memory(Buffer.concat([lite, Buffer.alloc(8)])), {
+      layout: 'tflite',
+      validate: 'lenient',
+    })
+    for (const tensor of [trusted, lenient]) {
+      tensor.export(path('loose'))
+      using mapped = StringTensor.map(path('loose'))
+      expect(mapped.toArray()).toEqual(words)
+    }
+  })
+
+  it('have no pointers that are followed, however much they are trusted', () => {
+    using malloc = StringTensor.from(words, { storage: 'malloc' })
+    writeFileSync(path('pointers'), bytesOf(malloc.segment))
+    for (const mode of ['map', 'read'] as const) {
+      using mapped = StringTensor.map(path('pointers'), { layout: 'tf', shape: [6], validate: 'trusted', mode })
+      expect(mapped.get(0)).toBe('zero')
+      expect(() => mapped.get(2)).toThrow(/struct-type/)
+      expect(() => mapped.toArray()).toThrow(MalformedTensorError)
+      expect(() => mapped.hashes()).toThrow(MalformedTensorError)
+    }
   })
 
   it('can be open descriptors, which get the bytes alone', () => {

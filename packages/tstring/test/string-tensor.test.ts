@@ -1,35 +1,22 @@
 import {
   ArgumentError,
+  ArgumentRangeError,
   BoundsError,
   gcAllocator,
-  ReadOnlyError,
   ScopeClosedError,
   Segment,
   type NativeAllocator,
 } from '@tenon/core'
-import { Block, ManagedLifetime } from '@tenon/core/internal'
 import { describe, expect, it } from 'vitest'
-import { InvalidTextError, StringTensor, type Layout } from '../src/index.ts'
+import { decodeStruct, encodeStruct, encodeVarint, InvalidTextError, StringTensor, type Layout } from '../src/index.ts'
 import { startOf } from '../src/memory/regions.ts'
 import { awkward, bytesOf, everyLayout, hex, memory } from './helpers.ts'
-
-/** Memory that dies when it is closed. */
-class Lifetime extends ManagedLifetime implements NativeAllocator {
-  protected override readonly label = 'the test'
-  readonly #buffers: ArrayBuffer[] = []
-
-  allocate(byteSize: number, byteAlignment?: number): Segment {
-    const { block, base } = gcAllocator.allocate(byteSize, byteAlignment)
-    this.#buffers.push(block.view.buffer as ArrayBuffer)
-    return new Segment(new Block(this.gate, block.view, block.bytes, block.address), base, byteSize, 0)
-  }
-
-  protected override release(): void {
-    for (const buffer of this.#buffers) buffer.transfer(0)
-  }
-}
+import { Lifetime } from './lifetime.ts'
 
 const words = ['zero', 'one', 'two', 'a string that is longer than a struct', 'žluťoučký kůň', '']
+
+const host = { layout: 'tf', abi: 'le64' } as const
+const viewed = { type: 'view', size: 1n, pointer: 16n, owner: 0n } as const
 
 describe('from', () => {
   it('makes tables of 24 bytes a string, aligned to 64', () => {
@@ -166,6 +153,7 @@ describe('elements', () => {
     expect([...tensor]).toEqual(words)
     expect([...tensor.entries()].at(1)).toEqual([1, 'one'])
     expect([...tensor.chunks(4)]).toEqual([words.slice(0, 4), words.slice(4)])
+    for (const size of [0, -1, 1.5]) expect(() => tensor.chunks(size)).toThrow(ArgumentRangeError)
     expect(tensor.tensor().dtype).toBe('uint8')
   })
 
@@ -195,98 +183,32 @@ describe('elements', () => {
   })
 })
 
-describe('set', () => {
-  it('changes an element in place or in the arena, until it is made compact', () => {
-    const tensor = StringTensor.from(words)
-    tensor.set(0, 'a much longer string than it was before')
-    tensor.set(3, 'short')
-    tensor.set(1, tensor.bytes(0))
-    expect([tensor.get(0), tensor.get(1), tensor.get(3)]).toEqual([
-      'a much longer string than it was before',
-      'a much longer string than it was before',
-      'short',
-    ])
-    const before = tensor.toArray()
-    tensor.compact()
-    expect(tensor.toArray()).toEqual(before)
-    tensor.set(5, 'x'.repeat(300_000))
-    expect([tensor.byteLength(5), tensor.get(0)]).toEqual([300_000, before[0]])
-    expect(bytesOf(tensor.segment).slice(3 * 24, 4 * 24)).toEqual(hex('14 73686f7274 00*18'))
-  })
-
-  it('works on packed tensors, which have an arena from then on', () => {
-    const packed = StringTensor.from(words, { storage: 'packed' })
-    packed.set(0, 'a much longer string than it was before')
-    expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual([
-      'view',
-      'a much longer string than it was before',
-      words[3],
-    ])
-    const foreign = StringTensor.from(words, { storage: 'packed', abi: 'be64' })
-    foreign.set(0, 'short')
-    expect(foreign.get(0)).toBe('short')
-    expect(() => foreign.set(0, 'x'.repeat(23))).toThrow(/string-limit/)
-  })
-
-  it('is refused where strings can not change', () => {
-    for (const layout of ['legacy', 'tflite'] as const) {
-      expect(() => StringTensor.from(words, { layout }).set(0, 'a')).toThrow(ReadOnlyError)
-    }
-    const { segment } = StringTensor.from(words, { storage: 'packed' })
-    expect(() => StringTensor.over(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
-  })
-})
-
-describe('malloc storage', () => {
-  it('follows the rules of the C library', () => {
-    using tensor = StringTensor.from(words, { storage: 'malloc' })
-    tensor.reserve(0, 100)
-    expect([tensor.type(0), tensor.get(0)]).toEqual(['large', 'zero'])
-    tensor.append(0, '!'.repeat(30))
-    expect(tensor.get(0)).toBe(`zero${'!'.repeat(30)}`)
-    tensor.assign(1, tensor, 3)
-    tensor.assign(2, StringTensor.from(['viewed '.repeat(10)]), 0)
-    expect([tensor.type(1), tensor.get(1), tensor.type(2), tensor.get(2)]).toEqual([
-      'large',
-      words[3],
-      'view',
-      'viewed '.repeat(10),
-    ])
-    tensor.assignView(5, memory('bytes that somebody else has'))
-    using other = StringTensor.from(['', ''], { storage: 'malloc' })
-    other.move(0, tensor, 1)
-    other.move(1, tensor, 5)
-    expect([other.get(0), other.get(1), tensor.get(1), tensor.get(5)]).toEqual([
-      words[3],
-      'bytes that somebody else has',
-      '',
-      '',
-    ])
-    tensor.set(1, 'n'.repeat(50))
-    expect(tensor.toArray().length).toBe(6)
-    expect(tensor.to('tflite').get(1)).toBe('n'.repeat(50))
-    expect(() => StringTensor.from(words).append(0, 'a')).toThrow(/storage 'malloc'/)
-  })
-
-  it('is freed once, with the lifetime or by the tensor, and not at all once it is released', () => {
-    const lifetime = new Lifetime()
-    const tensor = StringTensor.from(words, { storage: 'malloc', allocator: lifetime })
-    tensor[Symbol.dispose]()
-    tensor[Symbol.dispose]()
-    expect(tensor.get(3)).toBe('')
-    lifetime.close()
-    const closing = new Lifetime()
-    const closed = StringTensor.from(words, { storage: 'malloc', allocator: closing })
-    closing.close()
-    expect(() => closed.get(0)).toThrow(ScopeClosedError)
-    const kept = StringTensor.from(words, { storage: 'malloc' })
-    kept.release()
-    kept[Symbol.dispose]()
-    expect(kept.get(3)).toBe(words[3])
-    // Whoever owns the table frees the blocks: here a tensor that trusts it does, string by string.
-    using owner = StringTensor.from(['', '', '', '', '', ''], { storage: 'malloc' })
-    words.forEach((_, i) => owner.assign(i, kept, i))
-    expect(owner.toArray()).toEqual(words)
+describe('arguments that are none', () => {
+  it.each<[string, () => unknown, RegExp]>([
+    [
+      'a size with a fraction',
+      () => encodeStruct({ type: 'offset', size: 1.5, offset: 0, count: 0 }, host),
+      /whole number/,
+    ],
+    ['a word as a number', () => encodeStruct({ ...viewed, size: 1 as never }, host), /must be a bigint, got 1/],
+    ['no owner', () => encodeStruct({ ...viewed, owner: undefined as never }, host), /owner must be a bigint/],
+    ['bytes as text', () => encodeStruct({ type: 'small', bytes: 'abc' as never }, host), /bytes must be a Uint8Array/],
+    [
+      'a layout without structs',
+      () => decodeStruct(new Uint8Array(24), { ...host, layout: 'tflite' as never }),
+      /layout must/,
+    ],
+    ['no bytes', () => decodeStruct([] as never, host), /bytes must be a Uint8Array/],
+    ['2^64', () => encodeVarint(2n ** 64n), /from 0 to 2\^64 - 1, got 18446744073709551616/],
+    [
+      'a layout without PREALLOC',
+      () => StringTensor.preallocate(1, 8, { layout: 'tf' as never }),
+      /which have PREALLOC/,
+    ],
+    ['no options', () => StringTensor.over(memory('bytes'), undefined as never), /options with a layout/],
+  ])('%s', (_, use, message) => {
+    expect(use).toThrow(message)
+    expect(use).toThrow(ArgumentError)
   })
 })
 

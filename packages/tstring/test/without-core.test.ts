@@ -40,5 +40,6 @@ describe('without the C core', () => {
 
   it('blocks of malloc are what only C has', () => {
     expect(() => StringTensor.from(words, { storage: 'malloc' })).toThrow(LoadError)
+    expect(() => StringTensor.from([], { storage: 'malloc' })).toThrow(LoadError)
   })
 })

@@ -164,13 +164,15 @@ const checks: Readonly<Record<Check, CheckInfo>> = {
 }
 
 /** The error that a fault is. */
-export function faultError(fault: Fault): TenonError {
+export function faultError(
+  fault: Fault,
+  hint: string = 'split the tensor, or choose a layout with wider offsets.',
+): TenonError {
   const { rule, text } = checks[fault.check]
   const isLimit = fault.check >= CHECK.STRING_LIMIT && fault.check <= CHECK.TOTAL_LIMIT
   const { index, value, limit } = fault
   const options = { details: { index, rule, value, limit } }
   if (isLimit) {
-    const hint = 'split the tensor, or choose a layout with wider offsets.'
     return new TensorLimitError(`the tensor does not fit (${rule}): ${text(fault)}`, { ...options, hint })
   }
   return new MalformedTensorError(`the string tensor is not valid (${rule}): ${text(fault)}`, options)

@@ -78,6 +78,8 @@ function measureStructs(reader: Reader, selection: Selection, count: number, pla
 export function convert(reader: Reader, selection: Selection, count: number, target: Target): number {
   checkPlan(target)
   const { layout } = target
+  // Blocks of malloc are made by the C core alone: this throws what kept it from loading.
+  if (isStructLayout(layout) && target.form === FORM.BLOCK) coreLibrary()
   const writer = new Writer(target)
   for (let k = 0; k < count; k++) {
     locate(reader, selection, k)
@@ -150,8 +152,6 @@ function writeStruct(writer: Writer, reader: Reader, layout: StructLayout, count
   const at = table.base + writer.index * stride
   const { bytes, view } = table.block
   const { size } = reader
-  // Blocks of malloc are made by the C core alone: this throws what kept it from loading.
-  if (form === FORM.BLOCK) coreLibrary()
   bytes.fill(0, at, at + stride)
   if (isInline && size <= smallCapacity(layout)) {
     bytes[at] = size << 2

@@ -1,7 +1,15 @@
 import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { abiInfo, type Abi } from './abi.ts'
-import { OFFSET_STRING_MAXIMUM, smallCapacity, structSize, TYPE, type StructLayout } from './layout.ts'
+import {
+  isStructLayout,
+  OFFSET_STRING_MAXIMUM,
+  smallCapacity,
+  structSize,
+  TYPE,
+  type Layout,
+  type StructLayout,
+} from './layout.ts'
 import { packWord, sizeOfWord, wordSizeMaximum } from './size-word.ts'
 
 /** The fields of one string's struct, of any type, as they lie in its bytes. */
@@ -30,29 +38,31 @@ export interface StructOptions {
  */
 export function encodeStruct(fields: StructFields, { layout, abi }: StructOptions): Uint8Array {
   const { littleEndian, wordSize } = abiInfo(abi)
+  checkStructLayout(layout)
   const bytes = new Uint8Array(structSize(layout))
   const view = new DataView(bytes.buffer)
   const word = (index: number, value: bigint, name: string): void => {
-    check(value, (1n << BigInt(8 * wordSize)) - 1n, name)
+    checkWord(value, (1n << BigInt(8 * wordSize)) - 1n, name)
     if (wordSize === 8) view.setBigUint64(8 * index, value, littleEndian)
     else view.setUint32(4 * index, Number(value), littleEndian)
   }
   const sizeWord = (size: bigint, type: number): void => {
-    check(size, wordSizeMaximum(abi), `the size of a string on ${abi}`)
+    checkWord(size, wordSizeMaximum(abi), `the size of a string on ${abi}`)
     word(0, packWord(abi, size, type), 'size')
   }
   const u32 = (at: number, value: number, name: string, isLittle: boolean): void => {
-    check(BigInt(value), 2n ** 32n - 1n, name)
+    check(value, 2n ** 32n - 1n, name)
     view.setUint32(at, value, isLittle)
   }
   switch (fields.type) {
     case 'small':
-      check(BigInt(fields.bytes.length), BigInt(smallCapacity(layout)), 'the size of a SMALL')
+      checkBytes(fields.bytes)
+      check(fields.bytes.length, BigInt(smallCapacity(layout)), 'the size of a SMALL')
       bytes[0] = fields.bytes.length << 2
       bytes.set(fields.bytes, 1)
       return bytes
     case 'offset':
-      check(BigInt(fields.size), BigInt(OFFSET_STRING_MAXIMUM), 'the size of an OFFSET')
+      check(fields.size, BigInt(OFFSET_STRING_MAXIMUM), 'the size of an OFFSET')
       u32(0, fields.size * 4 + TYPE.OFFSET, 'size', true)
       u32(4, fields.offset, 'offset', true)
       u32(8, fields.count, 'count', true)
@@ -74,10 +84,10 @@ export function encodeStruct(fields: StructFields, { layout, abi }: StructOption
     case 'prealloc': {
       if (layout === 'tf') break
       const narrow: Abi = littleEndian ? 'le32' : 'be32'
-      check(BigInt(fields.size), wordSizeMaximum(narrow), 'the size of a PREALLOC')
+      check(fields.size, wordSizeMaximum(narrow), 'the size of a PREALLOC')
       u32(0, Number(packWord(narrow, BigInt(fields.size), TYPE.PREALLOC)), 'size', littleEndian)
       u32(4, fields.capacity, 'capacity', littleEndian)
-      check(fields.pointer, (1n << BigInt(8 * wordSize)) - 1n, 'pointer')
+      checkWord(fields.pointer, (1n << BigInt(8 * wordSize)) - 1n, 'pointer')
       if (wordSize === 8) view.setBigUint64(8, fields.pointer, littleEndian)
       else view.setUint32(8, Number(fields.pointer), littleEndian)
       return bytes
@@ -96,6 +106,8 @@ export function encodeStruct(fields: StructFields, { layout, abi }: StructOption
  */
 export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions): StructFields {
   const { littleEndian, wordSize } = abiInfo(abi)
+  checkStructLayout(layout)
+  checkBytes(bytes)
   const stride = structSize(layout)
   if (bytes.length < stride) throw new BoundsError(`a struct of ${layout} has ${stride} bytes, got ${bytes.length}`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, stride)
@@ -104,7 +116,7 @@ export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions):
   switch (bytes[0]! & 3) {
     case TYPE.SMALL: {
       const size = bytes[0]! >> 2
-      check(BigInt(size), BigInt(smallCapacity(layout)), 'the size of a SMALL')
+      check(size, BigInt(smallCapacity(layout)), 'the size of a SMALL')
       return { type: 'small', bytes: bytes.slice(1, 1 + size) }
     }
     case TYPE.OFFSET:
@@ -128,9 +140,25 @@ export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions):
   }
 }
 
-function check(value: bigint, maximum: bigint, name: string): void {
-  if (value >= 0n && value <= maximum) return
-  throw new ArgumentRangeError(`${name} must be from 0 to ${maximum}, got ${value}`, {
-    details: { value: value.toString(), limit: maximum.toString() },
+function checkStructLayout(layout: Layout): void {
+  if (!isStructLayout(layout)) throw new ArgumentError(`layout must be tf, rfc16 or rfc24, got ${describe(layout)}`)
+}
+
+function checkBytes(bytes: unknown): void {
+  if (!(bytes instanceof Uint8Array)) throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`)
+}
+
+/** @throws {ArgumentError} for a number, which has not all 64 bits. */
+function checkWord(value: bigint, maximum: bigint, name: string): void {
+  if (typeof value !== 'bigint') throw new ArgumentError(`${name} must be a bigint, got ${describe(value)}`)
+  check(value, maximum, name)
+}
+
+/** Sizes and pointers of words are bigints, those of 32 bits are numbers. */
+function check(value: bigint | number, maximum: bigint, name: string): void {
+  const isWhole = typeof value === 'bigint' || Number.isInteger(value)
+  if (isWhole && value >= 0 && value <= maximum) return
+  throw new ArgumentRangeError(`${name} must be a whole number from 0 to ${maximum}, got ${describe(value)}`, {
+    details: { value: String(value), limit: maximum.toString() },
   })
 }

@@ -1,4 +1,4 @@
-import { ArgumentError, BoundsError } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 
 /** The most bytes that a varint of 64 bits has. */
@@ -35,6 +35,7 @@ export function encodeVarint(value: number | bigint): Uint8Array {
       bytes.push(Number(rest & 0x7fn) | 0x80)
     }
   }
+  if (typeof value === 'bigint') throw new ArgumentRangeError(`value must be from 0 to 2^64 - 1, got ${value}`)
   const size = checkSize(value, 'value', 'bytes')
   const bytes = new Uint8Array(varintSize(size))
   writeVarint(bytes, 0, size)

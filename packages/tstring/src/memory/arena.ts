@@ -37,6 +37,13 @@ export class Arena {
     this.address = segment.block.address
   }
 
+  /** Leaves what was put in to the allocator but for this segment: the next string begins a new chunk. */
+  restart(kept: Segment | undefined): void {
+    this.regions.keepOnly(kept === undefined ? [] : [kept])
+    this.bytes = Buffer.alloc(0)
+    this.at = this.end = this.address = 0
+  }
+
   /** A segment for one large string. @throws {AllocationError} */
   own(byteSize: number): Segment {
     const segment = this.#allocator.allocate(byteSize)

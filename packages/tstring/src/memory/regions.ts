@@ -1,6 +1,6 @@
 import type { Segment } from '@tenon/core'
 
-/** The memory that the pointers of a tensor may name: segments in the order of their addresses. */
+/** The memory that the pointers of a tensor may name: segments in the order of their addresses, none within another. */
 export class Regions {
   readonly segments: Segment[] = []
   #last: Segment | undefined
@@ -9,11 +9,27 @@ export class Regions {
     for (const segment of segments) this.add(segment)
   }
 
+  /** Adds what is not there yet. Dead memory whose place the segment has now is left out. */
   add(segment: Segment): void {
     const address = startOf(segment)
-    let at = this.segments.length
-    while (at > 0 && startOf(this.segments[at - 1]!) > address) at--
-    this.segments.splice(at, 0, segment)
+    const { segments } = this
+    let end = segments.length
+    while (end > 0 && startOf(segments[end - 1]!) >= address + segment.byteSize) end--
+    let start = end
+    while (start > 0 && startOf(segments[start - 1]!) + segments[start - 1]!.byteSize > address) start--
+    const near = segments.slice(start, end).filter(({ block }) => block.gate.alive)
+    if (near.some((other) => other.block === segment.block && holds(other, address, segment.byteSize))) return
+    const rest = near.filter((other) => !holds(segment, startOf(other), other.byteSize))
+    rest.push(segment)
+    segments.splice(start, end - start, ...rest.toSorted((a, b) => startOf(a) - startOf(b)))
+    this.#last = undefined
+  }
+
+  /** Forgets all memory but this. */
+  keepOnly(segments: readonly Segment[]): void {
+    this.segments.length = 0
+    this.#last = undefined
+    for (const segment of segments) this.add(segment)
   }
 
   /** The segment that has all of these bytes. */

@@ -17,7 +17,7 @@ import { elementCount } from './shape.ts'
  * - `strict`: all that this library writes: also canonical lengths, no gaps, NUL behind SMALL.
  * - `lenient`: what upstream's readers accept, with every bound checked.
  * - `trusted`: nothing but the table's size at first, and every bound when an element is read. Pointers of this machine's
- *   ABI are followed: only for tensors that native code of this process made and keeps.
+ *   ABI are followed, but in files: only for tensors that native code of this process made and keeps.
  */
 export type Validation = 'strict' | 'lenient' | 'trusted'
 
@@ -35,7 +35,11 @@ export interface OverOptions {
    * strings share bytes, as a decompression bomb's do.
    */
   readonly budget?: number
-  /** Whether strings may be set; false without it. No two strings may share bytes then. */
+  /**
+   * Whether strings may be set; false without it. No two strings may share bytes then. What doesn't fit in place is
+   * refused, so that no pointer gets into bytes of others; of a `trusted` tensor whose pointers are followed it goes into
+   * a block of malloc, as in the C library.
+   */
   readonly writable?: boolean
 }
 
@@ -43,6 +47,9 @@ export interface OverOptions {
 export function partsOver(segment: Segment, options: OverOptions): Parts {
   if (!(segment instanceof Segment)) throw new ArgumentError(`segment must be a segment, got ${describe(segment)}`)
   checkUsable(segment.block)
+  if (typeof options !== 'object' || options === null) {
+    throw new ArgumentError(`options with a layout must be given, got ${describe(options)}`)
+  }
   if (options.writable) checkWritable(segment)
   return checkedParts(segment, segment, options)
 }
@@ -65,7 +72,8 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
     throw new ArgumentError(`validate must be 'strict', 'lenient' or 'trusted', got ${describe(validate)}`)
   }
   const count = countOf(data, layout, abi, options.shape)
-  const foreign = validate === 'trusted' && abi === hostAbi && isStructLayout(layout)
+  // A table that had to be copied is a file's: no pointer in it can name memory of this process.
+  const foreign = validate === 'trusted' && abi === hostAbi && isStructLayout(layout) && table === data
   const bare: Image & { readonly layout: Layout } = { layout, abi, count, table, data, regions: undefined, foreign }
   const budget = options.budget === undefined ? data.byteSize : checkSize(options.budget, 'budget')
   if (validate === 'trusted') checkTable(bare)
@@ -80,6 +88,8 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
     arena: undefined,
     blocks: undefined,
     isWritable: writable && isStructLayout(layout),
+    isOutside: true,
+    isLoose: validate !== 'strict',
   }
 }
 

@@ -26,8 +26,12 @@ export interface Parts {
   readonly arena: Arena | undefined
   readonly blocks: MallocBlocks | undefined
   readonly isWritable: boolean
-  /** Set for a slice of another tensor: its segment is not all of it. */
+  /** Set for a slice of another tensor: its segment is not all of it, and what it is made of belongs to that tensor. */
   readonly isWindow?: boolean
+  /** Set for bytes from outside: no pointer of ours is put there. */
+  readonly isOutside?: boolean
+  /** Set for bytes from outside that were not checked strictly: they may have gaps, and pointers. */
+  readonly isLoose?: boolean
   /** Ends what the tensor alone owns. */
   readonly close?: () => void
 }

@@ -1,4 +1,4 @@
-import { ArgumentRangeError, gcAllocator, type NativeAllocator } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, gcAllocator, type NativeAllocator } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import type { RfcLayout } from '../element/rfc.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
@@ -23,6 +23,9 @@ export interface PreallocateOptions {
 /** The parts of `StringTensor.preallocate`: a table of PREALLOC, then room for every string. */
 export function preallocated(count: number, capacity: number, options: PreallocateOptions): Parts {
   const { layout = 'rfc24', allocator = gcAllocator } = options
+  if (layout !== 'rfc16' && layout !== 'rfc24') {
+    throw new ArgumentError(`layout must be 'rfc16' or 'rfc24', which have PREALLOC, got ${describe(layout)}`)
+  }
   const [n, room] = [checkSize(count, 'count', 'elements'), checkSize(capacity, 'capacity')]
   if (n > COUNT_MAXIMUM) throw new ArgumentRangeError(`count must be below 2^32, got ${describe(count)}`)
   if (room > narrowLimit)

@@ -61,7 +61,6 @@ export function windowOf(parts: Parts, { first, count, shape }: Range): Parts | 
     image: { ...image, count, table, data, sums: undefined },
     shape,
     segment: table,
-    blocks: undefined,
     isWindow: true,
   }
 }

@@ -1,5 +1,4 @@
-import { ArgumentError, type Segment } from '@tenon/core'
-import { checkUsable } from '@tenon/core/internal'
+import { ArgumentError, type Segment, type TenonError } from '@tenon/core'
 import { CHECK, faultError } from '../errors/checks.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
@@ -12,6 +11,21 @@ import type { Parts } from './parts.ts'
 
 /** Bytes of the largest struct, for building one before it is written. */
 const scratch = Buffer.alloc(24)
+
+/** Whether strings that don't fit in place can go into an arena: the structs may then hold pointers. */
+export function canGrow({ image, isWritable, isOutside = false, blocks }: Parts): boolean {
+  return isWritable && !isOutside && blocks === undefined && image.abi === hostAbi
+}
+
+/** The error of a string that would need a place in an arena where {@link canGrow} says no. */
+export function placeError({ image }: Parts, index: number, bytes: Uint8Array): TenonError {
+  const { layout, abi, table } = image
+  if (!isStructLayout(layout)) return new ArgumentError(`the strings of ${layout} can't be set`)
+  const isOffset = layout !== 'tf' && (table.block.bytes[table.base + index * structSize(layout)]! & 3) === TYPE.OFFSET
+  const limit = isOffset ? new StructReader({ ...image, layout }).sizeOf(index) : smallCapacity(layout)
+  const hint = `${abi === hostAbi ? 'bytes from outside' : `bytes for ${abi}`} get no pointers: change a copy that to('tf') makes.`
+  return faultError({ check: CHECK.STRING_LIMIT, index, value: bytes.length, limit }, hint)
+}
 
 /** The same parts with an arena, so that strings that don't fit in place have somewhere to go. */
 export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
@@ -68,40 +82,32 @@ export function setInArena(
 ): void {
   const { layout, table } = image
   if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
-  if (image.abi !== hostAbi) {
-    throw faultError({ check: CHECK.STRING_LIMIT, index, value: bytes.length, limit: smallCapacity(layout) })
-  }
   const address = arena.put(bytes)
   const at = table.base + index * structSize(layout)
   table.block.bytes.fill(0, at, at + structSize(layout))
   writePointer(table.block.view, at, layout, address, bytes.length)
 }
 
-/** Moves the long strings of an arena together into a new one and leaves the old bytes to their allocator. */
-export function compacted(parts: Parts & { readonly arena: Arena }): Parts & { readonly arena: Arena } {
-  const { image, allocator } = parts
+/** Moves the long strings of an arena together and leaves the old bytes to their allocator. Slices have the same arena. */
+export function compact({ image, arena }: Parts & { readonly arena: Arena }): void {
   const { layout, table, count } = image
-  if (!isStructLayout(layout)) return parts
+  if (!isStructLayout(layout)) return
   const reader = new StructReader({ ...image, layout })
-  const regions = new Regions()
-  const arena = new Arena(allocator, regions)
-  const next = { ...parts, image: { ...image, regions }, arena }
   const size = total(reader, count)
   const room: Segment | undefined = size === 0 ? undefined : arena.own(size)
-  if (room !== undefined) checkUsable(room.block)
   let at = room?.base ?? 0
   for (let i = 0; i < count; i++) {
     if (reader.typeOf(i) !== TYPE.VIEW) continue
     reader.locate(i)
     const { block, start } = reader
     const length = reader.size
-    block.bytes.copy(room!.block.bytes, at, start, start + length)
+    if (room !== undefined) block.bytes.copy(room.block.bytes, at, start, start + length)
     const struct = table.base + i * structSize(layout)
     table.block.bytes.fill(0, struct, struct + structSize(layout))
-    writePointer(table.block.view, struct, layout, room!.block.address + at, length)
+    writePointer(table.block.view, struct, layout, room === undefined ? 0 : room.block.address + at, length)
     at += length
   }
-  return next
+  arena.restart(room)
 }
 
 /** The bytes of all strings that are named by pointers. */

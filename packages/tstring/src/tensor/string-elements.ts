@@ -1,4 +1,4 @@
-import { ArgumentError, BoundsError } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
 import { checkSize, checkUsable, describe } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
@@ -131,7 +131,8 @@ export abstract class StringElements {
    * @throws {ArgumentError} if the other tensor has another length.
    */
   compareAll(other: StringElements | Text): Int8Array {
-    if (!(other instanceof StringElements)) return kernels().compare(this.image, encodePacked([other], 'replace'))
+    if (!(other instanceof StringElements))
+      return kernels().compare(this.image, encodePacked([encodeText(other, 'replace', 'other')], 'replace'))
     if (other.length === this.length) return kernels().compare(this.image, other.image)
     throw new ArgumentError(`the other tensor must have ${this.length} strings as well, it has ${other.length}`)
   }
@@ -195,10 +196,15 @@ export abstract class StringElements {
   }
 
   /** The strings in arrays of `size`, the last one shorter: what fits into a batch. @throws {ArgumentRangeError} */
-  *chunks(size: number): Generator<string[], void, undefined> {
-    const step = Math.max(checkSize(size, 'size', 'elements'), 1)
-    for (let first = 0; first < this.length; first += step) {
-      yield Array.from({ length: Math.min(step, this.length - first) }, (_, i) => this.get(first + i))
+  chunks(size: number): Generator<string[], void, undefined> {
+    if (checkSize(size, 'size', 'elements') === 0)
+      throw new ArgumentRangeError('size must be at least one element, got 0')
+    return this.#chunks(size)
+  }
+
+  *#chunks(size: number): Generator<string[], void, undefined> {
+    for (let first = 0; first < this.length; first += size) {
+      yield Array.from({ length: Math.min(size, this.length - first) }, (_, i) => this.get(first + i))
     }
   }
 

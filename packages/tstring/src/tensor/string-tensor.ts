@@ -1,4 +1,4 @@
-import { ArgumentError, gcAllocator, ReadOnlyError, tensor, type Segment, type Tensor } from '@tenon/core'
+import { ArgumentError, gcAllocator, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import { rfcAssign, type RfcLayout } from '../element/rfc.ts'
 import {
@@ -11,7 +11,9 @@ import {
 } from '../element/tstring.ts'
 import type { Abi } from '../layouts/abi.ts'
 import { structSize, type Layout, type StructLayout } from '../layouts/layout.ts'
+import type { Arena } from '../memory/arena.ts'
 import { checkWritable } from '../memory/open.ts'
+import { startOf } from '../memory/regions.ts'
 import { checkPolicy } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import { partsFromArrow, toArrow, type ArrowUtf8, type FromArrowOptions } from './arrow.ts'
@@ -22,7 +24,7 @@ import { partsOver, type OverOptions } from './over.ts'
 import type { Parts, Storage } from './parts.ts'
 import { preallocated, type PreallocateOptions } from './preallocate.ts'
 import { rangeOf, selectionOf, windowOf } from './select.ts'
-import { compacted, setInArena, setInPlace, withArena } from './set-element.ts'
+import { canGrow, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
 import { StringElements, type TextOptions } from './string-elements.ts'
 
 /**
@@ -144,26 +146,28 @@ export class StringTensor extends StringElements {
    * {@link compact}; in `malloc` storage by the rules of the C library.
    *
    * @throws {ReadOnlyError} for `legacy`, `tflite` and tensors over foreign bytes that are not `writable`.
+   * @throws {TensorLimitError} if it doesn't fit in place and the bytes are another machine's or from outside.
    * @throws {BoundsError} if there is no such element. @throws {AllocationError} @throws {InvalidTextError}
    */
   set(index: number, value: Text, options: TextOptions = {}): void {
     const bytes = encodeText(value, checkPolicy(options.invalid ?? 'replace'), 'value')
     const struct = this.#writableStruct(index)
-    if (this.#parts.blocks !== undefined) {
+    if (this.#parts.blocks !== undefined || this.image.foreign) {
       if (this.layout === 'tf') tstringCopy(struct, bytes)
       else rfcAssign(struct, this.layout as RfcLayout, bytes)
       return
     }
     if (setInPlace(this.#parts, index, bytes)) return
-    const parts = withArena(this.#parts)
-    this.#replace(parts)
-    setInArena(parts, index, bytes)
+    if (!canGrow(this.#parts)) throw placeError(this.#parts, index, bytes)
+    setInArena(this.#withArena(), index, bytes)
   }
 
   /** Part of the first axis, as `Array.prototype.slice` has it. Structs are shared, not copied; other layouts are copied. */
   slice(start?: number, end?: number): StringTensor {
     const range = rangeOf(this.shape, start, end)
     this.checkAlive()
+    // Both can be set then, and each finds what the other was given.
+    if (canGrow(this.#parts)) this.#withArena()
     return new StringTensor(windowOf(this.#parts, range) ?? this.#copied(range.indices(), range.shape, {}))
   }
 
@@ -195,16 +199,25 @@ export class StringTensor extends StringElements {
    */
   export(target: string | number): void {
     this.checkAlive()
-    const { storage, arena, isWindow } = this.#parts
-    const isWhole = storage === 'packed' && arena === undefined && isWindow !== true
+    const { storage, image, isWindow = false, isLoose = false } = this.#parts
+    const hasPointers = image.regions !== undefined && image.regions.segments.length > 0
+    const isWhole = storage === 'packed' && !hasPointers && !isWindow && !isLoose
     const parts = isWhole ? this.#parts : this.#copied(undefined, this.shape, { storage: 'packed', abi: this.abi })
     writeTensor(parts, target)
   }
 
-  /** Moves the strings of the arena together; what {@link set} left behind goes back to the allocator's lifetime. */
+  /**
+   * Moves the strings of the arena together; what {@link set} left behind goes back to the allocator's lifetime. Slices
+   * stay what they are; what was preallocated has no room beyond its string then.
+   *
+   * @throws {ArgumentError} for a slice: its strings lie among those of the tensor that it was cut from.
+   */
   compact(): void {
     checkWritable(this.image.table)
-    if (this.#parts.arena !== undefined) this.#replace(compacted({ ...this.#parts, arena: this.#parts.arena }))
+    const { arena, isWindow } = this.#parts
+    if (isWindow)
+      throw new ArgumentError('a slice has no strings of its own', { hint: 'compact what it was cut from.' })
+    if (arena !== undefined) compact({ ...this.#parts, arena })
   }
 
   /**
@@ -231,31 +244,49 @@ export class StringTensor extends StringElements {
   /** Makes one string what another tensor's is; views stay views. `malloc` storage of `tf` alone. */
   assign(index: number, source: StringTensor, sourceIndex: number): void {
     const struct = this.#mallocStruct(index)
-    tstringAssign(struct, source.#tfStruct(sourceIndex))
-    this.#adoptRegions(source)
+    checkTensor(source)
+    checkTf(source.layout)
+    source.locate(sourceIndex)
+    const { image, reader } = source
+    if (image.foreign) {
+      tstringAssign(struct, source.#struct(sourceIndex))
+      this.#adoptRegions(source)
+      return
+    }
+    // The struct may be from outside: C is given the bytes that the reader found, never its words.
+    const { block, start, size } = reader
+    if (source.type(sourceIndex) === 'small') {
+      tstringCopy(struct, block.bytes.subarray(start, start + size))
+      return
+    }
+    const bytes = size === 0 ? image.table.asSlice(0, 0) : new Segment(block, start, size, 0)
+    tstringAssignView(struct, bytes)
+    // The memory that the string lies in, not its part of it: strings that lie together need one entry.
+    if (size > 0) this.image.regions?.add(image.regions?.find(startOf(bytes), size) ?? image.data)
   }
 
   /** Makes one string a view of bytes, which the tensor keeps from being collected. `malloc` storage of `tf` alone. */
   assignView(index: number, bytes: Segment): void {
     tstringAssignView(this.#mallocStruct(index), bytes)
-    this.image.regions?.add(bytes)
+    if (bytes.byteSize > 0) this.image.regions?.add(bytes)
   }
 
   /** Moves one string here from another tensor of `malloc` storage; a LARGE leaves an empty string there. */
   move(index: number, source: StringTensor, sourceIndex: number): void {
     const struct = this.#mallocStruct(index)
+    checkTensor(source)
     tstringMove(struct, source.#mallocStruct(sourceIndex))
     this.#adoptRegions(source)
   }
 
   /** Leaves the blocks of `malloc` storage to whoever owns the table now: TensorFlow, once it has the tensor. */
   release(): void {
-    this.#parts.blocks?.release()
+    if (!this.#parts.isWindow) this.#parts.blocks?.release()
   }
 
-  /** Frees what the tensor itself owns: blocks of `malloc` storage, a mapped file. Idempotent. */
+  /** Frees what the tensor itself owns: blocks of `malloc` storage, a mapped file. Idempotent; a slice owns nothing. */
   [Symbol.dispose](): void {
-    this.#parts.blocks?.free()
+    if (!this.#parts.isWindow) this.#parts.blocks?.free()
     this.#parts.close?.()
   }
 
@@ -271,9 +302,13 @@ export class StringTensor extends StringElements {
     )
   }
 
-  #replace(parts: Parts): void {
-    this.#parts = parts
-    this.adopt(parts.image)
+  #withArena(): Parts & { readonly arena: Arena } {
+    const parts = withArena(this.#parts)
+    if (parts !== this.#parts) {
+      this.#parts = parts
+      this.adopt(parts.image)
+    }
+    return parts
   }
 
   /** The struct of an element that may be changed. */
@@ -285,28 +320,34 @@ export class StringTensor extends StringElements {
       })
     }
     checkWritable(this.image.table)
-    const size = structSize(this.layout as StructLayout)
-    return this.image.table.asSlice(index * size, size)
-  }
-
-  /** The struct of an element of `tf`. */
-  #tfStruct(index: number): Segment {
-    const struct = this.#writableStruct(index)
-    if (this.layout === 'tf') return struct
-    throw new ArgumentError(`the tensor must have the layout tf, it has ${this.layout}`)
+    return this.#struct(index)
   }
 
   /** The struct of an element whose block is C's. */
   #mallocStruct(index: number): Segment {
-    if (!(this instanceof StringTensor)) throw new ArgumentError(`a string tensor was expected, got ${describe(this)}`)
-    const struct = this.#tfStruct(index)
+    const struct = this.#writableStruct(index)
+    checkTf(this.layout)
     if (this.#parts.blocks !== undefined) return struct
     throw new ArgumentError(`the tensor must have storage 'malloc', it has '${this.storage}'`, {
       hint: "make it with { storage: 'malloc' }; set() works with every storage.",
     })
   }
 
+  #struct(index: number): Segment {
+    const size = structSize(this.layout as StructLayout)
+    return this.image.table.asSlice(index * size, size)
+  }
+
   #adoptRegions(source: StringTensor): void {
     for (const segment of source.image.regions?.segments ?? []) this.image.regions?.add(segment)
   }
+}
+
+function checkTf(layout: Layout): void {
+  if (layout !== 'tf') throw new ArgumentError(`the tensor must have the layout tf, it has ${layout}`)
+}
+
+function checkTensor(source: unknown): asserts source is StringTensor {
+  if (!(source instanceof StringTensor))
+    throw new ArgumentError(`source must be a string tensor, got ${describe(source)}`)
 }

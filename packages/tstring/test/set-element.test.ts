@@ -1,0 +1,218 @@
+import { ArgumentError, gcAllocator, ReadOnlyError, ScopeClosedError } from '@tenon/core'
+import { describe, expect, it } from 'vitest'
+import { StringTensor, TensorLimitError } from '../src/index.ts'
+import { bytesOf, hex, memory } from './helpers.ts'
+import { Lifetime } from './lifetime.ts'
+
+const words = ['zero', 'one', 'two', 'a string that is longer than a struct', 'žluťoučký kůň', '']
+
+describe('set', () => {
+  it('changes an element in place or in the arena, until it is made compact', () => {
+    const tensor = StringTensor.from(words)
+    tensor.set(0, 'a much longer string than it was before')
+    tensor.set(3, 'short')
+    tensor.set(1, tensor.bytes(0))
+    expect([tensor.get(0), tensor.get(1), tensor.get(3)]).toEqual([
+      'a much longer string than it was before',
+      'a much longer string than it was before',
+      'short',
+    ])
+    const before = tensor.toArray()
+    tensor.compact()
+    expect(tensor.toArray()).toEqual(before)
+    tensor.set(5, 'x'.repeat(300_000))
+    expect([tensor.byteLength(5), tensor.get(0)]).toEqual([300_000, before[0]])
+    expect(bytesOf(tensor.segment).slice(3 * 24, 4 * 24)).toEqual(hex('14 73686f7274 00*18'))
+  })
+
+  it('works on packed tensors, which have an arena from then on', () => {
+    const packed = StringTensor.from(words, { storage: 'packed' })
+    packed.set(0, 'a much longer string than it was before')
+    expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual([
+      'view',
+      'a much longer string than it was before',
+      words[3],
+    ])
+    const foreign = StringTensor.from(words, { storage: 'packed', abi: 'be64' })
+    foreign.set(0, 'short')
+    expect(foreign.get(0)).toBe('short')
+    expect(() => foreign.set(0, 'x'.repeat(23))).toThrow(/string-limit/)
+  })
+
+  it('puts no pointer into bytes from outside', () => {
+    const { segment } = StringTensor.from(words, { storage: 'packed' })
+    const tensor = StringTensor.over(segment, { layout: 'tf', shape: [6], writable: true })
+    tensor.set(3, 'short')
+    const before = bytesOf(segment)
+    expect(() => tensor.set(0, 'x'.repeat(23))).toThrow(/string-limit.*at most 22 bytes, this one has 23/)
+    expect(() => tensor.slice(1).set(0, 'x'.repeat(23))).toThrow(TensorLimitError)
+    expect(bytesOf(segment)).toEqual(before)
+    expect(tensor.toArray()).toEqual(words.with(3, 'short'))
+    const rfc = StringTensor.from(words, { layout: 'rfc16' })
+    const container = StringTensor.over(rfc.segment, { layout: 'rfc16', shape: [6], writable: true })
+    container.set(3, 'y'.repeat(37))
+    expect(rfc.get(3)).toBe('y'.repeat(37))
+    expect(() => container.set(3, 'y'.repeat(38))).toThrow(/at most 37 bytes, this one has 38/)
+  })
+
+  it('of a tensor that is trusted follows the rules of the C library', () => {
+    using owner = StringTensor.from(words, { storage: 'malloc' })
+    const options = { layout: 'tf', shape: [6], validate: 'trusted', writable: true } as const
+    const trusted = StringTensor.over(owner.segment, options)
+    trusted.set(0, 'x'.repeat(23))
+    trusted.set(3, 'short')
+    expect([owner.type(0), owner.get(0), owner.type(3), owner.get(3)]).toEqual([
+      'large',
+      'x'.repeat(23),
+      'small',
+      'short',
+    ])
+  })
+
+  it('of a slice is seen by the whole, and the other way round', () => {
+    const long = 'a much longer string than it was before'
+    for (const storage of ['arena', 'packed', 'malloc'] as const) {
+      for (const layout of ['tf', 'rfc16', 'rfc24'] as const) {
+        using tensor = StringTensor.from(words, { layout, storage })
+        const part = tensor.slice(1, 4)
+        part.set(0, long)
+        tensor.set(2, `${long}, and longer`)
+        tensor.slice(3).set(2, `${long} as well`)
+        const expected = ['zero', long, `${long}, and longer`, ...words.slice(3, 5), `${long} as well`]
+        expect(tensor.toArray()).toEqual(expected)
+        expect(part.toArray()).toEqual(expected.slice(1, 4))
+        expect(() => part.compact()).toThrow(ArgumentError)
+        tensor.compact()
+        expect(part.toArray()).toEqual(expected.slice(1, 4))
+        part.set(1, 'set behind the back of what was made compact')
+        expect(tensor.get(2)).toBe('set behind the back of what was made compact')
+        expect(tensor.to('tflite').toArray()).toEqual(tensor.toArray())
+      }
+    }
+  })
+
+  it('leaves an arena of nothing but empty strings', () => {
+    const tensor = StringTensor.preallocate(2, 64)
+    tensor.compact()
+    expect(tensor.toArray()).toEqual(['', ''])
+    tensor.set(1, 'z'.repeat(65))
+    expect(tensor.toArray()).toEqual(['', 'z'.repeat(65)])
+  })
+
+  it('is refused where strings can not change', () => {
+    for (const layout of ['legacy', 'tflite'] as const) {
+      expect(() => StringTensor.from(words, { layout }).set(0, 'a')).toThrow(ReadOnlyError)
+    }
+    const { segment } = StringTensor.from(words, { storage: 'packed' })
+    expect(() => StringTensor.over(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
+  })
+})
+
+describe('malloc storage', () => {
+  it('follows the rules of the C library', () => {
+    using tensor = StringTensor.from(words, { storage: 'malloc' })
+    tensor.reserve(0, 100)
+    expect([tensor.type(0), tensor.get(0)]).toEqual(['large', 'zero'])
+    tensor.append(0, '!'.repeat(30))
+    expect(tensor.get(0)).toBe(`zero${'!'.repeat(30)}`)
+    tensor.assign(1, tensor, 3)
+    tensor.assign(2, StringTensor.from(['viewed '.repeat(10)]), 0)
+    expect([tensor.type(1), tensor.get(1), tensor.type(2), tensor.get(2)]).toEqual([
+      'large',
+      words[3],
+      'view',
+      'viewed '.repeat(10),
+    ])
+    tensor.assignView(5, memory('bytes that somebody else has'))
+    using other = StringTensor.from(['', ''], { storage: 'malloc' })
+    other.move(0, tensor, 1)
+    other.move(1, tensor, 5)
+    expect([other.get(0), other.get(1), tensor.get(1), tensor.get(5)]).toEqual([
+      words[3],
+      'bytes that somebody else has',
+      '',
+      '',
+    ])
+    tensor.set(1, 'n'.repeat(50))
+    expect(tensor.toArray().length).toBe(6)
+    expect(tensor.to('tflite').get(1)).toBe('n'.repeat(50))
+    expect(() => StringTensor.from(words).append(0, 'a')).toThrow(/storage 'malloc'/)
+    expect(() => tensor.reserve(0, 2 ** 52)).toThrow(/no memory for a string of 45035996273\d+ bytes/)
+  })
+
+  it('slices change the blocks of the whole, and free none', () => {
+    using tensor = StringTensor.from(words, { storage: 'malloc' })
+    {
+      using part = tensor.slice(3)
+      part.append(0, '!')
+      part.set(1, 'in a block of malloc, not in an arena')
+      part.release()
+    }
+    expect([tensor.get(3), tensor.type(4), tensor.get(4)]).toEqual([
+      `${words[3]}!`,
+      'large',
+      'in a block of malloc, not in an arena',
+    ])
+  })
+
+  it('assigns what a packed tensor has, whoever may write there, and keeps it from being collected', () => {
+    using tensor = StringTensor.from(
+      Array.from({ length: 50 }, () => ''),
+      { storage: 'malloc' },
+    )
+    const source = (i: number): string => `${i}`.repeat(3000)
+    for (let i = 0; i < tensor.length; i++) {
+      const { segment } = StringTensor.from([source(i), 'small', ''], { storage: 'packed', inline: i % 2 === 0 })
+      tensor.assign(i, StringTensor.over(segment, { layout: 'tf', shape: [3] }), 0)
+    }
+    globalThis.gc!()
+    const others = Array.from({ length: 200 }, () => gcAllocator.allocate(9200).block.bytes.fill(0xff))
+    expect(others.length).toBe(200)
+    expect(tensor.toArray()).toEqual(Array.from({ length: 50 }, (_, i) => source(i)))
+    expect(tensor.type(0)).toBe('view')
+    const small = StringTensor.from(['small', ''], { storage: 'packed' })
+    tensor.assign(0, small, 0)
+    tensor.assign(1, small, 1)
+    expect([tensor.get(0), tensor.type(0), tensor.get(1)]).toEqual(['small', 'small', ''])
+    expect(() => tensor.assign(0, StringTensor.from(['a'], { layout: 'tflite' }), 0)).toThrow(/layout tf/)
+    expect(() => tensor.assign(0, words as unknown as StringTensor, 0)).toThrow(ArgumentError)
+    const lifetime = new Lifetime()
+    tensor.assign(2, StringTensor.from(['v'.repeat(40)], { storage: 'packed', allocator: lifetime }), 0)
+    lifetime.close()
+    expect(() => tensor.get(2)).toThrow(ScopeClosedError)
+  })
+
+  it('remembers memory that it views once', () => {
+    using tensor = StringTensor.from(['', ''], { storage: 'malloc' })
+    const source = StringTensor.from(['viewed '.repeat(10)])
+    for (let i = 0; i < 10; i++) tensor.assign(i % 2, source, 0)
+    expect(tensor.image.regions!.segments).toEqual(source.image.regions!.segments)
+    const bytes = memory('bytes that somebody else has')
+    tensor.assignView(0, bytes.asSlice(6, 4))
+    tensor.assignView(1, bytes)
+    tensor.assignView(0, bytes.asSlice(0, 5))
+    expect(tensor.toArray()).toEqual(['bytes', 'bytes that somebody else has'])
+    expect(tensor.image.regions!.segments.length).toBe(2)
+  })
+
+  it('is freed once, with the lifetime or by the tensor, and not at all once it is released', () => {
+    const lifetime = new Lifetime()
+    const tensor = StringTensor.from(words, { storage: 'malloc', allocator: lifetime })
+    tensor[Symbol.dispose]()
+    tensor[Symbol.dispose]()
+    expect(tensor.get(3)).toBe('')
+    lifetime.close()
+    const closing = new Lifetime()
+    const closed = StringTensor.from(words, { storage: 'malloc', allocator: closing })
+    closing.close()
+    expect(() => closed.get(0)).toThrow(ScopeClosedError)
+    const kept = StringTensor.from(words, { storage: 'malloc' })
+    kept.release()
+    kept[Symbol.dispose]()
+    expect(kept.get(3)).toBe(words[3])
+    // Whoever owns the table frees the blocks: here a tensor that trusts it does, string by string.
+    using owner = StringTensor.from(['', '', '', '', '', ''], { storage: 'malloc' })
+    words.forEach((_, i) => owner.assign(i, kept, i))
+    expect(owner.toArray()).toEqual(words)
+  })
+})
