@@ -72,6 +72,7 @@ describe('tenon call on packed functions', () => {
     [['sum', '--allow-newer-api'], 2, 'takes no --allow-newer-api'],
     [['sum', '--alias', '0=0'], 2, 'takes no --alias'],
     [['summ', '--abi', 'packed'], 2, 'has no packed function summ'],
+    [['summ'], 2, 'has no packed function summ'],
   ])('%j is refused', (args, code, sentence) => {
     const finished = run('call', packed, ...args)
     expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code, stdout: '' })

@@ -106,7 +106,7 @@ export const callCommand: CommandDef = defineSubCommand({
       hostScratch,
       cudaDriver,
     }
-    if (abi === 'packed' || (abi === undefined && isPackedFunction(library, symbol))) {
+    if (abi === 'packed' || (abi === undefined && isPackedFunction(request))) {
       const report = callPacked(request)
       if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
       else printPacked(request, report)

@@ -22,9 +22,15 @@ export interface PackedReport {
   readonly timing: Timing | undefined
 }
 
-/** Whether a library's symbol is a packed function, going by its name and what else the library has. */
-export function isPackedFunction(path: string, symbol: string): boolean {
-  return packedFunctions(readBinary(path)).names.includes(symbol)
+/**
+ * Whether a library's symbol is a packed function, going by its name and what else the library has. One that it has not is taken for a
+ * mistyped one if it has packed functions.
+ */
+export function isPackedFunction({ library, symbol, registered }: CallRequest): boolean {
+  const binary = readBinary(library)
+  const { names } = packedFunctions(binary)
+  if (names.includes(symbol)) return true
+  return names.length > 0 && !registered && binary.exports.every(({ name }) => name !== symbol)
 }
 
 /**
