@@ -10,9 +10,11 @@ export { type DriverOptions, localDriver } from './driver/local-driver.ts'
 export { type ExecutionArguments, OMIT, PreparedModel, type Role } from './driver/prepared-model.ts'
 export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
 export {
+  type ConnectOptions,
   connectDriver,
   spawnDriver,
   type SpawnOptions,
+  type StartOptions,
   workerDriver,
   type WorkerOptions,
 } from './driver/spawn-driver.ts'

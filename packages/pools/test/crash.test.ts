@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { ArgumentError } from '@tenon/core'
 import {
   buildModel,
   connectDriver,
@@ -79,6 +81,67 @@ describe('ends and beginnings', () => {
       expect((await thrownBy(() => spawnDriver({ command: ['/no/such/program'] }))).status).toBe('DEVICE_UNAVAILABLE')
       expect((await thrownBy(() => spawnDriver({ command: [process.execPath, '-e', ''] }))).status).toBe('DEAD_OBJECT')
       expect((await thrownBy(() => connectDriver({ path: '/no/such/socket' }))).status).toBe('DEVICE_UNAVAILABLE')
+    })
+  })
+
+  test('a worker that can not be started, fails, or ends at once', async () => {
+    await expectNoLeaks(async () => {
+      const code = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`)
+      expect((await thrownBy(() => workerDriver({ script: 'relative.js' }))).status).toBe('DEVICE_UNAVAILABLE')
+      expect((await thrownBy(() => workerDriver({ script: './no-such-script.js' }))).status).toBe('DEVICE_UNAVAILABLE')
+      const failed = await thrownBy(() => workerDriver({ script: code("throw new Error('on purpose')") }))
+      expect([failed.status, (failed.cause as Error).message]).toEqual(['DEVICE_UNAVAILABLE', 'on purpose'])
+      expect((await thrownBy(() => workerDriver({ script: code('') }))).status).toBe('DEAD_OBJECT')
+    })
+  })
+
+  test('commands, paths and times that make no sense', async () => {
+    await expectNoLeaks(async () => {
+      expect((await thrownBy(() => spawnDriver({ command: ['a\0b'] }))).status).toBe('DEVICE_UNAVAILABLE')
+      for (const command of ['node driver.js', [], ['node', 5]] as never[])
+        await expect(spawnDriver({ command })).rejects.toThrow(ArgumentError)
+      await expect(connectDriver({} as never)).rejects.toThrow(ArgumentError)
+      for (const start of [spawnDriver, workerDriver])
+        await expect(start({ timeout: Number.NaN })).rejects.toThrow(ArgumentError)
+    })
+  })
+
+  test('a driver that never says that it serves (defence 16)', async () => {
+    await expectNoLeaks(async () => {
+      const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
+      await expectFailure(() => spawnDriver({ command, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+      const script = new URL('data:text/javascript,setInterval(() => {}, 1000)')
+      await expectFailure(() => workerDriver({ script, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+      await using server = await Server.start()
+      server.child.kill('SIGSTOP')
+      await expectFailure(() => connectDriver({ path: server.path, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+    })
+  })
+
+  test('a driver that died a moment ago: what was its is closed without an error', async () => {
+    await expectNoLeaks(async () => {
+      await using server = await Server.start()
+      await using driver = await connectDriver({ path: server.path })
+      const sleep = { type: 'TENSOR_FLOAT32', dimensions: [1] } as const
+      using model = buildModel((g) => g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], sleep)))
+      const prepared = await driver.prepare(model)
+      const [pool, used] = [createPool(64), createPool(64)]
+      pool.write(0, new Float32Array([60_000]))
+      prepared.executeSync({ inputs: [used.slice(0, 4)], outputs: [used.slice(8, 4)] })
+      const controller = new AbortController()
+      const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
+      const running = prepared.execute(args, { signal: controller.signal }).catch((error: Error) => error.name)
+      server.child.kill('SIGKILL')
+      // Without a turn of the event loop, which would notice. Its descriptors are closed once its last thread is gone.
+      const process = `/proc/${server.child.pid}`
+      const isGone = () =>
+        readdirSync(`${process}/task`).length === 1 && /\) Z/.test(readFileSync(`${process}/stat`, 'utf8'))
+      while (!isGone());
+      used.close()
+      controller.abort()
+      expect(await running).toMatch(/AbortError|PoolsError/)
+      prepared.close()
+      pool.close()
     })
   })
 

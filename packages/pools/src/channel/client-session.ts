@@ -92,8 +92,10 @@ export class ClientSession {
     const descriptors = this.#link.receive(timeout)
     if (descriptors === undefined || this.#repeat()) return
     this.#take(descriptors)
+    // A client that never stops asking has its turn, not those of others.
+    let left = 2 * this.#limits.requests
     while (this.#waiting.length > 0) {
-      const more = this.#link.receive(0)
+      const more = left-- > 0 ? this.#link.receive(0) : undefined
       if (more === undefined) this.#runMostUrgent()
       else this.#take(more)
     }

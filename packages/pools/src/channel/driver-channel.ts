@@ -1,6 +1,7 @@
 import { PoolsError, statusOf } from '../error-status.ts'
 import type { Doorbell } from '../native/doorbell.ts'
 import { discardAttachment, PeerGone, type Attachment, type Link } from '../native/link.ts'
+import { LONGEST_TIMER } from '../native/readable.ts'
 import { decodeBody, encodeBody, type Reader } from './body.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from './frame.ts'
 import { readError } from './model-codec.ts'
@@ -35,6 +36,8 @@ export interface CallOptions {
   readonly attachments?: readonly Attachment[]
   /** Runs once, when the driver can't touch the request's memory any more: answered, or dead. */
   readonly settled?: () => void
+  /** Gets what the driver gives for a request that nobody waits for any more, to be given back. */
+  readonly late?: (value: never) => void
 }
 
 /**
@@ -59,8 +62,8 @@ export class DriverChannel {
     )
   }
 
-  /** Introduces itself; the driver answers with its limits. @throws {PoolsError} */
-  async hello(): Promise<void> {
+  /** Introduces itself; the driver answers with its limits. @throws {PoolsError} and is closed */
+  async hello(timeout: number | undefined): Promise<void> {
     try {
       const answer = this.request(
         operations.HELLO,
@@ -70,7 +73,7 @@ export class DriverChannel {
           poolBytes: body.field('poolBytes').number(),
           requests: body.field('requests').u32(),
         }),
-        { attachments: this.#doorbell.attachments },
+        { timeout, attachments: this.#doorbell.attachments },
       )
       this.#doorbell.sent()
       this.agreement = await answer
@@ -89,7 +92,11 @@ export class DriverChannel {
   notify(operation: number, value: unknown, attachments: readonly Attachment[] = []): void {
     if (this.#dead !== undefined) return
     const length = this.#writeBody(value)
-    this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments)
+    try {
+      this.#send(length, { operation, id: ++this.#lastId, descriptors: attachments.length }, attachments)
+    } catch (error) {
+      if (error !== this.#dead) throw error
+    }
   }
 
   /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
@@ -104,8 +111,14 @@ export class DriverChannel {
 
   /** Sends a request that was written into {@link sent} and awaits the answer. @throws {PoolsError} */
   call<T>(operation: number, length: number, read: Read<T>, options: CallOptions): Promise<T> {
-    const { timeout, priority = 1, signal, attachments = [], settled = () => {} } = options
+    const { timeout, priority = 1, signal, attachments = [], settled = () => {}, late = ignore } = options
     return new Promise<T>((resolve, reject) => {
+      let isGivenUp = false
+      const giveUp = (error: unknown): void => {
+        isGivenUp = true
+        reject(error)
+      }
+      const answered = (value: T): void => (isGivenUp ? late(value as never) : resolve(value))
       try {
         signal?.throwIfAborted()
         this.#checkAlive()
@@ -121,10 +134,11 @@ export class DriverChannel {
           { operation, id, timeout, priority, descriptors: attachments.length, rings: operation !== operations.HELLO },
           attachments,
         )
-        const stop = this.#giveUpOn(id, timeout, signal, reject)
-        this.#pending.set(id, { operation, read, resolve, reject, settled: () => (stop(), settled()) })
+        const stop = this.#giveUpOn(id, timeout, signal, giveUp)
+        this.#pending.set(id, { operation, read, resolve: answered, reject, settled: () => (stop(), settled()) })
         this.#doorbell.ref()
-        if (operation === operations.HELLO) this.#awaitHello()
+        // Its answer comes without the bell, which the driver doesn't have before.
+        if (operation === operations.HELLO) this.#drainFor(id, 20, true)
       } catch (error) {
         settled()
         reject(error)
@@ -157,6 +171,8 @@ export class DriverChannel {
         if (attachments === undefined) {
           isLeft = true
           this.#pending.set(id, { operation, read, resolve: ignore, reject: ignore, settled })
+          // The driver rings for no blocking call.
+          this.#drainFor(id, 1000, false)
           throw new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
         }
         const header = this.#checkAnswer(attachments)
@@ -177,14 +193,21 @@ export class DriverChannel {
     this.#die()
   }
 
-  /** The answer to the first message comes without the bell, which the driver doesn't have before. */
-  #awaitHello(): void {
-    const attempt = (wait: number): void => {
-      if (this.#pending.size === 0 || this.#dead !== undefined) return
+  /**
+   * Looks for an answer that comes without the bell, ever more rarely, until it is there.
+   *
+   * @param longest the most milliseconds between two looks.
+   * @param isAwaited whether the process stays alive for it.
+   */
+  #drainFor(id: number, longest: number, isAwaited: boolean): void {
+    const look = (wait: number): void => {
       this.#drain()
-      if (this.#pending.size > 0) setTimeout(attempt, wait, Math.min(wait * 2, 20))
+      if (!this.#pending.has(id)) return
+      const timer = setTimeout(look, wait, Math.min(wait * 2, longest))
+      if (!isAwaited) timer.unref()
     }
-    setImmediate(attempt, 1)
+    const first = setImmediate(look, 1)
+    if (!isAwaited) first.unref()
   }
 
   #giveUpOn(
@@ -193,12 +216,21 @@ export class DriverChannel {
     signal: AbortSignal | undefined,
     reject: (error: unknown) => void,
   ): () => void {
-    const late = (): void =>
-      reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
-    const timer = timeout === undefined ? undefined : setTimeout(late, timeout)
+    let timer: NodeJS.Timeout | undefined
+    const wait = (left: number): void => {
+      if (left <= 0)
+        return reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
+      const span = Math.min(left, LONGEST_TIMER)
+      timer = setTimeout(wait, span, left - span)
+    }
+    if (timeout !== undefined) wait(timeout)
     const abort = (): void => {
-      this.notify(operations.CANCEL, { id })
       reject(signal!.reason)
+      try {
+        this.notify(operations.CANCEL, { id })
+      } catch {
+        // A driver that doesn't read can't be told; nobody would hear of it here.
+      }
     }
     signal?.addEventListener('abort', abort, { once: true })
     return () => {

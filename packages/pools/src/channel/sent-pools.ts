@@ -1,3 +1,4 @@
+import { exhausted } from '../engine/session.ts'
 import { PoolsError } from '../error-status.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverChannel } from './driver-channel.ts'
@@ -53,7 +54,8 @@ export class SentPools {
     const { attachment, memorySize, kind } = pool
     if (attachment === undefined)
       throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
-    this.#makeRoom(memorySize)
+    if (!this.#makeRoom(memorySize))
+      throw exhausted(`${this.#channel.agreement.pools} pools of ${this.#channel.agreement.poolBytes} bytes`)
     const id = ++this.#lastId
     this.#channel.notify(operations.REGISTER_POOL, { id, kind, ...poolMessage(pool) }, [attachment])
     const sent = { id, uses: 0, lastUse: ++this.#uses }
@@ -63,16 +65,17 @@ export class SentPools {
     return sent
   }
 
-  /** Leaves room for one more pool, as far as unused ones allow it; otherwise the driver refuses. */
-  #makeRoom(byteSize: number): void {
+  /** Leaves room for one more pool; false if those in use don't allow it: what the driver refused, it refuses for good. */
+  #makeRoom(byteSize: number): boolean {
     const { pools, poolBytes } = this.#channel.agreement
     const hasRoom = (): boolean => this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes
-    if (hasRoom()) return
+    if (hasRoom()) return true
     const idle = [...this.#sent].filter(([, { uses }]) => uses === 0).toSorted(([, a], [, b]) => a.lastUse - b.lastUse)
     for (const [pool, sent] of idle) {
-      if (hasRoom()) return
       this.#release(pool, sent)
+      if (hasRoom()) return true
     }
+    return false
   }
 
   #release(pool: Pool, sent: Sent): void {

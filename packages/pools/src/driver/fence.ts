@@ -4,6 +4,7 @@ import { PoolsError } from '../error-status.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { readable } from '../native/readable.ts'
 import { fenceStatus, pollSockets, ring, socketPair, type FenceStatus } from '../native/socket.ts'
+import { checkTimeout } from './check-options.ts'
 
 /**
  * Something that will be signalled, once, by whoever has its other end: also in another process. Everybody who has the fence
@@ -39,11 +40,12 @@ export class Fence extends ManagedLifetime {
   /**
    * Waits until it is signalled, while the event loop runs on.
    *
-   * @param options `timeout` in milliseconds; any time without it.
+   * @param options `timeout` in milliseconds, 0 or less for a look; any time without it.
    * @throws {PoolsError} `GENERAL_FAILURE` if it failed, `MISSED_DEADLINE_TRANSIENT` after the timeout.
    */
   async wait(options: { readonly timeout?: number } = {}): Promise<void> {
     const { timeout } = options
+    checkTimeout(timeout, 'timeout')
     const hold = this.acquire()
     try {
       if (this.status === 'active') await readable(this.#descriptor, timeout)
@@ -56,7 +58,14 @@ export class Fence extends ManagedLifetime {
   /** As {@link wait}, blocking this thread. @throws as {@link wait} */
   waitSync(options: { readonly timeout?: number } = {}): void {
     const { timeout } = options
-    if (this.status === 'active') pollSockets([this.#descriptor], timeout ?? -1)
+    checkTimeout(timeout, 'timeout')
+    const end = timeout === undefined ? Infinity : performance.now() + timeout
+    // Signals end waits of the system early.
+    while (this.status === 'active') {
+      const left = end - performance.now()
+      if (left <= 0) break
+      pollSockets([this.#descriptor], left === Infinity ? -1 : left)
+    }
     this.#settle(timeout)
   }
 

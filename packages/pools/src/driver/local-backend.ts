@@ -12,6 +12,7 @@ import type { Pool } from '../pool/pool.ts'
 import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
+import { checkOptions } from './check-options.ts'
 import type {
   AsyncRequestOptions,
   Backend,
@@ -34,7 +35,7 @@ export class LocalBackend implements Backend {
 
   async prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel> {
     options.signal?.throwIfAborted()
-    checkDeadline(options)
+    checkOptions(options)
     return new LocalModel(this.#session, this.#session.prepare(model))
   }
 
@@ -57,13 +58,6 @@ export class LocalBackend implements Backend {
   }
 }
 
-/** NNAPI's answer to a deadline that has passed before anything began (M20, Q12). @throws {PoolsError} */
-export function checkDeadline({ timeout }: RequestOptions): void {
-  if (timeout !== undefined && !(timeout > 0)) {
-    throw new PoolsError('MISSED_DEADLINE_PERSISTENT', `the deadline has passed already: timeout is ${timeout} ms`)
-  }
-}
-
 class LocalModel implements BackendModel {
   readonly session: Session
   readonly engineModel: EngineModel
@@ -76,7 +70,7 @@ class LocalModel implements BackendModel {
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
     const start = process.hrtime.bigint()
     const bound = bindExecution(this.engineModel, this.#engineRequest(request))
-    checkDeadline(options)
+    checkOptions(options)
     bound.run()
     return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
   }
@@ -87,7 +81,7 @@ class LocalModel implements BackendModel {
   }
 
   async executeFenced(request: Request<Pool | BackendPool>, fences: BackendFences): Promise<BackendFenced> {
-    checkDeadline({ ...(fences.timeout === undefined ? {} : { timeout: fences.timeout }) })
+    checkOptions({ ...(fences.timeout === undefined ? {} : { timeout: fences.timeout }) })
     const [fence, signal] = socketPair('stream')
     const waitFor: number[] = []
     try {

@@ -7,6 +7,7 @@ import type { Pool } from '../pool/pool.ts'
 import { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { Burst } from './burst.ts'
+import { checkTimeout } from './check-options.ts'
 import { DeviceBuffer } from './device-buffer.ts'
 import type { Driver } from './driver-client.ts'
 import type { FallbackBuffer } from './fallback-buffer.ts'
@@ -139,8 +140,9 @@ export class PreparedModel extends ManagedLifetime {
    * for (const owned of [execution.fence, source.fence, pool]) owned.close()
    */
   async executeFenced(args: ExecutionArguments | Request<Pool>, options: FencedOptions = {}): Promise<FencedExecution> {
-    const { request, gates, fallbacks } = this.#callOf(args)
     const { waitFor = [], timeout, timeoutAfterFences } = options
+    checkTimeout(timeoutAfterFences, 'timeoutAfterFences')
+    const { request, gates, fallbacks } = this.#callOf(args)
     const held = [...gates, ...waitFor.map(({ gate }) => gate)]
     enterAll(held)
     let launched: BackendFenced

@@ -28,15 +28,12 @@ import type {
   BackendModel,
   BackendPool,
   ExecutionResult,
-  Priority,
   RequestOptions,
 } from './driver.ts'
-import { checkDeadline } from './local-backend.ts'
+import { checkOptions, priorities } from './check-options.ts'
 
 /** Numbers of fenced executions. */
 let lastFenced = 0
-
-const priorities: Readonly<Record<Priority, number>> = { low: 0, medium: 1, high: 2 }
 
 /** A driver behind a channel: in a worker, a child process, or one that listens at a path. */
 export class RemoteBackend implements Backend {
@@ -52,7 +49,8 @@ export class RemoteBackend implements Backend {
   }
 
   async prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel> {
-    const id = await this.#sendModel(operations.PREPARE, model, (body) => body.field('id').u32(), options)
+    const late = (id: number): void => this.#channel.notify(operations.RELEASE_MODEL, { id })
+    const id = await this.#sendModel(operations.PREPARE, model, (body) => body.field('id').u32(), options, late)
     return new RemoteModel(this.#channel, this.#pools, model, id)
   }
 
@@ -76,7 +74,10 @@ export class RemoteBackend implements Backend {
       operations.ALLOCATE,
       { models: ids, description },
       (body) => body.field('token').u32(),
-      callOptions(options),
+      {
+        ...callOptions(options),
+        late: (unused: number) => this.#channel.notify(operations.RELEASE_BUFFER, { token: unused }),
+      },
     )
     if (token === 0) throw new PoolsError('GENERAL_FAILURE', 'the driver gave no token (rule D13)', { rule: 'D13' })
     return new RemoteBuffer(this.#channel, this.#pools, token)
@@ -92,25 +93,34 @@ export class RemoteBackend implements Backend {
     model: Model<Pool>,
     read: (body: Reader) => T,
     options: AsyncRequestOptions,
+    late: (value: T) => void = () => {},
   ): Promise<T> {
+    const call = callOptions(options)
     const used: Pool[] = []
-    const message = {
-      model: modelMessage(model, (pool) => {
-        const id = this.#pools.idOf(pool)
-        this.#pools.use(pool)
-        used.push(pool)
-        return id
-      }),
-    }
     const settled = (): void => used.forEach((pool) => this.#pools.unuse(pool))
-    const body = encodeBody(message)
-    if (HEADER_SIZE + body.length <= FRAME_MAXIMUM)
-      return this.#channel.request(operation, message, read, { ...callOptions(options), settled })
-    const memory = createFrozenPool(body, { label: 'model' })
+    let message: unknown
+    let memory: Pool | undefined
+    try {
+      message = {
+        model: modelMessage(model, (pool) => {
+          const id = this.#pools.idOf(pool)
+          this.#pools.use(pool)
+          used.push(pool)
+          return id
+        }),
+      }
+      const body = encodeBody(message)
+      if (HEADER_SIZE + body.length > FRAME_MAXIMUM) memory = createFrozenPool(body, { label: 'model' })
+    } catch (error) {
+      settled()
+      throw error
+    }
+    if (memory === undefined) return this.#channel.request(operation, message, read, { ...call, settled, late })
     try {
       return await this.#channel.request(operation, {}, read, {
-        ...callOptions(options),
+        ...call,
         settled,
+        late,
         attachments: [memory.attachment!],
       })
     } finally {
@@ -120,7 +130,7 @@ export class RemoteBackend implements Backend {
 }
 
 function callOptions(options: AsyncRequestOptions): CallOptions {
-  checkDeadline(options)
+  checkOptions(options)
   const { timeout, priority = 'medium', signal } = options
   return { timeout, signal, priority: priorities[priority] }
 }
@@ -151,7 +161,7 @@ class RemoteModel implements BackendModel {
   }
 
   executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
-    checkDeadline(options)
+    checkOptions(options)
     const { priority = 'medium', timeout } = options
     const encoded = this.#encode(request)
     const settled = this.#use(encoded)
@@ -184,9 +194,9 @@ class RemoteModel implements BackendModel {
     if (waitFor.length >= DESCRIPTORS)
       throw new PoolsError('INVALID_ARGUMENT', `an execution waits for at most ${DESCRIPTORS - 1} fences`)
     const encoded = this.#encode(request)
+    const [fence, signal] = socketPair('stream')
     const settle = this.#use(encoded)
     const id = ++lastFenced
-    const [fence, signal] = socketPair('stream')
     try {
       const execute = Buffer.from(encoded.frame)
       writeHeader(viewOf(execute), execute.length, { operation: operations.EXECUTE, id })
@@ -195,7 +205,7 @@ class RemoteModel implements BackendModel {
         operations.EXECUTE_FENCED,
         { id, execute, timeoutAfterFences },
         () => undefined,
-        { ...call, attachments },
+        { ...call, attachments, late: () => this.#forget(id) },
       )
       closeDescriptor(signal)
       await launched
@@ -205,6 +215,11 @@ class RemoteModel implements BackendModel {
       settle()
       throw error
     }
+  }
+
+  /** The driver keeps how an execution went until it was asked. */
+  #forget(id: number): void {
+    this.channel.request(operations.FENCED_INFO, { id }, () => undefined).catch(() => {})
   }
 
   async #outcomeOf(id: number, request: Request, settled: () => void): Promise<FencedOutcome> {
@@ -229,8 +244,7 @@ class RemoteModel implements BackendModel {
     const last = this.#last
     if (last?.request === request && last.generation === this.#pools.generation) return last
     const pools = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
-    for (const pool of pools) this.#pools.idOf(pool)
-    const length = writeExecute(this.channel.sent.view, this.id, request, (pool) => this.#nameOf(pool))
+    const length = this.#write(request, pools)
     const encoded: Encoded = {
       request,
       pools,
@@ -241,6 +255,21 @@ class RemoteModel implements BackendModel {
     }
     this.#last = encoded
     return encoded
+  }
+
+  /** Writes the message of a request. None of its pools makes room for another. */
+  #write(request: Request<Pool | BackendPool>, pools: readonly Pool[]): number {
+    const used: Pool[] = []
+    try {
+      for (const pool of pools) {
+        this.#pools.idOf(pool)
+        this.#pools.use(pool)
+        used.push(pool)
+      }
+      return writeExecute(this.channel.sent.view, this.id, request, (pool) => this.#nameOf(pool))
+    } finally {
+      for (const pool of used) this.#pools.unuse(pool)
+    }
   }
 
   /**

@@ -6,7 +6,7 @@ import { ClientSession } from '../channel/client-session.ts'
 import { DEFAULT_LIMITS, type DriverLimits } from '../engine/limits.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
-import { closeDescriptor } from '../native/descriptor.ts'
+import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { PeerGone, type Link } from '../native/link.ts'
 import { PortLink, type PortEnd } from '../native/port-link.ts'
 import { acceptFrom, connectTo, listenAt, peerUser, pollSockets, Socket } from '../native/socket.ts'
@@ -21,7 +21,7 @@ export interface ServeOptions extends DriverOptions {
 /**
  * Serves as a driver until its client is gone, or for ever at a path. Blocks the thread: a driver has a process or a worker to
  * itself. Without a path it serves whoever started it: a script that ends with this call is what
- * `spawnDriver({ command: [process.execPath, 'driver.js'] })` and `workerDriver({ script: 'driver.js' })` start.
+ * `spawnDriver({ command: [process.execPath, 'driver.js'] })` and `workerDriver({ script: './driver.js' })` start.
  *
  * @throws {PoolsError} if the path can't be listened at.
  * @example
@@ -50,7 +50,8 @@ export interface WorkerData {
 
 function workerChannel(): number | PortEnd {
   const channel = (workerData as Partial<WorkerData> | undefined)?.tenonDriver
-  if (channel !== undefined) return channel
+  // The descriptor stays with the thread that started this one, which closes it whatever comes of this one.
+  if (channel !== undefined) return typeof channel === 'number' ? duplicateDescriptor(channel) : channel
   throw new ArgumentError('a driver in a worker must be started by workerDriver, or be given a path')
 }
 

@@ -19,7 +19,8 @@ export class EngineModel {
   readonly #constants: Places
   readonly #holds: Hold[] = []
   readonly #plans = new Map<string, Plan>()
-  readonly #workingBytes: number
+  /** The most bytes of intermediate results, and of copies, that the driver gives it. */
+  readonly workingBytes: number
   #users = 1
 
   /**
@@ -32,7 +33,7 @@ export class EngineModel {
     // A copy, since roles of device buffers tell prepared models apart, not the models that they were made of (D7).
     this.model = { ...model }
     this.#kernels = kernels
-    this.#workingBytes = limits.workingBytes
+    this.workingBytes = limits.workingBytes
     model.main.operations.forEach(({ type }, i) => {
       if (!kernels.has(type)) {
         throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${type}`, {
@@ -73,7 +74,7 @@ export class EngineModel {
       constants: this.#constants,
       inputDimensions,
       inputValue,
-      workingBytes: this.#workingBytes,
+      workingBytes: this.workingBytes,
     })
     if (!plan.isVolatile) {
       if (this.#plans.size === PLANS) this.#plans.delete(this.#plans.keys().next().value!)
@@ -109,7 +110,7 @@ export class EngineModel {
         places[i] = { bytes: bytes.subarray(offset, offset + length), address: pool!.address + offset }
       } else copies.push({ operand: i, length, offset: layout.add(length) })
     })
-    if (layout.byteSize > this.#workingBytes) {
+    if (layout.byteSize > this.workingBytes) {
       throw new PoolsError(
         'RESOURCE_EXHAUSTED_TRANSIENT',
         `the model's constants need ${layout.byteSize} bytes of the driver`,

@@ -43,6 +43,7 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
   const { inputIndexes, outputIndexes, operands } = model.model.main
   const places: (readonly [operand: number, place: Place])[] = []
+  let copied = 0
   const find = (argument: RequestArgument, operand: number, list: Staged[]): void => {
     if (argument.hasNoValue) return
     const { type } = operands[operand]!
@@ -52,6 +53,15 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
       places.push([operand, direct])
       return
     }
+    copied += byteSize
+    if (copied > model.workingBytes)
+      throw new PoolsError(
+        'RESOURCE_EXHAUSTED_TRANSIENT',
+        `the request needs copies of ${copied} bytes of the driver`,
+        {
+          hint: 'let values start at multiples of the size of their elements, which are used in place.',
+        },
+      )
     const place = allocatePrivate(byteSize)
     const pool = request.pools[argument.location.poolIndex] as Pool
     list.push({ place, pool, offset: argument.location.offset })

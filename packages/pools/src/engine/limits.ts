@@ -8,7 +8,7 @@ export interface DriverLimits {
   readonly models: number
   /** Bytes of an encoded model, with its copied values. */
   readonly modelBytes: number
-  /** Bytes of intermediate results of a prepared model, and of copies of its constants. */
+  /** Bytes of intermediate results of a prepared model, of copies of its constants, and of copies of a request's values. */
   readonly workingBytes: number
   /** Device buffers. */
   readonly buffers: number

@@ -71,8 +71,12 @@ export class Plan {
     }
   }
 
+  /** No buffers of Node.js, whose `slice` doesn't copy: a kernel that takes a copy must get one. */
   #bytesOf(operands: readonly number[]): Uint8Array[] {
-    return operands.flatMap((operand) => this.#fixed[operand]?.bytes ?? [])
+    return operands.flatMap((operand) => {
+      const bytes = this.#fixed[operand]?.bytes
+      return bytes === undefined ? [] : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
+    })
   }
 }
 

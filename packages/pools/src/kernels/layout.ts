@@ -1,5 +1,16 @@
 import { refuse, type Kernel } from './kernel.ts'
-import { axisOf, checkInputs, checkRank, checkSameType, checkType, FLOATS, QUANT8, REALS, scalarOf } from './shapes.ts'
+import {
+  axisOf,
+  checkInputs,
+  checkLength,
+  checkRank,
+  checkSameType,
+  checkType,
+  FLOATS,
+  QUANT8,
+  REALS,
+  scalarOf,
+} from './shapes.ts'
 
 const MOVABLE: readonly string[] = [...REALS, 'TENSOR_INT32']
 const DEQUANTIZABLE: readonly string[] = [...QUANT8, 'TENSOR_QUANT8_SYMM', 'TENSOR_QUANT8_SYMM_PER_CHANNEL']
@@ -13,6 +24,7 @@ const reshape: Kernel = {
     checkRank(inputs[0]!, 1, 6, 'RESHAPE', 'a tensor')
     checkType(inputs[1]!, ['TENSOR_INT32'], 'RESHAPE', 'a shape')
     checkRank(inputs[1]!, 1, 1, 'RESHAPE', 'a shape')
+    checkLength(inputs[1]!, 1, 6, 'RESHAPE', 'a shape')
     const shape = [...inputs[1]!.numbers()]
     const count = product(inputs[0]!.dimensions)
     const open = shape.indexOf(-1)
@@ -43,6 +55,7 @@ const transpose: Kernel = {
     if (order?.isPresent === true) {
       checkType(order, ['TENSOR_INT32'], 'TRANSPOSE', 'an order of axes')
       checkRank(order, 1, 1, 'TRANSPOSE', 'an order of axes')
+      checkLength(order, rank, rank, 'TRANSPOSE', 'an order of axes')
     }
     const axes = order?.isPresent === true ? order.numbers() : input!.dimensions.map((_, axis) => rank - 1 - axis)
     if (axes.length !== rank || new Set(axes).size !== rank || axes.some((axis) => !(axis >= 0 && axis < rank))) {

@@ -67,6 +67,22 @@ export function checkRank(
   }
 }
 
+/** Checks how many numbers a list has, before they are read: it may be as long as memory goes. */
+export function checkLength(
+  { dimensions: [length] }: KernelOperand,
+  least: number,
+  most: number,
+  operation: string,
+  what: string,
+): void {
+  if (!(length! >= least && length! <= most)) {
+    throw refuse(
+      operation,
+      `must get ${what} of ${least === most ? least : `${least} to ${most}`} numbers, got ${length}`,
+    )
+  }
+}
+
 /** Checks that two operands have one type, scale and zero point. */
 export function checkSameType(a: KernelOperand, b: KernelOperand, operation: string): void {
   if (a.type !== b.type || a.scale !== b.scale || a.zeroPoint !== b.zeroPoint) {

@@ -10,7 +10,8 @@ export async function readable(descriptor: number, timeout: number | undefined, 
   await new Promise<void>((resolve) => {
     const watch = pollReadable(descriptor, () => end())
     watch.ref()
-    const timer = timeout === undefined ? undefined : setTimeout(() => end(), Math.min(Math.max(timeout, 0), LONGEST))
+    const timer =
+      timeout === undefined ? undefined : setTimeout(() => end(), Math.min(Math.max(timeout, 0), LONGEST_TIMER))
     const end = (): void => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)
@@ -22,4 +23,4 @@ export async function readable(descriptor: number, timeout: number | undefined, 
 }
 
 /** The longest time that timers take, in milliseconds. */
-const LONGEST = 2 ** 31 - 1
+export const LONGEST_TIMER: number = 2 ** 31 - 1

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest'
+import { ClientSession } from '../src/channel/client-session.ts'
+import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
+import { DEFAULT_LIMITS } from '../src/engine/limits.ts'
+import { buildModel, cpuKernels, createPool, type Kernel, localDriver } from '../src/index.ts'
+import type { Link } from '../src/native/link.ts'
+import { hasViews } from '../src/native/platform.ts'
+import { expectFailure } from './support.ts'
+
+const buffer = () => {
+  const memory = new ArrayBuffer(1024)
+  return { bytes: Buffer.from(memory), view: new DataView(memory) }
+}
+
+test('a client that never stops asking leaves others their turn', () => {
+  const [sent, received] = [buffer(), buffer()]
+  const counts = { received: 0, sent: 0 }
+  const link: Link = {
+    sent,
+    received,
+    send: () => void counts.sent++,
+    receive() {
+      if (++counts.received > 10_000) throw new Error('it would go on for ever')
+      writeHeader(received.view, HEADER_SIZE, { operation: operations.EXECUTE, id: counts.received, rings: true })
+      return []
+    },
+    call: () => undefined,
+    close: () => {},
+  }
+  const session = new ClientSession(link, cpuKernels, DEFAULT_LIMITS)
+  session.step(0)
+  expect(counts.received).toBeGreaterThan(DEFAULT_LIMITS.requests)
+  // Each is answered, if only with a refusal.
+  expect(counts.sent).toBe(counts.received)
+  session.close()
+})
+
+test('what a kernel slices from its inputs is a copy', async () => {
+  let copy = new Uint8Array()
+  const kernel: Kernel = {
+    plan: ([x]) => ({
+      dimensions: [x!.dimensions],
+      run([from], [to]) {
+        copy = from!.slice()
+        to!.fill(7)
+      },
+    }),
+  }
+  await using driver = localDriver({ kernels: new Map([['COPY', kernel]]) })
+  const type = { type: 'TENSOR_INT32', dimensions: [2] } as const
+  using model = buildModel((g) => g.output(g.operation('COPY', [g.input('TENSOR_INT32', [2])], type)))
+  using prepared = await driver.prepare(model)
+  using pool = createPool(64)
+  pool.write(16, new Int32Array([1, 2]))
+  prepared.executeSync({ inputs: [pool.slice(16, 8)], outputs: [pool.slice(32, 8)] })
+  pool.write(16, new Int32Array([3, 4]))
+  expect([...new Int32Array(copy.buffer)]).toEqual([1, 2])
+  expect(pool.read(32, 8)).toEqual(new Uint8Array(8).fill(7))
+})
+
+test('copies of values that can not be used in place are budgeted (defence 9)', async () => {
+  await using driver = localDriver({ limits: { workingBytes: 4096 } })
+  const type = { type: 'TENSOR_FLOAT32', dimensions: [512] } as const
+  using model = buildModel((g) => g.output(g.operation('RELU', [g.input('TENSOR_FLOAT32', [512])], type)))
+  using prepared = await driver.prepare(model)
+  using pool = createPool(8192)
+  const executeAt = (input: number, output: number) =>
+    prepared.executeSync({ inputs: [pool.slice(input, 2048)], outputs: [pool.slice(output, 2048)] })
+  expect(executeAt(1, 4097).outputs[0]!.dimensions).toEqual([512])
+  using large = buildModel((g) =>
+    g.output(g.operation('RELU', [g.input('TENSOR_FLOAT32', [513])], { type: 'TENSOR_FLOAT32', dimensions: [513] })),
+  )
+  using other = await driver.prepare(large)
+  const args = (at: number) => ({ inputs: [pool.slice(at, 2052)], outputs: [pool.slice(4096 + at, 2052)] })
+  await expectFailure(() => other.executeSync(args(1)), 'RESOURCE_EXHAUSTED_TRANSIENT')
+  if (hasViews()) expect(other.executeSync(args(0)).outputs[0]!.dimensions).toEqual([513])
+})
+
+test.each(['RESHAPE', 'TRANSPOSE'])(
+  '%s does not read numbers that it has no use for (defence 9)',
+  async (operation) => {
+    await using driver = localDriver()
+    const count = 2 ** 29
+    const type = { type: 'TENSOR_FLOAT32', dimensions: [0] } as const
+    using model = buildModel((g) =>
+      g.output(g.operation(operation, [g.input('TENSOR_FLOAT32', [2]), g.input('TENSOR_INT32', [0])], type)),
+    )
+    using prepared = await driver.prepare(model)
+    // None of its pages is ever touched.
+    using pool = createPool(4 * count + 64)
+    const args = { inputs: [pool.slice(0, 8), pool.tensor(64, 'TENSOR_INT32', [count])], outputs: [pool.slice(16, 8)] }
+    await expectFailure(() => prepared.executeSync(args), 'INVALID_ARGUMENT')
+  },
+)

@@ -1,0 +1,166 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ArgumentError } from '@tenon/core'
+import {
+  buildModel,
+  connectDriver,
+  createFrozenPool,
+  createPool,
+  createFence,
+  type Driver,
+  type Pool,
+  type PreparedModel,
+} from '../src/index.ts'
+import { Server } from './server.ts'
+import { addModel, expectFailure, expectNoLeaks, settled, until } from './support.ts'
+
+let server: Server
+let driver: Driver
+let sleep: PreparedModel
+let pool: Pool<'writable'>
+beforeAll(async () => {
+  server = await Server.start({ models: 4, buffers: 2, requests: 4, pools: 2 })
+  driver = await connectDriver({ path: server.path })
+  pool = createPool(4096)
+  const type = { type: 'TENSOR_FLOAT32', dimensions: [1] } as const
+  using model = buildModel((g) => g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], type)))
+  sleep = await driver.prepare(model)
+})
+afterAll(async () => {
+  await driver.close()
+  pool.close()
+  await server.stop()
+})
+
+/** What keeps the driver busy for a time, in milliseconds. */
+const argsFor = (milliseconds: number, memory: Pool<'writable'> = pool, at = 0) => {
+  memory.write(at, new Float32Array([milliseconds]))
+  return { inputs: [memory.slice(at, 4)], outputs: [memory.slice(at + 8, 4)] }
+}
+
+/** Asks a busy driver for something, and gives up before it answers; more often than it has room for. */
+async function giveUp(request: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < 6; i++) {
+    const busy = sleep.execute(argsFor(60, pool, 1024))
+    await expectFailure(request, 'MISSED_DEADLINE_TRANSIENT')
+    await busy
+    await settled(driver)
+  }
+}
+
+test('models that come too late are given back', async () => {
+  using model = addModel([1])
+  await giveUp(() => driver.prepare(model, { timeout: 1 }))
+  using prepared = await driver.prepare(model)
+  expect(prepared.isAlive).toBe(true)
+})
+
+test('device buffers that come too late are given back', async () => {
+  const roles = [sleep.input(0)]
+  await giveUp(() => driver.allocate({ roles, timeout: 1 }))
+  using buffer = await driver.allocate({ roles })
+  expect(buffer.byteSize).toBe(4)
+})
+
+test('fenced executions that are launched too late are forgotten', async () => {
+  await giveUp(() => sleep.executeFenced(argsFor(0), { timeout: 1 }))
+  const execution = await sleep.executeFenced(argsFor(0))
+  expect((await execution.info).status).toBe('NONE')
+  execution.fence.close()
+})
+
+test('a blocking execution that took too long holds its pools only until the driver is done', async () => {
+  const memory = createPool(64)
+  await expectFailure(() => sleep.executeSync(argsFor(60, memory), { timeout: 1 }), 'MISSED_DEADLINE_TRANSIENT')
+  await until(() => memory.gate.holds === 0, 'the pool is free')
+  memory.close()
+})
+
+test('deadlines beyond what timers can wait for', async () => {
+  for (const timeout of [2 ** 31, 2 ** 53, Infinity]) {
+    await sleep.execute(argsFor(20), { timeout })
+    sleep.executeSync(argsFor(0), { timeout })
+    const execution = await sleep.executeFenced(argsFor(0), { timeout, timeoutAfterFences: timeout })
+    await execution.fence.wait({ timeout })
+    expect((await execution.info).status).toBe('NONE')
+    execution.fence.close()
+  }
+})
+
+test.each([{ timeout: '5' }, { timeout: Number.NaN }, { priority: 'urgent' }, { priority: 'toString' }])(
+  'options that make no sense: %o',
+  async (options) => {
+    expect(() => sleep.executeSync(argsFor(0), options as object)).toThrow(ArgumentError)
+    await expect(sleep.execute(argsFor(0), options as object)).rejects.toThrow(ArgumentError)
+  },
+)
+
+test('times of fences are numbers, and those below 0 are over', async () => {
+  using source = createFence()
+  using fence = source.fence
+  const options = { timeout: Number.NaN }
+  expect(() => fence.waitSync(options)).toThrow(ArgumentError)
+  await expect(fence.wait(options)).rejects.toThrow(ArgumentError)
+  await expectFailure(() => fence.waitSync({ timeout: -1 }), 'MISSED_DEADLINE_TRANSIENT')
+  await expectFailure(() => fence.wait({ timeout: -1 }), 'MISSED_DEADLINE_TRANSIENT')
+  const fenced = sleep.executeFenced(argsFor(0), { timeoutAfterFences: Number.NaN })
+  await expect(fenced).rejects.toThrow(ArgumentError)
+})
+
+test('a blocking wait goes on when a signal comes', async () => {
+  const execution = await sleep.executeFenced(argsFor(500))
+  // Its end is a signal to this process.
+  const child = spawn('sleep', ['0.1'])
+  const exited = once(child, 'exit')
+  execution.fence.waitSync({ timeout: 60_000 })
+  expect(execution.fence.status).toBe('signaled')
+  execution.fence.close()
+  await exited
+})
+
+test('more pools than the driver takes, in one request or model, are refused, and nothing stays held', async () => {
+  using model = addModel([1, 2])
+  using prepared = await driver.prepare(model)
+  const [a, b, c] = [createPool(64), createPool(64), createPool(64)]
+  const burst = prepared.burst()
+  burst.executeSync({ inputs: [a.slice(0, 8)], outputs: [a.slice(16, 8)] })
+  const both = { inputs: [b.slice(0, 8)], outputs: [c.slice(0, 8)] }
+  for (let i = 0; i < 3; i++) {
+    await expectFailure(() => prepared.executeSync(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
+    await expectFailure(() => prepared.execute(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
+  }
+  burst.close()
+  expect(prepared.executeSync(both).outputs[0]!.dimensions).toEqual([2])
+  for (const memory of [a, b, c]) memory.close()
+  const constants = [0, 1, 2].map((value) => createFrozenPool(new Float32Array([value])))
+  using large = buildModel((g) => {
+    let sum = g.input('TENSOR_FLOAT32', [1])
+    for (const constant of constants)
+      sum = g.operation('ADD', [sum, g.constant('TENSOR_FLOAT32', [1], constant.slice(0)), g.scalar('INT32', 0)], {
+        type: 'TENSOR_FLOAT32',
+        dimensions: [1],
+      })
+    g.output(sum)
+  })
+  await expectFailure(() => driver.prepare(large), 'RESOURCE_EXHAUSTED_TRANSIENT')
+  sleep.executeSync(argsFor(0))
+  for (const constant of constants) constant[Symbol.dispose]()
+})
+
+test('a process without descriptors left connects to nobody, and loses none', async () => {
+  await expectNoLeaks(async () => {
+    const taken: number[] = []
+    try {
+      expect(() => {
+        for (;;) taken.push(openSync('/dev/null', 'r'))
+      }).toThrow(/EMFILE/)
+      // Enough for the channel, not for its doorbell.
+      for (const descriptor of taken.splice(-2)) closeSync(descriptor)
+      await expectFailure(() => connectDriver({ path: server.path }), 'RESOURCE_EXHAUSTED_TRANSIENT')
+    } finally {
+      for (const descriptor of taken) closeSync(descriptor)
+    }
+  })
+})
