@@ -2,7 +2,7 @@
 #include "include/tenon_cuda.h"
 #include "xla_internal.h"
 
-_Static_assert(sizeof(tn_cuda_stream_t) == 128, "callers lay it out by hand");
+_Static_assert(sizeof(tn_cuda_stream_t) == 144, "callers lay it out by hand");
 _Static_assert(offsetof(tn_cuda_stream_t, stream) == 72, "callers lay it out by hand");
 
 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: what other threads do meanwhile is their own affair. */
@@ -31,13 +31,33 @@ static int32_t release(void *data, void *memory, size_t size) {
   return result == 0 ? TN_OK : tn__fail(TN_INVALID_ARGUMENT, "cuMemFreeAsync gave CUDA result %d", (int)result);
 }
 
+/* The open streams of this thread. */
+static _Thread_local tn_cuda_stream_t *streams;
+
+static void end_thread(void *data) {
+  (void)data;
+  for (; streams != NULL; streams = streams->next) {
+    if (streams->set_current(streams->context) == 0) streams->synchronize(streams->stream);
+  }
+}
+
 int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
   if (stream == NULL || stream->context == NULL || stream->set_current == NULL || stream->allocate == NULL ||
-      stream->release == NULL || stream->begin_capture == NULL || stream->end_capture == NULL)
+      stream->release == NULL || stream->begin_capture == NULL || stream->end_capture == NULL || stream->synchronize == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "a stream needs a context and every function of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
+  static _Thread_local int end_is_told;
+  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
+  stream->next = streams;
+  streams = stream;
   return TN_OK;
+}
+
+void tn_cuda_stream_close(tn_cuda_stream_t *stream) {
+  tn_cuda_stream_t **at = &streams;
+  while (*at != NULL && *at != stream) at = &(*at)->next;
+  if (*at != NULL) *at = stream->next;
 }
 
 typedef struct {

@@ -129,9 +129,23 @@ static tn_xla_handler_t *const handlers[TN_XLA_FUNCTIONS] = {
     NAMES(8), NAMES(9), NAMES(a), NAMES(b), NAMES(c), NAMES(d), NAMES(e), NAMES(f),
 };
 
+/* A worker may be terminated, and then closes nothing itself: its slots are free for others. */
+static void end_thread(void *data) {
+  (void)data;
+  tn__lock(&lock);
+  for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
+    if (atomic_load(&slots[i].thread) != tn__this_thread()) continue;
+    atomic_store(&slots[i].thread, 0);
+    tn_callback_release(slots[i].callback);
+  }
+  tn__unlock(&lock);
+}
+
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
   if (callback == NULL || function == NULL || out == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "the callback, the function and out must not be null");
+  static _Thread_local int end_is_told;
+  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
   tn__lock(&lock);
   size_t index = 0;
   while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;

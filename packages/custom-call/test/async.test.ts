@@ -205,6 +205,12 @@ describe('cancelling', () => {
     await expect(call.runAsync([tensor('s32', [], [1])], [out], { signal })).rejects.toThrow('too late')
     expect(out.toArray()).toStrictEqual([0])
   })
+
+  test('a signal that is none is refused', async () => {
+    using call = prepareWait()
+    const run = call.runAsync([tensor('s32', [], [1])], [tensor('s32', [])], { signal: 5 as never })
+    await expect(run).rejects.toThrow(/signal must be an AbortSignal, got 5/)
+  })
 })
 
 test('a handler has threads of the pool work for it', async () => {

@@ -94,6 +94,12 @@ describe('what a handler sees of attributes', () => {
   })
 })
 
+function transferredAway(): Float32Array {
+  const elements = new Float32Array(2)
+  elements.buffer.transfer()
+  return elements
+}
+
 describe('R17: what can be no attribute is refused by its path', () => {
   test('a bare number, with what to write', () => {
     const message = refusal({ outer: { eps: 1e-5 } })
@@ -109,6 +115,7 @@ describe('R17: what can be no attribute is refused by its path', () => {
     ['a Map', new Map(), /attribute v must be .*Map/],
     ['a DataView', new DataView(new ArrayBuffer(1)), /attribute v must be an array of integers/],
     ['a clamped array', new Uint8ClampedArray(1), /attribute v must be an array of integers/],
+    ['an array whose buffer went away', transferredAway(), /must have its elements, their buffer was transferred away/],
   ])('%s', (_, value, message) => expect(refusal({ v: value })).toMatch(message))
 
   test('an attribute list that is none', () => {

@@ -331,6 +331,16 @@ describe('the convention of devices, with memory of the host and a stream that i
     }
   })
 
+  test('L2: the stream may be an object of another library', () => {
+    const out = tensor('s64', [2])
+    using call = facts.prepare({ results: [s64([2])], opaque: 'ab', stream: { handle: 7n } })
+    call.run([], [onDevice(out)])
+    expect(out.toArray()).toStrictEqual([7n, 2n])
+    expect(() => facts.prepare({ results: [s64([2])], stream: {} as never })).toThrow(
+      /the address of a stream, or have/,
+    )
+  })
+
   test('L30: a failure has words in front', () => {
     const out = onDevice(tensor('s64', [2]))
     const call = facts.prepare({ results: [out], opaque: 'fail: no such kernel' })

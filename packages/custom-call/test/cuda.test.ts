@@ -99,6 +99,8 @@ describe(`memory of ${driver}`, () => {
       1,
     )
     expect(() => stream.copy(memory.segment.asSlice(0, 4 * N), readOnly)).toThrow(ReadOnlyError)
+    const onDevice = tensor('f32', [N], readOnly, { device: { type: 2, id: 0 } })
+    expect(() => stream.fill(onDevice, 0)).toThrow(ReadOnlyError)
   })
 
   test('can be freed once, and then not be used', () => {
@@ -149,6 +151,13 @@ describe(`streams and events of ${driver}`, () => {
     await stream.finished()
   })
 
+  test('are checked', () => {
+    using event = device.openEvent()
+    expect(() => event.record(5 as never)).toThrow(/stream must be a CudaStream, got 5/)
+    expect(() => event.millisecondsSince({} as never)).toThrow(/earlier must be a CudaEvent/)
+    expect(() => stream.waitFor({} as never)).toThrow(/event must be a CudaEvent/)
+  })
+
   test('an event that was never recorded has no time', () => {
     using event = device.openEvent()
     expect(event.isDone).toBe(true)
@@ -182,10 +191,13 @@ describe(`kernels of ${driver}`, () => {
       thrownBy(() => stream.launch(kernel, options as never, parameters as never))
     expect(launch({ grid: [0], block: [1] }, [])).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1, 1, 1, 1], block: [1] }, [])).toBeInstanceOf(ArgumentError)
+    expect(launch({ grid: [1], block: [1], sharedBytes: 2 ** 32 }, [])).toBeInstanceOf(ArgumentError)
+    expect(launch(undefined as never, [])).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1], block: [1] }, [2])).toMatchObject({ message: expect.stringContaining('parameter 0') })
     expect(launch({ grid: [1], block: [1] }, 2)).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1], block: [1] }, [ones()])).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1], block: [1] }, [ones().segment])).toBeInstanceOf(ArgumentError)
+    expect(() => stream.launch('saxpy' as never, { grid: [1], block: [1] }, [])).toThrow(/must be a CudaModule/)
   })
 
   test.each(['cuda_saxpy_v1', 'cuda_saxpy_v2', 'cuda_saxpy_v3'])(
@@ -310,5 +322,6 @@ describe(`graphs of ${driver}`, () => {
     expect(() => captureGraph(bare, [x, y], [y])).toThrow(/must be prepared for a CUDA stream/)
     using call = saxpyCall(kernel)
     expect(() => captureGraph(call, [x], [y])).toThrow(/prepared for 2 operands/)
+    expect(() => captureGraph(5 as never, [x], [y])).toThrow(/call must be a PreparedCall, got 5/)
   })
 })

@@ -53,6 +53,15 @@ describe.each(['v1', 'v2', 'v3'])(
       expect(() => without.run([deviceX], [deviceY])).toThrow(/GPU stream is not available/)
     })
 
+    test('a stream of another library is an object with its address', async () => {
+      const { stream: handle, enqueued } = fakeStream()
+      using call = handler.prepare({ ...shape, stream: { handle } })
+      call.run([deviceX], [deviceY])
+      await call.runAsync([deviceX], [deviceY])
+      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 2n])
+      expect(() => handler.prepare({ ...shape, stream: {} as never })).toThrow(/must be the address of a stream/)
+    })
+
     test('tensors of the host are refused', () => {
       using call = handler.prepare({ ...shape, stream: 0n })
       expect(() => call.run([x], [y])).toThrow(/must be on device type 2, it is on device type 1/)

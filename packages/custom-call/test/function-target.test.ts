@@ -1,5 +1,7 @@
+import { fileURLToPath } from 'node:url'
 import { ArgumentError, NativeError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { callStack, liveCallbacks } from '@tenon/core/internal'
+import { runScript } from '@tenon/core/testing'
 import {
   f32,
   FunctionTarget,
@@ -234,6 +236,34 @@ describe('its lifetime', () => {
     expect(targets.length).toBe(256)
     for (const target of targets) target.close()
   })
+
+  if (process.platform !== 'win32') {
+    test('places of workers come back when they end, also by force', async () => {
+      const worker = `
+        import { parentPort } from 'node:worker_threads'
+        import { FunctionTarget } from '@tenon/custom-call'
+        const targets = []
+        for (let i = 0; i < 200; i++) targets.push(new FunctionTarget('mine', { operands: [], results: [] }, () => {}))
+        parentPort.postMessage('made')
+        if (process.argv[2] === 'forced') setInterval(() => targets.length, 1000)
+      `
+      const script = `
+        import { once } from 'node:events'
+        import { Worker } from 'node:worker_threads'
+        for (const end of ['own', 'forced', 'own', 'forced']) {
+          const worker = new Worker(${JSON.stringify(worker)}, { eval: true, argv: [end] })
+          const ended = once(worker, 'exit')
+          await once(worker, 'message')
+          if (end === 'forced') await worker.terminate()
+          await ended
+        }
+        console.log('all ended')
+      `
+      const cwd = fileURLToPath(new URL('..', import.meta.url))
+      const { code, stdout, stderr } = await runScript(script, { cwd, timeout: 60_000 })
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'all ended\n', stderr: '' })
+    }, 70_000)
+  }
 
   test.each([
     ['no function', signature, 5, /mine must be a function, got 5/],

@@ -1,4 +1,4 @@
-import { ArgumentError, NativeLibrary, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, gcAllocator, NativeLibrary, ScopeClosedError, tensor, type Tensor } from '@tenon/core'
 import {
   customCall,
   f32,
@@ -71,6 +71,12 @@ describe('typed kernels compute', () => {
   test('L36: memory of results is aligned to 64 bytes', () => {
     const y = rmsNorm([filled([1, 3], (i) => i)], { results: [f32([1, 3])], attrs: { eps: f32(1e-5) } })
     expect(y.segment.address % 64n).toBe(0n)
+  })
+
+  test.each([16, 4096])('memory of results is aligned to %i bytes if it is asked for, and to 64', (alignment) => {
+    const operand = tensor('f32', [1, 3], gcAllocator.allocate(12, alignment))
+    const y = rmsNorm([operand], { results: [f32([1, 3])], attrs: { eps: f32(1) }, alignment })
+    expect(y.segment.address % BigInt(Math.max(alignment, 64))).toBe(0n)
   })
 
   test('2.11: a future is waited for, and its error arrives', () => {
@@ -261,4 +267,6 @@ test('operands and results that are none are refused', () => {
   expect(() => rmsNorm([], {} as never)).toThrow(/results must be an array of tensors or types, got undefined/)
   expect(() => rmsNorm([], undefined as never)).toThrow(/results must be an array/)
   expect(() => rmsNorm([], { results: [5 as never] })).toThrow(/result 0 must be a tensor or a type, got 5/)
+  const prepare = (options: unknown): unknown => typedHandler(kernels, 'rms_norm').prepare(options as never)
+  expect(() => prepare(undefined)).toThrow(/rms_norm must be prepared for its operands and results, got undefined/)
 })

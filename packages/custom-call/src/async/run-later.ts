@@ -1,5 +1,5 @@
-import type { TenonError } from '@tenon/core'
-import type { Gated } from '@tenon/core/internal'
+import { ArgumentError, type TenonError } from '@tenon/core'
+import { describe, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
@@ -26,8 +26,9 @@ export interface LaterRun {
 }
 
 /** Has a run go on on a thread of the core. @param begin what it throws is what the promise rejects with */
-export function runLater({ signal }: RunLaterOptions, begin: () => LaterRun): Promise<void> {
+export function runLater(options: RunLaterOptions, begin: () => LaterRun): Promise<void> {
   return new Promise((resolve, reject) => {
+    const signal = signalOf(options)
     signal?.throwIfAborted()
     const { run, memory, held, streams, failure, end } = begin()
     const finish = (): void => {
@@ -58,4 +59,10 @@ export function runLater({ signal }: RunLaterOptions, begin: () => LaterRun): Pr
     for (const { gate } of held) gate.holds++
     signal?.addEventListener('abort', abort)
   })
+}
+
+function signalOf(options: RunLaterOptions | null): AbortSignal | undefined {
+  const signal: unknown = options?.signal
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  throw new ArgumentError(`signal must be an AbortSignal, got ${describe(signal)}`)
 }

@@ -136,6 +136,9 @@ export function array(dtype: string, values: readonly (number | bigint)[] | Type
     if (!(values instanceof typedArrayClass(name))) {
       throw new ArgumentError(`an array of ${name} must be a ${typedArrayClass(name).name}, got ${describe(values)}`)
     }
+    if (values.buffer instanceof ArrayBuffer && values.buffer.detached) {
+      throw new ArgumentError('an array attribute must have its elements, their buffer was transferred away')
+    }
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice()
     return new Attribute('array', name, values.length, bytes)
   }

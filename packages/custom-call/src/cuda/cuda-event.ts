@@ -1,6 +1,7 @@
 import { addressOf } from '@tenon/core/internal'
 import type { CudaDevice } from './cuda-device.ts'
-import type { CudaStream } from './cuda-stream.ts'
+import { checkIs } from './check-is.ts'
+import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
 
 const NOT_READY = 600
@@ -40,6 +41,7 @@ export class CudaEvent extends DeviceResource {
   /** Puts the mark behind all work that is in the stream now. @throws {CudaError} if the driver fails. */
   record(stream: CudaStream): void {
     this.#enter()
+    checkIs(stream, CudaStream, 'stream')
     stream.checkAlive()
     this.device.check(this.device.functions.eventRecord(this.handle, stream.address), 'recording an event')
     stream.keep([this])
@@ -67,6 +69,7 @@ export class CudaEvent extends DeviceResource {
    */
   millisecondsSince(earlier: CudaEvent): number {
     this.#enter()
+    checkIs(earlier, CudaEvent, 'earlier')
     earlier.checkAlive()
     const out = new Float32Array(2)
     const { eventElapsedTime } = this.device.functions

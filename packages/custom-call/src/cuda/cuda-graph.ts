@@ -2,8 +2,9 @@ import { ArgumentError, type Hold } from '@tenon/core'
 import { addressOf, coreFunction, type CFunction, type Gated } from '@tenon/core/internal'
 import type { Tensors } from '../call/call-target.ts'
 import { patchPointers } from '../call/patch-pointers.ts'
-import type { PreparedCall } from '../call/prepared-call.ts'
+import { PreparedCall } from '../call/prepared-call.ts'
 import { holdAll } from '../native/hold-all.ts'
+import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
 
@@ -72,6 +73,7 @@ export class CudaGraph extends DeviceResource {
  * await stream.finished()
  */
 export function captureGraph(call: PreparedCall, operands: Tensors, results: Tensors): CudaGraph {
+  checkIs(call, PreparedCall, 'call')
   call.checkAlive()
   const { target, shape } = call
   const { stream } = target

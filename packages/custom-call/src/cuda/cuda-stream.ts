@@ -10,10 +10,11 @@ import {
   type CFunction,
   type Gated,
 } from '@tenon/core/internal'
+import { checkIs } from './check-is.ts'
 import type { CudaDevice } from './cuda-device.ts'
 import type { CudaError } from './cuda-error.ts'
-import type { CudaEvent } from './cuda-event.ts'
-import type { CudaKernel } from './cuda-module.ts'
+import { CudaEvent } from './cuda-event.ts'
+import { CudaModule, type CudaKernel } from './cuda-module.ts'
 import { isOnDevice } from './device-memory.ts'
 import { DeviceResource } from './device-resource.ts'
 import { driverAddress, type DriverFunctionName } from './driver-functions.ts'
@@ -26,7 +27,7 @@ const NON_BLOCKING = 1
 const NOT_READY = 600
 
 /** `tn_cuda_stream_t`: its size, and where its members lie. */
-const RECORD = { size: 128, memory: 40, stream: 72, context: 80, functions: 88 }
+const RECORD = { size: 144, memory: 40, stream: 72, context: 80, functions: 88 }
 /** The functions of the driver that it has, in order. */
 const RECORD_FUNCTIONS = [
   'ctxSetCurrent',
@@ -34,9 +35,10 @@ const RECORD_FUNCTIONS = [
   'memFreeAsync',
   'streamBeginCapture',
   'streamEndCapture',
+  'streamSynchronize',
 ] as const satisfies readonly DriverFunctionName[]
 
-let openRecord: CFunction | undefined
+let recordFunctions: { readonly open: CFunction; readonly close: CFunction } | undefined
 
 /**
  * A queue of work on a device: calls, copies and kernels run one after another, and JavaScript goes on meanwhile. What they use
@@ -80,8 +82,11 @@ export class CudaStream extends DeviceResource implements DeviceStream {
     RECORD_FUNCTIONS.forEach((name, i) =>
       pointer(RECORD.functions + 8 * i, driverAddress(this.device.cuda.library, name)),
     )
-    openRecord ??= coreFunction('tn_cuda_stream_open', 'int32_t', ['uintptr_t'])
-    checkStatus(Number(openRecord(addressOf(view))), 'opening a stream')
+    recordFunctions ??= {
+      open: coreFunction('tn_cuda_stream_open', 'int32_t', ['uintptr_t']),
+      close: coreFunction('tn_cuda_stream_close', 'void', ['uintptr_t']),
+    }
+    checkStatus(Number(recordFunctions.open(addressOf(view))), 'opening a stream')
     return view
   }
 
@@ -91,6 +96,7 @@ export class CudaStream extends DeviceResource implements DeviceStream {
 
   protected override destroy(): unknown {
     this.device.streams.delete(this)
+    recordFunctions!.close(addressOf(this.record))
     return this.device.functions.streamDestroy(this.address)
   }
 
@@ -146,6 +152,7 @@ export class CudaStream extends DeviceResource implements DeviceStream {
   /** What is enqueued from now on waits for the work before a mark, in whatever stream it is. @throws {CudaError} if the driver fails. */
   waitFor(event: CudaEvent): void {
     this.enter()
+    checkIs(event, CudaEvent, 'event')
     event.checkAlive()
     this.device.check(this.device.functions.streamWaitEvent(this.address, event.handle, 0), 'waiting for an event')
     this.keep([event])
@@ -161,12 +168,11 @@ export class CudaStream extends DeviceResource implements DeviceStream {
    */
   copy(from: Segment | Tensor, to: Segment | Tensor): void {
     this.enter()
-    const [source, target] = [segmentOf(from, 'from'), segmentOf(to, 'to')]
+    const [source, target] = [segmentOf(from, 'from'), writableOf(to)]
     const { byteSize } = source
     if (target.byteSize < byteSize) {
       throw new BoundsError(`to must have room for ${byteSize} bytes, it has ${target.byteSize}`)
     }
-    if ((target.flags & READ_ONLY) !== 0) throw new ReadOnlyError('to must be writable, its memory is read-only')
     const [fromDevice, toDevice] = [isOnDevice(from), isOnDevice(to)]
     if (!fromDevice && !toDevice) {
       throw new ArgumentError('a stream copies from or to memory of the device, got two segments of the Host')
@@ -181,7 +187,7 @@ export class CudaStream extends DeviceResource implements DeviceStream {
   /** Sets every byte of the device's memory. @param byte 0 to 255 @throws as {@link copy} */
   fill(to: Segment | Tensor, byte: number): void {
     this.enter()
-    const target = segmentOf(to, 'to')
+    const target = writableOf(to)
     if (!isOnDevice(to)) throw new ArgumentError('a stream fills memory of the device, got memory of the Host')
     if (!(Number.isInteger(byte) && byte >= 0 && byte <= 255)) {
       throw new ArgumentError(`byte must be an integer from 0 to 255, got ${describe(byte)}`)
@@ -200,6 +206,7 @@ export class CudaStream extends DeviceResource implements DeviceStream {
    */
   launch(kernel: CudaKernel, options: LaunchOptions, parameters: readonly KernelParameter[]): void {
     this.enter()
+    checkIs((kernel as CudaKernel | undefined)?.module, CudaModule, 'the module of the kernel')
     kernel.module.checkAlive()
     const { pointers, held, memory } = encodeParameters(kernel.name, parameters)
     const { launchKernel } = this.device.functions
@@ -256,6 +263,12 @@ function segmentOf(memory: unknown, place: string): Segment {
   if (!(segment instanceof Segment))
     throw new ArgumentError(`${place} must be a tensor or segment, got ${describe(memory)}`)
   checkUsable(segment.block)
+  return segment
+}
+
+function writableOf(to: unknown): Segment {
+  const segment = segmentOf(to, 'to')
+  if ((segment.flags & READ_ONLY) !== 0) throw new ReadOnlyError('to must be writable, its memory is read-only')
   return segment
 }
 

@@ -1,4 +1,4 @@
-import { ArgumentError, Segment, Tensor } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, Segment, Tensor } from '@tenon/core'
 import { addressOf, checkSize, checkUsable, describe, pointerBits, type Gated } from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
 import { isOnDevice } from './device-memory.ts'
@@ -19,8 +19,15 @@ export type KernelParameter = Tensor | Segment | Attribute
 type Three = readonly [number, number, number]
 
 /** @throws {ArgumentError} if a size is none. */
-export function sizesOf({ grid, block, sharedBytes = 0 }: LaunchOptions): readonly [Three, Three, number] {
-  return [three(grid, 'grid'), three(block, 'block'), checkSize(sharedBytes, 'sharedBytes')]
+export function sizesOf(options: LaunchOptions | undefined): readonly [Three, Three, number] {
+  const { grid, block, sharedBytes = 0 }: Partial<LaunchOptions> = options ?? {}
+  return [three(grid, 'grid'), three(block, 'block'), sharedOf(sharedBytes)]
+}
+
+function sharedOf(value: unknown): number {
+  const byteSize = checkSize(value, 'sharedBytes')
+  if (byteSize < 2 ** 32) return byteSize
+  throw new ArgumentRangeError(`sharedBytes must be below 2^32, got ${byteSize}`)
 }
 
 function three(sizes: unknown, place: string): Three {

@@ -42,6 +42,11 @@ const CPU = 1
 
 /** The shape of a call. @throws {ArgumentError} if something is no type, or of a layout that kernels don't know. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
+  if (typeof options !== 'object' || options === null) {
+    throw new ArgumentError(`${name} must be prepared for its operands and results, got ${describe(options)}`, {
+      hint: 'write { operands: [f32([2, 4])], results: [f32([2, 4])] }.',
+    })
+  }
   const leaves: Leaf[] = []
   const operands = treesOf(options.operands, leaves, `operands of ${name}`, false)
   const operandTypes = tensorsAmong(leaves)
