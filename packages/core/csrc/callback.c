@@ -29,7 +29,7 @@ struct tn_callback {
 
 uint64_t tn__this_thread(void) {
   static atomic_uint_fast64_t last;
-  static _Thread_local uint64_t mine;
+  static TN_THREAD_LOCAL uint64_t mine;
   if (mine == 0) mine = atomic_fetch_add(&last, 1) + 1;
   return mine;
 }

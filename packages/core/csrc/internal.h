@@ -10,6 +10,13 @@
 #define TN_PRINTF(format_index, first)
 #endif
 
+/* A variable of the thread that hot paths ask for: found without a call of the loader. */
+#if defined(__GLIBC__)
+#define TN_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
+#else
+#define TN_THREAD_LOCAL _Thread_local
+#endif
+
 /* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 

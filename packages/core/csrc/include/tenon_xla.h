@@ -152,6 +152,12 @@ typedef struct tn_xla_batch {
  * be read from that call. */
 TN_API int32_t tn_xla_execute_batch(void *batch);
 
+/* Makes a place of the calling thread for the address of the call that it means; it lives as long as the thread's JavaScript. The
+ * functions below run that call and empty the place: with TN_INVALID_ARGUMENT if none is meant. */
+TN_API int32_t tn_xla_open_current(void ***out);
+TN_API int32_t tn_xla_execute_current(void);
+TN_API int32_t tn_xla_execute_untyped_current(void);
+
 /* Calls that run on threads of the core. A queue belongs to one thread's JavaScript, which alone calls its functions. */
 typedef struct tn_xla_async tn_xla_async_t;
 typedef struct tn_xla_job tn_xla_job_t;

@@ -14,7 +14,10 @@ interface CallbackTable {
   readonly call: Float64Array
   /** False once the thread ends: what listens to its end later must not touch the closed table. */
   isOpen: boolean
-  readonly functions: Map<number, CallbackFunction>
+  /** By id: the place of each. */
+  readonly functions: (CallbackFunction | undefined)[]
+  /** Ids of functions that nobody can call any more. */
+  readonly free: number[]
   readonly create: CFunction
   readonly release: CFunction
   readonly takeReleased: CFunction
@@ -24,17 +27,16 @@ interface CallbackTable {
 export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
 
 let table: CallbackTable | undefined
-let lastId = 0
 
 /** The one table of this thread, and its one trampoline: koffi has slots for 8192 functions, and this takes one. */
 function callbackTable(): CallbackTable {
   if (table !== undefined) return table
-  const functions = new Map<number, CallbackFunction>()
+  const functions: CallbackTable['functions'] = []
   const call = new Float64Array(3)
   const trampoline = registerCallback(
     (): number => {
       try {
-        functions.get(call[0]!)!(call[1]!, call[2]!)
+        functions[call[0]!]!(call[1]!, call[2]!)
         return 1
       } catch (error) {
         thrown.count++
@@ -55,6 +57,7 @@ function callbackTable(): CallbackTable {
     call,
     isOpen: true,
     functions,
+    free: [],
     create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
     release: coreFunction('tn_callback_release', 'void', ['uintptr_t']),
     takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', [
@@ -85,13 +88,14 @@ export class Callback {
 
   /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
   constructor(run: CallbackFunction) {
-    const { address, functions, create, isOpen } = callbackTable()
+    const { address, functions, free, create, isOpen } = callbackTable()
     if (!isOpen) throw new ScopeClosedError("a callback can't be made any more: the thread of its JavaScript is ending")
     takeReleased()
     const out = new BigUint64Array(1)
-    const id = ++lastId
+    const id = free.at(-1) ?? functions.length
     checkStatus(Number(create(address, id, addressOf(out))), 'making a callback')
-    functions.set(id, run)
+    free.pop()
+    functions[id] = run
     this.address = Number(out[0])
   }
 
@@ -113,11 +117,14 @@ const taken = new BigUint64Array(1)
 
 /** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
-  const { address, functions, takeReleased: take, isOpen } = callbackTable()
+  const { address, functions, free, takeReleased: take, isOpen } = callbackTable()
   if (!isOpen) return
   do {
     checkStatus(Number(take(address, addressOf(ids), ids.length, addressOf(taken))), 'taking released callbacks')
-    for (const id of ids.subarray(0, Number(taken[0]))) functions.delete(Number(id))
+    for (const id of ids.subarray(0, Number(taken[0]))) {
+      functions[Number(id)] = undefined
+      free.push(Number(id))
+    }
   } while (Number(taken[0]) === ids.length)
 }
 
@@ -125,5 +132,5 @@ function takeReleased(): void {
 export function liveCallbacks(): number {
   if (table === undefined) return 0
   takeReleased()
-  return table.functions.size
+  return table.functions.length - table.free.length
 }

@@ -152,12 +152,12 @@ function closeAll(calls: readonly BoundCall[]): void {
 }
 
 function layOut(calls: readonly BoundCall[]): CallMemory {
-  const { view, address } = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
+  const { view, address, pointer } = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
   view.setUint32(0, calls.length, true)
   view.setFloat64(16, pointerBits(address + BATCH_SIZE), true)
   calls.forEach(({ memory, target }, i) => {
     view.setFloat64(BATCH_SIZE + ENTRY_SIZE * i, pointerBits(memory.address), true)
     view.setUint32(BATCH_SIZE + ENTRY_SIZE * i + 8, target.kind, true)
   })
-  return { view, address, places: [], running: false }
+  return { view, address, pointer, places: [], running: false }
 }

@@ -1,6 +1,7 @@
 import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
+import { current } from '../native/current-call.ts'
 import { holdAll } from '../native/hold-all.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
@@ -65,10 +66,11 @@ export class BoundCall extends ManagedLifetime {
     const { target, memory } = this
     if (memory.running || !this.gate.alive) this.#refuse()
     callStack.frames[callStack.depth++] = this.held
+    current.call[0] = memory.pointer
     memory.running = true
     let status: number
     try {
-      status = target.execute(memory.address)
+      status = target.execute() as number
     } finally {
       memory.running = false
       callStack.frames[--callStack.depth] = NO_OPERANDS

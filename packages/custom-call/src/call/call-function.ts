@@ -1,5 +1,5 @@
-import { ArgumentError, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { ArgumentError, gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
+import { checkAlignment, describe, TENSOR_ALIGNMENT } from '@tenon/core/internal'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
@@ -119,11 +119,20 @@ function resultsOf(options: ResultOptions<readonly ResultSpec[]>): Tensors {
   const specs: readonly unknown[] = options.results
   return specs.map((spec, i) => {
     if (spec instanceof Tensor) return spec
-    if (spec instanceof TensorType) return allocate(spec, options.allocator)
+    if (spec instanceof TensorType) return allocate(spec, options)
     throw new ArgumentError(`result ${i} must be a tensor or a type, got ${describe(spec)}`)
   })
 }
 
-function allocate({ dtype, shape, packing }: TensorType, allocator: NativeAllocator | undefined): Tensor {
-  return tensor(dtype, shape, undefined, { packing, ...(allocator === undefined ? {} : { allocator }) })
+/** Memory that is aligned as tensors are, or as the call asks for if that is more. */
+function allocate(
+  { dtype, shape, packing }: TensorType,
+  { allocator = gcAllocator, alignment = TENSOR_ALIGNMENT }: ResultOptions<readonly ResultSpec[]>,
+): Tensor {
+  if (alignment === TENSOR_ALIGNMENT) return tensor(dtype, shape, undefined, { packing, allocator })
+  const aligned: NativeAllocator = {
+    allocate: (byteSize) =>
+      allocator.allocate(byteSize, Math.max(checkAlignment(alignment, 'alignment'), TENSOR_ALIGNMENT)),
+  }
+  return tensor(dtype, shape, undefined, { packing, allocator: aligned })
 }

@@ -1,5 +1,5 @@
 import type { Tensor, TenonError } from '@tenon/core'
-import type { CFunction, Gate } from '@tenon/core/internal'
+import type { Gate } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 
@@ -23,8 +23,8 @@ export interface Runnable {
 export interface CallTarget extends Runnable {
   /** Of the library that the code belongs to. */
   readonly gate: Gate
-  /** Runs a call, given the address of its memory; 0 is success. */
-  readonly execute: CFunction
+  /** Runs the call that `current` names; 0 is success. */
+  readonly execute: () => unknown
   /** The memory of the call itself. */
   readonly memory: CallMemory
   /** More memory for the same call, with pointers of its own. */

@@ -2,6 +2,7 @@ import { ArgumentError, type TensorType } from '@tenon/core'
 import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
 import { runLater, type RunLaterOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
+import { current } from '../native/current-call.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -67,10 +68,11 @@ export class PreparedCall<
     if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
     patchPointers(this.shape, memory, held, operands, results)
     callStack.frames[callStack.depth++] = held
+    current.call[0] = memory.pointer
     memory.running = true
     let status: number
     try {
-      status = target.execute(memory.address)
+      status = target.execute() as number
     } finally {
       memory.running = false
       callStack.frames[--callStack.depth] = NO_OPERANDS

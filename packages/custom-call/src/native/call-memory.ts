@@ -1,4 +1,4 @@
-import { addressOf, newArrayBuffer } from '@tenon/core/internal'
+import { addressOf, newArrayBuffer, pointerBits } from '@tenon/core/internal'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
 /** What frames and scratch memory are aligned to, in bytes. */
@@ -9,6 +9,8 @@ export interface CallMemory {
   readonly view: DataView
   /** The start of the call's memory: what the native functions are given. */
   readonly address: number
+  /** The same as the bits of a float64, for {@link current}. */
+  readonly pointer: number
   /**
    * Where the pointers to the tensors lie, operands before results, in bytes from the view's start: they are patched
    * before a run. Not frozen, as `types` of a call's shape.
@@ -19,11 +21,11 @@ export interface CallMemory {
 }
 
 /** Zeroed memory for a call, aligned for a frame. */
-export function allocateCall(byteSize: number): { readonly view: DataView; readonly address: number } {
+export function allocateCall(byteSize: number): Pick<CallMemory, 'view' | 'address' | 'pointer'> {
   const buffer = newArrayBuffer(byteSize, ALIGNMENT)
   const address = addressOf(buffer)
   const base = (ALIGNMENT - (address % ALIGNMENT)) % ALIGNMENT
-  return { view: new DataView(buffer, base, byteSize), address: address + base }
+  return { view: new DataView(buffer, base, byteSize), address: address + base, pointer: pointerBits(address + base) }
 }
 
 /** Where the scratch of a call lies in its memory. */

@@ -1,14 +1,14 @@
 import { coreFunction, type CFunction } from '@tenon/core/internal'
+import { currentFunctions, type CurrentFunctions } from './current-call.ts'
 
 /** The functions of the C core for custom calls. Pointers are numbers. */
-export interface CoreFunctions {
+export interface CoreFunctions extends CurrentFunctions {
   readonly metadata: CFunction
   readonly askStage: CFunction
   readonly frameSize: CFunction
   readonly frameBuild: CFunction
   readonly share: CFunction
   readonly instantiate: CFunction
-  readonly execute: CFunction
   readonly executeBatch: CFunction
   readonly lend: CFunction
   readonly giveMemory: CFunction
@@ -20,7 +20,6 @@ export interface CoreFunctions {
   readonly close: CFunction
   readonly findHandler: CFunction
   readonly listHandlers: CFunction
-  readonly executeUntyped: CFunction
   readonly untypedFailure: CFunction
   readonly asyncOpen: CFunction
   readonly asyncSubmit: CFunction
@@ -40,6 +39,7 @@ let declared: CoreFunctions | undefined
 /** Declares them at first use. @throws {LoadError} if the core can't be loaded. */
 export function coreFunctions(): CoreFunctions {
   declared ??= {
+    ...currentFunctions(),
     metadata: coreFunction('tn_xla_metadata', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
     askStage: coreFunction('tn_xla_ask_stage', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']),
     frameSize: coreFunction('tn_xla_frame_size', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
@@ -61,7 +61,6 @@ export function coreFunctions(): CoreFunctions {
     provide: coreFunction('tn_xla_provide', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']),
     offer: coreFunction('tn_xla_offer', 'int32_t', ['int32_t']),
     instantiate: coreFunction('tn_xla_instantiate', 'int32_t', ['uintptr_t']),
-    execute: coreFunction('tn_xla_execute', 'int32_t', ['uintptr_t']),
     failure: coreFunction('tn_xla_failure', 'int32_t', [
       'uintptr_t',
       'uintptr_t',
@@ -102,7 +101,6 @@ export function coreFunctions(): CoreFunctions {
     functionClose: coreFunction('tn_xla_function_close', 'int32_t', ['uintptr_t']),
     functionFail: coreFunction('tn_xla_function_fail', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']),
     functionRead: coreFunction('tn_xla_function_read', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
-    executeUntyped: coreFunction('tn_xla_execute_untyped', 'int32_t', ['uintptr_t']),
     untypedFailure: coreFunction('tn_xla_untyped_failure', 'int32_t', [
       'uintptr_t',
       'uintptr_t',

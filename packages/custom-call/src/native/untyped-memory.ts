@@ -54,7 +54,8 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const cellAt = (index: number): number => RECORD.size + 8 * index
   const opaqueAt = cellAt(cells.length)
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
-  const { view, address } = allocateCall(byteSize)
+  const memory = allocateCall(byteSize)
+  const { view, address } = memory
   const pointer = (at: number, to: number): void => view.setFloat64(at, pointerBits(to), true)
 
   const placeOfLeaf: number[] = []
@@ -75,7 +76,7 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   pointer(RECORD.device, call.device)
   new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
   const places = placeOfLeaf.filter((_, leaf) => shape.leaves[leaf] instanceof TensorType)
-  return { view, address, places, running: false }
+  return { ...memory, places, running: false }
 }
 
 /** The two arguments that hold buffers. One result is passed as it is, several are a tuple. */

@@ -113,7 +113,7 @@ function checkData(data: unknown, place: string, gated: Gated[]): number {
 
 function describeDevice(name: string, stream: unknown): DataView {
   const handle = typeof stream === 'object' && stream !== null ? (stream as Partial<DeviceStream>).handle : stream
-  if (handle !== undefined && !(typeof handle === 'bigint' && handle >= 0n && handle <= LARGEST_ADDRESS)) {
+  if (stream !== undefined && !(typeof handle === 'bigint' && handle >= 0n && handle <= LARGEST_ADDRESS)) {
     throw new ArgumentError(
       `the stream of ${name} must be the address of a stream or have one, got ${describe(stream)}`,
     )

@@ -85,11 +85,11 @@ function buildFrame(name: string, descriptor: Uint8Array, leaves: readonly Leaf[
   checkStatus(Number(frameSize(from, descriptor.length, addressOf(size))), `preparing ${name}`)
   const frameBytes = Number(size[0])
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
-  const { view, address } = allocateCall(byteSize)
+  const { view, address, pointer } = allocateCall(byteSize)
   checkStatus(Number(frameBuild(from, descriptor.length, address, frameBytes)), `preparing ${name}`)
   const buffers = Number(view.getBigUint64(8, true))
   const placeOf = (leaf: number): number => buffers + BUFFER_DATA + leaf * BUFFER_SIZE
   for (const [leaf, offset] of offsets) view.setFloat64(placeOf(leaf), pointerBits(address + offset), true)
   const places = leaves.flatMap((leaf, index) => (leaf instanceof TensorType ? [placeOf(index)] : []))
-  return { view, address, places, running: false }
+  return { view, address, pointer, places, running: false }
 }

@@ -24,6 +24,7 @@ export function openUntypedTarget(
   stream?: DeviceStream,
 ): CallTarget {
   const extend = (): CallMemory => layOutUntyped(shape, call)
+  const own = extend()
   const hold = stream?.gate?.owner.acquire()
   const target: CallTarget = {
     stream,
@@ -31,7 +32,7 @@ export function openUntypedTarget(
     kind: CallKind.untyped,
     gate,
     execute: coreFunctions().executeUntyped,
-    memory: extend(),
+    memory: own,
     extend,
     failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
       readUntypedFailure(memory.address, status, { name, onDevice: call.onDevice, batchIndex }),
