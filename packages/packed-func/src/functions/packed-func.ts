@@ -1,7 +1,7 @@
 import type { Tensor } from '@tenon/core'
 import { callOnThread } from './async-call.ts'
 import { takeError, takeErrorText } from '../errors/crossing.ts'
-import { CALL, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
+import { CALL, CALL_MEANT, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
 import { INT_TAG, TypeIndex } from '../native/type-index.ts'
 import { catchUp, NativeObject } from '../objects/native-object.ts'
 import { MISMATCH, type AnyDescriptor } from '../typed/descriptor.ts'
@@ -84,7 +84,7 @@ export class PackedFunc extends NativeObject {
         }
       }
       f64[at + 1] = this.pointer
-      s.head[CALL] = base | (count << CALL_SHIFT)
+      s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
       const typeIndex = s.host.call()
       if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
@@ -118,7 +118,7 @@ export class PackedFunc extends NativeObject {
       if (count > 1) tensors |= putTyped(s, base + 2, 1, parameters[1]!, b, signature)
       if (count > 2) tensors |= putTyped(s, base + 3, 2, parameters[2]!, c, signature)
       s.f64[base * 2 + 1] = this.pointer
-      s.head[CALL] = base | (count << CALL_SHIFT)
+      s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
       const typeIndex = s.host.call()
       if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
@@ -244,7 +244,7 @@ function putAll(s: Stack, base: number, values: readonly unknown[]): number {
 function callAny(s: Stack, pointer: number, base: number, values: readonly unknown[]): number {
   const tensors = putAll(s, base, values)
   s.f64[base * 2 + 1] = pointer
-  s.head[CALL] = base | (values.length << CALL_SHIFT)
+  s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
   if (tensors !== 0) s.head[TENSORS] = tensors
   const typeIndex = s.host.call()
   if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)

@@ -21,6 +21,8 @@ export const PENDING = 32
 /** The place in `head` of what is called: the frame's first slot, and above {@link CALL_SHIFT} bits the number of arguments. */
 export const CALL = 33
 export const CALL_SHIFT = 13
+/** Set in it for each call: another copy of the package in this thread has a stack of its own. */
+export const CALL_MEANT: number = 1 << 30
 
 /** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
 export const DEPTH_LIMIT = 128
@@ -109,7 +111,7 @@ export class Stack {
   /** Calls a function whose arguments are in the slots after `base`: as the host's `call`. */
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
-    this.head[CALL] = base | (count << CALL_SHIFT)
+    this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
     return this.host.call()
   }
 

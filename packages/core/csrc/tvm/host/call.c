@@ -32,9 +32,10 @@ static void tell_kept(tn_packed_stack_t *stack, const TVMFFIAny *arguments, uint
 }
 
 int32_t tn_packed_call(void) {
-  tn_packed_stack_t *stack = tn__own_stack();
+  tn_packed_stack_t *stack = tn__calling_stack();
   int32_t base = (int32_t)(stack->call & ((1u << TN_CALL_SHIFT) - 1));
-  int32_t count = (int32_t)(stack->call >> TN_CALL_SHIFT);
+  int32_t count = (int32_t)((stack->call & ~TN_CALL_MEANT) >> TN_CALL_SHIFT);
+  stack->call = 0;
   uint32_t tensors = stack->tensors;
   if (tensors != 0) stack->tensors = 0; /* not for calls within this one */
   TVMFFIAny *frame = tn__slots(stack) + base;

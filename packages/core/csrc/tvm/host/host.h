@@ -89,6 +89,7 @@ typedef struct tn_packed_stack {
   struct tn__relay *relay;             /* calls of other threads, once it is opened */
   atomic_size_t references;            /* JavaScript's own, and one for each function and foreign value */
   _Atomic(tn__foreign_t *) released;   /* values that native code gave back, until JavaScript takes their ids */
+  struct tn_packed_stack *sibling;     /* of another copy of the package in the same thread */
   tn__foreign_t *taken;                /* those of them that had no room when ids were taken: of the thread alone */
 } tn_packed_stack_t;
 
@@ -120,8 +121,11 @@ tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id);
 /* Queues the id; the value is gone for native code. Any thread. */
 void tn__foreign_release(void *foreign);
 
-/* The stack of the calling thread. */
+/* The stack of the calling thread that was used last. */
 tn_packed_stack_t *tn__own_stack(void);
+
+/* The one whose JavaScript means a call: TN_CALL_MEANT. It becomes the last used. */
+tn_packed_stack_t *tn__calling_stack(void);
 
 /* Calls a function with a frame of the calling thread's stack. The stack's `call` says which: the index of its first slot in
  * the low TN_CALL_SHIFT bits, and above them the number of arguments. The first slot holds the function and becomes the result;
@@ -131,6 +135,7 @@ tn_packed_stack_t *tn__own_stack(void);
  *
  * It has no parameters because the driver takes longer for one than for all that is done here. */
 #define TN_CALL_SHIFT 13
+#define TN_CALL_MEANT (1u << 30) /* set by JavaScript, and cleared when the call begins */
 TN_API int32_t tn_packed_call(void);
 
 /* --- error.c ---------------------------------------------------------------------------------------------------------------- */

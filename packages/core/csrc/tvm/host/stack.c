@@ -19,7 +19,18 @@ __attribute__((tls_model("initial-exec")))
 #endif
 static _Thread_local tn_packed_stack_t *own;
 
+/* All of the thread: each copy of the package that it has loaded has one. */
+static _Thread_local tn_packed_stack_t *all;
+
 tn_packed_stack_t *tn__own_stack(void) { return own; }
+
+tn_packed_stack_t *tn__calling_stack(void) {
+  if ((own->call & TN_CALL_MEANT) != 0) return own;
+  for (tn_packed_stack_t *stack = all; stack != NULL; stack = stack->sibling) {
+    if ((stack->call & TN_CALL_MEANT) != 0) return own = stack;
+  }
+  return own;
+}
 
 static void leave_thread(void *stack) {
   tn__relay_close(stack);
@@ -40,7 +51,8 @@ TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
     tn_memory_free(stack);
     return TN_OUT_OF_MEMORY;
   }
-  own = stack;
+  stack->sibling = all;
+  own = all = stack;
   *out = stack;
   return TN_OK;
 }

@@ -1,0 +1,16 @@
+import { kernelLibrary } from '@tenon/kernels'
+import { expect, test, vi } from 'vitest'
+
+/** Another copy of the package in this thread, with a stack of its own. */
+async function copy(): Promise<(value: number) => unknown> {
+  vi.resetModules()
+  const { Module } = await import('@tenon/packed-func')
+  const sum = Module.load(kernelLibrary('packed')).get('sum')
+  return (value) => sum.call(value, 1)
+}
+
+test('copies of the package in one thread take turns', async () => {
+  const [first, second] = [await copy(), await copy()]
+  for (let i = 0; i < 100; i++)
+    expect([first(i), second(1000 + i), second(i), first(-i)]).toEqual([i + 1, 1001 + i, i + 1, 1 - i])
+})
