@@ -29,7 +29,7 @@ struct tn_callback {
 
 uint64_t tn__this_thread(void) {
   static atomic_uint_fast64_t last;
-  static TN_THREAD_LOCAL uint64_t mine;
+  static _Thread_local uint64_t mine;
   if (mine == 0) mine = atomic_fetch_add(&last, 1) + 1;
   return mine;
 }
@@ -112,19 +112,32 @@ void tn_callback_release(tn_callback_t *callback) {
   leave_table(table);
 }
 
-int32_t tn_callback_check(tn_callback_t *callback) {
+static int32_t check_thread(const tn_callback_t *callback) {
   if (callback == NULL) return tn__fail(TN_INVALID_ARGUMENT, "callback must not be null");
-  if (callback->table->thread != tn__this_thread())
-    return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that doesn't run its JavaScript");
-  if (atomic_load(&callback->table->closed)) return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
-  return TN_OK;
+  if (callback->table->thread == tn__this_thread()) return TN_OK;
+  return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that doesn't run its JavaScript");
 }
 
-int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
-  int32_t status = tn_callback_check(callback);
+static int32_t check_open(const tn_callback_t *callback) {
+  if (!atomic_load(&callback->table->closed)) return TN_OK;
+  return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
+}
+
+int32_t tn_callback_check(tn_callback_t *callback) {
+  const int32_t status = check_thread(callback);
+  return status == TN_OK ? check_open(callback) : status;
+}
+
+int32_t tn__callback_enter(tn_callback_t *callback, void *arguments, void *result) {
+  const int32_t status = check_open(callback);
   if (status != TN_OK) return status;
   const tn_callbacks_t *table = callback->table;
   *table->call = (tn_callback_call_t){(double)callback->id, (double)(uintptr_t)arguments, (double)(uintptr_t)result};
   if (table->trampoline() == TRAMPOLINE_DONE) return TN_OK;
   return tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
+}
+
+int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
+  const int32_t status = check_thread(callback);
+  return status == TN_OK ? tn__callback_enter(callback, arguments, result) : status;
 }

@@ -10,15 +10,11 @@
 #define TN_PRINTF(format_index, first)
 #endif
 
-/* A variable of the thread that hot paths ask for: found without a call of the loader. */
-#if defined(__GLIBC__)
-#define TN_THREAD_LOCAL _Thread_local __attribute__((tls_model("initial-exec")))
-#else
-#define TN_THREAD_LOCAL _Thread_local
-#endif
-
 /* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
+
+/* callback.c: tn_callback_invoke() for who knows that this is the callback's thread. */
+int32_t tn__callback_enter(tn_callback_t *callback, void *arguments, void *result);
 
 /* A number that no other thread of this process has or will have; thread ids of the system are used again. */
 uint64_t tn__this_thread(void);

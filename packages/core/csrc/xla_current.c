@@ -10,7 +10,7 @@ typedef struct place {
 } place_t;
 
 /* Of this thread, the last used first. There are several if several copies of the package are loaded. */
-static TN_THREAD_LOCAL place_t *places;
+static _Thread_local place_t *places;
 
 static void free_places(void *unused) {
   (void)unused;

@@ -85,7 +85,7 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
                          function->buffers + function->operands, function->data + function->operands);
   if (wrong != NULL) return wrong;
   invocation_t invocation = {frame, NULL};
-  const int32_t status = tn_callback_invoke(slot->callback, function->data, &invocation);
+  const int32_t status = tn__callback_enter(slot->callback, function->data, &invocation);
   if (status == TN_OK || invocation.error != NULL) return invocation.error;
   return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }

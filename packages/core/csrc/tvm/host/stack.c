@@ -13,10 +13,8 @@ _Static_assert(TN_STACK_SLOT_COUNT < 1 << TN_CALL_SHIFT, "a slot's index and a n
 _Static_assert(offsetof(tn_packed_stack_t, zero) == 136, "JavaScript uses the zero at byte 136");
 _Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
 
-/* Found without a call of the loader: each call of JavaScript asks. */
-#ifdef __GLIBC__
-__attribute__((tls_model("initial-exec")))
-#endif
+/* Not of the model initial-exec, though each call of JavaScript asks: the loader has room for few variables of such libraries,
+ * and refuses the library when others have taken it. */
 static _Thread_local tn_packed_stack_t *own;
 
 /* All of the thread: each copy of the package that it has loaded has one. */
