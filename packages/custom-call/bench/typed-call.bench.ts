@@ -91,7 +91,7 @@ export const suite = {
     {
       name: 'typed call, 4 buffers bound, 4 attributes',
       unit: 'ns',
-      target: { 'raw koffi, frame as it is': 1.5 },
+      target: { 'raw koffi, frame as it is': 1.15 },
       setup: (): Contestants => {
         const { call, operands, results, raw, handler, addon, close } = prepare()
         const bound = call.bind(operands, results)

@@ -59,6 +59,7 @@ export const suite = {
     {
       name: 'TypeScript target, bound',
       unit: 'ns',
+      target: { 'bare koffi callback': 1.5 },
       setup: (): Contestants => {
         const signature = { operands: [s32([4])], results: [s32([4])] } as const
         let calls = 0
