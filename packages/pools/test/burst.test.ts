@@ -1,24 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ScopeClosedError } from '@tenon/core'
 import { connectDriver, createPool, type Driver, type PreparedModel } from '../src/index.ts'
 import { argument } from './request-cases.ts'
 import { Server } from './server.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, homes, settled } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, useAdder } from './support.ts'
 
 describe.each(homes)('bursts of a driver %s', (_, start) => {
   let driver: Driver
-  let model: ReturnType<typeof addModel>
   let prepared: PreparedModel
-  beforeAll(async () => {
-    driver = await start()
-    model = addModel([1, 2])
-    prepared = await driver.prepare(model)
-  })
-  afterAll(async () => {
-    await driver.close()
-    model[Symbol.dispose]()
-  })
-  beforeEach(() => settled(driver))
+  useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   test('execute, one after another', async () => {
     await expectNoLeaks(async () => {

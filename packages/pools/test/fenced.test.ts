@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ScopeClosedError, ScopeHeldError } from '@tenon/core'
 import {
   buildModel,
@@ -16,7 +16,7 @@ import {
 import { closeDescriptor } from '../src/native/descriptor.ts'
 import { socketPair } from '../src/native/socket.ts'
 import { Server } from './server.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy, useAdder } from './support.ts'
 
 describe('fences', () => {
   test('are signalled once, and everybody who has them sees it', async () => {
@@ -87,18 +87,8 @@ describe('fences', () => {
 
 describe.each(homes)('fenced executions of a driver %s', (_, start) => {
   let driver: Driver
-  let model: ReturnType<typeof addModel>
   let prepared: PreparedModel
-  beforeAll(async () => {
-    driver = await start()
-    model = addModel([1, 2])
-    prepared = await driver.prepare(model)
-  })
-  afterAll(async () => {
-    await driver.close()
-    model[Symbol.dispose]()
-  })
-  beforeEach(() => settled(driver))
+  useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   test('begin when all fences are signalled, and signal their own', async () => {
     await expectNoLeaks(async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ScopeClosedError } from '@tenon/core'
 import {
   buildModel,
@@ -14,7 +14,7 @@ import {
   type PreparedModel,
 } from '../src/index.ts'
 import { argument } from './request-cases.ts'
-import { addModel, expectFailure, expectNoLeaks, floats, hasFiles, homes, settled } from './support.ts'
+import { addModel, expectFailure, expectNoLeaks, floats, hasFiles, homes, settled, useAdder } from './support.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-rules-'))
 afterAll(() => rmSync(directory, { recursive: true }))
@@ -26,18 +26,8 @@ const fileOf = (name: string, byteSize = 4096): string => {
 
 describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
   let driver: Driver
-  let model: ReturnType<typeof addModel>
   let prepared: PreparedModel
-  beforeAll(async () => {
-    driver = await start()
-    model = addModel([1, 2])
-    prepared = await driver.prepare(model)
-  })
-  afterAll(async () => {
-    await driver.close()
-    model[Symbol.dispose]()
-  })
-  beforeEach(() => settled(driver))
+  useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   describe('pools', () => {
     test('P11: an image is an argument as a whole, of as many bytes as it has pixels', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   createFrozenPool,
   createImagePool,
@@ -13,7 +13,7 @@ import {
 } from '../src/index.ts'
 import { brokenModels, validModels } from './model-cases.ts'
 import { argument, brokenRequests, request, validRequests } from './request-cases.ts'
-import { addModel, expectFailure, floats, handModel, homes, settled, thrownBy } from './support.ts'
+import { addModel, expectFailure, floats, handModel, homes, thrownBy, useAdder } from './support.ts'
 
 /** Whether there are real pools like these: no tokens by themselves, and parts of files have tests of their own. */
 const areReal = (facts: readonly PoolFacts[]): boolean =>
@@ -52,18 +52,8 @@ class RealPools {
 
 describe.each(homes)('the rules of a driver %s', (home, start) => {
   let driver: Driver
-  let model: ReturnType<typeof addModel>
   let prepared: PreparedModel
-  beforeAll(async () => {
-    driver = await start()
-    model = addModel([1, 2])
-    prepared = await driver.prepare(model)
-  })
-  afterAll(async () => {
-    await driver.close()
-    model[Symbol.dispose]()
-  })
-  beforeEach(() => settled(driver))
+  useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   describe('models', () => {
     const cases = brokenModels.filter(([rule, , change]) => rule !== 'M11' && areReal(handModel(change).pools))

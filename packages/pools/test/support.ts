@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { expect } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect } from 'vitest'
 import {
   buildModel,
   type Driver,
@@ -10,6 +10,7 @@ import {
   type PoolFacts,
   PoolsError,
   poolUsage,
+  type PreparedModel,
   spawnDriver,
   workerDriver,
 } from '../src/index.ts'
@@ -132,6 +133,28 @@ export function addModel(
     const y = g.constant('TENSOR_FLOAT32', [values.length], values)
     g.output(g.operation('ADD', [x, y, g.scalar('INT32', 0)], { type: 'TENSOR_FLOAT32', dimensions }))
   })
+}
+
+/**
+ * For the tests of a `describe`: a driver, with a model prepared in it that adds [1, 2]. It is settled before each test, and closed
+ * after all of them.
+ */
+export function useAdder(
+  start: () => Driver | Promise<Driver>,
+  take: (opened: { readonly driver: Driver; readonly prepared: PreparedModel }) => void,
+): void {
+  let driver: Driver
+  let model: ReturnType<typeof addModel>
+  beforeAll(async () => {
+    driver = await start()
+    model = addModel([1, 2])
+    take({ driver, prepared: await driver.prepare(model) })
+  })
+  afterAll(async () => {
+    await driver.close()
+    model[Symbol.dispose]()
+  })
+  beforeEach(() => settled(driver))
 }
 
 /** The floats in bytes. */

@@ -4,14 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "../internal.h"
-
-#if !defined(MSG_NOSIGNAL)
-#define MSG_NOSIGNAL 0 /* Node ignores SIGPIPE */
-#endif
+#include "socket.h"
 
 typedef struct {
   tn__thread_t thread;
@@ -51,19 +46,19 @@ static void run(void *data) {
 
 int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
   if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
-  int ends[2];
+  int32_t ends[2];
   watch_t *watch = malloc(sizeof *watch);
   if (watch == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a watch");
-  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
+  int32_t status = tn_channel_pair(1, ends);
+  if (status != TN_OK) {
     free(watch);
-    return tn__fail(TN_SYSTEM, "no sockets can be opened: error %d", errno);
+    return status;
   }
-  for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
   *watch = (watch_t){.thread = {run, watch}, .watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .teller = ends[1]};
   if (watch->watched < 0 || !tn__thread_start(&watch->thread)) {
-    const int32_t status = watch->watched < 0
-                               ? tn__fail(TN_SYSTEM, "descriptor %d can't be watched: error %d", (int)descriptor, errno)
-                               : tn__fail(TN_SYSTEM, "no thread can be started");
+    status = watch->watched < 0
+                 ? tn__fail(TN_SYSTEM, "descriptor %d can't be watched: error %d", (int)descriptor, errno)
+                 : tn__fail(TN_SYSTEM, "no thread can be started");
     end_watch(watch);
     close(ends[0]);
     return status;

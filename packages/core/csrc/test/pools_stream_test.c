@@ -32,6 +32,7 @@
 #include "../posix/stream.c"
 
 #include "check.h"
+#include "descriptors.h"
 
 int32_t streams__fail(int32_t status, const char *format, ...) {
   (void)format;
@@ -51,18 +52,6 @@ static int32_t taken[TN_FRAME_DESCRIPTORS];
 static size_t count;
 
 static int32_t receive(int socket, int64_t timeout) { return streams_receive(socket, received, taken, &count, timeout); }
-
-static int open_descriptors(void) {
-  int total = 0;
-  for (int i = 0; i < 256; i++) total += fcntl(i, F_GETFD) >= 0;
-  return total;
-}
-
-/* Whether this process comes to have that many: what peers sent may be closed on other threads. */
-static int comes_to(int expected) {
-  for (int i = 0; i < 5000 && open_descriptors() != expected; i++) usleep(1000);
-  return open_descriptors() == expected;
-}
 
 TEST(streams_keep_messages_apart) {
   int before = open_descriptors();

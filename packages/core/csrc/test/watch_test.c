@@ -1,21 +1,12 @@
 /* posix/watch.c: what it tells, how often, and that it ends with the other end. */
 #if defined(__linux__)
-#include <dirent.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 #include "tenon.h"
-
-static int open_descriptors(void) {
-  DIR *directory = opendir("/proc/self/fd");
-  if (directory == NULL) return -1;
-  int count = 0;
-  for (struct dirent *entry = readdir(directory); entry != NULL; entry = readdir(directory)) count++;
-  closedir(directory);
-  return count;
-}
 
 static int is_told(int socket, int milliseconds) {
   struct pollfd polled = {.fd = socket, .events = POLLIN};
@@ -43,8 +34,7 @@ TEST(a_watch_tells_once_for_each_time_it_is_asked) {
   close(pipe_ends[1]);
   CHECK(is_told(socket, 5000)); /* the end of a pipe is readable: the watch has a descriptor of its own */
   close(socket);
-  for (int i = 0; i < 5000 && open_descriptors() != before; i++) usleep(1000);
-  CHECK(open_descriptors() == before);
+  CHECK(comes_to(before));
 }
 
 TEST(a_watch_of_nothing_is_refused) {
