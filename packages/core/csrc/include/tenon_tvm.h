@@ -1,0 +1,256 @@
+/* Packed functions: the functions of libtenon_packed, libtvm_ffi and libtvm_runtime that @tenon/packed-func binds by
+ * name, and the memory that it shares with them. The rules of tenon.h hold for every function, with one addition: a
+ * function that is documented to return "0 or -1" leaves an error object of tvm-ffi in the slot when it returns -1,
+ * and the caller owns that error. */
+#ifndef TENON_TVM_H
+#define TENON_TVM_H
+
+#include "tenon.h"
+#include "tenon/tvm_ffi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- the stack: the memory that JavaScript and native code share -------------------------------------------------- */
+
+/* Each thread that runs JavaScript has one stack, aligned to its size, so that the address of any slot leads to the
+ * head. */
+#define TN_PACKED_STACK_SIZE 262144
+#define TN_PACKED_OUT 4096        /* the offset of the text that native code leaves for JavaScript */
+#define TN_PACKED_OUT_SIZE 16384  /* the size of that text */
+#define TN_PACKED_SLOTS 20480     /* the offset of the slots, TVMFFIAny[TN_PACKED_SLOT_COUNT]: the frames of calls */
+#define TN_PACKED_SLOT_COUNT 6912
+#define TN_PACKED_TEXT 131072     /* the offset of the text that JavaScript leaves for native code, up to the end */
+
+/* The call that tn_packed_call() makes, as tn_packed_head_t.call encodes it: the index of the frame's first slot in
+ * the low TN_PACKED_CALL_SHIFT bits, the number of arguments above them, and TN_PACKED_CALL_SELECTED. */
+#define TN_PACKED_CALL_SHIFT 13
+#define TN_PACKED_CALL_SELECTED 0x40000000 /* set by JavaScript for each call, and cleared when the call begins */
+
+/* The head of a stack: the part that JavaScript reads and writes. */
+typedef struct {
+  int32_t top;        /* the index of the first free slot */
+  int32_t raised;     /* 1 when a TypeScript function has left its error in its result slot */
+  int32_t owned;      /* 1 when the result of a TypeScript function is owned, and not borrowed */
+  uint32_t tensors;   /* see tn_packed_call() */
+  uint64_t words[14]; /* the results of functions that have several; the last is for tn_packed_relay_answer() */
+  int32_t pending;    /* 1 when a value that native code released waits for the end of the outermost call */
+  uint32_t call;      /* see tn_packed_call() */
+  uint64_t zero;      /* always 0: memory for arguments that point to an empty value */
+} tn_packed_head_t;
+
+/* A stack: the head, then fields that are private to libtenon_packed. */
+typedef struct tn_packed_stack tn_packed_stack_t;
+
+/* Creates a stack for the calling thread: TN_PACKED_STACK_SIZE zeroed bytes. After the thread has ended, the stack
+ * is freed with the last function and value of it that native code holds. Each copy of the package in a thread calls
+ * this once. */
+TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
+
+/* Takes at most `capacity` ids of JavaScript values that native code has released, and returns their number; the
+ * other ids stay queued. Called only on the stack's thread. */
+TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity);
+
+/* Copies native memory; the caller guarantees that the addresses are valid. */
+TN_API void tn_packed_copy(const void *from, void *to, size_t byte_size);
+
+/* --- the bound tvm-ffi library ------------------------------------------------------------------------------------ */
+
+/* Opens a tvm-ffi library globally and permanently, so that kernels find its functions. A handler for SIGSEGV that
+ * the library installs while it is loaded is removed again, because the JavaScript engine needs its own. On failure
+ * tn_packed_library_error() returns the loader's message. */
+TN_API int32_t tn_packed_open_library(const char *path, size_t size, void **out);
+
+/* The loader's message after tn_packed_open_library() failed on the calling thread: NUL-terminated, valid until its
+ * next failure. */
+TN_API const char *tn_packed_library_error(void);
+
+/* The tvm-ffi library that the process has already loaded, or null. */
+TN_API void *tn_packed_loaded_library(void);
+
+/* Binds the functions of an opened tvm-ffi library and registers the runtime functions that kernels use there. Only
+ * the first successful call of the process has an effect. TN_NOT_FOUND if the library does not export a required
+ * function. */
+TN_API int32_t tn_packed_bind(void *library);
+
+/* Registers the allocator of tensors that kernels return, for all threads. */
+TN_API int32_t tn_packed_install_allocator(void);
+
+/* Registers the function by which kernels find out whether their call was cancelled: see tn_packed_job_cancel(). */
+TN_API int32_t tn_packed_install_signals(void);
+
+/* --- calls from JavaScript ---------------------------------------------------------------------------------------- */
+
+/* Calls a function with a frame of the calling thread's stack: the call that `call` of the head encodes. The first
+ * slot holds the function and becomes the result; the arguments follow. `tensors` of the head has a bit for each of
+ * the first 31 arguments that is a tensor of JavaScript, and after the call a bit for each of those that native code
+ * still holds. Returns the type index of the result, or -1 with the error in the result's slot. A result that is
+ * text or bytes is copied to the stack's text if it fits; then `zero_padding` of the slot is 1, its value is the
+ * size in bytes, and it needs no clearing.
+ *
+ * The function has no parameters because the driver spends more time on one parameter than this function on
+ * everything it does. */
+TN_API int32_t tn_packed_call(void);
+
+/* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are no owned
+ * values. */
+TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned);
+
+/* Calls a function with arguments that do not fit on the stack: owned values, which are consumed. Returns the same
+ * as tn_packed_call(), with the result or the error in the slot. */
+TN_API int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count);
+
+/* --- values ------------------------------------------------------------------------------------------------------- */
+
+/* Stores the address and the size of the text or bytes in a slot in words 0 and 1. */
+TN_API void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot);
+
+/* Creates an owned string, or owned bytes, in a slot; tn_packed_clear() releases it. */
+TN_API int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes);
+
+/* Releases the object of an owned value, if it has one, and leaves None. */
+TN_API void tn_packed_clear(TVMFFIAny *slot);
+
+/* Clears `count` owned values that lie outside the slots. */
+TN_API void tn_packed_clear_owned(TVMFFIAny *owned, size_t count);
+
+/* Retains an object. */
+TN_API void tn_packed_retain(TVMFFIObjectHandle object);
+
+/* Releases an object. */
+TN_API void tn_packed_release(TVMFFIObjectHandle object);
+
+/* Stores the address and the size of a type's key, which is static, in words 0 and 1. Returns 1, or 0 if the index
+ * is negative. */
+TN_API int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index);
+
+/* Looks up a global function and leaves it in a slot, or None if the name is not registered. 0 or -1. */
+TN_API int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t size);
+
+/* Registers a global function. 0 or -1. */
+TN_API int32_t tn_packed_set_global(TVMFFIAny *slot, const char *name, size_t size, TVMFFIObjectHandle function,
+                                    int32_t allow_override);
+
+/* Parses the name of an element type and leaves the type in the slot. 0 or -1. */
+TN_API int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t size);
+
+/* Replaces the element type in the slot by its name. 0 or -1. */
+TN_API int32_t tn_packed_dtype_text(TVMFFIAny *slot);
+
+/* --- tensors ------------------------------------------------------------------------------------------------------ */
+
+/* A tensor as JavaScript describes it. The shape and then the strides follow, `ndim` int64_t each. */
+typedef struct {
+  uint64_t data; /* the address of the first element */
+  int32_t device_type;
+  int32_t device_id;
+  int32_t ndim;
+  uint32_t dtype; /* a DLDataType: code, bits, lanes */
+  uint64_t flags; /* the flags of DLPack */
+  int64_t id;     /* queued for tn_packed_take_released() when native code no longer uses the memory */
+} tn_packed_tensor_t;
+
+/* Creates a tensor object over memory of JavaScript in `slot`. 0 or -1. */
+TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t *description);
+
+/* Creates a tensor object in the slot that takes ownership of a managed tensor: a DLManagedTensorVersioned, or a
+ * DLManagedTensor if `versioned` is 0. The data must be aligned to `alignment` bytes; 0 accepts any alignment. 0 or
+ * -1; after -1 the caller still owns the managed tensor. */
+TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment);
+
+/* Leaves the address of a managed tensor over a tensor object in the slot; its deleter releases the object. A
+ * versioned one also gets these flags of DLPack, because some libraries drop the flags that a tensor was created
+ * with. 0 or -1. */
+TN_API int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags);
+
+/* Describes a borrowed DLTensor in the words: 0 the address of the first element, 1 and 2 the type and index of the
+ * device, 3 ndim, 4 the element type, 5 whether it has strides. The shape, and the strides if there are any, go to
+ * the stack's text. Returns 0, or -1 if the tensor has too many axes for the text. */
+TN_API int32_t tn_packed_describe_view(tn_packed_stack_t *stack, const DLTensor *tensor);
+
+/* Describes a tensor object in the same way, and stores the flags of DLPack in word 6. */
+TN_API int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object);
+
+/* --- errors ------------------------------------------------------------------------------------------------------- */
+
+/* Creates an error in `slot` from three texts that follow each other at `text`, and a cause, which may be null. `id`
+ * identifies the JavaScript error; it is queued for tn_packed_take_released() when the native error is destroyed.
+ * Returns a status. */
+TN_API int32_t tn_packed_error_create(TVMFFIAny *slot, const char *text, size_t kind_size, size_t message_size,
+                                      size_t backtrace_size, int64_t id, TVMFFIObjectHandle cause);
+
+/* Reads an error. Words 0 to 2 become the sizes of its kind, message and backtrace, word 3 the cause (owned by the
+ * caller) or 0, and words 4 to 6 the addresses of the three texts. Returns 1 if the texts were copied to the stack's
+ * text one after the other, or 0 if they do not fit. */
+TN_API int32_t tn_packed_error_read(tn_packed_stack_t *stack, TVMFFIObject *error);
+
+/* Appends frames to the backtrace of an error. */
+TN_API void tn_packed_error_append(TVMFFIObjectHandle error, const char *text, size_t size);
+
+/* --- TypeScript functions ----------------------------------------------------------------------------------------- */
+
+/* How a TypeScript function handles calls from other threads. */
+#define TN_PACKED_THREADS_REFUSE 0 /* the call fails */
+#define TN_PACKED_THREADS_RELAY 1  /* the caller waits until the function's thread has run it */
+#define TN_PACKED_THREADS_ASYNC 2  /* the caller also waits for the answer that JavaScript gives later */
+
+/* Creates a packed function in `slot` that runs a callback, which the function retains. `threads` is one of
+ * TN_PACKED_THREADS_*; callers on other threads wait at most `timeout_ms`. Unless `threads` is
+ * TN_PACKED_THREADS_REFUSE, the stack's relay must be open. 0 or -1. */
+TN_API int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads, uint32_t timeout_ms);
+
+/* Opens the queue of calls from other threads. `*descriptor` is the read end of a pipe that the caller owns; it
+ * becomes readable when calls wait. TN_UNSUPPORTED where Node cannot read such a pipe. Called once for a stack. */
+TN_API int32_t tn_packed_relay_open(tn_packed_stack_t *stack, int32_t *descriptor);
+
+/* Fails all waiting and all later calls from other threads. Idempotent. */
+TN_API void tn_packed_relay_close(tn_packed_stack_t *stack);
+
+/* Runs the waiting calls. Called by the event loop of the stack's thread. */
+TN_API void tn_packed_relay_serve(tn_packed_stack_t *stack);
+
+/* A call of an asynchronous function from another thread: the last of the stack's words while the function starts. */
+typedef struct tn_packed_relay_call tn_packed_relay_call_t;
+
+/* Answers a call of an asynchronous function with the value in the slot, or with the error there if `failed` is 1.
+ * Called on the stack's thread, once for each call. */
+TN_API void tn_packed_relay_answer(tn_packed_relay_call_t *call, TVMFFIAny *slot, int32_t failed);
+
+/* --- calls on another thread -------------------------------------------------------------------------------------- */
+
+typedef struct tn_packed_job tn_packed_job_t;
+
+/* Creates a job from the frame at `frame` with `count` arguments. The arguments are copied: text by value, objects
+ * by reference. A borrowed DLTensor is refused. 0 with the job's address as an opaque pointer in the result's slot,
+ * or -1. */
+TN_API int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count);
+
+/* Runs a job, once, on any thread. */
+TN_API void tn_packed_job_run(tn_packed_job_t *job);
+
+/* Asks the kernel of a running job to stop. */
+TN_API void tn_packed_job_cancel(tn_packed_job_t *job);
+
+/* Moves the result of a job that has run into a slot and frees the job. Returns the type index of the result, or -1
+ * with the error in the slot. */
+TN_API int32_t tn_packed_job_finish(tn_packed_job_t *job, TVMFFIAny *slot);
+
+/* --- libtvm_ffi --------------------------------------------------------------------------------------------------- */
+
+/* The number of live objects that libtvm_ffi created: for tests of leaks. */
+TN_API int64_t tn_tvm_live_objects(void);
+
+/* Sets the number of frames in the backtraces of all threads, and returns the previous number. */
+TN_API int32_t tn_tvm_set_backtrace_limit(int32_t frames);
+
+/* --- libtvm_runtime ----------------------------------------------------------------------------------------------- */
+
+/* Connects libtvm_runtime and libtvm_ffi, so that modules can call kernels of TVM to 0.20. 0, or -1 with an error of
+ * tvm-ffi raised. */
+TN_API int32_t tn_tvm_legacy_install(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
