@@ -1,4 +1,4 @@
-import type { NativePackage } from '@tenon/native-build'
+import type { NativePackage } from '@tenon/build'
 
 const includes = ['csrc/include', 'include']
 
@@ -10,7 +10,11 @@ export default {
     {
       name: 'tenon',
       kind: 'shared',
-      sources: ['csrc/*.c', 'csrc/{posix|win32}/*.c'],
+      sources: [
+        'csrc/{base,call,pools,tstring,xla}/*.c',
+        // Pools have no files for Windows.
+        'csrc/{base,pools}/{posix|win32}/*.c',
+      ],
       includes,
       libraries: ['dl', 'pthread'],
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
@@ -68,6 +72,7 @@ export default {
         'recvmsg',
         'send',
         'sendmsg',
+        'setsockopt',
         'sigaction',
         'sigemptyset',
         'signal',
@@ -86,7 +91,7 @@ export default {
     {
       name: 'tenon_guard',
       kind: 'shared',
-      sources: ['csrc/guard/guard.cc'],
+      sources: ['csrc/call/guard.cc'],
       includes,
       imports: [
         '_Unwind_*',
@@ -105,7 +110,7 @@ export default {
     {
       name: 'tenon_nnapi',
       kind: 'shared',
-      sources: ['csrc/nnapi/*.c'],
+      sources: ['csrc/pools/nnapi/*.c'],
       libraries: ['m'],
       exports: ['tn_nn_check', 'tn_nn_run'],
       imports: ['expf', 'memcpy', 'memmove', 'round', 'tanh'],
@@ -198,7 +203,7 @@ export default {
     {
       name: 'tenon_packed',
       kind: 'shared',
-      sources: ['csrc/tvm/host/*.c', 'csrc/tvm/host/{posix|win32}/*.c', 'csrc/{posix|win32}/thread.c'],
+      sources: ['csrc/tvm/host/*.c', 'csrc/tvm/host/{posix|win32}/*.c', 'csrc/base/{posix|win32}/thread.c'],
       includes,
       libraries: ['dl', 'pthread'],
       uses: ['tenon'],
@@ -278,36 +283,36 @@ export default {
     {
       name: 'core_test',
       kind: 'test',
-      sources: ['csrc/test/*.c'],
-      includes: [...includes, 'csrc'],
+      sources: ['csrc/test/**/*.c'],
+      includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon', 'tenon_guard', 'tenon_nnapi', 'tvm_ffi', 'tenon_packed', 'tvm_runtime'],
       libraries: ['dl', 'pthread', 'm'],
     },
     {
       name: 'xla_frame_fuzz',
       kind: 'fuzz',
-      sources: ['csrc/fuzz/xla_frame_fuzz.c'],
+      sources: ['csrc/fuzz/xla/frame_fuzz.c'],
       includes,
       uses: ['tenon', 'tenon_guard'],
     },
     {
-      name: 'pools_frame_fuzz',
+      name: 'pools_message_fuzz',
       kind: 'fuzz',
-      sources: ['csrc/fuzz/pools_frame_fuzz.c'],
+      sources: ['csrc/fuzz/pools/message_fuzz.c'],
       includes: [...includes, 'csrc'],
       uses: ['tenon'],
     },
     {
       name: 'nnapi_fuzz',
       kind: 'fuzz',
-      sources: ['csrc/fuzz/nnapi_fuzz.c'],
+      sources: ['csrc/fuzz/pools/nnapi_fuzz.c'],
       includes: ['csrc'],
       uses: ['tenon_nnapi'],
     },
     {
       name: 'tstring_fuzz',
       kind: 'fuzz',
-      sources: ['csrc/fuzz/tstring_fuzz.c'],
+      sources: ['csrc/fuzz/tstring/tstring_fuzz.c'],
       includes,
       uses: ['tenon'],
     },

@@ -14,7 +14,7 @@ function tested(): Set<string> {
   const titles = [
     ...read('*.test.ts', import.meta.dirname).matchAll(/(?:test|describe)\S*\(\s*['`]((?:[LR]\d+(?:, )?)+): /g),
     ...read('*.test.ts', import.meta.dirname).matchAll(/^\s*\]?\)?\(\s*['`]((?:[LR]\d+(?:, )?)+): /gm),
-    ...read('xla_*_test.c', core).matchAll(/TEST\(((?:[LR]\d+_)+)/g),
+    ...read('xla/*_test.c', core).matchAll(/TEST\(((?:[LR]\d+_)+)/g),
   ]
   return new Set(titles.flatMap(([, title]) => title!.match(/[LR]\d+/g)!))
 }

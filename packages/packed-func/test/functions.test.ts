@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 
 const core = fileURLToPath(new URL('../../core', import.meta.url))
-const tests = globSync('csrc/test/tvm_*_test.c', { cwd: core })
+const tests = globSync('csrc/test/tvm/*_test.c', { cwd: core })
   .map((file) => readFileSync(`${core}/${file}`, 'utf8'))
   .join('\n')
 

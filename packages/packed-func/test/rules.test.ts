@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const files = [
   ...globSync('test/*.test.ts', { cwd: root }),
-  ...globSync('../core/csrc/test/tvm_*_test.c', { cwd: root }),
+  ...globSync('../core/csrc/test/tvm/*_test.c', { cwd: root }),
 ]
 const named = new Set(
   files.flatMap((file) =>

@@ -1,6 +1,7 @@
-/* Tenon's native core: the one public header, which includes a header for each larger topic.
+/* The base of Tenon's native core. Each larger topic has a header of its own, which includes this one: tenon_call.h,
+ * tenon_xla.h, tenon_tvm.h, tenon_tstring.h and tenon_pools.h.
  *
- * Rules that hold for every function here:
+ * These rules hold for every function of the core:
  * - it returns an int32_t status (0, or a negative code of status.def), except for pure getters;
  * - results are written through pointers, and only on success;
  * - strings are (pointer, length) spans of UTF-8, never NUL-terminated unless a comment says so;
@@ -31,7 +32,7 @@ typedef enum {
 #undef TN_STATUS
 } tn_status_t;
 
-/* --- status.c ------------------------------------------------------------------------------------------------- */
+/* --- base/status.c ------------------------------------------------------------------------------------------------- */
 
 /* The version of this ABI. It never changes its signature; a caller compares it with the one it was built for. */
 TN_API uint32_t tn_abi_version(void);
@@ -45,7 +46,7 @@ TN_API const char *tn_status_text(int32_t status);
 /* The message of the calling thread's last failure, NUL-terminated, owned by the thread, valid until its next failure. */
 TN_API const char *tn_last_error(void);
 
-/* --- memory.c ------------------------------------------------------------------------------------------------- */
+/* --- base/memory.c ------------------------------------------------------------------------------------------------- */
 
 /* Allocates `byte_size` zeroed bytes at a multiple of `byte_alignment` (a power of two). Zero bytes give a distinct,
  * real address. The caller owns the block and gives it back with tn_memory_free(). */
@@ -61,7 +62,7 @@ TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
  * the caller. */
 TN_API void tn_memory_poison(void *address, size_t byte_size, int32_t poison);
 
-/* --- library.c ------------------------------------------------------------------------------------------------ */
+/* --- base/posix/library.c ------------------------------------------------------------------------------------------------ */
 
 /* Opens a library with the system's loader, all symbols bound at once, and never unmaps it. `path` is UTF-8. On
  * failure the loader's own message is the last error. */
@@ -77,80 +78,75 @@ TN_API int32_t tn_library_symbol(void *library, const char *name, size_t name_le
  * copies of different versions refuse each other. */
 TN_API int32_t tn_first_core(const char **path, const char **version);
 
-/* --- watch.c ------------------------------------------------------------------------------------------------------ */
+/* --- base/posix/watch.c ------------------------------------------------------------------------------------------------------ */
 
 /* Watches a descriptor from a thread of its own, and tells through a socket, owned by the caller: it gets one byte when the
  * descriptor is readable, and another one for each byte that the caller writes back, when it is readable again. Closing
  * the socket ends the watch. The descriptor is duplicated. */
 TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 
-/* --- callback.c ----------------------------------------------------------------------------------------------- */
+/* --- base/posix/mapping.c, base/posix/fault_guard.c -------------------------------------------------------------- */
 
-/* The callbacks of one thread that runs JavaScript, and one TypeScript function that native code may call and keep. */
-typedef struct tn_callbacks tn_callbacks_t;
-typedef struct tn_callback tn_callback_t;
+/* Windows does not export the functions from here to the end of this header. */
 
-/* Which function a trampoline runs, and the addresses that its native caller passed: read at once, the next call
- * overwrites it. Doubles hold ids and addresses of user space exactly; JavaScript loads them for next to nothing, where
- * each parameter of a callback costs more than a tenth of the call. */
-typedef struct {
-  double id;
-  double arguments;
-  double result;
-} tn_callback_call_t;
+#define TN_MAPPING_SHARED 1u  /* readable and writable, shared with everybody; else private copies of written pages */
+#define TN_MAPPING_GUARDED 2u /* a page that the file no longer has reads as zeros and is counted, instead of SIGBUS */
 
-/* Runs the TypeScript function that the table's call names. What `arguments` and `result` point at is agreed between the
- * function and its native caller. Returns 1 when the function ran to its end; anything else is a failure. */
-typedef int32_t (*tn_trampoline_t)(void);
+/* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page. Undone with
+ * tn_mapping_close(). */
+TN_API int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out);
 
-/* Opens the table of the calling thread, which alone will enter the trampoline and writes `call`, borrowed, before it
- * does. Closed with tn_callbacks_close(). */
-TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out);
+/* Unmaps what tn_mapping_open() mapped. */
+TN_API int32_t tn_mapping_close(void *address, size_t byte_size);
 
-/* Ends the table: later calls of its functions give TN_CLOSED. Callbacks that native code still holds stay valid
- * handles until they are released. Once, on the table's thread. */
-TN_API void tn_callbacks_close(tn_callbacks_t *table);
+/* Takes the memory away but keeps the addresses: zeroed private pages stand there, so that an access that is still under
+ * way on another thread stays harmless. Later closed with tn_mapping_close(). */
+TN_API int32_t tn_mapping_retire(void *address, size_t byte_size);
 
-/* Takes at most `capacity` ids of callbacks that nobody holds any more; the rest stays queued. */
-TN_API int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t capacity, size_t *count);
+/* How many pages of a guarded mapping were missing when they were touched. */
+TN_API int32_t tn_mapping_faults(void *address, uint64_t *out);
 
-/* Makes a handle for the function `id`, with one reference that the caller owns. */
-TN_API int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out);
+/* Waits until what was written through a shared mapping of a file is on its device. */
+TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);
 
-/* Adds a reference. Null is a no-op. */
-TN_API void tn_callback_retain(tn_callback_t *callback);
+/* What is mapped in this process at the moment. */
+TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
 
-/* Gives a reference back; with the last one the id is queued for tn_callbacks_take_released(). Null is a no-op. */
-TN_API void tn_callback_release(tn_callback_t *callback);
+/* --- base/posix/pages.c -------------------------------------------------------------------------------------------------- */
 
-/* What tn_callback_invoke() would refuse, without calling: TN_OK, TN_WRONG_THREAD or TN_CLOSED. For callers that prepare
- * something on the function's thread first. */
-TN_API int32_t tn_callback_check(tn_callback_t *callback);
+/* The size of a page, in bytes: a power of two. */
+TN_API size_t tn_page_size(void);
 
-/* Calls the function. TN_WRONG_THREAD on a thread that isn't the table's (it never waits for that thread, so it can't
- * deadlock), TN_CLOSED when its JavaScript has ended, TN_CALLBACK_FAILED when it threw. */
-TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
+/* Maps zeroed pages with a protected page behind them, which faults when it is touched. `byte_size` is a multiple of the
+ * page. The caller owns them and gives them back with tn_pages_close(). TN_OUT_OF_MEMORY when the process has no more
+ * mappings. */
+TN_API int32_t tn_pages_open(size_t byte_size, void **out);
 
-/* --- guard.c -------------------------------------------------------------------------------------------------- */
+/* Gives the pages' contents back to the system and lets every later access fault; the addresses stay taken. */
+TN_API int32_t tn_pages_protect(void *address, size_t byte_size);
 
-/* Runs `body(context)` and reports a C++ exception instead of letting it cross: returns TN_OK or TN_EXCEPTION, and
- * copies the exception's text to `message` (at most `capacity` bytes, NUL-terminated). */
-typedef int32_t (*tn_guard_t)(void (*body)(void *), void *context, char *message, size_t capacity);
+/* Unmaps what tn_pages_open() mapped, with the same size. */
+TN_API int32_t tn_pages_close(void *address, size_t byte_size);
 
-/* Installs the guard, which lives in a C++ library of its own (see guard/guard.cc), by its address. Idempotent. */
-TN_API int32_t tn_guard_install(tn_guard_t guard);
+/* Tells the system whether pages of a file's mapping will be needed soon (1) or not (0). `address` is a page's. Never 0 for
+ * a private mapping that was written to: it would lose its changes. */
+TN_API int32_t tn_pages_advise(void *address, size_t byte_size, int32_t needed);
 
-/* Calls `body(context)` under the installed guard. With none installed: TN_UNSUPPORTED, and nothing runs. The text of
- * an exception is the last error. */
-TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
+/* How many of the pages are in memory. `address` is a page's. */
+TN_API int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out);
+
+/* --- base/posix/guard_report.c ------------------------------------------------------------------------------------------- */
+
+/* Names pages of tn_pages_open(), so that a crash in them says on stderr which segment was meant: the one of `length` bytes
+ * at `address + start`. The name is UTF-8, cut after 95 bytes. Undone with tn_guard_report_remove(), before the pages are
+ * unmapped. */
+TN_API int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_t length, const char *name,
+                                   size_t name_length);
+
+TN_API void tn_guard_report_remove(void *address);
 
 #ifdef __cplusplus
 }
 #endif
-
-/* The other topics, each in a header of its own. */
-#include "tenon_shared.h"
-#include "tenon_tstring.h"
-#include "tenon_xla.h"
 
 #endif

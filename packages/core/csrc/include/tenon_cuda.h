@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* --- xla_cuda.c: calls on a stream ---------------------------------------------------------------------------------- */
+/* --- xla/cuda.c: calls on a stream ---------------------------------------------------------------------------------- */
 
 /* One stream, and the functions of the driver that the core itself calls for it: pointers to those of libcuda, whose
  * signatures these are (CUresult is an int, CUdeviceptr a uint64). The core links with no driver and looks for none.

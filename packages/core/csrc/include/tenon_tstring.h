@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* --- tstring_*.c: string tensors ------------------------------------------------------------------------------ */
+/* --- string tensors ------------------------------------------------------------------------------ */
 
 /* How the strings of a tensor lie in memory. The values are shared with @tenon/tstring. ARROW32 and ARROW64 are an
  * offsets table (count + 1 integers of the host's order) and the bytes it points into. */
@@ -168,7 +168,7 @@ TN_API int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index
  * They are left as tn_tstring_dealloc() and tn_tstring_rfc_dealloc() leave them. */
 TN_API void tn_tstring_dealloc_all(void *structs, uint64_t count, int32_t layout);
 
-/* --- tstring_element.c: one string as TensorFlow shipped it (24 bytes, the host's ABI) -------------------------- */
+/* --- tstring/element.c: one string as TensorFlow shipped it (24 bytes, the host's ABI) -------------------------- */
 
 /* What a VIEW may name in its last word (since TensorFlow 2.21): who keeps the viewed bytes alive. */
 typedef struct tn_tstring_owner {
@@ -205,7 +205,7 @@ TN_API const char *tn_tstring_get_data_pointer(const void *string);
 /* Bytes that may be written: a VIEW or OFFSET becomes SMALL or LARGE first. Null when there is no memory. */
 TN_API char *tn_tstring_get_mutable_data_pointer(void *string);
 
-/* --- tstring_rfc.c: one string as the RFC has it (`layout` RFC16 or RFC24, the host's ABI) ---------------------- */
+/* --- tstring/rfc.c: one string as the RFC has it (`layout` RFC16 or RFC24, the host's ABI) ---------------------- */
 
 /* The content becomes these bytes, in place if the struct's own container has the room; else LARGE, which keeps that
  * container in front of its block until an assignment fits it again. */

@@ -2,13 +2,13 @@
 #ifndef TENON_XLA_H
 #define TENON_XLA_H
 
-#include "tenon.h"
+#include "tenon_call.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* --- xla_*.c: XLA custom calls ------------------------------------------------------------------------------------ */
+/* --- XLA custom calls ------------------------------------------------------------------------------------ */
 
 /* The ABI itself is described by tenon/xla_ffi.h and tenon/xla_custom_call.h. The core also exports the names by which
  * kernel libraries find their runtime: XLA_FFI_GetApi, xla::ffi::GetXlaFfiApi() and XlaCustomCallStatusSetSuccess and
@@ -24,7 +24,7 @@ TN_API int32_t tn_xla_metadata(void *handler, void *out, int32_t *code);
  * the prepare stage runs. `*stage` is -1 if the answer doesn't tell. TN_EXCEPTION: it threw. */
 TN_API int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage);
 
-/* How many bytes tn_xla_frame_build() needs for a descriptor (its layout is in xla_frame.c). The descriptor is aligned to 8
+/* How many bytes tn_xla_frame_build() needs for a descriptor (its layout is in xla/frame.c). The descriptor is aligned to 8
  * bytes and borrowed for the call; nothing in it is trusted. */
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
@@ -221,7 +221,7 @@ TN_API int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_functi
 TN_API int32_t tn_xla_function_close(const void *handler);
 
 /* Writes the call that a callback runs for: u32 operands, u32 results, u32 attributes, u32 0; the buffers, as i32 dtype, u32
- * rank, u64 pointer, i64 dimensions; then the attributes as in a descriptor (xla_frame.c). `*length` is what all of it takes:
+ * rank, u64 pointer, i64 dimensions; then the attributes as in a descriptor (xla/frame.c). `*length` is what all of it takes:
  * with more than `capacity`, nothing is to be read. TN_INVALID_ARGUMENT: the frame is none. */
 TN_API int32_t tn_xla_function_read(const void *call, void *out, size_t capacity, size_t *length);
 

@@ -28,7 +28,7 @@ const MAGIC = 0x31465854
 const TOKEN = 17
 
 /**
- * Encodes a call for `tn_xla_frame_build` (the layout is described in the core's xla_frame.c).
+ * Encodes a call for `tn_xla_frame_build` (the layout is described in the core's `csrc/xla/frame.c`).
  *
  * @throws {ArgumentError} if an attribute can't be passed.
  */

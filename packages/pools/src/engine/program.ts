@@ -21,7 +21,7 @@ export interface ProgramStep {
   readonly tensors: readonly number[]
 }
 
-// Layouts of csrc/nnapi/nnapi.h, in bytes.
+// Layouts of csrc/pools/nnapi/nnapi.h, in bytes.
 const TENSOR = 72
 const STEP = 64
 const HEADER = 40

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path'
 import { NativeLibrary } from '@tenon/core'
 import { coreLibrary, functionAt, type CFunction } from '@tenon/core/internal'
 
-/** The functions of the library of operations: see `csrc/nnapi/nnapi.h` of the core. */
+/** The functions of the library of operations: see `csrc/pools/nnapi/nnapi.h` of the core. */
 export interface NativeOperations {
   /** `tn_nn_check(program, failed)` */
   readonly check: CFunction

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "module.h"
 #include "tenon.h"
 

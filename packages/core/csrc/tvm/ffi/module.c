@@ -1,7 +1,7 @@
 /* Modules: named functions of a library, and imports. */
 #include <stdlib.h>
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "../legacy/runtime.h"
 #include "module.h"
 

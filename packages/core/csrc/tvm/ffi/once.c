@@ -1,5 +1,5 @@
 /* Handles that are made once, whoever comes first. */
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "internal.h"
 
 static tn__lock_t lock = TN__LOCK;

@@ -1,7 +1,7 @@
 /* The global functions: one table for the process, behind a mutex. */
 #include <stdlib.h>
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "internal.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 #ifndef TENON_TVM_TYPE_H
 #define TENON_TVM_TYPE_H
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "internal.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* The functions that compiled kernels reach through variables of theirs, or import. */
 #include <stddef.h>
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "backend.h"
 #include "host.h"
 

@@ -2,8 +2,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../../internal.h"
-#include "../../lock.h"
+#include "../../base/internal.h"
+#include "../../base/lock.h"
 #include "backend.h"
 #include "relay.h"
 

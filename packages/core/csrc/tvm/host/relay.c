@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 #include "wake.h"
 
 /* How long a thread may stay in one native call while others wait for it. It may be waiting for them. */

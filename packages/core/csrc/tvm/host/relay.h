@@ -1,35 +1,46 @@
-/* Calls of TypeScript functions from other threads, for functions that asked for it. */
+/* Calls of TypeScript functions from other threads, for functions that accept them. */
 #ifndef TENON_PACKED_RELAY_H
 #define TENON_PACKED_RELAY_H
 
+#include "../../base/lock.h"
 #include "host.h"
 
-/* Runs a TypeScript function on its own thread, with arguments that are lent: 0, or -1 with the error raised. */
+/* --- relay_queue.c: the queue of a thread that runs JavaScript ------------------------------------------------------- */
+
+struct tn__relay {
+  tn__lock_t lock;
+  tn__condition_t settled; /* signalled when a call makes progress */
+  int wake;                /* the write end of the pipe that the event loop reads */
+  tn_packed_relay_call_t *first;
+  tn_packed_relay_call_t **last;
+  bool closed;
+};
+
+/* --- relay.c --------------------------------------------------------------------------------------------------------- */
+
+/* Runs a TypeScript function on its own thread with borrowed arguments: 0, or -1 with the error raised. */
 typedef int (*tn__run_closure_t)(void *closure, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
-/* What a relayed call wants: the function, how it is run, and how long its caller waits at most. */
+/* A function to call on another thread. */
 typedef struct {
-  tn_packed_stack_t *stack; /* of the thread that runs it */
-  void *closure;            /* outlives the call: its caller holds it */
+  tn_packed_stack_t *stack; /* of the thread that owns the function */
+  void *closure;            /* held by the caller during the call */
   tn__run_closure_t run;
-  int32_t timeout_ms;
-  bool is_async; /* the function gives its answer later: see tn_packed_relay_answer() */
+  int32_t timeout_ms; /* the longest time that the caller waits */
+  bool is_async;      /* the function answers later: see tn_packed_relay_answer() */
 } tn__relay_request_t;
 
-/* Has a function run on its own thread, and waits for its answer: 0, or -1 with the error raised. Fails instead of waiting for
- * ever. On any thread but the function's own. */
+/* Has a function run on its own thread and waits for the answer: 0, or -1 with the error raised. Fails instead of waiting
+ * without end. Called on any thread but the function's own. */
 int tn__relay_call(const tn__relay_request_t *request, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
-/* Whether the calling thread runs JavaScript and takes calls of others. */
+/* Whether the calling thread runs JavaScript and accepts calls from other threads. */
 bool tn__relay_is_own(void);
 
-/* Runs what other threads wait for, on such a thread: for code that waits for other threads itself. */
+/* Runs the waiting calls of the calling thread, for native code that itself waits for other threads. */
 void tn__relay_serve_own(void);
 
-/* The calling thread goes into code that serves while it waits, or leaves it: callers need not fear that it never does. */
+/* Marks the calling thread as serving calls while it waits, so that callers do not suspect a deadlock, or removes the mark. */
 void tn__relay_will_serve(bool will);
-
-/* Fails what waits and whatever comes; the thread of the stack ends. Idempotent. */
-void tn__relay_close(tn_packed_stack_t *stack);
 
 #endif

@@ -1,47 +1,41 @@
-/* The shared stack of a JavaScript thread, and the queue of its values that native code gave back. */
+/* The stack of a JavaScript thread, and the queue of JavaScript values that native code has released. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "relay.h"
+#include "host.h"
 #include "thread_end.h"
 
-_Static_assert(sizeof(tn_packed_stack_t) <= TN_STACK_OUT, "the head must fit before the text");
-_Static_assert(offsetof(tn_packed_stack_t, words) == 16, "JavaScript reads the words at byte 16");
-_Static_assert(offsetof(tn_packed_stack_t, pending) == 128, "JavaScript reads the flag at byte 128");
-_Static_assert(offsetof(tn_packed_stack_t, call) == 132, "JavaScript writes the call at byte 132");
-_Static_assert(TN_STACK_SLOT_COUNT < 1 << TN_CALL_SHIFT, "a slot's index and a number of arguments fit in a call");
-_Static_assert(offsetof(tn_packed_stack_t, zero) == 136, "JavaScript uses the zero at byte 136");
-_Static_assert(TN_STACK_SLOTS + TN_STACK_SLOT_COUNT * sizeof(TVMFFIAny) == TN_STACK_SIZE / 2, "the slots end halfway");
+_Static_assert(sizeof(tn_packed_stack_t) <= TN_PACKED_OUT, "the head must end before the text");
+_Static_assert(TN_PACKED_SLOT_COUNT < 1 << TN_PACKED_CALL_SHIFT, "a call must hold the index of a slot and a number of arguments");
+_Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT, "the slots must end at the text");
 
-/* Not of the model initial-exec, though each call of JavaScript asks: the loader has room for few variables of such libraries,
- * and refuses the library when others have taken it. */
+/* The TLS model is not initial-exec, although each call from JavaScript reads these variables: the loader has little static
+ * thread memory and refuses the library when others have taken it. */
 static _Thread_local tn_packed_stack_t *own;
 
-/* All of the thread: each copy of the package that it has loaded has one. */
+/* All stacks of the thread: each copy of the package that the thread has loaded has one. */
 static _Thread_local tn_packed_stack_t *all;
 
 tn_packed_stack_t *tn__own_stack(void) { return own; }
 
 tn_packed_stack_t *tn__calling_stack(void) {
-  if ((own->call & TN_CALL_MEANT) != 0) return own;
+  if ((own->head.call & TN_PACKED_CALL_SELECTED) != 0) return own;
   for (tn_packed_stack_t *stack = all; stack != NULL; stack = stack->sibling) {
-    if ((stack->call & TN_CALL_MEANT) != 0) return own = stack;
+    if ((stack->head.call & TN_PACKED_CALL_SELECTED) != 0) return own = stack;
   }
   return own;
 }
 
 static void leave_thread(void *stack) {
-  tn__relay_close(stack);
+  tn_packed_relay_close(stack);
   tn__stack_release(stack);
 }
 
 static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
 
-/* Makes the stack of the calling thread: TN_STACK_SIZE zeroed bytes. When the thread has ended it goes with the last
- * function and value that native code holds. Once for a thread. */
-TN_API int32_t tn_packed_open(tn_packed_stack_t **out) {
+int32_t tn_packed_open(tn_packed_stack_t **out) {
   void *memory;
-  int32_t status = tn_memory_allocate(TN_STACK_SIZE, TN_STACK_SIZE, &memory);
+  int32_t status = tn_memory_allocate(TN_PACKED_STACK_SIZE, TN_PACKED_STACK_SIZE, &memory);
   if (status != TN_OK) return status;
   tn_packed_stack_t *stack = memory;
   atomic_init(&stack->references, 1);
@@ -69,7 +63,7 @@ void tn__stack_release(tn_packed_stack_t *stack) {
   if (atomic_fetch_sub(&stack->references, 1) != 1) return;
   free_all(stack->taken);
   free_all(atomic_exchange(&stack->released, NULL));
-  tn__relay_free(stack);
+  free(stack->relay); /* closed: the thread gave its reference back after closing it */
   tn_memory_free(stack);
 }
 
@@ -87,13 +81,11 @@ void tn__foreign_release(void *handle) {
   foreign->next = atomic_load(&stack->released);
   while (!atomic_compare_exchange_weak(&stack->released, &foreign->next, foreign)) {
   }
-  __atomic_store_n(&stack->pending, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&stack->head.pending, 1, __ATOMIC_RELEASE);
   tn__stack_release(stack);
 }
 
-/* Takes at most `capacity` ids of values that native code gave back, and returns how many; the rest stays queued. Only
- * on the stack's thread. */
-TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity) {
+int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity) {
   int32_t taken = 0;
   while (taken < capacity) {
     if (stack->taken == NULL) stack->taken = atomic_exchange(&stack->released, NULL);
@@ -106,7 +98,6 @@ TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, i
   return taken;
 }
 
-/* Copies native memory that the caller vouches for. */
-TN_API void tn_packed_copy(const void *from, void *to, size_t byte_size) {
+void tn_packed_copy(const void *from, void *to, size_t byte_size) {
   if (byte_size > 0) memcpy(to, from, byte_size);
 }

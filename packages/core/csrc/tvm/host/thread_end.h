@@ -1,10 +1,10 @@
-/* What happens when a thread ends. */
+/* Actions for the end of a thread. */
 #ifndef TENON_PACKED_THREAD_END_H
 #define TENON_PACKED_THREAD_END_H
 
-#include "../../lock.h"
+#include "../../base/lock.h"
 
-/* One kind of thing that threads leave behind: static, initialised with TN__THREAD_END(leave). */
+/* One kind of action: static, initialised with TN__THREAD_END(leave). */
 typedef struct {
   void (*leave)(void *value);
   tn__lock_t lock;
@@ -14,8 +14,8 @@ typedef struct {
 
 #define TN__THREAD_END(function) {.leave = (function), .lock = TN__LOCK}
 
-/* posix/thread_end.c, win32/thread_end.c: calls `leave(value)` when the calling thread ends, in place of the value that was
- * given last. 0 if the system has no room for it. */
+/* posix/thread_end.c, win32/thread_end.c: calls `leave(value)` when the calling thread ends; the value replaces the previous
+ * one. 0 if the system has no room for another kind of action. */
 int tn__at_thread_end(tn__thread_end_t *end, void *value);
 
 #endif

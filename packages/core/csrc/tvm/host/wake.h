@@ -1,13 +1,14 @@
-/* Waking the event loop of a JavaScript thread from any other. */
+/* Waking the event loop of a JavaScript thread from any other thread. */
 #ifndef TENON_PACKED_WAKE_H
 #define TENON_PACKED_WAKE_H
 
-/* posix/wake.c, win32/wake.c: a pipe, whose first end JavaScript reads and closes. 0 if the system has none. */
+/* posix/wake.c, win32/wake.c: opens a pipe whose first end JavaScript reads and closes. 0 if the system has no such pipe. */
 int tn__wake_open(int ends[2]);
 
-/* Makes the first end readable, given the second. */
+/* Makes the first end readable, given the second end. */
 void tn__wake(int to);
 
+/* Closes the second end. */
 void tn__wake_close(int to);
 
 #endif

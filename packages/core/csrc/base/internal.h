@@ -1,0 +1,49 @@
+/* What the files of the core share and nobody else sees. */
+#ifndef TENON_INTERNAL_H
+#define TENON_INTERNAL_H
+
+#include "tenon.h"
+
+#if defined(__GNUC__)
+#define TN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define TN_PRINTF(format_index, first)
+#endif
+
+/* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
+TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
+
+/* A number that no other thread of this process has or will have; thread ids of the system are used again. */
+uint64_t tn__this_thread(void);
+
+/* posix/memory.c, win32/memory.c: aligned memory, uninitialised, or null. The alignment is a power of two and at least
+ * the size of a pointer. */
+void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
+void tn__aligned_free(void *block);
+
+/* What a thread runs. */
+typedef struct tn__thread {
+  void (*run)(void *data);
+  void *data;
+} tn__thread_t;
+
+/* posix/thread.c, win32/thread.c: starts a thread that nobody waits for; `thread` must stay. 0 if the system has none. */
+int tn__thread_start(const tn__thread_t *thread);
+size_t tn__processor_count(void);
+
+/* posix/environment.c, win32/environment.c: calls `hook` when the calling thread of JavaScript ends, before its memory goes.
+ * 0 if it won't: there is no JavaScript here, or it is no Node. A process that exits doesn't call it. */
+int tn__environment_on_end(void (*hook)(void *data), void *data);
+
+/* posix/event.c, win32/event.c: file descriptors by which any thread wakes an event loop. */
+typedef struct tn__event {
+  int from; /* readable after a signal, until it is cleared */
+  int to;
+} tn__event_t;
+
+int32_t tn__event_open(tn__event_t *event);
+void tn__event_signal(tn__event_t *event);
+void tn__event_clear(tn__event_t *event);
+void tn__event_close(tn__event_t *event);
+
+#endif

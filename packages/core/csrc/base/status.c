@@ -1,0 +1,39 @@
+/* Status codes, their texts, and the last error of each thread. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+#ifndef TN_VERSION
+#error "the build passes TN_VERSION, the version of @tenon/core"
+#endif
+
+#define TN_ABI_VERSION 1u
+
+static _Thread_local char last_error[1024];
+
+int32_t tn__fail(int32_t status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(last_error, sizeof last_error, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+uint32_t tn_abi_version(void) { return TN_ABI_VERSION; }
+
+const char *tn_version(void) { return TN_VERSION; }
+
+const char *tn_last_error(void) { return last_error; }
+
+const char *tn_status_text(int32_t status) {
+  switch (status) {
+#define TN_STATUS(name, value, text) \
+  case TN_##name:                    \
+    return text;
+#include "status.def"
+#undef TN_STATUS
+    default:
+      return "unknown status";
+  }
+}

@@ -1,9 +1,0 @@
-/* nnapi/: programs that nobody should trust. What tn_nn_check() accepts must stay inside the memory of its tensors. */
-#include "fuzz/nnapi_program.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  nnapi_run_bytes(data, size);
-  return 0;
-}

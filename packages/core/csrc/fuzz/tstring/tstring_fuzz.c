@@ -1,0 +1,96 @@
+/* tstring_*.c: tensors that nobody should trust. Each input is a tensor: a byte for its layout, one for its ABI, two
+ * for the number of its elements, then its bytes, in a block of exactly their size. It is validated, and then read in
+ * every way whatever the validators said: what they refuse must still lead nowhere, what they accept must convert to
+ * every layout and be the same strings there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenon_tstring.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static tn_tstring_fault_t fault;
+
+static void require(int condition, const char *what) {
+  if (condition) return;
+  fprintf(stderr, "the tensor is wrong: %s\n", what);
+  abort();
+}
+
+/* Converts, and compares what came out with the source. Gives whether it could be done. */
+static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t abi, int32_t form, int32_t is_inline) {
+  tn_tstring_target_t target = {sizeof target, layout, abi, form, is_inline, 0, 0, 0, NULL, NULL};
+  if (tn_tstring_measure(source, NULL, source->count, &target, &fault) != TN_OK) return 0;
+  const uint64_t data_size = target.data_size;
+  const size_t whole = (size_t)(target.table_size + data_size);
+  uint8_t *block = malloc(whole > 0 ? whole : 1);
+  if (block == NULL) return 0;
+  target.table = block;
+  target.data = block + target.table_size;
+  require(tn_tstring_convert(source, NULL, source->count, &target, &fault) == TN_OK,
+          "it was measured and not converted");
+  require(target.data_size == data_size, "it took another size than was measured");
+  const int is_arrow = layout >= TN_TSTRING_ARROW32;
+  const tn_tstring_tensor_t made = {sizeof made, layout, abi, TN_TSTRING_FOLLOW, source->count, target.table_size,
+                                    is_arrow ? target.data_size : whole, block, is_arrow ? target.data : block};
+  int8_t *order = malloc(source->count > 0 ? source->count : 1);
+  if (order != NULL) {
+    require(tn_tstring_compare(source, &made, order, &fault) == TN_OK, "what was converted can't be read");
+    for (uint64_t i = 0; i < source->count; i++) require(order[i] == 0, "a string changed");
+  }
+  tn_tstring_sums_t total;
+  if (form == TN_TSTRING_AS_OFFSET)
+    require(tn_tstring_validate(&made, 1, UINT64_MAX, &total, &fault) == TN_OK, "what was converted is not valid");
+  free(order);
+  if (form == TN_TSTRING_AS_BLOCK) tn_tstring_dealloc_all(block, source->count, layout);
+  free(block);
+  return 1;
+}
+
+static int convert_all(const tn_tstring_tensor_t *source) {
+  int done = 1;
+  for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_ARROW64; layout++) {
+    const int32_t abi = layout >= TN_TSTRING_ARROW32 ? source->abi : (source->abi + layout) % 4;
+    done &= convert(source, layout, abi, TN_TSTRING_AS_OFFSET, source->count % 2);
+  }
+  for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_RFC24; layout++) {
+    for (int32_t form = TN_TSTRING_AS_POINTER; form <= TN_TSTRING_AS_BORROWED; form++) {
+      /* Pointers are for the ABI of this machine: on another one this is refused before anything is read. */
+      const int32_t host = sizeof(void *) == 8 ? TN_TSTRING_LE64 : TN_TSTRING_LE32;
+      done &= convert(source, layout, host, form, source->count % 2);
+    }
+  }
+  return done;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 4) return 0;
+  const size_t bytes = size - 4;
+  uint8_t *block = malloc(bytes > 0 ? bytes : 1);
+  if (block == NULL) return 0;
+  memcpy(block, data + 4, bytes);
+  const uint64_t count = (uint64_t)data[2] | (uint64_t)(data[3] & 1) << 8;
+  tn_tstring_tensor_t tensor = {sizeof tensor, data[0] % 5, data[1] % 4, 0, count, bytes, bytes, block, block};
+  tensor.flags = data[3] & 2 ? TN_TSTRING_WRITABLE : 0;
+  tn_tstring_sums_t strict_sums = {0, 0}, sums = {0, 0};
+  uint64_t index = 0;
+  const int is_strict = tn_tstring_validate(&tensor, 1, bytes, &strict_sums, &fault) == TN_OK;
+  const int is_valid = tn_tstring_validate(&tensor, 0, bytes, &sums, &fault) == TN_OK;
+  require(!is_strict || is_valid, "strict takes what lenient refuses");
+  require(!is_strict || strict_sums.total == sums.total, "two sums of the same sizes");
+  require(!is_valid || (sums.total <= bytes && sums.not_small <= sums.total), "the budget");
+  /* The sum is bounded, so that what is made of it is too. */
+  if (is_valid) require(convert_all(&tensor), "it is valid and can't be converted");
+  uint32_t *hashes = malloc(4 * (count > 0 ? count : 1));
+  if (hashes != NULL) {
+    const int is_read = tn_tstring_hash(&tensor, 0, hashes, &fault) == TN_OK;
+    require(is_read || !is_valid, "it is valid and can't be read");
+    require(tn_tstring_find_invalid_utf8(&tensor, 0, &index, &fault) != TN_OK || index <= count, "an index");
+    require(tn_tstring_find(&tensor, (const uint8_t *)"aa", 2, 0, &index, &fault) != TN_OK || index <= count,
+            "an index");
+  }
+  free(hashes);
+  free(block);
+  return 0;
+}

@@ -1,0 +1,235 @@
+/* Channels to other processes: sockets over which messages travel with descriptors. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "stream.h"
+
+#if defined(TN_CHANNELS_ARE_STREAMS)
+#define CHANNEL_TYPE SOCK_STREAM
+/* Room for some messages: a stream is read once a message is whole. */
+#define BUFFER_SIZE (4 * (int)TN_FRAME_MAXIMUM)
+#else
+#define CHANNEL_TYPE SOCK_SEQPACKET
+#define BUFFER_SIZE 0 /* the system's own */
+#endif
+
+int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
+  return tn__socket_pair(stream ? SOCK_STREAM : CHANNEL_TYPE, BUFFER_SIZE, out);
+}
+
+static int32_t address_of(const char *path, size_t length, struct sockaddr_un *address) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (length == 0 || length >= sizeof address->sun_path || memchr(path, 0, length) != NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the path of a socket must have 1 to %zu bytes and no NUL",
+                    sizeof address->sun_path - 1);
+  memcpy(address->sun_path, path, length);
+  return TN_OK;
+}
+
+/* Binds so that nobody else can connect, not even for a moment. */
+static int bind_alone(int listener, const struct sockaddr_un *address) {
+#if defined(__linux__)
+  /* The mode of the socket itself becomes that of its file. */
+  return fchmod(listener, S_IRUSR | S_IWUSR) != 0 ? -1 : bind(listener, (const struct sockaddr *)address, sizeof *address);
+#else
+  if (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0) return -1;
+  /* Nobody can connect before listen(). */
+  return chmod(address->sun_path, S_IRUSR | S_IWUSR);
+#endif
+}
+
+int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
+  struct sockaddr_un address;
+  int32_t listener = -1;
+  int32_t status = address_of(path, path_length, &address);
+  if (status == TN_OK) status = tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, &listener);
+  if (status != TN_OK) return status;
+  if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0) {
+    status = tn__socket_failed("listening");
+    close(listener);
+    return status;
+  }
+  *out = listener;
+  return TN_OK;
+}
+
+int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
+  struct sockaddr_un address;
+  int32_t channel = -1;
+  int32_t status = address_of(path, path_length, &address);
+  if (status == TN_OK) status = tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, &channel);
+  if (status != TN_OK) return status;
+  while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0) {
+    if (errno == EINTR) continue;
+    status = tn__socket_failed("connecting");
+    close(channel);
+    return status;
+  }
+  *out = channel;
+  return TN_OK;
+}
+
+int32_t tn_channel_accept(int32_t listener, int32_t *out) {
+  for (;;) {
+#if defined(__linux__)
+    int channel = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+#else
+    int channel = accept(listener, NULL, NULL);
+#endif
+    if (channel >= 0) {
+      /* Elsewhere than on Linux it inherits from the listener that it doesn't block. */
+      if (tn__socket_prepare(channel, BUFFER_SIZE) != 0 || fcntl(channel, F_SETFL, 0) != 0) {
+        int32_t status = tn__socket_failed("accepting a connection");
+        close(channel);
+        return status;
+      }
+      *out = channel;
+      return TN_OK;
+    }
+    if (errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "no connection waits");
+    if (errno != EINTR && errno != ECONNABORTED) return tn__socket_failed("accepting a connection");
+  }
+}
+
+int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
+#if defined(__linux__)
+  struct ucred credentials;
+  socklen_t size = sizeof credentials;
+  if (getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+    return tn__socket_failed("asking who the peer is");
+  *user = credentials.uid;
+#else
+  uid_t owner;
+  gid_t group;
+  if (getpeereid(channel, &owner, &group) != 0) return tn__socket_failed("asking who the peer is");
+  *user = (uint32_t)owner;
+#endif
+  return TN_OK;
+}
+
+#if defined(TN_CHANNELS_ARE_STREAMS)
+
+int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  return tn__stream_send(channel, bytes, length, descriptors, count, timeout);
+}
+
+int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
+  return tn__stream_receive(channel, bytes, descriptors, count, timeout);
+}
+
+#else
+
+int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  tn__control_t control;
+  if (count > 0) tn__control_write(&message, &control, descriptors, count);
+  int64_t deadline = timeout < 0 ? -1 : 0;
+  const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+  for (;;) {
+    /* The plain call is faster, and most messages come without descriptors. */
+    ssize_t sent = count > 0 ? sendmsg(channel, &message, flags) : send(channel, bytes, length, flags);
+    if (sent >= 0) return TN_OK;
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return tn__socket_failed("sending a message");
+    if (timeout >= 0 && deadline == 0) deadline = tn__now() + timeout;
+    int32_t status = tn__socket_wait(channel, POLLOUT, deadline);
+    if (status != TN_OK) return status;
+  }
+}
+
+int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
+  if (timeout > 0) {
+    int32_t status = tn__socket_wait(channel, POLLIN, tn__now() + timeout);
+    if (status != TN_OK) return status;
+  }
+  struct iovec part = {.iov_base = bytes, .iov_len = TN_FRAME_MAXIMUM};
+  tn__control_t control;
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  ssize_t length;
+  do {
+    length = recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0));
+  } while (length < 0 && errno == EINTR);
+  if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "nothing came in time");
+  if (length < 0) return tn__socket_failed("receiving a message");
+  size_t taken = tn__control_take(&message, descriptors, TN_FRAME_DESCRIPTORS);
+  size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
+  int32_t status = TN_OK;
+  if (length == 0 && taken == 0) {
+    status = tn__fail(TN_CLOSED, "the peer is gone");
+  } else if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || taken > kept) {
+    status = tn__fail(TN_INVALID_ARGUMENT, "a malformed message: too long, or with too many descriptors");
+  } else {
+    status = tn_frame_check(bytes, (size_t)length, taken);
+  }
+  if (status != TN_OK) {
+    for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);
+    return status;
+  }
+  *count = taken;
+  return TN_OK;
+}
+
+#endif
+
+int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
+                        size_t *count, int64_t timeout) {
+  int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
+  int32_t status = tn_channel_send(channel, request, length, NULL, 0, timeout);
+  if (status != TN_OK) return status;
+  if (deadline >= 0) {
+    int64_t left = deadline - tn__now();
+    return tn_channel_receive(channel, bytes, descriptors, count, left < 0 ? 0 : left);
+  }
+#if defined(TN_CHANNELS_ARE_STREAMS)
+  return tn_channel_receive(channel, bytes, descriptors, count, -1);
+#else
+  /* An answer has no descriptors: the system closes what comes nevertheless, and the answer doesn't pass the check. With
+   * MSG_TRUNC the whole length is told. */
+  ssize_t received;
+  do {
+    received = recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return tn__socket_failed("receiving a message");
+  if (received == 0) return tn__fail(TN_CLOSED, "the peer is gone");
+  *count = 0;
+  return tn_frame_check(bytes, (size_t)received, 0);
+#endif
+}
+
+int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready) {
+  struct pollfd few[64];
+  struct pollfd *entries = count <= 64 ? few : malloc(count * sizeof *entries);
+  if (entries == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to wait for %zu sockets", count);
+  for (size_t i = 0; i < count; i++) entries[i] = (struct pollfd){.fd = channels[i], .events = POLLIN};
+  int found;
+  do {
+    found = tn__socket_poll(entries, count, timeout);
+  } while (found < 0 && errno == EINTR && timeout < 0);
+  for (size_t i = 0; i < count; i++) ready[i] = found > 0 && entries[i].revents != 0;
+  int32_t status = TN_OK;
+  if (found == 0 || (found < 0 && errno == EINTR)) status = tn__fail(TN_TIMED_OUT, "nothing came in time");
+  if (found < 0 && errno != EINTR) status = tn__socket_failed("waiting for sockets");
+  if (entries != few) free(entries);
+  return status;
+}
+
+int32_t tn_channel_ring(int32_t stream) {
+  char byte = 1;
+  for (;;) {
+    if (send(stream, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 || errno == EAGAIN) return TN_OK;
+    if (errno != EINTR) return tn__socket_failed("ringing");
+  }
+}

@@ -1,0 +1,85 @@
+/* Memory that devices share: dma-bufs, made of pages of a memfd (/dev/udmabuf) or by a heap (/dev/dma_heap/system). */
+#include <errno.h>
+#include <string.h>
+
+#include "../../base/internal.h"
+#include "tenon_pools.h"
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* An ioctl that is begun again when a signal or the driver of the device interrupts it. */
+static int repeat_ioctl(int descriptor, unsigned long request, void *argument) {
+  int result;
+  do {
+    result = ioctl(descriptor, request, argument);
+  } while (result < 0 && (errno == EINTR || errno == EAGAIN));
+  return result;
+}
+
+static int32_t create_of_memory(uint64_t byte_size, int32_t *out) {
+  int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
+  if (device < 0) return tn__fail(TN_UNSUPPORTED, "/dev/udmabuf can't be opened: %s", strerror(errno));
+  /* Sealed against shrinking, as the device demands, and not against writing. */
+  int32_t memory;
+  int32_t status = tn_shared_memory_create(byte_size, "dma-buf", 7, &memory);
+  if (status == TN_OK) {
+    struct udmabuf_create create = {.memfd = (uint32_t)memory, .flags = UDMABUF_FLAGS_CLOEXEC, .offset = 0, .size = byte_size};
+    *out = repeat_ioctl(device, UDMABUF_CREATE, &create);
+    if (*out < 0) status = tn__fail(TN_UNSUPPORTED, "/dev/udmabuf refused the memory: %s", strerror(errno));
+    /* The dma-buf keeps the pages. */
+    close(memory);
+  }
+  close(device);
+  return status;
+}
+
+static int32_t create_of_heap(uint64_t byte_size, int32_t *out) {
+  int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
+  if (heap < 0) return tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system can't be opened: %s", strerror(errno));
+  struct dma_heap_allocation_data allocation = {.len = byte_size, .fd_flags = O_RDWR | O_CLOEXEC};
+  int32_t status = TN_OK;
+  if (repeat_ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &allocation) != 0)
+    status = tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system refused: %s", strerror(errno));
+  close(heap);
+  if (status == TN_OK) *out = (int32_t)allocation.fd;
+  return status;
+}
+
+int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  size_t page = tn_page_size();
+  if (byte_size == 0 || byte_size > INT64_MAX - page)
+    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be from 1 to 2^63 - 1");
+  uint64_t whole = (byte_size + page - 1) / page * page;
+  return create_of_memory(whole, out) == TN_OK ? TN_OK : create_of_heap(whole, out);
+}
+
+int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
+  if ((flags & ~(TN_DMA_BUF_WRITE | TN_DMA_BUF_END)) != 0) return tn__fail(TN_INVALID_ARGUMENT, "flags are not valid");
+  struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ};
+  if ((flags & TN_DMA_BUF_WRITE) != 0) sync.flags |= DMA_BUF_SYNC_WRITE;
+  sync.flags |= (flags & TN_DMA_BUF_END) != 0 ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START;
+  if (repeat_ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync) != 0)
+    return tn__fail(TN_SYSTEM, "the dma-buf could not be synchronised: %s", strerror(errno));
+  return TN_OK;
+}
+
+#else
+
+int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
+  (void)byte_size, (void)out;
+  return tn__fail(TN_UNSUPPORTED, "this platform has no dma-bufs");
+}
+
+int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
+  (void)descriptor, (void)flags;
+  return tn__fail(TN_UNSUPPORTED, "this platform has no dma-bufs");
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* Fences: one end of a stream of which the signaller has the other. A byte that waits says that it was signalled, the end
+ * of the stream without one that the signaller failed or died. Nobody reads the byte, so that everybody sees it. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../../base/internal.h"
+#include "tenon_pools.h"
+
+int32_t tn_fence_status(int32_t fence, int32_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  char byte;
+  ssize_t count;
+  do {
+    count = recv(fence, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  } while (count < 0 && errno == EINTR);
+  if (count < 0 && errno == EAGAIN) {
+    *out = TN_FENCE_ACTIVE;
+  } else if (count < 0 && errno != ECONNRESET) {
+    return tn__fail(TN_INVALID_ARGUMENT, "the descriptor is not a fence: %s", strerror(errno));
+  } else {
+    *out = count == 1 ? TN_FENCE_SIGNALED : TN_FENCE_FAILED;
+  }
+  return TN_OK;
+}

@@ -1,0 +1,205 @@
+/* Memory that processes share by descriptor: created with a fixed size, and never by a name that others could guess. */
+#include <errno.h>
+#include <string.h>
+
+#include "../../base/internal.h"
+#include "tenon_pools.h"
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/vfs.h>
+#else
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#endif
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x8u
+#endif
+
+/* The kernel takes labels of at most 249 bytes. */
+#define LABEL_MAXIMUM 249
+
+#if defined(__linux__)
+
+#define HAS_NO_CONTENTS(access) (((access) & O_PATH) != 0)
+
+/* The magic number of dma-bufs' own file system. */
+#define DMA_BUF_FILE_SYSTEM 0x444d4142u
+
+/* Memory of a fixed size, or -1 with errno. */
+static int create_memory(const char *name, off_t byte_size) {
+  int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+  /* Kernels before 6.3 don't know the last flag. */
+  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (descriptor < 0) return -1;
+  if (ftruncate(descriptor, byte_size) == 0 && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
+    return descriptor;
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return -1;
+}
+
+static uint32_t seals_of(int descriptor) {
+  int seals = fcntl(descriptor, F_GET_SEALS);
+  return seals < 0 ? 0 : (uint32_t)seals;
+}
+
+/* What only the file system behind a descriptor knows. */
+static int look_up(int descriptor, const struct stat *status, tn_descriptor_info_t *info) {
+  struct statfs file_system;
+  if (fstatfs(descriptor, &file_system) != 0) return -1;
+  info->file_system = (uint64_t)file_system.f_type & 0xffffffffu;
+  info->is_regular = S_ISREG(status->st_mode) ? 1 : 0;
+  info->is_dma_buf = info->file_system == DMA_BUF_FILE_SYSTEM;
+  /* A dma-buf tells its size by its end alone. */
+  if (info->is_dma_buf) {
+    off_t end = lseek(descriptor, 0, SEEK_END);
+    if (end < 0 || lseek(descriptor, 0, SEEK_SET) < 0) return -1;
+    info->byte_size = (uint64_t)end;
+  }
+  return 0;
+}
+
+#else
+
+#define HAS_NO_CONTENTS(access) ((void)(access), 0)
+
+/* Memory under a name that nobody can guess, and that is gone before anybody could use it. Its size can be set once. */
+static int create_memory(const char *name, off_t byte_size) {
+  (void)name;
+  char path[32];
+  snprintf(path, sizeof path, "/tenon-%08x%08x", arc4random(), arc4random());
+  int descriptor = shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) return -1;
+  int failed = shm_unlink(path) != 0 || fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 || ftruncate(descriptor, byte_size) != 0;
+  if (!failed) return descriptor;
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return -1;
+}
+
+/* Memory of shm_open() is no file: it has no type. Nobody can set its size a second time, which is what two seals say. */
+static uint32_t seals_of(int descriptor) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0 || (status.st_mode & S_IFMT) != 0) return 0;
+  return TN_SEAL_SHRINK | TN_SEAL_GROW;
+}
+
+static int look_up(int descriptor, const struct stat *status, tn_descriptor_info_t *info) {
+  info->is_regular = S_ISREG(status->st_mode) || info->seals != 0;
+  struct statfs file_system;
+  /* Memory has none. */
+  info->file_system = fstatfs(descriptor, &file_system) == 0 && (file_system.f_flags & MNT_LOCAL) != 0;
+  return 0;
+}
+
+#endif
+
+int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out) {
+  if (label == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "label and out must not be null");
+  if (byte_size == 0 || byte_size > INT64_MAX)
+    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be from 1 to 2^63 - 1");
+  if (label_length > LABEL_MAXIMUM || memchr(label, 0, label_length) != NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "label must have at most %d bytes and no NUL", LABEL_MAXIMUM);
+  char name[LABEL_MAXIMUM + 1];
+  memcpy(name, label, label_length);
+  name[label_length] = 0;
+  int descriptor = create_memory(name, (off_t)byte_size);
+  if (descriptor < 0)
+    return tn__fail(TN_SYSTEM, "memory of %llu bytes could not be made: %s", (unsigned long long)byte_size, strerror(errno));
+  *out = descriptor;
+  return TN_OK;
+}
+
+int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
+#if !defined(__linux__)
+  (void)descriptor, (void)seals;
+  return tn__fail(TN_UNSUPPORTED, "memory can't be sealed on this platform");
+#else
+  if (fcntl(descriptor, F_ADD_SEALS, (int)seals) != 0)
+    return tn__fail(TN_SYSTEM, "the memory could not be sealed: %s", strerror(errno));
+  return TN_OK;
+#endif
+}
+
+int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  if (fcntl(descriptor, F_GETFL) < 0)
+    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  *out = seals_of(descriptor);
+  return TN_OK;
+}
+
+int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  struct stat status;
+  int access = fcntl(descriptor, F_GETFL);
+  if (access < 0 || fstat(descriptor, &status) != 0)
+    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  int is_open = !HAS_NO_CONTENTS(access);
+  tn_descriptor_info_t info = {
+      .byte_size = (uint64_t)status.st_size,
+      .device = (uint64_t)status.st_dev,
+      .inode = (uint64_t)status.st_ino,
+      .seals = seals_of(descriptor),
+      .can_read = is_open && (access & O_ACCMODE) != O_WRONLY,
+      .can_write = is_open && (access & O_ACCMODE) != O_RDONLY,
+  };
+  if (look_up(descriptor, &status, &info) != 0)
+    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  *out = info;
+  return TN_OK;
+}
+
+int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  if (copy < 0) return tn__fail(TN_SYSTEM, "the descriptor could not be duplicated: %s", strerror(errno));
+  *out = copy;
+  return TN_OK;
+}
+
+int32_t tn_descriptor_close(int32_t descriptor) {
+  if (close(descriptor) != 0 && errno != EINTR)
+    return tn__fail(TN_SYSTEM, "the descriptor could not be closed: %s", strerror(errno));
+  return TN_OK;
+}
+
+#else
+
+static int32_t unsupported(void) { return tn__fail(TN_UNSUPPORTED, "this platform has no memory that processes share by descriptor"); }
+
+int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out) {
+  (void)byte_size, (void)label, (void)label_length, (void)out;
+  return unsupported();
+}
+int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
+  (void)descriptor, (void)seals;
+  return unsupported();
+}
+int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out) {
+  (void)descriptor, (void)out;
+  return unsupported();
+}
+int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out) {
+  (void)descriptor, (void)out;
+  return unsupported();
+}
+int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out) {
+  (void)descriptor, (void)out;
+  return unsupported();
+}
+int32_t tn_descriptor_close(int32_t descriptor) {
+  (void)descriptor;
+  return unsupported();
+}
+
+#endif

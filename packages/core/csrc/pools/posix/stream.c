@@ -1,0 +1,125 @@
+/* Messages over a stream of bytes, for systems without sockets that keep their boundaries: a message says its length, and
+ * is taken from the stream once all of it has arrived. */
+#include "stream.h"
+
+#if defined(TN_CHANNELS_ARE_STREAMS)
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How long the rest of a message may take that has begun to arrive, whatever the timeout: a peer that never sends it is
+ * done with. */
+#define REST_TIMEOUT TN__SECOND
+
+/* Where a stream can't be understood any more, it ends for both sides. */
+static int32_t break_off(int socket, int32_t status) {
+  shutdown(socket, SHUT_RDWR);
+  return status;
+}
+
+int32_t tn__stream_send(int socket, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
+  size_t done = 0;
+  while (done < length) {
+    struct iovec part = {.iov_base = (char *)(uintptr_t)bytes + done, .iov_len = length - done};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    tn__control_t control;
+    /* Descriptors come with the first byte. */
+    if (count > 0 && done == 0) tn__control_write(&message, &control, descriptors, count);
+    ssize_t sent = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent >= 0) {
+      done += (size_t)sent;
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN && errno != ENOBUFS) return tn__socket_failed("sending a message");
+    int32_t status = tn__socket_wait(socket, POLLOUT, deadline);
+    if (status == TN_OK) continue;
+    return done == 0 ? status : break_off(socket, tn__fail(TN_CLOSED, "the peer took half a message"));
+  }
+  return TN_OK;
+}
+
+/* How long the message at the start of the stream is, once all of it is there: 0 while it isn't, with a status then. */
+static int32_t whole_message(int socket, void *bytes, size_t *length, int *has_begun) {
+  ssize_t there;
+  do {
+    there = recv(socket, bytes, TN_FRAME_MAXIMUM, MSG_PEEK | MSG_DONTWAIT);
+  } while (there < 0 && errno == EINTR);
+  *length = 0;
+  *has_begun = there > 0;
+  if (there < 0 && errno == EAGAIN) return TN_OK;
+  if (there < 0) return tn__socket_failed("receiving a message");
+  if (there == 0) return tn__fail(TN_CLOSED, "the peer is gone");
+  if ((size_t)there < sizeof(tn_frame_t)) return TN_OK;
+  tn_frame_t header;
+  memcpy(&header, bytes, sizeof header);
+  if (header.magic != TN_FRAME_MAGIC || header.length < sizeof header || header.length > TN_FRAME_MAXIMUM)
+    return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "a malformed message: its start"));
+  if ((size_t)there >= header.length) *length = header.length;
+  return TN_OK;
+}
+
+/* Waits until a whole message is there. */
+static int32_t await_message(int socket, void *bytes, size_t *length, int64_t timeout) {
+  int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
+  int64_t begun = -1;
+  for (;;) {
+    int has_begun;
+    int32_t status = whole_message(socket, bytes, length, &has_begun);
+    if (status != TN_OK || *length > 0) return status;
+    if (!has_begun) {
+      status = tn__socket_wait(socket, POLLIN, deadline);
+      if (status != TN_OK) return status;
+      continue;
+    }
+    int64_t time = tn__now();
+    if (begun < 0) begun = time;
+    if (time - begun > REST_TIMEOUT)
+      return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "a malformed message: its end never came"));
+    /* The socket is readable all the while, so there is nothing to wait for but time. */
+    struct timespec pause = {.tv_sec = 0, .tv_nsec = 200000};
+    nanosleep(&pause, NULL);
+  }
+}
+
+int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
+  size_t length;
+  int32_t status = await_message(socket, bytes, &length, timeout);
+  if (status != TN_OK) return status;
+  size_t done = 0;
+  size_t taken = 0;
+  int is_cut = 0;
+  /* Descriptors end what one call receives, so a message may come in parts. */
+  while (status == TN_OK && done < length) {
+    struct iovec part = {.iov_base = (char *)bytes + done, .iov_len = length - done};
+    tn__control_t control;
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) {
+      status = tn__fail(TN_CLOSED, "the peer is gone");
+      break;
+    }
+    done += (size_t)received;
+    size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
+    taken = kept + tn__control_take(&message, descriptors + kept, TN_FRAME_DESCRIPTORS - kept);
+    is_cut |= (message.msg_flags & MSG_CTRUNC) != 0 || taken > TN_FRAME_DESCRIPTORS;
+  }
+  size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
+  if (status == TN_OK && is_cut)
+    status = tn__fail(TN_INVALID_ARGUMENT, "a malformed message: with too many descriptors");
+  if (status == TN_OK) status = tn_frame_check(bytes, length, taken);
+  if (status != TN_OK) {
+    for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);
+    return status;
+  }
+  *count = taken;
+  return TN_OK;
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* frame.c: messages with random changes. What is accepted must be one that a reader can walk to its exact end. */
+#if defined(__linux__)
+#include <stdlib.h>
+
+#include "check.h"
+#include "fuzz/pools/message_walk.h"
+
+/* A request to execute: two pools, an input of rank 2, an output of rank 1. */
+typedef struct {
+  tn_frame_t frame;
+  tn_frame_execute_t execute;
+  uint32_t pools[4];
+  tn_frame_argument_t arguments[2];
+  uint32_t dimensions[3];
+} request_t;
+
+/* The answer to it. */
+typedef struct {
+  tn_frame_t frame;
+  tn_frame_result_t result;
+  uint32_t output[2];
+  uint32_t dimensions[1];
+} answer_t;
+
+static tn_frame_t header(uint32_t operation, size_t length) {
+  return (tn_frame_t){.magic = TN_FRAME_MAGIC,
+                      .version = TN_FRAME_VERSION,
+                      .operation = (uint16_t)operation,
+                      .length = (uint32_t)length,
+                      .id = 1};
+}
+
+static size_t make_request(uint8_t *bytes) {
+  request_t request;
+  memset(&request, 0, sizeof request);
+  const size_t length = offsetof(request_t, dimensions) + sizeof request.dimensions;
+  request.frame = header(TN_FRAME_EXECUTE, length);
+  request.execute = (tn_frame_execute_t){.model = 1, .inputs = 1, .outputs = 1, .pools = 2, .dimensions = 3};
+  request.arguments[0].rank = 2;
+  request.arguments[1].rank = 1;
+  memcpy(bytes, &request, length);
+  return length;
+}
+
+static size_t make_answer(uint8_t *bytes) {
+  answer_t answer;
+  memset(&answer, 0, sizeof answer);
+  const size_t length = offsetof(answer_t, dimensions) + sizeof answer.dimensions;
+  answer.frame = header(TN_FRAME_EXECUTE | TN_FRAME_REPLY, length);
+  answer.result.outputs = 1;
+  answer.result.dimensions = 1;
+  answer.output[1] = 1;
+  memcpy(bytes, &answer, length);
+  return length;
+}
+
+TEST(frames_with_random_changes_are_refused_or_walked_to_their_end) {
+  uint64_t state = 1;
+  uint32_t accepted = 0;
+  for (int round = 0; round < 200000; round++) {
+    uint8_t bytes[256];
+    size_t length = round % 2 == 0 ? make_request(bytes) : make_answer(bytes);
+    for (int change = round / 2 % 4; change > 0; change--) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      bytes[(state >> 33) % length] ^= (uint8_t)(1u << (state >> 61));
+    }
+    if (round % 7 == 6) length -= 1 + (state >> 40) % 8;
+    /* A block of exactly its size, so that one byte too far is seen. */
+    uint8_t *copy = malloc(length);
+    CHECK(copy != NULL);
+    memcpy(copy, bytes, length);
+    const char *fault = NULL;
+    if (tn_frame_check(copy, length, 0) == TN_OK) {
+      accepted++;
+      fault = frame_fault(copy, length);
+    }
+    free(copy);
+    CHECK(fault == NULL);
+  }
+  /* All without a change, at least, and not all of the rest. */
+  CHECK(accepted > 200000 / 5 && accepted < 200000);
+}
+#endif

@@ -1,0 +1,126 @@
+/* posix/shared_memory.c, mapping.c, fault_guard.c. */
+#if defined(__linux__)
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "tenon_pools.h"
+
+#define SIZE 8192
+
+static int32_t create(uint64_t size) {
+  int32_t descriptor = -1;
+  return tn_shared_memory_create(size, "test", 4, &descriptor) == TN_OK ? descriptor : -1;
+}
+
+static void totals(uint64_t out[2]) { tn_mapping_totals(&out[0], &out[1]); }
+
+TEST(shared_memory_has_a_fixed_size) {
+  int32_t descriptor = create(SIZE);
+  CHECK(descriptor >= 0);
+  tn_descriptor_info_t info;
+  CHECK(tn_descriptor_describe(descriptor, &info) == TN_OK);
+  CHECK(info.byte_size == SIZE && info.is_regular == 1 && info.can_read == 1 && info.can_write == 1);
+  CHECK((info.seals & (TN_SEAL_SHRINK | TN_SEAL_GROW)) == (TN_SEAL_SHRINK | TN_SEAL_GROW));
+  CHECK(ftruncate(descriptor, SIZE / 2) != 0 && ftruncate(descriptor, SIZE * 2) != 0);
+  CHECK((fcntl(descriptor, F_GETFD) & FD_CLOEXEC) != 0);
+  CHECK(tn_descriptor_close(descriptor) == TN_OK);
+  CHECK(tn_descriptor_close(descriptor) == TN_SYSTEM);
+}
+
+TEST(shared_memory_refuses_bad_sizes_and_labels) {
+  int32_t descriptor = -1;
+  CHECK(tn_shared_memory_create(0, "", 0, &descriptor) == TN_INVALID_ARGUMENT);
+  CHECK(tn_shared_memory_create(UINT64_MAX, "", 0, &descriptor) == TN_INVALID_ARGUMENT);
+  CHECK(tn_shared_memory_create(1, "a\0b", 3, &descriptor) == TN_INVALID_ARGUMENT);
+  char label[250];
+  memset(label, 'x', sizeof label);
+  CHECK(tn_shared_memory_create(1, label, sizeof label, &descriptor) == TN_INVALID_ARGUMENT);
+  CHECK(tn_shared_memory_create(1, label, sizeof label - 1, &descriptor) == TN_OK);
+  CHECK(tn_descriptor_close(descriptor) == TN_OK);
+}
+
+TEST(mappings_are_counted_and_shared) {
+  int32_t descriptor = create(SIZE);
+  uint64_t before[2], during[2], after[2];
+  totals(before);
+  void *writable = NULL, *private = NULL;
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, TN_MAPPING_SHARED, &writable) == TN_OK);
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, 0, &private) == TN_OK);
+  totals(during);
+  CHECK(during[0] == before[0] + 2 && during[1] == before[1] + 2 * SIZE);
+  ((uint8_t *)writable)[5] = 7;
+  CHECK(((uint8_t *)private)[5] == 7);
+  ((uint8_t *)private)[4096] = 9; /* a copy of the page, not the memory */
+  CHECK(((uint8_t *)writable)[4096] == 0);
+  CHECK(tn_mapping_close(writable, SIZE) == TN_OK);
+  CHECK(tn_mapping_close(private, SIZE) == TN_OK);
+  totals(after);
+  CHECK(after[0] == before[0] && after[1] == before[1]);
+  CHECK(tn_mapping_open(descriptor, 1, SIZE, 0, &private) == TN_SYSTEM);
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, 64, &private) == TN_INVALID_ARGUMENT);
+  CHECK(tn_descriptor_close(descriptor) == TN_OK);
+}
+
+TEST(frozen_memory_cannot_be_mapped_for_writing) {
+  int32_t descriptor = create(SIZE);
+  void *address = NULL;
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, TN_MAPPING_SHARED, &address) == TN_OK);
+  CHECK(tn_shared_memory_seal(descriptor, TN_SEAL_WRITE) == TN_SYSTEM); /* it is mapped */
+  CHECK(tn_mapping_close(address, SIZE) == TN_OK);
+  CHECK(tn_shared_memory_seal(descriptor, TN_SEAL_WRITE | TN_SEAL_SEAL) == TN_OK);
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, TN_MAPPING_SHARED, &address) == TN_SYSTEM);
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, 0, &address) == TN_OK);
+  CHECK(tn_mapping_close(address, SIZE) == TN_OK);
+  CHECK(tn_descriptor_close(descriptor) == TN_OK);
+}
+
+TEST(a_truncated_file_reads_as_zeros_under_the_guard) {
+  char path[] = "/tmp/tenon-guard-XXXXXX";
+  int descriptor = mkstemp(path);
+  CHECK(descriptor >= 0);
+  unlink(path);
+  CHECK(ftruncate(descriptor, 4 * 4096) == 0);
+  CHECK(pwrite(descriptor, "abcd", 4, 2 * 4096) == 4);
+  void *address = NULL;
+  uint64_t faults = 9;
+  CHECK(tn_mapping_open(descriptor, 0, 4 * 4096, TN_MAPPING_GUARDED, &address) == TN_OK);
+  CHECK(tn_mapping_faults(address, &faults) == TN_OK && faults == 0);
+  CHECK(ftruncate(descriptor, 4096) == 0);
+  CHECK(((volatile uint8_t *)address)[2 * 4096] == 0);
+  CHECK(((volatile uint8_t *)address)[3 * 4096] == 0);
+  CHECK(tn_mapping_faults(address, &faults) == TN_OK && faults == 1);
+  CHECK(tn_mapping_close(address, 4 * 4096) == TN_OK);
+  CHECK(tn_mapping_faults(address, &faults) == TN_NOT_FOUND);
+  close(descriptor);
+}
+
+TEST(a_retired_mapping_keeps_its_addresses) {
+  int32_t descriptor = create(SIZE);
+  void *address = NULL;
+  CHECK(tn_mapping_open(descriptor, 0, SIZE, TN_MAPPING_SHARED, &address) == TN_OK);
+  ((volatile uint8_t *)address)[0] = 5;
+  CHECK(tn_mapping_retire(address, SIZE) == TN_OK);
+  CHECK(((volatile uint8_t *)address)[0] == 0);
+  ((volatile uint8_t *)address)[0] = 6; /* goes nowhere */
+  CHECK(tn_shared_memory_seal(descriptor, TN_SEAL_WRITE) == TN_OK);
+  CHECK(tn_mapping_close(address, SIZE) == TN_OK);
+  CHECK(tn_descriptor_close(descriptor) == TN_OK);
+}
+
+TEST(a_descriptor_says_what_it_is) {
+  tn_descriptor_info_t info;
+  int device = open("/dev/zero", O_RDWR | O_CLOEXEC);
+  CHECK(tn_descriptor_describe(device, &info) == TN_OK && info.is_regular == 0);
+  int32_t copy = -1;
+  CHECK(tn_descriptor_duplicate(device, &copy) == TN_OK && copy != device);
+  CHECK((fcntl(copy, F_GETFD) & FD_CLOEXEC) != 0);
+  close(device);
+  CHECK(tn_descriptor_close(copy) == TN_OK);
+  CHECK(tn_descriptor_describe(copy, &info) == TN_SYSTEM);
+  CHECK(tn_descriptor_duplicate(-1, &copy) == TN_SYSTEM);
+}
+#endif

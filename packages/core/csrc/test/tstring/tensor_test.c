@@ -1,0 +1,94 @@
+/* tstring_read.c, tstring_convert.c: what TypeScript never asks for: wrong arguments, and sources that change between
+ * measuring and converting. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "tenon_tstring.h"
+
+static const char text[] = "onetwothree";
+
+static tn_tstring_tensor_t arrow(const int32_t *offsets, uint64_t count) {
+  return (tn_tstring_tensor_t){
+      .struct_size = sizeof(tn_tstring_tensor_t),
+      .layout = TN_TSTRING_ARROW32,
+      .abi = TN_TSTRING_LE64,
+      .count = count,
+      .table_size = 4 * (count + 1),
+      .data_size = sizeof text - 1,
+      .table = (const uint8_t *)offsets,
+      .data = (const uint8_t *)text,
+  };
+}
+
+static tn_tstring_fault_t fault;
+
+TEST(a_source_that_grew_is_noticed_and_nothing_is_written_past_the_target) {
+  int32_t offsets[4] = {0, 3, 6, 6};
+  const tn_tstring_tensor_t source = arrow(offsets, 3);
+  for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_ARROW64; layout++) {
+    offsets[3] = 6;
+    tn_tstring_target_t target = {sizeof target, layout, TN_TSTRING_LE64, TN_TSTRING_AS_OFFSET, 0, 0, 0, 0, NULL, NULL};
+    CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_OK);
+    uint8_t *block = malloc(target.table_size + target.data_size);
+    CHECK(block != NULL);
+    const uint64_t data_size = target.data_size;
+    target.table = block;
+    target.data = block + target.table_size;
+    CHECK(tn_tstring_convert(&source, NULL, 3, &target, &fault) == TN_OK);
+    CHECK(target.data_size == data_size);
+    offsets[3] = 11;
+    const int32_t status = tn_tstring_convert(&source, NULL, 3, &target, &fault);
+    free(block);
+    CHECK(status == TN_INVALID_ARGUMENT && fault.check == TN_TSTRING_CHECK_CHANGED && fault.index == 2);
+  }
+}
+
+TEST(wrong_arguments_are_refused) {
+  const int32_t offsets[4] = {0, 3, 6, 11};
+  tn_tstring_tensor_t source = arrow(offsets, 3);
+  tn_tstring_target_t target = {sizeof target, TN_TSTRING_TF, TN_TSTRING_LE64, TN_TSTRING_AS_OFFSET, 1, 0, 0, 0,
+                                NULL,          NULL};
+  uint8_t block[72];
+  target.table = target.data = block;
+  target.table_size = 48;
+  CHECK(tn_tstring_convert(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
+  const uint32_t selection[1] = {3};
+  CHECK(tn_tstring_measure(&source, selection, 1, &target, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_SELECTION && fault.value == 3 && fault.limit == 3);
+  target.layout = 9;
+  CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
+  target.layout = TN_TSTRING_TF;
+  target.form = 9;
+  CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
+  target.form = TN_TSTRING_AS_POINTER;
+  target.abi = sizeof(void *) == 8 ? TN_TSTRING_BE32 : TN_TSTRING_BE64;
+  CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
+  target.abi = 4;
+  CHECK(tn_tstring_measure(&source, NULL, 3, &target, &fault) == TN_INVALID_ARGUMENT);
+  tn_tstring_sums_t total;
+  source.layout = -1;
+  CHECK(tn_tstring_validate(&source, 1, 100, &total, &fault) == TN_INVALID_ARGUMENT);
+  source.layout = TN_TSTRING_ARROW32;
+  source.abi = -1;
+  CHECK(tn_tstring_validate(&source, 1, 100, &total, &fault) == TN_INVALID_ARGUMENT);
+  source.abi = TN_TSTRING_LE64;
+  source.count = UINT64_MAX;
+  CHECK(tn_tstring_validate(&source, 1, 100, &total, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_TABLE_SIZE);
+}
+
+TEST(pointers_are_followed_only_when_that_is_asked_for) {
+  uint8_t string[24] = {0};
+  CHECK(tn_tstring_copy(string, "a string with a block of its own", 32) == TN_OK);
+  tn_tstring_tensor_t tensor = {sizeof tensor, TN_TSTRING_TF, TN_TSTRING_LE64, 0, 1, 24, 24, string, string};
+  uint8_t out[40];
+  uint64_t size = 0;
+  CHECK(tn_tstring_read(&tensor, 0, out, sizeof out, &size, &fault) == TN_INVALID_ARGUMENT);
+  CHECK(fault.check == TN_TSTRING_CHECK_STRUCT_TYPE);
+  tensor.flags = TN_TSTRING_FOLLOW;
+  CHECK(tn_tstring_read(&tensor, 0, out, 4, &size, &fault) == TN_OK);
+  CHECK(size == 32 && memcmp(out, "a st", 4) == 0);
+  tn_tstring_dealloc_all(string, 1, TN_TSTRING_TF);
+  CHECK(tn_tstring_get_size(string) == 0);
+}

@@ -1,0 +1,165 @@
+/* Calls of TypeScript functions from other threads, with a trampoline of C in JavaScript's place. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "tvm/host/host.h"
+#include "support.h"
+
+int32_t tn_packed_bind(void *library);
+int32_t tn_packed_open(tn_packed_stack_t **out);
+int32_t tn_packed_relay_open(tn_packed_stack_t *stack, int32_t *descriptor);
+void tn_packed_relay_serve(tn_packed_stack_t *stack);
+void tn_packed_relay_answer(void *call, TVMFFIAny *slot, int32_t failed);
+int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads, uint32_t timeout_ms);
+
+enum { RELAYED = 1, ASYNC = 2, CALLERS = 4, CALLS = 300, LAST_WORD = 13 };
+
+/* A thread as JavaScript's: its function returns twice its argument, or later as an asynchronous one. */
+typedef struct {
+  uint32_t threads;
+  uint32_t timeout_ms;
+  bool serves; /* else it sits there until `leave` is set */
+  TVMFFIObjectHandle function;
+  atomic_int is_ready, leave, runs;
+  tn_packed_stack_t *stack;
+  tn_callback_call_t call;
+  void *unanswered;
+  int64_t answer;
+} owner_t;
+
+static _Thread_local owner_t *this_owner;
+
+static TVMFFIAny *slot_at(tn_packed_stack_t *stack, int base) {
+  return (TVMFFIAny *)(void *)((char *)stack + TN_STACK_SLOTS) + base;
+}
+
+/* JavaScript's side of a call. */
+static int32_t run(void) {
+  owner_t *owner = this_owner;
+  TVMFFIAny *slot = slot_at(owner->stack, (int)owner->call.arguments);
+  int64_t twice = 2 * slot[1].v_int64;
+  atomic_fetch_add(&owner->runs, 1);
+  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
+  if (owner->threads == ASYNC) {
+    owner->unanswered = (void *)(uintptr_t)owner->stack->words[LAST_WORD];
+    owner->answer = twice;
+  } else {
+    *slot = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = twice};
+  }
+  return 1;
+}
+
+static void *own(void *data) {
+  owner_t *owner = this_owner = data;
+  tn_callbacks_t *table = NULL;
+  tn_callback_t *callback = NULL;
+  int32_t descriptor = -1;
+  bool is_open = tn_packed_open(&owner->stack) == TN_OK && tn_packed_relay_open(owner->stack, &descriptor) == TN_OK &&
+                 tn_callbacks_open(run, &owner->call, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK;
+  TVMFFIAny *slot = is_open ? slot_at(owner->stack, 0) : NULL;
+  if (is_open && tn_packed_function_create(slot, callback, owner->threads, owner->timeout_ms) == 0) owner->function = slot->v_obj;
+  tn_callback_release(callback);
+  atomic_store(&owner->is_ready, 1);
+  struct pollfd readable = {descriptor, POLLIN, 0};
+  while (!atomic_load(&owner->leave)) {
+    char bytes[64];
+    if (poll(&readable, 1, 5) <= 0 || !owner->serves || read(descriptor, bytes, sizeof bytes) <= 0) continue;
+    tn_packed_relay_serve(owner->stack);
+    if (owner->unanswered == NULL) continue;
+    slot = slot_at(owner->stack, 8);
+    *slot = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = owner->answer};
+    tn_packed_relay_answer(owner->unanswered, slot, 0);
+    owner->unanswered = NULL;
+  }
+  tn_callbacks_close(table);
+  close(descriptor);
+  return NULL;
+}
+
+static int start(owner_t *owner, pthread_t *thread) {
+  void *library;
+  static const char name[] = "libtvm_ffi.so";
+  if (tn_library_open(name, sizeof name - 1, &library) != TN_OK || tn_packed_bind(library) != TN_OK) return 0;
+  if (pthread_create(thread, NULL, own, owner) != 0) return 0;
+  while (!atomic_load(&owner->is_ready)) usleep(100);
+  return owner->function != NULL;
+}
+
+/* Calls with a number and returns what came, or -1. */
+static int64_t call_with(TVMFFIObjectHandle function, int64_t value) {
+  TVMFFIAny argument = {.type_index = kTVMFFIInt, .v_int64 = value}, result = {.type_index = kTVMFFINone};
+  return TVMFFIFunctionCall(function, &argument, 1, &result) == 0 ? result.v_int64 : -1;
+}
+
+static void *call_often(void *function) {
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < CALLS; i++) wrong += call_with(function, i) != 2 * i;
+  return (void *)(intptr_t)wrong;
+}
+
+static int64_t wrong_answers(TVMFFIObjectHandle function, int callers) {
+  pthread_t threads[CALLERS];
+  int64_t wrong = 0;
+  for (int i = 0; i < callers; i++) wrong += pthread_create(&threads[i], NULL, call_often, function) != 0;
+  for (int i = 0; i < callers; i++) {
+    void *found;
+    pthread_join(threads[i], &found);
+    wrong += (intptr_t)found;
+  }
+  return wrong;
+}
+
+TEST(relayed_calls_of_many_threads_have_their_answers) {
+  owner_t owner = {.threads = RELAYED, .timeout_ms = 60000, .serves = true};
+  pthread_t thread;
+  CHECK(start(&owner, &thread));
+  CHECK(wrong_answers(owner.function, CALLERS) == 0);
+  atomic_store(&owner.leave, 1);
+  pthread_join(thread, NULL);
+  CHECK(atomic_load(&owner.runs) == CALLERS * CALLS);
+  CHECK(call_with(owner.function, 1) == -1 && raised_is("ThreadError", "the JavaScript of a TypeScript function has ended"));
+  TVMFFIObjectDecRef(owner.function);
+}
+
+TEST(asynchronous_calls_are_answered_later) {
+  owner_t owner = {.threads = ASYNC, .timeout_ms = 60000, .serves = true};
+  pthread_t thread;
+  CHECK(start(&owner, &thread));
+  CHECK(wrong_answers(owner.function, 1) == 0);
+  atomic_store(&owner.leave, 1);
+  pthread_join(thread, NULL);
+  TVMFFIObjectDecRef(owner.function);
+}
+
+TEST(a_relayed_call_ends_in_time_and_is_not_run_then) {
+  owner_t owner = {.threads = RELAYED, .timeout_ms = 30};
+  pthread_t thread;
+  CHECK(start(&owner, &thread));
+  CHECK(call_with(owner.function, 1) == -1);
+  CHECK(raised_is("ThreadError", "a TypeScript function was called from another thread and did not answer in time"));
+  atomic_store(&owner.leave, 1);
+  pthread_join(thread, NULL);
+  CHECK(atomic_load(&owner.runs) == 0);
+  TVMFFIObjectDecRef(owner.function);
+}
+
+static void *fail_once(void *function) {
+  return (void *)(intptr_t)(call_with(function, 1) == -1 &&
+                            raised_is("ThreadError", "the JavaScript of a TypeScript function has ended"));
+}
+
+TEST(a_relayed_call_fails_when_the_thread_ends) {
+  owner_t owner = {.threads = RELAYED, .timeout_ms = 60000};
+  pthread_t thread, caller;
+  CHECK(start(&owner, &thread));
+  CHECK(pthread_create(&caller, NULL, fail_once, owner.function) == 0);
+  usleep(20000);
+  atomic_store(&owner.leave, 1);
+  pthread_join(thread, NULL);
+  void *failed;
+  pthread_join(caller, &failed);
+  CHECK((intptr_t)failed == 1);
+  TVMFFIObjectDecRef(owner.function);
+}

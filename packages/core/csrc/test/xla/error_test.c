@@ -1,0 +1,90 @@
+/* xla_error.c, xla_api.c, xla_status.c: errors, the table, the untyped status. */
+#include "xla/status.h"
+#include "check.h"
+#include "support.h"
+
+static const tn_xla_api_t *api(void) { return XLA_FFI_GetApi(); }
+
+static tn_xla_error_t *create(int32_t code, const char *message) {
+  tn_xla_error_create_args_t args = {TN_XLA_SIZE_ERROR_CREATE, NULL, message, code};
+  return api()->error_create(&args);
+}
+
+static const char *message_of(tn_xla_error_t *error) {
+  tn_xla_error_get_message_args_t args = {sizeof args, NULL, error, NULL};
+  api()->error_get_message(&args);
+  return args.message;
+}
+
+static void destroy(tn_xla_error_t *error) {
+  tn_xla_error_destroy_args_t args = {sizeof args, NULL, error};
+  api()->error_destroy(&args);
+}
+
+TEST(xla_error_copies_its_message) {
+  const size_t before = tn_xla_live_errors();
+  char text[] = "first";
+  tn_xla_error_t *error = create(TN_XLA_ABORTED, text);
+  text[0] = 'X';
+  CHECK(strcmp(message_of(error), "first") == 0);
+  CHECK(tn_xla_live_errors() == before + 1);
+  destroy(error);
+  CHECK(tn_xla_live_errors() == before);
+}
+
+TEST(xla_error_ignores_pointers_that_are_not_its_own) {
+  const size_t before = tn_xla_live_errors();
+  int64_t other[8] = {0};
+  CHECK(strcmp(message_of((tn_xla_error_t *)(void *)other), "") == 0);
+  destroy((tn_xla_error_t *)(void *)other);
+  tn_xla_error_t *error = create(TN_XLA_INTERNAL, NULL);
+  CHECK(strcmp(message_of(error), "") == 0);
+  destroy(error);
+  destroy(error); /* a second time, and null: nothing to do */
+  destroy(NULL);
+  CHECK(tn_xla_live_errors() == before);
+}
+
+TEST(xla_error_of_too_short_arguments_names_them) {
+  tn_xla_error_create_args_t args = {16, NULL, "text", TN_XLA_INTERNAL};
+  tn_xla_error_t *error = api()->error_create(&args);
+  CHECK(strstr(message_of(error), "XLA_FFI_Error_Create_Args size: expected 28, got 16") != NULL);
+  destroy(error);
+}
+
+TEST(xla_api_is_found_under_both_names) {
+  const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
+  CHECK(_ZN3xla3ffi12GetXlaFfiApiEv() == api());
+  CHECK(api()->struct_size == 192 && api()->internal_api == NULL);
+  CHECK(api()->api_version.major_version == 0 && api()->api_version.minor_version == 3);
+}
+
+TEST(xla_api_answers_in_the_slots_behind_its_end) {
+  tn_xla_error_t *(*const *slots)(void *) = (tn_xla_error_t * (*const *)(void *))(const void *)(api() + 1);
+  for (int i = 0; i < 16; i++) {
+    tn_xla_error_t *error = slots[i](NULL);
+    CHECK(strstr(message_of(error), "0.1 to 0.3") != NULL);
+    destroy(error);
+  }
+}
+
+static void fail_with(XlaCustomCallStatus *status, const char *text, size_t length) {
+  XlaCustomCallStatusSetFailure(status, text, length);
+}
+
+TEST(L27_L28_L29_status_keeps_the_last_word) {
+  XlaCustomCallStatus status = {0, 0, NULL};
+  fail_with(&status, "broken\0tail", 11);
+  CHECK(status.failed && status.length == 6 && memcmp(status.message, "broken", 6) == 0); /* up to the first NUL */
+  fail_with(&status, "second failure", 6);
+  CHECK(status.failed && status.length == 6 && memcmp(status.message, "second", 6) == 0); /* up to the length */
+  XlaCustomCallStatusSetSuccess(&status);
+  CHECK(!status.failed && status.length == 0);
+  fail_with(&status, "", 0);
+  CHECK(status.failed && status.length == 0); /* an empty text is a failure still */
+  fail_with(&status, NULL, 5);
+  CHECK(status.failed && status.length == 0);
+  XlaCustomCallStatusSetSuccess(&status);
+  XlaCustomCallStatusSetSuccess(NULL);
+  fail_with(NULL, "nobody", 6);
+}

@@ -1,0 +1,201 @@
+/* xla_frame.c: what a descriptor becomes, and every way in which it can be wrong. */
+#include "check.h"
+#include "support.h"
+
+static tn_xla_call_frame_t seen; /* the frame that `look` was called with */
+
+static tn_xla_error_t *look(tn_xla_call_frame_t *frame) {
+  seen = *frame;
+  return NULL;
+}
+
+static const tn_xla_bundle_t looking = {NULL, NULL, NULL, look};
+
+/* Two operands, one result, and an attribute of each kind. */
+static void put_example(descriptor_t *d) {
+  put_header(d, 3, 2, 1, 4, looking);
+  put_buffer(d, TN_XLA_F32, 2, (const int64_t[]){2, 3});
+  put_buffer(d, TN_XLA_S64, 0, NULL);
+  put_buffer(d, TN_XLA_U8, 1, (const int64_t[]){7});
+  put_name(d, TN_XLA_ARRAY, "a");
+  put_u32s(d, TN_XLA_S16, 0);
+  put_u64(d, 3);
+  put(d, (const int16_t[]){1, -2, 3}, 6);
+  put_name(d, TN_XLA_DICTIONARY, "b");
+  put_u32s(d, 1, 0);
+  put_scalar(d, "inner", TN_XLA_F64, &(double){2.5});
+  put_scalar(d, "c", TN_XLA_C128, (const double[]){1, -1});
+  put_name(d, TN_XLA_STRING, "d");
+  put_u64(d, 4);
+  put(d, "a\0bc", 4);
+}
+
+TEST(R1_frame_has_sizes_types_and_pointers_of_the_abi) {
+  descriptor_t d;
+  put_example(&d);
+  void *call = prepare(&d);
+  CHECK(call != NULL);
+  CHECK(tn_xla_execute(call) == TN_OK);
+  CHECK(seen.struct_size == 168 && seen.stage == TN_XLA_EXECUTE && seen.future == NULL && seen.extension_start == NULL);
+  CHECK(seen.args.struct_size == 40 && seen.rets.struct_size == 40 && seen.attrs.struct_size == 48);
+  CHECK(seen.args.size == 2 && seen.rets.size == 1 && seen.attrs.size == 4);
+  CHECK(seen.args.types[0] == TN_XLA_BUFFER && seen.args.types[1] == TN_XLA_BUFFER && seen.rets.types[0] == TN_XLA_BUFFER);
+  CHECK(seen.args.args[0] == buffer_of(call, 0) && seen.args.args[1] == buffer_of(call, 1));
+  CHECK(seen.rets.rets[0] == buffer_of(call, 2));
+  const tn_xla_buffer_t *first = buffer_of(call, 0);
+  CHECK(first->struct_size == 48 && first->dtype == TN_XLA_F32 && first->rank == 2 && first->data == NULL);
+  CHECK(first->dims[0] == 2 && first->dims[1] == 3);
+  CHECK(buffer_of(call, 1)->rank == 0 && buffer_of(call, 1)->dims != NULL);
+  CHECK(buffer_of(call, 2)->dtype == TN_XLA_U8 && buffer_of(call, 2)->dims[0] == 7);
+  finish(call);
+}
+
+TEST(frame_carries_every_kind_of_attribute) {
+  descriptor_t d;
+  put_example(&d);
+  void *call = prepare(&d);
+  CHECK(call != NULL && tn_xla_execute(call) == TN_OK);
+  const tn_xla_attrs_t *attrs = &seen.attrs;
+  const int32_t kinds[] = {TN_XLA_ARRAY, TN_XLA_DICTIONARY, TN_XLA_SCALAR, TN_XLA_STRING};
+  for (int i = 0; i < 4; i++) {
+    CHECK(attrs->types[i] == kinds[i]);
+    CHECK(attrs->names[i]->len == 1 && attrs->names[i]->ptr[0] == "abcd"[i]);
+  }
+  const tn_xla_array_t *array = attrs->attrs[0];
+  CHECK(array->dtype == TN_XLA_S16 && array->size == 3 && ((const int16_t *)array->data)[1] == -2);
+  const tn_xla_attrs_t *dictionary = attrs->attrs[1];
+  CHECK(dictionary->struct_size == 48 && dictionary->size == 1 && dictionary->types[0] == TN_XLA_SCALAR);
+  CHECK(dictionary->names[0]->len == 5 && memcmp(dictionary->names[0]->ptr, "inner", 5) == 0);
+  const tn_xla_scalar_t *inner = dictionary->attrs[0];
+  CHECK(inner->dtype == TN_XLA_F64 && *(const double *)inner->value == 2.5);
+  const tn_xla_scalar_t *complex = attrs->attrs[2];
+  CHECK(complex->dtype == TN_XLA_C128 && ((const double *)complex->value)[1] == -1);
+  const tn_xla_span_t *string = attrs->attrs[3];
+  CHECK(string->len == 4 && memcmp(string->ptr, "a\0bc", 4) == 0);
+  finish(call);
+}
+
+TEST(frame_does_not_point_into_the_descriptor) {
+  descriptor_t d;
+  put_example(&d);
+  void *call = prepare(&d);
+  CHECK(call != NULL);
+  memset(d.bytes, 0xff, sizeof d.bytes);
+  CHECK(tn_xla_execute(call) == TN_OK);
+  CHECK(seen.attrs.names[3]->ptr[0] == 'd' && buffer_of(call, 0)->dims[1] == 3);
+  finish(call);
+}
+
+TEST(every_truncation_of_a_descriptor_is_refused) {
+  descriptor_t d;
+  put_example(&d);
+  size_t needed = 0;
+  for (size_t size = 0; size < d.size; size++) CHECK(tn_xla_frame_size(d.bytes, size, &needed) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_frame_size(d.bytes, d.size, &needed) == TN_OK);
+  CHECK(tn_xla_frame_size(d.bytes, d.size + 8, &needed) == TN_INVALID_ARGUMENT); /* bytes too many */
+}
+
+static int refused(const descriptor_t *d, const char *because) {
+  size_t size = 0;
+  return tn_xla_frame_size(d->bytes, d->size, &size) == TN_INVALID_ARGUMENT && strstr(tn_last_error(), because) != NULL;
+}
+
+TEST(a_wrong_descriptor_says_what_is_wrong) {
+  descriptor_t d;
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){look, NULL, NULL, NULL});
+  CHECK(refused(&d, "execute stage"));
+  put_header(&d, 3, 0, 0, 0, looking);
+  d.bytes[0] ^= 1;
+  CHECK(refused(&d, "no descriptor"));
+  put_header(&d, 3, UINT32_MAX, UINT32_MAX, 0, looking);
+  CHECK(refused(&d, "ends inside the buffers"));
+  put_header(&d, 3, 0, 0, UINT32_MAX, looking);
+  CHECK(refused(&d, "ends inside the attributes"));
+  put_header(&d, 3, 1, 0, 0, looking);
+  put_buffer(&d, 13, 0, NULL);
+  CHECK(refused(&d, "13 is no dtype"));
+  put_header(&d, 3, 1, 0, 0, looking);
+  put_u32s(&d, TN_XLA_F32, UINT32_MAX);
+  CHECK(refused(&d, "dimensions"));
+  put_header(&d, 3, 1, 0, 0, looking);
+  put_buffer(&d, TN_XLA_F32, 1, (const int64_t[]){-1});
+  CHECK(refused(&d, "negative"));
+}
+
+TEST(a_wrong_attribute_says_what_is_wrong) {
+  descriptor_t d;
+  put_header(&d, 3, 0, 0, 1, looking);
+  put_name(&d, 5, "kind");
+  put_u64(&d, 0);
+  CHECK(refused(&d, "5 is no kind"));
+  put_header(&d, 3, 0, 0, 1, looking);
+  put_name(&d, TN_XLA_SCALAR, "size");
+  put_u32s(&d, TN_XLA_F32, 8);
+  put_u64(&d, 0);
+  CHECK(refused(&d, "can't have 8 bytes"));
+  put_header(&d, 3, 0, 0, 1, looking);
+  put_name(&d, TN_XLA_ARRAY, "count");
+  put_u32s(&d, TN_XLA_F64, 0);
+  put_u64(&d, UINT64_MAX / 8 + 2); /* times 8 bytes it would wrap around */
+  put_u64(&d, 0);
+  CHECK(refused(&d, "inside an array"));
+  put_header(&d, 3, 0, 0, 1, looking);
+  put_name(&d, TN_XLA_STRING, "length");
+  put_u64(&d, UINT64_MAX - 3); /* rounded up to 8 it would wrap around */
+  CHECK(refused(&d, "inside a string"));
+  put_header(&d, 3, 0, 0, 1, looking);
+  put_name(&d, TN_XLA_STRING, "");
+  put_u64(&d, 0);
+  CHECK(refused(&d, "needs a name"));
+}
+
+TEST(attributes_must_be_sorted_and_unique) {
+  descriptor_t d;
+  put_header(&d, 3, 0, 0, 2, looking);
+  put_scalar(&d, "b", TN_XLA_PRED, "\1");
+  put_scalar(&d, "a", TN_XLA_PRED, "\1");
+  CHECK(refused(&d, "sorted by name"));
+  put_header(&d, 3, 0, 0, 2, looking);
+  put_scalar(&d, "a", TN_XLA_PRED, "\1");
+  put_scalar(&d, "a", TN_XLA_PRED, "\1");
+  CHECK(refused(&d, "twice"));
+  put_header(&d, 3, 0, 0, 3, looking); /* by bytes: a prefix first, bytes above 0x7f last */
+  put_scalar(&d, "a", TN_XLA_PRED, "\1");
+  put_scalar(&d, "ab", TN_XLA_PRED, "\1");
+  put_scalar(&d, "\xc3\xa9", TN_XLA_PRED, "\1");
+  size_t size = 0;
+  CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK);
+}
+
+TEST(dictionaries_are_nested_to_a_limit) {
+  for (int depth = 15; depth <= 17; depth++) {
+    descriptor_t d;
+    put_header(&d, 3, 0, 0, 1, looking);
+    for (int i = 0; i < depth; i++) {
+      put_name(&d, TN_XLA_DICTIONARY, "deeper");
+      put_u32s(&d, 1, 0);
+    }
+    put_scalar(&d, "end", TN_XLA_PRED, "\1");
+    size_t size = 0;
+    CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == (depth <= 16 ? TN_OK : TN_INVALID_ARGUMENT));
+  }
+}
+
+TEST(memory_for_a_frame_is_checked) {
+  descriptor_t d;
+  put_example(&d);
+  size_t size = 0;
+  CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK && size % 64 == 0);
+  uint8_t *memory = aligned_alloc(64, size + 64);
+  CHECK(memory != NULL);
+  memset(memory, 0xa5, size + 64);
+  CHECK(tn_xla_frame_build(d.bytes, d.size, NULL, size) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_frame_build(d.bytes, d.size, memory + 8, size) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_frame_build(d.bytes, d.size, memory, size - 1) == TN_INVALID_ARGUMENT);
+  CHECK(memory[0] == 0xa5); /* refused before anything was written */
+  CHECK(tn_xla_frame_build(d.bytes, d.size, memory, size) == TN_OK);
+  CHECK(memory[size] == 0xa5);
+  CHECK(tn_xla_frame_size(d.bytes + 4, 64, &size) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_frame_size(d.bytes, d.size, NULL) == TN_INVALID_ARGUMENT);
+  free(memory);
+}

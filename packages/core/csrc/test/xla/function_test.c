@@ -1,0 +1,182 @@
+/* xla_function.c: TypeScript functions as typed handlers, with functions of C in the place of TypeScript. */
+#include <pthread.h>
+
+#include "check.h"
+#include "support.h"
+
+static int32_t answer_code;
+
+static tn_callback_call_t entered;
+
+/* y = x + 1, or a failure with the code that a test wants. */
+static int32_t increment(void) {
+  float *const *data = (void *)(uintptr_t)entered.arguments;
+  void *call = (void *)(uintptr_t)entered.result;
+  if (answer_code == -1) return 0;
+  if (answer_code != 0) {
+    tn_xla_function_fail(call, answer_code, "as the test wants");
+    tn_xla_function_fail(call, 9, "too late");
+    return 1;
+  }
+  for (int i = 0; i < 2; i++) data[1][i] = data[0][i] + 1;
+  return 1;
+}
+
+static const int64_t two[] = {2}, three[] = {3};
+static const tn_xla_function_buffer_t buffers[] = {{TN_XLA_F32, 1, two}, {TN_XLA_F32, 1, two}};
+static void *pointers[2];
+static const tn_xla_function_t function = {1, 1, buffers, pointers, 0};
+
+typedef struct {
+  tn_callbacks_t *table;
+  tn_callback_t *callback;
+  tn_xla_handler_t *handler;
+} made_t;
+
+static made_t make(void) {
+  made_t made = {NULL, NULL, NULL};
+  void *address = NULL;
+  if (tn_callbacks_open(increment, &entered, &made.table) != TN_OK ||
+      tn_callback_create(made.table, 1, &made.callback) != TN_OK ||
+      tn_xla_function_open(made.callback, &function, &address) != TN_OK)
+    abort();
+  memcpy(&made.handler, &address, sizeof address);
+  return made;
+}
+
+static int32_t end(made_t made) {
+  void *address = NULL;
+  memcpy(&address, &made.handler, sizeof address);
+  const int32_t status = tn_xla_function_close(address);
+  tn_callback_release(made.callback);
+  tn_callbacks_close(made.table);
+  return status;
+}
+
+/* A call of the handler with one operand and one result, both f32 of these sizes. */
+static void *prepare_call(tn_xla_handler_t *handler, const int64_t *operand, const int64_t *result, uint32_t args) {
+  descriptor_t d;
+  put_header(&d, 1, args, 1, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  for (uint32_t i = 0; i < args; i++) put_buffer(&d, TN_XLA_F32, 1, operand);
+  put_buffer(&d, TN_XLA_F32, 1, result);
+  return prepare(&d);
+}
+
+static failure_t fail_with(tn_xla_handler_t *handler, const int64_t *operand, const int64_t *result, uint32_t args) {
+  void *call = prepare_call(handler, operand, result, args);
+  const int32_t status = tn_xla_execute(call);
+  const failure_t failure = status == TN_KERNEL_FAILED ? failure_of(call) : (failure_t){-1, -1, "no failure"};
+  finish(call);
+  return failure;
+}
+
+TEST(a_function_is_a_handler) {
+  made_t made = make();
+  float x[] = {1, 2}, y[] = {0, 0};
+  void *call = prepare_call(made.handler, two, two, 1);
+  buffer_of(call, 0)->data = x;
+  buffer_of(call, 1)->data = y;
+  CHECK(tn_xla_execute(call) == TN_OK && y[0] == 2 && y[1] == 3);
+  finish(call);
+  CHECK(end(made) == TN_OK);
+}
+
+TEST(R18_a_function_answers_the_metadata_question) {
+  made_t made = make();
+  tn_xla_metadata_t metadata;
+  int32_t code = 0;
+  void *address = NULL;
+  memcpy(&address, &made.handler, sizeof address);
+  CHECK(tn_xla_metadata(address, &metadata, &code) == TN_OK);
+  CHECK(metadata.api_version.major_version == 0 && metadata.api_version.minor_version == 1 && metadata.traits == 0);
+  end(made);
+}
+
+TEST(R18_a_function_checks_its_frame) {
+  made_t made = make();
+  CHECK(strstr(fail_with(made.handler, two, two, 2).text, "Wrong number of arguments: expected 1 but got 2") != NULL);
+  CHECK(strstr(fail_with(made.handler, three, two, 1).text, "Wrong size of axis 0 of argument 0: expected 2 but got 3") != NULL);
+  CHECK(strstr(fail_with(made.handler, two, three, 1).text, "Wrong size of axis 0 of result 0") != NULL);
+  tn_xla_call_frame_t frame = {.struct_size = 160, .api = XLA_FFI_GetApi(), .stage = TN_XLA_EXECUTE};
+  const size_t before = tn_xla_live_errors();
+  for (int i = 0; i < 2; i++) {
+    tn_xla_error_t *error = made.handler(&frame);
+    tn_xla_error_destroy_args_t destroy = {sizeof destroy, NULL, error};
+    CHECK(error != NULL);
+    frame.api->error_destroy(&destroy);
+    frame.struct_size = TN_XLA_SIZE_CALL_FRAME;
+    frame.stage = TN_XLA_PREPARE;
+  }
+  CHECK(tn_xla_live_errors() == before);
+  end(made);
+}
+
+TEST(R18_a_failure_of_a_function_is_never_success) {
+  made_t made = make();
+  answer_code = TN_XLA_NOT_FOUND;
+  failure_t failure = fail_with(made.handler, two, two, 1);
+  CHECK(failure.code == TN_XLA_NOT_FOUND && strcmp(failure.text, "as the test wants") == 0);
+  answer_code = -1;
+  failure = fail_with(made.handler, two, two, 1);
+  CHECK(failure.code == TN_XLA_INTERNAL && strstr(failure.text, "threw") != NULL);
+  answer_code = 0;
+  end(made);
+}
+
+static int32_t code_elsewhere;
+
+static void *execute_elsewhere(void *handler) {
+  tn_xla_handler_t *function_handler = NULL;
+  memcpy(&function_handler, &handler, sizeof handler);
+  code_elsewhere = fail_with(function_handler, two, two, 1).code;
+  return NULL;
+}
+
+TEST(a_function_refuses_foreign_threads) {
+  made_t made = make();
+  void *address = NULL;
+  memcpy(&address, &made.handler, sizeof address);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, execute_elsewhere, address) == 0);
+  pthread_join(thread, NULL);
+  CHECK(code_elsewhere == TN_XLA_UNAVAILABLE);
+  end(made);
+}
+
+TEST(a_closed_function_answers_unavailable) {
+  made_t made = make();
+  CHECK(end(made) == TN_OK);
+  CHECK(fail_with(made.handler, two, two, 1).code == TN_XLA_UNAVAILABLE);
+  void *address = NULL;
+  memcpy(&address, &made.handler, sizeof address);
+  CHECK(tn_xla_function_close(address) == TN_NOT_FOUND);
+  CHECK(tn_xla_function_close(NULL) == TN_NOT_FOUND);
+}
+
+TEST(places_for_functions_run_out) {
+  tn_callbacks_t *table = NULL;
+  tn_callback_t *callback = NULL;
+  void *handlers[TN_XLA_FUNCTIONS], *another = NULL;
+  CHECK(tn_callbacks_open(increment, &entered, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK);
+  for (int i = 0; i < TN_XLA_FUNCTIONS; i++) {
+    CHECK(tn_xla_function_open(callback, &function, &handlers[i]) == TN_OK);
+    CHECK(i == 0 || handlers[i] != handlers[i - 1]);
+  }
+  CHECK(tn_xla_function_open(callback, &function, &another) == TN_OUT_OF_MEMORY);
+  CHECK(tn_xla_function_close(handlers[7]) == TN_OK);
+  CHECK(tn_xla_function_open(callback, &function, &another) == TN_OK && another == handlers[7]);
+  for (int i = 0; i < TN_XLA_FUNCTIONS; i++) CHECK(tn_xla_function_close(handlers[i]) == TN_OK);
+  tn_callback_release(callback);
+  tn_callbacks_close(table);
+}
+
+TEST(a_function_refuses_what_it_is_not_given) {
+  void *out = NULL;
+  made_t made = make();
+  CHECK(tn_xla_function_open(NULL, &function, &out) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_function_open(made.callback, NULL, &out) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_function_open(made.callback, &function, NULL) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_function_fail(NULL, 3, "") == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_function_fail(&made, 0, "") == TN_INVALID_ARGUMENT);
+  end(made);
+}

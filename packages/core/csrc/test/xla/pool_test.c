@@ -1,0 +1,75 @@
+/* xla_pool.c: tasks of handlers run on other threads, also when they wait for each other. */
+#include <pthread.h>
+
+#include "check.h"
+#include "support.h"
+
+enum { TASKS = 200 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int done, foreign;
+static pthread_t handler_thread;
+
+static void count(void *data) {
+  pthread_mutex_lock(&mutex);
+  done += *(int *)data;
+  foreign += !pthread_equal(pthread_self(), handler_thread);
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+}
+
+/* Waits in the handler: a pool that ran tasks inline, or on the handler's thread, would never get here or deadlock. */
+static tn_xla_error_t *schedule_all(tn_xla_call_frame_t *frame) {
+  static int one = 1;
+  handler_thread = pthread_self();
+  for (int i = 0; i < TASKS; i++) {
+    tn_xla_pool_schedule_args_t args = {sizeof args, NULL, frame->ctx, count, &one};
+    tn_xla_error_t *error = frame->api->pool_schedule(&args);
+    if (error != NULL) return error;
+  }
+  pthread_mutex_lock(&mutex);
+  while (done < TASKS) pthread_cond_wait(&changed, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return NULL;
+}
+
+
+static int64_t threads;
+
+static tn_xla_error_t *count_threads(tn_xla_call_frame_t *frame) {
+  tn_xla_pool_num_threads_args_t args = {sizeof args, NULL, frame->ctx, &threads};
+  return frame->api->pool_num_threads(&args);
+}
+
+static tn_xla_error_t *schedule_nothing(tn_xla_call_frame_t *frame) {
+  tn_xla_pool_schedule_args_t args = {sizeof args, NULL, frame->ctx, NULL, NULL};
+  return frame->api->pool_schedule(&args);
+}
+
+static tn_xla_error_t *count_nowhere(tn_xla_call_frame_t *frame) {
+  tn_xla_pool_num_threads_args_t args = {sizeof args, NULL, frame->ctx, NULL};
+  return frame->api->pool_num_threads(&args);
+}
+
+/* The code of a run; TN_XLA_OK for success. */
+static int32_t run(tn_xla_handler_t *handler) {
+  descriptor_t d;
+  put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
+  void *call = prepare(&d);
+  const int32_t code = tn_xla_execute(call) == TN_OK ? TN_XLA_OK : failure_of(call).code;
+  finish(call);
+  return code;
+}
+
+TEST(tasks_run_on_threads_of_the_pool) {
+  done = foreign = 0;
+  CHECK(run(schedule_all) == TN_XLA_OK);
+  CHECK(done == TASKS && foreign == TASKS);
+  CHECK(run(count_threads) == TN_XLA_OK && threads >= 1);
+}
+
+TEST(tasks_that_are_none_are_refused) {
+  CHECK(run(schedule_nothing) == TN_XLA_INVALID_ARGUMENT);
+  CHECK(run(count_nowhere) == TN_XLA_INVALID_ARGUMENT);
+}

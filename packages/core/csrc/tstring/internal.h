@@ -1,0 +1,197 @@
+/* What the files of string tensors share: words of every ABI, spans, and the readers of all layouts. */
+#ifndef TENON_TSTRING_INTERNAL_H
+#define TENON_TSTRING_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../base/internal.h"
+#include "tenon_tstring.h"
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define TN__BIG_ENDIAN 1
+#else
+#define TN__BIG_ENDIAN 0
+#endif
+
+#define TN__HOST_ABI                                                          \
+  (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
+                       : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
+
+/* What a loop over a million strings calls for each, such a loop itself, which needs all registers, and what it hardly
+ * ever calls: compilers judge all three wrongly. */
+#if defined(__GNUC__)
+#define TN__HOT static inline __attribute__((always_inline))
+#define TN__LOOP static __attribute__((noinline))
+#define TN__COLD static __attribute__((noinline, cold))
+/* Hides from the compiler where a number comes from, so that it makes no jump of a mask. */
+#define TN__OPAQUE(number) __asm__("" : "+r"(number))
+/* Any address will do: it is a hint. */
+#define TN__PREFETCH(address) __builtin_prefetch((const void *)(uintptr_t)(address))
+#else
+#define TN__HOT static inline
+#define TN__LOOP static
+#define TN__COLD static
+#define TN__OPAQUE(number) ((void)0)
+#define TN__PREFETCH(address) ((void)(address))
+#endif
+
+#define TN__TSTRING_SIZE ((size_t)24)
+#define TN__TF_SMALL ((size_t)22)
+#define TN__OFFSET_STRING_MAXIMUM ((uint64_t)0x3fffffff)
+#define TN__INT32_MAXIMUM ((uint64_t)0x7fffffff)
+#define TN__UINT32_MAXIMUM ((uint64_t)0xffffffff)
+#define TN__VARINT_MAXIMUM 10
+
+/* What lies in memory that others may change is loaded once: behind this fence the compiler can't load it again. */
+#define TN__LOADED() atomic_signal_fence(memory_order_acquire)
+
+/* --- words at any address --- */
+
+static inline uint32_t tn__swap32(uint32_t value) {
+  return value >> 24 | (value >> 8 & 0xff00u) | (value << 8 & 0xff0000u) | value << 24;
+}
+
+static inline uint64_t tn__swap64(uint64_t value) {
+  return (uint64_t)tn__swap32((uint32_t)value) << 32 | tn__swap32((uint32_t)(value >> 32));
+}
+
+static inline uint32_t tn__load32(const void *at, bool big_endian) {
+  uint32_t value;
+  memcpy(&value, at, sizeof value);
+  return big_endian == TN__BIG_ENDIAN ? value : tn__swap32(value);
+}
+
+static inline uint64_t tn__load64(const void *at, bool big_endian) {
+  uint64_t value;
+  memcpy(&value, at, sizeof value);
+  return big_endian == TN__BIG_ENDIAN ? value : tn__swap64(value);
+}
+
+static inline void tn__store32(void *at, uint32_t value, bool big_endian) {
+  if (big_endian != TN__BIG_ENDIAN) value = tn__swap32(value);
+  memcpy(at, &value, sizeof value);
+}
+
+static inline void tn__store64(void *at, uint64_t value, bool big_endian) {
+  if (big_endian != TN__BIG_ENDIAN) value = tn__swap64(value);
+  memcpy(at, &value, sizeof value);
+}
+
+static inline size_t tn__load_word(const void *at) {
+  size_t value;
+  memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static inline void tn__store_word(void *at, size_t value) { memcpy(at, &value, sizeof value); }
+
+/* --- size words of the host: the type in the low two bits of the first byte --- */
+
+#define TN__WORD_TOP_SHIFT ((sizeof(size_t) - 1) * 8)
+
+/* The largest size that a word holds: with big endian only the top byte is shifted, and two of its bits are lost. */
+#define TN__WORD_SIZE_MAXIMUM (SIZE_MAX >> (TN__BIG_ENDIAN ? 10 : 2))
+
+static inline size_t tn__size_of_word(size_t word) {
+#if TN__BIG_ENDIAN
+  const size_t top = word >> TN__WORD_TOP_SHIFT;
+  return (word & ~((size_t)0xff << TN__WORD_TOP_SHIFT)) | top >> 2 << TN__WORD_TOP_SHIFT;
+#else
+  return word >> 2;
+#endif
+}
+
+static inline size_t tn__word_of_size(size_t size, int type) {
+#if TN__BIG_ENDIAN
+  return size | (size_t)type << TN__WORD_TOP_SHIFT;
+#else
+  return size << 2 | (size_t)type;
+#endif
+}
+
+/* The 32-bit words of PREALLOC, in the host's order. */
+#define TN__WORD32_SIZE_MAXIMUM (UINT32_MAX >> (TN__BIG_ENDIAN ? 10 : 2))
+
+static inline uint32_t tn__size_of_word32(uint32_t word) {
+  return TN__BIG_ENDIAN ? (word & 0xffffffu) | word >> 26 << 24 : word >> 2;
+}
+
+static inline uint32_t tn__word32_of_size(uint32_t size, int type) {
+  return TN__BIG_ENDIAN ? size | (uint32_t)type << 24 : size << 2 | (uint32_t)type;
+}
+
+/* --- layouts --- */
+
+static inline bool tn__is_struct_layout(int32_t layout) {
+  return layout == TN_TSTRING_TF || layout == TN_TSTRING_RFC16 || layout == TN_TSTRING_RFC24;
+}
+
+static inline size_t tn__struct_size(int32_t layout) { return layout == TN_TSTRING_RFC16 ? 16 : 24; }
+
+static inline size_t tn__small_capacity(int32_t layout) {
+  return layout == TN_TSTRING_TF ? TN__TF_SMALL : tn__struct_size(layout) - 1;
+}
+
+static inline bool tn__is_big_endian(int32_t abi) { return abi == TN_TSTRING_BE64 || abi == TN_TSTRING_BE32; }
+
+static inline size_t tn__varint_size(uint64_t value) {
+  size_t size = 1;
+  while (value >= 0x80) {
+    value >>= 7;
+    size++;
+  }
+  return size;
+}
+
+/* --- reading --- */
+
+/* The bytes of one string, and how many may be read from their start on. */
+typedef struct {
+  const uint8_t *data;
+  uint64_t size;
+  uint64_t room;
+} tn__span_t;
+
+/* How many spans are read before they are used: what reading brought into the cache is still there then. */
+#define TN__BLOCK 16
+
+/* Reads the spans of `n` elements (at most TN__BLOCK): those that `selection` names, or `n` from `first` on. Every word
+ * is checked before what it names is touched. Spans lie inside the tensor's data, or behind a pointer that FOLLOW
+ * allows. */
+int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
+                          tn__span_t *spans, tn_tstring_fault_t *fault);
+
+/* Checks the parts of a tensor that are not elements: the kind of layout, and that the table holds `count` of them. */
+int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fault_t *fault);
+
+/* Reads a varint of at most TN__VARINT_MAXIMUM bytes as upstream does (over-long forms are taken, bits above 64 are
+ * dropped); its length, or 0 if it does not end in the `available` bytes. */
+size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value);
+
+/* The same for the length before a string of the legacy layout, with a byte at least: lengths of one byte and of two
+ * are told apart without a jump. With nothing behind the first, the second looks like more. */
+TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *size) {
+  const uint32_t low = at[0], high = available > 1 ? at[1] : 0x80;
+  TN__LOADED();
+  uint64_t as_two = 0 - (uint64_t)(low >> 7);
+  TN__OPAQUE(as_two);
+  if (high & 0x80 & as_two) return tn__read_varint(at, available, size);
+  *size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
+  return 1 + (low >> 7);
+}
+
+/* How many strings ahead memory is asked for. */
+#define TN__AHEAD 32
+
+/* Asks for the length of a later string: it stands before the bytes, so that without a hint each waits for memory. */
+TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian) {
+  if (index + TN__AHEAD < t->count)
+    TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + TN__AHEAD), big_endian));
+}
+
+/* Fills the fault and returns TN_INVALID_ARGUMENT. */
+int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit);
+
+#endif

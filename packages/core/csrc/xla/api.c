@@ -1,0 +1,64 @@
+/* The tables that handlers are given: one for each minor version, because the layouts of some arguments changed without
+ * changing their size. */
+#include "internal.h"
+
+/* What stands in every slot that a version doesn't have. All of these functions take one pointer and return an error. */
+static tn_xla_error_t *unimplemented(void *args) {
+  (void)args;
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
+                       TN__XLA_NEWEST_MINOR);
+}
+
+/* A handler of a later version may call slots behind the table's end: they answer too. */
+#define LATER_SLOTS 24
+
+typedef struct {
+  tn_xla_api_t api;
+  tn_xla_error_t *(*later[LATER_SLOTS])(void *);
+} table_t;
+
+#define X4(value) value, value, value, value
+#define LATER {X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented)}
+
+#define TABLE(size, minor, register_type, set, get, run_id, ordinal)                                                     \
+  {{size,                 NULL,                                                                                          \
+    {sizeof(tn_xla_api_version_t), NULL, 0, minor},                                                                      \
+    NULL,                 tn__xla_error_create,      tn__xla_error_get_message, tn__xla_error_destroy_args,              \
+    tn__xla_handler_register, tn__xla_stream_get,    register_type,             tn__xla_context_get,                     \
+    set,                  get,                       tn__xla_memory_allocate,   tn__xla_memory_free,                     \
+    tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,     tn__xla_future_set_available,            \
+    tn__xla_future_set_error, run_id,                ordinal},                                                           \
+   LATER}
+
+/* The headers of 0.1 had no run id and no device ordinal at first, and the two of 0.2, in the same slots, from spring 2025 on. */
+static const table_t tables[] = {
+    TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1,
+          tn__xla_run_id_get, tn__xla_device_ordinal_get),
+    TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1, tn__xla_run_id_get,
+          tn__xla_device_ordinal_get),
+    TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3, tn__xla_run_id_get,
+          tn__xla_device_ordinal_get),
+};
+
+const tn_xla_api_t *tn__xla_api(int32_t minor) {
+  if (minor < 1) minor = 1;
+  if (minor > TN__XLA_NEWEST_MINOR) minor = TN__XLA_NEWEST_MINOR;
+  return &tables[minor - 1].api;
+}
+
+/* 0: the newest. */
+static _Thread_local int32_t offered;
+
+int32_t tn_xla_offer(int32_t minor) {
+  if (minor < 0 || minor > TN__XLA_NEWEST_MINOR)
+    return tn__fail(TN_INVALID_ARGUMENT, "there is no table of XLA FFI 0.%d", (int)minor);
+  offered = minor;
+  return TN_OK;
+}
+
+/* The two names by which libraries look for the table when they are loaded. */
+TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 0 ? TN__XLA_NEWEST_MINOR : offered); }
+
+/* xla::ffi::GetXlaFfiApi() of C++. */
+TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
+TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void) { return XLA_FFI_GetApi(); }

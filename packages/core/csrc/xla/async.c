@@ -1,0 +1,207 @@
+/* Calls that run on threads of the core, and are told to JavaScript when they are done. */
+#include <stdlib.h>
+
+#include "../base/lock.h"
+#include "internal.h"
+
+struct tn_xla_job {
+  tn_xla_job_t *next; /* among those that are done */
+  tn_xla_async_t *queue;
+  void *call;
+  int64_t id;
+  int32_t kind;
+  int32_t status;
+};
+
+struct tn_xla_async {
+  tn__lock_t lock;
+  tn__condition_t settled; /* nothing is in flight any more */
+  tn__event_t event;
+  tn_xla_job_t *first; /* done, in this order */
+  tn_xla_job_t **last;
+  size_t in_flight; /* submitted, and neither done nor cancelled */
+  size_t expected;  /* neither arrived nor forgotten */
+  int closed;       /* whoever arrives last frees it */
+  int is_told;      /* the end of the thread is told: until then it is not freed */
+};
+
+static void end_thread(void *queue);
+
+int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
+  if (out == NULL || descriptor == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out and descriptor must not be null");
+  tn_xla_async_t *queue = calloc(1, sizeof *queue);
+  if (queue == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a queue of calls");
+  const int32_t status = tn__event_open(&queue->event);
+  if (status != TN_OK) {
+    free(queue);
+    return status;
+  }
+  queue->lock = (tn__lock_t)TN__LOCK;
+  queue->settled = (tn__condition_t)TN__CONDITION;
+  queue->last = &queue->first;
+  queue->is_told = tn__environment_on_end(end_thread, queue);
+  *out = queue;
+  *descriptor = queue->event.from;
+  return TN_OK;
+}
+
+static void free_queue(tn_xla_async_t *queue) {
+  tn_xla_job_t *job = queue->first;
+  while (job != NULL) {
+    tn_xla_job_t *next = job->next;
+    free(job);
+    job = next;
+  }
+  tn__event_close(&queue->event);
+  free(queue);
+}
+
+/* Puts a job among those that are done. The lock is held. */
+static void tell(tn_xla_async_t *queue, tn_xla_job_t *job, int32_t status) {
+  job->status = status;
+  if (queue->first == NULL) tn__event_signal(&queue->event);
+  *queue->last = job;
+  queue->last = &job->next;
+}
+
+/* The job is done: JavaScript hears of it. Nothing of the queue is touched after the lock is released. */
+static void finish(tn_xla_job_t *job, int32_t status) {
+  tn_xla_async_t *queue = job->queue;
+  tn__lock(&queue->lock);
+  tell(queue, job, status);
+  if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
+  tn__unlock(&queue->lock);
+}
+
+static void finish_later(void *data, tn_xla_error_t *error) {
+  tn_xla_job_t *job = data;
+  finish(job, tn__xla_call_finish(job->call, error));
+}
+
+static void run(void *data) {
+  tn_xla_job_t *job = data;
+  int32_t status = TN_OK;
+  if (job->kind == TN_XLA_JOB_UNTYPED) {
+    finish(job, tn_xla_execute_untyped(job->call));
+  } else if (job->kind == TN_XLA_JOB_BATCH) {
+    finish(job, tn_xla_execute_batch(job->call));
+  } else if (tn__xla_call_start(job->call, finish_later, job, &status)) {
+    finish(job, status);
+  }
+}
+
+int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int64_t id, tn_xla_job_t **out) {
+  if (queue == NULL || call == NULL || out == NULL || kind < TN_XLA_JOB_UNTYPED || kind > TN_XLA_JOB_BATCH)
+    return tn__fail(TN_INVALID_ARGUMENT, "the queue, the call and out must not be null, and the kind be known");
+  tn_xla_job_t *job = malloc(sizeof *job);
+  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a call");
+  *job = (tn_xla_job_t){NULL, queue, call, id, kind, TN_OK};
+  tn__lock(&queue->lock);
+  queue->in_flight++;
+  tn__unlock(&queue->lock);
+  *out = job;
+  if (tn__xla_pool_add(&tn__xla_calls, run, job)) return TN_OK;
+  tn__lock(&queue->lock);
+  queue->in_flight--;
+  tn__unlock(&queue->lock);
+  free(job);
+  return tn__fail(TN_OUT_OF_MEMORY, "no memory or no thread for a call");
+}
+
+int32_t tn_xla_async_expect(tn_xla_async_t *queue, int64_t id, tn_xla_job_t **out) {
+  if (queue == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the queue and out must not be null");
+  tn_xla_job_t *job = malloc(sizeof *job);
+  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for what is expected");
+  *job = (tn_xla_job_t){.queue = queue, .id = id};
+  tn__lock(&queue->lock);
+  queue->expected++;
+  tn__unlock(&queue->lock);
+  *out = job;
+  return TN_OK;
+}
+
+/* One is expected no more. The lock is held, and released here. */
+static void expect_less(tn_xla_async_t *queue) {
+  const int is_last = --queue->expected == 0 && queue->closed && !queue->is_told;
+  tn__unlock(&queue->lock);
+  if (is_last) free_queue(queue);
+}
+
+void tn_xla_async_arrive(void *data) {
+  tn_xla_job_t *job = data;
+  if (job == NULL) return;
+  tn_xla_async_t *queue = job->queue;
+  tn__lock(&queue->lock);
+  if (queue->closed) {
+    free(job);
+  } else {
+    tell(queue, job, TN_OK);
+  }
+  expect_less(queue);
+}
+
+void tn_xla_async_forget(tn_xla_job_t *job) {
+  if (job == NULL) return;
+  tn_xla_async_t *queue = job->queue;
+  free(job);
+  tn__lock(&queue->lock);
+  expect_less(queue);
+}
+
+int32_t tn_xla_async_cancel(tn_xla_job_t *job) {
+  if (job == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the job must not be null");
+  if (!tn__xla_pool_remove(&tn__xla_calls, job)) return tn__fail(TN_NOT_FOUND, "the call has started already");
+  tn_xla_async_t *queue = job->queue;
+  tn__lock(&queue->lock);
+  if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
+  tn__unlock(&queue->lock);
+  free(job);
+  return TN_OK;
+}
+
+int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity, size_t *count) {
+  if (queue == NULL || ids == NULL || statuses == NULL || count == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the queue, ids, statuses and count must not be null");
+  size_t taken = 0;
+  tn__lock(&queue->lock);
+  tn__event_clear(&queue->event);
+  while (queue->first != NULL && taken < capacity) {
+    tn_xla_job_t *job = queue->first;
+    queue->first = job->next;
+    if (queue->first == NULL) queue->last = &queue->first;
+    ids[taken] = job->id;
+    statuses[taken++] = job->status;
+    free(job);
+  }
+  if (queue->first != NULL) tn__event_signal(&queue->event);
+  tn__unlock(&queue->lock);
+  *count = taken;
+  return TN_OK;
+}
+
+/* Until the last run is over: threads write to memory of JavaScript. The lock is held. */
+static void close_queue(tn_xla_async_t *queue) {
+  while (queue->in_flight > 0) tn__wait(&queue->settled, &queue->lock);
+  /* What is expected may come when the process is as good as over, or never: nobody waits for it. */
+  queue->closed = 1;
+}
+
+void tn_xla_async_close(tn_xla_async_t *queue) {
+  if (queue == NULL) return;
+  tn__lock(&queue->lock);
+  close_queue(queue);
+  const int is_free = queue->expected == 0 && !queue->is_told;
+  tn__unlock(&queue->lock);
+  if (is_free) free_queue(queue);
+}
+
+/* A worker may be terminated, and then closes nothing itself. */
+static void end_thread(void *data) {
+  tn_xla_async_t *queue = data;
+  tn__lock(&queue->lock);
+  close_queue(queue);
+  queue->is_told = 0;
+  const int is_free = queue->expected == 0;
+  tn__unlock(&queue->lock);
+  if (is_free) free_queue(queue);
+}

@@ -1,0 +1,330 @@
+/* Calling handlers: the metadata question, and the stages of a prepared call. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenon/xla_handler.h"
+#include "internal.h"
+
+/* What comes of a call that returned an error or left a future: null for success, otherwise an error of ours. */
+static tn_xla_error_t *settle(tn_xla_error_t *returned, tn_xla_future_t *future) {
+  if (returned == NULL) return tn__xla_future_wait(future);
+  if (future != NULL) tn__xla_future_abandon(future);
+  if (!tn__xla_error_is_live(returned))
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is no error of this runtime: is it a typed handler?",
+                         (void *)returned);
+  if (returned->code != TN_XLA_OK) return returned;
+  tn__xla_error_destroy(returned);
+  return NULL;
+}
+
+/* Calls a handler and waits for it. */
+static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
+  tn_xla_error_t *returned = handler(frame);
+  tn_xla_future_t *future = frame->future;
+  if (returned == NULL && future == NULL) return NULL;
+  frame->future = NULL;
+  return settle(returned, future);
+}
+
+/* --- Metadata --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  tn_xla_handler_t *handler;
+  tn_xla_call_frame_t frame;
+  tn_xla_error_t *error;
+} question_t;
+
+static void ask(void *context) {
+  question_t *question = context;
+  question->error = call_handler(question->handler, &question->frame);
+}
+
+int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
+  if (handler == NULL || out == NULL || code == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
+  tn_xla_metadata_t *metadata = out;
+  *metadata = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof metadata->api_version, NULL, 0, 0}, 0, {0}};
+  tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, metadata};
+  question_t question = {
+      .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
+                .extension_start = &extension.base,
+                .api = tn__xla_api(TN__XLA_NEWEST_MINOR),
+                .stage = TN_XLA_EXECUTE,
+                .args = {.struct_size = sizeof(tn_xla_args_t)},
+                .rets = {.struct_size = sizeof(tn_xla_rets_t)},
+                .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}},
+  };
+  memcpy(&question.handler, &handler, sizeof handler);
+  const int32_t status = tn_guard_call(ask, &question);
+  if (status != TN_OK || question.error == NULL) return status;
+  *code = question.error->code;
+  tn__fail(TN_KERNEL_FAILED, "%s", question.error->message);
+  tn__xla_error_destroy(question.error);
+  return TN_KERNEL_FAILED;
+}
+
+/* --- Providers --------------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  tn_xla_error_t *(*provider)(const tn_xla_api_t *api);
+  const tn_xla_api_t *api;
+  tn_xla_error_t *error;
+} provision_t;
+
+static void provide(void *context) {
+  provision_t *provision = context;
+  provision->error = provision->provider(provision->api);
+}
+
+int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
+  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the provider and code must not be null");
+  provision_t provision = {.api = tn__xla_api(minor)};
+  memcpy(&provision.provider, &provider, sizeof provider);
+  const int32_t status = tn_guard_call(provide, &provision);
+  /* What a function left that returns nothing is no error of ours. */
+  if (status != TN_OK || !tn__xla_error_is_live(provision.error)) return status;
+  *code = provision.error->code;
+  tn__fail(TN_KERNEL_FAILED, "%s", provision.error->message);
+  tn__xla_error_destroy(provision.error);
+  return *code == TN_XLA_OK ? TN_OK : TN_KERNEL_FAILED;
+}
+
+/* --- Prepared calls --------------------------------------------------------------------------------------------- */
+
+/* Runs one stage on the call's own frame. */
+static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
+  call->frame.stage = stage;
+  call->frame.future = NULL;
+  return call_handler(handler, &call->frame);
+}
+
+/* Whether the device of the call, if it has one, is that of this thread now. */
+static inline int enter_device(tn__xla_call_t *call) {
+  if (tn__xla_enter(call->context.owner->device)) return 1;
+  call->error = tn__xla_error(TN_XLA_UNAVAILABLE, "the device of the call can't be entered on this thread");
+  return 0;
+}
+
+/* The stages of a run before execute: whether they succeeded. */
+static inline int run_first_stages(tn__xla_call_t *call) {
+  const tn_xla_bundle_t *handlers = &call->handlers;
+  if (!enter_device(call)) return 0;
+  if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return 0;
+  return handlers->initialize == NULL || (call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE)) == NULL;
+}
+
+static void run_stages(void *context) {
+  tn__xla_call_t *call = context;
+  if (run_first_stages(call)) call->error = run_stage(call, call->handlers.execute, TN_XLA_EXECUTE);
+}
+
+/* Likewise, but a future of the execute handler is left in the frame. */
+static void start_stages(void *context) {
+  tn__xla_call_t *call = context;
+  if (!run_first_stages(call)) return;
+  call->frame.stage = TN_XLA_EXECUTE;
+  call->frame.future = NULL;
+  tn_xla_error_t *returned = call->handlers.execute(&call->frame);
+  if (returned == NULL) return;
+  tn_xla_future_t *future = call->frame.future;
+  call->frame.future = NULL;
+  call->error = settle(returned, future);
+}
+
+/* The instantiate stage sees the attributes alone. */
+static void run_instantiate(void *context) {
+  tn__xla_call_t *call = context;
+  if (!enter_device(call)) return;
+  tn_xla_call_frame_t frame = call->frame;
+  frame.args = (tn_xla_args_t){.struct_size = sizeof frame.args};
+  frame.rets = (tn_xla_rets_t){.struct_size = sizeof frame.rets};
+  frame.future = NULL;
+  frame.stage = call->frame.stage = TN_XLA_INSTANTIATE;
+  call->error = call_handler(call->handlers.instantiate, &frame);
+}
+
+static void clear_run(void *context) {
+  tn_xla_context_t *ctx = context;
+  tn__xla_memory_clear(ctx);
+  tn__xla_state_clear(&ctx->states[TN_XLA_INITIALIZE]);
+  tn__xla_state_clear(&ctx->states[TN_XLA_PREPARE]);
+}
+
+static void clear_error(tn__xla_call_t *call) {
+  if (call->error != NULL) tn__xla_error_destroy(call->error);
+  call->error = NULL;
+}
+
+/* Runs `body` under the guard; an exception becomes the error that XLA's own runtime makes of it. */
+static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void *context) {
+  if (call->error != NULL) clear_error(call);
+  const int32_t status = tn_guard_call(body, context);
+  if (status == TN_OK) return call->error == NULL ? TN_OK : TN_KERNEL_FAILED;
+  if (status == TN_EXCEPTION) call->error = tn__xla_error(TN_XLA_UNKNOWN, "XLA FFI call failed: %s", tn_last_error());
+  if (call->frame.future != NULL) tn__xla_future_abandon(call->frame.future);
+  call->frame.future = NULL;
+  return status;
+}
+
+static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return run_with(call, body, call); }
+
+int32_t tn__xla_stage_of(const tn_xla_context_t *context) {
+  const uint8_t *call = (const uint8_t *)context - offsetof(tn__xla_call_t, context);
+  return ((const tn__xla_call_t *)(const void *)call)->frame.stage;
+}
+
+int32_t tn_xla_instantiate(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
+}
+
+/* What follows every run: the states of its stages are destroyed, and what its handlers left allocated is freed. Returns the status of the whole. */
+static int32_t end_run(tn__xla_call_t *call, int32_t status) {
+  tn_xla_context_t *context = &call->context;
+  if (context->states[TN_XLA_PREPARE].state == NULL && context->states[TN_XLA_INITIALIZE].state == NULL &&
+      context->blocks == NULL)
+    return status;
+  const int32_t cleared = tn_guard_call(clear_run, context);
+  if (status != TN_OK || cleared == TN_OK) return status;
+  call->error = tn__xla_error(TN_XLA_UNKNOWN, "destroying a state failed: %s", tn_last_error());
+  return cleared;
+}
+
+int32_t tn_xla_execute(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  call->context.run_id = 0;
+  return end_run(call, run(call, run_stages));
+}
+
+typedef struct {
+  tn__xla_call_t *call;
+  tn_xla_error_t *(*begin)(void *);
+  void *data;
+  int begun;
+} between_t;
+
+static void run_between(void *context) {
+  between_t *between = context;
+  tn__xla_call_t *call = between->call;
+  if (!run_first_stages(call) || (call->error = between->begin(between->data)) != NULL) return;
+  between->begun = 1;
+  call->context.captures = 1;
+  call->error = run_stage(call, call->handlers.execute, TN_XLA_EXECUTE);
+}
+
+int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(void *), tn_xla_error_t *(*end)(void *),
+                                void *data) {
+  between_t between = {call, begin, data, 0};
+  call->context.run_id = 0;
+  int32_t status = run_with(call, run_between, &between);
+  call->context.captures = 0;
+  /* Also after an exception: what was begun is ended. */
+  tn_xla_error_t *wrong = between.begun ? end(data) : NULL;
+  if (wrong != NULL && status == TN_OK) {
+    call->error = wrong;
+    status = TN_KERNEL_FAILED;
+  } else if (wrong != NULL) {
+    tn__xla_error_destroy(wrong);
+  }
+  return end_run(call, status);
+}
+
+int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status) {
+  call->context.run_id = 0;
+  call->frame.future = NULL;
+  *status = run(call, start_stages);
+  tn_xla_future_t *future = call->frame.future;
+  if (*status == TN_OK && future != NULL) {
+    call->frame.future = NULL;
+    /* From here on the call is the future's: it may be over already. */
+    tn_xla_error_t *wrong = tn__xla_future_then(future, then, data);
+    if (wrong == NULL) return 0;
+    call->error = wrong;
+    *status = TN_KERNEL_FAILED;
+  }
+  *status = end_run(call, *status);
+  return 1;
+}
+
+int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error) {
+  call->error = error;
+  return end_run(call, error == NULL ? TN_OK : TN_KERNEL_FAILED);
+}
+
+int32_t tn_xla_share(void *memory, void *original) {
+  if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the calls must not be null");
+  ((tn__xla_call_t *)memory)->context.owner = ((tn__xla_call_t *)original)->context.owner;
+  return TN_OK;
+}
+
+int32_t tn_xla_failure(void *memory, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL || code == NULL || stage == NULL || length == NULL || (message == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, code, stage, message and length must not be null");
+  if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
+  const size_t copied = call->error->length < capacity ? call->error->length : capacity;
+  if (copied > 0) memcpy(message, call->error->message, copied);
+  *code = call->error->code;
+  *stage = call->frame.stage;
+  *length = call->error->length;
+  if (copied == call->error->length) clear_error(call);
+  return TN_OK;
+}
+
+static void close_states(void *context) {
+  tn_xla_context_t *ctx = context;
+  clear_run(ctx);
+  tn__xla_state_clear(&ctx->states[TN_XLA_INSTANTIATE]);
+}
+
+int32_t tn_xla_close(void *memory) {
+  tn__xla_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  clear_error(call);
+  while (call->context.user_data != NULL) {
+    tn__xla_user_data_t *first = call->context.user_data;
+    call->context.user_data = first->next;
+    free(first);
+  }
+  return tn_guard_call(close_states, &call->context);
+}
+
+/* --- Which stage a handler is for ------------------------------------------------------------------------------------ */
+
+static void run_prepare(void *context) {
+  tn__xla_call_t *call = context;
+  call->error = run_stage(call, call->handlers.prepare, TN_XLA_PREPARE);
+}
+
+/* The stage that a refusal names, or -1. */
+static int32_t stage_in(const tn_xla_error_t *error) {
+  static const char expected[] = "expected `";
+  const char *at = error == NULL ? NULL : strstr(error->message, expected);
+  for (int32_t stage = TN_XLA_INSTANTIATE; at != NULL && stage <= TN_XLA_EXECUTE; stage++) {
+    const char *name = tn_xla_stage_name(stage);
+    if (strncmp(at + sizeof expected - 1, name, strlen(name)) == 0) return stage;
+  }
+  /* A handler for the stage that was asked for complains of something else, or does not complain. */
+  return error == NULL || error->code == TN_XLA_INVALID_ARGUMENT ? TN_XLA_PREPARE : -1;
+}
+
+int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage) {
+  if (handler == NULL || stage == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the handler and stage must not be null");
+  tn__xla_call_t call = {.context = {.device_ordinal = -1},
+                         .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
+                                   .api = tn__xla_api(minor),
+                                   .stage = TN_XLA_PREPARE,
+                                   .args = {.struct_size = sizeof(tn_xla_args_t)},
+                                   .rets = {.struct_size = sizeof(tn_xla_rets_t)},
+                                   .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}}};
+  call.context.owner = &call.context;
+  call.frame.ctx = &call.context;
+  memcpy(&call.handlers.prepare, &handler, sizeof handler);
+  const int32_t status = run(&call, run_prepare);
+  if (status == TN_OK || status == TN_KERNEL_FAILED) *stage = stage_in(call.error);
+  clear_error(&call);
+  const int32_t ended = tn_guard_call(clear_run, &call.context);
+  return status == TN_KERNEL_FAILED ? ended : status;
+}

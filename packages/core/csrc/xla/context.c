@@ -1,0 +1,105 @@
+/* What a handler can ask of its invocation. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define CHECK_SIZE(name)                                                                            \
+  do {                                                                                              \
+    tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_" name "_Args", sizeof *args, args->struct_size); \
+    if (wrong != NULL) return wrong;                                                                \
+  } while (0)
+
+static tn_xla_error_t *missing_context(void) {
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "there is no execution context here");
+}
+
+tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
+  CHECK_SIZE("ExecutionContext_Get");
+  if (args->ctx == NULL || args->type_id == NULL) return missing_context();
+  const int64_t id = args->type_id->type_id;
+  /* The call site is made before anyone runs it: nothing is lent to the instantiate stage. */
+  const int is_run = tn__xla_stage_of(args->ctx) != TN_XLA_INSTANTIATE;
+  for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; is_run && entry != NULL; entry = entry->next) {
+    if (entry->type_id != id) continue;
+    args->data = entry->data;
+    return NULL;
+  }
+  return tn__xla_error(TN_XLA_NOT_FOUND, "User data with type id %lld not found in execution context", (long long)id);
+}
+
+tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args) {
+  CHECK_SIZE("Stream_Get");
+  const tn_xla_device_t *device = args->ctx == NULL ? NULL : args->ctx->owner->device;
+  if (device == NULL) return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
+  /* Calls are instantiated and prepared before they have a stream. */
+  if (!device->has_stream || tn__xla_stage_of(args->ctx) < TN_XLA_INITIALIZE)
+    return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU stream is not available");
+  args->stream = device->stream;
+  return NULL;
+}
+
+/* The thread pool is the Host's. */
+static tn_xla_error_t *check_pool(const tn_xla_context_t *context) {
+  if (context == NULL || context->owner->device == NULL) return NULL;
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI CPU context is not available");
+}
+
+tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
+  CHECK_SIZE("ThreadPool_Schedule");
+  tn_xla_error_t *wrong = check_pool(args->ctx);
+  if (wrong != NULL) return wrong;
+  if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
+  if (tn__xla_pool_add(&tn__xla_tasks, args->task, args->data)) return NULL;
+  return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
+}
+
+tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
+  CHECK_SIZE("ThreadPool_NumThreads");
+  tn_xla_error_t *wrong = check_pool(args->ctx);
+  if (wrong != NULL) return wrong;
+  if (args->num_threads == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "num_threads must not be null");
+  *args->num_threads = (int64_t)tn__xla_pool_size();
+  return NULL;
+}
+
+tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {
+  static atomic_int_least64_t last;
+  CHECK_SIZE("RunId_Get");
+  if (args->ctx == NULL) return missing_context();
+  /* Few handlers ask, so a run gets its number only then. */
+  if (args->ctx->run_id == 0) args->ctx->run_id = atomic_fetch_add(&last, 1) + 1;
+  args->run_id = args->ctx->run_id;
+  return NULL;
+}
+
+tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args) {
+  tn_xla_error_t *wrong =
+      tn__xla_check_size("XLA_FFI_DeviceOrdinal_Get_Args", TN_XLA_SIZE_DEVICE_ORDINAL_GET, args->struct_size);
+  if (wrong != NULL) return wrong;
+  if (args->ctx == NULL) return missing_context();
+  args->device_ordinal = tn__xla_stage_of(args->ctx) == TN_XLA_INSTANTIATE ? -1 : args->ctx->device_ordinal;
+  return NULL;
+}
+
+int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
+  if (memory == NULL || data == NULL || type_id == 0)
+    return tn__fail(TN_INVALID_ARGUMENT, "a call, a type id and data are needed, and none may be null");
+  tn_xla_context_t *context = &((tn__xla_call_t *)memory)->context;
+  for (const tn__xla_user_data_t *entry = context->user_data; entry != NULL; entry = entry->next) {
+    if (entry->type_id == type_id)
+      return tn__fail(TN_INVALID_ARGUMENT, "data of type id %lld is already lent to this call", (long long)type_id);
+  }
+  tn__xla_user_data_t *entry = malloc(sizeof *entry);
+  if (entry == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to lend data to a call");
+  *entry = (tn__xla_user_data_t){context->user_data, type_id, data};
+  context->user_data = entry;
+  return TN_OK;
+}
+
+int32_t tn_xla_on_device(void *memory, const tn_xla_device_t *device) {
+  if (memory == NULL || device == NULL || device->struct_size < offsetof(tn_xla_device_t, enter))
+    return tn__fail(TN_INVALID_ARGUMENT, "a call and a whole device are needed");
+  ((tn__xla_call_t *)memory)->context.device = device;
+  return TN_OK;
+}

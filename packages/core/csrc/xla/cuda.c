@@ -1,0 +1,87 @@
+/* Calls on a stream of a CUDA driver, whose functions the caller brings. */
+#include "tenon_cuda.h"
+#include "internal.h"
+
+_Static_assert(sizeof(tn_cuda_stream_t) == 144, "callers lay it out by hand");
+_Static_assert(offsetof(tn_cuda_stream_t, stream) == 72, "callers lay it out by hand");
+
+/* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: what other threads do meanwhile is their own affair. */
+#define CAPTURE_MODE 1
+
+static int32_t enter(void *data) {
+  const tn_cuda_stream_t *stream = data;
+  return stream->set_current(stream->context);
+}
+
+/* The order of the stream is what makes it safe to give memory back while kernels that use it are still queued. */
+static int32_t allocate(void *data, size_t size, size_t alignment, void **out) {
+  const tn_cuda_stream_t *stream = data;
+  uint64_t address = 0;
+  (void)alignment; /* the driver's own is 256 bytes */
+  const int32_t result = stream->allocate(&address, size, stream->stream);
+  if (result != 0) return tn__fail(TN_OUT_OF_MEMORY, "cuMemAllocAsync of %zu bytes gave CUDA result %d", size, (int)result);
+  *out = (void *)(uintptr_t)address;
+  return TN_OK;
+}
+
+static int32_t release(void *data, void *memory, size_t size) {
+  const tn_cuda_stream_t *stream = data;
+  (void)size;
+  const int32_t result = stream->release((uint64_t)(uintptr_t)memory, stream->stream);
+  return result == 0 ? TN_OK : tn__fail(TN_INVALID_ARGUMENT, "cuMemFreeAsync gave CUDA result %d", (int)result);
+}
+
+/* The open streams of this thread. */
+static _Thread_local tn_cuda_stream_t *streams;
+
+static void end_thread(void *data) {
+  (void)data;
+  for (; streams != NULL; streams = streams->next) {
+    if (streams->set_current(streams->context) == 0) streams->synchronize(streams->stream);
+  }
+}
+
+int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
+  if (stream == NULL || stream->context == NULL || stream->set_current == NULL || stream->allocate == NULL ||
+      stream->release == NULL || stream->begin_capture == NULL || stream->end_capture == NULL || stream->synchronize == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "a stream needs a context and every function of the driver");
+  stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
+  stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
+  static _Thread_local int end_is_told;
+  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
+  stream->next = streams;
+  streams = stream;
+  return TN_OK;
+}
+
+void tn_cuda_stream_close(tn_cuda_stream_t *stream) {
+  tn_cuda_stream_t **at = &streams;
+  while (*at != NULL && *at != stream) at = &(*at)->next;
+  if (*at != NULL) *at = stream->next;
+}
+
+typedef struct {
+  tn_cuda_stream_t *stream;
+  void *graph;
+} capture_t;
+
+static tn_xla_error_t *begin(void *data) {
+  const tn_cuda_stream_t *stream = ((capture_t *)data)->stream;
+  const int32_t result = stream->begin_capture(stream->stream, CAPTURE_MODE);
+  return result == 0 ? NULL : tn__xla_error(TN_XLA_INTERNAL, "cuStreamBeginCapture gave CUDA result %d", (int)result);
+}
+
+static tn_xla_error_t *end(void *data) {
+  capture_t *capture = data;
+  const int32_t result = capture->stream->end_capture(capture->stream->stream, &capture->graph);
+  return result == 0 ? NULL : tn__xla_error(TN_XLA_INTERNAL, "cuStreamEndCapture gave CUDA result %d", (int)result);
+}
+
+int32_t tn_cuda_capture(void *memory, tn_cuda_stream_t *stream, void **graph) {
+  if (memory == NULL || stream == NULL || graph == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, the stream and graph must not be null");
+  capture_t capture = {stream, NULL};
+  const int32_t status = tn__xla_execute_between(memory, begin, end, &capture);
+  *graph = capture.graph;
+  return status;
+}

@@ -1,0 +1,85 @@
+/* Errors of XLA FFI: a code and a message, made by handlers through the table. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/lock.h"
+#include "internal.h"
+
+static tn__lock_t lock = TN__LOCK;
+static tn__xla_set_t live;
+
+/* What is handed out when there is no memory for an error. Always alive, never freed. */
+static tn_xla_error_t out_of_memory = {{NULL, NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13, "out of memory"};
+
+static tn_xla_error_t *create(int32_t code, const char *message, size_t length) {
+  tn_xla_error_t *error = length > SIZE_MAX - sizeof *error - 1 ? NULL : malloc(sizeof *error + length + 1);
+  if (error == NULL) return &out_of_memory;
+  char *copy = (char *)(error + 1);
+  memcpy(copy, message, length);
+  copy[length] = '\0';
+  error->code = code;
+  error->length = length;
+  error->message = copy;
+  tn__lock(&lock);
+  tn__xla_set_add(&live, &error->member);
+  tn__unlock(&lock);
+  return error;
+}
+
+tn_xla_error_t *tn__xla_error(int32_t code, const char *format, ...) {
+  char message[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  return create(code, message, strlen(message));
+}
+
+int tn__xla_error_is_live(const tn_xla_error_t *error) {
+  if (error == &out_of_memory) return 1;
+  tn__lock(&lock);
+  const int found = tn__xla_set_has(&live, error);
+  tn__unlock(&lock);
+  return found;
+}
+
+void tn__xla_error_destroy(tn_xla_error_t *error) {
+  tn__lock(&lock);
+  const int found = tn__xla_set_has(&live, error);
+  if (found) tn__xla_set_remove(&live, &error->member);
+  tn__unlock(&lock);
+  if (found) free(error);
+}
+
+size_t tn_xla_live_errors(void) {
+  tn__lock(&lock);
+  const size_t count = live.count;
+  tn__unlock(&lock);
+  return count;
+}
+
+tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual) {
+  if (actual >= expected) return NULL;
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
+                       "Unexpected %s size: expected %zu, got %zu. The handler and the runtime were built for different "
+                       "versions of XLA FFI; this runtime speaks 0.1 to 0.%d.",
+                       what, expected, actual, TN__XLA_NEWEST_MINOR);
+}
+
+tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args) {
+  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Error_Create_Args", TN_XLA_SIZE_ERROR_CREATE, args->struct_size);
+  if (wrong != NULL) return wrong;
+  const char *message = args->message == NULL ? "" : args->message;
+  return create(args->errc, message, strlen(message));
+}
+
+void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args) {
+  if (args->struct_size < sizeof *args) return;
+  args->message = tn__xla_error_is_live(args->error) ? args->error->message : "";
+}
+
+void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args) {
+  if (args->struct_size >= sizeof *args) tn__xla_error_destroy(args->error);
+}

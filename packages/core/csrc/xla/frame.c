@@ -1,0 +1,295 @@
+/* The frame builder: one compact descriptor in, one block of memory with a whole prepared call out.
+ *
+ * Numbers are in the byte order of the machine, and every record starts at a multiple of 8:
+ *
+ *   header      u32 magic, u32 minor version, u32 operands, u32 results, u32 attributes, i32 device ordinal,
+ *               u64 instantiate, prepare, initialize, execute (addresses of handlers; 0 for none)
+ *   buffers     operands, then results: i32 dtype, u32 rank, i64 dimensions
+ *   attributes  sorted by the bytes of their names, no name twice:
+ *               u32 kind, u32 length of the name, name, and by kind
+ *                 scalar      i32 dtype, u32 size, bytes
+ *                 array       i32 dtype, u32 0, u64 elements, bytes
+ *                 string      u64 length, bytes
+ *                 dictionary  u32 attributes, u32 0, attributes
+ *
+ * It may come from anywhere: nothing in it is trusted. The same walk counts (without memory) and writes. */
+#include <string.h>
+
+#include "internal.h"
+
+#define MAGIC 0x31465854u /* "TXF1" */
+#define LARGEST_DESCRIPTOR ((size_t)1 << 30)
+#define DEEPEST 16
+
+typedef struct {
+  uint32_t magic, minor, args, rets, attrs;
+  int32_t device_ordinal;
+  uint64_t handlers[4];
+} header_t;
+
+/* What is left of the descriptor. */
+typedef struct {
+  const uint8_t *at;
+  size_t left;
+} source_t;
+
+/* The block being laid out; `memory` is null while counting. */
+typedef struct {
+  uint8_t *memory;
+  size_t used;
+} block_t;
+
+static size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+
+/* The next `size` bytes (and their padding to 8), or null at the end. */
+static const void *next(source_t *source, size_t size) {
+  if (size > source->left || align_up(size, 8) > source->left) return NULL;
+  const void *found = source->at;
+  source->at += align_up(size, 8);
+  source->left -= align_up(size, 8);
+  return found;
+}
+
+/* Reserves `count` items of `size` bytes. A descriptor of a gibibyte at most can't make this overflow. */
+static void *take(block_t *block, size_t count, size_t size, size_t alignment) {
+  const size_t offset = align_up(block->used, alignment);
+  block->used = offset + count * size;
+  return block->memory == NULL ? NULL : block->memory + offset;
+}
+
+static size_t dtype_size(int32_t dtype) {
+  switch (dtype) {
+#define SIZE(name, value, bytes) \
+  case value:                    \
+    return bytes;
+    TN_XLA_DTYPES(SIZE)
+#undef SIZE
+    default:
+      return 0;
+  }
+}
+
+static int32_t truncated(const char *what) { return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what); }
+
+/* --- Buffers ---------------------------------------------------------------------------------------------------- */
+
+static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buffer) {
+  const struct {
+    int32_t dtype;
+    uint32_t rank;
+  } *record = next(source, sizeof *record);
+  if (record == NULL) return truncated("a buffer");
+  if (dtype_size(record->dtype) == 0 && record->dtype != TN_XLA_TOKEN)
+    return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of a buffer", (int)record->dtype);
+  if (record->rank > source->left / sizeof(int64_t)) return truncated("the dimensions of a buffer");
+  const int64_t *dims = next(source, record->rank * sizeof *dims);
+  /* A pointer that can be followed even for rank 0. */
+  int64_t *copy = take(block, record->rank == 0 ? 1 : record->rank, sizeof *copy, 8);
+  for (uint32_t i = 0; i < record->rank; i++) {
+    if (dims[i] < 0) return tn__fail(TN_INVALID_ARGUMENT, "a dimension must not be negative, got %lld", (long long)dims[i]);
+    if (copy != NULL) copy[i] = dims[i];
+  }
+  if (buffer != NULL) *buffer = (tn_xla_buffer_t){sizeof *buffer, NULL, record->dtype, NULL, record->rank, copy};
+  return TN_OK;
+}
+
+static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *call, const header_t *header) {
+  const size_t count = (size_t)header->args + header->rets;
+  if (count > source->left / 8) return truncated("the buffers");
+  tn_xla_buffer_t *buffers = take(block, count, sizeof *buffers, 64);
+  void **pointers = take(block, count, sizeof *pointers, 8);
+  int32_t *types = take(block, count, sizeof *types, 8);
+  for (size_t i = 0; i < count; i++) {
+    const int32_t status = lay_buffer(source, block, call == NULL ? NULL : &buffers[i]);
+    if (status != TN_OK) return status;
+    if (call == NULL) continue;
+    pointers[i] = &buffers[i];
+    types[i] = TN_XLA_BUFFER;
+  }
+  if (call == NULL) return TN_OK;
+  call->buffers_offset = (uint64_t)((uint8_t *)buffers - block->memory);
+  call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->args, types, pointers};
+  call->frame.rets =
+      (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->rets, types + header->args, pointers + header->args};
+  return TN_OK;
+}
+
+/* --- Attributes ------------------------------------------------------------------------------------------------- */
+
+static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth);
+
+/* Copies the descriptor's next `size` bytes into the block. `*out` is null while counting. */
+static int32_t lay_bytes(source_t *source, block_t *block, uint64_t size, void **out, const char *what) {
+  if (size > source->left) return truncated(what);
+  const void *bytes = next(source, (size_t)size);
+  if (bytes == NULL) return truncated(what);
+  *out = take(block, (size_t)size, 1, 16);
+  if (*out != NULL && size > 0) memcpy(*out, bytes, (size_t)size);
+  return TN_OK;
+}
+
+static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
+  const struct {
+    int32_t dtype;
+    uint32_t size;
+  } *record = next(source, sizeof *record);
+  if (record == NULL) return truncated("a scalar");
+  if (record->size == 0 || record->size != dtype_size(record->dtype))
+    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d can't have %u bytes", (int)record->dtype, record->size);
+  tn_xla_scalar_t *scalar = take(block, 1, sizeof *scalar, 8);
+  void *value = NULL;
+  const int32_t status = lay_bytes(source, block, record->size, &value, "a scalar");
+  if (status == TN_OK && scalar != NULL) *scalar = (tn_xla_scalar_t){record->dtype, value};
+  *out = scalar;
+  return status;
+}
+
+static int32_t lay_array(source_t *source, block_t *block, void **out) {
+  const struct {
+    int32_t dtype;
+    uint32_t zero;
+    uint64_t count;
+  } *record = next(source, sizeof *record);
+  if (record == NULL) return truncated("an array");
+  const size_t size = dtype_size(record->dtype);
+  if (size == 0) return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of an array", (int)record->dtype);
+  if (record->count > source->left / size) return truncated("an array");
+  tn_xla_array_t *array = take(block, 1, sizeof *array, 8);
+  void *data = NULL;
+  const int32_t status = lay_bytes(source, block, record->count * size, &data, "an array");
+  if (status == TN_OK && array != NULL) *array = (tn_xla_array_t){record->dtype, (size_t)record->count, data};
+  *out = array;
+  return status;
+}
+
+static int32_t lay_string(source_t *source, block_t *block, void **out) {
+  const uint64_t *length = next(source, sizeof *length);
+  if (length == NULL) return truncated("a string");
+  tn_xla_span_t *span = take(block, 1, sizeof *span, 8);
+  void *bytes = NULL;
+  const int32_t status = lay_bytes(source, block, *length, &bytes, "a string");
+  if (status == TN_OK && span != NULL) *span = (tn_xla_span_t){bytes, (size_t)*length};
+  *out = span;
+  return status;
+}
+
+static int32_t lay_dictionary(source_t *source, block_t *block, void **out, int depth) {
+  const struct {
+    uint32_t count;
+    uint32_t zero;
+  } *record = next(source, sizeof *record);
+  if (record == NULL) return truncated("a dictionary");
+  tn_xla_attrs_t *attrs = take(block, 1, sizeof *attrs, 8);
+  *out = attrs;
+  return lay_attrs(source, block, attrs, record->count, depth + 1);
+}
+
+static int32_t lay_value(source_t *source, block_t *block, uint32_t kind, void **out, int depth) {
+  switch (kind) {
+    case TN_XLA_SCALAR:
+      return lay_scalar(source, block, out);
+    case TN_XLA_ARRAY:
+      return lay_array(source, block, out);
+    case TN_XLA_STRING:
+      return lay_string(source, block, out);
+    case TN_XLA_DICTIONARY:
+      return lay_dictionary(source, block, out, depth);
+    default:
+      return tn__fail(TN_INVALID_ARGUMENT, "%u is no kind of attribute", kind);
+  }
+}
+
+/* Whether `name` comes after `previous` (null: there is none) in the order of bytes. */
+static int is_after(const tn_xla_span_t *name, const tn_xla_span_t *previous) {
+  if (previous->ptr == NULL) return 1;
+  const size_t shared = name->len < previous->len ? name->len : previous->len;
+  const int order = memcmp(name->ptr, previous->ptr, shared);
+  return order > 0 || (order == 0 && name->len > previous->len);
+}
+
+static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xla_span_t *previous, tn_xla_span_t *out) {
+  const tn_xla_span_t name = {next(source, length), length};
+  if (name.ptr == NULL || length == 0) return tn__fail(TN_INVALID_ARGUMENT, "an attribute needs a name");
+  if (!is_after(&name, previous))
+    return tn__fail(TN_INVALID_ARGUMENT, "attributes must be sorted by name, and no name may come twice: %.*s", (int)length,
+                    name.ptr);
+  *previous = name;
+  char *copy = take(block, length, 1, 1);
+  if (copy == NULL) return TN_OK;
+  memcpy(copy, name.ptr, length);
+  *out = (tn_xla_span_t){copy, length};
+  return TN_OK;
+}
+
+static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth) {
+  if (depth > DEEPEST) return tn__fail(TN_INVALID_ARGUMENT, "dictionaries can be nested %d deep", DEEPEST);
+  if (count > source->left / 16) return truncated("the attributes");
+  tn_xla_span_t **names = take(block, count, sizeof *names, 8);
+  void **values = take(block, count, sizeof *values, 8);
+  tn_xla_span_t *spans = take(block, count, sizeof *spans, 8);
+  int32_t *types = take(block, count, sizeof *types, 8);
+  tn_xla_span_t previous = {NULL, 0};
+  for (uint32_t i = 0; i < count; i++) {
+    const struct {
+      uint32_t kind;
+      uint32_t name_length;
+    } *record = next(source, sizeof *record);
+    if (record == NULL) return truncated("an attribute");
+    int32_t status = lay_name(source, block, record->name_length, &previous, spans == NULL ? NULL : &spans[i]);
+    void *value = NULL;
+    if (status == TN_OK) status = lay_value(source, block, record->kind, &value, depth);
+    if (status != TN_OK) return status;
+    if (out == NULL) continue;
+    names[i] = &spans[i];
+    values[i] = value;
+    types[i] = (int32_t)record->kind;
+  }
+  if (out != NULL) *out = (tn_xla_attrs_t){sizeof *out, NULL, count, types, names, values};
+  return TN_OK;
+}
+
+/* --- The whole -------------------------------------------------------------------------------------------------- */
+
+static int32_t lay(const void *descriptor, size_t size, block_t *block) {
+  source_t source = {descriptor, size};
+  if (descriptor == NULL || (uintptr_t)descriptor % 8 != 0 || size > LARGEST_DESCRIPTOR)
+    return tn__fail(TN_INVALID_ARGUMENT, "a descriptor is aligned to 8 bytes and at most 1 GiB long");
+  const header_t *header = next(&source, sizeof *header);
+  if (header == NULL) return truncated("its header");
+  if (header->magic != MAGIC) return tn__fail(TN_INVALID_ARGUMENT, "this is no descriptor of a call");
+  if (header->handlers[TN_XLA_EXECUTE] == 0)
+    return tn__fail(TN_INVALID_ARGUMENT, "a call must have a handler for the execute stage");
+  tn__xla_call_t *call = take(block, 1, sizeof *call, 64);
+  int32_t status = lay_buffers(&source, block, call, header);
+  if (status == TN_OK) status = lay_attrs(&source, block, call == NULL ? NULL : &call->frame.attrs, header->attrs, 0);
+  if (status != TN_OK) return status;
+  if (source.left != 0) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor has %zu bytes too many", source.left);
+  if (call == NULL) return TN_OK;
+  call->byte_size = block->used;
+  memcpy(&call->handlers, header->handlers, sizeof call->handlers);
+  call->context.owner = &call->context;
+  call->context.device_ordinal = header->device_ordinal;
+  call->frame.struct_size = TN_XLA_SIZE_CALL_FRAME;
+  call->frame.api = tn__xla_api((int32_t)(header->minor > TN__XLA_NEWEST_MINOR ? TN__XLA_NEWEST_MINOR : header->minor));
+  call->frame.ctx = &call->context;
+  return TN_OK;
+}
+
+int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out) {
+  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  block_t block = {NULL, 0};
+  const int32_t status = lay(descriptor, descriptor_size, &block);
+  if (status == TN_OK) *out = align_up(block.used, 64);
+  return status;
+}
+
+int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size) {
+  size_t needed = 0;
+  const int32_t status = tn_xla_frame_size(descriptor, descriptor_size, &needed);
+  if (status != TN_OK) return status;
+  if (memory == NULL || (uintptr_t)memory % 64 != 0 || memory_size < needed)
+    return tn__fail(TN_INVALID_ARGUMENT, "the call needs %zu bytes aligned to 64", needed);
+  memset(memory, 0, needed);
+  block_t block = {memory, 0};
+  return lay(descriptor, descriptor_size, &block);
+}

@@ -1,0 +1,191 @@
+/* TypeScript functions as typed handlers: C functions of their own, so that any runtime can call them by their address. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "../base/lock.h"
+#include "tenon/xla_handler.h"
+#include "internal.h"
+
+/* One call in progress: what tn_xla_function_fail() is given. */
+typedef struct {
+  tn_xla_call_frame_t *frame;
+  tn_xla_error_t *error; /* what the handler returns; set by tn_xla_function_fail() */
+} invocation_t;
+
+/* One handler. Only the thread of its JavaScript fills it, enters it and empties it. */
+typedef struct {
+  atomic_uint_fast64_t thread; /* 0 while the slot is free */
+  tn_callback_t *callback;
+  const tn_xla_function_t *function;
+} slot_t;
+
+static tn__lock_t lock = TN__LOCK;
+static slot_t slots[TN_XLA_FUNCTIONS];
+
+/* Errors belong to the runtime that made the call, which need not be this one. */
+static tn_xla_error_t *fail(const tn_xla_call_frame_t *frame, int32_t code, const char *message) {
+  tn_xla_error_create_args_t args = {TN_XLA_SIZE_ERROR_CREATE, NULL, message, code};
+  return frame->api->error_create(&args);
+}
+
+TN_PRINTF(3, 4)
+static tn_xla_error_t *failf(const tn_xla_call_frame_t *frame, int32_t code, const char *format, ...) {
+  char message[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  return fail(frame, code, message);
+}
+
+static tn_xla_error_t *check_buffer(const tn_xla_call_frame_t *frame, const char *what, size_t index, int32_t kind,
+                                    const tn_xla_buffer_t *buffer, const tn_xla_function_buffer_t *expected) {
+  if (kind != TN_XLA_BUFFER) return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong %s %zu: expected buffer", what, index);
+  if (buffer->dtype != expected->dtype)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong buffer dtype of %s %zu: expected %s but got %s", what, index,
+                 tn_xla_dtype_name(expected->dtype), tn_xla_dtype_name(buffer->dtype));
+  if (buffer->rank != expected->rank)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong buffer rank of %s %zu: expected %lld but got %lld", what, index,
+                 (long long)expected->rank, (long long)buffer->rank);
+  for (int64_t axis = 0; axis < buffer->rank; axis++) {
+    if (buffer->dims[axis] != expected->dims[axis])
+      return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong size of axis %lld of %s %zu: expected %lld but got %lld",
+                   (long long)axis, what, index, (long long)expected->dims[axis], (long long)buffer->dims[axis]);
+  }
+  return NULL;
+}
+
+/* Checks buffers and takes their pointers. */
+static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char *what, int64_t count,
+                                    const int32_t *kinds, void *const *buffers, size_t wanted,
+                                    const tn_xla_function_buffer_t *expected, void **data) {
+  if (count < 0 || (size_t)count != wanted)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of %ss: expected %zu but got %lld", what, wanted,
+                 (long long)count);
+  for (size_t i = 0; i < wanted; i++) {
+    tn_xla_error_t *wrong = check_buffer(frame, what, i, kinds[i], buffers[i], &expected[i]);
+    if (wrong != NULL) return wrong;
+    data[i] = ((const tn_xla_buffer_t *)buffers[i])->data;
+  }
+  return NULL;
+}
+
+static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
+  const tn_xla_function_t *function = slot->function;
+  if (!function->reads && frame->attrs.size != 0)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of attributes: expected 0 but got %lld",
+                 (long long)frame->attrs.size);
+  /* JavaScript reads the pointers before anything else. */
+  tn_xla_error_t *wrong = function->reads ? NULL
+                                          : take_buffers(frame, "argument", frame->args.size, frame->args.types,
+                                                         frame->args.args, function->operands, function->buffers,
+                                                         function->data);
+  if (wrong == NULL && !function->reads)
+    wrong = take_buffers(frame, "result", frame->rets.size, frame->rets.types, frame->rets.rets, function->results,
+                         function->buffers + function->operands, function->data + function->operands);
+  if (wrong != NULL) return wrong;
+  invocation_t invocation = {frame, NULL};
+  const int32_t status = tn__callback_enter(slot->callback, function->data, &invocation);
+  if (status == TN_OK || invocation.error != NULL) return invocation.error;
+  return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
+}
+
+/* What each of the handlers does. A function that ends its own slot while it runs is no danger: nothing of the slot is used
+ * after it. */
+static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
+  if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
+                 TN_XLA_SIZE_CALL_FRAME, frame->struct_size);
+  if (frame->extension_start != NULL && frame->extension_start->type == TN_XLA_EXTENSION_METADATA) {
+    /* The oldest version: every runtime accepts it, and nothing newer is used. */
+    tn_xla_answer_metadata(frame, 1, 0);
+    return NULL;
+  }
+  if (frame->stage != TN_XLA_EXECUTE)
+    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong execution stage: expected `execute` but got `%s`",
+                 tn_xla_stage_name(frame->stage));
+  const uint64_t thread = atomic_load(&slots[index].thread);
+  if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is not registered any more");
+  if (thread != tn__this_thread())
+    return fail(frame, TN_XLA_UNAVAILABLE, "a TypeScript function was called from a thread that doesn't run its JavaScript");
+  return run(frame, &slots[index]);
+}
+
+#define HANDLER(n) \
+  static tn_xla_error_t *handler_##n(tn_xla_call_frame_t *frame) { return enter(frame, 0x##n); }
+#define HANDLERS(n)                                                                                                \
+  HANDLER(n##0) HANDLER(n##1) HANDLER(n##2) HANDLER(n##3) HANDLER(n##4) HANDLER(n##5) HANDLER(n##6) HANDLER(n##7)  \
+  HANDLER(n##8) HANDLER(n##9) HANDLER(n##a) HANDLER(n##b) HANDLER(n##c) HANDLER(n##d) HANDLER(n##e) HANDLER(n##f)
+#define NAMES(n)                                                                                                   \
+  handler_##n##0, handler_##n##1, handler_##n##2, handler_##n##3, handler_##n##4, handler_##n##5, handler_##n##6,  \
+      handler_##n##7, handler_##n##8, handler_##n##9, handler_##n##a, handler_##n##b, handler_##n##c,              \
+      handler_##n##d, handler_##n##e, handler_##n##f
+
+HANDLERS(0) HANDLERS(1) HANDLERS(2) HANDLERS(3) HANDLERS(4) HANDLERS(5) HANDLERS(6) HANDLERS(7)
+HANDLERS(8) HANDLERS(9) HANDLERS(a) HANDLERS(b) HANDLERS(c) HANDLERS(d) HANDLERS(e) HANDLERS(f)
+
+static tn_xla_handler_t *const handlers[TN_XLA_FUNCTIONS] = {
+    NAMES(0), NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6), NAMES(7),
+    NAMES(8), NAMES(9), NAMES(a), NAMES(b), NAMES(c), NAMES(d), NAMES(e), NAMES(f),
+};
+
+/* A worker may be terminated, and then closes nothing itself: its slots are free for others. */
+static void end_thread(void *data) {
+  (void)data;
+  tn__lock(&lock);
+  for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
+    if (atomic_load(&slots[i].thread) != tn__this_thread()) continue;
+    atomic_store(&slots[i].thread, 0);
+    tn_callback_release(slots[i].callback);
+  }
+  tn__unlock(&lock);
+}
+
+int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
+  if (callback == NULL || function == NULL || out == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the callback, the function and out must not be null");
+  static _Thread_local int end_is_told;
+  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
+  tn__lock(&lock);
+  size_t index = 0;
+  while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;
+  if (index < TN_XLA_FUNCTIONS) {
+    slots[index].callback = callback;
+    slots[index].function = function;
+    atomic_store(&slots[index].thread, tn__this_thread());
+  }
+  tn__unlock(&lock);
+  if (index == TN_XLA_FUNCTIONS)
+    return tn__fail(TN_OUT_OF_MEMORY, "all %d places for TypeScript functions are taken", TN_XLA_FUNCTIONS);
+  tn_callback_retain(callback);
+  memcpy(out, &handlers[index], sizeof *out);
+  return TN_OK;
+}
+
+int32_t tn_xla_function_close(const void *handler) {
+  tn_callback_t *callback = NULL;
+  tn__lock(&lock);
+  for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
+    if (memcmp(&handler, &handlers[i], sizeof handler) != 0 || atomic_exchange(&slots[i].thread, 0) == 0) continue;
+    callback = slots[i].callback;
+  }
+  tn__unlock(&lock);
+  if (callback == NULL) return tn__fail(TN_NOT_FOUND, "no TypeScript function is registered there");
+  tn_callback_release(callback);
+  return TN_OK;
+}
+
+int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {
+  invocation_t *invocation = call;
+  if (invocation == NULL || message == NULL || code == TN_XLA_OK)
+    return tn__fail(TN_INVALID_ARGUMENT, "the call and the message must not be null, the code not OK");
+  if (invocation->error == NULL) invocation->error = fail(invocation->frame, code, message);
+  return TN_OK;
+}
+
+int32_t tn_xla_function_read(const void *call, void *out, size_t capacity, size_t *length) {
+  const invocation_t *invocation = call;
+  if (invocation == NULL || length == NULL || (out == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, out and length must not be null");
+  return tn__xla_frame_write(invocation->frame, out, capacity, length);
+}

@@ -1,0 +1,125 @@
+/* Futures of XLA FFI: a handler that finishes later returns one and completes it from any thread. */
+#include <stdlib.h>
+
+#include "../base/lock.h"
+#include "internal.h"
+
+struct tn_xla_future {
+  tn__xla_member_t member;
+  int complete;
+  int taken;             /* the call that it belongs to waits for it, or gave it up */
+  int abandoned;         /* nobody will wait: whoever completes it frees it */
+  tn_xla_error_t *error; /* of a complete one that failed */
+  void (*then)(void *data, tn_xla_error_t *error); /* who hears of it instead of waiting; null for nobody */
+  void *data;
+};
+
+/* One lock and one condition for all futures: a future can be freed the moment it is complete, while the thread that
+ * completed it still holds the lock. */
+static tn__lock_t lock = TN__LOCK;
+static tn__condition_t completed = TN__CONDITION;
+static tn__xla_set_t live;
+
+tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args) {
+  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_Create_Args", TN_XLA_SIZE_FUTURE_CREATE, args->struct_size);
+  if (wrong != NULL) return wrong;
+  tn_xla_future_t *future = calloc(1, sizeof *future);
+  if (future == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a future");
+  tn__lock(&lock);
+  tn__xla_set_add(&live, &future->member);
+  tn__unlock(&lock);
+  args->future = future;
+  return NULL;
+}
+
+/* Removes a future from the live ones and frees it, with its error. The lock is held. */
+static void destroy(tn_xla_future_t *future) {
+  tn__xla_set_remove(&live, &future->member);
+  if (future->error != NULL) tn__xla_error_destroy(future->error);
+  free(future);
+}
+
+static tn_xla_error_t *complete(tn_xla_future_t *future, tn_xla_error_t *error) {
+  tn__lock(&lock);
+  const int valid = tn__xla_set_has(&live, future) && !future->complete;
+  void (*then)(void *, tn_xla_error_t *) = valid ? future->then : NULL;
+  void *data = valid ? future->data : NULL;
+  if (then != NULL) {
+    destroy(future);
+  } else if (valid) {
+    future->complete = 1;
+    future->error = error;
+    if (future->abandoned) destroy(future);
+    tn__wake_all(&completed);
+  }
+  tn__unlock(&lock);
+  if (then != NULL) then(data, error);
+  if (valid) return NULL;
+  if (error != NULL) tn__xla_error_destroy(error);
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "the future is unknown or already complete");
+}
+
+tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args) {
+  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_SetAvailable_Args", sizeof *args, args->struct_size);
+  return wrong != NULL ? wrong : complete(args->future, NULL);
+}
+
+tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args) {
+  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_SetError_Args", sizeof *args, args->struct_size);
+  if (wrong != NULL) return wrong;
+  if (args->error == NULL || !tn__xla_error_is_live(args->error) || args->error->code == TN_XLA_OK)
+    return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "Error must not be null or OK");
+  return complete(args->future, args->error);
+}
+
+tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
+  tn__lock(&lock);
+  if (!tn__xla_set_has(&live, future) || future->taken) {
+    tn__unlock(&lock);
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+  }
+  future->taken = 1;
+  while (!future->complete) tn__wait(&completed, &lock);
+  tn_xla_error_t *error = future->error;
+  future->error = NULL;
+  destroy(future);
+  tn__unlock(&lock);
+  return error;
+}
+
+tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data) {
+  tn__lock(&lock);
+  if (!tn__xla_set_has(&live, future) || future->taken) {
+    tn__unlock(&lock);
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+  }
+  future->taken = 1;
+  const int is_complete = future->complete;
+  tn_xla_error_t *error = future->error;
+  if (is_complete) {
+    future->error = NULL;
+    destroy(future);
+  } else {
+    future->then = then;
+    future->data = data;
+  }
+  tn__unlock(&lock);
+  if (is_complete) then(data, error);
+  return NULL;
+}
+
+void tn__xla_future_abandon(tn_xla_future_t *future) {
+  tn__lock(&lock);
+  if (tn__xla_set_has(&live, future) && !future->taken) {
+    future->taken = future->abandoned = 1;
+    if (future->complete) destroy(future);
+  }
+  tn__unlock(&lock);
+}
+
+size_t tn_xla_live_futures(void) {
+  tn__lock(&lock);
+  const size_t count = live.count;
+  tn__unlock(&lock);
+  return count;
+}

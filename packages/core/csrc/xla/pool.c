@@ -1,0 +1,96 @@
+/* Threads that run tasks: one pool for those of handlers, one for calls, so that a call may wait for its tasks. Threads start
+ * when they are first needed and stay for the process. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+#define MOST_THREADS 64
+
+struct tn__xla_task {
+  tn__xla_task_t *next;
+  void (*run)(void *data);
+  void *data;
+};
+
+static void work(void *data);
+
+tn__xla_pool_t tn__xla_tasks = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_tasks}};
+tn__xla_pool_t tn__xla_calls = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_calls}};
+
+/* Takes the task that `place` points to out of the queue. The lock is held. */
+static tn__xla_task_t *take(tn__xla_pool_t *pool, tn__xla_task_t **place) {
+  tn__xla_task_t *task = *place;
+  *place = task->next;
+  if (pool->last == task) pool->last = NULL;
+  pool->waiting--;
+  return task;
+}
+
+static void work(void *data) {
+  tn__xla_pool_t *pool = data;
+  tn__lock(&pool->lock);
+  for (;;) {
+    while (pool->first == NULL) {
+      pool->idle++;
+      tn__wait(&pool->arrived, &pool->lock);
+      pool->idle--;
+    }
+    tn__xla_task_t *task = take(pool, &pool->first);
+    tn__unlock(&pool->lock);
+    task->run(task->data);
+    free(task);
+    tn__lock(&pool->lock);
+  }
+}
+
+size_t tn__xla_pool_size(void) {
+  static atomic_size_t size;
+  size_t known = atomic_load_explicit(&size, memory_order_relaxed);
+  if (known != 0) return known;
+  /* The system reads files to find out. */
+  known = tn__processor_count();
+  if (known > MOST_THREADS) known = MOST_THREADS;
+  atomic_store_explicit(&size, known, memory_order_relaxed);
+  return known;
+}
+
+int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) {
+  tn__xla_task_t *task = malloc(sizeof *task);
+  if (task == NULL) return 0;
+  *task = (tn__xla_task_t){NULL, run, data};
+  tn__lock(&pool->lock);
+  if (pool->idle <= pool->waiting && pool->threads < tn__xla_pool_size() && tn__thread_start(&pool->thread)) pool->threads++;
+  if (pool->threads == 0) {
+    tn__unlock(&pool->lock);
+    free(task);
+    return 0;
+  }
+  if (pool->first == NULL) {
+    pool->first = task;
+  } else {
+    pool->last->next = task;
+  }
+  pool->last = task;
+  pool->waiting++;
+  /* With more tasks than idle threads, all of those have been woken already. */
+  if (pool->waiting <= pool->idle) tn__wake_one(&pool->arrived);
+  tn__unlock(&pool->lock);
+  return 1;
+}
+
+int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data) {
+  tn__lock(&pool->lock);
+  tn__xla_task_t **place = &pool->first;
+  tn__xla_task_t *before = NULL;
+  while (*place != NULL && (*place)->data != data) {
+    before = *place;
+    place = &before->next;
+  }
+  const int was_last = *place != NULL && *place == pool->last;
+  tn__xla_task_t *task = *place == NULL ? NULL : take(pool, place);
+  if (was_last) pool->last = before;
+  tn__unlock(&pool->lock);
+  free(task);
+  return task != NULL;
+}

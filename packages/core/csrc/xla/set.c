@@ -1,0 +1,25 @@
+/* A set of pointers: an intrusive hash table of fixed size, for objects that are few at any time. */
+#include "internal.h"
+
+static size_t bucket_of(const void *pointer) { return ((uintptr_t)pointer >> 4) % 64; }
+
+void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member) {
+  tn__xla_member_t **place = &set->buckets[bucket_of(member)];
+  member->next = *place;
+  member->place = place;
+  if (member->next != NULL) member->next->place = &member->next;
+  *place = member;
+  set->count++;
+}
+
+void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member) {
+  *member->place = member->next;
+  if (member->next != NULL) member->next->place = member->place;
+  set->count--;
+}
+
+int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer) {
+  const tn__xla_member_t *member = set->buckets[bucket_of(pointer)];
+  while (member != NULL && member != pointer) member = member->next;
+  return member != NULL;
+}

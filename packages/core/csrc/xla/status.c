@@ -1,0 +1,26 @@
+/* The status object of the untyped conventions. Its two functions are undefined in kernel libraries and found here. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "status.h"
+
+TN_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) { tn__xla_status_clear(status); }
+
+TN_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_length) {
+  if (status == NULL) return;
+  size_t length = 0;
+  while (message != NULL && length < message_length && message[length] != '\0') length++;
+  tn__xla_status_clear(status);
+  status->failed = 1;
+  /* Without memory for the text, the failure itself still counts. */
+  status->message = length == 0 ? NULL : malloc(length);
+  if (status->message == NULL) return;
+  memcpy(status->message, message, length);
+  status->length = length;
+}
+
+void tn__xla_status_clear(XlaCustomCallStatus *status) {
+  if (status == NULL) return;
+  free(status->message);
+  *status = (XlaCustomCallStatus){0, 0, NULL};
+}

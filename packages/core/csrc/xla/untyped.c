@@ -1,0 +1,70 @@
+/* The untyped conventions: plain C functions, told apart by what their caller knows of them. */
+#include <string.h>
+
+#include "internal.h"
+#include "status.h"
+
+_Static_assert(sizeof(tn_xla_untyped_call_t) == 88, "callers lay it out by hand");
+
+static void run_on_host(tn_xla_untyped_call_t *call) {
+  const void **in = (const void **)call->buffers;
+  void *out = *call->out;
+  switch (call->api_version) {
+    case TN_XLA_CALL_ORIGINAL:
+      ((tn_xla_host_call_t *)call->function)(out, in);
+      break;
+    case TN_XLA_CALL_STATUS_RETURNING:
+      ((tn_xla_host_status_call_t *)call->function)(out, in, &call->status);
+      break;
+    default:
+      ((tn_xla_host_unified_call_t *)call->function)(out, in, call->opaque, call->opaque_length, &call->status);
+  }
+}
+
+/* The two conventions with a status are one on devices. */
+static void run_on_device(tn_xla_untyped_call_t *call) {
+  if (call->api_version == TN_XLA_CALL_ORIGINAL)
+    ((tn_xla_device_call_t *)call->function)(call->stream, call->buffers, call->opaque, call->opaque_length);
+  else
+    ((tn_xla_device_status_call_t *)call->function)(call->stream, call->buffers, call->opaque, call->opaque_length,
+                                                    &call->status);
+}
+
+static void run(void *context) {
+  tn_xla_untyped_call_t *call = context;
+  if (call->on_device) {
+    run_on_device(call);
+  } else {
+    run_on_host(call);
+  }
+}
+
+int32_t tn_xla_execute_untyped(void *memory) {
+  tn_xla_untyped_call_t *call = memory;
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
+    return tn__fail(TN_INVALID_ARGUMENT, "%d is no version of an untyped custom call", (int)call->api_version);
+  tn__xla_status_clear(&call->status);
+  if (!tn__xla_enter(call->device)) {
+    XlaCustomCallStatusSetFailure(&call->status, "the device of the call can't be entered on this thread", SIZE_MAX);
+    return TN_KERNEL_FAILED;
+  }
+  const int32_t status = tn_guard_call(run, call);
+  if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
+  /* The message stays with the call: it may be read on another thread. */
+  XlaCustomCallStatusSetFailure(&call->status, tn_last_error(), SIZE_MAX);
+  return status;
+}
+
+int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, size_t *length) {
+  tn_xla_untyped_call_t *call = memory;
+  if (call == NULL || length == NULL || (message == NULL && capacity > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "the call, message and length must not be null");
+  if (!call->status.failed) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
+  const size_t whole = call->status.length;
+  const size_t copied = whole < capacity ? whole : capacity;
+  if (copied > 0) memcpy(message, call->status.message, copied);
+  *length = whole;
+  if (copied == whole) tn__xla_status_clear(&call->status);
+  return TN_OK;
+}
