@@ -1,4 +1,4 @@
-import type { NativePackage } from '@tenon/native-build'
+import type { NativePackage } from '@tenon/build'
 
 const includes = ['../../packages/core/include']
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 
-import type { NativePackage, NativeTarget } from '@tenon/native-build'
+import type { NativePackage, NativeTarget } from '@tenon/build'
 
 const nodeHeaders = join(dirname(createRequire(import.meta.url).resolve('node-api-headers')), 'include')
 const includes = ['csrc', '../../packages/core/include', relative(import.meta.dirname, nodeHeaders)]

@@ -1,6 +1,6 @@
 import type { Suite } from '@tenon/bench'
 import { gcAllocator, globalLifetime, NativeLibrary, type Segment } from '@tenon/core'
-import { callStack, globalGate, NO_OPERANDS } from '@tenon/core/internal'
+import { callDepth, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import koffi from 'koffi'
 
 import { LIBC } from './libc.ts'
@@ -94,11 +94,11 @@ export const suite = {
         return {
           ours: () => {
             for (let i = 0; i < operands.length; i++) if (!operands[i]!.gate.alive) return 0
-            callStack.frames[callStack.depth++] = operands
+            enterCall(operands)
             try {
-              return callStack.depth
+              return callDepth()
             } finally {
-              callStack.frames[--callStack.depth] = NO_OPERANDS
+              leaveCall()
             }
           },
           peers: {

@@ -11,11 +11,19 @@ export {
   ScopeHeldError,
   WrongThreadError,
 } from './errors/kinds.ts'
-export { TenonError, type TenonErrorOptions } from './errors/tenon-error.ts'
-export { type BinaryFormat, type BinaryInfo, type ExportedSymbol, type ImportedSymbol } from './binary/binary-info.ts'
-export { BinaryFormatError } from './binary/binary-format-error.ts'
-export { missingDependencies, type MissingLibrary } from './binary/missing-dependencies.ts'
-export { readBinary } from './binary/read-binary.ts'
+export {
+  BinaryFormatError,
+  missingDependencies,
+  readBinary,
+  TenonError,
+  type BinaryFormat,
+  type BinaryInfo,
+  type ExportedSymbol,
+  type ImportedSymbol,
+  type MissingLibrary,
+  type SymbolKind,
+  type TenonErrorOptions,
+} from '@tenon/binary'
 export { gcAllocator } from './memory/gc-allocator.ts'
 export { globalLifetime } from './memory/global-lifetime.ts'
 export { Hold, type Lifetime } from './memory/lifetime.ts'

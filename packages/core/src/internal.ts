@@ -3,15 +3,29 @@
  * the core and promises nothing to anyone else.
  */
 export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
-export { nativeFormat } from './binary/native-format.ts'
 export { checkAlignment, checkName, checkSize } from './errors/check.ts'
+export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
-export { defineKind } from './errors/tenon-error.ts'
-export { Block, checkUsable, expose, gateOfBuffer } from './memory/block.ts'
+export { inspectAsText } from './errors/inspect.ts'
+export { didYouMean, suggest } from './errors/suggest.ts'
+export { defineKind, nativeFormat } from '@tenon/binary'
+export { Block, checkEnterable, checkUsable, expose, gateOfBuffer, isDetached } from './memory/block.ts'
 export { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './memory/gc-allocator.ts'
-export { callStack, Gate, holdersOf, NO_OPERANDS, type Gated } from './memory/gate.ts'
+export {
+  callDepth,
+  enterAll,
+  enterCall,
+  exitAll,
+  Gate,
+  innermostCall,
+  leaveCall,
+  usersOf,
+  type Gated,
+} from './memory/gate.ts'
 export { globalGate } from './memory/global-lifetime.ts'
-export { liveHolds } from './memory/lifetime.ts'
+export { holdAll, liveHolds, releaseAll } from './memory/lifetime.ts'
+export { Cleaner } from './memory/cleaner.ts'
+export { MappedFile, pageSize, type MappedFileOptions } from './memory/mapped-file.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'
 export { checkStatus, coreFunction, coreLibrary, lastError, statusName } from './native/core-library.ts'

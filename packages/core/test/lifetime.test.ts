@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { globalLifetime, ScopeClosedError, ScopeHeldError } from '@tenon/core'
-import { callStack, Gate, globalGate, ManagedLifetime, NO_OPERANDS } from '@tenon/core/internal'
+import {
+  callDepth,
+  enterAll,
+  enterCall,
+  exitAll,
+  Gate,
+  globalGate,
+  holdAll,
+  leaveCall,
+  liveHolds,
+  ManagedLifetime,
+  releaseAll,
+} from '@tenon/core/internal'
 
 class Probe extends ManagedLifetime {
   readonly log: string[]
@@ -113,25 +125,60 @@ describe('holds', () => {
     const probe = new Probe()
     const other = new Probe()
     const operands = Object.freeze([{ gate: other.gate }, { gate: probe.gate }, { gate: probe.gate }])
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       expect(() => probe.close()).toThrow(/used by 1 call in progress/)
       new Probe().close()
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
     probe.close()
-    expect(callStack.depth).toBe(0)
+    expect(callDepth()).toBe(0)
   })
 
-  test('one taken by an action past acquire() keeps the memory: a leak is better than a use after free', () => {
+  test('entering fails from the moment closing begins, by every way in', () => {
     const probe = new Probe()
-    probe.addCloseAction(() => probe.gate.enter())
-    expect(() => probe.close()).toThrow(ScopeHeldError)
-    expect(probe.isAlive).toBe(false)
-    expect(probe.gate.alive).toBe(false)
-    expect(probe.log).toEqual([])
-    probe.gate.exit()
+    const refused = /the probe is being closed/
+    probe.addCloseAction(() => {
+      expect(probe.gate.alive).toBe(true)
+      expect(probe.gate.tryEnter()).toBe(false)
+      expect(() => probe.gate.enter()).toThrow(refused)
+      expect(() => probe.gate.reenter()).toThrow(refused)
+      expect(() => enterAll([probe])).toThrow(refused)
+      expect(() => holdAll([probe])).toThrow(refused)
+      expect(() => probe.acquire()).toThrow(refused)
+      expect(() => probe.checkOpen()).toThrow(refused)
+      expect(() => probe.checkAlive()).not.toThrow()
+    })
+    const before = liveHolds.count
+    probe.close()
+    expect([probe.isAlive, probe.gate.alive, probe.gate.holds]).toEqual([false, false, 0])
+    expect(probe.log).toEqual(['released, alive: false'])
+    expect(liveHolds.count).toBe(before)
+  })
+
+  test('all operands are entered and held, or none', () => {
+    const [open, closed] = [new Probe(), new Probe()]
+    closed.close()
+    const before = liveHolds.count
+    expect(() => enterAll([open, closed])).toThrow(ScopeClosedError)
+    expect(() => holdAll([open, closed])).toThrow(ScopeClosedError)
+    expect([open.gate.holds, closed.gate.holds, liveHolds.count]).toEqual([0, 0, before])
+    enterAll([open, open])
+    exitAll([open, open])
+    releaseAll(holdAll([open, open]))
+    expect([open.gate.holds, liveHolds.count]).toEqual([0, before])
+    open.close()
+  })
+
+  test('the count of a gate can only be changed by entering and leaving', () => {
+    const probe = new Probe()
+    expect(() => {
+      // @ts-expect-error the count is read-only
+      probe.gate.holds++
+    }).toThrow(TypeError)
+    expect(probe.gate.holds).toBe(0)
+    probe.close()
   })
 
   test('enter and exit of a gate', () => {

@@ -14,7 +14,7 @@ import {
   Segment,
   type ValueType,
 } from '@tenon/core'
-import { addressOf, Block, Callback, callStack, coreLibrary, liveHolds, ManagedLifetime } from '@tenon/core/internal'
+import { addressOf, Block, Callback, callDepth, coreLibrary, liveHolds, ManagedLifetime } from '@tenon/core/internal'
 import { fixturePath } from './fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-'))
@@ -181,7 +181,7 @@ describe('functions', () => {
     for (const values of [[], [1, 2, c, d], [1, 2, c, d, 3, 4]]) {
       expect(() => sum(...values)).toThrow(`fixture_sum takes 5 arguments, got ${values.length}`)
     }
-    expect(callStack.depth).toBe(0)
+    expect(callDepth()).toBe(0)
   })
 
   test('write into segments', () => {
@@ -317,11 +317,11 @@ describe('functions on another thread', () => {
     expect(liveHolds.count).toBe(holds)
   })
 
-  test('are refused while their memory is being closed: they would outlive it', () => {
+  test('are refused from the moment the memory begins to close, synchronous ones too', () => {
     const owner = new Owner()
     const holds = liveHolds.count
     owner.addCloseAction(() => {
-      expect(poll(owner.segment, 1, 0)).toBe(0)
+      expect(() => poll(owner.segment, 1, 0)).toThrow(/the owner is being closed/)
       expect(() => poll.async(gcAllocator.allocate(8), 1, 0)).not.toThrow()
       expect(() => poll.async(owner.segment, 1, 50)).toThrow(/the owner is being closed/)
     })
@@ -329,6 +329,17 @@ describe('functions on another thread', () => {
     expect([owner.isReleased, owner.gate.holds]).toEqual([true, 0])
     expect(liveHolds.count).toBe(holds + 2)
   })
+})
+
+test('a library for another system is recognised by its format', () => {
+  const path = join(directory, 'foreign')
+  const image = Buffer.alloc(64)
+  const [format, isMac] = process.platform === 'darwin' ? (['Linux', true] as const) : (['macOS', false] as const)
+  // The header of an ELF file for x64, or of a Mach-O library for arm64 without load commands.
+  if (isMac) image.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 62, 0, 1])
+  else image.set([0xcf, 0xfa, 0xed, 0xfe, 0x0c, 0, 0, 1, 0, 0, 0, 0, 6])
+  writeFileSync(path, image)
+  expect(refusal(path).sentence).toBe(`the library ${path} is for ${format}, this process runs on ${process.platform}`)
 })
 
 test('paths with characters beyond ASCII', () => {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { ArgumentError, NativeError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
-import { callStack, liveCallbacks } from '@tenon/core/internal'
+import { callDepth, liveCallbacks } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
   f32,
@@ -58,7 +58,7 @@ function runByKernel(run: TargetFunction, elsewhere = false): unknown {
 }
 
 afterEach(() => {
-  expect(callStack.depth).toBe(0)
+  expect(callDepth()).toBe(0)
   expect(liveCallbacks()).toBe(0)
   expect(liveObjects()).toStrictEqual({ errors: 0, futures: 0 })
 })
@@ -124,7 +124,7 @@ describe('a TypeScript function as a target', () => {
       holds.push(operand!.segment.lifetime.acquire())
     })
     expect(error).toBeInstanceOf(UnknownError)
-    expect((error as Error).message).toMatch(/the memory that was lent to mine can't be closed: it is used by 1 hold/)
+    expect((error as Error).message).toMatch(/the memory that was lent to mine cannot be closed: it is used by 1 hold/)
     holds[0]![Symbol.dispose]()
   })
 })

@@ -13,7 +13,7 @@ import {
 } from '@tenon/core'
 import {
   Callback,
-  callStack,
+  callDepth,
   coreLibrary,
   globalGate,
   ManagedLifetime,
@@ -56,7 +56,7 @@ const prepareSaxpy = (alignment?: number): PreparedCall =>
 
 const [x, y] = [filled([4], (i) => i), filled([4], () => 1)]
 
-afterEach(() => expect(callStack.depth).toBe(0))
+afterEach(() => expect(callDepth()).toBe(0))
 
 describe('a prepared call', () => {
   test('runs again and again with other tensors', () => {
@@ -197,7 +197,7 @@ describe('liveness', () => {
     bound.run()
     expect(out.toArray()).toStrictEqual([1, 1, 1, 1])
     expect(() => memory.close()).toThrow(ScopeHeldError)
-    expect(() => call.close()).toThrow(/the prepared call of saxpy can't be closed: it is used by 1 hold/)
+    expect(() => call.close()).toThrow(/the prepared call of saxpy cannot be closed: it is used by 1 hold/)
     expect(kernels.gate.holds).toBe(holds + 1)
     bound.close()
     expect(() => bound.run()).toThrow(/the bound call of saxpy is closed already/)
@@ -311,7 +311,7 @@ describe('while a kernel runs', () => {
     expect(inside(operand, () => kernels.close())).toBeInstanceOf(ScopeHeldError)
     expect(inside(operand, (call) => call.close())).toBeInstanceOf(ScopeHeldError)
     expect((inside(operand, () => memory.close()) as Error).message).toMatch(
-      /the test memory can't be closed: it is used by 1 call/,
+      /the test memory cannot be closed: it is used by 1 call/,
     )
     memory.close()
   })

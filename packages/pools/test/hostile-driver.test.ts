@@ -226,7 +226,7 @@ describe('defence 14: a driver that lies about an execution', () => {
         'MISSED_DEADLINE_TRANSIENT',
       )
       // The driver may still write: the pool stays open until it is gone.
-      expect(() => pool.close()).toThrow(/can't be closed/)
+      expect(() => pool.close()).toThrow(/cannot be closed/)
       await driver.close()
       pool.close()
     })

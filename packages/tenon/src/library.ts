@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { ArgumentError, LoadError, NativeLibrary, readBinary, type BinaryInfo } from '@tenon/core'
+import { didYouMean } from '@tenon/core/internal'
 import {
   customCall,
   hostCall,
@@ -12,7 +13,6 @@ import {
 } from '@tenon/custom-call'
 import { filePath } from './file-path.ts'
 import { isMark, markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
-import { didYouMean } from './suggest.ts'
 import { unmangledHint } from './unmangled-hint.ts'
 
 /** What libraries call the untyped Host conventions in their marks. */

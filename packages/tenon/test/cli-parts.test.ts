@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { checkArguments, type Definition } from '../src/cli/arguments.ts'
 import { parseAttribute } from '../src/cli/attribute-spec.ts'
 import { formatTensor } from '../src/cli/format-tensor.ts'
-import { suggest } from '../src/suggest.ts'
+import { suggest } from '@tenon/core/internal'
 import { parseResultSpec } from '../src/cli/tensor-spec.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 

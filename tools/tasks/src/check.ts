@@ -1,5 +1,5 @@
 /** `pnpm check [names]`: everything that can be seen without running the tests. All checks run; a table ends it. */
-import { runMain, ToolError } from '@tenon/native-build'
+import { runMain, ToolError } from '@tenon/build'
 
 import type { Check } from './checks/check.ts'
 import { documentedCheck } from './checks/documented.ts'

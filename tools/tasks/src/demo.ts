@@ -1,5 +1,5 @@
 /** `pnpm demo`: builds what the example programs need, and runs them. */
-import { runMain, ToolError } from '@tenon/native-build'
+import { runMain, ToolError } from '@tenon/build'
 
 import { runTool, runVisibly } from './lib/run-tool.ts'
 

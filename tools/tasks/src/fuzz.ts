@@ -6,7 +6,7 @@ import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/native-build'
+import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/build'
 
 import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { runTool, runVisibly } from './lib/run-tool.ts'

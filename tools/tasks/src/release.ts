@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { runMain, ToolError } from '@tenon/native-build'
+import { runMain, ToolError } from '@tenon/build'
 
 import { runNativeBuild } from './lib/native.ts'
 import { runTool } from './lib/run-tool.ts'

@@ -6,7 +6,7 @@ import { globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { runMain, ToolError } from '@tenon/native-build'
+import { runMain, ToolError } from '@tenon/build'
 
 import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { runTool } from './lib/run-tool.ts'

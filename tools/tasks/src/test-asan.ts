@@ -6,7 +6,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/native-build'
+import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/build'
 
 import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { runTool } from './lib/run-tool.ts'

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, release, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { runCommand, runMain, ToolError } from '@tenon/native-build'
+import { runCommand, runMain, ToolError } from '@tenon/build'
 
 import { neverRun, reportOf, wasRun, type Gpu, type TestedFile } from './lib/gpu-report.ts'
 import { explainExitCode, printSummary, readReport } from './lib/reports.ts'

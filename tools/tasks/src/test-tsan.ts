@@ -3,7 +3,7 @@
  */
 import { join } from 'node:path'
 
-import { loadPackage, runMain, runNativeTests, ToolError } from '@tenon/native-build'
+import { loadPackage, runMain, runNativeTests, ToolError } from '@tenon/build'
 
 import { addSummaries, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { listPackages, withNativeTargets } from './lib/workspace.ts'

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { findNode } from '@tenon/config/node-versions'
-import { runMain } from '@tenon/native-build'
+import { runMain } from '@tenon/build'
 
 import { addSummaries, explainExitCode, printSummary, readReport } from './lib/reports.ts'
 import { root } from './lib/root.ts'

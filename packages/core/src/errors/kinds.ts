@@ -1,4 +1,4 @@
-import { defineKind, TenonError, type TenonErrorOptions } from './tenon-error.ts'
+import { defineKind, TenonError, type TenonErrorOptions } from '@tenon/binary'
 
 /** Memory, a library or another resource was used after the lifetime that owns it was closed. */
 export class ScopeClosedError extends TenonError {

@@ -2,21 +2,21 @@ import { ScopeClosedError } from '../errors/kinds.ts'
 import type { Gate } from './gate.ts'
 
 /**
- * A chunk of memory on loan to one lifetime: one view and one address for all segments in it. When a chunk is lent
- * again, it gets a new block with the new borrower's gate, so that segments of the earlier loan stay dead.
+ * A chunk of memory on loan to one lifetime, with one view and one address for all segments in it. When the chunk is
+ * lent again, it gets a new block with the new borrower's gate, so that segments of the earlier loan stay dead.
  */
 export class Block {
   readonly gate: Gate
   readonly view: DataView
   readonly bytes: Buffer
-  /** Where `view` starts, as a number: addresses of user space are below 2^53. */
+  /** The address of the first byte of `view`, as a number: addresses of user space are below 2^53. */
   readonly address: number
   /**
-   * How far `address` is from a multiple of 8: a small number, where tests of the address itself cost three times as
+   * The offset of `address` from a multiple of 8. It is a small integer: testing the address itself costs three times as
    * much.
    */
   readonly skew: number
-  /** Set once a raw view of the memory was handed out: such a chunk is never lent again. */
+  /** Whether a raw view of the memory was handed out. Such a chunk is never lent again. */
   exposed: boolean
 
   constructor(gate: Gate, view: DataView, bytes: Buffer, address: number) {
@@ -29,32 +29,50 @@ export class Block {
   }
 }
 
-/** Whose the buffers of raw views are. */
+/** Maps the buffer of each raw view to the gate of the lifetime that owns it. */
 const gates = new WeakMap<ArrayBufferLike, Gate>()
 
-/** Notes that a raw view is handed out: the chunk is never lent again, and its buffer tells whose it is. */
+/** Records that a raw view was handed out: the chunk is never lent again, and {@link gateOfBuffer} finds its gate. */
 export function expose(block: Block): void {
   if (block.exposed) return
   block.exposed = true
   gates.set(block.view.buffer, block.gate)
 }
 
-/** The gate of the memory that a buffer shows, if it is that of a raw view: what is made of the buffer must end with it. */
+/** The gate of the memory behind a raw view's buffer. Whatever is made from the buffer must end with that lifetime. */
 export function gateOfBuffer(buffer: ArrayBufferLike): Gate | undefined {
   return gates.get(buffer)
 }
 
+/** Whether the buffer was transferred away, so that its memory belongs to somebody else. */
+export function isDetached(buffer: ArrayBufferLike): boolean {
+  return buffer instanceof ArrayBuffer && buffer.detached
+}
+
 /**
- * Checks that the memory of a block is there.
+ * Checks that the memory of a block may be read or written.
  *
- * @throws {ScopeClosedError | WrongThreadError} if its lifetime is closed, or a user transferred the buffer of a raw view
- * away: then the address is nobody's.
+ * @throws {ScopeClosedError | WrongThreadError} if its lifetime is closed, or the buffer of a raw view was transferred
+ * away, so that the address belongs to somebody else.
  */
-export function checkUsable({ gate, exposed, view }: Block): void {
-  if (!gate.alive) gate.owner.checkAlive()
-  if (exposed && view.buffer instanceof ArrayBuffer && view.buffer.detached) {
-    throw new ScopeClosedError('the memory was detached through its buffer', {
-      hint: 'never transfer the buffer of a raw view: copy it, or hand its scope off.',
-    })
-  }
+export function checkUsable(block: Block): void {
+  if (!block.gate.alive) block.gate.owner.checkAlive()
+  if (block.exposed) checkAttached(block)
+}
+
+/**
+ * Checks that a native call may take the memory of a block, which {@link enterCall} or a hold then keeps open.
+ *
+ * @throws as {@link checkUsable}, and once closing has begun.
+ */
+export function checkEnterable(block: Block): void {
+  if (!block.gate.open) block.gate.owner.checkOpen()
+  if (block.exposed) checkAttached(block)
+}
+
+function checkAttached({ view }: Block): void {
+  if (!isDetached(view.buffer)) return
+  throw new ScopeClosedError('the memory was detached through its buffer', {
+    hint: 'Never transfer the buffer of a raw view: copy it, or hand its scope off.',
+  })
 }

@@ -1,62 +1,123 @@
 import type { Lifetime } from './lifetime.ts'
 
-/** What has a gate: operands of calls. */
+/** An operand of a call: something that a gate keeps alive. */
 export interface Gated {
   readonly gate: Gate
 }
 
 /**
- * The door of one lifetime: whether it is alive, and how many users hold it open. Hot paths read `alive` and count
- * `holds` directly; the lifetime that owns the gate closes it.
+ * The state of one lifetime and the count of its users. Entering is the one way to use a lifetime, and fails from the
+ * moment closing begins; the lifetime that owns the gate closes it.
  */
 export class Gate {
+  /** Whether the lifetime can be entered: false from the moment closing begins. */
+  open: boolean
+  /** Whether what the lifetime owns may be read: stays true while close actions run. */
   alive: boolean
-  holds: number
   readonly owner: Lifetime
+  private count: number
   /**
-   * What has a function can't be cloned: messages to other threads refuse segments, and don't copy their whole chunk.
+   * A function-valued field makes structured clone fail, so posting a segment throws instead of copying its chunk.
    */
-  readonly stays: () => void
+  readonly notCloneable: () => void
 
   constructor(owner: Lifetime) {
+    this.open = true
     this.alive = true
-    this.holds = 0
     this.owner = owner
-    this.stays = stays
+    this.count = 0
+    this.notCloneable = notCloneable
   }
 
-  /** Holds the lifetime open for a call. @throws {ScopeClosedError | WrongThreadError} if it is not alive. */
+  /** The number of users that have entered and not left. */
+  get holds(): number {
+    return this.count
+  }
+
+  /** Enters the lifetime if it is open. @returns whether the caller is now a user that must {@link exit}. */
+  tryEnter(): boolean {
+    if (!this.open) return false
+    this.count++
+    return true
+  }
+
+  /** Enters the lifetime. @throws {ScopeClosedError | WrongThreadError} if it is not open. */
   enter(): void {
-    if (!this.alive) this.owner.checkAlive()
-    this.holds++
+    if (!this.open) this.owner.checkOpen()
+    this.count++
+  }
+
+  /** Adds a user for a caller that has entered already, also while `closeAsync()` waits for it to leave. */
+  reenter(): void {
+    if (this.count === 0) this.enter()
+    else this.count++
   }
 
   /** Ends what {@link enter} began: exactly once, in a `finally`. */
   exit(): void {
-    this.holds--
+    this.count--
   }
 }
 
-/** What is confined to a thread. */
-function stays(): void {}
+function notCloneable(): void {}
+
+/** Enters the lifetimes of all operands, or of none. @throws {ScopeClosedError | WrongThreadError} if one is not open. */
+export function enterAll(gated: readonly Gated[]): void {
+  let entered = 0
+  try {
+    for (; entered < gated.length; entered++) gated[entered]!.gate.enter()
+  } catch (error) {
+    exitAll(gated.slice(0, entered))
+    throw error
+  }
+}
+
+/** Ends what {@link enterAll} began. */
+export function exitAll(gated: readonly Gated[]): void {
+  for (const { gate } of gated) gate.exit()
+}
+
+const NO_OPERANDS: readonly Gated[] = Object.freeze([])
+
+/** The operands of the synchronous native calls in progress on this thread, innermost last. */
+const frames: (readonly Gated[])[] = []
+let depth = 0
 
 /**
- * The operands of the synchronous native calls in progress on this thread, innermost last. A call with several operands
- * pushes its frozen list instead of counting on each gate, and pops it in a `finally`:
+ * Keeps the operands of a synchronous native call open until {@link leaveCall}, for the same price however many there
+ * are. The caller has checked that each is open, and does not change the list afterwards:
  *
- *     callStack.frames[callStack.depth++] = operands
- *     try { call() } finally { callStack.frames[--callStack.depth] = NO_OPERANDS }
+ *     enterCall(operands)
+ *     try {
+ *       call()
+ *     } finally {
+ *       leaveCall()
+ *     }
  */
-export const callStack: { depth: number; readonly frames: (readonly Gated[])[] } = { depth: 0, frames: [] }
+export function enterCall(operands: readonly Gated[]): void {
+  frames[depth++] = operands
+}
 
-/** What stands in a free place of {@link callStack}. */
-export const NO_OPERANDS: readonly Gated[] = Object.freeze([])
+/** Ends what {@link enterCall} began, in a `finally`. */
+export function leaveCall(): void {
+  frames[--depth] = NO_OPERANDS
+}
 
-/** How many users hold a gate: holds counted on it, and calls in progress that have it among their operands. */
-export function holdersOf(gate: Gate): { holds: number; calls: number } {
+/** The operands of the innermost synchronous native call in progress, or undefined outside of one. */
+export function innermostCall(): readonly Gated[] | undefined {
+  return depth === 0 ? undefined : frames[depth - 1]
+}
+
+/** The number of synchronous native calls in progress on this thread. */
+export function callDepth(): number {
+  return depth
+}
+
+/** The users of a gate: those that have entered it, and the calls in progress that have it among their operands. */
+export function usersOf(gate: Gate): { holds: number; calls: number } {
   let calls = 0
-  for (let i = 0; i < callStack.depth; i++) {
-    if (callStack.frames[i]!.some((operand) => operand.gate === gate)) calls++
+  for (let i = 0; i < depth; i++) {
+    if (frames[i]!.some((operand) => operand.gate === gate)) calls++
   }
   return { holds: gate.holds, calls }
 }

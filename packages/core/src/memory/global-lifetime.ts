@@ -7,6 +7,8 @@ class GlobalLifetime implements Lifetime {
 
   checkAlive(): void {}
 
+  checkOpen(): void {}
+
   addCloseAction(): void {}
 
   acquire(): Hold {
@@ -17,8 +19,8 @@ class GlobalLifetime implements Lifetime {
 const lifetime = new GlobalLifetime()
 
 /**
- * The lifetime that never ends: of memory that the garbage collector frees, and of memory that lives as long as the
- * process. Close actions are accepted and never run; holds change nothing.
+ * The lifetime that never ends. It owns the memory that the garbage collector frees and the memory that lives as long as
+ * the process. Close actions are accepted and never run; holds change nothing.
  */
 export const globalLifetime: Lifetime = lifetime
 

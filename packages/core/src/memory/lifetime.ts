@@ -1,7 +1,8 @@
-import type { Gate } from './gate.ts'
+import type { Gate, Gated } from './gate.ts'
 
 /**
- * Owns native resources until it is closed. `ResourceScope` of `@tenon/scope` is one; libraries and pools have theirs.
+ * An owner of native resources, which live until it is closed. `ResourceScope` of `@tenon/scope` is one; libraries and
+ * pools are others.
  *
  * @example
  * const library = NativeLibrary.open(path)
@@ -9,17 +10,23 @@ import type { Gate } from './gate.ts'
  * library.close()
  */
 export interface Lifetime {
-  /** Whether it is open: false as soon as closing begins, while close actions may still use what it owns. */
+  /** Whether the lifetime is open: false from the moment closing begins. */
   readonly isAlive: boolean
-  /** Checks that what it owns can be used. @throws {ScopeClosedError} once closed. @throws {WrongThreadError} on a thread that it is not for. */
+  /**
+   * Checks that what the lifetime owns may be read, which close actions may still do.
+   *
+   * @throws {ScopeClosedError} once closed. @throws {WrongThreadError} on a thread that it does not belong to.
+   */
   checkAlive(): void
+  /** Checks that the lifetime can be entered. @throws as {@link checkAlive}, and once closing has begun. */
+  checkOpen(): void
   /** Runs `action` once at close, last added first. @throws {ScopeClosedError} once closing has begun. */
   addCloseAction(action: () => void): void
-  /** Keeps it open until the hold is released. @throws {ScopeClosedError} once closing has begun. */
+  /** Keeps the lifetime open until the hold is released. @throws {ScopeClosedError} once closing has begun. */
   acquire(): Hold
 }
 
-/** The holds of this thread that are not released. */
+/** The number of holds of this thread that are not released. */
 export const liveHolds: { count: number } = { count: 0 }
 
 /**
@@ -36,16 +43,16 @@ export const liveHolds: { count: number } = { count: 0 }
 export class Hold {
   #gate: Gate | null
 
-  /** @internal */
+  /** @internal @throws {ScopeClosedError | WrongThreadError} if the gate is not open. */
   constructor(gate: Gate) {
+    gate.enter()
     this.#gate = gate
-    gate.holds++
     liveHolds.count++
   }
 
   release(): void {
     if (this.#gate === null) return
-    this.#gate.holds--
+    this.#gate.exit()
     this.#gate = null
     liveHolds.count--
   }
@@ -53,4 +60,21 @@ export class Hold {
   [Symbol.dispose](): void {
     this.release()
   }
+}
+
+/** Holds all operands open, or none. @throws {ScopeClosedError | WrongThreadError} if one of them is not open. */
+export function holdAll(gated: Iterable<Gated>): Hold[] {
+  const holds: Hold[] = []
+  try {
+    for (const { gate } of gated) holds.push(new Hold(gate))
+    return holds
+  } catch (error) {
+    releaseAll(holds)
+    throw error
+  }
+}
+
+/** Releases holds; those released before are not counted again. */
+export function releaseAll(holds: Iterable<Hold>): void {
+  for (const hold of holds) hold.release()
 }

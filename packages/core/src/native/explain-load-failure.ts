@@ -1,9 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { missingDependencies } from '../binary/missing-dependencies.ts'
-import { BinaryFormatError } from '../binary/binary-format-error.ts'
-import { nativeFormat } from '../binary/native-format.ts'
-import { readBinary } from '../binary/read-binary.ts'
+import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from '@tenon/binary'
 import { LoadError } from '../errors/kinds.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
-import { checkUsable } from '../memory/block.ts'
-import { callStack, NO_OPERANDS, type Gate, type Gated } from '../memory/gate.ts'
-import type { Hold } from '../memory/lifetime.ts'
+import { checkEnterable } from '../memory/block.ts'
+import { enterCall, leaveCall, type Gate, type Gated } from '../memory/gate.ts'
+import { holdAll, releaseAll } from '../memory/lifetime.ts'
 import { Segment } from '../memory/segment.ts'
 import {
   checkVariadic,
@@ -120,7 +120,8 @@ function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) 
     const holds = holdAll(operands)
     return new Promise((resolve, reject) => {
       const settle = (error: unknown, value: Value): void => {
-        for (const hold of holds.values()) hold.release()
+        releaseAll(holds)
+        operands.clear()
         if (error === null) resolve(isWide ? BigInt(value as number | bigint) : value)
         else reject(error as Error)
       }
@@ -133,21 +134,6 @@ function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) 
   }
 }
 
-/**
- * Holds open what a call uses beyond this turn: not what is being closed, which would be freed under the call. The keys
- * keep the buffers from being collected, which the driver does not.
- */
-function holdAll(operands: ReadonlySet<Gated>): ReadonlyMap<Gated, Hold> {
-  const holds = new Map<Gated, Hold>()
-  try {
-    for (const operand of operands) holds.set(operand, operand.gate.owner.acquire())
-  } catch (error) {
-    for (const hold of holds.values()) hold.release()
-    throw error
-  }
-  return holds
-}
-
 const forms: readonly ((target: Target) => Form)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
 
 function ofNone(target: Target): Form {
@@ -155,12 +141,12 @@ function ofNone(target: Target): Form {
   const operands = Object.freeze([self])
   return function () {
     check(target, arguments.length)
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw()
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -173,12 +159,12 @@ function ofOne(target: Target): Form {
     check(target, arguments.length)
     const operands = isPlain ? own : [self, operandOf(value, self)]
     const a = convert(value, 0, name)
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw(a)
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -192,12 +178,12 @@ function ofTwo(target: Target): Form {
     const operands = isPlain ? own : [self, operandOf(value0, self), operandOf(value1, self)]
     const a = convert0(value0, 0, name)
     const b = convert1(value1, 1, name)
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw(a, b)
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -212,12 +198,12 @@ function ofThree(target: Target): Form {
     const a = convert0(value0, 0, name)
     const b = convert1(value1, 1, name)
     const c = convert2(value2, 2, name)
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw(a, b, c)
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -235,12 +221,12 @@ function ofFour(target: Target): Form {
     const b = convert1(value1, 1, name)
     const c = convert2(value2, 2, name)
     const d = convert3(value3, 3, name)
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw(a, b, c, d)
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -255,12 +241,12 @@ function ofMany(target: Target): Form {
       operands.push(operandOf(values[i], self))
       converted.push(converters[i]!(values[i], i, name))
     }
-    callStack.frames[callStack.depth++] = operands
+    enterCall(operands)
     try {
       const result = raw(...converted)
       return isWide ? BigInt(result as number | bigint) : result
     } finally {
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
     }
   }
 }
@@ -270,13 +256,13 @@ function check({ name, gate, converters }: Target, count: number): void {
   if (count !== converters.length) {
     throw new ArgumentError(`${name} takes ${converters.length} arguments, got ${count}`)
   }
-  if (!gate.alive) gate.owner.checkAlive()
+  if (!gate.open) gate.owner.checkOpen()
 }
 
 /** What keeps an argument's memory open during the call: its block, which must be alive. */
 function operandOf(value: Value, self: Gated): Gated {
   if (!(value instanceof Segment)) return self
   const { block } = value
-  checkUsable(block)
+  checkEnterable(block)
   return block
 }

@@ -1,4 +1,4 @@
-import { TenonError } from '../errors/tenon-error.ts'
+import { TenonError } from '@tenon/binary'
 import { dtypeInfo, type DType } from './dtype.ts'
 import type { Element } from './element.ts'
 import type { TensorType } from './tensor-type.ts'

@@ -2,6 +2,7 @@ import { checkSize } from '../errors/check.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
+import { Cleaner } from '../memory/cleaner.ts'
 
 /** The layout of a tensor, where it is not row-major with a byte at least for each element. */
 export interface TensorTypeOptions {
@@ -46,7 +47,7 @@ export class TensorType {
 }
 
 const interned = new Map<string, WeakRef<TensorType>>()
-const collected = new FinalizationRegistry<string>((key) => {
+const collected = new Cleaner<string>((key) => {
   if (interned.get(key)?.deref() === undefined) interned.delete(key)
 })
 
@@ -73,7 +74,7 @@ export function tensorType(dtype: string, shape: readonly number[], options: Ten
   if (known !== undefined) return known
   const type = new TensorType(name, sizes, strides, packing)
   interned.set(key, new WeakRef(type))
-  collected.register(type, key)
+  collected.watch(type, key)
   return type
 }
 

@@ -1,5 +1,6 @@
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { describe } from '../errors/describe.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { gcAllocator } from '../memory/gc-allocator.ts'
 import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/gate.ts'
@@ -44,8 +45,7 @@ export class Tensor {
   }
 
   static {
-    // What console.log asks for.
-    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: this.prototype.toString })
+    inspectAsText(this)
   }
 
   get dtype(): DType {

@@ -1,5 +1,5 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
-import { describe, type Gated } from '@tenon/core/internal'
+import { describe, enterAll, exitAll, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
@@ -32,7 +32,7 @@ export function runLater(options: RunLaterOptions, begin: () => LaterRun): Promi
     signal?.throwIfAborted()
     const { run, memory, held, streams, failure, end } = begin()
     const finish = (): void => {
-      for (const { gate } of held) gate.exit()
+      exitAll(held)
       signal?.removeEventListener('abort', abort)
       end()
     }
@@ -51,12 +51,17 @@ export function runLater(options: RunLaterOptions, begin: () => LaterRun): Promi
     }
     let cancel: () => boolean
     try {
-      cancel = submit(run, memory, done)
+      enterAll(held)
+      try {
+        cancel = submit(run, memory, done)
+      } catch (error) {
+        exitAll(held)
+        throw error
+      }
     } catch (error) {
       end()
       throw error
     }
-    for (const { gate } of held) gate.holds++
     signal?.addEventListener('abort', abort)
   })
 }

@@ -1,5 +1,5 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
-import { callStack, describe, ManagedLifetime, NO_OPERANDS, pointerBits, type Gated } from '@tenon/core/internal'
+import { describe, enterCall, leaveCall, ManagedLifetime, pointerBits, type Gated } from '@tenon/core/internal'
 import { runLater, type RunLaterOptions } from '../async/run-later.ts'
 import { coreFunctions } from '../native/core-functions.ts'
 import { allocateCall, type CallMemory } from '../native/call-memory.ts'
@@ -57,13 +57,13 @@ export class Batch extends ManagedLifetime {
    */
   run(): void {
     const memory = this.#start()
-    callStack.frames[callStack.depth++] = this.#held
+    enterCall(this.#held)
     let status: number
     try {
       status = coreFunctions().executeBatch(memory.address) as number
     } finally {
       memory.running = false
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
       for (const stream of this.#streams) stream.keep?.(this.#held)
     }
     if (status !== 0) throw this.#failure(status)
@@ -93,7 +93,7 @@ export class Batch extends ManagedLifetime {
   }
 
   #start(): CallMemory {
-    if (!this.gate.alive) this.checkAlive()
+    this.checkOpen()
     if (this.#memory.running) {
       throw new ArgumentError(`${this.label} is running: it can't run twice at one time`, {
         hint: 'make another batch for it.',

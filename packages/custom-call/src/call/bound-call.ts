@@ -1,8 +1,7 @@
 import { ArgumentError, type Hold, type Tensor } from '@tenon/core'
-import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
+import { enterCall, holdAll, leaveCall, ManagedLifetime, releaseAll, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import { current } from '../native/current-call.ts'
-import { holdAll } from '../native/hold-all.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 import type { PreparedCall } from './prepared-call.ts'
@@ -54,7 +53,7 @@ export class BoundCall extends ManagedLifetime {
   }
 
   protected override release(): void {
-    for (const hold of this.holds) hold.release()
+    releaseAll(this.holds)
   }
 
   /**
@@ -64,8 +63,8 @@ export class BoundCall extends ManagedLifetime {
    */
   run(): void {
     const { target, memory } = this
-    if (memory.running || !this.gate.alive) this.#refuse()
-    callStack.frames[callStack.depth++] = this.held
+    if (memory.running || !this.gate.open) this.#refuse()
+    enterCall(this.held)
     current.call[0] = memory.pointer
     memory.running = true
     let status: number
@@ -73,14 +72,14 @@ export class BoundCall extends ManagedLifetime {
       status = target.execute() as number
     } finally {
       memory.running = false
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
       if (target.stream !== undefined) target.stream.keep?.(this.bound.slice(FIRST_TENSOR))
     }
     if (status !== 0) throw target.failure(memory, status)
   }
 
   #refuse(): never {
-    this.checkAlive()
+    this.checkOpen()
     throw new ArgumentError(`${this.target.name} is running: a bound call can't run inside itself`, {
       hint: 'bind another call for it.',
     })

@@ -93,7 +93,7 @@ function isAlike(
 ): boolean {
   const { types, operandCount } = call.shape
   return (
-    call.target.gate.alive &&
+    call.target.gate.open &&
     alignment === otherAlignment &&
     operands.length === operandCount &&
     results.length === types.length - operandCount &&

@@ -1,5 +1,5 @@
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { checkUsable, describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { checkEnterable, describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
@@ -40,7 +40,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
   if (operands.length !== operandCount || results.length !== types.length - operandCount) return false
   for (let i = 0; i < operandCount; i++) {
     const tensor = operands[i]!
-    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
+    if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0) return false
     const { block } = tensor.segment
     if (block.exposed && block.bytes.length === 0) return false // a user transferred the buffer away
@@ -49,7 +49,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
   }
   for (let i = operandCount; i < types.length; i++) {
     const tensor = results[i - operandCount]!
-    if (tensor.type !== types[i] || !tensor.gate.alive || tensor.device.type !== deviceType) return false
+    if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
     const { block, flags } = tensor.segment
     if ((tensor.address & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
     if (block.exposed && block.bytes.length === 0) return false
@@ -120,7 +120,7 @@ function checkTensor(
       details: { expected: String(type), actual: String(tensor.type) },
     })
   }
-  checkUsable(tensor.segment.block)
+  checkEnterable(tensor.segment.block)
   if (tensor.device.type !== deviceType) {
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
     throw new ArgumentError(`${place} must be ${where}, it is on device type ${tensor.device.type}`)

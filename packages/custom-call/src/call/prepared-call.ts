@@ -1,5 +1,5 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
-import { callStack, ManagedLifetime, NO_OPERANDS, type Gated } from '@tenon/core/internal'
+import { enterCall, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunLaterOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { current } from '../native/current-call.ts'
@@ -65,9 +65,9 @@ export class PreparedCall<
   run(operands: Operands, results: Results): void {
     const { target, held } = this
     const { memory } = target
-    if (memory.running || !this.gate.alive || !target.gate.alive) refuseRun(this)
+    if (memory.running || !this.gate.open || !target.gate.open) refuseRun(this)
     patchPointers(this.shape, memory, held, operands, results)
-    callStack.frames[callStack.depth++] = held
+    enterCall(held)
     current.call[0] = memory.pointer
     memory.running = true
     let status: number
@@ -75,7 +75,7 @@ export class PreparedCall<
       status = target.execute() as number
     } finally {
       memory.running = false
-      callStack.frames[--callStack.depth] = NO_OPERANDS
+      leaveCall()
       if (target.stream !== undefined) target.stream.keep?.(held.slice(FIRST_TENSOR))
       // A call that is kept must not keep the memory of its last run.
       for (let i = FIRST_TENSOR; i < held.length; i++) held[i] = this
@@ -97,7 +97,7 @@ export class PreparedCall<
   runAsync(operands: Operands, results: Results, options: RunLaterOptions = {}): Promise<void> {
     return runLater(options, () => {
       const { target } = this
-      if (!this.gate.alive || !target.gate.alive) refuseRun(this)
+      if (!this.gate.open || !target.gate.open) refuseRun(this)
       const memory = this.#spare.pop() ?? target.extend()
       const held = [...this.held]
       patchPointers(this.shape, memory, held, operands, results)
@@ -119,7 +119,7 @@ export class PreparedCall<
    * @throws as {@link run}, but for the kernel.
    */
   bind(operands: Operands, results: Results): BoundCall {
-    if (!this.gate.alive || !this.target.gate.alive) refuseRun(this)
+    if (!this.gate.open || !this.target.gate.open) refuseRun(this)
     const memory = this.target.extend()
     const held = [...this.held]
     patchPointers(this.shape, memory, held, operands, results)
@@ -129,8 +129,8 @@ export class PreparedCall<
 
 /** Says why a call can't run. */
 function refuseRun(call: PreparedCall<never, never>): never {
-  call.checkAlive()
-  call.target.gate.owner.checkAlive()
+  call.checkOpen()
+  call.target.gate.owner.checkOpen()
   throw new ArgumentError(`${call.shape.name} is running: a prepared call can't run inside itself`, {
     hint: 'prepare or bind another call for it.',
   })

@@ -3,7 +3,7 @@ import { addressOf, coreFunction, type CFunction, type Gated } from '@tenon/core
 import type { Tensors } from '../call/call-target.ts'
 import { patchPointers } from '../call/patch-pointers.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
-import { holdAll } from '../native/hold-all.ts'
+import { holdAll } from '@tenon/core/internal'
 import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'

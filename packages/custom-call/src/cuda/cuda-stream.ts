@@ -2,7 +2,7 @@ import { ArgumentError, BoundsError, ReadOnlyError, Segment, Tensor } from '@ten
 import {
   addressOf,
   checkStatus,
-  checkUsable,
+  checkEnterable,
   coreFunction,
   describe,
   pointerBits,
@@ -262,7 +262,7 @@ function segmentOf(memory: unknown, place: string): Segment {
   const segment = memory instanceof Tensor ? memory.segment.asSlice(0, memory.type.byteSize) : memory
   if (!(segment instanceof Segment))
     throw new ArgumentError(`${place} must be a tensor or segment, got ${describe(memory)}`)
-  checkUsable(segment.block)
+  checkEnterable(segment.block)
   return segment
 }
 

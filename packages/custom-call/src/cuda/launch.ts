@@ -1,5 +1,5 @@
 import { ArgumentError, ArgumentRangeError, Segment, Tensor } from '@tenon/core'
-import { addressOf, checkSize, checkUsable, describe, pointerBits, type Gated } from '@tenon/core/internal'
+import { addressOf, checkSize, checkEnterable, describe, pointerBits, type Gated } from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
 import { isOnDevice } from './device-memory.ts'
 
@@ -69,7 +69,7 @@ export function encodeParameters(kernel: string, parameters: readonly KernelPara
         { hint: 'write f32(1.5), s32(3) or u64(7n).' },
       )
     }
-    checkUsable(segment.block)
+    checkEnterable(segment.block)
     memory.setFloat64(16 * i, pointerBits(segment.block.address + segment.base), true)
     held.push(segment.block)
   })

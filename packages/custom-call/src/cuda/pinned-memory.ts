@@ -1,5 +1,5 @@
 import { ArgumentError, Segment, Tensor, type Hold } from '@tenon/core'
-import { checkUsable, describe, DEVICE_MEMORY, type Block } from '@tenon/core/internal'
+import { checkEnterable, describe, DEVICE_MEMORY, type Block } from '@tenon/core/internal'
 import type { CudaDevice } from './cuda-device.ts'
 import { DeviceResource } from './device-resource.ts'
 
@@ -62,6 +62,6 @@ function segmentOfHost(memory: Segment | Tensor): Segment {
   if ((segment.flags & DEVICE_MEMORY) !== 0) {
     throw new ArgumentError('memory of the Host is pinned, that of a device is not pinned: it never moves')
   }
-  checkUsable(segment.block)
+  checkEnterable(segment.block)
   return segment
 }

@@ -44,7 +44,7 @@ export class StreamWork {
 
   /** Keeps operands open until what is in the stream now is done. */
   keep(held: readonly Gated[]): void {
-    for (const { gate } of held) gate.holds++
+    for (const { gate } of held) gate.reenter()
     this.#entries.push({ held })
     this.#follow()
   }

@@ -2,12 +2,12 @@ import { ArgumentError, Tensor, TensorType } from '@tenon/core'
 import {
   addressOf,
   Callback,
-  callStack,
   checkName,
   checkStatus,
   describe,
-  ManagedLifetime,
   type Gated,
+  innermostCall,
+  ManagedLifetime,
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
@@ -152,9 +152,8 @@ function areGiven({ types, pointers }: Callee, held: readonly Gated[]): boolean 
 
 /** Runs on the tensors of the run that calls; false if the call is not from one, or has other memory. */
 function runGiven(callee: Callee): boolean {
-  const { frames, depth } = callStack
-  if (depth === 0) return false
-  const frame = frames[depth - 1]!
+  const frame = innermostCall()
+  if (frame === undefined) return false
   const caller = frame[0]
   let returned: unknown
   if (caller instanceof BoundCall) {

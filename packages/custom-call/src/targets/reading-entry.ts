@@ -1,5 +1,5 @@
 import { ArgumentError, Tensor } from '@tenon/core'
-import { callStack, type Gated } from '@tenon/core/internal'
+import { innermostCall, type Gated } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
@@ -66,8 +66,7 @@ function checkBuffers(
 
 /** The tensors of the run that calls, if the buffers are theirs: then nothing has to be mapped. */
 function givenTensors(buffers: readonly ReadBuffer[]): readonly Tensor[] | undefined {
-  const { frames, depth } = callStack
-  const frame = depth === 0 ? undefined : frames[depth - 1]!
+  const frame = innermostCall()
   const held: readonly Gated[] | undefined = frame?.[0] instanceof BoundCall ? frame[0].bound : frame
   if (held?.length !== FIRST_TENSOR + buffers.length) return undefined
   const tensors = held.slice(FIRST_TENSOR)

@@ -95,7 +95,7 @@ export class TypedHandler {
    * @throws {XlaError} if it throws a C++ exception. @throws {ScopeClosedError} if the library is closed.
    */
   askStage(): Stage | undefined {
-    if (!this.gate.alive) this.gate.owner.checkAlive()
+    if (!this.gate.open) this.gate.owner.checkOpen()
     const out = new Int32Array([-1, 0])
     const status = Number(coreFunctions().askStage(this.addresses.execute, this.metadata.minor, addressOf(out)))
     if (status !== 0) throw coreError(status, this.name)
@@ -111,7 +111,7 @@ export class TypedHandler {
    * @throws {ScopeClosedError} if the library, or memory that is lent, is closed.
    */
   prepare(options: TypedPrepareOptions): PreparedCall {
-    if (!this.gate.alive) this.gate.owner.checkAlive()
+    if (!this.gate.open) this.gate.owner.checkOpen()
     const deviceType = DEVICE_TYPES[canonicalPlatform(this.platform)]
     if (deviceType === undefined) throw noDevice(this.name, this.platform)
     const shape = callShape(this.name, options, deviceType)

@@ -80,7 +80,7 @@ export class UntypedFunction {
    * @throws {ScopeClosedError} if the library is closed.
    */
   prepare(options: UntypedPrepareOptions): PreparedCall {
-    if (!this.gate.alive) this.gate.owner.checkAlive()
+    if (!this.gate.open) this.gate.owner.checkOpen()
     const { name, platform, apiVersion } = this
     const onDevice = platform !== 'Host'
     const shape = callShape(name, options, DEVICE_TYPES[platform])

@@ -91,9 +91,9 @@ export class PackedFunc extends NativeObject {
       return finish(s, base, typeIndex)
     } finally {
       if (tensors !== 0) {
-        if ((tensors & 1) !== 0) (a as Tensor).gate.holds--
-        if ((tensors & 2) !== 0) (b as Tensor).gate.holds--
-        if ((tensors & 4) !== 0) (c as Tensor).gate.holds--
+        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
+        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
+        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
       }
       if (undo.length !== undone) s.settle(undone)
       s.top = base
@@ -125,9 +125,9 @@ export class PackedFunc extends NativeObject {
       return finish(s, base, typeIndex)
     } finally {
       if (tensors !== 0) {
-        if ((tensors & 1) !== 0) (a as Tensor).gate.holds--
-        if ((tensors & 2) !== 0) (b as Tensor).gate.holds--
-        if ((tensors & 4) !== 0) (c as Tensor).gate.holds--
+        if ((tensors & 1) !== 0) (a as Tensor).gate.exit()
+        if ((tensors & 2) !== 0) (b as Tensor).gate.exit()
+        if ((tensors & 4) !== 0) (c as Tensor).gate.exit()
       }
       if (undo.length !== undone) s.settle(undone)
       s.top = base

@@ -151,7 +151,7 @@ export class Stack {
     while (this.undo.length > count) {
       const last = this.undo.pop()!
       if (typeof last === 'number') this.host.clear(this.slotAddress(last))
-      else if (last instanceof Gate) last.holds--
+      else if (last instanceof Gate) last.exit()
       else last.settle()
     }
   }

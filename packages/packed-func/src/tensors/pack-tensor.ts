@@ -18,19 +18,19 @@ export const MASKED_ARGUMENTS = 30
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
-  if (!gate.alive) gate.owner.checkAlive()
+  if (!gate.open) gate.owner.checkOpen()
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
   stack.f64[slot * 2] = TENSOR_TAG
   stack.f64[slot * 2 + 1] = object.pointer
-  gate.holds++
+  gate.enter()
 }
 
 /** Passes the address of the tensor's DLTensor, which is only lent. */
 export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
-  if (!gate.alive) gate.owner.checkAlive()
+  if (!gate.open) gate.owner.checkOpen()
   const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
-  gate.holds++
+  gate.enter()
   stack.undo.push(gate)
   stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
 }
@@ -38,7 +38,7 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
 /** Passes a tensor that native code may keep: the object is given back after the call, and the memory held until then. */
 export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
-  if (!gate.alive) gate.owner.checkAlive()
+  if (!gate.open) gate.owner.checkOpen()
   const known = tensor.descriptor as TensorObject | null
   if (known?.isNative) {
     stack.host.retain(known.address)

@@ -32,12 +32,11 @@ export function put(stack: Stack, slot: number, index: number, value: unknown): 
 export function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
   const { gate } = tensor
   const object = tensor.descriptor as TensorObject | null
-  if (object === null || !gate.alive) {
+  if (object === null || !gate.tryEnter()) {
     lendTensor(stack, slot, tensor)
   } else {
     stack.f64[slot * 2] = TENSOR_TAG
     stack.f64[slot * 2 + 1] = object.pointer
-    gate.holds++
   }
   return 1 << index
 }

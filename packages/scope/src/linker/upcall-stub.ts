@@ -63,14 +63,13 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
   }
   const trampoline = (...values: unknown[]): unknown => {
     // Native threads may be late.
-    if (!gate.alive) return resultType instanceof StructType ? {} : 0
-    gate.holds++
+    if (!gate.tryEnter()) return resultType instanceof StructType ? {} : 0
     try {
       return hasStructs
         ? new ConfinedNativeScope(undefined).run((memory) => invoke(values, memory))
         : invoke(values, undefined)
     } finally {
-      gate.holds--
+      gate.exit()
     }
   }
   const address = register(trampoline, cResult, cTypes)

@@ -1,4 +1,4 @@
-import { type Block, callStack } from '@tenon/core/internal'
+import { type Block, callDepth } from '@tenon/core/internal'
 import { counters } from '../diagnostics/counters.ts'
 import { isInstrumented } from '../diagnostics/instrument.ts'
 import { noteClose } from '../diagnostics/observe.ts'
@@ -36,9 +36,8 @@ export class ConfinedNativeScope extends ArenaScope {
   override close(): void {
     const { gate, chunk, block } = this
     const isPlain = this.actions === undefined && this.owned === undefined && this.full === undefined
-    if (this.state !== 'open' || !isPlain || gate.holds !== 0 || callStack.depth !== 0 || chunk === undefined)
-      return super.close()
-    this.state = 'closed'
+    if (!gate.open || !isPlain || gate.holds !== 0 || callDepth() !== 0 || chunk === undefined) return super.close()
+    gate.open = false
     gate.alive = false
     this.limit = NOTHING
     this.chunk = undefined

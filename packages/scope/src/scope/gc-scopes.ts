@@ -12,6 +12,8 @@ abstract class UnclosableScope implements Lifetime {
 
   checkAlive(): void {}
 
+  checkOpen(): void {}
+
   acquire(): Hold {
     return new Hold(this.gate)
   }

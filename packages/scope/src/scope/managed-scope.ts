@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { ArgumentError, type Hold } from '@tenon/core'
-import { Block, checkName, checkSize, describe, holdersOf, ManagedLifetime } from '@tenon/core/internal'
+import { Block, checkName, checkSize, describe, usersOf, ManagedLifetime } from '@tenon/core/internal'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/counters.ts'
@@ -136,12 +136,12 @@ export abstract class ManagedScope extends ManagedLifetime {
     const { timeout: limit } = checkOptions(options)
     const timeout = limit === undefined ? Infinity : checkSize(limit, 'timeout', 'milliseconds')
     const end = performance.now() + timeout
-    this.state = 'closing'
+    this.gate.open = false
     this.drain()
     for (let pause = 1; this.isHeld() && performance.now() < end; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       await setTimeout(Math.min(pause, end - performance.now()))
     }
-    this.state = 'open'
+    this.gate.open = true
     this.undrain()
     try {
       this.close()
@@ -151,7 +151,7 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.state === 'open') await this.closeAsync()
+    if (this.gate.open) await this.closeAsync()
   }
 
   /** @internal Refuses what is new while closeAsync() waits. */
@@ -167,7 +167,7 @@ export abstract class ManagedScope extends ManagedLifetime {
 
   /** @internal Whether something keeps it from being closed. */
   isHeld(): boolean {
-    const { holds, calls } = holdersOf(this.gate)
+    const { holds, calls } = usersOf(this.gate)
     return holds + calls > 0
   }
 
@@ -196,11 +196,6 @@ export abstract class ManagedScope extends ManagedLifetime {
   makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
     if (debugGuard) return newGuardedChunk(byteSize, byteAlignment, this.label)
     return newChunk(byteSize, byteAlignment)
-  }
-
-  /** @internal @throws {ScopeClosedError} once closing has begun. */
-  checkOpen(): void {
-    if (this.state !== 'open') throw this.closedError()
   }
 
   protected override release(): void {

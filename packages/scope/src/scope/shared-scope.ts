@@ -143,7 +143,7 @@ export class SharedScope extends ArenaScope {
 
   /** Closes what it opened: a handle that was attached detaches. Does nothing when it is closed. @throws as close() */
   override [Symbol.dispose](): void {
-    if (this.state !== 'open') return
+    if (!this.gate.open) return
     if (this.#isAttached) this.detach()
     else this.close()
   }
@@ -167,7 +167,7 @@ export class SharedScope extends ArenaScope {
 
   override drain(): void {
     if (!this.control.drain()) {
-      this.state = 'open'
+      this.gate.open = true
       throw new ScopeHeldError(`${this.label} is being closed by another thread`, { hint: 'detach() instead.' })
     }
     this.isDraining = true
@@ -184,7 +184,7 @@ export class SharedScope extends ArenaScope {
   }
 
   protected override seal(): void {
-    if (this.state === 'open' && !this.isLeaving) this.closeForAll()
+    if (this.gate.open && !this.isLeaving) this.closeForAll()
     super.seal()
   }
 

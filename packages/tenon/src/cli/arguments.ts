@@ -1,6 +1,6 @@
+import { didYouMean } from '@tenon/core/internal'
 import { parseArgs } from 'node:util'
 import type { ArgDef } from 'citty'
-import { didYouMean } from '../suggest.ts'
 import { UsageError } from './usage-error.ts'
 
 /** A command's arguments as citty has them, and which flags may be given several times. */

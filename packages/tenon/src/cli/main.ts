@@ -1,9 +1,9 @@
+import { didYouMean } from '@tenon/core/internal'
 import { stripVTControlCharacters } from 'node:util'
 import { defineCommand, renderUsage, runCommand, type CommandDef } from 'citty'
 import { checkArguments, type Definition } from './arguments.ts'
 import { packageVersion } from '../version.ts'
 import { ExitCode, reportFailure } from './failure.ts'
-import { didYouMean } from '../suggest.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 

@@ -1,5 +1,5 @@
 import { ArgumentError, ReadOnlyError, Segment } from '@tenon/core'
-import { addressOf, Block, callStack, checkUsable, describe, globalGate, NO_OPERANDS } from '@tenon/core/internal'
+import { addressOf, Block, checkUsable, describe, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 
 /**
  * Runs a call into the C core with segments that stay open meanwhile.
@@ -8,11 +8,11 @@ import { addressOf, Block, callStack, checkUsable, describe, globalGate, NO_OPER
  */
 export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   for (const { block } of segments) checkUsable(block)
-  callStack.frames[callStack.depth++] = segments.map(({ block }) => block)
+  enterCall(segments.map(({ block }) => block))
   try {
     return call()
   } finally {
-    callStack.frames[--callStack.depth] = NO_OPERANDS
+    leaveCall()
   }
 }
 

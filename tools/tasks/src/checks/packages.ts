@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
-import { platformName, runCommand } from '@tenon/native-build'
+import { platformName, runCommand } from '@tenon/build'
 
 import { runNativeBuild } from '../lib/native.ts'
 import { capturePnpm, captureTool } from '../lib/run-tool.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { runCommand, ToolError } from '@tenon/native-build'
+import { runCommand, ToolError } from '@tenon/build'
 
 import { root } from '../lib/root.ts'
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 
-import { type CommandResult, runCommand } from '@tenon/native-build'
+import { type CommandResult, runCommand } from '@tenon/build'
 
 import { root } from './root.ts'
 
 /** Runs `native-build` in a package. */
 export function runNativeBuild(directory: string, args: readonly string[]): Promise<CommandResult> {
-  const script = join(root, 'tools/native-build/src/bin/build.ts')
+  const script = join(root, 'packages/build/src/bin/build.ts')
   return runCommand(process.execPath, [script, ...args], { cwd: directory })
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-import type { NativeReport } from '@tenon/native-build'
+import type { NativeReport } from '@tenon/build'
 
 /** How the tests of something went. */
 export interface TestSummary {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-import { type CommandOptions, type CommandResult, runCommand, ToolError } from '@tenon/native-build'
+import { type CommandOptions, type CommandResult, runCommand, ToolError } from '@tenon/build'
 
 import { root } from './root.ts'
 

@@ -1,4 +1,4 @@
-import { ToolError } from '@tenon/native-build'
+import { ToolError } from '@tenon/build'
 
 import { captureTool } from './run-tool.ts'
 

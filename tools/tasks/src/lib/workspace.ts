@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { ToolError } from '@tenon/native-build'
+import { ToolError } from '@tenon/build'
 
 import { capturePnpm } from './run-tool.ts'
 

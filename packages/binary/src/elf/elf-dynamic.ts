@@ -1,0 +1,65 @@
+import { StringTable } from '../binary-reader.ts'
+import { PT_DYNAMIC, fileRangeOf, wordOf, type ElfHeader } from './elf-header.ts'
+
+/** Tags of the dynamic section (System V ABI and its GNU extensions). */
+export const Tag = {
+  null: 0,
+  needed: 1,
+  hash: 4,
+  strtab: 5,
+  symtab: 6,
+  strsz: 10,
+  soname: 14,
+  rpath: 15,
+  runpath: 29,
+  gnuHash: 0x6ffffef5,
+  versym: 0x6ffffff0,
+  flags1: 0x6ffffffb,
+  verneed: 0x6ffffffe,
+  verneednum: 0x6fffffff,
+} as const
+
+/** What the loader reads: entries by tag, and the names they refer to. */
+export interface ElfDynamic {
+  readonly strings: StringTable
+  /** The first value of a tag. */
+  value(tag: number): number | undefined
+  /** The texts of a tag that may come several times. */
+  texts(tag: number): string[]
+}
+
+/** The dynamic section; undefined for a file without one (static programs, object files). */
+export function readElfDynamic(header: ElfHeader): ElfDynamic | undefined {
+  const segment = header.segments.find((candidate) => candidate.type === PT_DYNAMIC)
+  if (segment === undefined) return undefined
+  const entries = readEntries(header, segment.offset, segment.fileSize)
+  const value = (tag: number): number | undefined => entries.find((entry) => entry.tag === tag)?.value
+  const address = value(Tag.strtab)
+  const strings = header.reader.fields(
+    address === undefined ? 0 : fileRangeOf(header, address, 'dynamic string table').offset,
+    address === undefined ? 0 : (value(Tag.strsz) ?? 0),
+    'dynamic string table',
+  )
+  const table = new StringTable(strings)
+  return {
+    strings: table,
+    value,
+    texts: (tag) => entries.filter((entry) => entry.tag === tag).map((entry) => table.at(entry.value)),
+  }
+}
+
+function readEntries(header: ElfHeader, offset: number, byteSize: number): { tag: number; value: number }[] {
+  const { reader, bits } = header
+  const word = bits / 8
+  const fields = reader.fields(offset, byteSize, 'dynamic section')
+  const entries: { tag: number; value: number }[] = []
+  for (let at = 0; at + 2 * word <= byteSize; at += 2 * word) {
+    // Tags beyond 32 bits don't exist; values of unknown tags may be any 64 bits, so that only known ones are read.
+    const tag = bits === 64 ? Number(fields.u64(at)) : fields.u32(at)
+    if (tag === Tag.null) break
+    if (knownTags.has(tag)) entries.push({ tag, value: wordOf(fields, at + word, bits) })
+  }
+  return entries
+}
+
+const knownTags: ReadonlySet<number> = new Set(Object.values(Tag))

@@ -1,0 +1,69 @@
+import { BinaryFormatError } from '../binary-format-error.ts'
+import { Tag, type ElfDynamic } from './elf-dynamic.ts'
+import { fileRangeOf, type ElfHeader } from './elf-header.ts'
+
+/** A version of a library's symbols that a file asks for. */
+export interface NeededVersion {
+  readonly library: string
+  /** Such as `GLIBC_2.34`. */
+  readonly version: string
+}
+
+/** Version numbers in a symbol table have 15 bits. */
+const MAX_VERSIONS = 0x8000
+
+/**
+ * The symbol versions asked for (.gnu.version_r), by the number that symbols refer to them with.
+ *
+ * Layout: Verneed { version u16 0, cnt u16 2, file u32 4, aux u32 8, next u32 12 } and
+ * Vernaux { hash u32 0, flags u16 4, other u16 6, name u32 8, next u32 12 }, linked by relative offsets.
+ */
+export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<number, NeededVersion> {
+  const versions = new Map<number, NeededVersion>()
+  const address = dynamic.value(Tag.verneed)
+  if (address === undefined) return versions
+  let offset = fileRangeOf(header, address, 'table of needed versions').offset
+  let count = 0
+  const count1 = (): void => {
+    if (++count > MAX_VERSIONS) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are asked for`)
+  }
+  for (let left = dynamic.value(Tag.verneednum) ?? 0; left > 0; left -= 1) {
+    count1()
+    const need = header.reader.fields(offset, 16, 'table of needed versions')
+    const library = dynamic.strings.at(need.u32(4))
+    let auxiliary = offset + need.u32(8)
+    for (let names = need.u16(2); names > 0; names -= 1) {
+      count1()
+      const name = header.reader.fields(auxiliary, 16, 'table of needed versions')
+      versions.set(name.u16(6), { library, version: dynamic.strings.at(name.u32(8)) })
+      const next = name.u32(12)
+      if (next === 0) break
+      auxiliary += next
+    }
+    const next = need.u32(12)
+    if (next === 0) break
+    offset += next
+  }
+  return versions
+}
+
+/** The libraries that are parts of glibc. libgcc has versions of the same names, also on systems without glibc. */
+const glibcLibrary = /^(ld[\w-]*|lib(anl|BrokenLocale|c|dl|m|mvec|nsl|nss_\w+|pthread|resolv|rt|thread_db|util))\.so\./
+
+/** The oldest glibc that has all these versions; undefined if none is glibc's. */
+export function minimumGlibc(versions: Iterable<NeededVersion>): string | undefined {
+  let best: readonly number[] | undefined
+  for (const { library, version } of versions) {
+    if (!glibcLibrary.test(library)) continue
+    // Packed relative relocations came with 2.36, which marks them by a version of its own.
+    const text = version === 'GLIBC_ABI_DT_RELR' ? '2.36' : /^GLIBC_(\d+(?:\.\d+)+)$/.exec(version)?.[1]
+    const parts = text?.split('.').map(Number)
+    if (parts !== undefined && (best === undefined || isNewer(parts, best))) best = parts
+  }
+  return best?.join('.')
+}
+
+function isNewer(parts: readonly number[], other: readonly number[]): boolean {
+  const index = parts.findIndex((part, position) => part !== (other[position] ?? 0))
+  return index !== -1 && parts[index]! > (other[index] ?? 0)
+}

@@ -1,0 +1,81 @@
+import { elfMachineName } from '../architecture.ts'
+import type { BinaryInfo } from '../binary-info.ts'
+import type { BinaryReader } from '../binary-reader.ts'
+import { Tag, readElfDynamic, type ElfDynamic } from './elf-dynamic.ts'
+import { PT_INTERP, readElfHeader, type ElfHeader } from './elf-header.ts'
+import { readElfSymbols } from './elf-symbols.ts'
+import { minimumGlibc, readNeededVersions, type NeededVersion } from './elf-versions.ts'
+
+export const elfMagic = 0x7f454c46
+
+/** In DT_FLAGS_1: a position-independent program, which has the type of a shared library. */
+const DF_1_PIE = 0x08000000
+
+const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'executable', 3: 'shared' }
+
+/** What the loader looks at before symbols: cheap also for large libraries. */
+export type ElfDependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'interpreter' | 'needed' | 'rpath' | 'runpath'>
+
+/**
+ * Reads an ELF file (System V ABI, gABI 4.1 with the GNU extensions).
+ *
+ * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ */
+export function readElf(file: BinaryReader): BinaryInfo {
+  const header = readElfHeader(file)
+  const dynamic = readElfDynamic(header)
+  const versions = dynamic === undefined ? new Map<number, NeededVersion>() : readNeededVersions(header, dynamic)
+  const dependencies = dependenciesOf(header, dynamic)
+  const glibc = minimumGlibc(versions.values())
+  const libc = libcOf(dependencies, glibc, versions.values())
+  const soname = dynamic?.texts(Tag.soname)[0]
+  return {
+    format: 'elf',
+    kind: ((dynamic?.value(Tag.flags1) ?? 0) & DF_1_PIE) !== 0 ? 'executable' : (kinds[header.type] ?? 'other'),
+    ...dependencies,
+    architectures: [dependencies.arch],
+    endianness: header.reader.littleEndian ? 'little' : 'big',
+    ...(libc === undefined ? {} : { libc }),
+    ...(glibc === undefined ? {} : { minimumGlibc: glibc }),
+    ...(soname === undefined ? {} : { soname }),
+    ...(dynamic === undefined ? { exports: [], imports: [] } : readElfSymbols(header, dynamic, versions)),
+  }
+}
+
+/** Reads only what says which libraries an ELF file needs. */
+export function readElfDependencies(file: BinaryReader): ElfDependencies {
+  const header = readElfHeader(file)
+  return dependenciesOf(header, readElfDynamic(header))
+}
+
+function dependenciesOf(header: ElfHeader, dynamic: ElfDynamic | undefined): ElfDependencies {
+  const directories = (tag: number): string[] =>
+    (dynamic?.texts(tag) ?? []).flatMap((text) => text.split(':')).filter((directory) => directory !== '')
+  const interpreter = header.segments.find((candidate) => candidate.type === PT_INTERP)
+  return {
+    ...(interpreter && {
+      interpreter: header.reader.fields(interpreter.offset, interpreter.fileSize, 'interpreter name').text(0),
+    }),
+    arch: elfMachineName(header.machine, header.bits),
+    bits: header.bits,
+    needed: dynamic?.texts(Tag.needed) ?? [],
+    rpath: directories(Tag.rpath),
+    runpath: directories(Tag.runpath),
+  }
+}
+
+function libcOf(
+  { needed, interpreter }: ElfDependencies,
+  glibc: string | undefined,
+  versions: Iterable<NeededVersion>,
+): BinaryInfo['libc'] {
+  if (glibc !== undefined || needed.includes('libc.so.6')) return 'glibc'
+  const names = [...needed, interpreter ?? '']
+  if (names.some((name) => /(^|\/)(libc\.musl-|ld-musl-)/.test(name))) return 'musl'
+  if (interpreter?.startsWith('/system/bin/linker')) return 'bionic'
+  for (const { version } of versions) if (version === 'LIBC') return 'bionic'
+  // Plain `libc.so` is the name musl's own compiler wrapper links; Android's libraries have versions besides.
+  if (needed.includes('libc.so')) return 'musl'
+  if (names.some((name) => /(^|\/)ld-linux/.test(name))) return 'glibc'
+  return undefined
+}

@@ -1,0 +1,12 @@
+export { BinaryFormatError } from './binary-format-error.ts'
+export {
+  type BinaryFormat,
+  type BinaryInfo,
+  type ExportedSymbol,
+  type ImportedSymbol,
+  type SymbolKind,
+} from './binary-info.ts'
+export { nativeFormat } from './native-format.ts'
+export { readBinary } from './read-binary.ts'
+export { missingDependencies, type MissingLibrary } from './search/missing-dependencies.ts'
+export { defineKind, TenonError, type TenonErrorOptions } from './tenon-error.ts'

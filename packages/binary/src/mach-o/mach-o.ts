@@ -1,0 +1,177 @@
+import { machOMachines, machineName } from '../architecture.ts'
+import { BinaryFormatError } from '../binary-format-error.ts'
+import type { BinaryInfo } from '../binary-info.ts'
+import type { BinaryReader, Fields } from '../binary-reader.ts'
+import { readMachOSymbols, type SymbolTableCommand } from './mach-o-symbols.ts'
+
+/** The first four bytes, read big-endian. */
+const machOMagics = { fat: 0xcafebabe, fat64: 0xcafebabf } as const
+const thinMagics: Readonly<Record<number, { bits: 32 | 64; littleEndian: boolean }>> = {
+  0xfeedface: { bits: 32, littleEndian: false },
+  0xfeedfacf: { bits: 64, littleEndian: false },
+  0xcefaedfe: { bits: 32, littleEndian: true },
+  0xcffaedfe: { bits: 64, littleEndian: true },
+}
+
+/** Java's class files begin with the fat magic too, followed by their version, which is 45 or more. */
+const MAX_FAT_ENTRIES = 32
+
+const LC_REQ_DYLD = 0x80000000
+const Command = {
+  segment32: 0x1,
+  symtab: 0x2,
+  loadDylib: 0xc,
+  idDylib: 0xd,
+  segment64: 0x19,
+  rpath: 0x1c,
+  loadWeakDylib: 0x18,
+  reexportDylib: 0x1f,
+  lazyLoadDylib: 0x20,
+  loadUpwardDylib: 0x23,
+} as const
+
+/** Commands that name a library: whether loading fails without it. */
+const libraryCommands: ReadonlyMap<number, boolean> = new Map([
+  [Command.loadDylib, true],
+  [Command.reexportDylib, true],
+  [Command.loadUpwardDylib, true],
+  [Command.loadWeakDylib, false],
+  [Command.lazyLoadDylib, false],
+])
+
+const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'executable', 6: 'shared', 8: 'shared' }
+
+/** Whether the first four bytes, read big-endian, begin a Mach-O file of any kind. */
+export function isMachO(magic: number): boolean {
+  return magic in thinMagics || magic === machOMagics.fat || magic === machOMagics.fat64
+}
+
+/**
+ * Reads a Mach-O file. Of one for several architectures, the part for `preferredArch` is described, else the first.
+ *
+ * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ */
+export function readMachO(file: BinaryReader, preferredArch: string): BinaryInfo {
+  const magic = file.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
+  if (magic in thinMagics) return readThin(file)
+  const slices = readFatHeader(file.withEndianness(false), magic === machOMagics.fat64)
+  const slice = slices.find((candidate) => candidate.arch === preferredArch) ?? slices[0]!
+  const info = readThin(file.part(slice.offset, slice.byteSize, `part for ${slice.arch}`))
+  return { ...info, architectures: slices.map((candidate) => candidate.arch) }
+}
+
+interface Slice {
+  readonly arch: string
+  readonly offset: number
+  readonly byteSize: number
+}
+
+/** fat_arch { cputype 0, cpusubtype 4, offset 8, size 12, align 16 }; the 64-bit form has an offset and size of 8 bytes. */
+function readFatHeader(file: BinaryReader, wide: boolean): Slice[] {
+  const count = file.fields(4, 4, 'Mach-O header').u32(0)
+  if (count === 0 || count > MAX_FAT_ENTRIES) {
+    throw new BinaryFormatError(
+      `a Mach-O file for several architectures should name 1 to ${MAX_FAT_ENTRIES} of them, but names ${count}`,
+      { hint: 'Java class files begin with the same four bytes: is it one?' },
+    )
+  }
+  const entrySize = wide ? 32 : 20
+  const entries = file.fields(8, count * entrySize, 'table of architectures')
+  return Array.from({ length: count }, (_, index) => {
+    const at = index * entrySize
+    return {
+      arch: machineName(machOMachines, entries.u32(at)),
+      offset: wide ? entries.size64(at + 8) : entries.u32(at + 8),
+      byteSize: wide ? entries.size64(at + 16) : entries.u32(at + 12),
+    }
+  })
+}
+
+function readThin(part: BinaryReader): BinaryInfo {
+  const magic = part.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
+  const identity = thinMagics[magic]
+  if (identity === undefined) throw new BinaryFormatError(`0x${magic.toString(16)} begins no Mach-O file`)
+  const { bits, littleEndian } = identity
+  const reader = part.withEndianness(littleEndian)
+  const headerSize = bits === 64 ? 32 : 28
+  const header = reader.fields(0, headerSize, 'Mach-O header')
+  const arch = machineName(machOMachines, header.u32(4))
+  const commands = readCommands(reader.fields(headerSize, header.u32(20), 'load commands'), header.u32(16), bits)
+  const symbols = readMachOSymbols(reader, bits, commands.symbols, commands.codeSections, commands.libraries)
+  return {
+    format: 'mach-o',
+    kind: kinds[header.u32(12)] ?? 'other',
+    arch,
+    architectures: [arch],
+    bits,
+    endianness: littleEndian ? 'little' : 'big',
+    ...(commands.name === undefined ? {} : { soname: commands.name }),
+    needed: commands.needed,
+    rpath: commands.rpath,
+    runpath: [],
+    ...symbols,
+  }
+}
+
+interface Commands {
+  name: string | undefined
+  needed: string[]
+  /** All libraries named, in the order that symbols count them from 1. */
+  libraries: string[]
+  rpath: string[]
+  symbols: SymbolTableCommand | undefined
+  /** For each section, in the order that symbols number them from 1: whether it holds instructions. */
+  codeSections: boolean[]
+}
+
+/** Every command is { cmd u32 0, cmdsize u32 4, ... }; a text in it lies at the offset that the word at 8 says. */
+function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
+  const commands: Commands = {
+    name: undefined,
+    needed: [],
+    libraries: [],
+    rpath: [],
+    symbols: undefined,
+    codeSections: [],
+  }
+  let at = 0
+  for (let left = count; left > 0; left -= 1) {
+    const command = fields.u32(at) & ~LC_REQ_DYLD
+    const byteSize = fields.u32(at + 4)
+    if (byteSize < 8) throw new BinaryFormatError(`a load command should have 8 bytes or more, but has ${byteSize}`)
+    const body = fields.part(at, byteSize)
+    const required = libraryCommands.get(command)
+    if (required !== undefined) {
+      const library = body.text(body.u32(8))
+      commands.libraries.push(library)
+      if (required) commands.needed.push(library)
+    } else if (command === Command.idDylib) commands.name = body.text(body.u32(8))
+    else if (command === Command.rpath) commands.rpath.push(body.text(body.u32(8)))
+    else if (command === Command.symtab) {
+      commands.symbols = {
+        offset: body.u32(8),
+        count: body.u32(12),
+        namesOffset: body.u32(16),
+        namesSize: body.u32(20),
+      }
+    } else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
+      commands.codeSections.push(...codeSectionsOf(body, bits))
+    }
+    at += byteSize
+  }
+  return commands
+}
+
+const S_ATTR_PURE_INSTRUCTIONS = 0x80000000
+const S_ATTR_SOME_INSTRUCTIONS = 0x400
+
+function codeSectionsOf(segment: Fields, bits: 32 | 64): boolean[] {
+  const layout =
+    bits === 64 ? { count: 64, first: 72, size: 80, flags: 64 } : { count: 48, first: 56, size: 68, flags: 56 }
+  const sections: boolean[] = []
+  for (let index = 0; index < segment.u32(layout.count); index += 1) {
+    const flags = segment.u32(layout.first + index * layout.size + layout.flags)
+    sections.push((flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS)) !== 0)
+  }
+  return sections
+}

@@ -1,0 +1,82 @@
+import { BinaryFormatError } from '../binary-format-error.ts'
+import type { BinaryReader, Fields } from '../binary-reader.ts'
+
+/** A part of the file and the relative virtual address (RVA) that it is mapped at. */
+export interface PeSection {
+  readonly rva: number
+  readonly fileSize: number
+  readonly offset: number
+  readonly characteristics: number
+}
+
+/** Names of functions and libraries are shorter; the longest C++ names of real DLLs have some thousands of bytes. */
+const MAX_NAME_BYTES = 65_536
+const NAME_BLOCK_BYTES = 256
+
+const IMAGE_SCN_MEM_EXECUTE = 0x20000000
+
+/** A PE file seen through its relative virtual addresses, as its tables refer to each other. */
+export class PeImage {
+  readonly #reader: BinaryReader
+  readonly #sections: readonly PeSection[]
+  readonly #headersSize: number
+  /** What names may take in all: many table entries may share one name, which must not turn into gigabytes. */
+  #nameBudget: number
+
+  constructor(reader: BinaryReader, sections: readonly PeSection[], headersSize: number) {
+    this.#reader = reader
+    this.#sections = sections
+    this.#headersSize = headersSize
+    this.#nameBudget = 16 * reader.byteSize + 65_536
+  }
+
+  get fileSize(): number {
+    return this.#reader.byteSize
+  }
+
+  /** The `byteSize` bytes at `rva`. */
+  fields(rva: number, byteSize: number, what: string): Fields {
+    const range = this.#rangeOf(rva, what)
+    if (byteSize > range.byteSize) {
+      throw new BinaryFormatError(`the ${what} needs ${byteSize} bytes, but its section has ${range.byteSize} left`)
+    }
+    return this.#reader.fields(range.offset, byteSize, what)
+  }
+
+  /** The NUL-terminated text at `rva`. */
+  text(rva: number, what: string): string {
+    const range = this.#rangeOf(rva, what)
+    const limit = Math.min(range.byteSize, MAX_NAME_BYTES, this.#reader.byteSize - range.offset)
+    const parts: Buffer[] = []
+    for (let done = 0; done < limit; done += NAME_BLOCK_BYTES) {
+      const block = this.#reader.fields(range.offset + done, Math.min(NAME_BLOCK_BYTES, limit - done), what).bytes
+      const end = block.indexOf(0)
+      this.#nameBudget -= end === -1 ? block.length : end + 1
+      if (this.#nameBudget < 0) throw new BinaryFormatError('the names take far more room than the file has')
+      if (end !== -1) return Buffer.concat([...parts, block.subarray(0, end)]).toString('utf8')
+      parts.push(block)
+    }
+    throw new BinaryFormatError(`the ${what} has no end within ${limit} bytes`)
+  }
+
+  /** Whether the bytes at `rva` are instructions. */
+  isCode(rva: number): boolean {
+    const section = this.#sections.find((candidate) => contains(candidate, rva))
+    return section !== undefined && (section.characteristics & IMAGE_SCN_MEM_EXECUTE) !== 0
+  }
+
+  #rangeOf(rva: number, what: string): { offset: number; byteSize: number } {
+    const section = this.#sections.find((candidate) => contains(candidate, rva))
+    if (section !== undefined) {
+      const within = rva - section.rva
+      return { offset: section.offset + within, byteSize: section.fileSize - within }
+    }
+    // The headers are mapped too, at 0.
+    if (rva < this.#headersSize) return { offset: rva, byteSize: this.#headersSize - rva }
+    throw new BinaryFormatError(`the ${what} lies at 0x${rva.toString(16)}, which no section of the file fills`)
+  }
+}
+
+function contains(section: PeSection, rva: number): boolean {
+  return rva >= section.rva && rva < section.rva + section.fileSize
+}

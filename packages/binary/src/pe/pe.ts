@@ -1,0 +1,88 @@
+import { machineName, peMachines } from '../architecture.ts'
+import { BinaryFormatError } from '../binary-format-error.ts'
+import type { BinaryInfo } from '../binary-info.ts'
+import type { BinaryReader } from '../binary-reader.ts'
+import { PeImage, type PeSection } from './pe-image.ts'
+import { readPeExports } from './pe-exports.ts'
+import { readPeImports } from './pe-imports.ts'
+
+/** "MZ", the first two bytes read big-endian. */
+export const peMagic = 0x4d5a
+
+/** "PE\0\0", read little-endian. */
+const PE_SIGNATURE = 0x4550
+const IMAGE_FILE_EXECUTABLE_IMAGE = 0x2
+const IMAGE_FILE_DLL = 0x2000
+const SECTION_HEADER_BYTES = 40
+
+/** Windows itself refused more than 96 for a long time; linkers merge them into about ten. */
+const MAX_SECTIONS = 1024
+
+const Directory = { export: 0, import: 1, delayImport: 13 } as const
+
+/**
+ * Reads a PE file (a DLL or a program for Windows).
+ *
+ * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ */
+export function readPe(file: BinaryReader): BinaryInfo {
+  const reader = file.withEndianness(true)
+  const headerAt = reader.fields(0, 64, 'MS-DOS header').u32(60)
+  const header = reader.fields(headerAt, 24, 'PE header')
+  if (header.u32(0) !== PE_SIGNATURE) {
+    throw new BinaryFormatError('the file begins as a program for MS-DOS, but has no PE header', {
+      hint: 'Only DLLs of 32 and 64 bits can be read.',
+    })
+  }
+  const optionalSize = header.u16(20)
+  const optional = reader.fields(headerAt + 24, optionalSize, 'PE optional header')
+  const magic = optional.u16(0)
+  if (magic !== 0x10b && magic !== 0x20b) {
+    throw new BinaryFormatError(`the PE optional header should begin with 0x10b or 0x20b, not 0x${magic.toString(16)}`)
+  }
+  const bits = magic === 0x20b ? 64 : 32
+  const sections = readSections(reader, headerAt + 24 + optionalSize, header.u16(6))
+  const image = new PeImage(reader, sections, optional.u32(60))
+  const directoryAt = bits === 64 ? 112 : 96
+  const directoryCount = optional.u32(directoryAt - 4)
+  const directory = (index: number): { rva: number; byteSize: number } =>
+    index < directoryCount
+      ? { rva: optional.u32(directoryAt + index * 8), byteSize: optional.u32(directoryAt + index * 8 + 4) }
+      : { rva: 0, byteSize: 0 }
+  const { name, exports } = readPeExports(image, directory(Directory.export))
+  const { needed, imports } = readPeImports(image, bits, directory(Directory.import), directory(Directory.delayImport))
+  const arch = machineName(peMachines, header.u16(4))
+  return {
+    format: 'pe',
+    kind: kindOf(header.u16(22)),
+    arch,
+    architectures: [arch],
+    bits,
+    endianness: 'little',
+    ...(name === undefined ? {} : { soname: name }),
+    needed,
+    rpath: [],
+    runpath: [],
+    exports,
+    imports,
+  }
+}
+
+function kindOf(characteristics: number): BinaryInfo['kind'] {
+  if ((characteristics & IMAGE_FILE_DLL) !== 0) return 'shared'
+  return (characteristics & IMAGE_FILE_EXECUTABLE_IMAGE) === 0 ? 'object' : 'executable'
+}
+
+function readSections(reader: BinaryReader, offset: number, count: number): PeSection[] {
+  if (count > MAX_SECTIONS) throw new BinaryFormatError(`a PE file has at most ${MAX_SECTIONS} sections, not ${count}`)
+  const table = reader.fields(offset, count * SECTION_HEADER_BYTES, 'section table')
+  return Array.from({ length: count }, (_, index) => {
+    const at = index * SECTION_HEADER_BYTES
+    return {
+      rva: table.u32(at + 12),
+      fileSize: table.u32(at + 16),
+      offset: table.u32(at + 20),
+      characteristics: table.u32(at + 36),
+    }
+  })
+}

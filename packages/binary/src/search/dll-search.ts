@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { provided, type LibrarySearch } from './library-search.ts'
+import { readBinary } from '../read-binary.ts'
+
+/** How Windows looks for DLLs: beside the one that is opened, beside the program, in its own directories, in PATH. */
+export function dllSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
+  const windows = environment['SystemRoot'] ?? 'C:\\Windows'
+  const directories = [
+    dirname(process.execPath),
+    join(windows, 'System32'),
+    windows,
+    ...(environment['PATH'] ?? '').split(delimiter).filter((directory) => directory !== ''),
+  ]
+  return {
+    read: readBinary,
+    // The directory of the DLL that the program opened counts for everything it needs.
+    handedDown: (requester) => (requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]),
+    find(name, requester) {
+      // API sets are names that the loader itself maps to DLLs; addons name the program they are loaded by.
+      if (/^(api|ext)-ms-/i.test(name) || name.toLowerCase() === basename(process.execPath).toLowerCase())
+        return provided
+      const first = requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]
+      return [...first, ...directories].map((directory) => join(directory, name)).find((path) => existsSync(path))
+    },
+  }
+}

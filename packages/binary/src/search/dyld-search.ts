@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { provided, type LibrarySearch, type Requester } from './library-search.ts'
+import { readBinary } from '../read-binary.ts'
+
+/** Where macOS keeps its own libraries; most are in the loader's cache and have no file. */
+const systemDirectories = ['/usr/lib/', '/System/']
+
+/** How macOS's loader searches: @loader_path, @executable_path and @rpath, which is handed down (dyld(1)). */
+export function dyldSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
+  const overrides = (environment['DYLD_LIBRARY_PATH'] ?? '').split(':').filter((directory) => directory !== '')
+  return {
+    read: readBinary,
+    handedDown: (requester) => [...ownPaths(requester), ...requester.inherited],
+    find(name, requester) {
+      if (systemDirectories.some((directory) => name.startsWith(directory))) return provided
+      const own = name.startsWith('@rpath/')
+        ? [...ownPaths(requester), ...requester.inherited].map((directory) =>
+            join(directory, name.slice('@rpath/'.length)),
+          )
+        : [expand(name, requester)]
+      const candidates = [
+        ...overrides.map((directory) => join(directory, basename(name))),
+        ...own,
+        ...(isAbsolute(name) ? [] : ['/usr/local/lib', '/usr/lib'].map((directory) => join(directory, basename(name)))),
+      ]
+      return candidates.find((candidate) => existsSync(candidate))
+    },
+  }
+}
+
+const ownPaths = (requester: Requester): string[] => requester.rpath.map((directory) => expand(directory, requester))
+
+function expand(path: string, requester: Requester): string {
+  return path
+    .replace(/^@loader_path(?=\/|$)/, dirname(requester.path))
+    .replace(/^@executable_path(?=\/|$)/, dirname(process.execPath))
+}

@@ -1,0 +1,118 @@
+/** The options that every Tenon error takes besides its sentence. */
+export interface TenonErrorOptions {
+  /** What to do about the error: an instruction in one sentence. */
+  readonly hint?: string
+  /**
+   * Plain data for programs. `expected`, `received` and `path` mean the same in every error; addresses are hexadecimal
+   * strings, sizes are in bytes.
+   */
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly cause?: unknown
+}
+
+/** The version of the package, which the build writes here. Unbuilt sources do not have it. */
+declare const PACKAGE_VERSION: string | undefined
+
+const version = typeof PACKAGE_VERSION === 'string' ? PACKAGE_VERSION : 'source'
+
+const brandOf = (kind: string): symbol => Symbol.for(`tenon.error.${kind}`)
+
+/**
+ * The base of all errors of Tenon.
+ *
+ * `instanceof` works through registered symbols. Therefore an error from another installed copy of the package is
+ * recognised, and a kind can be a `RangeError` or a `TypeError` at the same time.
+ *
+ * @example
+ * try {
+ *   segment.asSlice(64)
+ * } catch (error) {
+ *   if (error instanceof TenonError) console.error(error.code, error.details)
+ * }
+ */
+export class TenonError extends Error {
+  /** The name by which `instanceof` recognises the class. A subclass without its own is compared as usual. */
+  static readonly kind: string = 'TenonError'
+  /** A stable identifier for programs: `TENON_` and a name. */
+  readonly code: string
+  /** The first line of the message alone. */
+  readonly sentence: string
+  readonly hint: string | undefined
+  readonly details: Readonly<Record<string, unknown>>
+  /** The version of Tenon that threw the error; `source` if it runs unbuilt. */
+  readonly version: string
+
+  constructor(code: string, sentence: string, options: TenonErrorOptions = {}) {
+    const { hint } = options
+    super(
+      `${sentence}${hint === undefined ? '' : `\nHint: ${hint}`}\nSee: ${pageOf(code)}`,
+      'cause' in options ? { cause: options.cause } : undefined,
+    )
+    this.code = code
+    this.sentence = sentence
+    this.hint = hint
+    this.details = options.details ?? {}
+    this.version = version
+  }
+
+  /** The page that explains the error, relative to the root of the repository: `docs/errors/scope-closed.md`. */
+  get docsPath(): string {
+    return pageOf(this.code)
+  }
+
+  /**
+   * Follows `cause` from this error on.
+   *
+   * @param matches selects an error; without it the last cause of the chain is returned.
+   * @returns the first error of the chain that `matches` accepts, or undefined.
+   * @example
+   * error.walk((cause) => (cause as { code?: string }).code === 'ENOENT')
+   */
+  walk(matches?: (error: unknown) => boolean): unknown {
+    const seen = new Set<unknown>()
+    let last: unknown
+    for (let error: unknown = this; error !== undefined && !seen.has(error); error = causeOf(error)) {
+      if (matches?.(error) === true) return error
+      seen.add(error)
+      last = error
+    }
+    return matches === undefined ? last : undefined
+  }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    if (!Object.hasOwn(this, 'kind')) return Function.prototype[Symbol.hasInstance].call(this, value)
+    return typeof value === 'object' && value !== null && brandOf(this.kind) in value
+  }
+}
+
+/** The page of `TENON_SCOPE_CLOSED` is `docs/errors/scope-closed.md`. */
+function pageOf(code: string): string {
+  return `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
+}
+
+function causeOf(error: unknown): unknown {
+  return typeof error === 'object' && error !== null ? (error as { cause?: unknown }).cause : undefined
+}
+
+/**
+ * Declares an error class: its objects get the class's name and the kinds by which {@link TenonError} recognises them.
+ * Call it once below each class.
+ *
+ * @param parents further kinds that the objects are instances of.
+ * @param builtIn makes the objects instances of `RangeError` or `TypeError` too.
+ */
+export function defineKind(
+  constructor: { readonly kind: string; readonly name: string; readonly prototype: object },
+  parents: readonly string[] = [],
+  builtIn?: typeof RangeError | typeof TypeError,
+): void {
+  const { name, prototype, kind } = constructor
+  // The constructors still form one chain down from TenonError; only the prototypes pass through the built-in class.
+  if (builtIn !== undefined) Object.setPrototypeOf(prototype, builtIn.prototype)
+  Object.defineProperty(prototype, 'name', { value: name, configurable: true, writable: true })
+  for (const brand of new Set(['TenonError', ...parents, kind])) {
+    Object.defineProperty(prototype, brandOf(brand), { value: true })
+  }
+}
+
+defineKind(TenonError)

@@ -1,0 +1,118 @@
+import { checkStatus, coreFunction } from '../native/core-library.ts'
+import { addressOf, bufferOver, type CFunction } from '../native/driver.ts'
+import { isDetached } from './block.ts'
+
+/** The pages of a file that are mapped, and how. */
+export interface MappedFileOptions {
+  /** The offset of the first byte in the file: a multiple of {@link pageSize}. */
+  readonly byteOffset?: number
+  readonly byteSize: number
+  /** Whether writes go to the file. Without it, written pages are private copies. */
+  readonly isShared?: boolean
+}
+
+const SHARED = 1
+/** Pages that the file loses while it is mapped read as zeros, where they would end the process. */
+const GUARDED = 2
+
+/**
+ * A part of a file in memory. The pages that the file loses while it is mapped read as zeros. Whoever opens it closes it
+ * once.
+ */
+export class MappedFile {
+  readonly address: number
+  readonly byteSize: number
+  readonly buffer: ArrayBuffer
+
+  private constructor(address: number, byteSize: number) {
+    this.address = address
+    this.byteSize = byteSize
+    this.buffer = bufferOver(address, byteSize)
+  }
+
+  /**
+   * Maps a part of a file, which may be closed afterwards.
+   *
+   * @param path of the file, for messages.
+   * @throws {NativeError} if the system refuses, or the runtime has no buffers over native memory.
+   */
+  static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
+    const { byteOffset = 0, byteSize, isShared = false } = options
+    const out = new BigUint64Array(1)
+    const flags = GUARDED | (isShared ? SHARED : 0)
+    const { open } = functions()
+    checkStatus(Number(open(descriptor, byteOffset, byteSize, flags, addressOf(out))), `mapping ${path}`)
+    const address = Number(out[0])
+    try {
+      return new MappedFile(address, byteSize)
+    } catch (error) {
+      unmap(address, byteSize)
+      throw error
+    }
+  }
+
+  /** Writes the changed pages of a shared mapping to the file, from `byteOffset` (a multiple of the page size) on. */
+  sync(byteOffset: number, byteSize: number): void {
+    checkStatus(Number(functions().sync(this.address + byteOffset, byteSize)), 'writing a mapped file')
+  }
+
+  /** Tells the system whether the pages are needed soon. */
+  advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
+    const status = functions().advise(this.address + byteOffset, byteSize, isNeeded ? 1 : 0)
+    checkStatus(Number(status), `${isNeeded ? 'loading' : 'unloading'} a mapped file`)
+  }
+
+  /** The number of pages of a range that are in memory. */
+  residentPages(byteOffset: number, byteSize: number): number {
+    const out = new BigUint64Array(1)
+    const status = functions().resident(this.address + byteOffset, byteSize, addressOf(out))
+    checkStatus(Number(status), 'looking up a mapped file')
+    return Number(out[0])
+  }
+
+  /**
+   * Detaches the buffer, so that no view reaches the memory any more, and unmaps it. If a user transferred the buffer
+   * away, the pages stay mapped: leaking them is better than a view over memory that is gone.
+   */
+  close(): void {
+    if (isDetached(this.buffer)) return
+    this.buffer.transfer(0)
+    unmap(this.address, this.byteSize)
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+function unmap(address: number, byteSize: number): void {
+  checkStatus(Number(functions().close(address, byteSize)), 'unmapping a file')
+}
+
+/** The size of a page in bytes: offsets of mappings are multiples of it. */
+export function pageSize(): number {
+  return functions().pageSize
+}
+
+interface Functions {
+  readonly pageSize: number
+  readonly open: CFunction
+  readonly close: CFunction
+  readonly sync: CFunction
+  readonly advise: CFunction
+  readonly resident: CFunction
+}
+
+let declared: Functions | undefined
+
+function functions(): Functions {
+  const range = ['uintptr_t', 'uintptr_t'] as const
+  return (declared ??= {
+    pageSize: Number(coreFunction('tn_page_size', 'uintptr_t', [])()),
+    open: coreFunction('tn_mapping_open', 'int32_t', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t']),
+    close: coreFunction('tn_mapping_close', 'int32_t', range),
+    sync: coreFunction('tn_mapping_sync', 'int32_t', range),
+    advise: coreFunction('tn_pages_advise', 'int32_t', [...range, 'int32_t']),
+    resident: coreFunction('tn_pages_resident', 'int32_t', [...range, 'uintptr_t']),
+  })
+}
