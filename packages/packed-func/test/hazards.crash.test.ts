@@ -168,7 +168,7 @@ describe('hazards', () => {
          console.log(await waiting); console.log(await never); console.log(await fate('test.hazard.relay'))`,
       ),
     ).toBe(
-      ['42', ...Array<string>(3).fill('ThreadError: the JavaScript of a TypeScript function has ended')].join('\n'),
+      ['42', ...Array<string>(3).fill('ThreadError: the thread that owns this TypeScript function has ended')].join('\n'),
     )
     expect(
       await outputOf(

@@ -5,7 +5,7 @@
 #ifndef TENON_TVM_H
 #define TENON_TVM_H
 
-#include "tenon.h"
+#include "tenon_call.h"
 #include "tenon/tvm_ffi.h"
 
 #ifdef __cplusplus
@@ -34,7 +34,7 @@ typedef struct {
   int32_t raised;     /* 1 when a TypeScript function has left its error in its result slot */
   int32_t owned;      /* 1 when the result of a TypeScript function is owned, and not borrowed */
   uint32_t tensors;   /* see tn_packed_call() */
-  uint64_t words[14]; /* the results of functions that have several; the last is for tn_packed_relay_answer() */
+  uint64_t words[14]; /* the results of functions that have several, and TN_PACKED_ANSWERED_CALL */
   int32_t pending;    /* 1 when a value that native code released waits for the end of the outermost call */
   uint32_t call;      /* see tn_packed_call() */
   uint64_t zero;      /* always 0: memory for arguments that point to an empty value */
@@ -210,7 +210,8 @@ TN_API void tn_packed_relay_close(tn_packed_stack_t *stack);
 /* Runs the waiting calls. Called by the event loop of the stack's thread. */
 TN_API void tn_packed_relay_serve(tn_packed_stack_t *stack);
 
-/* A call of an asynchronous function from another thread: the last of the stack's words while the function starts. */
+/* A call of an asynchronous function from another thread. While the function starts, its address is in this word. */
+#define TN_PACKED_ANSWERED_CALL 13
 typedef struct tn_packed_relay_call tn_packed_relay_call_t;
 
 /* Answers a call of an asynchronous function with the value in the slot, or with the error there if `failed` is 1.

@@ -152,6 +152,17 @@ typedef struct {
   void *context;
 } TVMFFICustomAllocator;
 
+/* The parts of objects that follow the head: of a string or bytes, an error, and a tensor. */
+static inline TVMFFIByteArray *TVMFFIBytesGetByteArrayPtr(TVMFFIObjectHandle object) {
+  return (TVMFFIByteArray *)(void *)((TVMFFIObject *)object + 1);
+}
+static inline TVMFFIErrorCell *TVMFFIErrorGetCellPtr(TVMFFIObjectHandle object) {
+  return (TVMFFIErrorCell *)(void *)((TVMFFIObject *)object + 1);
+}
+static inline DLTensor *TVMFFITensorGetDLTensorPtr(TVMFFIObjectHandle object) {
+  return (DLTensor *)(void *)((TVMFFIObject *)object + 1);
+}
+
 /* --- reflection ------------------------------------------------------------------------------------------------ */
 
 typedef int (*TVMFFIFieldGetter)(void *field, TVMFFIAny *result);

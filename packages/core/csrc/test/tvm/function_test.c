@@ -133,8 +133,6 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
 
 /* --- backtraces ---------------------------------------------------------------------------------------------------------- */
 
-int32_t tn_tvm_set_backtrace_limit(int32_t frames);
-
 static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   (void)self, (void)args, (void)num_args, (void)result;
   TVMFFIErrorSetRaisedFromCStr("ValueError", "here");

@@ -4,8 +4,6 @@
 #include "tenon/tvm_runtime.h"
 #include "support.h"
 
-int32_t tn_tvm_legacy_install(void);
-
 static int begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
 static int finalized;

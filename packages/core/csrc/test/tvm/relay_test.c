@@ -4,17 +4,9 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "tvm/host/host.h"
 #include "support.h"
 
-int32_t tn_packed_bind(void *library);
-int32_t tn_packed_open(tn_packed_stack_t **out);
-int32_t tn_packed_relay_open(tn_packed_stack_t *stack, int32_t *descriptor);
-void tn_packed_relay_serve(tn_packed_stack_t *stack);
-void tn_packed_relay_answer(void *call, TVMFFIAny *slot, int32_t failed);
-int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads, uint32_t timeout_ms);
-
-enum { RELAYED = 1, ASYNC = 2, CALLERS = 4, CALLS = 300, LAST_WORD = 13 };
+enum { CALLERS = 4, CALLS = 300 };
 
 /* A thread as JavaScript's: its function returns twice its argument, or later as an asynchronous one. */
 typedef struct {
@@ -25,14 +17,14 @@ typedef struct {
   atomic_int is_ready, leave, runs;
   tn_packed_stack_t *stack;
   tn_callback_call_t call;
-  void *unanswered;
+  tn_packed_relay_call_t *unanswered;
   int64_t answer;
 } owner_t;
 
 static _Thread_local owner_t *this_owner;
 
 static TVMFFIAny *slot_at(tn_packed_stack_t *stack, int base) {
-  return (TVMFFIAny *)(void *)((char *)stack + TN_STACK_SLOTS) + base;
+  return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS) + base;
 }
 
 /* JavaScript's side of a call. */
@@ -42,8 +34,8 @@ static int32_t run(void) {
   int64_t twice = 2 * slot[1].v_int64;
   atomic_fetch_add(&owner->runs, 1);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
-  if (owner->threads == ASYNC) {
-    owner->unanswered = (void *)(uintptr_t)owner->stack->words[LAST_WORD];
+  if (owner->threads == TN_PACKED_THREADS_ASYNC) {
+    owner->unanswered = (void *)(uintptr_t)((tn_packed_head_t *)owner->stack)->words[TN_PACKED_ANSWERED_CALL];
     owner->answer = twice;
   } else {
     *slot = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = twice};
@@ -112,19 +104,19 @@ static int64_t wrong_answers(TVMFFIObjectHandle function, int callers) {
 }
 
 TEST(relayed_calls_of_many_threads_have_their_answers) {
-  owner_t owner = {.threads = RELAYED, .timeout_ms = 60000, .serves = true};
+  owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 60000, .serves = true};
   pthread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(wrong_answers(owner.function, CALLERS) == 0);
   atomic_store(&owner.leave, 1);
   pthread_join(thread, NULL);
   CHECK(atomic_load(&owner.runs) == CALLERS * CALLS);
-  CHECK(call_with(owner.function, 1) == -1 && raised_is("ThreadError", "the JavaScript of a TypeScript function has ended"));
+  CHECK(call_with(owner.function, 1) == -1 && raised_is("ThreadError", "the thread that owns this TypeScript function has ended"));
   TVMFFIObjectDecRef(owner.function);
 }
 
 TEST(asynchronous_calls_are_answered_later) {
-  owner_t owner = {.threads = ASYNC, .timeout_ms = 60000, .serves = true};
+  owner_t owner = {.threads = TN_PACKED_THREADS_ASYNC, .timeout_ms = 60000, .serves = true};
   pthread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(wrong_answers(owner.function, 1) == 0);
@@ -134,11 +126,11 @@ TEST(asynchronous_calls_are_answered_later) {
 }
 
 TEST(a_relayed_call_ends_in_time_and_is_not_run_then) {
-  owner_t owner = {.threads = RELAYED, .timeout_ms = 30};
+  owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 30};
   pthread_t thread;
   CHECK(start(&owner, &thread));
   CHECK(call_with(owner.function, 1) == -1);
-  CHECK(raised_is("ThreadError", "a TypeScript function was called from another thread and did not answer in time"));
+  CHECK(raised_is("ThreadError", "timed out: the thread that owns this TypeScript function did not answer"));
   atomic_store(&owner.leave, 1);
   pthread_join(thread, NULL);
   CHECK(atomic_load(&owner.runs) == 0);
@@ -147,11 +139,11 @@ TEST(a_relayed_call_ends_in_time_and_is_not_run_then) {
 
 static void *fail_once(void *function) {
   return (void *)(intptr_t)(call_with(function, 1) == -1 &&
-                            raised_is("ThreadError", "the JavaScript of a TypeScript function has ended"));
+                            raised_is("ThreadError", "the thread that owns this TypeScript function has ended"));
 }
 
 TEST(a_relayed_call_fails_when_the_thread_ends) {
-  owner_t owner = {.threads = RELAYED, .timeout_ms = 60000};
+  owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 60000};
   pthread_t thread, caller;
   CHECK(start(&owner, &thread));
   CHECK(pthread_create(&caller, NULL, fail_once, owner.function) == 0);

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "tenon/tvm_ffi.h"
-
-/* How many objects of the library are alive. */
-int64_t tn_tvm_live_objects(void);
+#include "tenon_tvm.h"
 
 static inline TVMFFIByteArray span_of(const char *text) { return (TVMFFIByteArray){text, strlen(text)}; }
 
@@ -17,7 +14,7 @@ static inline int raised_is(const char *kind, const char *message) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
   if (error == NULL) return 0;
-  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  const TVMFFIErrorCell *cell = TVMFFIErrorGetCellPtr(error);
   int same = cell->kind.size == strlen(kind) && memcmp(cell->kind.data, kind, cell->kind.size) == 0 &&
              cell->message.size >= strlen(message) && memcmp(cell->message.data, message, strlen(message)) == 0;
   TVMFFIObjectDecRef(error);

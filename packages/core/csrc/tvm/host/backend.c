@@ -1,8 +1,7 @@
-/* The functions that compiled kernels reach through variables of theirs, or import. */
-#include <stddef.h>
+/* Binding tvm-ffi, and the functions that compiled kernels import or reach through variables of their library. */
+#include "tenon/tvm_backend.h"
 
 #include "../../base/lock.h"
-#include "backend.h"
 #include "host.h"
 
 int TVMBackendGetFuncFromEnv(void *library_ctx, const char *name, void **out) {
@@ -23,8 +22,8 @@ int TVMBackendRunOnce(void **handle, int (*run)(void *), void *closure_data, int
   return status;
 }
 
-int32_t tn__register_backend(void) {
-  /* The names of all generations of compilers: a library has those of its own. */
+static int32_t register_symbols(void) {
+  /* The names of all generations of compilers: each library has the variables of its own generation. */
   const struct {
     const char *name;
     void *function;
@@ -44,4 +43,13 @@ int32_t tn__register_backend(void) {
     if (tn__ffi.TVMFFIEnvModRegisterContextSymbol(symbols[i].name, symbols[i].function) != 0) return TN_OUT_OF_MEMORY;
   }
   return TN_OK;
+}
+
+int32_t tn_packed_bind(void *library) {
+  static atomic_flag bound = ATOMIC_FLAG_INIT;
+  if (atomic_flag_test_and_set(&bound)) return TN_OK;
+  int32_t status = tn__ffi_find(library);
+  if (status == TN_OK) status = register_symbols();
+  if (status != TN_OK) atomic_flag_clear(&bound);
+  return status;
 }

@@ -1,18 +1,13 @@
-/* Calls from JavaScript: the error is taken, and text copied out, within the same native call. */
+/* Calls from JavaScript. Each takes the error, or copies text out, within the same native call. */
 #include <string.h>
 
 #include "host.h"
 
-/* What a text object holds. */
-static TVMFFIByteArray text_of(const TVMFFIAny *value) {
-  return *(const TVMFFIByteArray *)(const void *)(value->v_obj + 1);
-}
-
-/* Copies the text of a result to JavaScript and gives the object back, if it fits: then the padding is 1 and the value
- * its size in bytes. */
-static void hand_over_text(TVMFFIAny *result) {
-  TVMFFIByteArray text = text_of(result);
-  if (text.size > TN_STACK_OUT_SIZE) return;
+/* Copies the text of a result to JavaScript and releases the object, if it fits. Then the padding is 1, and the value is the
+ * size in bytes. */
+static void copy_text_out(TVMFFIAny *result) {
+  TVMFFIByteArray text = *TVMFFIBytesGetByteArrayPtr(result->v_obj);
+  if (text.size > TN_PACKED_OUT_SIZE) return;
   memcpy(tn__out(tn__stack_of(result)), text.data, text.size);
   TVMFFIObject *object = result->v_obj;
   result->zero_padding = 1;
@@ -20,72 +15,73 @@ static void hand_over_text(TVMFFIAny *result) {
   tn__ffi.TVMFFIObjectDecRef(object);
 }
 
-/* Tells in the stack which of the arguments that `mask` names (bit i for argument i) native code holds after a call. */
-static void tell_kept(tn_packed_stack_t *stack, const TVMFFIAny *arguments, uint32_t mask) {
+/* Returns the bits of `mask` (bit i for argument i) whose arguments native code holds after a call. */
+static uint32_t kept_arguments(const TVMFFIAny *arguments, uint32_t mask) {
   uint32_t kept = 0;
   for (uint32_t i = 0; mask >> i != 0; i++) {
     if ((mask >> i & 1) == 0) continue;
     uint64_t references = __atomic_load_n(&arguments[i].v_obj->combined_ref_count, __ATOMIC_ACQUIRE);
     if ((references & 0xffffffffu) > 1) kept |= 1u << i;
   }
-  stack->tensors = kept;
+  return kept;
 }
 
 int32_t tn_packed_call(void) {
   tn_packed_stack_t *stack = tn__calling_stack();
-  int32_t base = (int32_t)(stack->call & ((1u << TN_CALL_SHIFT) - 1));
-  int32_t count = (int32_t)((stack->call & ~TN_CALL_MEANT) >> TN_CALL_SHIFT);
-  stack->call = 0;
-  uint32_t tensors = stack->tensors;
-  if (tensors != 0) stack->tensors = 0; /* not for calls within this one */
+  tn_packed_head_t *head = &stack->head;
+  int32_t base = (int32_t)(head->call & ((1u << TN_PACKED_CALL_SHIFT) - 1));
+  int32_t count = (int32_t)((head->call & ~TN_PACKED_CALL_SELECTED) >> TN_PACKED_CALL_SHIFT);
+  head->call = 0;
+  uint32_t tensors = head->tensors;
+  if (tensors != 0) head->tensors = 0; /* they are not those of nested calls */
   TVMFFIAny *frame = tn__slots(stack) + base;
   TVMFFIObjectHandle function = frame->v_ptr;
-  /* What is called back takes its frames above this one. */
-  int32_t outer = stack->top;
-  stack->top = base + count + 1;
+  /* The frames of callbacks start above this one. */
+  int32_t outer = head->top;
+  head->top = base + count + 1;
   tn__cross(stack);
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
-  stack->top = outer;
+  head->top = outer;
   tn__cross(stack);
-  if (tensors != 0) tell_kept(stack, frame + 1, tensors);
+  if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
-  if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) hand_over_text(frame);
+  if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
   return frame->type_index;
 }
 
-/* The address and size of the text of a value in a slot, into the words. */
-TN_API void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
-  TVMFFIByteArray text;
-  if (slot->type_index == kTVMFFIRawStr) {
-    text = (TVMFFIByteArray){slot->v_c_str, strlen(slot->v_c_str)};
-  } else {
-    text = slot->type_index == kTVMFFIByteArrayPtr ? *(const TVMFFIByteArray *)slot->v_ptr : text_of(slot);
-  }
-  stack->words[0] = (uintptr_t)text.data;
-  stack->words[1] = text.size;
+/* Stores the address and the size of a span in words 0 and 1. */
+static void store_span(tn_packed_stack_t *stack, TVMFFIByteArray span) {
+  stack->head.words[0] = (uintptr_t)span.data;
+  stack->head.words[1] = span.size;
 }
 
-/* Leaves an owned string, or bytes, in a slot. Returns a status; the slot is to be cleared with tn_packed_clear(). */
-TN_API int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes) {
+void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
+  if (slot->type_index == kTVMFFIRawStr) {
+    store_span(stack, (TVMFFIByteArray){slot->v_c_str, strlen(slot->v_c_str)});
+  } else if (slot->type_index == kTVMFFIByteArrayPtr) {
+    store_span(stack, *(const TVMFFIByteArray *)slot->v_ptr);
+  } else {
+    store_span(stack, *TVMFFIBytesGetByteArrayPtr(slot->v_obj));
+  }
+}
+
+int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes) {
   TVMFFIByteArray text = {data, size};
   int status = is_bytes ? tn__ffi.TVMFFIBytesFromByteArray(&text, slot) : tn__ffi.TVMFFIStringFromByteArray(&text, slot);
   return status == 0 ? TN_OK : TN_OUT_OF_MEMORY;
 }
 
-/* Gives back what an owned value in a slot holds. */
-TN_API void tn_packed_clear(TVMFFIAny *slot) {
+void tn_packed_clear(TVMFFIAny *slot) {
   if (slot->type_index >= kTVMFFIStaticObjectBegin) tn__ffi.TVMFFIObjectDecRef(slot->v_obj);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
 }
 
-/* Gives back what owned values hold that don't lie in slots. */
-TN_API void tn_packed_clear_owned(TVMFFIAny *owned, size_t count) {
+void tn_packed_clear_owned(TVMFFIAny *owned, size_t count) {
   for (size_t i = 0; i < count; i++) tn_packed_clear(&owned[i]);
 }
 
-/* Leaves owned values for the `count` arguments after `slot` at `owned`. 0, or -1 with the error in the slot, and then none. */
-TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
+int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
   for (size_t i = 0; i < count; i++) {
     if (tn__ffi.TVMFFIAnyViewToOwnedAny(&slot[i + 1], &owned[i]) == 0) continue;
     tn_packed_clear_owned(owned, i);
@@ -94,9 +90,7 @@ TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
   return 0;
 }
 
-/* Calls a function with more arguments than the stack has room for: owned values, which are given back. As tn_packed_call(), with the
- * result, or the error, in the slot. */
-TN_API int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
+int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
   tn_packed_stack_t *stack = tn__own_stack();
   tn__cross(stack);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
@@ -106,21 +100,17 @@ TN_API int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function
   return status == 0 ? slot->type_index : tn__take_error(slot);
 }
 
-/* Adds a reference to an object, and gives one back. */
-TN_API void tn_packed_retain(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectIncRef(object); }
-TN_API void tn_packed_release(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectDecRef(object); }
+void tn_packed_retain(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectIncRef(object); }
 
-/* The key of a type, static, as address and size in the words; false (0) if the index is none of an object's. */
-TN_API int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index) {
+void tn_packed_release(TVMFFIObjectHandle object) { tn__ffi.TVMFFIObjectDecRef(object); }
+
+int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index) {
   if (type_index < 0) return 0;
-  const TVMFFITypeInfo *info = tn__ffi.TVMFFIGetTypeInfo(type_index);
-  stack->words[0] = (uintptr_t)info->type_key.data;
-  stack->words[1] = info->type_key.size;
+  store_span(stack, tn__ffi.TVMFFIGetTypeInfo(type_index)->type_key);
   return 1;
 }
 
-/* The global function of a name into a slot: None if there is none. Returns a status. */
-TN_API int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t size) {
+int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t size) {
   TVMFFIByteArray span = {name, size};
   TVMFFIObjectHandle function = NULL;
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
@@ -129,16 +119,14 @@ TN_API int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t si
   return 0;
 }
 
-/* Registers a global function. 0, or -1 with the error in the slot. */
-TN_API int32_t tn_packed_set_global(TVMFFIAny *slot, const char *name, size_t size, TVMFFIObjectHandle function,
-                                    int32_t allow_override) {
+int32_t tn_packed_set_global(TVMFFIAny *slot, const char *name, size_t size, TVMFFIObjectHandle function,
+                             int32_t allow_override) {
   TVMFFIByteArray span = {name, size};
   if (tn__ffi.TVMFFIFunctionSetGlobal(&span, function, allow_override) != 0) return tn__take_error(slot);
   return 0;
 }
 
-/* Text to element type and back, in the slot: 0, or -1 with the error in it. */
-TN_API int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t size) {
+int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t size) {
   TVMFFIByteArray span = {text, size};
   DLDataType dtype;
   if (tn__ffi.TVMFFIDataTypeFromString(&span, &dtype) != 0) return tn__take_error(slot);
@@ -147,9 +135,9 @@ TN_API int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t s
   return 0;
 }
 
-TN_API int32_t tn_packed_dtype_text(TVMFFIAny *slot) {
+int32_t tn_packed_dtype_text(TVMFFIAny *slot) {
   DLDataType dtype = slot->v_dtype;
   if (tn__ffi.TVMFFIDataTypeToString(&dtype, slot) != 0) return tn__take_error(slot);
-  if (slot->type_index == kTVMFFIStr) hand_over_text(slot);
+  if (slot->type_index == kTVMFFIStr) copy_text_out(slot);
   return 0;
 }

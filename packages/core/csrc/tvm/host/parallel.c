@@ -1,45 +1,44 @@
-/* Parallel launches: a pool of threads that sleep between launches. One launch at a time. */
+/* Parallel launches on a pool of threads, which sleep between launches. The process runs one launch at a time. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "../../base/internal.h"
-#include "../../base/lock.h"
-#include "backend.h"
 #include "relay.h"
+#include "tenon/tvm_backend.h"
 
 #define THREAD_LIMIT 256
 
-/* How often a task looks whether the others are at the barrier before it sleeps: a few microseconds. */
+/* The number of times that a task checks the barrier before it sleeps, which takes a few microseconds. */
 #define SPINS 2000
 
-/* How often a launching thread looks for calls of its functions. */
+/* The interval at which a launching thread checks for calls of its functions. */
 #define SERVE_MS 1
 
-/* How long a task sleeps before it looks again whether it was woken: the conditions of glibc before 2.41 lose a wake-up now
- * and then when the same threads wait again at once, as they do at barriers. */
+/* The interval at which a sleeping task checks its condition. The condition variables of glibc before 2.41 can lose a wake-up
+ * when the same threads wait again at once, as they do at barriers. */
 #define AGAIN_MS 10
 
 typedef struct {
   FTVMParallelLambda task;
   void *closure_data;
   TVMParallelGroupEnv env;
-  int32_t unstarted, unfinished, arrived; /* under the lock, as what follows */
-  TVMFFIObjectHandle error;               /* the first one, one reference */
+  int32_t unstarted, unfinished, arrived; /* guarded by the lock, like the next two */
+  TVMFFIObjectHandle error;               /* the first error, retained */
   bool failed;
-  atomic_int passed; /* barriers: written under the lock */
+  atomic_int passed; /* the number of passed barriers, written under the lock */
 } launch_t;
 
 static tn__lock_t one_launch = TN__LOCK;
 static tn__lock_t lock = TN__LOCK;
-static tn__condition_t work = TN__CONDITION;     /* there are tasks to be taken */
-static tn__condition_t met = TN__CONDITION;      /* a barrier was passed, or never will be */
+static tn__condition_t work = TN__CONDITION;     /* there are tasks to start */
+static tn__condition_t met = TN__CONDITION;      /* a barrier was passed, or a task failed */
 static tn__condition_t finished = TN__CONDITION; /* the last task has ended */
-static launch_t *current;                        /* the launch whose tasks are to be taken */
+static launch_t *current;                        /* the launch whose tasks are to be started */
 static int32_t thread_count;
 static _Thread_local bool inside_task;
 
-/* Waits, under the lock. A thread that runs JavaScript serves the calls of its functions by the tasks meanwhile; what those
- * launch runs within. */
+/* Waits, under the lock. A thread that runs JavaScript meanwhile serves the calls that tasks make of its functions; launches
+ * inside those calls run as part of the task. */
 static void wait_and_serve(tn__condition_t *condition) {
   const bool serves = tn__relay_is_own();
   tn__wait_for(condition, &lock, serves ? SERVE_MS : AGAIN_MS);
@@ -67,7 +66,7 @@ static void run_task(launch_t *launch, int32_t id) {
     tn__wake_all(&met);
   }
   tn__unlock(&lock);
-  /* Before the task counts as ended: nothing of a launch outlives it. */
+  /* Released before the task counts as ended, so that nothing of a launch outlives it. */
   if (error != NULL) tn__ffi.TVMFFIObjectDecRef(error);
   tn__lock(&lock);
   if (--launch->unfinished == 0) tn__wake_all(&finished);
@@ -86,14 +85,14 @@ static void work_for_ever(void *unused) {
   }
 }
 
-/* Starts threads until there are `wanted`; returns how many there are. */
+/* Starts threads until there are `wanted`; returns the number of threads. */
 static int32_t start_threads(int32_t wanted) {
   static const tn__thread_t worker = {work_for_ever, NULL};
   while (thread_count < wanted && tn__thread_start(&worker)) thread_count++;
   return thread_count;
 }
 
-/* As many as the environment says, or processors. */
+/* The number of tasks from the environment, or else the number of processors. */
 static int32_t default_tasks(void) {
   const char *names[] = {"TVM_NUM_THREADS", "OMP_NUM_THREADS"};
   for (int i = 0; i < 2; i++) {
@@ -107,9 +106,9 @@ static int32_t default_tasks(void) {
 
 int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int num_task) {
   if (num_task < 0 || num_task > THREAD_LIMIT)
-    return tn__packed_raise("ValueError", "a parallel launch can have 256 tasks at most");
+    return tn__packed_raise("ValueError", "a parallel launch can have at most 256 tasks");
   if (inside_task && num_task > 1)
-    return tn__packed_raise("RuntimeError", "a parallel launch inside a task of another can't have several tasks");
+    return tn__packed_raise("RuntimeError", "a parallel launch inside a task of another launch can have only one task");
   int32_t count = inside_task ? 1 : num_task == 0 ? default_tasks() : num_task;
   launch_t launch = {.task = task, .closure_data = closure_data, .env = {NULL, count}, .unfinished = count};
   launch.env.sync_handle = &launch;
@@ -121,10 +120,10 @@ int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int nu
     return status;
   }
   tn__lock(&one_launch);
-  /* A barrier waits for all tasks, so each needs a thread of its own. */
+  /* A barrier waits for all tasks, so each task needs its own thread. */
   if (start_threads(count - 1) < count - 1) {
     tn__unlock(&one_launch);
-    return tn__packed_raise("RuntimeError", "the system has no more threads for a parallel launch");
+    return tn__packed_raise("RuntimeError", "the system cannot create more threads for a parallel launch");
   }
   tn__lock(&lock);
   launch.unstarted = count - 1;

@@ -1,21 +1,8 @@
-/* Tensors of JavaScript in native code, and native ones in JavaScript. */
+/* Tensors of JavaScript in native code, and native tensors in JavaScript. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
-
-/* How JavaScript describes a tensor: 40 bytes, then the shape and the strides as int64. */
-typedef struct {
-  uint64_t data; /* the address of the first element */
-  int32_t device_type, device_id;
-  int32_t ndim;
-  uint32_t dtype; /* code, bits, lanes as they lie in a DLDataType */
-  uint64_t flags; /* of DLPack */
-  int64_t id;     /* comes back through tn_packed_take_released() when native code is done with the memory */
-  int64_t numbers[];
-} description_t;
-
-_Static_assert(sizeof(description_t) == 40, "JavaScript writes descriptions of tensors");
 
 typedef struct {
   DLManagedTensorVersioned managed;
@@ -29,17 +16,16 @@ static void release_managed(DLManagedTensorVersioned *managed) {
   free(own);
 }
 
-/* Makes a tensor object over memory of JavaScript and leaves it in `slot`. 0, or -1 with the error in the slot. */
-TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const description_t *description) {
+int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t *description) {
   size_t ndim = (size_t)description->ndim;
   managed_t *own = calloc(1, sizeof *own + 2 * ndim * sizeof(int64_t));
   if (own != NULL) own->foreign = tn__foreign_new(tn__stack_of(slot), description->id);
   if (own == NULL || own->foreign == NULL) {
     free(own);
-    tn__packed_raise("MemoryError", "no memory for a tensor");
+    tn__packed_raise("MemoryError", "out of memory for a tensor");
     return tn__take_error(slot);
   }
-  memcpy(own->numbers, description->numbers, 2 * ndim * sizeof(int64_t));
+  memcpy(own->numbers, description + 1, 2 * ndim * sizeof(int64_t));
   DLTensor *tensor = &own->managed.dl_tensor;
   own->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   own->managed.manager_ctx = own;
@@ -61,10 +47,7 @@ TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const description_t *des
   return 0;
 }
 
-/* Makes a tensor object of a managed tensor, whose memory it owns from then on, and leaves it in the slot. `managed` is a
- * DLManagedTensorVersioned, or a DLManagedTensor if not `versioned`; `alignment` in bytes, 0 for any. 0, or -1 with the error in the
- * slot: then it is still the caller's. */
-TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment) {
+int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment) {
   TVMFFIObjectHandle object = NULL;
   int status = versioned ? tn__ffi.TVMFFITensorFromDLPackVersioned(managed, (int32_t)alignment, 0, &object)
                          : tn__ffi.TVMFFITensorFromDLPack(managed, (int32_t)alignment, 0, &object);
@@ -73,10 +56,7 @@ TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint
   return 0;
 }
 
-/* Leaves in the slot the address of a managed tensor over a tensor object, versioned or not: its deleter gives the object back. A
- * versioned one has these flags of DLPack as well: some libraries forget those that a tensor came with. 0, or -1 with the error in the
- * slot. */
-TN_API int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags) {
+int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags) {
   DLManagedTensorVersioned *with_version = NULL;
   DLManagedTensor *plain = NULL;
   int status = versioned ? tn__ffi.TVMFFITensorToDLPackVersioned(object, &with_version)
@@ -87,39 +67,33 @@ TN_API int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object,
   return 0;
 }
 
-/* Describes a DLTensor in the stack's words: the address of the first element, type and index of the device, ndim, the
- * element type, whether there are strides; shape and strides follow in the stack's text. Returns 0, or -1 if there are
- * too many axes for it. */
-static int32_t describe(tn_packed_stack_t *stack, const DLTensor *tensor) {
+int32_t tn_packed_describe_view(tn_packed_stack_t *stack, const DLTensor *tensor) {
   size_t ndim = (size_t)tensor->ndim;
-  if (tensor->ndim < 0 || ndim > TN_STACK_OUT_SIZE / (2 * sizeof(int64_t))) return -1;
-  stack->words[0] = (uintptr_t)tensor->data + tensor->byte_offset;
-  stack->words[1] = (uint64_t)(int64_t)tensor->device.device_type;
-  stack->words[2] = (uint64_t)(int64_t)tensor->device.device_id;
-  stack->words[3] = ndim;
-  stack->words[4] = 0;
-  memcpy(&stack->words[4], &tensor->dtype, sizeof tensor->dtype);
-  stack->words[5] = tensor->strides != NULL;
+  if (tensor->ndim < 0 || ndim > TN_PACKED_OUT_SIZE / (2 * sizeof(int64_t))) return -1;
+  uint64_t *words = stack->head.words;
+  words[0] = (uintptr_t)tensor->data + tensor->byte_offset;
+  words[1] = (uint64_t)(int64_t)tensor->device.device_type;
+  words[2] = (uint64_t)(int64_t)tensor->device.device_id;
+  words[3] = ndim;
+  words[4] = 0;
+  memcpy(&words[4], &tensor->dtype, sizeof tensor->dtype);
+  words[5] = tensor->strides != NULL;
   if (ndim > 0) memcpy(tn__out(stack), tensor->shape, ndim * sizeof(int64_t));
   if (ndim > 0 && tensor->strides != NULL)
     memcpy(tn__out(stack) + ndim * sizeof(int64_t), tensor->strides, ndim * sizeof(int64_t));
   return 0;
 }
 
-/* Describes a lent DLTensor. */
-TN_API int32_t tn_packed_describe_view(tn_packed_stack_t *stack, const DLTensor *tensor) { return describe(stack, tensor); }
-
-/* Describes a tensor object, and in word 6 the flags of DLPack. */
-TN_API int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object) {
+int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object) {
   DLManagedTensorVersioned *managed = NULL;
   if (tn__ffi.TVMFFITensorToDLPackVersioned(object, &managed) != 0) {
     TVMFFIAny error;
     tn__take_error(&error);
-    if (error.v_obj != NULL) tn__ffi.TVMFFIObjectDecRef(error.v_obj);
+    tn_packed_clear(&error);
     return -1;
   }
-  int32_t status = describe(stack, &managed->dl_tensor);
-  stack->words[6] = managed->flags;
+  int32_t status = tn_packed_describe_view(stack, &managed->dl_tensor);
+  stack->head.words[6] = managed->flags;
   managed->deleter(managed);
   return status;
 }
@@ -131,11 +105,11 @@ static void release_result(DLManagedTensorVersioned *managed) {
   free(managed);
 }
 
-/* Memory for a tensor that a kernel makes: zeroed, aligned to 64 bytes, row-major, on the CPU. */
+/* Allocates a tensor that a kernel returns: zeroed, aligned to 64 bytes, row-major, on the CPU. */
 static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
                            void (*set_error)(void *context, const char *kind, const char *message)) {
   if (prototype->device.device_type != kDLCPU) {
-    set_error(context, "RuntimeError", "tensors can be allocated on the CPU only");
+    set_error(context, "RuntimeError", "only tensors on the CPU can be allocated");
     return -1;
   }
   size_t ndim = prototype->ndim > 0 ? (size_t)prototype->ndim : 0;
@@ -148,7 +122,7 @@ static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, 
   void *data = NULL;
   if (own == NULL || tn_memory_allocate((size_t)(bits / 8 + (bits % 8 != 0)), 64, &data) != TN_OK) {
     free(own);
-    set_error(context, "MemoryError", "no memory for a tensor");
+    set_error(context, "MemoryError", "out of memory for a tensor");
     return -1;
   }
   own->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -168,8 +142,7 @@ static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, 
   return 0;
 }
 
-/* Lets kernels allocate their results, on every thread. Returns a status. */
-TN_API int32_t tn_packed_install_allocator(void) {
+int32_t tn_packed_install_allocator(void) {
   DLPackManagedTensorAllocator unused;
   int status = tn__ffi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocate_result, 1, &unused);
   return status == 0 ? TN_OK : TN_UNSUPPORTED;

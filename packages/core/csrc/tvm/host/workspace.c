@@ -1,24 +1,24 @@
-/* Scratch memory of kernels: each thread keeps the blocks that it gave back, and gives them to the next call. */
+/* Scratch memory of kernels. Each thread keeps freed blocks and reuses them for later calls. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backend.h"
 #include "host.h"
+#include "tenon/tvm_backend.h"
 #include "thread_end.h"
 
 #define ALIGNMENT 64
 #define KEPT_LIMIT 16
 
-/* Lies before each workspace and fills its alignment. */
+/* The head of a workspace, padded to the alignment. */
 typedef struct {
   size_t byte_size;
   char padding[ALIGNMENT - sizeof(size_t)];
 } block_t;
 
-_Static_assert(sizeof(block_t) == ALIGNMENT, "a workspace starts aligned after its head");
+_Static_assert(sizeof(block_t) == ALIGNMENT, "a workspace must be aligned after its head");
 
 typedef struct {
-  block_t *blocks[KEPT_LIMIT]; /* the one given back last is the last */
+  block_t *blocks[KEPT_LIMIT]; /* in the order in which they were freed */
   int count;
 } kept_t;
 
@@ -47,7 +47,7 @@ static kept_t *kept_blocks(void) {
 static bool is_cpu(int device_type) {
   if (device_type == kDLCPU) return true;
   char message[96];
-  snprintf(message, sizeof message, "workspaces are of the CPU's memory (device type %d), got device type %d", kDLCPU,
+  snprintf(message, sizeof message, "a workspace must be on the CPU (device type %d), got device type %d", kDLCPU,
            device_type);
   tn__packed_raise("RuntimeError", message);
   return false;
@@ -62,7 +62,7 @@ void *TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t byte_siz
   kept_t *kept = kept_blocks();
   for (int i = kept == NULL ? -1 : kept->count - 1; i >= 0; i--) {
     block_t *block = kept->blocks[i];
-    /* Not a block much larger than is asked for: the next may want it. */
+    /* Blocks that are much larger stay for later calls. */
     if (block->byte_size < byte_size || block->byte_size / 4 > byte_size + 4096) continue;
     for (kept->count--; i < kept->count; i++) kept->blocks[i] = kept->blocks[i + 1];
     return block + 1;
@@ -70,7 +70,7 @@ void *TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t byte_siz
   void *memory = NULL;
   if (byte_size > PTRDIFF_MAX - sizeof(block_t) ||
       tn_memory_allocate((size_t)byte_size + sizeof(block_t), ALIGNMENT, &memory) != TN_OK) {
-    tn__packed_raise("MemoryError", "no memory for a workspace");
+    tn__packed_raise("MemoryError", "out of memory for a workspace");
     return NULL;
   }
   block_t *block = memory;

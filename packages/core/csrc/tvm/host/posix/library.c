@@ -1,4 +1,4 @@
-/* Opening a tvm-ffi library on POSIX: this package's, or another that the program names or has loaded already. */
+/* Opening a tvm-ffi library on POSIX: the one of this package, one that the program names, or one that is already loaded. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 static _Thread_local char reason[512];
 
-/* The official libtvm_ffi installs a handler for SIGSEGV when it is loaded, which the JavaScript engine needs for itself:
- * the handler from before is put back. */
+/* The official libtvm_ffi installs a handler for SIGSEGV when it is loaded. The JavaScript engine needs that signal, so the
+ * previous handler is restored. */
 int32_t tn_packed_open_library(const char *path, size_t size, void **out) {
   char *name = malloc(size + 1);
   if (name == NULL) return TN_OUT_OF_MEMORY;
@@ -22,8 +22,8 @@ int32_t tn_packed_open_library(const char *path, size_t size, void **out) {
   sigaction(SIGSEGV, &before, NULL);
   free(name);
   if (*out != NULL) return TN_OK;
-  const char *words = dlerror();
-  snprintf(reason, sizeof reason, "%s", words != NULL ? words : "the loader gave no reason");
+  const char *message = dlerror();
+  snprintf(reason, sizeof reason, "%s", message != NULL ? message : "the loader gave no reason");
   return TN_LOAD_FAILED;
 }
 

@@ -1,4 +1,4 @@
-/* What happens when a thread ends, on POSIX. */
+/* Actions for the end of a thread, on POSIX. */
 #include <pthread.h>
 
 #include "../thread_end.h"

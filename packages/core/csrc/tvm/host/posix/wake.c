@@ -1,5 +1,5 @@
-/* Waking the event loop of a JavaScript thread, on POSIX. Not an eventfd: Node reads pipes itself, and so survives a thread that
- * is terminated while something is to be read. */
+/* Waking the event loop of a JavaScript thread, on POSIX, with a pipe instead of an eventfd: Node reads pipes itself, and so
+ * survives the termination of a thread that still has bytes to read. */
 #include "../wake.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ int tn__wake_open(int ends[2]) {
   return 1;
 }
 
-/* A full pipe is as good as one more byte: it is readable. One whose reader is gone has nobody to wake, and Node ignores SIGPIPE. */
+/* A full pipe is readable already. A pipe without a reader wakes nobody; Node ignores SIGPIPE. */
 void tn__wake(int to) {
   while (write(to, "", 1) < 0 && errno == EINTR) {
   }

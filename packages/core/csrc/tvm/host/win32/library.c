@@ -1,4 +1,4 @@
-/* Opening a tvm-ffi library on Windows, where libraries are never unmapped and take no signals. */
+/* Opening a tvm-ffi library on Windows, where libraries are never unmapped and install no signal handlers. */
 #include <stdio.h>
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>

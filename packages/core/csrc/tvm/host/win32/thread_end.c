@@ -1,4 +1,4 @@
-/* What happens when a thread ends, on Windows: fiber-local storage calls back, thread-local storage doesn't. */
+/* Actions for the end of a thread, on Windows: only fiber-local storage has a callback. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 

@@ -1,4 +1,4 @@
-/* Waking the event loop of a JavaScript thread: Node has no way to read a pipe of C on Windows. */
+/* Waking the event loop of a JavaScript thread, on Windows: not supported, because Node cannot read a C pipe there. */
 #include "../wake.h"
 
 int tn__wake_open(int ends[2]) {
