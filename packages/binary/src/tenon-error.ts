@@ -69,14 +69,10 @@ export class TenonError extends Error {
    * error.walk((cause) => (cause as { code?: string }).code === 'ENOENT')
    */
   walk(matches?: (error: unknown) => boolean): unknown {
-    const seen = new Set<unknown>()
-    let last: unknown
-    for (let error: unknown = this; error !== undefined && !seen.has(error); error = causeOf(error)) {
-      if (matches?.(error) === true) return error
-      seen.add(error)
-      last = error
-    }
-    return matches === undefined ? last : undefined
+    const chain: unknown[] = [this]
+    for (let cause = this.cause; cause !== undefined && !chain.includes(cause); cause = causeOf(cause))
+      chain.push(cause)
+    return matches === undefined ? chain.at(-1) : chain.find(matches)
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

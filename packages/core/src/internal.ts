@@ -11,19 +11,9 @@ export { didYouMean, suggest } from './errors/suggest.ts'
 export { defineKind, nativeFormat } from '@tenon/binary'
 export { Block, checkEnterable, checkUsable, expose, gateOfBuffer, isDetached } from './memory/block.ts'
 export { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './memory/gc-allocator.ts'
-export {
-  callDepth,
-  enterAll,
-  enterCall,
-  exitAll,
-  Gate,
-  innermostCall,
-  leaveCall,
-  usersOf,
-  type Gated,
-} from './memory/gate.ts'
+export { callDepth, enterCall, innermostCall, leaveCall, usersOf } from './memory/call-stack.ts'
 export { globalGate } from './memory/global-lifetime.ts'
-export { holdAll, liveHolds, releaseAll } from './memory/lifetime.ts'
+export { enterAll, exitAll, Gate, holdAll, liveHolds, releaseAll, type Gated } from './memory/lifetime.ts'
 export { Cleaner } from './memory/cleaner.ts'
 export { MappedFile, pageSize, type MappedFileOptions } from './memory/mapped-file.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'

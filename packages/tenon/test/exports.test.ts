@@ -13,11 +13,29 @@ async function builtNames(entry: string): Promise<string[]> {
   return Object.keys((await import(new URL(target.default, directory).href)) as object)
 }
 
-test.each(['core', 'scope', 'custom-call', 'tstring', 'pools'])('tenon/%s is all of the package', async (name) => {
-  const original = Object.keys((await import(`@tenon/${name}`)) as object)
-  expect(original.length).toBeGreaterThan(0)
-  expect((await builtNames(`./${name}`)).toSorted()).toEqual(original.toSorted())
+/** The packages that the umbrella holds, and the entries of each that are for users. */
+const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools'].flatMap((name) => {
+  const path = new URL(`../../${name}/package.json`, import.meta.url)
+  const { exports } = JSON.parse(readFileSync(path, 'utf8')) as typeof manifest
+  return Object.keys(exports)
+    .filter((entry) => entry !== './internal' && entry !== './package.json')
+    .map((entry) => `${name}${entry.slice(1)}`)
 })
+
+test('every entry of every package is an entry of tenon, so that a user of tenon alone reaches everything', () => {
+  expect(entries.length).toBeGreaterThan(10)
+  expect(Object.keys(manifest.exports)).toEqual(expect.arrayContaining(entries.map((entry) => `./${entry}`)))
+})
+
+// Importing the process of a driver starts it.
+test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
+  'tenon/%s is all of the entry',
+  async (entry) => {
+    const original = Object.keys((await import(`@tenon/${entry}`)) as object)
+    expect(original.length).toBeGreaterThan(0)
+    expect((await builtNames(`./${entry}`)).toSorted()).toEqual(original.toSorted())
+  },
+)
 
 test('the root has what the README uses', async () => {
   const names = await builtNames('.')

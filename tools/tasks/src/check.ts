@@ -5,7 +5,6 @@ import type { Check } from './checks/check.ts'
 import { documentedCheck } from './checks/documented.ts'
 import { errorPagesCheck } from './checks/error-pages.ts'
 import { fileLengthCheck } from './checks/file-length.ts'
-import { importRulesCheck } from './checks/import-rules.ts'
 import { linksCheck } from './checks/links.ts'
 import { nativeCheck } from './checks/native.ts'
 import { packagesCheck } from './checks/packages.ts'
@@ -19,7 +18,6 @@ const checks: readonly Check[] = [
   toolCheck('unused', 'knip', []),
   nativeCheck,
   packagesCheck,
-  importRulesCheck,
   fileLengthCheck,
   documentedCheck,
   errorPagesCheck,

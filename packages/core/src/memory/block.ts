@@ -1,5 +1,5 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
-import type { Gate } from './gate.ts'
+import type { Gate } from './lifetime.ts'
 
 /**
  * A chunk of memory on loan to one lifetime, with one view and one address for all segments in it. When the chunk is
@@ -61,7 +61,7 @@ export function checkUsable(block: Block): void {
 }
 
 /**
- * Checks that a native call may take the memory of a block, which {@link enterCall} or a hold then keeps open.
+ * Checks that a native call may take the memory of a block, which `enterCall` or a hold then keeps open.
  *
  * @throws as {@link checkUsable}, and once closing has begun.
  */

@@ -1,5 +1,4 @@
-import { Gate } from './gate.ts'
-import { Hold, type Lifetime } from './lifetime.ts'
+import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
 class GlobalLifetime implements Lifetime {
   readonly gate: Gate = new Gate(this)

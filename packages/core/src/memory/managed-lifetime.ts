@@ -1,7 +1,7 @@
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { describe } from '../errors/describe.ts'
-import { callDepth, Gate, usersOf } from './gate.ts'
-import { Hold, type Lifetime } from './lifetime.ts'
+import { callDepth, usersOf } from './call-stack.ts'
+import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
 /**
  * A lifetime that is closed by hand, in two phases. First nothing can enter it any more, and its close actions run, last

@@ -1,8 +1,8 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkEnterable } from '../memory/block.ts'
-import { enterCall, leaveCall, type Gate, type Gated } from '../memory/gate.ts'
-import { holdAll, releaseAll } from '../memory/lifetime.ts'
+import { enterCall, leaveCall } from '../memory/call-stack.ts'
+import { holdAll, releaseAll, type Gate, type Gated } from '../memory/lifetime.ts'
 import { Segment } from '../memory/segment.ts'
 import {
   checkVariadic,
