@@ -13,9 +13,6 @@
 /* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 
-/* A number that no other thread of this process has or will have; thread ids of the system are used again. */
-uint64_t tn__this_thread(void);
-
 /* posix/memory.c, win32/memory.c: aligned memory, uninitialised, or null. The alignment is a power of two and at least
  * the size of a pointer. */
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
@@ -31,8 +28,9 @@ typedef struct tn__thread {
 int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
 
-/* posix/environment.c, win32/environment.c: calls `hook` when the calling thread of JavaScript ends, before its memory goes.
- * 0 if it won't: there is no JavaScript here, or it is no Node. A process that exits doesn't call it. */
+/* posix/environment.c, win32/environment.c: has `hook` called when the calling thread of JavaScript ends, while its memory is
+ * still there. A hook without data is added once for a thread. Returns 0 if the hook won't be called, because the thread does not
+ * run JavaScript or runs it outside Node. A process that exits does not call it. */
 int tn__environment_on_end(void (*hook)(void *data), void *data);
 
 /* posix/event.c, win32/event.c: file descriptors by which any thread wakes an event loop. */

@@ -4,14 +4,6 @@
 
 #include "internal.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#include <sanitizer/asan_interface.h>
-#endif
-#endif
-
 #define MAXIMUM_ALIGNMENT ((size_t)1 << 30)
 
 int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) {
@@ -32,17 +24,3 @@ int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) 
 void tn_memory_copy(void *to, const void *from, size_t byte_size) { memcpy(to, from, byte_size); }
 
 void tn_memory_free(void *block) { tn__aligned_free(block); }
-
-void tn_memory_poison(void *address, size_t byte_size, int32_t poison) {
-#if defined(ASAN_POISON_MEMORY_REGION)
-  if (poison) {
-    ASAN_POISON_MEMORY_REGION(address, byte_size);
-  } else {
-    ASAN_UNPOISON_MEMORY_REGION(address, byte_size);
-  }
-#else
-  (void)address;
-  (void)byte_size;
-  (void)poison;
-#endif
-}

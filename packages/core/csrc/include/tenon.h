@@ -58,10 +58,6 @@ TN_API void tn_memory_free(void *block);
 /* Copies bytes between blocks that don't overlap: for callers who have addresses and no views. */
 TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
-/* Under AddressSanitizer marks bytes as unusable (poison = 1) or usable (0); elsewhere a no-op. The range is owned by
- * the caller. */
-TN_API void tn_memory_poison(void *address, size_t byte_size, int32_t poison);
-
 /* --- base/posix/library.c ------------------------------------------------------------------------------------------------ */
 
 /* Opens a library with the system's loader, all symbols bound at once, and never unmaps it. `path` is UTF-8. On

@@ -8,10 +8,6 @@ static inline int8_t compare(const tn__span_t *a, const tn__span_t *b) {
   return (int8_t)((a->size > b->size) - (a->size < b->size));
 }
 
-static size_t block_of(uint64_t count, uint64_t done) {
-  return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
-}
-
 int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_tensor_t *other, int8_t *out,
                            tn_tstring_fault_t *fault) {
   if (other->count != tensor->count && other->count != 1)
@@ -22,7 +18,7 @@ int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_t
   const bool one = other->count == 1;
   if (status == TN_OK && one) status = tn__tstring_spans(other, NULL, 0, 1, right, fault);
   for (uint64_t first = 0; first < tensor->count && status == TN_OK; first += TN__BLOCK) {
-    const size_t n = block_of(tensor->count, first);
+    const size_t n = tn__block_of(tensor->count, first);
     status = tn__tstring_spans(tensor, NULL, first, n, left, fault);
     if (status == TN_OK && !one) status = tn__tstring_spans(other, NULL, first, n, right, fault);
     if (status != TN_OK) break;
@@ -38,7 +34,7 @@ int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_t
     if (status != TN_OK) return status;                                                \
     tn__span_t spans[TN__BLOCK];                                                       \
     for (uint64_t first = (from); first < (tensor)->count; first += TN__BLOCK) {       \
-      const size_t n = block_of((tensor)->count, first);                               \
+      const size_t n = tn__block_of((tensor)->count, first);                               \
       status = tn__tstring_spans(tensor, NULL, first, n, spans, fault);                \
       if (status != TN_OK) return status;                                              \
       for (size_t i = 0; i < n; i++) {                                                 \

@@ -2,9 +2,7 @@
  * layout is converted to every other with one reader and one writer each. */
 #include <stdlib.h>
 
-#include "internal.h"
-
-#define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
+#include "varint.h"
 
 /* Where writing stands. A copy of the target, so that what is constant stays in registers. */
 typedef struct {
@@ -42,10 +40,6 @@ static uint64_t table_size(const tn_tstring_target_t *target, uint64_t count) {
     default:
       return tn__struct_size(target->layout) * count;
   }
-}
-
-static size_t block_of(uint64_t count, uint64_t done) {
-  return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
 }
 
 /* The most bytes that one string of a struct layout may have. */
@@ -86,7 +80,7 @@ int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *se
   uint64_t data = 0;
   tn__span_t spans[TN__BLOCK];
   for (uint64_t first = 0; first < count; first += TN__BLOCK) {
-    const size_t n = block_of(count, first);
+    const size_t n = tn__block_of(count, first);
     status = tn__tstring_spans(tensor, selection == NULL ? NULL : selection + first, first, n, spans, fault);
     if (status == TN_OK && tn__is_struct_layout(target->layout)) {
       status = measure_structs(target, count, spans, first, n, &data, fault);
@@ -300,7 +294,7 @@ int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *se
   write_first(target, count);
   while (writer.index < count && status == TN_OK) {
     const uint64_t first = writer.index;
-    const size_t n = block_of(count, first);
+    const size_t n = tn__block_of(count, first);
     status = tn__tstring_spans(tensor, selection == NULL ? NULL : selection + first, first, n, spans, fault);
     if (status == TN_OK) status = write_block(&writer, spans, n);
     if (status == GREW) status = FAULT(CHANGED, writer.index, writer.data_at, target->data_size);

@@ -6,9 +6,6 @@
 #include "internal.h"
 
 #define WORD sizeof(size_t)
-#define AT(string, offset) ((uint8_t *)(string) + (offset))
-
-static int type_of(const void *string) { return *(const uint8_t *)string & 3; }
 
 static size_t large_capacity(const void *string) { return tn__load_word(AT(string, WORD)); }
 
@@ -22,7 +19,7 @@ static void store_large(void *string, size_t size, size_t capacity, uint8_t *blo
 }
 
 static tn_tstring_owner_t *owner_of(const void *string) {
-  return type_of(string) == TN_TSTRING_VIEW ? (tn_tstring_owner_t *)tn__load_word(AT(string, 2 * WORD)) : NULL;
+  return tn__type_of(string) == TN_TSTRING_VIEW ? (tn_tstring_owner_t *)tn__load_word(AT(string, 2 * WORD)) : NULL;
 }
 
 static void store_view(void *string, const char *bytes, size_t size, tn_tstring_owner_t *owner) {
@@ -34,7 +31,7 @@ static void store_view(void *string, const char *bytes, size_t size, tn_tstring_
 
 /* Gives back what the string owns and leaves its bytes. */
 static void release(void *string) {
-  if (type_of(string) == TN_TSTRING_LARGE) free(large_block(string));
+  if (tn__type_of(string) == TN_TSTRING_LARGE) free(large_block(string));
   tn_tstring_owner_t *owner = owner_of(string);
   if (owner != NULL) owner->unref(owner);
 }
@@ -42,7 +39,7 @@ static void release(void *string) {
 /* Whether some of these bytes lie in the struct's own characters or in the block that it owns. */
 static bool overlaps(const void *string, const char *bytes, size_t size) {
   const uintptr_t start = (uintptr_t)bytes, end = start + size;
-  const int type = type_of(string);
+  const int type = tn__type_of(string);
   if (size == 0 || (type != TN_TSTRING_SMALL && type != TN_TSTRING_LARGE)) return false;
   const uintptr_t own = type == TN_TSTRING_SMALL ? (uintptr_t)string : (uintptr_t)large_block(string);
   const uintptr_t room = type == TN_TSTRING_SMALL ? TN__TSTRING_SIZE : large_capacity(string) + 1;
@@ -88,7 +85,7 @@ static void become_small(void *string, const content_t *content) {
 /* The capacity that a LARGE of these many bytes has afterwards: a block shrinks by one halving a call. */
 static size_t next_capacity(const void *string, const content_t *content) {
   if (content->capacity != 0) return rounded(content->capacity);
-  if (type_of(string) != TN_TSTRING_LARGE) return rounded(content->size);
+  if (tn__type_of(string) != TN_TSTRING_LARGE) return rounded(content->size);
   const size_t capacity = large_capacity(string);
   if (content->size > capacity) return rounded(content->size);
   const bool shrinks = content->size < tn_tstring_get_size(string) && content->size < capacity / 2;
@@ -98,7 +95,7 @@ static size_t next_capacity(const void *string, const content_t *content) {
 static int32_t become_large(void *string, const content_t *content) {
   const size_t capacity = next_capacity(string, content);
   if (capacity == 0) return out_of_memory(content->capacity != 0 ? content->capacity : content->size);
-  if (type_of(string) == TN_TSTRING_LARGE && capacity == large_capacity(string)) {
+  if (tn__type_of(string) == TN_TSTRING_LARGE && capacity == large_capacity(string)) {
     uint8_t *block = large_block(string);
     lay(block, string, content);
     store_large(string, content->size, capacity, block);
@@ -141,7 +138,7 @@ int32_t tn_tstring_resize(void *string, size_t byte_size, char fill) {
 
 int32_t tn_tstring_reserve(void *string, size_t capacity) {
   if (capacity <= TN__TF_SMALL) return TN_OK;
-  if (type_of(string) == TN_TSTRING_LARGE && large_capacity(string) >= capacity) return TN_OK;
+  if (tn__type_of(string) == TN_TSTRING_LARGE && large_capacity(string) >= capacity) return TN_OK;
   const size_t size = tn_tstring_get_size(string);
   return become_large(string, &(content_t){.keep = size, .size = size, .capacity = capacity > size ? capacity : size});
 }
@@ -174,7 +171,7 @@ int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byt
 
 int32_t tn_tstring_assign(void *string, const void *source) {
   if (string == source) return TN_OK;
-  const int type = type_of(source);
+  const int type = tn__type_of(source);
   const char *bytes = tn_tstring_get_data_pointer(source);
   const size_t size = tn_tstring_get_size(source);
   uint8_t next[TN__TSTRING_SIZE];
@@ -196,7 +193,7 @@ int32_t tn_tstring_assign(void *string, const void *source) {
 
 int32_t tn_tstring_move(void *string, void *source, int32_t keep_views) {
   if (string == source) return TN_OK;
-  const int type = type_of(source);
+  const int type = tn__type_of(source);
   const bool is_view = type == TN_TSTRING_VIEW, empties = type == TN_TSTRING_LARGE || (is_view && !keep_views);
   const char *bytes = tn_tstring_get_data_pointer(source);
   const size_t size = tn_tstring_get_size(source);
@@ -216,15 +213,15 @@ int32_t tn_tstring_move(void *string, void *source, int32_t keep_views) {
 }
 
 void tn_tstring_dealloc(void *string) {
-  if (type_of(string) != TN_TSTRING_LARGE && owner_of(string) == NULL) return;
+  if (tn__type_of(string) != TN_TSTRING_LARGE && owner_of(string) == NULL) return;
   release(string);
   tn_tstring_init(string);
 }
 
-int32_t tn_tstring_get_type(const void *string) { return type_of(string); }
+int32_t tn_tstring_get_type(const void *string) { return tn__type_of(string); }
 
 size_t tn_tstring_get_size(const void *string) {
-  switch (type_of(string)) {
+  switch (tn__type_of(string)) {
     case TN_TSTRING_SMALL:
       return *AT(string, 0) >> 2;
     case TN_TSTRING_OFFSET:
@@ -235,7 +232,7 @@ size_t tn_tstring_get_size(const void *string) {
 }
 
 size_t tn_tstring_get_capacity(const void *string) {
-  switch (type_of(string)) {
+  switch (tn__type_of(string)) {
     case TN_TSTRING_SMALL:
       return TN__TF_SMALL;
     case TN_TSTRING_LARGE:
@@ -246,7 +243,7 @@ size_t tn_tstring_get_capacity(const void *string) {
 }
 
 const char *tn_tstring_get_data_pointer(const void *string) {
-  switch (type_of(string)) {
+  switch (tn__type_of(string)) {
     case TN_TSTRING_SMALL:
       return (const char *)AT(string, 1);
     case TN_TSTRING_LARGE:
@@ -259,7 +256,7 @@ const char *tn_tstring_get_data_pointer(const void *string) {
 }
 
 char *tn_tstring_get_mutable_data_pointer(void *string) {
-  const int type = type_of(string);
+  const int type = tn__type_of(string);
   if (type == TN_TSTRING_OFFSET || type == TN_TSTRING_VIEW) {
     const size_t size = tn_tstring_get_size(string);
     if (become(string, &(content_t){.keep = size, .size = size}) != TN_OK) return NULL;

@@ -42,7 +42,6 @@
 #define TN__OFFSET_STRING_MAXIMUM ((uint64_t)0x3fffffff)
 #define TN__INT32_MAXIMUM ((uint64_t)0x7fffffff)
 #define TN__UINT32_MAXIMUM ((uint64_t)0xffffffff)
-#define TN__VARINT_MAXIMUM 10
 
 /* What lies in memory that others may change is loaded once: behind this fence the compiler can't load it again. */
 #define TN__LOADED() atomic_signal_fence(memory_order_acquire)
@@ -86,6 +85,10 @@ static inline size_t tn__load_word(const void *at) {
 }
 
 static inline void tn__store_word(void *at, size_t value) { memcpy(at, &value, sizeof value); }
+
+#define AT(string, offset) ((uint8_t *)(string) + (offset))
+
+static inline int tn__type_of(const void *string) { return *(const uint8_t *)string & 3; }
 
 /* --- size words of the host: the type in the low two bits of the first byte --- */
 
@@ -136,15 +139,6 @@ static inline size_t tn__small_capacity(int32_t layout) {
 
 static inline bool tn__is_big_endian(int32_t abi) { return abi == TN_TSTRING_BE64 || abi == TN_TSTRING_BE32; }
 
-static inline size_t tn__varint_size(uint64_t value) {
-  size_t size = 1;
-  while (value >= 0x80) {
-    value >>= 7;
-    size++;
-  }
-  return size;
-}
-
 /* --- reading --- */
 
 /* The bytes of one string, and how many may be read from their start on. */
@@ -157,6 +151,11 @@ typedef struct {
 /* How many spans are read before they are used: what reading brought into the cache is still there then. */
 #define TN__BLOCK 16
 
+/* How many elements the next block has, of `count` of which `done` are done. */
+static inline size_t tn__block_of(uint64_t count, uint64_t done) {
+  return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
+}
+
 /* Reads the spans of `n` elements (at most TN__BLOCK): those that `selection` names, or `n` from `first` on. Every word
  * is checked before what it names is touched. Spans lie inside the tensor's data, or behind a pointer that FOLLOW
  * allows. */
@@ -165,22 +164,6 @@ int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *sel
 
 /* Checks the parts of a tensor that are not elements: the kind of layout, and that the table holds `count` of them. */
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fault_t *fault);
-
-/* Reads a varint of at most TN__VARINT_MAXIMUM bytes as upstream does (over-long forms are taken, bits above 64 are
- * dropped); its length, or 0 if it does not end in the `available` bytes. */
-size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value);
-
-/* The same for the length before a string of the legacy layout, with a byte at least: lengths of one byte and of two
- * are told apart without a jump. With nothing behind the first, the second looks like more. */
-TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *size) {
-  const uint32_t low = at[0], high = available > 1 ? at[1] : 0x80;
-  TN__LOADED();
-  uint64_t as_two = 0 - (uint64_t)(low >> 7);
-  TN__OPAQUE(as_two);
-  if (high & 0x80 & as_two) return tn__read_varint(at, available, size);
-  *size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
-  return 1 + (low >> 7);
-}
 
 /* How many strings ahead memory is asked for. */
 #define TN__AHEAD 32
@@ -193,5 +176,7 @@ TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, b
 
 /* Fills the fault and returns TN_INVALID_ARGUMENT. */
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit);
+
+#define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
 
 #endif

@@ -1,5 +1,5 @@
 /* The readers of all layouts: from an element's index to the bytes of its string. */
-#include "internal.h"
+#include "varint.h"
 
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit) {
   fault->check = check;
@@ -39,7 +39,7 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
   // A tensor of no elements may be no buffer at all, also where the layout has more than elements.
   if (t->count == 0 && t->table_size == 0) return TN_OK;
   if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_TABLE_SIZE, t->count, t->table_size, stride);
+    return FAULT(TABLE_SIZE, t->count, t->table_size, stride);
   return TN_OK;
 }
 
@@ -47,9 +47,9 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
 TN__COLD int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, int type, size_t pointer, uint64_t size,
                             tn__span_t *span, tn_tstring_fault_t *fault) {
   if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_STRUCT_TYPE, index, (uint64_t)type, 0);
+    return FAULT(STRUCT_TYPE, index, (uint64_t)type, 0);
   if ((pointer == 0 && size != 0) || size > PTRDIFF_MAX)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_POINTER, index, pointer, size);
+    return FAULT(POINTER, index, pointer, size);
   span->data = (const uint8_t *)pointer;
   span->size = span->room = size;
   return TN_OK;
@@ -71,12 +71,12 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
     span->size = (first & 0xff) >> 2;
     span->room = t->table + t->count * stride - span->data;
     return span->size <= small ? TN_OK
-                               : tn__tstring_fault(fault, TN_TSTRING_CHECK_SMALL_SIZE, index, span->size, small);
+                               : FAULT(SMALL_SIZE, index, span->size, small);
   }
   if (type == TN_TSTRING_OFFSET) {
     const uint64_t start = index * stride + second, size = first >> 2;
     if (start + size > t->data_size)
-      return tn__tstring_fault(fault, TN_TSTRING_CHECK_OFFSET_END, index, start + size, t->data_size);
+      return FAULT(OFFSET_END, index, start + size, t->data_size);
     span->data = t->data + start;
     span->size = size;
     span->room = t->data_size - start;
@@ -136,33 +136,19 @@ TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index,
   return TN_OK;
 }
 
-size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
-  uint64_t result = 0;
-  for (size_t i = 0; i < TN__VARINT_MAXIMUM && i < available; i++) {
-    const uint8_t byte = at[i];
-    TN__LOADED();
-    result |= (uint64_t)(byte & 0x7f) << (7 * i);
-    if (byte < 0x80) {
-      *value = result;
-      return i + 1;
-    }
-  }
-  return 0;
-}
-
 TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian, tn__span_t *span,
                                   tn_tstring_fault_t *fault) {
   const uint64_t offset = tn__load64(t->table + 8 * index, big_endian);
   TN__LOADED();
   tn__prefetch_legacy(t, index, big_endian);
   const uint64_t table = 8 * t->count, rest = t->data_size < table ? 0 : t->data_size - table;
-  if (offset >= rest) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_OFFSET, index, offset, rest);
+  if (offset >= rest) return FAULT(LEGACY_OFFSET, index, offset, rest);
   const uint8_t *at = t->data + table + offset;
   uint64_t size;
   const size_t prefix = tn__read_length(at, rest - offset, &size);
-  if (prefix == 0) return tn__tstring_fault(fault, TN_TSTRING_CHECK_VARINT, index, offset, rest);
+  if (prefix == 0) return FAULT(VARINT, index, offset, rest);
   const uint64_t room = rest - offset - prefix;
-  if (size > room) return tn__tstring_fault(fault, TN_TSTRING_CHECK_LEGACY_LENGTH, index, size, room);
+  if (size > room) return FAULT(LEGACY_LENGTH, index, size, room);
   span->data = at + prefix;
   span->size = size;
   span->room = room;
@@ -175,8 +161,8 @@ TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool b
   const uint32_t end = tn__load32(t->table + 8 + 4 * index, big_endian);
   TN__LOADED();
   if (start > end || start > TN__INT32_MAXIMUM)
-    return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_ORDER, index, start, end);
-  if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_TFLITE_RANGE, index, end, t->data_size);
+    return FAULT(TFLITE_ORDER, index, start, end);
+  if (end > t->data_size) return FAULT(TFLITE_RANGE, index, end, t->data_size);
   span->data = t->data + start;
   span->size = end - start;
   span->room = t->data_size - start;
@@ -191,8 +177,8 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
   const uint64_t end = wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN)
                             : tn__load32(t->table + 4 * index + 4, TN__BIG_ENDIAN);
   TN__LOADED();
-  if (start > end) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_ORDER, index, start, end);
-  if (end > t->data_size) return tn__tstring_fault(fault, TN_TSTRING_CHECK_ARROW_RANGE, index, end, t->data_size);
+  if (start > end) return FAULT(ARROW_ORDER, index, start, end);
+  if (end > t->data_size) return FAULT(ARROW_RANGE, index, end, t->data_size);
   span->data = t->data + start;
   span->size = end - start;
   span->room = t->data_size - start;
@@ -207,7 +193,7 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
     const tn_tstring_tensor_t t = *tensor;                                                                          \
     if (selection == NULL) {                                                                                        \
       if (n > t.count || first > t.count - n)                                                                       \
-        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first, first, t.count);                         \
+        return FAULT(SELECTION, first, first, t.count);                         \
       for (size_t k = 0; k < n; k++) {                                                                              \
         const uint64_t index = first + k;                                                                           \
         const int32_t status = (read);                                                                              \
@@ -218,7 +204,7 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
     for (size_t k = 0; k < n; k++) {                                                                                \
       const uint64_t index = selection[k];                                                                          \
       if (index >= t.count)                                                                                         \
-        return tn__tstring_fault(fault, TN_TSTRING_CHECK_SELECTION, first + k, index, t.count);                     \
+        return FAULT(SELECTION, first + k, index, t.count);                     \
       const int32_t status = (read);                                                                                \
       if (status != TN_OK) return status;                                                                           \
     }                                                                                                               \

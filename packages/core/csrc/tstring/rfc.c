@@ -9,9 +9,6 @@
 
 #include "internal.h"
 
-#define AT(string, offset) ((uint8_t *)(string) + (offset))
-
-static int type_of(const void *string) { return *(const uint8_t *)string & 3; }
 
 /* Where the pointer of a LARGE is: behind the size, and the capacity that only the larger struct has. */
 static size_t pointer_at(int32_t layout) { return layout == TN_TSTRING_RFC16 ? sizeof(size_t) : 2 * sizeof(size_t); }
@@ -22,7 +19,7 @@ static uint8_t *large_characters(const void *string, int32_t layout) {
 
 /* The bytes that a container can hold. */
 static size_t capacity_of(const void *container, int32_t layout) {
-  switch (type_of(container)) {
+  switch (tn__type_of(container)) {
     case TN_TSTRING_SMALL:
       return tn__small_capacity(layout);
     case TN_TSTRING_OFFSET:
@@ -36,7 +33,7 @@ static size_t capacity_of(const void *container, int32_t layout) {
 
 /* Writes the bytes into the container that stands at `string`. */
 static void fill(void *string, int32_t layout, const char *bytes, size_t byte_size) {
-  switch (type_of(string)) {
+  switch (tn__type_of(string)) {
     case TN_TSTRING_SMALL: {
       uint8_t next[TN__TSTRING_SIZE] = {(uint8_t)(byte_size << 2)};
       if (byte_size != 0) memcpy(next + 1, bytes, byte_size);
@@ -68,7 +65,7 @@ static int32_t become_large(void *string, int32_t layout, const char *bytes, siz
   const size_t capacity = layout == TN_TSTRING_RFC16 ? byte_size : ((byte_size + 16) & ~(size_t)15) - 1;
   uint8_t *block = malloc(head + capacity + 1);
   if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a string of %zu bytes", byte_size);
-  const bool was_large = type_of(string) == TN_TSTRING_LARGE;
+  const bool was_large = tn__type_of(string) == TN_TSTRING_LARGE;
   uint8_t *old = was_large ? large_characters(string, layout) - head : NULL;
   memcpy(block, was_large ? old : string, head);
   memcpy(block + head, bytes, byte_size);
@@ -104,7 +101,7 @@ static int32_t check_layout(int32_t layout) {
 int32_t tn_tstring_rfc_assign(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   const int32_t status = check_layout(layout);
   if (status != TN_OK) return status;
-  if (type_of(string) == TN_TSTRING_LARGE) return assign_large(string, layout, bytes, byte_size);
+  if (tn__type_of(string) == TN_TSTRING_LARGE) return assign_large(string, layout, bytes, byte_size);
   if (byte_size > capacity_of(string, layout)) return become_large(string, layout, bytes, byte_size);
   fill(string, layout, bytes, byte_size);
   return TN_OK;
@@ -124,9 +121,9 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
   const size_t head = tn__struct_size(layout);
   uint8_t next[TN__TSTRING_SIZE];
   memcpy(next, source, head);
-  const bool is_large = type_of(source) == TN_TSTRING_LARGE;
+  const bool is_large = tn__type_of(source) == TN_TSTRING_LARGE;
   uint8_t *container = is_large ? large_characters(source, layout) - head : next;
-  if (type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
+  if (tn__type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
     return tn__fail(TN_INVALID_ARGUMENT,
                     "an OFFSET string can't be moved to where its bytes are behind it or 4 GiB away");
   tn_tstring_rfc_dealloc(string, layout);
@@ -136,7 +133,7 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
 }
 
 void tn_tstring_rfc_dealloc(void *string, int32_t layout) {
-  if (check_layout(layout) != TN_OK || type_of(string) != TN_TSTRING_LARGE) return;
+  if (check_layout(layout) != TN_OK || tn__type_of(string) != TN_TSTRING_LARGE) return;
   uint8_t *block = large_characters(string, layout) - tn__struct_size(layout);
   memcpy(string, block, tn__struct_size(layout));
   free(block);

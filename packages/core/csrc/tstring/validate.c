@@ -1,9 +1,7 @@
 /* Validation of tensors that came from outside: all of it before anything is followed. */
 #include <stdlib.h>
 
-#include "internal.h"
-
-#define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
+#include "varint.h"
 
 /* Adds to the sum of sizes: many elements may name the same bytes. */
 static inline bool add(tn_tstring_sums_t *sums, uint64_t size, uint64_t budget) {
@@ -205,7 +203,7 @@ static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, tn_
                               tn_tstring_fault_t *fault) {
   tn__span_t spans[TN__BLOCK];
   for (uint64_t first = 0; first < t->count; first += TN__BLOCK) {
-    const size_t n = t->count - first < TN__BLOCK ? (size_t)(t->count - first) : TN__BLOCK;
+    const size_t n = tn__block_of(t->count, first);
     const int32_t status = tn__tstring_spans(t, NULL, first, n, spans, fault);
     if (status != TN_OK) return status;
     for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,7 @@
 /* The tables that handlers are given: one for each minor version, because the layouts of some arguments changed without
  * changing their size. */
+#include <string.h>
+
 #include "internal.h"
 
 /* What stands in every slot that a version doesn't have. All of these functions take one pointer and return an error. */
@@ -7,6 +9,11 @@ static tn_xla_error_t *unimplemented(void *args) {
   (void)args;
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
                        TN__XLA_NEWEST_MINOR);
+}
+
+/* Registration asks the handlers for their metadata, and a handler is given a table even for that. */
+static tn_xla_error_t *handler_register(tn_xla_handler_register_args_t *args) {
+  return tn__xla_handler_register(args, tn__xla_api(TN__XLA_NEWEST_MINOR));
 }
 
 /* A handler of a later version may call slots behind the table's end: they answer too. */
@@ -24,7 +31,7 @@ typedef struct {
   {{size,                 NULL,                                                                                          \
     {sizeof(tn_xla_api_version_t), NULL, 0, minor},                                                                      \
     NULL,                 tn__xla_error_create,      tn__xla_error_get_message, tn__xla_error_destroy_args,              \
-    tn__xla_handler_register, tn__xla_stream_get,    register_type,             tn__xla_context_get,                     \
+    handler_register,     tn__xla_stream_get,           register_type,             tn__xla_context_get,                     \
     set,                  get,                       tn__xla_memory_allocate,   tn__xla_memory_free,                     \
     tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,     tn__xla_future_set_available,            \
     tn__xla_future_set_error, run_id,                ordinal},                                                           \
@@ -62,3 +69,33 @@ TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 
 /* xla::ffi::GetXlaFfiApi() of C++. */
 TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
 TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void) { return XLA_FFI_GetApi(); }
+
+int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
+  if (handler == NULL || out == NULL || code == NULL)
+    return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
+  tn_xla_handler_t *function;
+  memcpy(&function, &handler, sizeof function);
+  return tn__xla_metadata(function, tn__xla_api(TN__XLA_NEWEST_MINOR), out, code);
+}
+
+typedef struct {
+  tn_xla_error_t *(*provider)(const tn_xla_api_t *api);
+  const tn_xla_api_t *api;
+  tn_xla_error_t *error;
+} provision_t;
+
+static void provide(void *context) {
+  provision_t *provision = context;
+  provision->error = provision->provider(provision->api);
+}
+
+int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
+  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the provider and code must not be null");
+  provision_t provision = {.api = tn__xla_api(minor)};
+  memcpy(&provision.provider, &provider, sizeof provider);
+  const int32_t status = tn_guard_call(provide, &provision);
+  /* What a function left that returns nothing is no error of ours. */
+  if (status != TN_OK || !tn__xla_error_is_live(provision.error)) return status;
+  const int32_t failed = tn__xla_error_report(provision.error, code);
+  return *code == TN_XLA_OK ? TN_OK : failed;
+}

@@ -1,95 +1,18 @@
-/* Calling handlers: the metadata question, and the stages of a prepared call. */
+/* Prepared calls: the stages of a run, its failure, and its end. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
-/* What comes of a call that returned an error or left a future: null for success, otherwise an error of ours. */
-static tn_xla_error_t *settle(tn_xla_error_t *returned, tn_xla_future_t *future) {
-  if (returned == NULL) return tn__xla_future_wait(future);
-  if (future != NULL) tn__xla_future_abandon(future);
-  if (!tn__xla_error_is_live(returned))
-    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is no error of this runtime: is it a typed handler?",
-                         (void *)returned);
-  if (returned->code != TN_XLA_OK) return returned;
-  tn__xla_error_destroy(returned);
-  return NULL;
-}
-
-/* Calls a handler and waits for it. */
+/* Calls a handler and waits for its future. */
 static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
   tn_xla_error_t *returned = handler(frame);
   tn_xla_future_t *future = frame->future;
   if (returned == NULL && future == NULL) return NULL;
   frame->future = NULL;
-  return settle(returned, future);
+  return tn__xla_settle(returned, future);
 }
-
-/* --- Metadata --------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-  tn_xla_handler_t *handler;
-  tn_xla_call_frame_t frame;
-  tn_xla_error_t *error;
-} question_t;
-
-static void ask(void *context) {
-  question_t *question = context;
-  question->error = call_handler(question->handler, &question->frame);
-}
-
-int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
-  if (handler == NULL || out == NULL || code == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
-  tn_xla_metadata_t *metadata = out;
-  *metadata = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof metadata->api_version, NULL, 0, 0}, 0, {0}};
-  tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, metadata};
-  question_t question = {
-      .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
-                .extension_start = &extension.base,
-                .api = tn__xla_api(TN__XLA_NEWEST_MINOR),
-                .stage = TN_XLA_EXECUTE,
-                .args = {.struct_size = sizeof(tn_xla_args_t)},
-                .rets = {.struct_size = sizeof(tn_xla_rets_t)},
-                .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}},
-  };
-  memcpy(&question.handler, &handler, sizeof handler);
-  const int32_t status = tn_guard_call(ask, &question);
-  if (status != TN_OK || question.error == NULL) return status;
-  *code = question.error->code;
-  tn__fail(TN_KERNEL_FAILED, "%s", question.error->message);
-  tn__xla_error_destroy(question.error);
-  return TN_KERNEL_FAILED;
-}
-
-/* --- Providers --------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-  tn_xla_error_t *(*provider)(const tn_xla_api_t *api);
-  const tn_xla_api_t *api;
-  tn_xla_error_t *error;
-} provision_t;
-
-static void provide(void *context) {
-  provision_t *provision = context;
-  provision->error = provision->provider(provision->api);
-}
-
-int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
-  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the provider and code must not be null");
-  provision_t provision = {.api = tn__xla_api(minor)};
-  memcpy(&provision.provider, &provider, sizeof provider);
-  const int32_t status = tn_guard_call(provide, &provision);
-  /* What a function left that returns nothing is no error of ours. */
-  if (status != TN_OK || !tn__xla_error_is_live(provision.error)) return status;
-  *code = provision.error->code;
-  tn__fail(TN_KERNEL_FAILED, "%s", provision.error->message);
-  tn__xla_error_destroy(provision.error);
-  return *code == TN_XLA_OK ? TN_OK : TN_KERNEL_FAILED;
-}
-
-/* --- Prepared calls --------------------------------------------------------------------------------------------- */
 
 /* Runs one stage on the call's own frame. */
 static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
@@ -128,7 +51,7 @@ static void start_stages(void *context) {
   if (returned == NULL) return;
   tn_xla_future_t *future = call->frame.future;
   call->frame.future = NULL;
-  call->error = settle(returned, future);
+  call->error = tn__xla_settle(returned, future);
 }
 
 /* The instantiate stage sees the attributes alone. */
@@ -167,11 +90,6 @@ static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void 
 }
 
 static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return run_with(call, body, call); }
-
-int32_t tn__xla_stage_of(const tn_xla_context_t *context) {
-  const uint8_t *call = (const uint8_t *)context - offsetof(tn__xla_call_t, context);
-  return ((const tn__xla_call_t *)(const void *)call)->frame.stage;
-}
 
 int32_t tn_xla_instantiate(void *memory) {
   tn__xla_call_t *call = memory;

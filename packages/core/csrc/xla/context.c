@@ -2,24 +2,24 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "internal.h"
+#include "arguments.h"
 
-#define CHECK_SIZE(name)                                                                            \
-  do {                                                                                              \
-    tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_" name "_Args", sizeof *args, args->struct_size); \
-    if (wrong != NULL) return wrong;                                                                \
-  } while (0)
+/* The stage that a call is in, by its context. */
+static int32_t stage_of(const tn_xla_context_t *context) {
+  const uint8_t *call = (const uint8_t *)context - offsetof(tn__xla_call_t, context);
+  return ((const tn__xla_call_t *)(const void *)call)->frame.stage;
+}
 
 static tn_xla_error_t *missing_context(void) {
   return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "there is no execution context here");
 }
 
 tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
-  CHECK_SIZE("ExecutionContext_Get");
+  CHECK_SIZE("ExecutionContext_Get", sizeof *args);
   if (args->ctx == NULL || args->type_id == NULL) return missing_context();
   const int64_t id = args->type_id->type_id;
   /* The call site is made before anyone runs it: nothing is lent to the instantiate stage. */
-  const int is_run = tn__xla_stage_of(args->ctx) != TN_XLA_INSTANTIATE;
+  const int is_run = stage_of(args->ctx) != TN_XLA_INSTANTIATE;
   for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; is_run && entry != NULL; entry = entry->next) {
     if (entry->type_id != id) continue;
     args->data = entry->data;
@@ -29,11 +29,11 @@ tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
 }
 
 tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args) {
-  CHECK_SIZE("Stream_Get");
+  CHECK_SIZE("Stream_Get", sizeof *args);
   const tn_xla_device_t *device = args->ctx == NULL ? NULL : args->ctx->owner->device;
   if (device == NULL) return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
   /* Calls are instantiated and prepared before they have a stream. */
-  if (!device->has_stream || tn__xla_stage_of(args->ctx) < TN_XLA_INITIALIZE)
+  if (!device->has_stream || stage_of(args->ctx) < TN_XLA_INITIALIZE)
     return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU stream is not available");
   args->stream = device->stream;
   return NULL;
@@ -46,7 +46,7 @@ static tn_xla_error_t *check_pool(const tn_xla_context_t *context) {
 }
 
 tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
-  CHECK_SIZE("ThreadPool_Schedule");
+  CHECK_SIZE("ThreadPool_Schedule", sizeof *args);
   tn_xla_error_t *wrong = check_pool(args->ctx);
   if (wrong != NULL) return wrong;
   if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
@@ -55,7 +55,7 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
 }
 
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
-  CHECK_SIZE("ThreadPool_NumThreads");
+  CHECK_SIZE("ThreadPool_NumThreads", sizeof *args);
   tn_xla_error_t *wrong = check_pool(args->ctx);
   if (wrong != NULL) return wrong;
   if (args->num_threads == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "num_threads must not be null");
@@ -65,7 +65,7 @@ tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
 
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {
   static atomic_int_least64_t last;
-  CHECK_SIZE("RunId_Get");
+  CHECK_SIZE("RunId_Get", sizeof *args);
   if (args->ctx == NULL) return missing_context();
   /* Few handlers ask, so a run gets its number only then. */
   if (args->ctx->run_id == 0) args->ctx->run_id = atomic_fetch_add(&last, 1) + 1;
@@ -74,11 +74,9 @@ tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {
 }
 
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args) {
-  tn_xla_error_t *wrong =
-      tn__xla_check_size("XLA_FFI_DeviceOrdinal_Get_Args", TN_XLA_SIZE_DEVICE_ORDINAL_GET, args->struct_size);
-  if (wrong != NULL) return wrong;
+  CHECK_SIZE("DeviceOrdinal_Get", TN_XLA_SIZE_DEVICE_ORDINAL_GET);
   if (args->ctx == NULL) return missing_context();
-  args->device_ordinal = tn__xla_stage_of(args->ctx) == TN_XLA_INSTANTIATE ? -1 : args->ctx->device_ordinal;
+  args->device_ordinal = stage_of(args->ctx) == TN_XLA_INSTANTIATE ? -1 : args->ctx->device_ordinal;
   return NULL;
 }
 

@@ -1,5 +1,4 @@
 /* Calls on a stream of a CUDA driver, whose functions the caller brings. */
-#include "tenon_cuda.h"
 #include "internal.h"
 
 _Static_assert(sizeof(tn_cuda_stream_t) == 144, "callers lay it out by hand");
@@ -47,8 +46,7 @@ int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
     return tn__fail(TN_INVALID_ARGUMENT, "a stream needs a context and every function of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
-  static _Thread_local int end_is_told;
-  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
+  tn__environment_on_end(end_thread, NULL);
   stream->next = streams;
   streams = stream;
   return TN_OK;

@@ -25,7 +25,7 @@ int32_t tn_xla_open_current(void ***out) {
   if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
   place_t *place = calloc(1, sizeof *place);
   if (place == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the place of a call");
-  if (places == NULL) tn__environment_on_end(free_places, NULL);
+  tn__environment_on_end(free_places, NULL);
   place->next = places;
   places = place;
   *out = &place->call;

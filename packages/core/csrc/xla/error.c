@@ -53,6 +53,13 @@ void tn__xla_error_destroy(tn_xla_error_t *error) {
   if (found) free(error);
 }
 
+int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code) {
+  *code = error->code;
+  tn__fail(TN_KERNEL_FAILED, "%s", error->message);
+  tn__xla_error_destroy(error);
+  return TN_KERNEL_FAILED;
+}
+
 size_t tn_xla_live_errors(void) {
   tn__lock(&lock);
   const size_t count = live.count;

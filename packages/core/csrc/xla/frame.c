@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "tenon/xla_handler.h"
 
 #define MAGIC 0x31465854u /* "TXF1" */
 #define LARGEST_DESCRIPTOR ((size_t)1 << 30)
@@ -57,18 +58,6 @@ static void *take(block_t *block, size_t count, size_t size, size_t alignment) {
   return block->memory == NULL ? NULL : block->memory + offset;
 }
 
-static size_t dtype_size(int32_t dtype) {
-  switch (dtype) {
-#define SIZE(name, value, bytes) \
-  case value:                    \
-    return bytes;
-    TN_XLA_DTYPES(SIZE)
-#undef SIZE
-    default:
-      return 0;
-  }
-}
-
 static int32_t truncated(const char *what) { return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what); }
 
 /* --- Buffers ---------------------------------------------------------------------------------------------------- */
@@ -79,7 +68,7 @@ static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buf
     uint32_t rank;
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a buffer");
-  if (dtype_size(record->dtype) == 0 && record->dtype != TN_XLA_TOKEN)
+  if (tn_xla_dtype_size(record->dtype) == 0 && record->dtype != TN_XLA_TOKEN)
     return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of a buffer", (int)record->dtype);
   if (record->rank > source->left / sizeof(int64_t)) return truncated("the dimensions of a buffer");
   const int64_t *dims = next(source, record->rank * sizeof *dims);
@@ -134,7 +123,7 @@ static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
     uint32_t size;
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a scalar");
-  if (record->size == 0 || record->size != dtype_size(record->dtype))
+  if (record->size == 0 || record->size != tn_xla_dtype_size(record->dtype))
     return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d can't have %u bytes", (int)record->dtype, record->size);
   tn_xla_scalar_t *scalar = take(block, 1, sizeof *scalar, 8);
   void *value = NULL;
@@ -151,7 +140,7 @@ static int32_t lay_array(source_t *source, block_t *block, void **out) {
     uint64_t count;
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("an array");
-  const size_t size = dtype_size(record->dtype);
+  const size_t size = tn_xla_dtype_size(record->dtype);
   if (size == 0) return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of an array", (int)record->dtype);
   if (record->count > source->left / size) return truncated("an array");
   tn_xla_array_t *array = take(block, 1, sizeof *array, 8);

@@ -144,8 +144,7 @@ static void end_thread(void *data) {
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
   if (callback == NULL || function == NULL || out == NULL)
     return tn__fail(TN_INVALID_ARGUMENT, "the callback, the function and out must not be null");
-  static _Thread_local int end_is_told;
-  if (!end_is_told) end_is_told = tn__environment_on_end(end_thread, NULL);
+  tn__environment_on_end(end_thread, NULL);
   tn__lock(&lock);
   size_t index = 0;
   while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "../base/lock.h"
-#include "internal.h"
+#include "arguments.h"
 
 struct tn_xla_future {
   tn__xla_member_t member;
@@ -21,8 +21,7 @@ static tn__condition_t completed = TN__CONDITION;
 static tn__xla_set_t live;
 
 tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_Create_Args", TN_XLA_SIZE_FUTURE_CREATE, args->struct_size);
-  if (wrong != NULL) return wrong;
+  CHECK_SIZE("Future_Create", TN_XLA_SIZE_FUTURE_CREATE);
   tn_xla_future_t *future = calloc(1, sizeof *future);
   if (future == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a future");
   tn__lock(&lock);
@@ -60,26 +59,31 @@ static tn_xla_error_t *complete(tn_xla_future_t *future, tn_xla_error_t *error) 
 }
 
 tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_SetAvailable_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : complete(args->future, NULL);
+  CHECK_SIZE("Future_SetAvailable", sizeof *args);
+  return complete(args->future, NULL);
 }
 
 tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Future_SetError_Args", sizeof *args, args->struct_size);
-  if (wrong != NULL) return wrong;
+  CHECK_SIZE("Future_SetError", sizeof *args);
   if (args->error == NULL || !tn__xla_error_is_live(args->error) || args->error->code == TN_XLA_OK)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "Error must not be null or OK");
   return complete(args->future, args->error);
 }
 
-tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
-  tn__lock(&lock);
-  if (!tn__xla_set_has(&live, future) || future->taken) {
-    tn__unlock(&lock);
-    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
-  }
+/* Makes a future that of the caller's call. With false it belongs to another call or is not one of ours. The lock is held. */
+static int take(tn_xla_future_t *future) {
+  if (!tn__xla_set_has(&live, future) || future->taken) return 0;
   future->taken = 1;
-  while (!future->complete) tn__wait(&completed, &lock);
+  return 1;
+}
+
+static tn_xla_error_t *not_its_own(void) {
+  tn__unlock(&lock);
+  return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+}
+
+/* Destroys a complete future and returns its error. The lock is held, and released here. */
+static tn_xla_error_t *finish(tn_xla_future_t *future) {
   tn_xla_error_t *error = future->error;
   future->error = NULL;
   destroy(future);
@@ -87,24 +91,23 @@ tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
   return error;
 }
 
+tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
+  tn__lock(&lock);
+  if (!take(future)) return not_its_own();
+  while (!future->complete) tn__wait(&completed, &lock);
+  return finish(future);
+}
+
 tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data) {
   tn__lock(&lock);
-  if (!tn__xla_set_has(&live, future) || future->taken) {
-    tn__unlock(&lock);
-    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+  if (!take(future)) return not_its_own();
+  if (future->complete) {
+    then(data, finish(future));
+    return NULL;
   }
-  future->taken = 1;
-  const int is_complete = future->complete;
-  tn_xla_error_t *error = future->error;
-  if (is_complete) {
-    future->error = NULL;
-    destroy(future);
-  } else {
-    future->then = then;
-    future->data = data;
-  }
+  future->then = then;
+  future->data = data;
   tn__unlock(&lock);
-  if (is_complete) then(data, error);
   return NULL;
 }
 

@@ -12,7 +12,7 @@
 /* The newest minor version whose table this core has. */
 #define TN__XLA_NEWEST_MINOR 3
 
-/* --- xla_set.c: which pointers are ours ------------------------------------------------------------------------- */
+/* --- set.c: which pointers are ours ------------------------------------------------------------------------- */
 
 /* A member of a set, at the start of the object it stands for. */
 typedef struct tn__xla_member {
@@ -30,7 +30,7 @@ void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member);
 void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member);
 int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer);
 
-/* --- xla_error.c ------------------------------------------------------------------------------------------------ */
+/* --- error.c ------------------------------------------------------------------------------------------------ */
 
 struct tn_xla_error {
   tn__xla_member_t member;
@@ -48,14 +48,17 @@ void tn__xla_error_destroy(tn_xla_error_t *error);
 /* Whether a pointer is an error of ours that is alive. */
 int tn__xla_error_is_live(const tn_xla_error_t *error);
 
-/* Null, or an error that says which arguments are too short. */
+/* Makes the code of an error the caller's and its message the last error, destroys it, and returns TN_KERNEL_FAILED. */
+int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code);
+
+/* Returns null, or an error that says which arguments are too short. */
 tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual);
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
 void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args);
 void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args);
 
-/* --- xla_future.c ----------------------------------------------------------------------------------------------- */
+/* --- future.c ----------------------------------------------------------------------------------------------- */
 
 tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args);
 tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args);
@@ -71,7 +74,16 @@ tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *
 /* Gives a future up: it is freed now if it is complete, otherwise when it completes. */
 void tn__xla_future_abandon(tn_xla_future_t *future);
 
-/* --- xla_type.c: types and states --------------------------------------------------------------------------------- */
+/* --- handler.c ---------------------------------------------------------------------------------------------------- */
+
+/* Settles what a handler has returned: waits for a future, and turns what is not an error of this runtime into one. Returns null
+ * for success, otherwise an error that the caller owns. */
+tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future);
+
+/* tn_xla_metadata() with the table `api`. */
+int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code);
+
+/* --- type.c: types and states --------------------------------------------------------------------------------- */
 
 /* One state: an object that the runtime owns on behalf of a handler. Empty while `state` is null. */
 typedef struct tn__xla_state {
@@ -91,7 +103,7 @@ tn_xla_error_t *tn__xla_state_set_v3(void *args);
 tn_xla_error_t *tn__xla_state_get_v1(void *args);
 tn_xla_error_t *tn__xla_state_get_v3(void *args);
 
-/* --- xla_context.c ------------------------------------------------------------------------------------------------ */
+/* --- context.c ------------------------------------------------------------------------------------------------ */
 
 /* One object that a caller lends to handlers, found by its type. */
 typedef struct tn__xla_user_data {
@@ -125,10 +137,7 @@ static inline int tn__xla_enter(const tn_xla_device_t *device) {
   return device == NULL || device->struct_size < sizeof *device || device->enter == NULL || device->enter(device->data) == 0;
 }
 
-/* The stage that a call is in, by its context. */
-int32_t tn__xla_stage_of(const tn_xla_context_t *context);
-
-/* --- xla_memory.c: what DeviceMemory_Allocate gives ---------------------------------------------------------------- */
+/* --- memory.c: what DeviceMemory_Allocate gives ---------------------------------------------------------------- */
 
 /* Frees what a run has left. */
 void tn__xla_memory_clear(tn_xla_context_t *context);
@@ -142,7 +151,7 @@ tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
 
-/* --- xla_pool.c --------------------------------------------------------------------------------------------------- */
+/* --- pool.c --------------------------------------------------------------------------------------------------- */
 
 typedef struct tn__xla_task tn__xla_task_t;
 
@@ -168,16 +177,17 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data);
 /* Takes back the task with this data. 0 if it has started. */
 int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data);
 
-/* --- xla_registry.c ----------------------------------------------------------------------------------------------- */
+/* --- registry.c ----------------------------------------------------------------------------------------------- */
 
-tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args);
+/* Registers a handler, which is asked for its metadata with the table `api`. */
+tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, const tn_xla_api_t *api);
 
-/* --- xla_api.c ---------------------------------------------------------------------------------------------------- */
+/* --- api.c ---------------------------------------------------------------------------------------------------- */
 
 /* The table for a handler of version 0.`minor`; the newest one for later minors. */
 const tn_xla_api_t *tn__xla_api(int32_t minor);
 
-/* --- xla_frame.c, xla_call.c --------------------------------------------------------------------------------------- */
+/* --- frame.c, call.c --------------------------------------------------------------------------------------- */
 
 /* A prepared call: the start of the memory that tn_xla_frame_build() fills. */
 typedef struct tn__xla_call {
@@ -189,7 +199,7 @@ typedef struct tn__xla_call {
   tn_xla_call_frame_t frame;
 } tn__xla_call_t;
 
-/* xla_frame_write.c: tn_xla_function_read() for a frame of any runtime. */
+/* frame_write.c: tn_xla_function_read() for a frame of any runtime. */
 int32_t tn__xla_frame_write(const tn_xla_call_frame_t *frame, void *out, size_t capacity, size_t *length);
 
 /* tn_xla_execute() with `begin` right before the execute handler and `end` right after it, whatever came of it; no memory is

@@ -1,7 +1,7 @@
 /* DeviceMemory_Allocate and _Free: memory that lasts at most as long as the run that asked for it. */
 #include <stdlib.h>
 
-#include "internal.h"
+#include "arguments.h"
 
 /* XLA's own limit. */
 #define LARGEST_ALIGNMENT 16
@@ -45,9 +45,9 @@ static tn_xla_error_t *find_memory(const tn_xla_context_t *context, int32_t code
 }
 
 tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_DeviceMemory_Allocate_Args", sizeof *args, args->struct_size);
+  CHECK_SIZE("DeviceMemory_Allocate", sizeof *args);
   const tn_xla_memory_t *memory = NULL;
-  if (wrong == NULL) wrong = find_memory(args->ctx, TN_XLA_INVALID_ARGUMENT, &memory);
+  tn_xla_error_t *wrong = find_memory(args->ctx, TN_XLA_INVALID_ARGUMENT, &memory);
   if (wrong != NULL) return wrong;
   const size_t alignment = args->alignment;
   if (alignment == 0 || alignment > LARGEST_ALIGNMENT || (alignment & (alignment - 1)) != 0)
@@ -74,9 +74,9 @@ tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
 }
 
 tn_xla_error_t *tn__xla_memory_free(tn_xla_memory_free_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_DeviceMemory_Free_Args", sizeof *args, args->struct_size);
+  CHECK_SIZE("DeviceMemory_Free", sizeof *args);
   const tn_xla_memory_t *memory = NULL;
-  if (wrong == NULL) wrong = find_memory(args->ctx, TN_XLA_UNIMPLEMENTED, &memory);
+  tn_xla_error_t *wrong = find_memory(args->ctx, TN_XLA_UNIMPLEMENTED, &memory);
   if (wrong != NULL || args->data == NULL) return wrong;
   tn__lock(&lock);
   tn__xla_block_t **place = &args->ctx->blocks;

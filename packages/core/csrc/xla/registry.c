@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../base/lock.h"
-#include "internal.h"
+#include "arguments.h"
 
 typedef struct entry {
   struct entry *next;
@@ -75,17 +75,15 @@ static tn_xla_error_t *enter(entry_t *entry) {
   return wrong;
 }
 
-static tn_xla_error_t *ask(tn_xla_handler_t *handler, tn_xla_metadata_t *out) {
-  void *address = NULL;
-  memcpy(&address, &handler, sizeof address);
+static tn_xla_error_t *ask(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *out) {
   int32_t code = TN_XLA_UNKNOWN;
-  return tn_xla_metadata(address, out, &code) == TN_OK ? NULL : tn__xla_error(code, "%s", tn_last_error());
+  return tn__xla_metadata(handler, api, out, &code) == TN_OK ? NULL : tn__xla_error(code, "%s", tn_last_error());
 }
 
 /* Completes an entry from what its handlers say. */
-static tn_xla_error_t *describe(entry_t *entry) {
+static tn_xla_error_t *describe(entry_t *entry, const tn_xla_api_t *api) {
   tn_xla_metadata_t metadata;
-  tn_xla_error_t *wrong = ask(entry->bundle.execute, &metadata);
+  tn_xla_error_t *wrong = ask(entry->bundle.execute, api, &metadata);
   if (wrong != NULL) return wrong;
   const int32_t major = metadata.api_version.major_version;
   entry->minor = metadata.api_version.minor_version;
@@ -96,15 +94,13 @@ static tn_xla_error_t *describe(entry_t *entry) {
                          entry->name, entry->platform, (int)major, (int)entry->minor, TN__XLA_NEWEST_MINOR);
   entry->traits |= metadata.traits;
   if (entry->bundle.instantiate == NULL) return NULL;
-  wrong = ask(entry->bundle.instantiate, &metadata);
+  wrong = ask(entry->bundle.instantiate, api, &metadata);
   if (wrong == NULL && entry->minor >= 2) entry->state_type_id = metadata.state_type_id.type_id;
   return wrong;
 }
 
-tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args) {
-  tn_xla_error_t *wrong =
-      tn__xla_check_size("XLA_FFI_Handler_Register_Args", TN_XLA_SIZE_HANDLER_REGISTER, args->struct_size);
-  if (wrong != NULL) return wrong;
+tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, const tn_xla_api_t *api) {
+  CHECK_SIZE("Handler_Register", TN_XLA_SIZE_HANDLER_REGISTER);
   if (args->name.ptr == NULL || args->name.len == 0 || args->platform.ptr == NULL || args->platform.len == 0)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a handler needs a name and a platform");
   if (args->bundle.execute == NULL)
@@ -117,9 +113,9 @@ tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args) {
   entry->platform = canonical_platform(args->platform);
   entry->bundle = args->bundle;
   entry->traits = args->traits;
-  wrong = entry->name == NULL || entry->platform == NULL
+  tn_xla_error_t *wrong = entry->name == NULL || entry->platform == NULL
               ? tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory to register a handler")
-              : describe(entry);
+              : describe(entry, api);
   if (wrong == NULL) return enter(entry);
   destroy(entry);
   return wrong;

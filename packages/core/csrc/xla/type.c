@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../base/lock.h"
-#include "internal.h"
+#include "arguments.h"
 
 typedef struct type {
   int64_t id;
@@ -76,14 +76,13 @@ static tn_xla_error_t *type_register(tn_xla_span_t name, tn_xla_type_id_t *type_
 
 tn_xla_error_t *tn__xla_type_register_v1(void *pointer) {
   const tn_xla_type_register_args_v1_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_TypeId_Register_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : type_register(args->name, args->type_id, NULL);
+  CHECK_SIZE("TypeId_Register", sizeof *args);
+  return type_register(args->name, args->type_id, NULL);
 }
 
 tn_xla_error_t *tn__xla_type_register_v2(void *pointer) {
   const tn_xla_type_register_args_v2_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Type_Register_Args", TN_XLA_SIZE_TYPE_REGISTER, args->struct_size);
-  if (wrong != NULL) return wrong;
+  CHECK_SIZE("Type_Register", TN_XLA_SIZE_TYPE_REGISTER);
   return type_register(args->name, args->type_id, args->type_info == NULL ? NULL : args->type_info->deleter);
 }
 
@@ -97,10 +96,7 @@ int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, voi
     *id = ((const tn_xla_type_id_t *)type_id)->type_id;
     return TN_OK;
   }
-  *code = wrong->code;
-  tn__fail(TN_KERNEL_FAILED, "%s", wrong->message);
-  tn__xla_error_destroy(wrong);
-  return TN_KERNEL_FAILED;
+  return tn__xla_error_report(wrong, code);
 }
 
 /* --- States ----------------------------------------------------------------------------------------------------- */
@@ -167,30 +163,30 @@ static tn_xla_error_t *get(tn_xla_context_t *ctx, int32_t stage, const tn_xla_ty
 
 tn_xla_error_t *tn__xla_state_set_v1(void *pointer) {
   const tn_xla_state_set_args_v1_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_State_Set_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : set(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state, args->deleter);
+  CHECK_SIZE("State_Set", sizeof *args);
+  return set(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state, args->deleter);
 }
 
 tn_xla_error_t *tn__xla_state_set_v2(void *pointer) {
   const tn_xla_state_set_args_v2_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_State_Set_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : set_registered(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state);
+  CHECK_SIZE("State_Set", sizeof *args);
+  return set_registered(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state);
 }
 
 tn_xla_error_t *tn__xla_state_set_v3(void *pointer) {
   const tn_xla_state_set_args_v3_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_State_Set_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : set_registered(args->ctx, args->stage, args->type_id, args->state);
+  CHECK_SIZE("State_Set", sizeof *args);
+  return set_registered(args->ctx, args->stage, args->type_id, args->state);
 }
 
 tn_xla_error_t *tn__xla_state_get_v1(void *pointer) {
   tn_xla_state_get_args_v1_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_State_Get_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : get(args->ctx, TN_XLA_INSTANTIATE, args->type_id, &args->state);
+  CHECK_SIZE("State_Get", sizeof *args);
+  return get(args->ctx, TN_XLA_INSTANTIATE, args->type_id, &args->state);
 }
 
 tn_xla_error_t *tn__xla_state_get_v3(void *pointer) {
   tn_xla_state_get_args_v3_t *args = pointer;
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_State_Get_Args", sizeof *args, args->struct_size);
-  return wrong != NULL ? wrong : get(args->ctx, args->stage, args->type_id, &args->state);
+  CHECK_SIZE("State_Get", sizeof *args);
+  return get(args->ctx, args->stage, args->type_id, &args->state);
 }

@@ -1,12 +1,21 @@
-/* The end of a thread of JavaScript, also of a worker that is terminated: no JavaScript runs then any more, but its memory
- * is still there. */
+/* The end of a thread of JavaScript, which may be a worker that is terminated: JavaScript does not run any more then, but its
+ * memory is still there. */
 #include <dlfcn.h>
 #include <string.h>
 
 #include "../internal.h"
 
-/* Node tells it through two functions of C++, for which the driver has no door: they are found by their names. */
+#define MOST_HOOKS 4
+
 int tn__environment_on_end(void (*hook)(void *data), void *data) {
+  /* The hooks without data that this thread has added. Node aborts when a hook is added twice. */
+  static _Thread_local void (*added[MOST_HOOKS])(void *data);
+  size_t count = 0;
+  for (; data == NULL && count < MOST_HOOKS && added[count] != NULL; count++) {
+    if (added[count] == hook) return 1;
+  }
+  if (count == MOST_HOOKS) return 0;
+  /* Node offers this to C++ only, so the two functions are looked up by their mangled names. */
   void *(*current_isolate)(void);
   void (*add_hook)(void *isolate, void (*hook)(void *), void *data);
   void *found[] = {dlsym(RTLD_DEFAULT, "_ZN2v87Isolate10GetCurrentEv"),
@@ -17,5 +26,6 @@ int tn__environment_on_end(void (*hook)(void *data), void *data) {
   void *isolate = current_isolate();
   if (isolate == NULL) return 0;
   add_hook(isolate, hook, data);
+  if (data == NULL) added[count] = hook;
   return 1;
 }

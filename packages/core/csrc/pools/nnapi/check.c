@@ -185,61 +185,45 @@ static int check_pool(call_t call) {
          has_numbers(call, 2, 4, 1);
 }
 
-typedef int (*check_t)(call_t call);
+static const tn_nn__operation_t operations[] = {
+    [TN_NN_ADD] = {tn_nn__binary, check_binary, 2},
+    [TN_NN_AVERAGE_POOL_2D] = {tn_nn__average_pool, check_pool, 1},
+    [TN_NN_CONCATENATION] = {tn_nn__concatenation, check_concatenation, 0},
+    [TN_NN_CONV_2D] = {tn_nn__convolution, check_convolution, 3},
+    [TN_NN_DEPTHWISE_CONV_2D] = {tn_nn__depthwise, check_convolution, 3},
+    [TN_NN_DEQUANTIZE] = {tn_nn__convert, check_conversion, 1},
+    [TN_NN_FULLY_CONNECTED] = {tn_nn__fully_connected, check_fully_connected, 3},
+    [TN_NN_LOGISTIC] = {tn_nn__unary, check_unary, 1},
+    [TN_NN_MAX_POOL_2D] = {tn_nn__max_pool, check_pool, 1},
+    [TN_NN_MUL] = {tn_nn__binary, check_binary, 2},
+    [TN_NN_RELU] = {tn_nn__unary, check_unary, 1},
+    [TN_NN_RELU1] = {tn_nn__unary, check_unary, 1},
+    [TN_NN_RELU6] = {tn_nn__unary, check_unary, 1},
+    [TN_NN_RESHAPE] = {tn_nn__copy, check_reshape, 1},
+    [TN_NN_SOFTMAX] = {tn_nn__softmax, check_softmax, 1},
+    [TN_NN_TANH] = {tn_nn__unary, check_unary, 1},
+    [TN_NN_DIV] = {tn_nn__binary, check_binary, 2},
+    [TN_NN_SUB] = {tn_nn__binary, check_binary, 2},
+    [TN_NN_TRANSPOSE] = {tn_nn__transpose, check_transpose, 1},
+    [TN_NN_ARGMAX] = {tn_nn__argmax, check_argmax, 1},
+    [TN_NN_GATHER] = {tn_nn__gather, check_gather, 2},
+    [TN_NN_QUANTIZE] = {tn_nn__convert, check_conversion, 1},
+};
 
-/* How an operation is checked, and how many inputs it has: 0 for any number. */
-static check_t find_check(uint32_t operation, uint32_t *inputs) {
-  *inputs = 1;
-  switch (operation) {
-    case TN_NN_RESHAPE:
-      return check_reshape;
-    case TN_NN_TRANSPOSE:
-      return check_transpose;
-    case TN_NN_SOFTMAX:
-      return check_softmax;
-    case TN_NN_ARGMAX:
-      return check_argmax;
-    case TN_NN_QUANTIZE:
-    case TN_NN_DEQUANTIZE:
-      return check_conversion;
-    case TN_NN_AVERAGE_POOL_2D:
-    case TN_NN_MAX_POOL_2D:
-      return check_pool;
-    case TN_NN_ADD:
-    case TN_NN_SUB:
-    case TN_NN_MUL:
-    case TN_NN_DIV:
-      *inputs = 2;
-      return check_binary;
-    case TN_NN_GATHER:
-      *inputs = 2;
-      return check_gather;
-    case TN_NN_CONV_2D:
-    case TN_NN_DEPTHWISE_CONV_2D:
-      *inputs = 3;
-      return check_convolution;
-    case TN_NN_FULLY_CONNECTED:
-      *inputs = 3;
-      return check_fully_connected;
-    case TN_NN_CONCATENATION:
-      *inputs = 0;
-      return check_concatenation;
-    default:
-      return check_unary;
-  }
+const tn_nn__operation_t *tn_nn__find(uint32_t operation) {
+  const int is_known = operation < sizeof operations / sizeof *operations && operations[operation].run != NULL;
+  return is_known ? &operations[operation] : NULL;
 }
 
-static int check_step(const tn_nn_program_t *program, const tn_nn_step_t *step) {
-  uint32_t inputs;
-  check_t check = find_check(step->operation, &inputs);
-  if (inputs != 0 && step->input_count != inputs) return 0;
+static int check_step(const tn_nn_program_t *program, const tn_nn_step_t *step, const tn_nn__operation_t *operation) {
+  if (operation->inputs != 0 && step->input_count != operation->inputs) return 0;
   if (step->first_operand > program->operand_count || step->input_count >= program->operand_count - step->first_operand)
     return 0;
   if (step->activation < TN_NN_NONE || step->activation > TN_NN_BOUND_RELU6) return 0;
   tn_nn__call_t call = {step, program->tensors, program->operands + step->first_operand};
   for (uint32_t i = 0; i <= step->input_count; i++)
     if (call.operands[i] >= program->tensor_count) return 0;
-  return check(&call);
+  return operation->check(&call);
 }
 
 int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed) {
@@ -249,8 +233,9 @@ int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed) {
     if (!check_tensor(&program->tensors[i])) return TN_NN_BAD_PROGRAM;
   for (uint32_t i = 0; i < program->step_count; i++) {
     *failed = i;
-    if (tn_nn__find(program->steps[i].operation) == NULL) return TN_NN_UNKNOWN_OPERATION;
-    if (!check_step(program, &program->steps[i])) return TN_NN_BAD_PROGRAM;
+    const tn_nn__operation_t *operation = tn_nn__find(program->steps[i].operation);
+    if (operation == NULL) return TN_NN_UNKNOWN_OPERATION;
+    if (!check_step(program, &program->steps[i], operation)) return TN_NN_BAD_PROGRAM;
   }
   return TN_NN_OK;
 }

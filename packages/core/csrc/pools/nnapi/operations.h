@@ -103,10 +103,14 @@ static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
   return tensor->type == TN_NN_FLOAT32 || tensor->type == TN_NN_INT32 ? 4 : 1;
 }
 
-typedef int32_t (*tn_nn__operation_t)(const tn_nn__call_t *call);
+typedef struct {
+  int32_t (*run)(const tn_nn__call_t *call);
+  int (*check)(const tn_nn__call_t *call); /* whether the operands suit the operation */
+  uint32_t inputs;                         /* how many it must have; 0 for any number */
+} tn_nn__operation_t;
 
 /* Finds the function of an operation; NULL if there is none. program.c */
-tn_nn__operation_t tn_nn__find(uint32_t operation);
+const tn_nn__operation_t *tn_nn__find(uint32_t operation);
 
 /* elementwise.c */
 int32_t tn_nn__binary(const tn_nn__call_t *call);

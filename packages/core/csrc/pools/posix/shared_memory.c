@@ -1,15 +1,11 @@
 /* Memory that processes share by descriptor: created with a fixed size, and never by a name that others could guess. */
 #include <errno.h>
-#include <string.h>
-
-#include "../../base/internal.h"
-#include "tenon_pools.h"
-
-#if defined(__linux__) || defined(__APPLE__)
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
 #if defined(__linux__)
 #include <sys/vfs.h>
 #else
@@ -17,6 +13,9 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 #endif
+
+#include "../../base/internal.h"
+#include "tenon_pools.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x8u
@@ -172,34 +171,3 @@ int32_t tn_descriptor_close(int32_t descriptor) {
     return tn__fail(TN_SYSTEM, "the descriptor could not be closed: %s", strerror(errno));
   return TN_OK;
 }
-
-#else
-
-static int32_t unsupported(void) { return tn__fail(TN_UNSUPPORTED, "this platform has no memory that processes share by descriptor"); }
-
-int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out) {
-  (void)byte_size, (void)label, (void)label_length, (void)out;
-  return unsupported();
-}
-int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
-  (void)descriptor, (void)seals;
-  return unsupported();
-}
-int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out) {
-  (void)descriptor, (void)out;
-  return unsupported();
-}
-int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out) {
-  (void)descriptor, (void)out;
-  return unsupported();
-}
-int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out) {
-  (void)descriptor, (void)out;
-  return unsupported();
-}
-int32_t tn_descriptor_close(int32_t descriptor) {
-  (void)descriptor;
-  return unsupported();
-}
-
-#endif

@@ -44,13 +44,3 @@ TEST(bad_requests_are_refused_and_write_nothing) {
   CHECK(out == untouched);
   tn_memory_free(NULL);
 }
-
-TEST(poison_is_harmless_and_reversible) {
-  unsigned char *block = NULL;
-  CHECK(tn_memory_allocate(64, 64, (void **)&block) == TN_OK);
-  tn_memory_poison(block, 64, 1);
-  tn_memory_poison(block, 64, 0);
-  block[63] = 1;
-  CHECK(block[63] == 1);
-  tn_memory_free(block);
-}

@@ -1,5 +1,4 @@
 /* xla_cuda.c, and what is expected by queues. The driver is these few functions: what is called in which order. */
-#include "tenon_cuda.h"
 #include "check.h"
 #include "support.h"
 

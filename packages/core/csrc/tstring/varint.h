@@ -1,0 +1,46 @@
+/* The lengths of the legacy layout: varints of 7 bits a byte, the lowest first. */
+#ifndef TENON_TSTRING_VARINT_H
+#define TENON_TSTRING_VARINT_H
+
+#include "internal.h"
+
+#define TN__VARINT_MAXIMUM 10
+
+static inline size_t tn__varint_size(uint64_t value) {
+  size_t size = 1;
+  while (value >= 0x80) {
+    value >>= 7;
+    size++;
+  }
+  return size;
+}
+
+/* Reads a varint of at most TN__VARINT_MAXIMUM bytes as upstream does (over-long forms are taken, bits above 64 are
+ * dropped); its length, or 0 if it does not end in the `available` bytes. */
+TN__LOOP size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
+  uint64_t result = 0;
+  for (size_t i = 0; i < TN__VARINT_MAXIMUM && i < available; i++) {
+    const uint8_t byte = at[i];
+    TN__LOADED();
+    result |= (uint64_t)(byte & 0x7f) << (7 * i);
+    if (byte < 0x80) {
+      *value = result;
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+/* The same for the length before a string of the legacy layout, with a byte at least: lengths of one byte and of two
+ * are told apart without a jump. With nothing behind the first, the second looks like more. */
+TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *size) {
+  const uint32_t low = at[0], high = available > 1 ? at[1] : 0x80;
+  TN__LOADED();
+  uint64_t as_two = 0 - (uint64_t)(low >> 7);
+  TN__OPAQUE(as_two);
+  if (high & 0x80 & as_two) return tn__read_varint(at, available, size);
+  *size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
+  return 1 + (low >> 7);
+}
+
+#endif
