@@ -25,7 +25,9 @@ describe('checkOptions', () => {
   })
 
   test('an unknown option is refused with the name that is nearest', () => {
-    expect(() => check({ alocator: 'x' })).toThrow(/must not have the option "alocator".*\nHint: did you mean allocator\?/)
+    expect(() => check({ alocator: 'x' })).toThrow(
+      /must not have the option "alocator".*\nHint: Did you mean allocator\?/,
+    )
     expect(() => check({ zzz: 1 })).toThrow(/Hint: The options are allocator, timeout\./)
   })
 

@@ -145,8 +145,8 @@ test('describe never throws', () => {
       throw new Error('mine')
     },
   }
-  for (const value of [proxy, throwing]) expect(describe(value)).toBe("an object that can't be read")
+  for (const value of [proxy, throwing]) expect(describe(value)).toBe("an object that cannot be read")
   expect(describe(Object.defineProperty(() => {}, 'name', { value: Symbol('s') }))).toBe(
-    "a function that can't be read",
+    "a function that cannot be read",
   )
 })

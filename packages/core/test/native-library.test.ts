@@ -69,7 +69,7 @@ describe('a library that is refused', () => {
     const path = join(directory, 'dependent.so')
     copyFileSync(fixturePath('core_fixture_dependent'), path)
     const error = refusal(path)
-    expect(error.sentence).toMatch(/needs libcore_fixture_dependency\.so, which can't be found/)
+    expect(error.sentence).toMatch(/needs libcore_fixture_dependency\.so, which cannot be found/)
     expect(error.hint).toMatch(/LD_LIBRARY_PATH/)
     copyFileSync(fixturePath('core_fixture_dependency'), join(directory, 'libcore_fixture_dependency.so'))
     expect(NativeLibrary.open(path).function('fixture_dependent', { result: 'int32' })()).toBe(8)
@@ -92,7 +92,7 @@ describe('a library that is refused', () => {
     copyFileSync(fixturePath('core_fixture'), join(directory, 'libtenon-here.so'))
     process.chdir(directory)
     try {
-      expect(refusal('libtenon-here.so').hint).toBe('write ./libtenon-here.so for the file in this directory.')
+      expect(refusal('libtenon-here.so').hint).toBe('Write ./libtenon-here.so for the file in this directory.')
       expect(NativeLibrary.open('./libtenon-here.so').has('fixture_sum')).toBe(true)
     } finally {
       process.chdir(here)
@@ -109,7 +109,7 @@ describe('symbols', () => {
     expect(fixture.has('fixture_sum')).toBe(true)
     expect(fixture.has('fixture_none')).toBe(false)
     expect(fixture.symbol('fixture_sum')).toBeGreaterThan(0n)
-    expect(() => fixture.symbol('fixture_none')).toThrow(/must have the symbol fixture_none/)
+    expect(() => fixture.symbol('fixture_none')).toThrow(/does not export a symbol named "fixture_none"/)
     expect(() => fixture.symbol('fixture_none')).toThrow(LoadError)
     for (const name of ['', 'fixture\0_sum', null]) expect(() => fixture.has(name as never)).toThrow(ArgumentError)
   })

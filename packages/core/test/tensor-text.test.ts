@@ -59,6 +59,6 @@ describe('a tensor as text', () => {
 
 test.each([[{}], [{ allocator: gcAllocator }], ['malloc'], [5], [Map]])('%j is no allocator', (allocator) => {
   expect(() => tensor('f32', [1], undefined, { allocator: allocator as never })).toThrow(
-    /^allocator must have allocate\(byteSize, byteAlignment\), got .*\nHint: NativeScope\.ofConfined\(\)/,
+    /^allocator must have allocate\(byteSize, byteAlignment\), got .*\nHint: Use NativeScope\.ofConfined\(\)/,
   )
 })

@@ -268,7 +268,7 @@ describe('what is refused, with one message and the right exit code', () => {
       call(kernels, 'rms_nrom', ...x(), ...eps, ...y),
       1,
       'has no symbol rms_nrom',
-      'did you mean rms_norm?',
+      'Did you mean rms_norm?',
     )
     const foreign = readFileSync(kernels)
     if (process.platform === 'linux') {
@@ -341,7 +341,7 @@ describe('what is refused, with one message and the right exit code', () => {
       undefined,
     ],
     [['--arg'], '--arg needs a value', undefined],
-    [['--args', 'x.npy'], 'there is no flag --args', 'did you mean --arg'],
+    [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
     [['more'], 'unexpected argument more', undefined],
   ])('the command line %j', (args, message, hint) => {
     const finished = call(kernels, 'rms_norm', ...args)

@@ -41,11 +41,11 @@ describe('the program', () => {
 
   test.each([
     [[], 'tenon: which command?', 'tenon inspect'],
-    [['inspcet'], 'tenon: there is no command inspcet', 'did you mean inspect?'],
-    [['--versoin'], 'tenon: there is no flag --versoin', 'did you mean --version?'],
+    [['inspcet'], 'tenon: there is no command inspcet', 'Did you mean inspect?'],
+    [['--versoin'], 'tenon: there is no flag --versoin', 'Did you mean --version?'],
     [['constructor'], 'tenon: there is no command constructor', 'tenon --help'],
     [['inspect'], 'tenon inspect: the argument <library> is missing', undefined],
-    [['inspect', 'x', '--symbol'], 'tenon inspect: there is no flag --symbol', 'did you mean --symbols?'],
+    [['inspect', 'x', '--symbol'], 'tenon inspect: there is no flag --symbol', 'Did you mean --symbols?'],
     [['inspect', 'x', 'y'], 'tenon inspect: unexpected argument y', undefined],
     [['inspect', 'x', '--json', '--json'], 'tenon inspect: --json is given more than once', undefined],
   ])('%j is a usage error', (args, message, hint) => {

@@ -41,7 +41,7 @@ describe('checkArguments', () => {
   })
 
   test.each([
-    [['x', '--arrg', 'a'], 'there is no flag --arrg', 'did you mean --arg?'],
+    [['x', '--arrg', 'a'], 'there is no flag --arrg', 'Did you mean --arg?'],
     [['x', '-q'], 'there is no flag -q', undefined],
     [['x', '--constructor'], 'there is no flag --constructor', undefined],
     [['x', '--library', 'y'], 'there is no flag --library', undefined],

@@ -70,7 +70,7 @@ describe('Library', () => {
     const error = thrownBy(() => library.customCall('rms_nrom'))
     expect(error).toBeInstanceOf(LoadError)
     expect(error.sentence).toBe(`${path} has no symbol rms_nrom`)
-    expect(error.hint).toBe('did you mean rms_norm?')
+    expect(error.hint).toBe('Did you mean rms_norm?')
     expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('hidden visibility')
     expect(
       thrownBy(() => library.customCall({ execute: 'counter_v1', instantiate: 'counter_instantiate' })).sentence,

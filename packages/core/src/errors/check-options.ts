@@ -1,4 +1,4 @@
-import { describe } from './describe.ts'
+import { wrongType } from './wrong-argument.ts'
 import { ArgumentError } from './kinds.ts'
 import { didYouMean } from './suggest.ts'
 
@@ -17,9 +17,7 @@ export function checkOptions<Options extends object>(
 ): Partial<Options> {
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null) {
-    throw new ArgumentError(`${name} must be an object, got ${describe(options)}`, {
-      details: { name, expected: 'an object', received: describe(options) },
-    })
+    throw wrongType(name, 'an object', options)
   }
   for (const key of Object.keys(options)) {
     if (!(known as readonly string[]).includes(key)) throw unknownOption(key, known, name)

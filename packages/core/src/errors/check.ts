@@ -1,12 +1,11 @@
-import { describe } from './describe.ts'
-import { ArgumentError, ArgumentRangeError } from './kinds.ts'
+import { wrongType, wrongValue } from './wrong-argument.ts'
 
 /**
  * Checks a size, count or offset once at the public boundary.
  *
- * @param value what the caller gave: a number, or a bigint that is a safe integer.
+ * @param value the caller's value: a number, or a bigint that is a safe integer.
  * @param name the parameter's name, for the message.
- * @param unit what it counts, for the message.
+ * @param unit the unit of the value, for the message.
  * @returns the value as a number: an integer from 0 to 2^53 - 1.
  * @throws {ArgumentError} if it is not a number or bigint.
  * @throws {ArgumentRangeError} if it is NaN, fractional, negative, or above 2^53 - 1.
@@ -17,11 +16,9 @@ export function checkSize(value: unknown, name: string, unit = 'bytes'): number 
   } else if (typeof value === 'bigint') {
     if (value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value)
   } else {
-    throw new ArgumentError(`${name} must be a number of ${unit}, got ${describe(value)}`, { details: { name } })
+    throw wrongType(name, `a number of ${unit}`, value)
   }
-  throw new ArgumentRangeError(`${name} must be a whole number of ${unit} from 0 to 2^53 - 1, got ${describe(value)}`, {
-    details: { name },
-  })
+  throw wrongValue(name, `a whole number of ${unit} from 0 to 2^53 - 1`, value)
 }
 
 /**
@@ -33,15 +30,11 @@ export function checkSize(value: unknown, name: string, unit = 'bytes'): number 
 export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
   const alignment = checkSize(value, name)
   if (alignment > 0 && alignment <= 2 ** 30 && (alignment & (alignment - 1)) === 0) return alignment
-  throw new ArgumentRangeError(`${name} must be a power of two from 1 to 2^30, got ${describe(value)}`, {
-    details: { name },
-  })
+  throw wrongValue(name, 'a power of two from 1 to 2^30', value)
 }
 
-/** Checks a name or path for native code. @throws {ArgumentError} if it is no string, empty, or has a NUL character. */
+/** Checks a name or path for native code. @throws {ArgumentError} if it is not a string, is empty, or has a NUL character. */
 export function checkName(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value
-  throw new ArgumentError(`${name} must be a string, not empty and without NUL characters, got ${describe(value)}`, {
-    details: { name },
-  })
+  throw wrongType(name, 'a string, not empty and without NUL characters', value)
 }

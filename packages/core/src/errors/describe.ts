@@ -1,9 +1,9 @@
-/** A value as it should stand in an error message: short, exact, and never throwing. */
+/** A short, exact description of a value for an error message. Never throws. */
 export function describe(value: unknown): string {
   try {
     return text(value)
   } catch {
-    return `${typeof value === 'function' ? 'a function' : 'an object'} that can't be read`
+    return `${typeof value === 'function' ? 'a function' : 'an object'} that cannot be read`
   }
 }
 
@@ -40,5 +40,5 @@ function nameOf(value: object): string {
   return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'Object'
 }
 
-/** An address as it should stand in an error message. */
+/** An address in hexadecimal, for an error message. */
 export const hex = (address: number | bigint): string => `0x${address.toString(16)}`

@@ -9,7 +9,7 @@ export class ScopeClosedError extends TenonError {
 }
 defineKind(ScopeClosedError)
 
-/** A lifetime can't be closed: calls in flight or holds still use it. It stays open, nothing was released. */
+/** A lifetime cannot be closed, because calls in progress or holds use it. It stays open, and nothing was released. */
 export class ScopeHeldError extends TenonError {
   static override readonly kind: string = 'ScopeHeldError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -18,7 +18,7 @@ export class ScopeHeldError extends TenonError {
 }
 defineKind(ScopeHeldError)
 
-/** Something confined to one thread was used on another. */
+/** An object that is confined to one thread was used on another. */
 export class WrongThreadError extends TenonError {
   static override readonly kind: string = 'WrongThreadError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -27,7 +27,7 @@ export class WrongThreadError extends TenonError {
 }
 defineKind(WrongThreadError)
 
-/** An access reaches outside its segment. Also a `RangeError`. */
+/** An access exceeds its segment. Also a `RangeError`. */
 export class BoundsError extends TenonError {
   static override readonly kind: string = 'BoundsError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -36,7 +36,7 @@ export class BoundsError extends TenonError {
 }
 defineKind(BoundsError, [], RangeError)
 
-/** An address is not a multiple of the alignment that the access or the kernel needs. */
+/** An address is not a multiple of the alignment that an access or a kernel needs. */
 export class AlignmentError extends TenonError {
   static override readonly kind: string = 'AlignmentError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -45,7 +45,7 @@ export class AlignmentError extends TenonError {
 }
 defineKind(AlignmentError)
 
-/** Read-only memory would be written. Also a `TypeError`. */
+/** Read-only memory cannot be written. Also a `TypeError`. */
 export class ReadOnlyError extends TenonError {
   static override readonly kind: string = 'ReadOnlyError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -54,7 +54,7 @@ export class ReadOnlyError extends TenonError {
 }
 defineKind(ReadOnlyError, [], TypeError)
 
-/** Memory could not be had: the system has none, or a bounded allocator is full. Also a `RangeError`. */
+/** Memory could not be allocated, because the system or a bounded allocator is exhausted. Also a `RangeError`. */
 export class AllocationError extends TenonError {
   static override readonly kind: string = 'AllocationError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -63,7 +63,7 @@ export class AllocationError extends TenonError {
 }
 defineKind(AllocationError, [], RangeError)
 
-/** A library or a symbol could not be loaded; `details.tried` lists each attempt with the loader's own words. */
+/** A library or a symbol could not be loaded. `details.tried` lists each attempt with the loader's message. */
 export class LoadError extends TenonError {
   static override readonly kind: string = 'LoadError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -90,7 +90,7 @@ export class ArgumentError extends TenonError {
 }
 defineKind(ArgumentError, [], TypeError)
 
-/** An argument has the right type and a value out of range. An {@link ArgumentError}, and a `RangeError`. */
+/** An argument has the right type, but its value is out of range. An {@link ArgumentError} and a `RangeError`. */
 export class ArgumentRangeError extends TenonError {
   static override readonly kind: string = 'ArgumentRangeError'
   constructor(sentence: string, options?: TenonErrorOptions) {

@@ -1,5 +1,6 @@
 /**
- * The names most like a mistyped one, best first: those within a third of its length in edits, or that contain it.
+ * The candidates most similar to a mistyped name, best first: those within an edit distance of a third of its length, and
+ * those that contain it.
  */
 export function suggest(name: string, candidates: Iterable<string>, count = 3): string[] {
   const wanted = name.toLowerCase()
@@ -19,7 +20,7 @@ export function suggest(name: string, candidates: Iterable<string>, count = 3): 
   return ranked.slice(0, count).map(({ candidate }) => candidate)
 }
 
-/** The fewest insertions, deletions, replacements and swaps of neighbours; `limit + 1` if there are more. */
+/** The smallest number of insertions, deletions, replacements and swaps of neighbours; `limit + 1` if it is larger. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
   let before: number[] = []
@@ -39,8 +40,8 @@ function editDistance(a: string, b: string, limit: number): number {
   return previous[b.length]!
 }
 
-/** `did you mean a or b?`, or nothing where no name is near. */
+/** `Did you mean a or b?`, or undefined if no candidate is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
   const names = suggest(name, candidates)
-  return names.length === 0 ? undefined : `did you mean ${names.join(' or ')}?`
+  return names.length === 0 ? undefined : `Did you mean ${names.join(' or ')}?`
 }

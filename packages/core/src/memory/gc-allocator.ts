@@ -6,12 +6,12 @@ import { globalGate } from './global-lifetime.ts'
 import type { NativeAllocator } from './native-allocator.ts'
 import { Segment } from './segment.ts'
 
-/** What the engine aligns the memory of every ArrayBuffer to. */
+/** The alignment in bytes that the engine gives the memory of every ArrayBuffer. */
 export const ARRAY_BUFFER_ALIGNMENT = 16
 
 /**
- * The default allocator: each segment has an ArrayBuffer of its own, which the garbage collector frees with the last
- * segment or view over it. Zeroed. Nothing has to be closed.
+ * The default allocator. Each segment has a zeroed ArrayBuffer of its own, which the garbage collector frees with the last
+ * segment or view over it, so nothing has to be closed.
  *
  * @example
  * const segment = gcAllocator.allocate(1024, 64)
@@ -29,10 +29,10 @@ export const gcAllocator: NativeAllocator = {
 }
 
 /**
- * A zeroed ArrayBuffer that has room for `byteSize` bytes (at least one, so that the address is real) at a multiple of
- * `byteAlignment` somewhere inside.
+ * A zeroed ArrayBuffer with room for `byteSize` bytes at a multiple of `byteAlignment`. It has at least one byte, so that
+ * it has an address of its own.
  *
- * @throws {AllocationError} if the engine has no memory for it.
+ * @throws {AllocationError} if the engine cannot allocate it.
  */
 export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
   const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
@@ -40,7 +40,7 @@ export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBu
     return new ArrayBuffer(room)
   } catch (cause) {
     throw new AllocationError(`${byteSize} bytes aligned to ${byteAlignment} could not be allocated`, {
-      hint: 'ask for less, or free what is not needed any more.',
+      hint: 'Allocate less, or free memory that is no longer needed.',
       details: { byteSize, byteAlignment },
       cause,
     })

@@ -19,7 +19,7 @@ const lifetime = new GlobalLifetime()
 
 /**
  * The lifetime that never ends. It owns the memory that the garbage collector frees and the memory that lives as long as
- * the process. Close actions are accepted and never run; holds change nothing.
+ * the process. Close actions are accepted and never run; holds have no effect.
  */
 export const globalLifetime: Lifetime = lifetime
 

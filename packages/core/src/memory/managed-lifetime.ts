@@ -1,5 +1,5 @@
-import { ArgumentError, ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
-import { describe } from '../errors/describe.ts'
+import { wrongType } from '../errors/wrong-argument.ts'
+import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { callDepth, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
@@ -42,7 +42,7 @@ export abstract class ManagedLifetime implements Lifetime {
   }
 
   addCloseAction(action: () => void): void {
-    if (typeof action !== 'function') throw new ArgumentError(`action must be a function, got ${describe(action)}`)
+    if (typeof action !== 'function') throw wrongType('action', 'a function', action)
     this.checkOpen()
     this.actions ??= []
     this.actions.push(action)

@@ -1,11 +1,11 @@
 import type { Segment } from './segment.ts'
 
 /**
- * The one-method allocator: every package that needs memory takes one.
+ * An allocator of native memory. Every package that needs memory accepts one.
  *
- * Memory is zeroed unless the allocator says otherwise. `byteAlignment` is a power of two, 16 without it.
+ * The memory is zeroed unless the allocator documents otherwise. `byteAlignment` is a power of two; the default is 16.
  */
 export interface NativeAllocator {
-  /** @throws {AllocationError} if there is no memory. @throws {ArgumentError} if a number is not valid. */
+  /** @throws {AllocationError} if memory is exhausted. @throws {ArgumentError} if a number is not valid. */
   allocate(byteSize: number, byteAlignment?: number): Segment
 }

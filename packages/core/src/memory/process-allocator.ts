@@ -11,7 +11,7 @@ import { Segment } from './segment.ts'
 let allocateFunction: CFunction | undefined
 
 /**
- * Memory of the C core that is never freed: for what native code keeps for as long as the process runs. Zeroed.
+ * An allocator of zeroed memory that is never freed, for data that native code keeps as long as the process runs.
  *
  * @example
  * const table = processAllocator.allocate(4096, 64)

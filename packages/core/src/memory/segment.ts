@@ -3,15 +3,15 @@ import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkUsable, expose, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
-/** The flag bit of a segment that refuses writes. */
+/** The flag bit of a read-only segment. */
 export const READ_ONLY = 1
 
-/** The flag bit of a segment whose memory is a device's: the Host can't read or write it. */
+/** The flag bit of a segment of device memory, which the CPU cannot read or write. */
 export const DEVICE_MEMORY = 2
 
 /**
- * A window over memory that owns nothing: its lifetime does. Slices, address and size can be had from a dead segment;
- * reading and writing can't.
+ * A window over memory that a lifetime owns. After the lifetime is closed, the segment still has a size, an address and
+ * slices, but can no longer be read or written.
  *
  * @example
  * const segment = gcAllocator.allocate(64, 16)
@@ -22,7 +22,7 @@ export class Segment {
   // `declare`: a class field of a base class makes construction of its subclasses three times slower.
   /** @internal */
   declare readonly block: Block
-  /** @internal bytes from the start of the block */
+  /** @internal the offset from the start of the block, in bytes */
   declare readonly base: number
   declare readonly byteSize: number
   /** @internal */
@@ -44,24 +44,24 @@ export class Segment {
     return this.block.gate.owner
   }
 
-  /** The address of the first byte. An address outlives its memory: pass segments to calls, never addresses. */
+  /** The address of the first byte. Pass segments to calls instead, because an address outlives its memory. */
   get address(): bigint {
     return BigInt(this.block.address) + BigInt(this.base)
   }
 
   /**
-   * A raw view of exactly this segment's bytes. It is not checked again, except that closing the lifetime detaches it:
-   * then a DataView throws. A read-only segment gives a copy.
+   * A raw view of exactly this segment's bytes; of a read-only segment, a copy. Accesses through the view are not checked,
+   * but closing the lifetime detaches its buffer, so that the view throws.
    *
-   * @throws {ScopeClosedError | WrongThreadError} if the segment is dead, or its buffer was transferred away.
-   * @throws {ArgumentError} if it is memory of a device.
+   * @throws {ScopeClosedError | WrongThreadError} if the lifetime is closed, or the buffer was transferred away.
+   * @throws {ArgumentError} if the memory belongs to a device.
    */
   view(): DataView {
     const { block, base, byteSize } = this
     checkUsable(block)
     if ((this.flags & DEVICE_MEMORY) !== 0) {
-      throw new ArgumentError("memory of a device can't be read or written from the Host", {
-        hint: 'copy it to memory of the Host first.',
+      throw new ArgumentError('device memory cannot be read or written by the CPU', {
+        hint: 'Copy it to host memory first.',
       })
     }
     if (this.readOnly) return new DataView(copyOf(block.bytes, base, byteSize))
@@ -70,11 +70,11 @@ export class Segment {
   }
 
   /**
-   * A part of this segment, with its lifetime and rights.
+   * A part of this segment, with the same lifetime and access rights.
    *
-   * @param byteOffset where it starts, in bytes from this segment's start; equal to the size is legal.
-   * @param byteSize its size in bytes; the rest without it.
-   * @throws {BoundsError} if it reaches outside.
+   * @param byteOffset the start of the slice, in bytes from this segment's start. It may equal the size.
+   * @param byteSize the size of the slice in bytes. The default is the rest of the segment.
+   * @throws {BoundsError} if the slice exceeds the segment.
    */
   asSlice(byteOffset: number, byteSize?: number): Segment {
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
@@ -85,7 +85,7 @@ export class Segment {
 /**
  * Checks a slice of `available` bytes and returns its offset and size in bytes.
  *
- * @throws {BoundsError} if it reaches outside. @throws {ArgumentError | ArgumentRangeError} if a number is none.
+ * @throws {BoundsError} if it exceeds them. @throws {ArgumentError | ArgumentRangeError} if a number is not valid.
  */
 export function checkSlice(available: number, byteOffset: unknown, byteSize: unknown): [offset: number, size: number] {
   const offset = checkSize(byteOffset, 'byteOffset')

@@ -1,3 +1,4 @@
+import { wrongType, wrongValue } from '../errors/wrong-argument.ts'
 import { checkSize } from '../errors/check.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
@@ -48,7 +49,7 @@ const cTypes: Readonly<Record<ValueType, CType>> = {
 export function cTypeOf(type: ValueType | StructType): CType {
   if (type instanceof StructType) return type.cType
   if (typeof type === 'string' && Object.hasOwn(cTypes, type)) return cTypes[type]
-  throw new ArgumentError(`a type must be one of ${Object.keys(cTypes).join(', ')}, got ${describe(type)}`)
+  throw wrongType('a type', `one of ${Object.keys(cTypes).join(', ')}`, type)
 }
 
 /** The converter of a value type. */
@@ -67,9 +68,12 @@ const placeOf = (index: number, functionName: string): string => `argument ${ind
 const pointer: Converter = (value, index, name) => {
   if (value instanceof Segment) return value.block.address + value.base
   if (value === null) return 0
-  throw new ArgumentError(`${placeOf(index, name)} must be a segment or null, got ${describe(value)}`, {
-    hint: 'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
-  })
+  throw wrongType(
+    placeOf(index, name),
+    'a segment or null',
+    value,
+    'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
+  )
 }
 
 /** The bytes of a segment, as the object that the driver takes. */
@@ -113,12 +117,12 @@ export function checkVariadic(parameters: readonly (ValueType | StructType)[], f
 
 const bool: Converter = (value, index, name) => {
   if (typeof value === 'boolean') return value
-  throw new ArgumentError(`${placeOf(index, name)} must be true or false, got ${describe(value)}`)
+  throw wrongType(placeOf(index, name), 'true or false', value)
 }
 
 const float: Converter = (value, index, name) => {
   if (typeof value === 'number') return value
-  throw new ArgumentError(`${placeOf(index, name)} must be a number, got ${describe(value)}`)
+  throw wrongType(placeOf(index, name), 'a number', value)
 }
 
 function integer(low: bigint, high: bigint): Converter {
@@ -129,10 +133,8 @@ function integer(low: bigint, high: bigint): Converter {
     } else if (typeof value === 'bigint') {
       if (value >= low && value <= high) return value
     } else {
-      throw new ArgumentError(`${placeOf(index, name)} must be a number or bigint, got ${describe(value)}`)
+      throw wrongType(placeOf(index, name), 'a number or bigint', value)
     }
-    throw new ArgumentRangeError(
-      `${placeOf(index, name)} must be a whole number from ${low} to ${high}, got ${describe(value)}`,
-    )
+    throw wrongValue(placeOf(index, name), `a whole number from ${low} to ${high}`, value)
   }
 }

@@ -2,18 +2,22 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
 import { candidates, corePackage, libraryFileName, platformName } from './locate.ts'
-import { addressOf, keepAlive, loadGlobally, stringAt, type CFunction, type CType } from './driver.ts'
+import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
+import { declareLazily, type FunctionsOf } from './function-table.ts'
+import { FUNCTIONS } from '../generated/functions.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
 
 /** The ABI of the C core that this TypeScript was written for. */
 const ABI_VERSION = 1
 
+/** The functions of the C core, by name. */
+export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
+
 /** The C core of this process, loaded. */
 export interface CoreLibrary {
   readonly path: string
   readonly version: string
-  /** Declares a function of the core. Once for each: keep what it returns. */
-  declare(name: string, result: CType, parameters: readonly CType[]): CFunction
+  readonly functions: CoreFunctions
 }
 
 /** What the copies of this package in one JavaScript realm know of each other. */
@@ -43,9 +47,11 @@ export function coreLibrary(): CoreLibrary {
   return known.library
 }
 
-/** Declares a function of the C core by name. */
-export function coreFunction(name: string, result: CType, parameters: readonly CType[]): CFunction {
-  return coreLibrary().declare(name, result, parameters)
+let functions: CoreFunctions | undefined
+
+/** Returns the functions of the C core, each declared at its first use. @throws {LoadError} if the core cannot be loaded. */
+export function coreFunctions(): CoreFunctions {
+  return (functions ??= coreLibrary().functions)
 }
 
 function load(): CoreLibrary {
@@ -56,7 +62,7 @@ function load(): CoreLibrary {
       continue
     }
     try {
-      return settle(path, loadGlobally(path).declare)
+      return settle(path, declareLazily(loadGlobally(path).declare, FUNCTIONS.tenon))
     } catch (error) {
       if (error instanceof LoadError) throw error
       tried.push({ path, origin, reason: (error as Error).message })
@@ -74,40 +80,38 @@ function load(): CoreLibrary {
 }
 
 /** Checks that the library fits this package and this process, and makes it ready. */
-function settle(path: string, declare: CoreLibrary['declare']): CoreLibrary {
-  const abi = Number(declare('tn_abi_version', 'uint32_t', [])())
+function settle(path: string, functions: CoreFunctions): CoreLibrary {
+  const abi = functions.tn_abi_version()
   if (abi !== ABI_VERSION) {
     throw new LoadError(`the native core at ${path} must have ABI version ${ABI_VERSION}, it has ${abi}`, {
       hint: 'install @tenon/core and its platform package in the same version.',
     })
   }
-  const version = stringAt(Number(declare('tn_version', 'uintptr_t', [])()))
-  refuseSecondCopy(path, version, declare)
+  const version = stringAt(Number(functions.tn_version()))
+  refuseSecondCopy(path, version, functions)
   const guard = join(dirname(path), libraryFileName('tenon_guard'))
   if (!existsSync(guard)) {
     throw new LoadError(`the exception guard must be beside the native core, ${guard} does not exist`)
   }
-  const libraryOpen = declare('tn_library_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
-  const librarySymbol = declare('tn_library_symbol', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
-  const reason = declare('tn_last_error', 'uintptr_t', [])
   const fail = (): LoadError =>
-    new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(reason()))}`)
+    new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(functions.tn_last_error()))}`)
   const [handle, address] = [new BigUint64Array(1), new BigUint64Array(1)]
   const name = Buffer.from(guard)
-  if (libraryOpen(addressOf(name), name.length, addressOf(handle)) !== 0) throw fail()
+  if (functions.tn_library_open(addressOf(name), name.length, addressOf(handle)) !== 0) throw fail()
   const symbol = Buffer.from('tn_guard')
-  if (librarySymbol(Number(handle[0]), addressOf(symbol), symbol.length, addressOf(address)) !== 0) throw fail()
+  const found = functions.tn_library_symbol(Number(handle[0]), addressOf(symbol), symbol.length, addressOf(address))
+  if (found !== 0) throw fail()
   keepAlive(name)
   keepAlive(symbol)
-  declare('tn_guard_install', 'int32_t', ['uintptr_t'])(Number(address[0]))
-  return { path, version, declare }
+  functions.tn_guard_install(Number(address[0]))
+  return { path, version, functions }
 }
 
 /** Another thread may have loaded the core of another copy: only the loader sees both. */
-function refuseSecondCopy(path: string, version: string, declare: CoreLibrary['declare']): void {
+function refuseSecondCopy(path: string, version: string, functions: CoreFunctions): void {
   const out = new BigUint64Array(2)
   const at = addressOf(out)
-  if (declare('tn_first_core', 'int32_t', ['uintptr_t', 'uintptr_t'])(at, at + 8) !== STATUS.OK.value) return
+  if (functions.tn_first_core(at, at + 8) !== STATUS.OK.value) return
   const [firstPath, firstVersion] = [stringAt(Number(out[0])), stringAt(Number(out[1]))]
   if (firstVersion !== version) {
     throw twoCopies({ directory: firstPath, version: firstVersion }, { directory: path, version })
@@ -132,12 +136,9 @@ const statusNames = new Map<number, StatusName>(
   Object.entries(STATUS).map(([name, { value }]) => [value, name as StatusName]),
 )
 
-let lastErrorFunction: CFunction | undefined
-
 /** The message that the last failing call of the core left on this thread. */
 export function lastError(): string {
-  lastErrorFunction ??= coreFunction('tn_last_error', 'uintptr_t', [])
-  return stringAt(Number(lastErrorFunction()))
+  return stringAt(Number(coreFunctions().tn_last_error()))
 }
 
 /** The name of a status code, or its number if the table lacks it. */

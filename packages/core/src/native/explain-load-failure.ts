@@ -4,20 +4,20 @@ import { BinaryFormatError, missingDependencies, nativeFormat, readBinary } from
 import { LoadError } from '../errors/kinds.ts'
 
 /**
- * The error for a library that the system's loader refused: what is wrong with the file, as its own headers tell, and
- * the loader's words.
+ * The error for a library that the system's loader refused. It names the problem that the file's headers show, and has the
+ * loader's message in its details.
  */
 export function explainLoadFailure(path: string, reason: string): LoadError {
   const { sentence, hint } = explain(path, reason)
   return new LoadError(sentence, { ...(hint === undefined ? {} : { hint }), details: { tried: [{ path, reason }] } })
 }
 
-/** Whether a path names what is no file. The loader would wait for ever for a pipe's writer. */
+/** Whether a path names something else than a regular file. The loader would wait for ever for the writer of a pipe. */
 export function isSpecialFile(path: string): boolean {
   try {
     return path.includes('/') && !statSync(path).isFile()
   } catch {
-    return false // it isn't there, or can't be seen: the loader says which
+    return false // The loader reports whether it is missing or inaccessible.
   }
 }
 
@@ -26,28 +26,28 @@ interface Explanation {
   readonly hint?: string
 }
 
-/** The systems that load each format. */
+/** The system that loads each format. */
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
 function explain(path: string, reason: string): Explanation {
   const refused: Explanation = { sentence: `the library ${path} could not be loaded: ${reason}` }
   if (!existsSync(path)) {
-    // A bare name was searched for by the loader, whose words say it all.
+    // The loader searched for a bare name, and its message says where.
     return path.includes('/') ? { sentence: `the library ${path} does not exist` } : refused
   }
-  if (!statSync(path).isFile()) return { sentence: `the library ${path} must be a file, it is a directory or device` }
+  if (!statSync(path).isFile()) return { sentence: `the library ${path} must be a file, got a directory or device` }
   try {
     const info = readBinary(path)
     if (info.format !== nativeFormat) {
       return {
         sentence: `the library ${path} is for ${systems[info.format]}, this process runs on ${process.platform}`,
-        hint: 'build it for this system.',
+        hint: 'Build it for this system.',
       }
     }
     if (!info.architectures.includes(process.arch)) {
       return {
         sentence: `the library ${path} is for ${info.architectures.join(', ')}, this process runs on ${process.arch}`,
-        hint: 'build it for this processor, or run Node.js for the other one.',
+        hint: 'Build it for this processor, or run Node.js for the other one.',
       }
     }
     const missing = missingDependencies(path)
@@ -56,12 +56,12 @@ function explain(path: string, reason: string): Explanation {
         resolve(path) === neededBy ? name : `${name} (for ${neededBy})`,
       )
       return {
-        sentence: `the library ${path} needs ${names.join(' and ')}, which can't be found`,
-        hint: 'install what has it, or add its directory to LD_LIBRARY_PATH or to the library (-Wl,-rpath).',
+        sentence: `the library ${path} needs ${names.join(' and ')}, which cannot be found`,
+        hint: 'Install the missing library, or add its directory to LD_LIBRARY_PATH or to the search path of the library (-Wl,-rpath).',
       }
     }
-    // The file here may be fine: the loader looked elsewhere.
-    return basename(path) === path ? { ...refused, hint: `write ./${path} for the file in this directory.` } : refused
+    // The file in this directory may be valid, but the loader searched elsewhere.
+    return basename(path) === path ? { ...refused, hint: `Write ./${path} for the file in this directory.` } : refused
   } catch (error) {
     if (error instanceof BinaryFormatError) {
       return {

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LoadError } from '../errors/kinds.ts'
 
-/** Where the core's library may be, and why that place is looked at. */
+/** A place where the core's library may be, and the reason why it is searched. */
 export interface Candidate {
   readonly path: string
   readonly origin: 'TENON_CORE_LIBRARY' | 'workspace build' | 'platform package'
 }
 
-/** The directory of this package, found from this file wherever it was bundled to. */
+/** Finds the directory of this package from this file, which may have been bundled into another directory. */
 function findPackage(): { directory: string; version: string } {
   for (let directory = dirname(fileURLToPath(import.meta.url)); ; directory = dirname(directory)) {
     const manifest = join(directory, 'package.json')
@@ -19,8 +19,8 @@ function findPackage(): { directory: string; version: string } {
       if (name === '@tenon/core' && version !== undefined) return { directory, version }
     }
     if (directory === dirname(directory)) {
-      throw new LoadError('@tenon/core must be installed as a package, its package.json was not found', {
-        hint: 'keep @tenon/core out of the bundle: mark it as external.',
+      throw new LoadError('the package.json of @tenon/core was not found', {
+        hint: 'Mark @tenon/core as external, so that it is not bundled.',
       })
     }
   }
@@ -28,23 +28,23 @@ function findPackage(): { directory: string; version: string } {
 
 let found: ReturnType<typeof findPackage> | undefined
 
-/** This copy of `@tenon/core`: its directory and version. */
+/** The directory and version of this copy of `@tenon/core`. */
 export function corePackage(): { readonly directory: string; readonly version: string } {
   return (found ??= findPackage())
 }
 
-/** `linux-x64` and so on: the name of the platform as packages have it. */
+/** The platform in names of packages: `linux-x64`. */
 export const platformName: string = `${process.platform}-${process.arch}`
 
-/** A library's file name on this platform: `libtenon.so`. */
+/** The file name of a library on this platform: `libtenon.so`. */
 export function libraryFileName(name: string): string {
   if (process.platform === 'win32') return `${name}.dll`
   return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
 }
 
 /**
- * Where the core's library is looked for, in order: the file that `TENON_CORE_LIBRARY` names (then nowhere else), the
- * build of the workspace, the platform package.
+ * The places where the core's library may be, in order: the file that `TENON_CORE_LIBRARY` names, and only that one; else
+ * the build of the workspace and the platform package.
  */
 export function candidates(environment: NodeJS.ProcessEnv = process.env): Candidate[] {
   const explicit = environment['TENON_CORE_LIBRARY']

@@ -1,4 +1,4 @@
-import { describe } from '../errors/describe.ts'
+import { wrongType } from '../errors/wrong-argument.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkEnterable } from '../memory/block.ts'
 import { enterCall, leaveCall } from '../memory/call-stack.ts'
@@ -84,14 +84,12 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
  */
 function parametersOf(signature: Signature): readonly (ValueType | StructType)[] {
   if (typeof signature !== 'object' || signature === null) {
-    throw new ArgumentError(`signature must be an object with result and parameters, got ${describe(signature)}`)
+    throw wrongType('signature', 'an object with result and parameters', signature)
   }
   const parameters: unknown = signature.parameters ?? []
   if (Array.isArray(parameters) && parameters.length <= MAXIMUM_PARAMETERS)
     return [...(parameters as (ValueType | StructType)[])]
-  throw new ArgumentError(
-    `parameters must be an array of at most ${MAXIMUM_PARAMETERS} types, got ${describe(parameters)}`,
-  )
+  throw wrongType('parameters', `an array of at most ${MAXIMUM_PARAMETERS} types`, parameters)
 }
 
 function declare(

@@ -1,8 +1,8 @@
 import { checkName } from '../errors/check.ts'
 import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
-import { addressOf, type CFunction } from './driver.ts'
-import { checkStatus, coreFunction, lastError } from './core-library.ts'
+import { addressOf } from './driver.ts'
+import { checkStatus, coreFunctions, lastError } from './core-library.ts'
 import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
@@ -24,7 +24,7 @@ function coreLoader(): Loader {
 }
 
 /**
- * A shared library of native code. The system never unmaps it, so that what it handed out stays valid; after closing,
+ * A shared library of native code. The library is never unmapped, so that pointers into it stay valid. After it is closed,
  * its symbols and functions are refused.
  *
  * @example
@@ -34,7 +34,7 @@ function coreLoader(): Loader {
  * libm.close()
  */
 export class NativeLibrary extends ManagedLifetime {
-  /** The path as it was given. */
+  /** The path that was passed to {@link NativeLibrary.open}. */
   readonly path: string
   readonly #handle: number
 
@@ -45,10 +45,11 @@ export class NativeLibrary extends ManagedLifetime {
   }
 
   /**
-   * Opens a library: a path, or a name that the system's loader searches for. All its undefined symbols are bound now.
+   * Opens a library and binds all its undefined symbols.
    *
-   * @throws {LoadError} saying what is wrong with the file: missing, no library, for another processor, or which
-   * dependency or symbol it lacks.
+   * @param path a path, or a name that the system's loader searches for.
+   * @throws {LoadError} that names the problem of the file: it is missing, is not a library, is for another processor, or
+   * lacks a dependency or symbol.
    */
   static open(path: string): NativeLibrary {
     const name = Buffer.from(checkName(path, 'path'))
@@ -59,7 +60,7 @@ export class NativeLibrary extends ManagedLifetime {
     return new NativeLibrary(path, Number(out[0]))
   }
 
-  /** What is loaded into this process for everybody: the C library, and what the program was linked with. */
+  /** The libraries that are loaded globally: the C library, and those that the program was linked with. */
   static ofProcess(): NativeLibrary {
     const out = new BigUint64Array(1)
     checkStatus(
@@ -73,10 +74,10 @@ export class NativeLibrary extends ManagedLifetime {
     return `the library ${this.path}`
   }
 
-  /** Nothing to free: the code stays mapped. */
+  /** Frees nothing, because the code stays mapped. */
   protected override release(): void {}
 
-  /** Whether the library has a symbol. @throws {ScopeClosedError} after close. */
+  /** Whether the library exports a symbol. @throws {ScopeClosedError} after close. */
   has(name: string): boolean {
     return this.#find(name) !== undefined
   }
@@ -84,16 +85,16 @@ export class NativeLibrary extends ManagedLifetime {
   /**
    * The address of a symbol.
    *
-   * @throws {LoadError} if the library has none of this name. @throws {ScopeClosedError} after close.
+   * @throws {LoadError} if the library does not export it. @throws {ScopeClosedError} after close.
    */
   symbol(name: string): bigint {
     return BigInt(this.#address(name))
   }
 
   /**
-   * A function of the library, which keeps the library open while it runs and refuses to run after it is closed.
+   * A function of the library. The library stays open while the function runs, and calls are refused after it is closed.
    *
-   * @throws {LoadError} if there is no such symbol. @throws {ArgumentError} if the signature is not valid.
+   * @throws {LoadError} if the library does not export it. @throws {ArgumentError} if the signature is not valid.
    * @example
    * const strlen = libc.function('strlen', { result: 'uint64', parameters: ['pointer'] })
    * strlen(segment) // 0n
@@ -105,8 +106,8 @@ export class NativeLibrary extends ManagedLifetime {
   #address(name: string): number {
     const address = this.#find(name)
     if (address !== undefined) return address
-    throw new LoadError(`the library ${this.path} must have the symbol ${name}, it has none of this name`, {
-      hint: 'it may be built with hidden visibility, or C++ may have changed the name (extern "C" keeps it).',
+    throw new LoadError(`the library ${this.path} does not export a symbol named ${JSON.stringify(name)}`, {
+      hint: 'Build it with default visibility, and declare C++ functions extern "C" so that their names are kept.',
       details: { path: this.path, symbol: name },
     })
   }

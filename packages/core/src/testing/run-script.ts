@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 
-/** How a script is run. */
+/** The options of {@link runScript}. */
 export interface ScriptOptions {
-  /** Flags of Node.js itself. */
+  /** Command-line flags of Node.js. */
   readonly nodeOptions?: readonly string[]
-  /** Added to this process's environment. */
+  /** Variables that are added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** How long it may run, in milliseconds; then it is killed and the result says so. */
+  /** The time in milliseconds after which the script is killed. The default is 30 000. */
   readonly timeout?: number
 }
 
-/** How a script ended, and what it printed. */
+/** The end of a script and its output. */
 export interface ScriptResult {
   /** The exit code; null if a signal ended it. */
   readonly code: number | null
@@ -22,8 +22,8 @@ export interface ScriptResult {
 }
 
 /**
- * Runs a JavaScript module in a Node.js process of its own, for tests of what may crash: a segmentation fault becomes a
- * signal in the result. The text is a module; it imports packages from where `cwd` is.
+ * Runs the text of a JavaScript module in a Node.js process of its own, so that a test can see a crash as a signal in the
+ * result. The module imports packages as a file in `cwd` does.
  *
  * @example
  * const { signal } = await runScript(`process.abort()`)
@@ -43,7 +43,7 @@ export async function runScript(source: string, options: ScriptOptions = {}): Pr
   const timer = setTimeout(() => {
     timedOut = true
     child.kill('SIGKILL')
-    // What the script itself has started may live on and keep these open.
+    // Processes that the script started may live on and keep the pipes open.
     child.stdout.destroy()
     child.stderr.destroy()
   }, timeout)

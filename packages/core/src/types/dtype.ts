@@ -1,7 +1,6 @@
-import { ArgumentError } from '../errors/kinds.ts'
-import { describe } from '../errors/describe.ts'
+import { wrongType } from '../errors/wrong-argument.ts'
 
-/** The kinds of TypedArray that hold elements of a type as they lie in memory. */
+/** The kinds of TypedArray that can view the elements of a tensor in place. */
 export type TypedArray =
   | Int8Array
   | Uint8Array
@@ -27,12 +26,12 @@ export type TypedArrayName =
   | 'BigInt64Array'
   | 'BigUint64Array'
 
-/** What is known of one element type, and its codes in the formats around it. */
+/** The properties of one element type, and its codes in other formats. */
 export interface DTypeInfo {
   readonly name: DType
   readonly kind: 'bool' | 'int' | 'uint' | 'float' | 'complex'
   readonly bits: number
-  /** Other spellings that are accepted: short names, and XLA's. */
+  /** Other accepted spellings: short names, and XLA's names. */
   readonly aliases: readonly string[]
   /** The TypedArray over the element's bytes: the element itself where JavaScript has the type, else its raw bits. */
   readonly array: TypedArrayName
@@ -186,12 +185,15 @@ const byName = new Map(dtypes.flatMap((info) => [info.name, ...info.aliases].map
 export function dtypeInfo(name: string): DTypeInfo {
   const info = findDType(name)
   if (info !== undefined) return info
-  throw new ArgumentError(`dtype must be the name of an element type, got ${describe(name)}`, {
-    hint: `known are ${dtypes.map((row) => row.name).join(', ')}, and short names such as f32, s32, u8, bf16, pred.`,
-  })
+  throw wrongType(
+    'dtype',
+    'the name of an element type',
+    name,
+    `The types are ${dtypes.map((row) => row.name).join(', ')}, and short names such as f32, s32, u8, bf16, pred.`,
+  )
 }
 
-/** As {@link dtypeInfo}, undefined if there is no such type. */
+/** The row of an element type, as {@link dtypeInfo}; undefined if there is no such type. */
 export function findDType(name: string): DTypeInfo | undefined {
   return byName.get(name)
 }

@@ -1,20 +1,19 @@
-import { describe } from '../errors/describe.ts'
-import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
+import { wrongType, wrongValue } from '../errors/wrong-argument.ts'
 import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
 import { decodeMiniFloat, encodeMiniFloat, isMiniFloat } from './minifloat.ts'
 
 /** A complex number: real part, imaginary part. */
 export type Complex = readonly [real: number, imaginary: number]
 
-/** An element as JavaScript has it: 64-bit integers are bigints. */
+/** An element as a JavaScript value; 64-bit integers are bigints. */
 export type Element = number | bigint | boolean | Complex
 
-/** How elements of one type are read and written, little-endian, a byte at least for each. */
+/** Reads and writes elements of one type, little-endian, each in at least one byte of its own. */
 export interface ElementCodec {
-  /** Bytes of one element when each has bytes of its own. */
+  /** The size of one element in bytes when each has bytes of its own. */
   readonly byteSize: number
   read(view: DataView, byteOffset: number): Element
-  /** @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+  /** @throws {ArgumentError | ArgumentRangeError} if the value cannot be an element of the type. */
   write(view: DataView, byteOffset: number, value: unknown): void
 }
 
@@ -56,7 +55,7 @@ const boolCodec: ElementCodec = {
   read: (view, at) => view.getUint8(at) !== 0,
   write(view, at, value) {
     if (typeof value !== 'boolean' && value !== 0 && value !== 1) {
-      throw new ArgumentError(`an element of bool must be true or false, got ${describe(value)}`)
+      throw wrongType('an element of bool', 'true or false', value)
     }
     view.setUint8(at, Number(value))
   },
@@ -86,7 +85,7 @@ function complexCodec(part: FloatCodec): ElementCodec {
     write(view, at, value) {
       const parts: unknown[] = Array.isArray(value) ? value : [value, 0]
       if (parts.length !== 2) {
-        throw new ArgumentError(`a complex element must be a number or [real, imaginary], got ${describe(value)}`)
+        throw wrongType('a complex element', 'a number or [real, imaginary]', value)
       }
       part.write(view, at, parts[0])
       part.write(view, at + part.byteSize, parts[1])
@@ -94,7 +93,7 @@ function complexCodec(part: FloatCodec): ElementCodec {
   }
 }
 
-/** Integers of up to 32 bits. Narrower ones than a byte lie in the low bits of a byte of their own. */
+/** Integers of up to 32 bits. Those narrower than a byte use the low bits of a byte of their own. */
 function integerCodec({ name, kind, bits }: DTypeInfo): ElementCodec {
   const signed = kind === 'int'
   const low = signed ? -(2 ** (bits - 1)) : 0
@@ -109,9 +108,7 @@ function integerCodec({ name, kind, bits }: DTypeInfo): ElementCodec {
     write(view, at, value) {
       const number = typeof value === 'bigint' ? Number(value) : checkNumber(value, name)
       if (!Number.isInteger(number) || number < low || number > high) {
-        throw new ArgumentRangeError(
-          `an element of ${name} must be a whole number from ${low} to ${high}, got ${describe(value)}`,
-        )
+        throw wrongValue(`an element of ${name}`, `a whole number from ${low} to ${high}`, value)
       }
       const code = bits < 8 ? number & ((1 << bits) - 1) : number
       if (byteSize === 1) view.setUint8(at, code)
@@ -131,9 +128,7 @@ function wideCodec({ name, kind }: DTypeInfo): ElementCodec {
       const exact =
         typeof value === 'bigint' ? value : Number.isSafeInteger(value) ? BigInt(value as number) : undefined
       if (exact === undefined || exact < low || exact > high) {
-        throw new ArgumentRangeError(
-          `an element of ${name} must be a bigint or a safe whole number from ${low} to ${high}, got ${describe(value)}`,
-        )
+        throw wrongValue(`an element of ${name}`, `a bigint or a safe whole number from ${low} to ${high}`, value)
       }
       view.setBigUint64(at, BigInt.asUintN(64, exact), true)
     },
@@ -142,5 +137,5 @@ function wideCodec({ name, kind }: DTypeInfo): ElementCodec {
 
 function checkNumber(value: unknown, dtype: string): number {
   if (typeof value === 'number') return value
-  throw new ArgumentError(`an element of ${dtype} must be a number, got ${describe(value)}`)
+  throw wrongType(`an element of ${dtype}`, 'a number', value)
 }

@@ -2,7 +2,7 @@ import type { DType } from './dtype.ts'
 
 /**
  * The small floating-point formats as parameters: `value = (-1)^sign * 2^(exponent - bias) * (1 + mantissa / 2^m)`,
- * with subnormals below. What the largest codes mean differs:
+ * with subnormals below. The meaning of the largest codes differs:
  *
  * - `ieee`: infinities and NaNs, as in IEEE 754 (float16, bfloat16, float8_e5m2, float8_e4m3, float8_e3m4);
  * - `fn`: no infinity; NaN is all ones (float8_e4m3fn), or there is none (float4_e2m1fn);
@@ -41,17 +41,17 @@ const formats: Readonly<Record<FormatName, MiniFloat>> = {
   float8_e5m2fnuz: format(5, 2, 'fnuz', 16),
 }
 
-/** Formats that {@link decodeMiniFloat} and {@link encodeMiniFloat} know. */
+/** The formats that {@link decodeMiniFloat} and {@link encodeMiniFloat} support. */
 export type MiniFloatName = FormatName | 'float8_e8m0fnu'
 
-/** Whether a name is that of a small floating-point format. */
+/** Whether the name denotes a small floating-point format. */
 export function isMiniFloat(name: string): name is MiniFloatName {
   return name in formats || name === 'float8_e8m0fnu'
 }
 
 /** The number that a code of the format stands for. */
 export function decodeMiniFloat(name: MiniFloatName, code: number): number {
-  // A power of two alone, no sign: 2^(code - 127), 255 is NaN.
+  // A power of two without a sign: 2^(code - 127). The code 255 is NaN.
   if (name === 'float8_e8m0fnu') return code === 255 ? NaN : 2 ** (code - 127)
   const { exponentBits, mantissaBits, bias, specials, hasNaN } = formats[name]
   const signBit = 1 << (exponentBits + mantissaBits)
@@ -69,8 +69,8 @@ export function decodeMiniFloat(name: MiniFloatName, code: number): number {
 }
 
 /**
- * The code of the number nearest to `value`, ties to even. What is too large becomes infinity where the format has one,
- * else its largest number (a NaN becomes 0 where there is none).
+ * The code of the number nearest to `value`, ties to even. A value that is too large becomes infinity, or the largest
+ * number of a format without infinity. A NaN becomes 0 in a format without NaN.
  */
 export function encodeMiniFloat(name: MiniFloatName, value: number): number {
   if (name === 'float8_e8m0fnu') return encodePowerOfTwo(value)
@@ -90,7 +90,10 @@ export function encodeMiniFloat(name: MiniFloatName, value: number): number {
   return magnitude === 0 && specials === 'fnuz' ? 0 : sign | magnitude
 }
 
-/** The code of a magnitude, as if the format had no largest number: codes of floats are ordered as their values. */
+/**
+ * The code of a magnitude, as if the format had no largest number. This works because codes of floats are ordered like
+ * their values.
+ */
 function roundedCode(magnitude: number, mantissaBits: number, bias: number): number {
   if (magnitude === 0) return 0
   if (magnitude === Infinity) return Infinity

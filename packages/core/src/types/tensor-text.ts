@@ -3,16 +3,16 @@ import { dtypeInfo, type DType } from './dtype.ts'
 import type { Element } from './element.ts'
 import type { TensorType } from './tensor-type.ts'
 
-/** Values that are shown at most. */
+/** The largest number of values that are shown. */
 const SHOWN = 16
-/** Digits of a float that is narrower than a float64: what all of them have are 2 to 7. */
+/** The significant digits shown of a float that is narrower than a float64. Those formats have 2 to 7. */
 const DIGITS = 6
 
 /**
- * The first values of a tensor, row-major, as people read them: `[1, 2, 3, ... 997 more]`; or why it has none to show.
- * Never throws.
+ * The first values of a tensor in row-major order, as text: `[1, 2, 3, ... 997 more]`. If they cannot be read, the text
+ * says why. Never throws.
  *
- * @param read gives the first values
+ * @param read returns the first values.
  */
 export function valuesText({ dtype, elementCount }: TensorType, read: (count: number) => readonly Element[]): string {
   const shown = Math.min(elementCount, SHOWN)

@@ -1,23 +1,24 @@
+import { wrongType } from '../errors/wrong-argument.ts'
 import { checkSize } from '../errors/check.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
 import { Cleaner } from '../memory/cleaner.ts'
 
-/** The layout of a tensor, where it is not row-major with a byte at least for each element. */
+/** The layout of a tensor that is not row-major, or whose elements share bytes. */
 export interface TensorTypeOptions {
-  /** Steps between neighbours along each axis, in elements, not negative; row-major without it. */
+  /** The steps between neighbours along each axis, in elements, not negative. The default is row-major. */
   readonly strides?: readonly number[]
-  /** For elements of less than a byte: a byte for each (`element`, as XLA has them) or packed (as DLPack has them). */
+  /** The layout of elements of less than a byte: one byte each (`element`, as in XLA) or packed (as in DLPack). */
   readonly packing?: Packing
 }
 
-/** How elements of less than a byte lie in memory. */
+/** The layout of elements of less than a byte. */
 export type Packing = 'element' | 'packed'
 
 /**
- * Element type, shape and layout of a tensor. Types are interned: equal types are one object, compared by identity.
- * Made by {@link tensorType}.
+ * The element type, shape and layout of a tensor. Types are interned: equal types are one object and are compared by
+ * identity. {@link tensorType} returns one.
  */
 export class TensorType {
   readonly dtype: DType
@@ -40,7 +41,7 @@ export class TensorType {
     this.byteSize = checkSize(sizeOf(dtype, this.elementCount, shape, strides, packing), 'the size of the tensor')
   }
 
-  /** As it is written on the command line: `float32[2,4]`. */
+  /** The type as it is written on the command line: `float32[2,4]`. */
   toString(): string {
     return `${this.dtype}[${this.shape.join(',')}]`
   }
@@ -52,11 +53,11 @@ const collected = new Cleaner<string>((key) => {
 })
 
 /**
- * The type of tensors with these elements and this shape.
+ * Returns the type of tensors with these elements and this shape.
  *
  * @param dtype canonical name or alias of the element type.
  * @param shape the size along each axis; empty for a scalar.
- * @throws {ArgumentError | ArgumentRangeError} if a part is not valid, or the bytes are more than 2^53 - 1.
+ * @throws {ArgumentError | ArgumentRangeError} if a part is not valid, or the size exceeds 2^53 - 1 bytes.
  * @example
  * tensorType('f32', [2, 4]) === tensorType('float32', [2, 4]) // true
  * tensorType('f32', [2, 4]).byteSize // 32
@@ -67,7 +68,7 @@ export function tensorType(dtype: string, shape: readonly number[], options: Ten
   const strides = checkStrides(options.strides, sizes)
   const packing = bits < 8 ? checkPacking(options.packing) : 'element'
   if (strides !== undefined && packing === 'packed') {
-    throw new ArgumentError('packed elements must lie row-major, got strides as well')
+    throw new ArgumentError('packed elements must be row-major, got strides as well')
   }
   const key = `${name}[${sizes.join()}]${strides === undefined ? '' : `/${strides.join()}`}${packing}`
   const known = interned.get(key)?.deref()
@@ -85,11 +86,11 @@ export function rowMajorStrides(shape: readonly number[]): number[] {
   return strides
 }
 
-/** A copy, each size read once: what was checked is what the type has. */
+/** A copy of the shape. Each size is read once, so the checked sizes are those that the type gets. */
 function checkShape(shape: readonly number[]): readonly number[] {
-  if (!Array.isArray(shape)) throw new ArgumentError(`shape must be an array of numbers, got ${describe(shape)}`)
+  if (!Array.isArray(shape)) throw wrongType('shape', 'an array of numbers', shape)
   const sizes = Array.from(shape, (size: unknown, axis) => {
-    if (typeof size === 'bigint') throw new ArgumentError(`shape[${axis}] must be a number, got ${describe(size)}`)
+    if (typeof size === 'bigint') throw wrongType(`shape[${axis}]`, 'a number', size)
     return checkSize(size, `shape[${axis}]`, 'elements')
   })
   if (product(sizes) > Number.MAX_SAFE_INTEGER) {
@@ -105,14 +106,14 @@ function checkStrides(strides: readonly number[] | undefined, shape: readonly nu
   }
   const steps = Array.from(strides, (stride: unknown, axis) => checkSize(stride, `strides[${axis}]`, 'elements'))
   const rowMajor = rowMajorStrides(shape)
-  // The stride of an axis with one element, and all strides of an empty tensor, say nothing.
+  // The stride of an axis with one element has no effect, nor have the strides of an empty tensor.
   const same = shape.includes(0) || steps.every((step, axis) => shape[axis] === 1 || step === rowMajor[axis])
   return same ? undefined : steps
 }
 
 function checkPacking(packing: Packing = 'element'): Packing {
   if (packing === 'element' || packing === 'packed') return packing
-  throw new ArgumentError(`packing must be 'element' or 'packed', got ${describe(packing)}`)
+  throw wrongType('packing', "'element' or 'packed'", packing)
 }
 
 function sizeOf(

@@ -1,4 +1,6 @@
+import { wrongType } from '../errors/wrong-argument.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { gcAllocator } from '../memory/gc-allocator.ts'
@@ -13,14 +15,14 @@ import { tensorType, type TensorType, rowMajorStrides, type Packing, type Tensor
 import { valuesText } from './tensor-text.ts'
 import { typedArrayClass } from './typed-array.ts'
 
-/** The alignment of memory that {@link tensor} allocates: what XLA and vector instructions want, in bytes. */
+/** The alignment in bytes of memory that {@link tensor} allocates, as XLA and vector instructions need it. */
 export const TENSOR_ALIGNMENT = 64
 
 /**
- * An n-dimensional array in a segment. It owns nothing: the segment's lifetime does. Made by {@link tensor}.
+ * An n-dimensional array in a segment. The segment's lifetime owns the memory, not the tensor. {@link tensor} makes one.
  */
 export class Tensor {
-  /** Starts at the first element. */
+  /** The memory, which starts at the first element. */
   readonly segment: Segment
   readonly type: TensorType
   readonly device: Device
@@ -30,7 +32,7 @@ export class Tensor {
   readonly address: number
   /** @internal the address as the bits of a float64, so that one `setFloat64` writes a pointer */
   readonly pointer: number
-  /** @internal what a package keeps for this tensor, such as a DLTensor */
+  /** @internal a package's own record for this tensor, such as a DLTensor */
   descriptor: unknown
 
   /** @internal */
@@ -56,7 +58,7 @@ export class Tensor {
     return this.type.shape
   }
 
-  /** In elements; undefined for row-major. */
+  /** The strides in elements; undefined for row-major. */
   get strides(): readonly number[] | undefined {
     return this.type.strides
   }
@@ -66,11 +68,11 @@ export class Tensor {
   }
 
   /**
-   * A TypedArray over the memory, not a copy (of read-only memory it is one). Element types that JavaScript lacks
-   * appear as raw bits: float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as
-   * pairs. After the lifetime is closed it is empty: keep the tensor, and take views when they are needed.
+   * A TypedArray over the memory; of read-only memory, a copy. Element types that JavaScript lacks appear as raw bits:
+   * float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as pairs. The array is
+   * empty after the lifetime is closed, so keep the tensor and take a view when you need one.
    *
-   * @throws {ScopeClosedError} if the memory is dead. @throws {ArgumentError} if it is not the CPU's.
+   * @throws {ScopeClosedError} if the memory is closed. @throws {ArgumentError} if it is not on the CPU.
    */
   view(): TypedArray {
     this.#checkOnCpu()
@@ -79,7 +81,7 @@ export class Tensor {
     if (view.byteOffset % array.BYTES_PER_ELEMENT !== 0) {
       throw new AlignmentError(
         `a ${array.name} must start at a multiple of ${array.BYTES_PER_ELEMENT} bytes, got ${view.byteOffset}`,
-        { hint: 'allocate the memory with the alignment of its elements, or read it with toArray().' },
+        { hint: 'Allocate the memory with the alignment of its elements, or read it with toArray().' },
       )
     }
     return new array(
@@ -89,17 +91,17 @@ export class Tensor {
     )
   }
 
-  /** The elements in row-major order, whatever the strides, as values: 64-bit integers are bigints. A copy. @throws as {@link view} */
+  /** A copy of the elements in row-major order, whatever the strides. 64-bit integers are bigints. @throws as {@link view} */
   toArray(): Element[] {
     return this.#read(this.type.elementCount)
   }
 
-  /** For people: type and first values, or why there are none to show. Never throws. */
+  /** The type and the first values as text, or the reason why they cannot be read. Never throws. */
   toString(): string {
     return `Tensor ${this.type} ${this.#valuesText()}`
   }
 
-  /** What `JSON.stringify` writes: type and first values as text, no data. For the values: {@link toArray}. Never throws. */
+  /** The type and the first values as text, for `JSON.stringify`. {@link toArray} returns the values. Never throws. */
   toJSON(): { readonly dtype: DType; readonly shape: readonly number[]; readonly values: string } {
     return { dtype: this.dtype, shape: this.shape, values: this.#valuesText() }
   }
@@ -125,34 +127,36 @@ export class Tensor {
 
   #checkOnCpu(): void {
     if (this.device.type !== cpu.type) {
-      throw new ArgumentError(`a tensor must be on the CPU to be read, this one is on device type ${this.device.type}`)
+      throw new ArgumentError(`a tensor must be on the CPU to be read, got one on device type ${this.device.type}`)
     }
   }
 }
 
-/** What a tensor may be given besides its type and its values. */
+const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
+
+/** The options of {@link tensor}. */
 export interface TensorOptions extends TensorTypeOptions {
-  /** Where memory comes from if no segment is given; the default is freed by the garbage collector. */
+  /** The allocator of the memory if no segment is given. The memory of the default is freed by the garbage collector. */
   readonly allocator?: NativeAllocator
-  /** Where the segment's memory is; the CPU without it. */
+  /** The device that the segment's memory belongs to. The default is the CPU. */
   readonly device?: Device
 }
 
-/** The `Float16Array` of engines that have it, and of declarations that know it. */
+/** A `Float16Array`, described here because not all engines and declarations have it. */
 export interface Float16Values extends ArrayBufferView {
   readonly length: number
   readonly [Symbol.toStringTag]: 'Float16Array'
 }
 
 /**
- * Makes a tensor: over a segment without copying, or with memory of its own that is zeroed or filled with values.
+ * Makes a tensor over a segment without copying, or over new memory that is zeroed or filled with values.
  *
  * @param dtype canonical name or alias of the element type.
  * @param shape the size along each axis; empty for a scalar.
- * @param source a segment to lie over; or values to copy, row-major: a TypedArray of the element type's kind (for float16 also
- * a Float16Array), or an array.
+ * @param source a segment to use as memory; or values to copy in row-major order: a TypedArray of the element type's kind
+ * (for float16 also a Float16Array), or an array.
  * @throws {ArgumentError | ArgumentRangeError} if a part is not valid. @throws {BoundsError} if the segment is too small.
- * @throws {AlignmentError} if the segment starts between elements. @throws {AllocationError} if there is no memory.
+ * @throws {AlignmentError} if the segment is not aligned for the elements. @throws {AllocationError} if memory is exhausted.
  * @example
  * const x = tensor('float32', [2, 2], [1, 2, 3, 4])
  * x.toArray() // [1, 2, 3, 4]
@@ -161,15 +165,13 @@ export function tensor(
   dtype: string,
   shape: readonly number[],
   source?: Segment | TypedArray | Float16Values | readonly Element[],
-  options: TensorOptions = {},
+  options?: TensorOptions,
 ): Tensor {
-  if (typeof options !== 'object' || options === null) {
-    throw new ArgumentError(`options must be an object, got ${describe(options)}`)
-  }
-  const type = tensorType(dtype, shape, options)
-  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, options))
-  if (options.device !== undefined) throw new ArgumentError('device can be given only with a segment of its memory')
-  const segment: unknown = checkAllocator(options.allocator ?? gcAllocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
+  const { allocator = gcAllocator, device, ...layout } = checkOptions(options, OPTIONS)
+  const type = tensorType(dtype, shape, layout)
+  if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
+  if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
+  const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
   if (!(segment instanceof Segment))
     throw new ArgumentError(`allocator must allocate a segment, got ${describe(segment)}`)
   const made = new Tensor(checkFit(segment, type), type, cpu)
@@ -177,12 +179,12 @@ export function tensor(
   return made
 }
 
-/** Memory of the Host may be said to be anywhere, that of a device not to be the Host's. */
-function deviceOf(segment: Segment, { device }: TensorOptions): Device {
+/** Host memory may be declared to be on any device; device memory cannot be declared to be on the CPU. */
+function deviceOf(segment: Segment, device: Device | undefined): Device {
   const checked = device === undefined ? cpu : checkDevice(device)
   if ((segment.flags & DEVICE_MEMORY) === 0 || checked.type !== cpu.type) return checked
-  throw new ArgumentError("a tensor in memory of a device can't be one of the CPU", {
-    hint: 'let the memory make it: memory.tensor(dtype, shape).',
+  throw new ArgumentError('a tensor in device memory cannot be on the CPU', {
+    hint: 'Make it with memory.tensor(dtype, shape).',
   })
 }
 
@@ -190,7 +192,7 @@ function checkAllocator(allocator: unknown): NativeAllocator {
   if (typeof (allocator as Partial<NativeAllocator> | null)?.allocate === 'function')
     return allocator as NativeAllocator
   throw new ArgumentError(`allocator must have allocate(byteSize, byteAlignment), got ${describe(allocator)}`, {
-    hint: 'NativeScope.ofConfined() is one, which frees its memory when it is closed.',
+    hint: 'Use NativeScope.ofConfined(), which frees its memory when it is closed.',
   })
 }
 
@@ -208,7 +210,7 @@ function checkFit(segment: Segment, type: TensorType): Segment {
 }
 
 function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | readonly Element[]): void {
-  if (type.strides !== undefined) throw new ArgumentError('values can be given only for a row-major tensor')
+  if (type.strides !== undefined) throw new ArgumentError('a tensor with values must be row-major, got strides')
   const { block, base } = segment
   if (ArrayBuffer.isView(source)) {
     const expected = typedArrayClass(type.dtype)
@@ -216,15 +218,13 @@ function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | re
     const length =
       type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
     if (!(source instanceof expected || isFloat16) || source.length !== length) {
-      throw new ArgumentError(`the values of ${type} must be a ${expected.name}(${length}), got ${describe(source)}`)
+      throw wrongType(`the values of ${type}`, `a ${expected.name}(${length})`, source)
     }
     block.bytes.set(new Uint8Array(source.buffer, source.byteOffset, type.byteSize), base)
     return
   }
   if (!Array.isArray(source) || source.length !== type.elementCount) {
-    throw new ArgumentError(
-      `the values of ${type} must be an array of length ${type.elementCount}, got ${describe(source)}`,
-    )
+    throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, source)
   }
   const codec = elementCodec(type.dtype)
   const values: readonly Element[] = source
@@ -236,12 +236,12 @@ function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | re
   }
 }
 
-/** Bytes of an element that has bytes of its own. */
+/** The size in bytes of an element that has bytes of its own. */
 function bytesOf(type: TensorType): number {
   return elementCodec(type.dtype).byteSize
 }
 
-/** Maps the row-major index of an element to its place in memory, in elements. */
+/** Maps the row-major index of an element to its offset in memory, in elements. */
 function elementOffsets({ shape, strides }: TensorType): (index: number) => number {
   if (strides === undefined) return (index) => index
   const rowMajor = rowMajorStrides(shape)
@@ -270,13 +270,13 @@ function writePacked(
   const at = base + Math.floor(bit / 8)
   codec.write(oneByte, 0, value)
   const shift = bit & 7
-  // An allocator may say that its memory is not zeroed.
+  // Memory of a caller's allocator may not be zeroed.
   view.setUint8(at, (view.getUint8(at) & ~(((1 << bits) - 1) << shift)) | (oneByte.getUint8(0) << shift))
 }
 
 const scratch = new DataView(new ArrayBuffer(8))
 
-/** An address as the bits of a float64: a tiny number that is never NaN, since addresses are below 2^52. */
+/** The float64 that has the bits of an address. It is never NaN, because addresses are below 2^52. */
 export function pointerBits(address: number): number {
   scratch.setUint32(0, address, true)
   scratch.setUint32(4, Math.floor(address / 2 ** 32), true)

@@ -19,7 +19,7 @@ const classes: Readonly<Record<TypedArrayName, TypedArrayClass>> = {
   BigUint64Array,
 }
 
-/** The class of TypedArrays over elements of a type. */
+/** The TypedArray class whose elements view those of a type. */
 export function typedArrayClass(dtype: DType): TypedArrayClass {
   return classes[dtypeInfo(dtype).array]
 }

@@ -1,0 +1,49 @@
+import type { CFunction, CType } from './driver.ts'
+
+/** The functions of a library: the result, then the parameters. */
+export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
+
+/** A declared function of C. */
+export interface DeclaredFunction<Arguments extends readonly unknown[], Result> {
+  (...values: Arguments): Result
+  /** Runs the function on another thread, then calls `done` on this one. */
+  async(...values: [...Arguments, done: (error: unknown, result: Result) => void]): void
+}
+
+type ArgumentsOf<Parameters extends readonly CType[]> = {
+  -readonly [Index in keyof Parameters]: Parameters[Index] extends 'int64_t' | 'uint64_t' ? number | bigint : number
+}
+
+/** A result that may be above 2^53 is a bigint then. */
+type ResultOf<Type extends CType> = Type extends 'void'
+  ? void
+  : Type extends 'int64_t' | 'uint64_t' | 'uintptr_t'
+    ? number | bigint
+    : number
+
+/** The functions of a table, by name. */
+export type FunctionsOf<Table extends FunctionTable> = {
+  readonly [Name in keyof Table]: DeclaredFunction<ArgumentsOf<Table[Name][1]>, ResultOf<Table[Name][0]>>
+}
+
+/**
+ * Makes an object with the functions of a table. Declaring a function is slow, so each is declared when its property is
+ * first read, and is a plain property from then on.
+ */
+export function declareLazily<Table extends FunctionTable>(
+  declare: (name: string, result: CType, parameters: readonly CType[]) => CFunction,
+  table: Table,
+): FunctionsOf<Table> {
+  const prototype = {}
+  const functions: object = Object.create(prototype)
+  for (const [name, [result, parameters]] of Object.entries(table)) {
+    Object.defineProperty(prototype, name, {
+      get(): CFunction {
+        const value = declare(name, result, parameters)
+        Object.defineProperty(functions, name, { value })
+        return value
+      },
+    })
+  }
+  return functions as FunctionsOf<Table>
+}

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { LoadError } from '../errors/kinds.ts'
+import { FUNCTIONS } from '../generated/functions.ts'
+import { coreLibrary, type CoreFunctions } from './core-library.ts'
+import { loadGlobally } from './driver.ts'
+import { declareLazily, type FunctionsOf } from './function-table.ts'
+import { libraryFileName } from './locate.ts'
+import { NativeLibrary } from './native-library.ts'
+
+type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
+
+/** Returns the address of a function of the C core, for native code that calls it. */
+export function coreFunctionAddress(name: keyof CoreFunctions): number {
+  return Number(NativeLibrary.open(coreLibrary().path).symbol(name))
+}
+
+/** Returns the path of a library beside the C core. */
+export function siblingPath(name: Library): string {
+  return join(dirname(coreLibrary().path), libraryFileName(name))
+}
+
+/**
+ * Loads a library beside the C core, whose symbols all libraries that are loaded later can see. Called once for a
+ * library; each of its functions is declared at its first use.
+ *
+ * @throws {LoadError} if the library is missing.
+ */
+export function libraryFunctions<Name extends Library>(name: Name): FunctionsOf<(typeof FUNCTIONS)[Name]> {
+  const path = siblingPath(name)
+  if (!existsSync(path)) {
+    throw new LoadError(`the library ${path} does not exist`, {
+      hint: 'Install @tenon/core and its platform package in the same version.',
+      details: { path },
+    })
+  }
+  return declareLazily(loadGlobally(path).declare, FUNCTIONS[name])
+}
