@@ -6,6 +6,35 @@ const includes = ['csrc/include', 'include']
 export default {
   platformPackages: 'npm',
   statusTable: { source: 'csrc/include/status.def', output: 'src/generated/status.ts' },
+  abi: {
+    headers: [
+      {
+        source: 'include/tenon/xla_ffi.h',
+        include: 'tenon/xla_ffi.h',
+        only: ['tn_xla_buffer_t', 'tn_xla_bundle_t', 'tn_xla_api_version_t', 'tn_xla_type_id_t', 'tn_xla_metadata_t'],
+      },
+      {
+        source: 'include/tenon/tvm_dlpack.h',
+        include: 'tenon/tvm_dlpack.h',
+        only: ['DLD*', 'DLTensor', 'DLPACK_FLAG_*'],
+      },
+      {
+        source: 'include/tenon/tvm_ffi.h',
+        include: 'tenon/tvm_ffi.h',
+        only: ['kTVMFFI*', 'TVMFFIObjectHandle', 'TVMFFIObject', 'TVMFFIAny', 'TVMFFIByteArray'],
+      },
+      { source: 'csrc/include/tenon.h' },
+      { source: 'csrc/include/tenon_call.h' },
+      { source: 'csrc/include/tenon_xla.h' },
+      { source: 'csrc/include/tenon_tstring.h' },
+      { source: 'csrc/include/tenon_pools.h' },
+      { source: 'csrc/include/tenon_tvm.h' },
+    ],
+    exportMacro: 'TN_API',
+    functions: 'src/generated/functions.ts',
+    layouts: 'src/generated/layouts.ts',
+    proof: 'csrc/test/generated/layouts.c',
+  },
   targets: [
     {
       name: 'tenon',

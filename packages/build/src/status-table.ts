@@ -1,8 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-
 import { ToolError } from './tool-error.ts'
-import type { LoadedPackage } from './load-package.ts'
 
 interface StatusRow {
   readonly name: string
@@ -51,23 +47,4 @@ export function renderStatusTable(rows: readonly StatusRow[], source: string): s
 
 function quote(text: string): string {
   return text.includes("'") ? `"${text}"` : `'${text}'`
-}
-
-/**
- * Writes the generated file of a package that has a status table, if it changed.
- *
- * @throws {ToolError} with `write: false`, if the committed file is stale.
- */
-export function generateStatusTable(pkg: LoadedPackage, { write }: { write: boolean }): void {
-  const table = pkg.native.statusTable
-  if (!table) return
-  const output = join(pkg.directory, table.output)
-  const wanted = renderStatusTable(
-    parseStatusTable(readFileSync(join(pkg.directory, table.source), 'utf8')),
-    table.source,
-  )
-  if (existsSync(output) && readFileSync(output, 'utf8') === wanted) return
-  if (!write) throw new ToolError(`${pkg.name}: ${table.output} is stale: run native-build and commit it`)
-  mkdirSync(dirname(output), { recursive: true })
-  writeFileSync(output, wanted)
 }

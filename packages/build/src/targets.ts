@@ -56,4 +56,25 @@ export interface NativePackage {
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */
   readonly statusTable?: { readonly source: string; readonly output: string }
+  readonly abi?: AbiTables
+}
+
+/** The headers of a package's libraries, and the files that are generated from them. Paths as in the targets. */
+export interface AbiTables {
+  /** The headers, each after those that it uses. */
+  readonly headers: readonly {
+    readonly source: string
+    /** How C includes the header; without it, by its file name. */
+    readonly include?: string
+    /** The structs, constants and names of pointers to read, where `*` ends a beginning; without it, all declarations. */
+    readonly only?: readonly string[]
+  }[]
+  /** The macro that begins the declaration of an exported function. */
+  readonly exportMacro: string
+  /** The TypeScript table of functions. Each belongs to the shared target whose `exports` matches it most exactly. */
+  readonly functions: string
+  /** The TypeScript tables of struct layouts and constants. */
+  readonly layouts: string
+  /** The C file that fails to compile if the tables of layouts and constants are wrong. */
+  readonly proof: string
 }

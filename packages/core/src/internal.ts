@@ -19,7 +19,19 @@ export { Cleaner } from './memory/cleaner.ts'
 export { MappedFile, pageSize, type MappedFileOptions } from './memory/mapped-file.ts'
 export { ManagedLifetime } from './memory/managed-lifetime.ts'
 export { checkSlice, DEVICE_MEMORY, READ_ONLY } from './memory/segment.ts'
-export { checkStatus, coreFunction, coreLibrary, lastError, statusName } from './native/core-library.ts'
+export { CONSTANTS, LAYOUTS } from './generated/layouts.ts'
+export { STATUS } from './generated/status.ts'
+export {
+  checkStatus,
+  coreFunction,
+  coreFunctions,
+  coreLibrary,
+  lastError,
+  statusName,
+  type CoreFunctions,
+} from './native/core-library.ts'
+export { type FunctionsOf } from './native/function-table.ts'
+export { coreFunctionAddress, libraryFunctions, siblingPath } from './native/library-functions.ts'
 export {
   addressOf,
   bufferOver,

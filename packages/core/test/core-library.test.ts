@@ -176,15 +176,13 @@ describe('workers', () => {
 })
 
 test('the status table of TypeScript is the one of C', () => {
-  const text = coreLibrary().declare('tn_status_text', 'uintptr_t', ['int32_t'])
+  const { tn_status_text: text } = coreLibrary().functions
   expect(Number(text(0))).toBeGreaterThan(0)
   for (const [name, { value }] of Object.entries(STATUS)) expect(statusName(value)).toBe(name)
   expect(statusName(-999)).toBe('status -999')
 })
 
 test('a failing call leaves its message', () => {
-  expect(coreLibrary().declare('tn_callback_invoke', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(0, 0, 0)).toBe(
-    -1,
-  )
+  expect(coreLibrary().functions.tn_callback_invoke(0, 0, 0)).toBe(-1)
   expect(lastError()).toBe('callback must not be null')
 })

@@ -3,10 +3,10 @@ import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { buildPackage } from '../build.ts'
+import { generateFiles } from '../generated-files.ts'
 import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { fillPlatformPackage } from '../platform-package.ts'
-import { generateStatusTable } from '../status-table.ts'
 import type { NativeTarget, Variant } from '../targets.ts'
 import { parseVariant } from '../variant.ts'
 
@@ -30,7 +30,7 @@ await runMain(async () => {
   }
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
-  generateStatusTable(pkg, { write: !options.check })
+  generateFiles(pkg, { write: !options.check })
   const artifacts = await buildPackage(pkg, variant, kindsToBuild(variant, Boolean(options.all || options.check)))
   for (const { path, rebuilt } of artifacts) {
     process.stdout.write(`${relative(pkg.directory, path)}${rebuilt ? '' : ' (up to date)'}\n`)

@@ -1,6 +1,7 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
-import { coreFunction, checkStatus } from '../native/core-library.ts'
-import { addressOf, registerCallback, type CFunction } from '../native/driver.ts'
+import { checkStatus, coreFunctions, type CoreFunctions } from '../native/core-library.ts'
+import { LAYOUTS } from '../generated/layouts.ts'
+import { addressOf, registerCallback } from '../native/driver.ts'
 
 /**
  * What a callback runs: it gets the addresses that its native caller passed to `tn_callback_invoke`, whose meaning the
@@ -18,13 +19,17 @@ interface CallbackTable {
   readonly functions: (CallbackFunction | undefined)[]
   /** Ids of functions that nobody can call any more. */
   readonly free: number[]
-  readonly create: CFunction
-  readonly release: CFunction
-  readonly takeReleased: CFunction
+  readonly create: CoreFunctions['tn_callback_create']
+  readonly release: CoreFunctions['tn_callback_release']
+  readonly take: CoreFunctions['tn_callbacks_take_released']
 }
 
 /** What the callbacks of this thread threw: compare `count` before and after a native call, and `last` is the cause. */
 export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
+
+/** The places of the members of a `tn_callback_call_t`, all of them doubles. */
+const { offsets } = LAYOUTS.tn_callback_call_t
+const [ID, ARGUMENTS, RESULT] = [offsets.id / 8, offsets.arguments / 8, offsets.result / 8]
 
 let table: CallbackTable | undefined
 
@@ -32,11 +37,11 @@ let table: CallbackTable | undefined
 function callbackTable(): CallbackTable {
   if (table !== undefined) return table
   const functions: CallbackTable['functions'] = []
-  const call = new Float64Array(3)
+  const call = new Float64Array(LAYOUTS.tn_callback_call_t.size / 8)
   const trampoline = registerCallback(
     (): number => {
       try {
-        functions[call[0]!]!(call[1]!, call[2]!)
+        functions[call[ID]!]!(call[ARGUMENTS]!, call[RESULT]!)
         return 1
       } catch (error) {
         thrown.count++
@@ -48,25 +53,16 @@ function callbackTable(): CallbackTable {
     [],
   )
   const out = new BigUint64Array(1)
-  const open = coreFunction('tn_callbacks_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
-  checkStatus(Number(open(trampoline, addressOf(call), addressOf(out))), 'opening the table of callbacks')
+  const {
+    tn_callbacks_open: open,
+    tn_callbacks_close: close,
+    tn_callbacks_take_released: take,
+    tn_callback_create: create,
+    tn_callback_release: release,
+  } = coreFunctions()
+  checkStatus(open(trampoline, addressOf(call), addressOf(out)), 'opening the table of callbacks')
   const address = Number(out[0])
-  const close = coreFunction('tn_callbacks_close', 'void', ['uintptr_t'])
-  const opened: CallbackTable = {
-    address,
-    call,
-    isOpen: true,
-    functions,
-    free: [],
-    create: coreFunction('tn_callback_create', 'int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']),
-    release: coreFunction('tn_callback_release', 'void', ['uintptr_t']),
-    takeReleased: coreFunction('tn_callbacks_take_released', 'int32_t', [
-      'uintptr_t',
-      'uintptr_t',
-      'uintptr_t',
-      'uintptr_t',
-    ]),
-  }
+  const opened: CallbackTable = { address, call, isOpen: true, functions, free: [], create, release, take }
   process.once('exit', () => {
     opened.isOpen = false
     close(address)
@@ -93,7 +89,7 @@ export class Callback {
     takeReleased()
     const out = new BigUint64Array(1)
     const id = free.at(-1) ?? functions.length
-    checkStatus(Number(create(address, id, addressOf(out))), 'making a callback')
+    checkStatus(create(address, id, addressOf(out)), 'making a callback')
     free.pop()
     functions[id] = run
     this.address = Number(out[0])
@@ -117,10 +113,10 @@ const taken = new BigUint64Array(1)
 
 /** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
-  const { address, functions, free, takeReleased: take, isOpen } = callbackTable()
+  const { address, functions, free, take, isOpen } = callbackTable()
   if (!isOpen) return
   do {
-    checkStatus(Number(take(address, addressOf(ids), ids.length, addressOf(taken))), 'taking released callbacks')
+    checkStatus(take(address, addressOf(ids), ids.length, addressOf(taken)), 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) {
       functions[Number(id)] = undefined
       free.push(Number(id))

@@ -1,5 +1,6 @@
-import { checkStatus, coreFunction } from '../native/core-library.ts'
-import { addressOf, bufferOver, type CFunction } from '../native/driver.ts'
+import { CONSTANTS } from '../generated/layouts.ts'
+import { checkStatus, coreFunctions } from '../native/core-library.ts'
+import { addressOf, bufferOver } from '../native/driver.ts'
 import { isDetached } from './block.ts'
 
 /** The pages of a file that are mapped, and how. */
@@ -10,10 +11,6 @@ export interface MappedFileOptions {
   /** Whether writes go to the file. Without it, written pages are private copies. */
   readonly isShared?: boolean
 }
-
-const SHARED = 1
-/** Pages that the file loses while it is mapped read as zeros, where they would end the process. */
-const GUARDED = 2
 
 /**
  * A part of a file in memory. The pages that the file loses while it is mapped read as zeros. Whoever opens it closes it
@@ -39,9 +36,9 @@ export class MappedFile {
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
     const { byteOffset = 0, byteSize, isShared = false } = options
     const out = new BigUint64Array(1)
-    const flags = GUARDED | (isShared ? SHARED : 0)
-    const { open } = functions()
-    checkStatus(Number(open(descriptor, byteOffset, byteSize, flags, addressOf(out))), `mapping ${path}`)
+    const flags = CONSTANTS.TN_MAPPING_GUARDED | (isShared ? CONSTANTS.TN_MAPPING_SHARED : 0)
+    const status = coreFunctions().tn_mapping_open(descriptor, byteOffset, byteSize, flags, addressOf(out))
+    checkStatus(status, `mapping ${path}`)
     const address = Number(out[0])
     try {
       return new MappedFile(address, byteSize)
@@ -53,20 +50,20 @@ export class MappedFile {
 
   /** Writes the changed pages of a shared mapping to the file, from `byteOffset` (a multiple of the page size) on. */
   sync(byteOffset: number, byteSize: number): void {
-    checkStatus(Number(functions().sync(this.address + byteOffset, byteSize)), 'writing a mapped file')
+    checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
   }
 
   /** Tells the system whether the pages are needed soon. */
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
-    const status = functions().advise(this.address + byteOffset, byteSize, isNeeded ? 1 : 0)
-    checkStatus(Number(status), `${isNeeded ? 'loading' : 'unloading'} a mapped file`)
+    const status = coreFunctions().tn_pages_advise(this.address + byteOffset, byteSize, isNeeded ? 1 : 0)
+    checkStatus(status, `${isNeeded ? 'loading' : 'unloading'} a mapped file`)
   }
 
   /** The number of pages of a range that are in memory. */
   residentPages(byteOffset: number, byteSize: number): number {
     const out = new BigUint64Array(1)
-    const status = functions().resident(this.address + byteOffset, byteSize, addressOf(out))
-    checkStatus(Number(status), 'looking up a mapped file')
+    const status = coreFunctions().tn_pages_resident(this.address + byteOffset, byteSize, addressOf(out))
+    checkStatus(status, 'looking up a mapped file')
     return Number(out[0])
   }
 
@@ -86,33 +83,12 @@ export class MappedFile {
 }
 
 function unmap(address: number, byteSize: number): void {
-  checkStatus(Number(functions().close(address, byteSize)), 'unmapping a file')
+  checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
 }
+
+let knownPageSize: number | undefined
 
 /** The size of a page in bytes: offsets of mappings are multiples of it. */
 export function pageSize(): number {
-  return functions().pageSize
-}
-
-interface Functions {
-  readonly pageSize: number
-  readonly open: CFunction
-  readonly close: CFunction
-  readonly sync: CFunction
-  readonly advise: CFunction
-  readonly resident: CFunction
-}
-
-let declared: Functions | undefined
-
-function functions(): Functions {
-  const range = ['uintptr_t', 'uintptr_t'] as const
-  return (declared ??= {
-    pageSize: Number(coreFunction('tn_page_size', 'uintptr_t', [])()),
-    open: coreFunction('tn_mapping_open', 'int32_t', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t']),
-    close: coreFunction('tn_mapping_close', 'int32_t', range),
-    sync: coreFunction('tn_mapping_sync', 'int32_t', range),
-    advise: coreFunction('tn_pages_advise', 'int32_t', [...range, 'int32_t']),
-    resident: coreFunction('tn_pages_resident', 'int32_t', [...range, 'uintptr_t']),
-  })
+  return (knownPageSize ??= Number(coreFunctions().tn_page_size()))
 }

@@ -1,14 +1,12 @@
 import { checkAlignment, checkSize } from '../errors/check.ts'
 import { AllocationError } from '../errors/kinds.ts'
-import { coreFunction, lastError } from '../native/core-library.ts'
-import { addressOf, bufferOver, type CFunction } from '../native/driver.ts'
+import { coreFunctions, lastError } from '../native/core-library.ts'
+import { addressOf, bufferOver } from '../native/driver.ts'
 import { Block } from './block.ts'
 import { ARRAY_BUFFER_ALIGNMENT } from './gc-allocator.ts'
 import { globalGate } from './global-lifetime.ts'
 import type { NativeAllocator } from './native-allocator.ts'
 import { Segment } from './segment.ts'
-
-let allocateFunction: CFunction | undefined
 
 /**
  * An allocator of zeroed memory that is never freed, for data that native code keeps as long as the process runs.
@@ -20,9 +18,8 @@ export const processAllocator: NativeAllocator = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
-    allocateFunction ??= coreFunction('tn_memory_allocate', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
     const out = new BigUint64Array(1)
-    if (allocateFunction(size, alignment, addressOf(out)) !== 0) {
+    if (coreFunctions().tn_memory_allocate(size, alignment, addressOf(out)) !== 0) {
       throw new AllocationError(`${size} bytes could not be allocated: ${lastError()}`, { details: { byteSize: size } })
     }
     const address = Number(out[0])

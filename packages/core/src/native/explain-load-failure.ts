@@ -65,8 +65,8 @@ function explain(path: string, reason: string): Explanation {
   } catch (error) {
     if (error instanceof BinaryFormatError) {
       return {
-        sentence: error.sentence.replace(/^can't read/, "can't load"),
-        ...(error.hint === undefined ? {} : { hint: error.hint }),
+        sentence: `cannot load ${path}: ${String(error.details['reason'])}`,
+        ...(error.hint !== undefined && { hint: error.hint }),
       }
     }
     return refused

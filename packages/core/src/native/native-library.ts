@@ -7,22 +7,6 @@ import { explainLoadFailure, isSpecialFile } from './explain-load-failure.ts'
 import type { Value } from './argument-conversion.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 
-/** The library functions of the core, declared at first use. */
-interface Loader {
-  readonly open: CFunction
-  readonly symbol: CFunction
-}
-
-let loader: Loader | undefined
-
-function coreLoader(): Loader {
-  loader ??= {
-    open: coreFunction('tn_library_open', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']),
-    symbol: coreFunction('tn_library_symbol', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']),
-  }
-  return loader
-}
-
 /**
  * A shared library of native code. The library is never unmapped, so that pointers into it stay valid. After it is closed,
  * its symbols and functions are refused.
@@ -55,18 +39,15 @@ export class NativeLibrary extends ManagedLifetime {
     const name = Buffer.from(checkName(path, 'path'))
     if (isSpecialFile(path)) throw explainLoadFailure(path, 'not a regular file')
     const out = new BigUint64Array(1)
-    const { open } = coreLoader()
-    if (open(addressOf(name), name.length, addressOf(out)) !== 0) throw explainLoadFailure(path, lastError())
+    const status = coreFunctions().tn_library_open(addressOf(name), name.length, addressOf(out))
+    if (status !== 0) throw explainLoadFailure(path, lastError())
     return new NativeLibrary(path, Number(out[0]))
   }
 
   /** The libraries that are loaded globally: the C library, and those that the program was linked with. */
   static ofProcess(): NativeLibrary {
     const out = new BigUint64Array(1)
-    checkStatus(
-      Number(coreFunction('tn_library_process', 'int32_t', ['uintptr_t'])(addressOf(out))),
-      'opening the process',
-    )
+    checkStatus(coreFunctions().tn_library_process(addressOf(out)), 'opening the process')
     return new NativeLibrary('of this process', Number(out[0]))
   }
 
@@ -116,7 +97,7 @@ export class NativeLibrary extends ManagedLifetime {
     this.checkAlive()
     const bytes = Buffer.from(checkName(name, 'name'))
     const out = new BigUint64Array(1)
-    const found = coreLoader().symbol(this.#handle, addressOf(bytes), bytes.length, addressOf(out)) === 0
-    return found ? Number(out[0]) : undefined
+    const status = coreFunctions().tn_library_symbol(this.#handle, addressOf(bytes), bytes.length, addressOf(out))
+    return status === 0 ? Number(out[0]) : undefined
   }
 }

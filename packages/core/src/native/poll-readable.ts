@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
-import { checkStatus, coreFunction } from './core-library.ts'
+import { checkStatus, coreFunctions } from './core-library.ts'
 import { addressOf, pollDescriptor } from './driver.ts'
 
 /** What watches a descriptor. It keeps the process alive after `ref()`. */
@@ -51,8 +51,7 @@ const again = Buffer.of(1)
 
 function watchByThread(descriptor: number, whenReadable: () => void): ReadableWatch {
   const out = new Int32Array(1)
-  const watch = coreFunction('tn_watch_open', 'int32_t', ['int32_t', 'uintptr_t'])
-  checkStatus(Number(watch(descriptor, addressOf(out))), 'watching a descriptor')
+  checkStatus(coreFunctions().tn_watch_open(descriptor, addressOf(out)), 'watching a descriptor')
   const socket = new Socket({ fd: out[0]!, readable: true, writable: true })
   socket.on('data', () => {
     whenReadable()
