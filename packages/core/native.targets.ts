@@ -264,7 +264,6 @@ export default {
         'strlen',
         'strtol',
         'sysconf',
-        'tn_callback_check',
         'tn_callback_invoke',
         'tn_callback_release',
         'tn_callback_retain',

@@ -63,7 +63,7 @@ if (isOwnLibrary)
       const error = loadedFrom(changed(name, (bytes) => atKind(bytes, offset, value)))
       expect([error.kind, error.sentence]).toEqual([
         'ValueError',
-        "the modules inside the library can't be read: they are malformed",
+        "the modules inside the library are malformed",
       ])
     })
 
@@ -72,7 +72,7 @@ if (isOwnLibrary)
         'packed_embedded_026',
         'Library binary was created using {unheard!} but a loader of that name is not registered.',
       ],
-      ['packed_embedded_legacy', 'Binary was created using unheard! but a loader of that name is not registered'],
+      ['packed_embedded_legacy', 'Binary was created using {unheard!} but a loader of that name is not registered'],
     ])('%s: a kind without a loader is told', (name, sentence) => {
       const error = loadedFrom(changed(name, (bytes) => void bytes.write('unheard!', kindPlace(bytes))))
       expect([error.kind, error.sentence]).toEqual(['RuntimeError', expect.stringContaining(sentence)])

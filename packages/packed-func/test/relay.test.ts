@@ -181,7 +181,7 @@ describe('an asynchronous function', () => {
 
   it('is refused on its own thread, and without the declaration', () => {
     const error = thrownBy(() => call.call(packedFunc(async () => 1, { async: true }))) as PackedFuncError
-    expect([error.kind, error.message.includes('only other threads can')]).toEqual(['TypeError', true])
+    expect([error.kind, error.message.includes('cannot be called on its own thread')]).toEqual(['TypeError', true])
     expect(() => call.call(async () => 1)).toThrow('declare it with { async: true }')
   })
 })

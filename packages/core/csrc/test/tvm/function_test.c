@@ -131,7 +131,7 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-/* --- backtraces ---------------------------------------------------------------------------------------------------------- */
+/* --- backtraces --------------------------------------------------------------------------------------------------- */
 
 static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   (void)self, (void)args, (void)num_args, (void)result;
@@ -190,7 +190,7 @@ TEST(tvm_a_backtrace_that_is_too_long_ends_with_a_whole_line) {
   tn_tvm_set_backtrace_limit(0);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------- */
+/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 static void *register_many(void *seed) {
   char name[64];

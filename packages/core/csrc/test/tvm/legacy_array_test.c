@@ -34,11 +34,11 @@ TEST(tvm_legacy_arrays_are_zeroed_and_copied) {
 TEST(tvm_legacy_arrays_that_can_not_be_are_refused) {
   int64_t shape[3] = {1 << 30, 1 << 30, 16}, negative[1] = {-1};
   TVMArrayHandle array;
-  CHECK(TVMArrayAlloc(shape, 3, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "a shape must be"));
-  CHECK(TVMArrayAlloc(negative, 1, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "a shape must be"));
-  CHECK(TVMArrayAlloc(shape, -1, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "an array has ndim"));
-  CHECK(TVMArrayAlloc(shape, 1, kDLFloat, 256, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "an array has ndim"));
-  CHECK(TVMArrayAlloc(shape, 1, kDLFloat, 32, 0, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "an array has ndim"));
+  CHECK(TVMArrayAlloc(shape, 3, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "a shape must have"));
+  CHECK(TVMArrayAlloc(negative, 1, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "a shape must have"));
+  CHECK(TVMArrayAlloc(shape, -1, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "ndim must be at least 0"));
+  CHECK(TVMArrayAlloc(shape, 1, kDLFloat, 256, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "ndim must be at least 0"));
+  CHECK(TVMArrayAlloc(shape, 1, kDLFloat, 32, 0, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "ndim must be at least 0"));
   CHECK(TVMArrayAlloc(shape, 1, kDLFloat, 32, 1, kDLCUDA, 0, &array) == -1);
   CHECK(raised_is("RuntimeError", "Device API of type 2 is not enabled"));
 }
@@ -86,7 +86,7 @@ TEST(tvm_legacy_devices_have_memory) {
   CHECK(TVMDeviceFreeDataSpace(cpu, memory) == 0);
   CHECK(TVMDeviceAllocDataSpace(cpu, 100, 0, dtype, &memory) == 0 && (uintptr_t)memory % 64 == 0);
   CHECK(TVMDeviceFreeDataSpace(cpu, memory) == 0 && TVMDeviceFreeDataSpace(cpu, NULL) == 0);
-  CHECK(TVMDeviceAllocDataSpace(cpu, 100, 96, dtype, &memory) == -1 && raised_is("ValueError", "an alignment must be"));
+  CHECK(TVMDeviceAllocDataSpace(cpu, 100, 96, dtype, &memory) == -1 && raised_is("ValueError", "alignment must be"));
   CHECK(TVMDeviceAllocDataSpace(cpu, SIZE_MAX / 2 + 1, 64, dtype, &memory) == -1 && raised_is("MemoryError", ""));
   CHECK(TVMDeviceAllocDataSpace(gpu, 100, 64, dtype, &memory) == -1 && raised_is("RuntimeError", "Device API"));
   CHECK(TVMDeviceFreeDataSpace(gpu, NULL) == -1 && raised_is("RuntimeError", "Device API"));

@@ -42,7 +42,7 @@ TEST(tvm_legacy_a_c_function_is_called_and_ends_once) {
   CHECK(TVMFuncCall(function, args, codes, -1, &result, &code) == -1 && begins(TVMGetLastError(), "ValueError: num_args"));
   codes[3] = 99;
   CHECK(TVMFuncCall(function, args, codes, 4, &result, &code) == -1);
-  CHECK(raised_is("TypeError", "a value of code 99 can't be passed to tvm-ffi"));
+  CHECK(raised_is("TypeError", "a value of code 99 cannot be passed to tvm-ffi"));
   /* The host has the error: nobody tells more. */
   CHECK(TVMFuncCall(function, NULL, NULL, 0, &result, &code) == -1);
   CHECK(raised_is("EnvErrorAlreadySet", ""));
@@ -94,7 +94,7 @@ TEST(tvm_legacy_results_of_each_code_come_back) {
   bytes = result.v_handle;
   CHECK(result_code == kTVMBytes && bytes->size == 19 && memcmp(bytes->data, many.data, 19) == 0);
   CHECK(TVMByteArrayFree(result.v_handle) == 0);
-  CHECK(TVMByteArrayFree(&few) == -1 && raised_is("ValueError", "only what a call returned"));
+  CHECK(TVMByteArrayFree(&few) == -1 && raised_is("ValueError", "only the bytes that a call returned"));
   GIVE(v_handle, function, kTVMPackedFuncHandle);
   CHECK(result_code == kTVMPackedFuncHandle && result.v_handle == function);
   CHECK(TVMFuncFree(result.v_handle) == 0);

@@ -1,5 +1,5 @@
-/* Backtraces: the place that the caller names, and the calls in progress if the program wants them. Walking the stack costs
- * each error several microseconds, so that it isn't done unasked. */
+/* Backtraces: the place that the caller names, and the calls in progress if the program wants them. Walking the
+ * stack costs each error several microseconds, so that it isn't done unasked. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ TVM_FFI_EXPORT int32_t tn_tvm_set_backtrace_limit(int32_t frames) {
   return before;
 }
 
-/* --- names of C++, if the process has what reads them ------------------------------------------------------------------- */
+/* --- names of C++, if the process has what reads them ------------------------------------------------------------- */
 
 typedef char *(*demangle_t)(const char *name, char *buffer, size_t *size, int *status);
 
@@ -42,7 +42,7 @@ static demangle_t demangler(void) {
   return (demangle_t)(uintptr_t)address;
 }
 
-/* --- the text ------------------------------------------------------------------------------------------------------------ */
+/* --- the text ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   char text[TEXT_SIZE];

@@ -1,7 +1,7 @@
 /* What belongs to a thread or to the process around kernels: streams, the allocator of results, interruption. */
 #include "internal.h"
 
-/* --- streams of the calling thread: a list, since a process has few devices -------------------------------------------- */
+/* --- streams of the calling thread: a list, since a process has few devices --------------------------------------- */
 
 typedef struct {
   int32_t device_type, device_id;
@@ -38,7 +38,7 @@ void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
   return found == NULL ? NULL : found->stream;
 }
 
-/* --- the allocator of results ---------------------------------------------------------------------------------------- */
+/* --- the allocator of results ------------------------------------------------------------------------------------- */
 
 static _Thread_local DLPackManagedTensorAllocator thread_allocator;
 static DLPackManagedTensorAllocator global_allocator;
@@ -75,7 +75,7 @@ int TVMFFIEnvTensorAlloc(DLTensor *prototype, TVMFFIObjectHandle *out) {
   return status;
 }
 
-/* --- interruption: a host registers what asks it ------------------------------------------------------------------------ */
+/* --- interruption: a host registers what asks it ------------------------------------------------------------------ */
 
 static int (*check_signals)(void);
 static void *(*ensure)(void);

@@ -1,5 +1,5 @@
-/* Equality and hash of values, as tvm-ffi's containers compute them: text by content whatever its form, objects by
- * identity unless their type has hooks. */
+/* Equality and hashes of values, as tvm-ffi's containers compute them. Text is compared by content in all its forms,
+ * and objects by identity unless their type has hooks. */
 #include "internal.h"
 
 #define HASH_STEP 0x9e3779b9u
@@ -9,14 +9,14 @@ static uint64_t combine(uint64_t key, uint64_t value) { return key ^ (value + HA
 /* The hook of a value's type in an attribute, or null. */
 static const TVMFFIAny *hook(const char *attribute, const TVMFFIAny *value) {
   if (!tn__is_object(value)) return NULL;
-  TVMFFIByteArray name = {attribute, strlen(attribute)};
+  const TVMFFIByteArray name = tn__span(attribute);
   const TVMFFITypeAttrColumn *column = TVMFFIGetTypeAttrColumn(&name);
   int64_t place = column == NULL ? -1 : (int64_t)value->type_index - column->begin_index;
   if (place < 0 || place >= column->size || column->data[place].type_index == kTVMFFINone) return NULL;
   return &column->data[place];
 }
 
-/* Calls a hook that is a packed function and takes its whole number. A hook that fails answers 0 and leaves no error. */
+/* Calls a hook that is a packed function and returns its integer. A hook that fails counts as 0 and leaves no error. */
 static int64_t ask(const TVMFFIAny *function, TVMFFIAny *args, int32_t count) {
   TVMFFIAny result = tn__none();
   if (function->type_index != kTVMFFIFunction) return 0;
@@ -49,7 +49,7 @@ bool tn__equal(const TVMFFIAny *a, const TVMFFIAny *b) {
 uint64_t tn__value_hash(const TVMFFIAny *value) {
   TVMFFIByteArray text;
   if (tn__text_of(value, true, &text))
-    return combine(is_text(value) ? kTVMFFIStr : kTVMFFIBytes, tn__hash(text.data, text.size));
+    return combine(is_text(value) ? kTVMFFIStr : kTVMFFIBytes, tn__hash(text));
   const TVMFFIAny *hash = hook("__any_hash__", value);
   uint64_t own = value->v_uint64;
   if (hash != NULL && hash->type_index == kTVMFFIOpaquePtr) {

@@ -1,90 +1,97 @@
-/* What the files of libtvm_ffi share and nobody else sees. */
+/* The parts of libtvm_ffi that its files share. */
 #ifndef TENON_TVM_INTERNAL_H
 #define TENON_TVM_INTERNAL_H
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "../../base/internal.h"
 #include "tenon/tvm_ffi.h"
-
-#if defined(__GNUC__)
-#define TN_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
-#else
-#define TN_PRINTF(format_index, first)
-#endif
 
 #define TN_SPAN(literal) ((TVMFFIByteArray){literal, sizeof(literal) - 1})
 
-/* --- object.c ---------------------------------------------------------------------------------------------------- */
+/* --- span.c: spans of text ---------------------------------------------------------------------------------------- */
 
-/* Makes an object with one strong reference: `size` zeroed bytes with the head filled in. Null without memory. */
+static inline TVMFFIByteArray tn__span(const char *text) { return (TVMFFIByteArray){text, strlen(text)}; }
+/* Whether two spans have the same bytes. */
+static inline bool tn__same(TVMFFIByteArray a, TVMFFIByteArray b) {
+  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+/* The hash of a span, as tvm-ffi's containers and types compute it. */
+uint64_t tn__hash(TVMFFIByteArray span);
+/* A NUL-terminated copy that the caller frees; null without memory. */
+char *tn__duplicate(TVMFFIByteArray span);
+
+/* --- object.c ----------------------------------------------------------------------------------------------------- */
+
+/* Creates an object with one strong reference: `size` zeroed bytes with the head filled in. Null without memory. */
 void *tn__object_new(size_t size, int32_t type_index, void (*deleter)(void *self, int flags));
 
-/* Gives the memory of such an object back: what its deleter does last. */
+/* Frees the memory of such an object: the last action of its deleter. */
 void tn__object_free(void *object);
 
 void tn__retain(void *object);
 void tn__release(void *object); /* null is a no-op */
 
-/* Defines the deleter of an own kind of object around `destroy(self)`, which frees what the object owns. */
+/* Defines the deleter of one kind of object around `destroy(self)`, which frees what the object owns. */
 #define TN_DELETER(name, destroy)                                       \
   static void name(void *self, int flags) {                             \
     if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) destroy(self);   \
     if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) tn__object_free(self); \
   }
 
-/* --- any.c --------------------------------------------------------------------------------------------------------- */
+/* The object that represents a missing value, retained for the caller. */
+void *tn__missing_object(void);
+
+/* --- any.c -------------------------------------------------------------------------------------------------------- */
 
 static inline bool tn__is_object(const TVMFFIAny *value) { return value->type_index >= kTVMFFIStaticObjectBegin; }
 
-TVMFFIAny tn__none(void);
-TVMFFIAny tn__int(int64_t value);
-TVMFFIAny tn__bool(bool value);
-/* Takes over a reference; null gives None. */
-TVMFFIAny tn__object(void *object);
-/* A copy with a reference of its own; the value must be one that can be owned. */
+static inline TVMFFIAny tn__none(void) { return (TVMFFIAny){.type_index = kTVMFFINone}; }
+static inline TVMFFIAny tn__int(int64_t value) { return (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = value}; }
+static inline TVMFFIAny tn__bool(bool value) { return (TVMFFIAny){.type_index = kTVMFFIBool, .v_int64 = value}; }
+/* Takes ownership of a reference; null gives None. */
+static inline TVMFFIAny tn__object(void *object) {
+  if (object == NULL) return tn__none();
+  return (TVMFFIAny){.type_index = ((TVMFFIObject *)object)->type_index, .v_obj = object};
+}
+/* A copy that owns a reference of its own; the value must not be a view. */
 TVMFFIAny tn__copy(const TVMFFIAny *value);
-/* Gives back what an owned value holds, and leaves None. */
+/* Releases the object of an owned value, and leaves None. */
 void tn__clear(TVMFFIAny *value);
 
-/* --- string.c ------------------------------------------------------------------------------------------------------- */
+/* --- string.c ----------------------------------------------------------------------------------------------------- */
 
-/* An owned string (or bytes) value, small if it fits. Returns 0, or -1 with MemoryError raised. */
+/* An owned string, stored in the value itself if it is short. Returns 0, or -1 with MemoryError raised. */
 int tn__text(const char *data, size_t size, TVMFFIAny *out);
-/* The bytes of any of the three string forms, or with `bytes` also of the bytes forms. False if it is none. */
+/* The span of a string in any of its three forms, or with `bytes` also of bytes. False if the value is neither. */
 bool tn__text_of(const TVMFFIAny *value, bool bytes, TVMFFIByteArray *out);
-/* Two spans have the same bytes. */
-static inline bool tn__same(TVMFFIByteArray a, TVMFFIByteArray b) {
-  return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
-}
-/* The hash of a span that tvm-ffi's containers and types use. */
-uint64_t tn__hash(const char *data, size_t size);
-/* A NUL-terminated copy that the caller frees; null without memory. */
-char *tn__duplicate(TVMFFIByteArray text);
 
-/* --- equal.c ---------------------------------------------------------------------------------------------------------- */
+/* --- equal.c ------------------------------------------------------------------------------------------------------ */
 
-/* Whether containers take two values for the same, and the hash under which they find one. */
+/* Whether containers treat two values as the same key, and the hash of a key. */
 bool tn__equal(const TVMFFIAny *a, const TVMFFIAny *b);
 uint64_t tn__value_hash(const TVMFFIAny *value);
 
-/* --- error.c ------------------------------------------------------------------------------------------------------- */
+/* --- error.c ------------------------------------------------------------------------------------------------------ */
 
-/* Raises an error with this kind and text (printf-like) and returns -1. */
+/* Raises an error with this kind and message (printf-like) and returns -1. */
 TN_PRINTF(2, 3) int tn__raise(const char *kind, const char *format, ...);
 int tn__no_memory(void);
 
-/* posix/frames.c, win32/frames.c: the calls in progress on this thread, the most recent first, at most `limit`. The walk
- * ends when `visit` returns false. */
+/* --- posix/frames.c, win32/frames.c ------------------------------------------------------------------------------- */
+
+/* A call in progress on the calling thread. */
 typedef struct {
-  const char *library;  /* its path, or null */
-  const char *function; /* its name as the linker has it, or null */
-  size_t offset;        /* its place in the library */
-  bool is_own;          /* of this library */
+  const char *library;  /* the path of its library, or null */
+  const char *function; /* its symbol, or null */
+  size_t offset;        /* its offset in the library */
+  bool is_own;          /* whether it belongs to this library */
 } tn__frame_t;
+/* Calls `visit` for at most `limit` frames, the most recent first, until it returns false. */
 void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *context), void *context);
 
-/* --- names.c: a map from text to pointers, in order of insertion. Locked by its owner. -------------------------------- */
+/* --- names.c: a map from text to pointers in order of insertion, locked by its owner ------------------------------ */
 
 typedef struct {
   char *key; /* owned, NUL-terminated; null if the entry was removed */
@@ -96,42 +103,73 @@ typedef struct {
 typedef struct {
   tn__name_t *entries;
   size_t used, capacity, live;
-  uint32_t *slots; /* place in entries + 1, or 0; twice the capacity */
+  uint32_t *slots; /* the index of an entry + 1, or 0; twice the capacity */
 } tn__names_t;
 
-/* The place of the value of a key, or null. Valid until the next change. */
+/* The address of a key's value, or null. Valid until the next change. */
 void **tn__names_find(const tn__names_t *names, TVMFFIByteArray key);
-/* The place of the value, made (null inside) if it is new. Null without memory. */
+/* The address of a key's value, which is null if the key is new. Null without memory. */
 void **tn__names_add(tn__names_t *names, TVMFFIByteArray key);
-bool tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
+void tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
 
-/* --- type.c ---------------------------------------------------------------------------------------------------------- */
+/* --- type.c ------------------------------------------------------------------------------------------------------- */
 
+/* Type indices are smaller than this. */
+#define TN_TYPE_LIMIT 65536
 /* The type of an index, or null. */
-const TVMFFITypeInfo *tn__type(int32_t type_index);
-/* The name of a value's type as messages have it. */
+TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
+/* The key of a type for messages. */
 const char *tn__type_name(int32_t type_index);
-/* The keys of all types: for each calls `visit`. */
-void tn__each_type(void (*visit)(const TVMFFITypeInfo *info, void *context), void *context);
 
-/* --- builtin.c: the global functions ----------------------------------------------------------------------------------- */
+/* --- arguments.c: the arguments of this library's global functions ------------------------------------------------ */
 
+/* A call of a global function. */
 typedef struct {
   const char *name;
-  TVMFFISafeCallType call;
+  const TVMFFIAny *args;
+  int32_t num_args;
+  int32_t type_index; /* as in tn__builtin_t */
+  TVMFFIAny *result;
+} tn__call_t;
+
+/* A global function of this library. `run` returns 0, or -1 with an error raised. */
+typedef struct {
+  const char *name;
+  int (*run)(const tn__call_t *call);
+  int32_t num_args;   /* checked before `run` is called; TN_ANY_COUNT accepts any number */
+  int32_t type_index; /* the type of the container that the function creates, or takes as its first argument; or 0 */
 } tn__builtin_t;
 
-/* Registers functions that live as long as the process. */
-void tn__register_builtins(const tn__builtin_t *builtins, size_t count);
+#define TN_ANY_COUNT (-1)
 
-/* The object that stands for a missing value, with a reference for the caller. */
-void *tn__missing_object(void);
+/* The safe call of a function object whose self is a tn__builtin_t. It checks the number of arguments and, unless
+ * any number is accepted, the type of the first one. */
+int tn__call_builtin(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
-/* Checks of a global function's arguments: 0, or -1 with the error raised. `name` is the function's, for messages. */
-int tn__expect_count(const char *name, int32_t expected, int32_t got);
-int tn__argument_mismatch(const char *name, int32_t index, const char *expected, const TVMFFIAny *got);
-int tn__argument_int(const char *name, const TVMFFIAny *args, int32_t index, int64_t *out);
-int tn__argument_text(const char *name, const TVMFFIAny *args, int32_t index, TVMFFIByteArray *out);
-int tn__argument_object(const char *name, const TVMFFIAny *args, int32_t index, int32_t type_index, void **out);
+/* Checks of arguments: 0, or -1 with an error raised. */
+int tn__expect_count(const tn__call_t *call, int32_t expected);
+int tn__argument_mismatch(const tn__call_t *call, int32_t index, const char *expected);
+int tn__argument_int(const tn__call_t *call, int32_t index, int64_t *out);
+int tn__argument_text(const tn__call_t *call, int32_t index, TVMFFIByteArray *out);
+
+/* --- registry.c --------------------------------------------------------------------------------------------------- */
+
+/* The size of the longest name of a loader of modules, with its NUL. */
+#define TN_LOADER_NAME 128
+
+/* Looks up the global function `prefix + kind`, retained for the caller, and writes its name to `name`. Null if it
+ * is not registered. */
+TVMFFIObjectHandle tn__find_loader(const char *prefix, TVMFFIByteArray kind, char name[TN_LOADER_NAME]);
+
+/* --- tables of global functions, each up to an entry without a name: registered by builtin.c ---------------------- */
+
+extern const tn__builtin_t tn__dictionary_builtins[], tn__library_builtins[], tn__module_builtins[],
+    tn__registry_builtins[], tn__sequence_builtins[];
+
+/* tensor.c: creates a Shape of integers. 0, or -1 with an error raised. */
+int tn__shape_make(const TVMFFIAny *sizes, int32_t count, TVMFFIAny *result);
+
+/* sequence.c: creates an Array or a List of borrowed values. 0, or -1 with an error raised. */
+int tn__sequence_make(int32_t type_index, const TVMFFIAny *values, int32_t count, TVMFFIAny *result);
 
 #endif

@@ -64,7 +64,7 @@ static uint64_t follow(const tn__map_t *map, uint64_t slot, uint8_t meta) {
   return step == 0 ? TN_MAP_END : (slot + step) % map->slots;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------------------------------------------------- */
 
 static void drop_data(tn__map_t *map) {
   if (map->data_deleter != NULL) map->data_deleter(map->data);
@@ -127,7 +127,7 @@ tn__map_t *tn__map_new(int32_t type_index, uint64_t count) {
   return NULL;
 }
 
-/* --- finding and walking ------------------------------------------------------------------------------------------------- */
+/* --- finding and walking ------------------------------------------------------------------------------------------ */
 
 /* The slot of a key in the dense form, or TN_MAP_END. */
 static uint64_t find_slot(const tn__map_t *map, const TVMFFIAny *key) {
@@ -162,7 +162,7 @@ tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position) {
   return is_small(map) ? &small_pairs(map)[position] : &item_of(map, position)->pair;
 }
 
-/* --- the list of pairs in order --------------------------------------------------------------------------------------------- */
+/* --- the list of pairs in order ----------------------------------------------------------------------------------- */
 
 static void point_neighbours(tn__map_t *map, const item_t *item, uint64_t before, uint64_t after) {
   if (item->previous == TN_MAP_END) map->first = before;
@@ -187,7 +187,7 @@ static void move_item(tn__map_t *map, uint64_t from, uint64_t to) {
   point_neighbours(map, item, to, to);
 }
 
-/* --- chains ---------------------------------------------------------------------------------------------------------------- */
+/* --- chains ------------------------------------------------------------------------------------------------------- */
 
 static bool find_free(const tn__map_t *map, uint64_t slot, uint8_t *jump, uint64_t *out) {
   for (uint8_t i = 1; i < JUMPS; i++) {
@@ -268,7 +268,8 @@ static bool grow_dense(tn__map_t *map) {
     const tn__pair_t *pair = tn__map_pair(map, at);
     uint64_t slot = claim(&larger, &pair->key);
     if (slot == TN_MAP_END) {
-      /* A table that doubles has room; if hashes are so bad that it has none, it doubles again. The entries go along. */
+      /* A table that doubles has room; if hashes are so bad that it has none, it doubles again. The entries go
+       * along. */
       bool grown = grow_dense(&larger);
       slot = grown ? claim(&larger, &pair->key) : TN_MAP_END;
       if (slot == TN_MAP_END) {
@@ -322,7 +323,7 @@ bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value) {
   return true;
 }
 
-/* --- taking out ---------------------------------------------------------------------------------------------------------- */
+/* --- taking out --------------------------------------------------------------------------------------------------- */
 
 static void erase_slot(tn__map_t *map, uint64_t slot) {
   item_t *item = item_of(map, slot);

@@ -8,9 +8,10 @@ typedef struct {
   TVMFFIAny key, value;
 } tn__pair_t;
 
-/* A map has two forms. Small: `data` is an array of pairs, `slots` its length with the highest bit set. Dense: `data` is
- * an array of blocks of 16 slots, each slot with a byte of its own: the head of a chain (0xxxxxxx), a later member
- * (1xxxxxxx), or free (all ones); the seven bits say how far away the next member is. Pairs form a list in order. */
+/* A map has two forms. Small: `data` is an array of pairs, `slots` its length with the highest bit set. Dense:
+ * `data` is an array of blocks of 16 slots, each slot with a byte of its own: the head of a chain (0xxxxxxx), a
+ * later member (1xxxxxxx), or free (all ones); the seven bits say how far away the next member is. Pairs form a list
+ * in order. */
 typedef struct {
   TVMFFIObject head;
   void *data;

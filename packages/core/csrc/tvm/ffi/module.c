@@ -1,11 +1,11 @@
-/* Modules: named functions of a library, and imports. */
+/* Modules: the named functions of a library, and imported modules. */
 #include <stdlib.h>
 
 #include "../../base/lock.h"
-#include "../legacy/runtime.h"
+#include "legacy.h"
 #include "module.h"
 
-/* Guards imports and looked-up functions of all modules. */
+/* Guards the imports and the looked-up functions of all modules. */
 static tn__lock_t lock = TN__LOCK;
 
 static void module_destroy(tn__module_t *self) {
@@ -35,7 +35,7 @@ tn__module_t *tn__module_of(void *handle) {
 }
 
 static int foreign_module(void) {
-  return tn__raise("RuntimeError", "a module that C++ code made can't be asked by this library");
+  return tn__raise("RuntimeError", "the module was created by C++ code, and this library cannot use it");
 }
 
 static bool reaches(const tn__module_t *from, const tn__module_t *target) {
@@ -64,10 +64,10 @@ int tn__module_import(tn__module_t *module, void *imported) {
   return imports == NULL ? tn__no_memory() : 0;
 }
 
-/* --- functions ---------------------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  void *module; /* one reference: a function keeps its module */
+  void *module; /* retained: a function keeps its module */
   TVMFFISafeCallType call;
 } entry_t;
 
@@ -75,10 +75,10 @@ static int call_entry(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   return ((const entry_t *)self)->call(NULL, args, num_args, result);
 }
 
-/* Set once libtvm_runtime is there: it speaks the convention before tvm-ffi. */
+/* Set by libtvm_runtime, which implements the convention before tvm-ffi. */
 static tn_tvm_legacy_caller_t call_legacy;
 
-TVM_FFI_EXPORT void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller) {
+void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller) {
   __atomic_store_n(&call_legacy, caller, __ATOMIC_RELEASE);
 }
 
@@ -86,7 +86,7 @@ static int call_legacy_entry(void *self, const TVMFFIAny *args, int32_t num_args
   const entry_t *entry = self;
   tn_tvm_legacy_caller_t caller = __atomic_load_n(&call_legacy, __ATOMIC_ACQUIRE);
   if (caller == NULL) return tn__raise("RuntimeError", "kernels of TVM to 0.20 need libtvm_runtime, which is not loaded");
-  return caller((void *)(uintptr_t)entry->call, NULL, args, num_args, result);
+  return caller((void *)(uintptr_t)entry->call, args, num_args, result);
 }
 
 static void free_entry(void *self) {
@@ -108,7 +108,7 @@ static void *symbol_of(const tn__module_t *module, const char *prefix, const cha
 
 static void *function_symbol(const tn__module_t *module, const char *name) {
   if (module->generation == TN_SYMBOLS_PREFIXED) return symbol_of(module, "__tvm_ffi_", name);
-  /* To TVM 0.21 the entry function was __tvm_main__: itself, or text with its name. */
+  /* To TVM 0.21 the symbol __tvm_main__ is the entry function, or a string with its name. */
   bool is_entry = strcmp(name, "main") == 0 || strcmp(name, "__tvm_main__") == 0;
   void *address = symbol_of(module, "", is_entry ? "__tvm_main__" : name);
   if (is_entry && address != NULL && !tn__is_function(address)) return symbol_of(module, "", address);
@@ -129,7 +129,7 @@ static int own_function(tn__module_t *module, const char *name, void **out) {
   return status;
 }
 
-/* An import with a reference for the caller, or null after the last. */
+/* The import at an index, retained for the caller, or null after the last. */
 static tn__module_t *import_at(tn__module_t *module, size_t index) {
   tn__lock(&lock);
   tn__module_t *imported = index < module->import_count ? tn__module_of(module->imports[index]) : NULL;
@@ -138,30 +138,33 @@ static tn__module_t *import_at(tn__module_t *module, size_t index) {
   return imported;
 }
 
-/* A function of what a module imports: as tn__module_function. */
+static int find_function(tn__module_t *module, const char *name, bool imports, void **out);
+
+/* Looks up a function in the imports of a module: 0 with the function, retained, or null if there is none. */
 static int imported_function(tn__module_t *module, const char *name, void **out) {
   tn__module_t *imported;
   int status = 0;
   *out = NULL;
   for (size_t i = 0; status == 0 && *out == NULL && (imported = import_at(module, i)) != NULL; i++) {
-    status = tn__module_function(imported, name, true, out);
+    status = find_function(imported, name, true, out);
     tn__release(imported);
   }
   return status;
 }
 
-int tn__module_function(tn__module_t *module, const char *name, bool imports, void **out) {
+/* Looks up a function of a module, and with `imports` also of its imports. */
+static int find_function(tn__module_t *module, const char *name, bool imports, void **out) {
   if (own_function(module, name, out) != 0) return -1;
   return imports && *out == NULL ? imported_function(module, name, out) : 0;
 }
 
-/* --- what kernels ask ---------------------------------------------------------------------------------------------------- */
+/* --- look-ups of kernels ------------------------------------------------------------------------------------------ */
 
 int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *func_name, TVMFFIObjectHandle *out) {
   tn__module_t *module = library_ctx == NULL ? NULL : tn__module_of(library_ctx);
   if (library_ctx != NULL && module == NULL) return foreign_module();
-  if (module == NULL) return tn__raise("InternalError", "the library was not loaded as a module: it has no context");
-  TVMFFIByteArray name = {func_name, strlen(func_name)};
+  if (module == NULL) return tn__raise("InternalError", "the library was not loaded as a module, so it has no context");
+  const TVMFFIByteArray name = tn__span(func_name);
   tn__lock(&lock);
   void **place = tn__names_find(&module->found, name);
   void *function = place == NULL ? NULL : *place;
@@ -188,53 +191,56 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
   return 0;
 }
 
-/* --- global functions over modules ------------------------------------------------------------------------------------------ */
+/* --- global functions over modules -------------------------------------------------------------------------------- */
 
-/* The arguments (module, name, query_imports): the name is copied and freed by the caller. */
-static int read_query(const char *function, const TVMFFIAny *args, int32_t num_args, tn__module_t **module, char **name,
-                      bool *imports) {
-  void *handle;
-  TVMFFIByteArray text;
-  int64_t query;
-  if (tn__expect_count(function, 3, num_args) != 0) return -1;
-  if (tn__argument_object(function, args, 0, kTVMFFIModule, &handle) != 0) return -1;
-  if (tn__argument_text(function, args, 1, &text) != 0 || tn__argument_int(function, args, 2, &query) != 0) return -1;
-  *module = tn__module_of(handle);
-  if (*module == NULL) return foreign_module();
-  *name = tn__duplicate(text);
-  *imports = query != 0;
-  return *name == NULL ? tn__no_memory() : 0;
+/* The argument at an index that is known to be a module, or null with an error raised if C++ code created it. */
+static tn__module_t *module_at(const tn__call_t *call, int32_t index) {
+  tn__module_t *module = tn__module_of(call->args[index].v_obj);
+  if (module == NULL) foreign_module();
+  return module;
 }
 
-static int get_function(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
+/* The arguments (module, name, query_imports). */
+typedef struct {
   tn__module_t *module;
-  char *name;
+  char *name; /* freed by the caller */
   bool imports;
-  void *function;
-  if (read_query("ffi.ModuleGetFunction", args, num_args, &module, &name, &imports) != 0) return -1;
-  int status = tn__module_function(module, name, imports, &function);
-  free(name);
-  if (status == 0) *result = tn__object(function);
+} query_t;
+
+static int read_query(const tn__call_t *call, query_t *query) {
+  TVMFFIByteArray text;
+  int64_t imports;
+  if (tn__argument_text(call, 1, &text) != 0 || tn__argument_int(call, 2, &imports) != 0) return -1;
+  *query = (query_t){module_at(call, 0), NULL, imports != 0};
+  if (query->module == NULL) return -1;
+  query->name = tn__duplicate(text);
+  return query->name == NULL ? tn__no_memory() : 0;
+}
+
+static int query_function(const tn__call_t *call, void **function) {
+  query_t query;
+  if (read_query(call, &query) != 0) return -1;
+  int status = find_function(query.module, query.name, query.imports, function);
+  free(query.name);
   return status;
 }
 
-static int implements_function(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  tn__module_t *module;
-  char *name;
-  bool imports;
+static int get_function(const tn__call_t *call) {
   void *function;
-  if (read_query("ffi.ModuleImplementsFunction", args, num_args, &module, &name, &imports) != 0) return -1;
-  int status = tn__module_function(module, name, imports, &function);
-  free(name);
-  if (status != 0) return -1;
-  *result = tn__bool(function != NULL);
+  if (query_function(call, &function) != 0) return -1;
+  *call->result = tn__object(function);
+  return 0;
+}
+
+static int implements_function(const tn__call_t *call) {
+  void *function;
+  if (query_function(call, &function) != 0) return -1;
+  *call->result = tn__bool(function != NULL);
   tn__release(function);
   return 0;
 }
 
-/* A text that the library offers through a getter, of the module or its imports; None if there is none. */
+/* Calls the getter `prefix + name` of the module or of one of its imports. The result stays None if there is none. */
 static int ask_text(tn__module_t *module, const char *prefix, const char *name, bool imports, TVMFFIAny *result) {
   void *address = module->generation == TN_SYMBOLS_PREFIXED ? symbol_of(module, prefix, name) : NULL;
   if (address != NULL) return ((TVMFFISafeCallType)(uintptr_t)address)(NULL, NULL, 0, result);
@@ -248,57 +254,41 @@ static int ask_text(tn__module_t *module, const char *prefix, const char *name, 
   return status;
 }
 
-static int get_text(const char *function, const char *prefix, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  tn__module_t *module;
-  char *name;
-  bool imports;
-  if (read_query(function, args, num_args, &module, &name, &imports) != 0) return -1;
-  int status = ask_text(module, prefix, name, imports, result);
-  free(name);
+static int get_text(const tn__call_t *call, const char *prefix) {
+  query_t query;
+  if (read_query(call, &query) != 0) return -1;
+  int status = ask_text(query.module, prefix, query.name, query.imports, call->result);
+  free(query.name);
   return status;
 }
 
-static int get_metadata(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return get_text("ffi.ModuleGetFunctionMetadata", "__tvm_ffi__metadata_", args, num_args, result);
+static int get_metadata(const tn__call_t *call) { return get_text(call, "__tvm_ffi__metadata_"); }
+
+static int get_doc(const tn__call_t *call) { return get_text(call, "__tvm_ffi__doc_"); }
+
+static int get_kind(const tn__call_t *call) {
+  return module_at(call, 0) == NULL ? -1 : tn__text("library", 7, call->result);
 }
 
-static int get_doc(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return get_text("ffi.ModuleGetFunctionDoc", "__tvm_ffi__doc_", args, num_args, result);
+/* The property that the module of a library has: it can run, but not be exported. */
+#define RUNNABLE 2
+
+static int get_properties(const tn__call_t *call) {
+  if (module_at(call, 0) == NULL) return -1;
+  *call->result = tn__int(RUNNABLE);
+  return 0;
 }
 
-static int read_module(const char *function, const TVMFFIAny *args, int32_t index, tn__module_t **module) {
-  void *handle;
-  if (tn__argument_object(function, args, index, kTVMFFIModule, &handle) != 0) return -1;
-  *module = tn__module_of(handle);
-  return *module == NULL ? foreign_module() : 0;
+static int import_module(const tn__call_t *call) {
+  if (call->args[1].type_index != kTVMFFIModule)
+    return tn__argument_mismatch(call, 1, tn__type_name(kTVMFFIModule));
+  tn__module_t *module = module_at(call, 0), *other = module == NULL ? NULL : module_at(call, 1);
+  return other == NULL ? -1 : tn__module_import(module, other);
 }
 
-static int get_kind(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  tn__module_t *module;
-  if (tn__expect_count("ffi.ModuleGetKind", 1, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleGetKind", args, 0, &module) != 0) return -1;
-  return tn__text("library", 7, result);
-}
-
-static int import_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  tn__module_t *module, *other;
-  if (tn__expect_count("ffi.ModuleImportModule", 2, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleImportModule", args, 0, &module) != 0) return -1;
-  if (read_module("ffi.ModuleImportModule", args, 1, &other) != 0) return -1;
-  return tn__module_import(module, other);
-}
-
-static int clear_imports(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  tn__module_t *module;
-  if (tn__expect_count("ffi.ModuleClearImports", 1, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleClearImports", args, 0, &module) != 0) return -1;
+static int clear_imports(const tn__call_t *call) {
+  tn__module_t *module = module_at(call, 0);
+  if (module == NULL) return -1;
   tn__lock(&lock);
   void **imports = module->imports;
   size_t count = module->import_count;
@@ -310,34 +300,25 @@ static int clear_imports(void *self, const TVMFFIAny *args, int32_t num_args, TV
   return 0;
 }
 
-/* What can be done with the module of a library: it runs, and is not written anywhere. */
-#define RUNNABLE 2
-
-static int get_properties(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  tn__module_t *module;
-  if (tn__expect_count("ffi.ModuleGetPropertyMask", 1, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleGetPropertyMask", args, 0, &module) != 0) return -1;
-  *result = tn__int(RUNNABLE);
-  return 0;
-}
-
-/* --- modules that the process keeps ------------------------------------------------------------------------------------------- */
+/* --- modules that the process retains ----------------------------------------------------------------------------- */
 
 static void **kept;
 static size_t kept_count;
 
-static int keep_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  tn__module_t *module;
-  if (tn__expect_count("ffi.ModuleGlobalsAdd", 1, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleGlobalsAdd", args, 0, &module) != 0) return -1;
+/* The index of a retained module, or the number of them. Under the lock. */
+static size_t kept_index(const void *module) {
+  size_t i = 0;
+  while (i < kept_count && kept[i] != module) i++;
+  return i;
+}
+
+static int keep_module(const tn__call_t *call) {
+  void *module = module_at(call, 0);
+  if (module == NULL) return -1;
   tn__lock(&lock);
-  bool known = false;
-  for (size_t i = 0; i < kept_count; i++) known = known || kept[i] == (void *)module;
-  void **grown = known ? kept : realloc(kept, (kept_count + 1) * sizeof *kept);
-  if (grown != NULL && !known) {
+  bool is_new = kept_index(module) == kept_count;
+  void **grown = is_new ? realloc(kept, (kept_count + 1) * sizeof *kept) : kept;
+  if (grown != NULL && is_new) {
     tn__retain(module);
     kept = grown;
     kept[kept_count++] = module;
@@ -346,31 +327,28 @@ static int keep_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   return grown == NULL ? tn__no_memory() : 0;
 }
 
-static int drop_module(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  tn__module_t *module, *dropped = NULL;
-  if (tn__expect_count("ffi.ModuleGlobalsRemove", 1, num_args) != 0) return -1;
-  if (read_module("ffi.ModuleGlobalsRemove", args, 0, &module) != 0) return -1;
+static int drop_module(const tn__call_t *call) {
+  void *module = module_at(call, 0);
+  if (module == NULL) return -1;
   tn__lock(&lock);
-  for (size_t i = 0; i < kept_count; i++) {
-    if (kept[i] != (void *)module) continue;
-    dropped = module;
-    kept[i] = kept[--kept_count];
-    break;
-  }
+  size_t index = kept_index(module);
+  bool is_kept = index < kept_count;
+  if (is_kept) kept[index] = kept[--kept_count];
   tn__unlock(&lock);
-  tn__release(dropped);
+  if (is_kept) tn__release(module);
   return 0;
 }
 
-__attribute__((constructor)) static void register_functions(void) {
-  static const tn__builtin_t builtins[] = {
-      {"ffi.ModuleGetFunction", get_function},         {"ffi.ModuleImplementsFunction", implements_function},
-      {"ffi.ModuleGetFunctionMetadata", get_metadata}, {"ffi.ModuleGetFunctionDoc", get_doc},
-      {"ffi.ModuleGetKind", get_kind},                 {"ffi.ModuleImportModule", import_module},
-      {"ffi.ModuleGlobalsAdd", keep_module},           {"ffi.ModuleGlobalsRemove", drop_module},
-      {"ffi.ModuleClearImports", clear_imports},       {"ffi.ModuleGetPropertyMask", get_properties},
-  };
-  tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
-}
+const tn__builtin_t tn__module_builtins[] = {
+    {"ffi.ModuleGetFunction", get_function, 3, kTVMFFIModule},
+    {"ffi.ModuleImplementsFunction", implements_function, 3, kTVMFFIModule},
+    {"ffi.ModuleGetFunctionMetadata", get_metadata, 3, kTVMFFIModule},
+    {"ffi.ModuleGetFunctionDoc", get_doc, 3, kTVMFFIModule},
+    {"ffi.ModuleGetKind", get_kind, 1, kTVMFFIModule},
+    {"ffi.ModuleGetPropertyMask", get_properties, 1, kTVMFFIModule},
+    {"ffi.ModuleImportModule", import_module, 2, kTVMFFIModule},
+    {"ffi.ModuleClearImports", clear_imports, 1, kTVMFFIModule},
+    {"ffi.ModuleGlobalsAdd", keep_module, 1, kTVMFFIModule},
+    {"ffi.ModuleGlobalsRemove", drop_module, 1, kTVMFFIModule},
+    {.name = NULL},
+};

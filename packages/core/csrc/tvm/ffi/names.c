@@ -43,7 +43,7 @@ static bool resize(tn__names_t *names, size_t capacity) {
 
 void **tn__names_find(const tn__names_t *names, TVMFFIByteArray key) {
   if (names->capacity == 0) return NULL;
-  uint32_t place = names->slots[slot_of(names, key, tn__hash(key.data, key.size))];
+  uint32_t place = names->slots[slot_of(names, key, tn__hash(key))];
   return place == 0 ? NULL : &names->entries[place - 1].value;
 }
 
@@ -58,7 +58,7 @@ void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
   }
   char *copy = tn__duplicate(key);
   if (copy == NULL) return NULL;
-  uint64_t hash = tn__hash(key.data, key.size);
+  uint64_t hash = tn__hash(key);
   tn__name_t *entry = &names->entries[names->used];
   size_t slot = slot_of(names, key, hash);
   *entry = (tn__name_t){copy, key.size, hash, NULL};
@@ -67,14 +67,14 @@ void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
   return &entry->value;
 }
 
-bool tn__names_remove(tn__names_t *names, TVMFFIByteArray key) {
-  if (names->capacity == 0) return false;
-  uint32_t place = names->slots[slot_of(names, key, tn__hash(key.data, key.size))];
-  if (place == 0) return false;
-  /* The slot stays taken, so that the search for others goes on past it. */
-  free(names->entries[place - 1].key);
-  names->entries[place - 1].key = NULL;
-  names->entries[place - 1].value = NULL;
+void tn__names_remove(tn__names_t *names, TVMFFIByteArray key) {
+  if (names->capacity == 0) return;
+  uint32_t place = names->slots[slot_of(names, key, tn__hash(key))];
+  if (place == 0) return;
+  /* The slot stays occupied, so that searches for other keys continue past it. */
+  tn__name_t *entry = &names->entries[place - 1];
+  free(entry->key);
+  entry->key = NULL;
+  entry->value = NULL;
   names->live--;
-  return true;
 }

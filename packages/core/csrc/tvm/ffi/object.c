@@ -1,14 +1,15 @@
-/* Objects: allocation, reference counts, opaque handles. */
+/* Objects: allocation and reference counts. */
 #include <stdlib.h>
 
 #include "internal.h"
+#include "tenon_tvm.h"
 
 #define ONE_STRONG ((uint64_t)1)
 #define ONE_WEAK ((uint64_t)1 << 32)
 #define STRONG_MASK (ONE_WEAK - 1)
 #define FRESH (ONE_STRONG | ONE_WEAK)
 
-/* Room for the allocator's header before an object, a multiple of what malloc aligns to. */
+/* The room for the allocator's header before an object: a multiple of the alignment of malloc(). */
 #define HEADROOM 16
 
 static int64_t live_objects;
@@ -60,20 +61,19 @@ void tn__object_free(void *object) {
   ((TVMFFIObjectAllocHeader *)(void *)((char *)object - sizeof(TVMFFIObjectAllocHeader)))->delete_space(object);
 }
 
-/* How many objects that this library made are alive: for tests of leaks. */
-TVM_FFI_EXPORT int64_t tn_tvm_live_objects(void) { return __atomic_load_n(&live_objects, __ATOMIC_RELAXED); }
+int64_t tn_tvm_live_objects(void) { return __atomic_load_n(&live_objects, __ATOMIC_RELAXED); }
 
 void tn__retain(void *object) {
   __atomic_add_fetch(&((TVMFFIObject *)object)->combined_ref_count, ONE_STRONG, __ATOMIC_RELAXED);
 }
 
-/* How deep objects that hold each other are destroyed within each other. Below that they wait, so that long chains of them don't fill
- * the C stack. */
+/* The depth to which objects that hold each other are destroyed recursively. Deeper objects are queued, so that long
+ * chains do not overflow the C stack. */
 #define DESTROY_DEPTH 256
 
 static _Thread_local struct {
   int32_t depth;
-  TVMFFIObject *waiting; /* linked by their counts, which nothing else reads any more */
+  TVMFFIObject *waiting; /* linked through their counts, which are no longer read */
 } destroying;
 
 static void destroy_nested(TVMFFIObject *object) {
@@ -82,7 +82,8 @@ static void destroy_nested(TVMFFIObject *object) {
   destroying.depth--;
 }
 
-/* Destroys an object that has no reference, strong or weak: all that it held is gone when the outermost call returns. */
+/* Destroys an object without strong or weak references. Everything that it held is released when the outermost call
+ * returns. */
 static void destroy(TVMFFIObject *object) {
   if (destroying.depth >= DESTROY_DEPTH) {
     object->combined_ref_count = (uintptr_t)destroying.waiting;
@@ -125,24 +126,8 @@ int TVMFFIObjectDecRef(TVMFFIObjectHandle object) {
 
 void TVMFFIGetVersion(TVMFFIVersion *out_version) { *out_version = (TVMFFIVersion){0, 1, 14}; }
 
-typedef struct {
-  TVMFFIObject head;
-  TVMFFIOpaqueObjectCell cell;
-  void (*release)(void *handle);
-} opaque_t;
-
-static void opaque_destroy(opaque_t *self) {
-  if (self->release != NULL) self->release(self->cell.handle);
-}
-TN_DELETER(opaque_deleter, opaque_destroy)
-
-int TVMFFIObjectCreateOpaque(void *handle, int32_t type_index, void (*deleter)(void *handle), TVMFFIObjectHandle *out) {
-  if (type_index != kTVMFFIOpaquePyObject)
-    return tn__raise("RuntimeError", "an opaque object must have type index %d, got %d", kTVMFFIOpaquePyObject, type_index);
-  opaque_t *object = tn__object_new(sizeof *object, type_index, opaque_deleter);
-  if (object == NULL) return tn__no_memory();
-  object->cell.handle = handle;
-  object->release = deleter;
-  *out = object;
-  return 0;
+void *tn__missing_object(void) {
+  static TVMFFIObject missing = {.combined_ref_count = FRESH, .type_index = kTVMFFIObject};
+  tn__retain(&missing);
+  return &missing;
 }

@@ -1,11 +1,12 @@
-/* The global functions: one table for the process, behind a mutex. */
+/* The table of global functions of the process, guarded by a mutex. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../../base/lock.h"
 #include "internal.h"
 
 typedef struct {
-  void *function; /* one reference */
+  void *function; /* retained */
   char *metadata; /* owned */
   size_t metadata_size;
 } global_t;
@@ -42,7 +43,7 @@ static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, b
     }
   }
   tn__unlock(&lock);
-  free_global(unused); /* may run a deleter: not under the lock */
+  free_global(unused); /* not under the lock, because this may run a deleter */
   if (taken)
     return tn__raise("RuntimeError", "Global Function `%.*s` is already registered", (int)name.size, name.data);
   return place == NULL ? tn__no_memory() : 0;
@@ -68,38 +69,42 @@ int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out
   return 0;
 }
 
-/* ffi.FunctionRemoveGlobal(name) -> whether there was one */
-static int remove_global(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
+TVMFFIObjectHandle tn__find_loader(const char *prefix, TVMFFIByteArray kind, char name[TN_LOADER_NAME]) {
+  int length = snprintf(name, TN_LOADER_NAME, "%s%.*s", prefix, (int)kind.size, kind.data);
+  const TVMFFIByteArray span = {name, (size_t)length};
+  TVMFFIObjectHandle loader = NULL;
+  if (length > 0 && length < TN_LOADER_NAME) TVMFFIFunctionGetGlobal(&span, &loader);
+  return loader;
+}
+
+/* ffi.FunctionRemoveGlobal(name): whether the name was registered */
+static int remove_global(const tn__call_t *call) {
   TVMFFIByteArray name;
-  if (tn__expect_count("ffi.FunctionRemoveGlobal", 1, num_args) != 0) return -1;
-  if (tn__argument_text("ffi.FunctionRemoveGlobal", args, 0, &name) != 0) return -1;
+  if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
   void **place = tn__names_find(&globals, name);
   global_t *global = place == NULL ? NULL : *place;
   if (global != NULL) tn__names_remove(&globals, name);
   tn__unlock(&lock);
-  *result = tn__bool(global != NULL);
+  *call->result = tn__bool(global != NULL);
   free_global(global);
   return 0;
 }
 
-/* ffi.GetGlobalFuncMetadata(name) -> text */
-static int get_metadata(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
+/* ffi.GetGlobalFuncMetadata(name): text */
+static int get_metadata(const tn__call_t *call) {
   TVMFFIByteArray name;
-  if (tn__expect_count("ffi.GetGlobalFuncMetadata", 1, num_args) != 0) return -1;
-  if (tn__argument_text("ffi.GetGlobalFuncMetadata", args, 0, &name) != 0) return -1;
+  if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
   void **place = tn__names_find(&globals, name);
   int status = 0;
-  if (place != NULL) status = tn__text(((global_t *)*place)->metadata, ((global_t *)*place)->metadata_size, result);
+  if (place != NULL) status = tn__text(((global_t *)*place)->metadata, ((global_t *)*place)->metadata_size, call->result);
   tn__unlock(&lock);
   if (place == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
   return status;
 }
 
-/* --- the list of names: a snapshot that answers -1 with the count and i with the i-th name ------------------------------ */
+/* --- the list of names: a snapshot, as a function that returns the count for -1 and the i-th name for i ----------- */
 
 typedef struct {
   size_t count;
@@ -113,20 +118,17 @@ static void free_listing(void *self) {
 }
 
 static int ask_listing(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+  const tn__call_t call = {"ffi.FunctionListGlobalNamesFunctor()", args, num_args, 0, result};
   const listing_t *listing = self;
-  const char *name = "ffi.FunctionListGlobalNamesFunctor()";
   int64_t index;
-  if (tn__expect_count(name, 1, num_args) != 0 || tn__argument_int(name, args, 0, &index) != 0) return -1;
+  if (tn__expect_count(&call, 1) != 0 || tn__argument_int(&call, 0, &index) != 0) return -1;
   if (index >= 0 && (uint64_t)index >= listing->count)
     return tn__raise("IndexError", "Index %lld out of bounds %zu", (long long)index, listing->count);
   *result = index < 0 ? tn__int((int64_t)listing->count) : tn__copy(&listing->names[index]);
   return 0;
 }
 
-static int list_names(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)args;
-  if (tn__expect_count("ffi.FunctionListGlobalNamesFunctor", 0, num_args) != 0) return -1;
+static int list_names(const tn__call_t *call) {
   tn__lock(&lock);
   listing_t *listing = malloc(sizeof *listing + globals.live * sizeof(TVMFFIAny));
   int status = listing == NULL ? -1 : 0;
@@ -144,15 +146,13 @@ static int list_names(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
     if (listing != NULL) free_listing(listing);
     return tn__no_memory();
   }
-  *result = tn__object(function);
+  *call->result = tn__object(function);
   return 0;
 }
 
-__attribute__((constructor)) static void register_functions(void) {
-  static const tn__builtin_t builtins[] = {
-      {"ffi.FunctionRemoveGlobal", remove_global},
-      {"ffi.GetGlobalFuncMetadata", get_metadata},
-      {"ffi.FunctionListGlobalNamesFunctor", list_names},
-  };
-  tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
-}
+const tn__builtin_t tn__registry_builtins[] = {
+    {"ffi.FunctionRemoveGlobal", remove_global, 1, 0},
+    {"ffi.GetGlobalFuncMetadata", get_metadata, 1, 0},
+    {"ffi.FunctionListGlobalNamesFunctor", list_names, 0, 0},
+    {.name = NULL},
+};

@@ -1,4 +1,5 @@
-/* Array (never changed once others see it) and List (changed in place): a cell over values. */
+/* The global functions over sequences: Array, which does not change after it is created, and List, which is changed
+ * in place. Both are a cell over values. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -17,26 +18,26 @@ static void sequence_destroy(sequence_t *self) {
 }
 TN_DELETER(sequence_deleter, sequence_destroy)
 
-/* Copies borrowed values into a new sequence: an array with its items inside, or a list with them outside. */
-static int make(int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+/* Copies borrowed values into a new sequence: the items lie inside an Array, and outside a List. */
+int tn__sequence_make(int32_t type_index, const TVMFFIAny *values, int32_t count, TVMFFIAny *result) {
   bool is_list = type_index == kTVMFFIList;
-  size_t bytes = (size_t)num_args * sizeof(TVMFFIAny);
+  size_t bytes = (size_t)count * sizeof(TVMFFIAny);
   sequence_t *sequence = tn__object_new(sizeof *sequence + (is_list ? 0 : bytes), type_index, sequence_deleter);
   if (sequence == NULL) return tn__no_memory();
   if (is_list) {
     sequence->cell.data = malloc(bytes == 0 ? sizeof(TVMFFIAny) : bytes);
     sequence->cell.data_deleter = free;
-    sequence->cell.capacity = num_args == 0 ? 1 : num_args;
+    sequence->cell.capacity = count == 0 ? 1 : count;
   } else {
     sequence->cell.data = sequence->items;
-    sequence->cell.capacity = num_args;
+    sequence->cell.capacity = count;
   }
   if (sequence->cell.data == NULL) {
     tn__release(sequence);
     return tn__no_memory();
   }
-  for (int32_t i = 0; i < num_args; i++) {
-    if (TVMFFIAnyViewToOwnedAny(&args[i], &items_of(sequence)[i]) != 0) {
+  for (int32_t i = 0; i < count; i++) {
+    if (TVMFFIAnyViewToOwnedAny(&values[i], &items_of(sequence)[i]) != 0) {
       tn__release(sequence);
       return -1;
     }
@@ -46,100 +47,61 @@ static int make(int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVM
   return 0;
 }
 
-static int make_array(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return make(kTVMFFIArray, args, num_args, result);
+static int make(const tn__call_t *call) {
+  return tn__sequence_make(call->type_index, call->args, call->num_args, call->result);
 }
 
-static int make_list(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return make(kTVMFFIList, args, num_args, result);
+/* The first argument, a sequence. */
+static sequence_t *sequence_of(const tn__call_t *call) { return (sequence_t *)(void *)call->args[0].v_obj; }
+
+/* Reads the second argument, an index that must be below `end`. */
+static int read_index(const tn__call_t *call, int64_t end, int64_t *index) {
+  if (tn__argument_int(call, 1, index) != 0) return -1;
+  if (*index >= 0 && *index < end) return 0;
+  return tn__raise("IndexError", "Index %lld out of bounds %lld", (long long)*index,
+                   (long long)sequence_of(call)->cell.size);
 }
 
-/* The sequence and the index of a call (sequence, index, ...), both checked; `extra` more indices are legal. */
-static int place_of(const char *name, int32_t type_index, const TVMFFIAny *args, int64_t extra, sequence_t **sequence,
-                    int64_t *index) {
-  if (tn__argument_object(name, args, 0, type_index, (void **)sequence) != 0) return -1;
-  if (tn__argument_int(name, args, 1, index) != 0) return -1;
-  if (*index >= 0 && *index < (*sequence)->cell.size + extra) return 0;
-  return tn__raise("IndexError", "Index %lld out of bounds %lld", (long long)*index, (long long)(*sequence)->cell.size);
-}
-
-static int get_item(const char *name, int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  sequence_t *sequence;
+/* The address of the item that the second argument selects, or null with an error raised. */
+static TVMFFIAny *item_of(const tn__call_t *call) {
   int64_t index;
-  if (tn__expect_count(name, 2, num_args) != 0) return -1;
-  if (place_of(name, type_index, args, 0, &sequence, &index) != 0) return -1;
-  *result = tn__copy(&items_of(sequence)[index]);
+  if (read_index(call, sequence_of(call)->cell.size, &index) != 0) return NULL;
+  return items_of(sequence_of(call)) + index;
+}
+
+static int get_item(const tn__call_t *call) {
+  const TVMFFIAny *item = item_of(call);
+  if (item == NULL) return -1;
+  *call->result = tn__copy(item);
   return 0;
 }
 
-static int size_of(const char *name, int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  void *sequence;
-  if (tn__expect_count(name, 1, num_args) != 0) return -1;
-  if (tn__argument_object(name, args, 0, type_index, &sequence) != 0) return -1;
-  *result = tn__int(((sequence_t *)sequence)->cell.size);
+static int size_of(const tn__call_t *call) {
+  *call->result = tn__int(sequence_of(call)->cell.size);
   return 0;
 }
 
-static int contains(const char *name, int32_t type_index, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  void *handle;
-  if (tn__expect_count(name, 2, num_args) != 0) return -1;
-  if (tn__argument_object(name, args, 0, type_index, &handle) != 0) return -1;
-  const sequence_t *sequence = handle;
+static int contains(const tn__call_t *call) {
+  const sequence_t *sequence = sequence_of(call);
   bool found = false;
-  for (int64_t i = 0; i < sequence->cell.size && !found; i++) found = tn__equal(&items_of(sequence)[i], &args[1]);
-  *result = tn__bool(found);
+  for (int64_t i = 0; i < sequence->cell.size && !found; i++) found = tn__equal(&items_of(sequence)[i], &call->args[1]);
+  *call->result = tn__bool(found);
   return 0;
 }
 
-static int array_contains(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return contains("ffi.ArrayContains", kTVMFFIArray, args, num_args, result);
-}
-
-static int list_contains(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return contains("ffi.ListContains", kTVMFFIList, args, num_args, result);
-}
-
-static int array_get(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return get_item("ffi.ArrayGetItem", kTVMFFIArray, args, num_args, result);
-}
-
-static int array_size(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return size_of("ffi.ArraySize", kTVMFFIArray, args, num_args, result);
-}
-
-static int list_get(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return get_item("ffi.ListGetItem", kTVMFFIList, args, num_args, result);
-}
-
-static int list_size(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  return size_of("ffi.ListSize", kTVMFFIList, args, num_args, result);
-}
+/* --- changing a List ---------------------------------------------------------------------------------------------- */
 
 /* ffi.ListSetItem(list, index, value) */
-static int list_set(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  sequence_t *list;
-  int64_t index;
-  TVMFFIAny value;
-  if (tn__expect_count("ffi.ListSetItem", 3, num_args) != 0) return -1;
-  if (place_of("ffi.ListSetItem", kTVMFFIList, args, 0, &list, &index) != 0) return -1;
-  if (TVMFFIAnyViewToOwnedAny(&args[2], &value) != 0) return -1;
-  TVMFFIAny old = items_of(list)[index];
-  items_of(list)[index] = value;
+static int list_set(const tn__call_t *call) {
+  TVMFFIAny value, *item = item_of(call);
+  if (item == NULL || TVMFFIAnyViewToOwnedAny(&call->args[2], &value) != 0) return -1;
+  TVMFFIAny old = *item;
+  *item = value;
   tn__clear(&old);
   return 0;
 }
 
-/* Room for one more item. */
+/* Makes room for one more item. */
 static int grow(sequence_t *list) {
   if (list->cell.size < list->cell.capacity) return 0;
   int64_t capacity = list->cell.capacity < 4 ? 4 : list->cell.capacity * 2;
@@ -149,10 +111,11 @@ static int grow(sequence_t *list) {
   if (list->cell.data_deleter != NULL) list->cell.data_deleter(list->cell.data);
   list->cell.data = items;
   list->cell.capacity = capacity;
-  list->cell.data_deleter = free; /* a list of C++ had its own */
+  list->cell.data_deleter = free; /* a list that C++ code created has another deleter */
   return 0;
 }
 
+/* Inserts an owned copy of an item. */
 static int insert(sequence_t *list, int64_t index, const TVMFFIAny *item) {
   TVMFFIAny value;
   if (TVMFFIAnyViewToOwnedAny(item, &value) != 0) return -1;
@@ -168,80 +131,66 @@ static int insert(sequence_t *list, int64_t index, const TVMFFIAny *item) {
 }
 
 /* ffi.ListAppend(list, value) */
-static int list_append(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  void *list;
-  if (tn__expect_count("ffi.ListAppend", 2, num_args) != 0) return -1;
-  if (tn__argument_object("ffi.ListAppend", args, 0, kTVMFFIList, &list) != 0) return -1;
-  return insert(list, ((sequence_t *)list)->cell.size, &args[1]);
+static int list_append(const tn__call_t *call) {
+  return insert(sequence_of(call), sequence_of(call)->cell.size, &call->args[1]);
 }
 
 /* ffi.ListInsert(list, index, value) */
-static int list_insert(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  sequence_t *list;
+static int list_insert(const tn__call_t *call) {
   int64_t index;
-  if (tn__expect_count("ffi.ListInsert", 3, num_args) != 0) return -1;
-  if (place_of("ffi.ListInsert", kTVMFFIList, args, 1, &list, &index) != 0) return -1;
-  return insert(list, index, &args[2]);
+  if (read_index(call, sequence_of(call)->cell.size + 1, &index) != 0) return -1;
+  return insert(sequence_of(call), index, &call->args[2]);
 }
 
-/* Takes an item out; the caller owns it. */
-static TVMFFIAny take(sequence_t *list, int64_t index) {
-  TVMFFIAny *place = items_of(list) + index;
-  TVMFFIAny value = *place;
+/* Removes an item; the caller owns it. */
+static TVMFFIAny take(sequence_t *list, TVMFFIAny *item) {
+  TVMFFIAny value = *item;
   list->cell.size--;
-  memmove(place, place + 1, (size_t)(list->cell.size - index) * sizeof *place);
+  memmove(item, item + 1, (size_t)(items_of(list) + list->cell.size - item) * sizeof *item);
   return value;
 }
 
-/* ffi.ListPop(list, index) -> the item */
-static int list_pop(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  sequence_t *list;
-  int64_t index;
-  if (tn__expect_count("ffi.ListPop", 2, num_args) != 0) return -1;
-  if (place_of("ffi.ListPop", kTVMFFIList, args, 0, &list, &index) != 0) return -1;
-  *result = take(list, index);
+/* ffi.ListPop(list, index): the item */
+static int list_pop(const tn__call_t *call) {
+  TVMFFIAny *item = item_of(call);
+  if (item == NULL) return -1;
+  *call->result = take(sequence_of(call), item);
   return 0;
 }
 
 /* ffi.ListErase(list, index) */
-static int list_erase(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  sequence_t *list;
-  int64_t index;
-  if (tn__expect_count("ffi.ListErase", 2, num_args) != 0) return -1;
-  if (place_of("ffi.ListErase", kTVMFFIList, args, 0, &list, &index) != 0) return -1;
-  TVMFFIAny old = take(list, index);
+static int list_erase(const tn__call_t *call) {
+  TVMFFIAny *item = item_of(call);
+  if (item == NULL) return -1;
+  TVMFFIAny old = take(sequence_of(call), item);
   tn__clear(&old);
   return 0;
 }
 
 /* ffi.ListClear(list) */
-static int list_clear(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  (void)result;
-  void *handle;
-  if (tn__expect_count("ffi.ListClear", 1, num_args) != 0) return -1;
-  if (tn__argument_object("ffi.ListClear", args, 0, kTVMFFIList, &handle) != 0) return -1;
-  for (sequence_t *list = handle; list->cell.size > 0;) {
-    TVMFFIAny old = take(list, list->cell.size - 1);
+static int list_clear(const tn__call_t *call) {
+  sequence_t *list = sequence_of(call);
+  while (list->cell.size > 0) {
+    TVMFFIAny old = take(list, items_of(list) + list->cell.size - 1);
     tn__clear(&old);
   }
   return 0;
 }
 
-__attribute__((constructor)) static void register_functions(void) {
-  static const tn__builtin_t builtins[] = {
-      {"ffi.Array", make_array},        {"ffi.ArrayGetItem", array_get},   {"ffi.ArraySize", array_size},
-      {"ffi.List", make_list},          {"ffi.ListGetItem", list_get},     {"ffi.ListSize", list_size},
-      {"ffi.ListSetItem", list_set},    {"ffi.ListAppend", list_append},   {"ffi.ListInsert", list_insert},
-      {"ffi.ListPop", list_pop},        {"ffi.ListErase", list_erase},
-      {"ffi.ArrayContains", array_contains}, {"ffi.ListContains", list_contains},     {"ffi.ListClear", list_clear},
-  };
-  tn__register_builtins(builtins, sizeof builtins / sizeof *builtins);
-}
+const tn__builtin_t tn__sequence_builtins[] = {
+    {"ffi.Array", make, TN_ANY_COUNT, kTVMFFIArray},
+    {"ffi.ArraySize", size_of, 1, kTVMFFIArray},
+    {"ffi.ArrayGetItem", get_item, 2, kTVMFFIArray},
+    {"ffi.ArrayContains", contains, 2, kTVMFFIArray},
+    {"ffi.List", make, TN_ANY_COUNT, kTVMFFIList},
+    {"ffi.ListSize", size_of, 1, kTVMFFIList},
+    {"ffi.ListGetItem", get_item, 2, kTVMFFIList},
+    {"ffi.ListContains", contains, 2, kTVMFFIList},
+    {"ffi.ListSetItem", list_set, 3, kTVMFFIList},
+    {"ffi.ListAppend", list_append, 2, kTVMFFIList},
+    {"ffi.ListInsert", list_insert, 3, kTVMFFIList},
+    {"ffi.ListPop", list_pop, 2, kTVMFFIList},
+    {"ffi.ListErase", list_erase, 2, kTVMFFIList},
+    {"ffi.ListClear", list_clear, 1, kTVMFFIList},
+    {.name = NULL},
+};

@@ -1,6 +1,4 @@
-/* Strings and bytes: up to seven bytes in the value itself, else an object. */
-#include <stdlib.h>
-
+/* Strings and bytes: up to seven bytes are stored in the value itself, more in an object. */
 #include "internal.h"
 
 #define SMALL_LIMIT 7
@@ -45,53 +43,20 @@ int TVMFFIBytesFromByteArray(const TVMFFIByteArray *input, TVMFFIAny *out) {
 bool tn__text_of(const TVMFFIAny *value, bool bytes, TVMFFIByteArray *out) {
   switch (value->type_index) {
     case kTVMFFIRawStr:
-      *out = (TVMFFIByteArray){value->v_c_str, strlen(value->v_c_str)};
-      return true;
-    case kTVMFFISmallBytes:
-      if (!bytes) return false;
-      *out = (TVMFFIByteArray){value->v_bytes, value->small_str_len};
+      *out = tn__span(value->v_c_str);
       return true;
     case kTVMFFISmallStr:
+    case kTVMFFISmallBytes:
       *out = (TVMFFIByteArray){value->v_bytes, value->small_str_len};
-      return true;
-    case kTVMFFIBytes:
-      if (!bytes) return false;
-      *out = ((const text_t *)(const void *)value->v_obj)->cell;
-      return true;
+      return bytes || value->type_index == kTVMFFISmallStr;
     case kTVMFFIStr:
-      *out = ((const text_t *)(const void *)value->v_obj)->cell;
-      return true;
+    case kTVMFFIBytes:
+      *out = *TVMFFIBytesGetByteArrayPtr(value->v_obj);
+      return bytes || value->type_index == kTVMFFIStr;
     case kTVMFFIByteArrayPtr:
-      if (!bytes) return false;
       *out = *(const TVMFFIByteArray *)value->v_ptr;
-      return true;
+      return bytes;
     default:
       return false;
   }
-}
-
-uint64_t tn__hash(const char *data, size_t size) {
-  /* A polynomial over little-endian words modulo a Mersenne prime, the rest of the last word zero. */
-  const uint64_t multiplier = 1099511628211u, modulus = 2147483647u;
-  uint64_t hash = 0;
-  size_t at = 0;
-  for (; at + 8 <= size; at += 8) {
-    uint64_t word;
-    memcpy(&word, data + at, 8);
-    hash = (hash * multiplier + word) % modulus;
-  }
-  if (at < size) {
-    uint64_t word = 0;
-    memcpy(&word, data + at, size - at);
-    hash = (hash * multiplier + word) % modulus;
-  }
-  return hash;
-}
-
-char *tn__duplicate(TVMFFIByteArray text) {
-  char *copy = malloc(text.size + 1);
-  if (copy == NULL) return NULL;
-  if (text.size > 0) memcpy(copy, text.data, text.size);
-  copy[text.size] = '\0';
-  return copy;
 }

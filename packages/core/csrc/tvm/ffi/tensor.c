@@ -3,13 +3,13 @@
 
 #include "internal.h"
 
-/* A tensor object: the DLTensor first, then who owns its memory, then room for shape and strides. */
+/* A tensor object: the DLTensor, then the owner of its memory, then room for the shape and the strides. */
 typedef struct {
   TVMFFIObject head;
   DLTensor tensor;
-  DLManagedTensor *managed;             /* one of these three keeps the memory */
+  DLManagedTensor *managed; /* the owner of the memory is one of these three */
   DLManagedTensorVersioned *versioned;
-  void *source; /* a tensor object, one reference */
+  void *source; /* a tensor object, retained */
   int64_t numbers[];
 } tensor_t;
 
@@ -20,7 +20,7 @@ static void tensor_destroy(tensor_t *self) {
 }
 TN_DELETER(tensor_deleter, tensor_destroy)
 
-/* Whether `data` is an address that arithmetic is allowed on. */
+/* Whether `data` of a tensor on this device is an address that allows arithmetic. */
 static bool has_direct_address(DLDevice device) {
   return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged || device.device_type == kDLROCM ||
          device.device_type == kDLROCMHost;
@@ -61,7 +61,7 @@ static int check(const DLTensor *tensor, int32_t require_alignment, int32_t requ
   return 0;
 }
 
-/* A tensor object with the given DLTensor; its strides are made if there are none. */
+/* A tensor object with a copy of the DLTensor; missing strides are computed. Null without memory. */
 static tensor_t *make(const DLTensor *tensor) {
   bool lacks_strides = tensor->strides == NULL && tensor->ndim > 0;
   size_t extra = lacks_strides ? (size_t)tensor->ndim * sizeof(int64_t) : 0;
@@ -126,7 +126,7 @@ int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersio
   managed->dl_tensor = ((tensor_t *)from)->tensor;
   managed->manager_ctx = from;
   managed->deleter = release_versioned;
-  /* Only what this library made tells where it came from: there read-only stays read-only. */
+  /* Only tensors that this library created record their managed tensor; for those the read-only flag is kept. */
   const tensor_t *own = from;
   if (own->head.deleter == tensor_deleter && own->versioned != NULL)
     managed->flags = own->versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -153,7 +153,7 @@ int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor *prot
   return 0;
 }
 
-/* --- shapes ---------------------------------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   TVMFFIObject head;
@@ -164,24 +164,17 @@ typedef struct {
 static void shape_destroy(shape_t *self) { (void)self; }
 TN_DELETER(shape_deleter, shape_destroy)
 
-/* ffi.Shape(integers...) */
-static int make_shape(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
-  shape_t *shape = tn__object_new(sizeof *shape + (size_t)num_args * sizeof(int64_t), kTVMFFIShape, shape_deleter);
+int tn__shape_make(const TVMFFIAny *sizes, int32_t count, TVMFFIAny *result) {
+  shape_t *shape = tn__object_new(sizeof *shape + (size_t)count * sizeof(int64_t), kTVMFFIShape, shape_deleter);
   if (shape == NULL) return tn__no_memory();
-  shape->cell = (TVMFFIShapeCell){shape->sizes, (size_t)num_args};
-  for (int32_t i = 0; i < num_args; i++) {
-    if (args[i].type_index != kTVMFFIInt && args[i].type_index != kTVMFFIBool) {
+  shape->cell = (TVMFFIShapeCell){shape->sizes, (size_t)count};
+  for (int32_t i = 0; i < count; i++) {
+    if (sizes[i].type_index != kTVMFFIInt && sizes[i].type_index != kTVMFFIBool) {
       tn__release(shape);
       return tn__raise("ValueError", "Expect shape to take list of int arguments");
     }
-    shape->sizes[i] = args[i].v_int64;
+    shape->sizes[i] = sizes[i].v_int64;
   }
   *result = tn__object(shape);
   return 0;
-}
-
-__attribute__((constructor)) static void register_functions(void) {
-  static const tn__builtin_t builtins[] = {{"ffi.Shape", make_shape}};
-  tn__register_builtins(builtins, 1);
 }

@@ -1,45 +1,33 @@
-/* The type table: indices, keys and ancestors. Looked up without a lock, changed under one. Types are never removed. */
+/* The type table: indices, keys and ancestors. It is read without a lock and changed under one. Types are never
+ * removed. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../legacy/runtime.h"
 #include "type.h"
 
-#define TYPE_LIMIT 65536
 #define QUERY_ONLY (-2)
 
-static tn__lock_t lock = TN__LOCK;
-static tn__type_t *types[TYPE_LIMIT];
+tn__lock_t tn__type_lock = TN__LOCK;
+static tn__type_t *types[TN_TYPE_LIMIT];
 static tn__names_t by_key;
 static int32_t next_index = kTVMFFIDynObjectBegin;
 
-tn__lock_t *tn__type_lock(void) { return &lock; }
-
 tn__type_t *tn__type_entry(int32_t type_index) {
-  if (type_index < 0 || type_index >= TYPE_LIMIT) return NULL;
+  if (type_index < 0 || type_index >= TN_TYPE_LIMIT) return NULL;
   return __atomic_load_n(&types[type_index], __ATOMIC_ACQUIRE);
 }
 
-const TVMFFITypeInfo *tn__type(int32_t type_index) {
+const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index) {
   const tn__type_t *type = tn__type_entry(type_index);
   return type == NULL ? NULL : &type->info;
 }
 
-TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index) { return tn__type(type_index); }
-
 const char *tn__type_name(int32_t type_index) {
-  const TVMFFITypeInfo *info = tn__type(type_index);
+  const TVMFFITypeInfo *info = tn_tvm_find_type(type_index);
   return info == NULL ? "an unknown type" : info->type_key.data;
 }
 
-void tn__each_type(void (*visit)(const TVMFFITypeInfo *info, void *context), void *context) {
-  for (int32_t i = 0; i < TYPE_LIMIT; i++) {
-    const TVMFFITypeInfo *info = tn__type(i);
-    if (info != NULL) visit(info, context);
-  }
-}
-
-/* Functions without a way to fail end the process, as kernels expect of them: nothing could be called safely after. */
+/* Ends the process. Kernels expect that of functions that cannot return an error: no later call would be safe. */
 static void die(const char *what, TVMFFIByteArray key, int32_t index) {
   fprintf(stderr, "libtvm_ffi: %s (type `%.*s`, index %d)\n", what, (int)key.size, key.data, index);
   abort();
@@ -47,7 +35,7 @@ static void die(const char *what, TVMFFIByteArray key, int32_t index) {
 
 static int32_t allocate_index(TVMFFIByteArray key, int32_t static_index, int32_t child_slots, tn__type_t *parent) {
   if (static_index >= 0) {
-    if (static_index >= TYPE_LIMIT) die("a static type index is out of range", key, static_index);
+    if (static_index >= TN_TYPE_LIMIT) die("a static type index is out of range", key, static_index);
     if (types[static_index] != NULL) die("two types have the same static index", key, static_index);
     return static_index;
   }
@@ -59,7 +47,7 @@ static int32_t allocate_index(TVMFFIByteArray key, int32_t static_index, int32_t
     return index;
   }
   if (!parent->can_overflow) die("the parent has no room for another child", key, parent->info.type_index);
-  if (slots > TYPE_LIMIT - next_index) die("the type table is full", key, next_index);
+  if (slots > TN_TYPE_LIMIT - next_index) die("the type table is full", key, next_index);
   int32_t index = next_index;
   next_index += slots;
   return index;
@@ -68,9 +56,9 @@ static int32_t allocate_index(TVMFFIByteArray key, int32_t static_index, int32_t
 static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth, int32_t child_slots, bool can_overflow,
                         int32_t parent_index) {
   tn__type_t *parent = parent_index < 0 ? NULL : tn__type_entry(parent_index);
-  if (parent_index >= 0 && parent == NULL) die("the parent of a type must be registered before it", key, parent_index);
+  if (parent_index >= 0 && parent == NULL) die("the parent of a type must be registered first", key, parent_index);
   if (depth != 0 && (parent == NULL || depth != parent->info.type_depth + 1))
-    die("the depth of a type must be its parent's and one", key, depth);
+    die("the depth of a type must be one more than its parent's", key, depth);
   int32_t index = allocate_index(key, static_index, child_slots, parent);
   tn__type_t *type = calloc(1, sizeof *type);
   const TVMFFITypeInfo **ancestors = calloc((size_t)depth + 1, sizeof *ancestors);
@@ -86,7 +74,7 @@ static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth
   type->info.type_depth = depth;
   type->info.type_key = (TVMFFIByteArray){name, key.size};
   type->info.type_ancestors = ancestors;
-  type->info.type_key_hash = tn__hash(key.data, key.size);
+  type->info.type_key_hash = tn__hash(key);
   *place = type;
   __atomic_store_n(&types[index], type, __ATOMIC_RELEASE);
   return index;
@@ -94,7 +82,7 @@ static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth
 
 int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t static_type_index, int32_t type_depth,
                                   int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index) {
-  tn__lock(&lock);
+  tn__lock(&tn__type_lock);
   void **place = tn__names_find(&by_key, *type_key);
   int32_t index;
   if (place != NULL) {
@@ -105,69 +93,21 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t stati
     index = add_type(*type_key, static_type_index, type_depth, num_child_slots, child_slots_can_overflow != 0,
                      parent_type_index);
   }
-  tn__unlock(&lock);
+  tn__unlock(&tn__type_lock);
   return index;
 }
 
 int TVMFFITypeKeyToIndex(const TVMFFIByteArray *type_key, int32_t *out_index) {
-  tn__lock(&lock);
+  tn__lock(&tn__type_lock);
   void **place = tn__names_find(&by_key, *type_key);
   if (place != NULL) *out_index = ((tn__type_t *)*place)->info.type_index;
-  tn__unlock(&lock);
+  tn__unlock(&tn__type_lock);
   if (place != NULL) return 0;
   return tn__raise("InternalError", "Cannot find type `%.*s`", (int)type_key->size, type_key->data);
 }
 
 const TVMFFITypeInfo *TVMFFIGetTypeInfo(int32_t type_index) {
-  const TVMFFITypeInfo *info = tn__type(type_index);
+  const TVMFFITypeInfo *info = tn_tvm_find_type(type_index);
   if (info == NULL) die("there is no such type", TN_SPAN("?"), type_index);
   return info;
-}
-
-/* --- the types that the ABI names ------------------------------------------------------------------------------------- */
-
-typedef struct {
-  int32_t index;
-  const char *key;
-} builtin_type_t;
-
-static const builtin_type_t plain[] = {
-    {kTVMFFINone, "None"},
-    {kTVMFFIInt, "int"},
-    {kTVMFFIBool, "bool"},
-    {kTVMFFIFloat, "float"},
-    {kTVMFFIOpaquePtr, "void*"},
-    {kTVMFFIDataType, "DataType"},
-    {kTVMFFIDevice, "Device"},
-    {kTVMFFIDLTensorPtr, "DLTensor*"},
-    {kTVMFFIRawStr, "const char*"},
-    {kTVMFFIByteArrayPtr, "TVMFFIByteArray*"},
-    {kTVMFFIObjectRValueRef, "ObjectRValueRef"},
-    {kTVMFFISmallStr, "ffi.SmallStr"},
-    {kTVMFFISmallBytes, "ffi.SmallBytes"},
-};
-
-static const builtin_type_t objects[] = {
-    {kTVMFFIStr, "ffi.String"},       {kTVMFFIBytes, "ffi.Bytes"},
-    {kTVMFFIError, "ffi.Error"},      {kTVMFFIFunction, "ffi.Function"},
-    {kTVMFFIShape, "ffi.Shape"},      {kTVMFFITensor, "ffi.Tensor"},
-    {kTVMFFIArray, "ffi.Array"},      {kTVMFFIList, "ffi.List"},
-    {kTVMFFIMap, "ffi.Map"},          {kTVMFFIDict, "ffi.Dict"},
-    {kTVMFFIModule, "ffi.Module"},    {kTVMFFIOpaquePyObject, "ffi.OpaquePyObject"},
-};
-
-/* Before every other constructor of this library, which rely on the names. */
-__attribute__((constructor(101))) static void register_types(void) {
-  TVMFFIByteArray root = TN_SPAN("ffi.Object");
-  for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
-    TVMFFIByteArray key = {plain[i].key, strlen(plain[i].key)};
-    TVMFFITypeGetOrAllocIndex(&key, plain[i].index, 0, 0, 0, -1);
-  }
-  TVMFFITypeGetOrAllocIndex(&root, kTVMFFIObject, 0, 0, 1, -1);
-  for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
-    TVMFFIByteArray key = {objects[i].key, strlen(objects[i].key)};
-    TVMFFITypeGetOrAllocIndex(&key, objects[i].index, 1, 0, 0, kTVMFFIObject);
-  }
-  TVMFFITypeMetadata metadata = {.total_size = sizeof(TVMFFIObject)};
-  TVMFFITypeRegisterMetadata(kTVMFFIObject, &metadata);
 }

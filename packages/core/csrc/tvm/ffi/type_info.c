@@ -1,6 +1,5 @@
-/* What is known of types: fields, methods, metadata, attributes.
- *
- * Readers have no lock, so arrays are never moved in place: a grown one replaces the old one, which stays. */
+/* The fields, methods, metadata and attributes of types. They are read without a lock, so a grown array replaces the
+ * old one, which is kept. */
 #include <stdlib.h>
 
 #include "type.h"
@@ -9,7 +8,7 @@ static int unknown_type(int32_t type_index) {
   return tn__raise("InternalError", "Cannot find type info for type_index=%d", type_index);
 }
 
-/* A copy for ever; an empty one is null. */
+/* Replaces a span by a permanent copy; an empty span becomes null. */
 static bool keep_text(TVMFFIByteArray *text) {
   if (text->size == 0) {
     *text = (TVMFFIByteArray){NULL, 0};
@@ -19,10 +18,10 @@ static bool keep_text(TVMFFIByteArray *text) {
   return text->data != NULL;
 }
 
-/* An owned copy of a borrowed value, for ever. */
+/* Replaces a borrowed value by a permanent owned copy. */
 static int keep_value(TVMFFIAny *value) { return TVMFFIAnyViewToOwnedAny(value, value); }
 
-/* Arrays that were replaced: readers may still be in them. Together they are smaller than those in use. */
+/* Arrays that were replaced, because readers may still use them. Together they are smaller than the arrays in use. */
 typedef struct retired {
   const void *array;
   struct retired *next;
@@ -30,7 +29,7 @@ typedef struct retired {
 
 static retired_t *retired_arrays;
 
-/* Keeps an array that is to be replaced. False without memory. */
+/* Keeps an array that is about to be replaced. False without memory. */
 static bool retire(const void *array) {
   if (array == NULL) return true;
   retired_t *entry = malloc(sizeof *entry);
@@ -40,10 +39,12 @@ static bool retire(const void *array) {
   return true;
 }
 
-/* Room for one more element in an array that readers may hold: the old one or a larger copy, null without memory. */
-static void *grown(const void *array, int32_t count, int32_t *capacity, size_t element_size) {
-  if (count < *capacity) return (void *)(uintptr_t)array;
-  int32_t larger_capacity = *capacity == 0 ? 4 : *capacity * 2;
+/* An array with room for the element at `index`: the given array of `count` elements, or a larger copy. Null without
+ * memory. */
+static void *grown(const void *array, int32_t count, int32_t index, int32_t *capacity, size_t element_size) {
+  if (index < *capacity) return (void *)(uintptr_t)array;
+  int32_t larger_capacity = *capacity == 0 ? 4 : *capacity;
+  while (larger_capacity <= index) larger_capacity *= 2;
   void *larger = calloc((size_t)larger_capacity, element_size);
   if (larger == NULL || !retire(array)) {
     free(larger);
@@ -60,7 +61,9 @@ static bool has_field(const TVMFFITypeInfo *info, TVMFFIByteArray name) {
   return false;
 }
 
-static int add_field(tn__type_t *type, const TVMFFIFieldInfo *info) {
+static int add_field(tn__type_t *type, const void *field_info) {
+  const TVMFFIFieldInfo *info = field_info;
+  const int32_t count = type->info.num_fields;
   if (has_field(&type->info, info->name))
     return tn__raise("InternalError", "Duplicate field name \"%.*s\" in type \"%s\"", (int)info->name.size,
                      info->name.data, type->info.type_key.data);
@@ -72,42 +75,41 @@ static int add_field(tn__type_t *type, const TVMFFIFieldInfo *info) {
     return -1;
   }
   if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info->setter != NULL) tn__retain(info->setter);
-  TVMFFIFieldInfo *fields = grown(type->info.fields, type->info.num_fields, &type->field_capacity, sizeof field);
+  TVMFFIFieldInfo *fields = grown(type->info.fields, count, count, &type->field_capacity, sizeof field);
   if (fields == NULL) return tn__no_memory();
-  fields[type->info.num_fields] = field;
+  fields[count] = field;
   __atomic_store_n(&type->info.fields, fields, __ATOMIC_RELEASE);
-  __atomic_store_n(&type->info.num_fields, type->info.num_fields + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&type->info.num_fields, count + 1, __ATOMIC_RELEASE);
   return 0;
 }
 
-static int add_method(tn__type_t *type, const TVMFFIMethodInfo *info) {
-  TVMFFIMethodInfo method = *info;
+static int add_method(tn__type_t *type, const void *method_info) {
+  const int32_t count = type->info.num_methods;
+  TVMFFIMethodInfo method = *(const TVMFFIMethodInfo *)method_info;
   if (!keep_text(&method.name) || !keep_text(&method.doc) || !keep_text(&method.metadata)) return tn__no_memory();
   if (keep_value(&method.method) != 0) return -1;
-  TVMFFIMethodInfo *methods = grown(type->info.methods, type->info.num_methods, &type->method_capacity, sizeof method);
+  TVMFFIMethodInfo *methods = grown(type->info.methods, count, count, &type->method_capacity, sizeof method);
   if (methods == NULL) return tn__no_memory();
-  methods[type->info.num_methods] = method;
+  methods[count] = method;
   __atomic_store_n(&type->info.methods, methods, __ATOMIC_RELEASE);
-  __atomic_store_n(&type->info.num_methods, type->info.num_methods + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&type->info.num_methods, count + 1, __ATOMIC_RELEASE);
   return 0;
 }
 
-int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) {
+/* Changes a type under the lock. */
+static int change(int32_t type_index, int (*add)(tn__type_t *type, const void *info), const void *info) {
   tn__type_t *type = tn__type_entry(type_index);
   if (type == NULL) return unknown_type(type_index);
-  tn__lock(tn__type_lock());
-  int status = add_field(type, info);
-  tn__unlock(tn__type_lock());
+  tn__lock(&tn__type_lock);
+  int status = add(type, info);
+  tn__unlock(&tn__type_lock);
   return status;
 }
 
+int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) { return change(type_index, add_field, info); }
+
 int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info) {
-  tn__type_t *type = tn__type_entry(type_index);
-  if (type == NULL) return unknown_type(type_index);
-  tn__lock(tn__type_lock());
-  int status = add_method(type, info);
-  tn__unlock(tn__type_lock());
-  return status;
+  return change(type_index, add_method, info);
 }
 
 int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *metadata) {
@@ -115,20 +117,20 @@ int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata *met
   if (type == NULL) return unknown_type(type_index);
   TVMFFITypeMetadata kept = *metadata;
   if (!keep_text(&kept.doc)) return tn__no_memory();
-  tn__lock(tn__type_lock());
+  tn__lock(&tn__type_lock);
   bool taken = type->info.metadata != NULL;
   if (!taken) {
     type->metadata = kept;
     __atomic_store_n(&type->info.metadata, &type->metadata, __ATOMIC_RELEASE);
   }
-  tn__unlock(tn__type_lock());
+  tn__unlock(&tn__type_lock);
   if (!taken) return 0;
   free((void *)(uintptr_t)kept.doc.data);
   return tn__raise("RuntimeError", "Overriding %s: another type with the same key is already registered",
                    type->info.type_key.data);
 }
 
-/* --- attributes: a column of values by type index for each name ----------------------------------------------------------- */
+/* --- attributes: each name has a column of values by type index --------------------------------------------------- */
 
 typedef struct {
   TVMFFITypeAttrColumn column;
@@ -146,7 +148,7 @@ static column_t *column_of(TVMFFIByteArray name) {
 static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *value) {
   column_t *own = column_of(name);
   if (own == NULL) return tn__no_memory();
-  /* Index 0 asks for the column alone. */
+  /* Index 0 only creates the column. */
   if (type_index == kTVMFFINone) return 0;
   TVMFFITypeAttrColumn *column = &own->column;
   if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone)
@@ -154,17 +156,10 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
                      type_index);
   TVMFFIAny kept = *value;
   if (keep_value(&kept) != 0) return -1;
-  TVMFFIAny *data = (TVMFFIAny *)(uintptr_t)column->data;
-  if (type_index >= own->capacity) {
-    int32_t capacity = own->capacity == 0 ? 256 : own->capacity;
-    while (capacity <= type_index) capacity *= 2;
-    data = calloc((size_t)capacity, sizeof *data);
-    if (data == NULL || !retire(column->data)) {
-      free(data);
-      return tn__no_memory();
-    }
-    if (column->size > 0) memcpy(data, column->data, (size_t)column->size * sizeof *data);
-    own->capacity = capacity;
+  TVMFFIAny *data = grown(column->data, column->size, type_index, &own->capacity, sizeof *data);
+  if (data == NULL) {
+    tn__clear(&kept);
+    return tn__no_memory();
   }
   data[type_index] = kept;
   __atomic_store_n(&column->data, data, __ATOMIC_RELEASE);
@@ -174,30 +169,16 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
 
 int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray *attr_name, const TVMFFIAny *value) {
   if (tn__type_entry(type_index) == NULL) return unknown_type(type_index);
-  tn__lock(tn__type_lock());
+  tn__lock(&tn__type_lock);
   int status = add_attr(type_index, *attr_name, value);
-  tn__unlock(tn__type_lock());
+  tn__unlock(&tn__type_lock);
   return status;
 }
 
 const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name) {
-  tn__lock(tn__type_lock());
+  tn__lock(&tn__type_lock);
   void **place = tn__names_find(&columns, *attr_name);
   const TVMFFITypeAttrColumn *column = place == NULL ? NULL : &((column_t *)*place)->column;
-  tn__unlock(tn__type_lock());
+  tn__unlock(&tn__type_lock);
   return column;
-}
-
-/* Kernels keep the columns that they find when they are loaded, so those that tvm-ffi names exist from the start. */
-__attribute__((constructor(102))) static void make_columns(void) {
-  static const char *const names[] = {
-      "__ffi_new__",    "__ffi_init__",   "__ffi_convert__", "__ffi_shallow_copy__", "__ffi_repr__",     "__ffi_hash__",
-      "__ffi_eq__",     "__ffi_compare__", "__any_hash__",   "__any_equal__",        "__s_hash__",       "__s_equal__",
-      "__s_visit__",    "__data_to_json__", "__data_from_json__", "__ffi_enum__",
-  };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    TVMFFIByteArray name = {names[i], strlen(names[i])};
-    TVMFFIAny none = tn__none();
-    TVMFFITypeRegisterAttr(kTVMFFINone, &name, &none);
-  }
 }

@@ -3,8 +3,8 @@
 
 #include "host.h"
 
-/* Copies the text of a result to JavaScript and releases the object, if it fits. Then the padding is 1, and the value is the
- * size in bytes. */
+/* Copies the text of a result to JavaScript and releases the object, if it fits. Then the padding is 1, and the
+ * value is the size in bytes. */
 static void copy_text_out(TVMFFIAny *result) {
   TVMFFIByteArray text = *TVMFFIBytesGetByteArrayPtr(result->v_obj);
   if (text.size > TN_PACKED_OUT_SIZE) return;

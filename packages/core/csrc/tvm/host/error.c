@@ -15,8 +15,8 @@ int32_t tn__take_error(TVMFFIAny *slot) {
   return -1;
 }
 
-/* The deleter of the errors that the bound library creates, or null. Only errors with this deleter are known to have a
- * cause; errors of older versions of the ABI lack that field. */
+/* The deleter of the errors that the bound library creates, or null. Only errors with this deleter are known to have
+ * a cause; errors of older versions of the ABI lack that field. */
 static uintptr_t own_deleter(void) {
   static _Atomic(uintptr_t) known;
   uintptr_t deleter = atomic_load(&known);

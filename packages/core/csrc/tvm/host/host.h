@@ -1,5 +1,5 @@
-/* The parts of libtenon_packed that its files share. The library reaches tvm-ffi through a table of functions, so that it
- * works with the libtvm_ffi of this package and with any other. */
+/* The parts of libtenon_packed that its files share. The library reaches tvm-ffi through a table of functions, so
+ * that it works with the libtvm_ffi of this package and with any other. */
 #ifndef TENON_PACKED_HOST_H
 #define TENON_PACKED_HOST_H
 
@@ -8,7 +8,7 @@
 
 #include "tenon_tvm.h"
 
-/* --- ffi.c: the bound tvm-ffi library -------------------------------------------------------------------------------- */
+/* --- ffi.c: the bound tvm-ffi library ----------------------------------------------------------------------------- */
 
 /* All functions that this library uses, and whether the bound library must export each of them. */
 #define TN_FFI_FUNCTIONS(X)                        \
@@ -52,7 +52,7 @@ extern tn__ffi_t tn__ffi;
 /* Fills the table from an opened library. TN_NOT_FOUND if the library does not export a required function. */
 int32_t tn__ffi_find(void *library);
 
-/* --- stack.c: the memory that JavaScript and native code share ------------------------------------------------------- */
+/* --- stack.c: the memory that JavaScript and native code share ---------------------------------------------------- */
 
 typedef struct tn__foreign tn__foreign_t;
 
@@ -98,7 +98,7 @@ tn__foreign_t *tn__foreign_new(tn_packed_stack_t *stack, int64_t id);
 /* Releases a foreign value: queues its id for JavaScript. */
 void tn__foreign_release(void *foreign);
 
-/* --- error.c --------------------------------------------------------------------------------------------------------- */
+/* --- error.c ------------------------------------------------------------------------------------------------------ */
 
 /* Raises an error of tvm-ffi and returns -1. */
 int tn__packed_raise(const char *kind, const char *message);

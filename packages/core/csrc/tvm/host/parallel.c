@@ -14,8 +14,8 @@
 /* The interval at which a launching thread checks for calls of its functions. */
 #define SERVE_MS 1
 
-/* The interval at which a sleeping task checks its condition. The condition variables of glibc before 2.41 can lose a wake-up
- * when the same threads wait again at once, as they do at barriers. */
+/* The interval at which a sleeping task checks its condition. The condition variables of glibc before 2.41 can lose
+ * a wake-up when the same threads wait again at once, as they do at barriers. */
 #define AGAIN_MS 10
 
 typedef struct {
@@ -37,8 +37,8 @@ static launch_t *current;                        /* the launch whose tasks are t
 static int32_t thread_count;
 static _Thread_local bool inside_task;
 
-/* Waits, under the lock. A thread that runs JavaScript meanwhile serves the calls that tasks make of its functions; launches
- * inside those calls run as part of the task. */
+/* Waits, under the lock. A thread that runs JavaScript meanwhile serves the calls that tasks make of its functions;
+ * launches inside those calls run as part of the task. */
 static void wait_and_serve(tn__condition_t *condition) {
   const bool serves = tn__relay_is_own();
   tn__wait_for(condition, &lock, serves ? SERVE_MS : AGAIN_MS);

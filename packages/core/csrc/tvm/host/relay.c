@@ -1,13 +1,13 @@
-/* Calls of TypeScript functions from other threads. A caller queues its call, wakes the event loop of the function's thread
- * and waits for the answer, but never without end. */
+/* Calls of TypeScript functions from other threads. A caller queues its call, wakes the event loop of the function's
+ * thread and waits for the answer, but never without end. */
 #include "relay.h"
 
 #include <stdlib.h>
 
 #include "wake.h"
 
-/* The longest time that a thread may stay in one native call while others wait for it, because that native call may itself
- * be waiting for them. */
+/* The longest time that a thread may stay in one native call while others wait for it, because that native call may
+ * itself be waiting for them. */
 #define STALL_MS 100
 
 /* How often callers check the progress of the thread. */
@@ -104,8 +104,8 @@ int tn__relay_call(const tn__relay_request_t *request, const TVMFFIAny *args, in
   return failure == NULL ? status : tn__packed_raise("ThreadError", failure);
 }
 
-/* Ends the run of a call, under the lock, and takes the error that it raised. The call is done unless JavaScript answers
- * later. */
+/* Ends the run of a call, under the lock, and takes the error that it raised. The call is done unless JavaScript
+ * answers later. */
 static void finish(struct tn__relay *relay, tn_packed_relay_call_t *call, int status, bool is_async) {
   call->status = status;
   if (status != 0) tn__ffi.TVMFFIErrorMoveFromRaised(&call->error);

@@ -98,7 +98,7 @@ int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object
   return status;
 }
 
-/* --- results of kernels ------------------------------------------------------------------------------------------------ */
+/* --- results of kernels ------------------------------------------------------------------------------------------- */
 
 static void release_result(DLManagedTensorVersioned *managed) {
   tn_memory_free(managed->dl_tensor.data);

@@ -2,7 +2,8 @@
 #ifndef TENON_PACKED_WAKE_H
 #define TENON_PACKED_WAKE_H
 
-/* posix/wake.c, win32/wake.c: opens a pipe whose first end JavaScript reads and closes. 0 if the system has no such pipe. */
+/* posix/wake.c, win32/wake.c: opens a pipe whose first end JavaScript reads and closes. 0 if the system has no such
+ * pipe. */
 int tn__wake_open(int ends[2]);
 
 /* Makes the first end readable, given the second end. */

@@ -1,4 +1,4 @@
-/* Arrays: tensor objects of tvm-ffi by the DLTensor inside. */
+/* Arrays: tensor objects of tvm-ffi, whose handles point to the DLTensor inside. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static void release_managed(DLManagedTensorVersioned *managed) {
   free(managed);
 }
 
-/* A managed tensor of this shape with zeroed memory, or null with an error raised. */
+/* A managed tensor of this shape with zeroed memory. Null with an error raised. */
 static DLManagedTensorVersioned *allocate(const int64_t *shape, int ndim, DLDataType dtype) {
   size_t byte_size, rank = (size_t)ndim;
   DLTensor like = {.ndim = ndim, .dtype = dtype, .shape = (int64_t *)(uintptr_t)shape};
@@ -20,7 +20,7 @@ static DLManagedTensorVersioned *allocate(const int64_t *shape, int ndim, DLData
   DLManagedTensorVersioned *made = calloc(1, sizeof *made + rank * sizeof *shape);
   if (made == NULL || tn_memory_allocate(byte_size, TN__ARRAY_ALIGNMENT, &made->dl_tensor.data) != TN_OK) {
     free(made);
-    tn__legacy_raise("MemoryError", "no memory for an array of %zu bytes", byte_size);
+    tn__legacy_raise("MemoryError", "out of memory for an array of %zu bytes", byte_size);
     return NULL;
   }
   made->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -36,7 +36,8 @@ static DLManagedTensorVersioned *allocate(const int64_t *shape, int ndim, DLData
 int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits, int dtype_lanes, int device_type,
                   int device_id, TVMArrayHandle *out) {
   if (ndim < 0 || dtype_bits < 1 || dtype_bits > 255 || dtype_lanes < 1 || dtype_lanes > 65535)
-    return tn__legacy_fail("ValueError", "an array has ndim >= 0, bits of 1 to 255 and lanes of 1 to 65535");
+    return tn__legacy_fail("ValueError", "ndim must be at least 0, bits 1 to 255 and lanes 1 to 65535, got %d, %d and %d",
+                           ndim, dtype_bits, dtype_lanes);
   if (tn__expect_cpu(device_type) != 0) return tn__legacy_note_error();
   DLDataType dtype = {(uint8_t)dtype_code, (uint8_t)dtype_bits, (uint16_t)dtype_lanes};
   DLManagedTensorVersioned *managed = allocate(shape, ndim, dtype);
@@ -47,7 +48,7 @@ int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits
     release_managed(managed);
     return tn__legacy_note_error();
   }
-  *out = tn__array_of_object(object);
+  *out = TVMFFITensorGetDLTensorPtr(object);
   return 0;
 }
 
@@ -75,7 +76,7 @@ int TVMArrayCopyFromTo(TVMArrayHandle from, TVMArrayHandle to, TVMStreamHandle s
 int TVMArrayFromDLPack(DLManagedTensor *from, TVMArrayHandle *out) {
   TVMFFIObjectHandle object;
   if (TVMFFITensorFromDLPack(from, 0, 0, &object) != 0) return tn__legacy_note_error();
-  *out = tn__array_of_object(object);
+  *out = TVMFFITensorGetDLTensorPtr(object);
   return 0;
 }
 

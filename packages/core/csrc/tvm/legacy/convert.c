@@ -1,10 +1,10 @@
-/* Values of one convention as values of the other: a table, and what needs more. */
+/* Conversion of values between the two conventions: by a table where possible. */
 #include "convert.h"
 
 #include "error.h"
 
 static int no_such(const char *direction, int code) {
-  return tn__legacy_raise("TypeError", "a value of code %d can't be passed to %s", code, direction);
+  return tn__legacy_raise("TypeError", "a value of code %d cannot be passed to %s", code, direction);
 }
 
 /* A view of an object; a null handle is None. */
@@ -51,14 +51,9 @@ int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   }
 }
 
-/* What a text object holds. */
-static const TVMFFIByteArray *text_of(const TVMFFIAny *value) {
-  return (const TVMFFIByteArray *)(const void *)(value->v_obj + 1);
-}
-
-/* Bytes of a view, by way of a pair of address and size. */
-static int give_bytes(const char *data, size_t size, TVMValue *out, int *code, TVMByteArray *bytes) {
-  *bytes = (TVMByteArray){data, size};
+/* Stores bytes as a pair of address and size. */
+static int give_bytes(TVMFFIByteArray span, TVMValue *out, int *code, TVMByteArray *bytes) {
+  *bytes = (TVMByteArray){span.data, span.size};
   out->v_handle = bytes;
   *code = kTVMBytes;
   return 0;
@@ -86,15 +81,15 @@ int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteA
       *code = kTVMStr;
       return 0;
     case kTVMFFISmallBytes:
-      return give_bytes(value->v_bytes, value->small_str_len, out, code, bytes);
+      return give_bytes((TVMFFIByteArray){value->v_bytes, value->small_str_len}, out, code, bytes);
     case kTVMFFIStr:
-      out->v_str = text_of(value)->data;
+      out->v_str = TVMFFIBytesGetByteArrayPtr(value->v_obj)->data;
       *code = kTVMStr;
       return 0;
     case kTVMFFIBytes:
-      return give_bytes(text_of(value)->data, text_of(value)->size, out, code, bytes);
+      return give_bytes(*TVMFFIBytesGetByteArrayPtr(value->v_obj), out, code, bytes);
     case kTVMFFITensor:
-      out->v_handle = tn__array_of_object(value->v_obj);
+      out->v_handle = TVMFFITensorGetDLTensorPtr(value->v_obj);
       *code = kTVMNDArrayHandle;
       return 0;
     case kTVMFFIFunction:

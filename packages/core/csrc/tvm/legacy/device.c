@@ -1,4 +1,4 @@
-/* Devices: memory of the CPU, and streams. */
+/* Devices: CPU memory, and streams. */
 #include "device.h"
 
 #include <string.h>
@@ -9,15 +9,15 @@
 
 int tn__expect_cpu(int device_type) {
   if (device_type == kDLCPU) return 0;
-  return tn__legacy_raise("RuntimeError", "Device API of type %d is not enabled: there is the CPU only (type %d)", device_type,
-                          kDLCPU);
+  return tn__legacy_raise("RuntimeError", "Device API of type %d is not enabled: only the CPU is supported (type %d)",
+                          device_type, kDLCPU);
 }
 
 int tn__tensor_size(const DLTensor *tensor, size_t *out) {
   size_t size = ((size_t)tensor->dtype.bits * tensor->dtype.lanes + 7) / 8;
   for (int32_t i = 0; i < tensor->ndim; i++) {
     if (tensor->shape[i] < 0 || __builtin_mul_overflow(size, (uint64_t)tensor->shape[i], &size) || size > PTRDIFF_MAX)
-      return tn__legacy_raise("ValueError", "a shape must be of numbers >= 0 whose bytes can be counted");
+      return tn__legacy_raise("ValueError", "a shape must have sizes of at least 0 and fit into the address space");
   }
   *out = size;
   return 0;
@@ -59,9 +59,9 @@ int TVMDeviceAllocDataSpace(DLDevice device, size_t byte_size, size_t alignment,
   if (tn__expect_cpu(device.device_type) != 0) return tn__legacy_note_error();
   if (alignment < TN__ARRAY_ALIGNMENT) alignment = TN__ARRAY_ALIGNMENT;
   if ((alignment & (alignment - 1)) != 0)
-    return tn__legacy_fail("ValueError", "an alignment must be a power of two, got %zu", alignment);
+    return tn__legacy_fail("ValueError", "alignment must be a power of two, got %zu", alignment);
   if (tn_memory_allocate(byte_size, alignment, out) == TN_OK) return 0;
-  return tn__legacy_fail("MemoryError", "no memory for %zu bytes", byte_size);
+  return tn__legacy_fail("MemoryError", "out of memory for %zu bytes", byte_size);
 }
 
 int TVMDeviceAllocDataSpaceWithScope(DLDevice device, int ndim, const int64_t *shape, DLDataType dtype, const char *mem_scope,
@@ -86,7 +86,7 @@ int TVMDeviceCopyDataFromTo(DLTensor *from, DLTensor *to, TVMStreamHandle stream
   return tn__legacy_end(tn__tensor_copy("TVMDeviceCopyDataFromTo", from, to));
 }
 
-/* --- streams: the CPU has the one that is null, and is always done ----------------------------------------------------------- */
+/* --- streams: the CPU has one, which is null and never has pending work ------------------------------------------- */
 
 int TVMStreamCreate(int device_type, int device_id, TVMStreamHandle *out) {
   (void)device_id;

@@ -1,4 +1,4 @@
-/* Memory of devices: of the CPU. */
+/* Tensors in the memory of the CPU. */
 #ifndef TENON_TVM_LEGACY_DEVICE_H
 #define TENON_TVM_LEGACY_DEVICE_H
 
@@ -11,13 +11,14 @@
 /* 0, or -1 with an error raised. */
 int tn__expect_cpu(int device_type);
 
-/* How many bytes a tensor's elements take: 0, or -1 with an error raised. */
+/* The size of a tensor's elements in bytes: 0, or -1 with an error raised. */
 int tn__tensor_size(const DLTensor *tensor, size_t *out);
 
-/* Where the bytes of a row-major tensor start, if there are `byte_size` of them: 0, or -1 with an error raised. */
+/* The address of the first byte of a row-major tensor that must have `byte_size` bytes: 0, or -1 with an error
+ * raised. */
 int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_size, void **out);
 
-/* Copies the bytes of one to the other: 0, or -1 with an error raised. */
+/* Copies the bytes of one tensor to another: 0, or -1 with an error raised. */
 int tn__tensor_copy(const char *function, const DLTensor *from, const DLTensor *to);
 
 #endif

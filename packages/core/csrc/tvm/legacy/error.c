@@ -1,4 +1,4 @@
-/* Errors: raised in the slot of tvm-ffi, told as text. */
+/* Errors: raised in the slot of tvm-ffi, and available as text. */
 #include "error.h"
 
 #include <stdarg.h>
@@ -32,7 +32,7 @@ int tn__legacy_note_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
   if (error == NULL) return -1;
-  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  const TVMFFIErrorCell *cell = TVMFFIErrorGetCellPtr(error);
   size_t at = copy(last_error, 1024, cell->kind).size;
   at += copy(last_error + at, 3, (TVMFFIByteArray){": ", 2}).size;
   copy(last_error + at, sizeof last_error - at, cell->message);
@@ -42,8 +42,8 @@ int tn__legacy_note_error(void) {
   return -1;
 }
 
-/* The size of the kind that text begins with: `ValueError` of `ValueError: text`, else 0. Kernels begin their texts with
- * their own names, which are no kinds. */
+/* The size of the kind at the start of a message, `ValueError` in `ValueError: text`, or 0. The names of kernels,
+ * with which their messages start, are not kinds. */
 static size_t kind_size(const char *message) {
   static const char ending[] = "Error";
   size_t length = strcspn(message, ": \n"), end = sizeof ending - 1;
@@ -51,7 +51,7 @@ static size_t kind_size(const char *message) {
   return memcmp(message + length - end, ending, end) == 0 ? length : 0;
 }
 
-/* What follows `Stack trace:` at the start of a line, else the end of the text. */
+/* The address of the line `Stack trace:`, or the end of the message. */
 static const char *stack_trace(const char *message) {
   const char *found = strstr(message, "\nStack trace:");
   return found == NULL ? message + strlen(message) : found;
@@ -77,7 +77,7 @@ void TVMAPISetLastError(const char *message) {
 const char *TVMGetLastError(void) { return last_error; }
 const char *TVMGetLastBacktrace(void) { return last_backtrace; }
 
-/* --- an error object of the host's language, which the host keeps by its own counts ---------------------------------------- */
+/* --- an error object of the host's language, which the host's functions retain and release ------------------------ */
 
 static _Thread_local void *host_error;
 static void (*retain)(void *object);
@@ -113,7 +113,7 @@ void TVMDropLastPythonError(void) {
 int tn__legacy_host_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
-  if (error == NULL) return tn__legacy_raise("EnvErrorAlreadySet", "the host has the error");
+  if (error == NULL) return tn__legacy_raise("EnvErrorAlreadySet", "the host keeps the error");
   TVMFFIErrorSetRaised(error);
   TVMFFIObjectDecRef(error);
   return -1;

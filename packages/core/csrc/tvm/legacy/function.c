@@ -1,25 +1,25 @@
-/* Functions of both conventions calling each other. */
+/* Calls between functions of the two conventions. */
 #include <stdlib.h>
 
 #include "convert.h"
 #include "error.h"
 #include "runtime.h"
 
-/* --- calls of functions -------------------------------------------------------------------------------------------------- */
+/* --- calls of functions ------------------------------------------------------------------------------------------- */
 
 #define FEW_ARGUMENTS 16
 
-/* What a thread's last call returned, if the caller reads it in place. */
+/* The result of the thread's last call, if the caller reads it in place. */
 static _Thread_local TVMFFIAny kept_result;
 static _Thread_local TVMByteArray kept_bytes;
 
 static void drop_kept(void) {
   TVMFFIAny old = kept_result;
   kept_result = (TVMFFIAny){.type_index = kTVMFFINone};
-  if (old.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(old.v_obj);
+  tn__legacy_drop(&old);
 }
 
-/* Text, bytes and element types stay here until the thread's next call; all else is the caller's. */
+/* Text, bytes and element types stay here until the thread's next call; the caller owns all other results. */
 static int give_result(TVMFFIAny *result, TVMValue *value, int *code) {
   drop_kept();
   if (result->type_index == kTVMFFIDataType) {
@@ -37,7 +37,7 @@ int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int
   TVMFFIAny few[FEW_ARGUMENTS];
   if (num_args < 0) return tn__legacy_fail("ValueError", "num_args must not be negative, got %d", num_args);
   TVMFFIAny *converted = num_args <= FEW_ARGUMENTS ? few : malloc((size_t)num_args * sizeof *converted);
-  if (converted == NULL) return tn__legacy_fail("MemoryError", "no memory for the arguments");
+  if (converted == NULL) return tn__legacy_fail("MemoryError", "out of memory for the arguments");
   int status = 0;
   TVMFFIAny result = {.type_index = kTVMFFINone};
   for (int i = 0; status == 0 && i < num_args; i++) status = tn__legacy_to_ffi(&args[i], type_codes[i], &converted[i]);
@@ -45,21 +45,21 @@ int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int
   if (converted != few) free(converted);
   if (status == 0) {
     status = give_result(&result, ret_value, ret_type_code);
-    if (status != 0 && result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+    if (status != 0) tn__legacy_drop(&result);
   }
   return tn__legacy_end(status);
 }
 
 int TVMByteArrayFree(TVMByteArray *bytes) {
-  if (bytes == &kept_bytes) return 0; /* it goes with the thread's next call */
-  return tn__legacy_fail("ValueError", "only what a call returned can be given back");
+  if (bytes == &kept_bytes) return 0; /* released by the thread's next call */
+  return tn__legacy_fail("ValueError", "only the bytes that a call returned can be freed");
 }
 
 int TVMFuncFree(TVMFunctionHandle function) { return TVMFFIObjectDecRef(function); }
 
-/* --- functions of this convention as functions of tvm-ffi -------------------------------------------------------------------- */
+/* --- functions of this convention as functions of tvm-ffi --------------------------------------------------------- */
 
-/* A function's status: it failed, and the error is one of the host's language, which the host keeps. */
+/* The status of a function that failed with an error of the host's language, which the host keeps. */
 #define HOST_KNOWS (-2)
 
 /* The arguments of a call in this convention. */
@@ -67,7 +67,7 @@ typedef struct {
   TVMValue values[FEW_ARGUMENTS];
   int codes[FEW_ARGUMENTS];
   TVMByteArray bytes[FEW_ARGUMENTS];
-  TVMValue *all_values; /* these, or memory */
+  TVMValue *all_values; /* the arrays above, or one allocated block */
   int *all_codes;
   TVMByteArray *all_bytes;
 } arguments_t;
@@ -84,7 +84,7 @@ static int convert_arguments(const TVMFFIAny *args, int32_t count, arguments_t *
     char *memory = malloc((size_t)count * (sizeof *out->values + sizeof *out->bytes + sizeof *out->codes));
     if (memory == NULL) {
       out->all_values = out->values;
-      return tn__legacy_raise("MemoryError", "no memory for the arguments");
+      return tn__legacy_raise("MemoryError", "out of memory for the arguments");
     }
     out->all_values = (TVMValue *)(void *)memory;
     out->all_bytes = (TVMByteArray *)(void *)(out->all_values + count);
@@ -95,19 +95,20 @@ static int convert_arguments(const TVMFFIAny *args, int32_t count, arguments_t *
   return 0;
 }
 
-int tn_tvm_call_legacy(void *kernel, void *module, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+int tn__legacy_call_kernel(void *kernel, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   arguments_t arguments;
   TVMValue value = {.v_int64 = 0};
   int code = kTVMNullptr;
   int status = convert_arguments(args, num_args, &arguments);
   if (status == 0)
-    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.all_values, arguments.all_codes, num_args, &value, &code, module);
+    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.all_values, arguments.all_codes, num_args, &value, &code,
+                                                        NULL);
   free_arguments(&arguments);
   if (status == HOST_KNOWS) return tn__legacy_host_error();
   if (status != 0) return status;
-  /* A kernel has no place where text, or a tensor that is only lent, could stay. */
+  /* The memory of text and of a borrowed tensor would not outlive the kernel. */
   if (code == kTVMStr || code == kTVMBytes || code == kTVMDLTensorHandle)
-    return tn__legacy_raise("TypeError", "a kernel can return numbers and objects only");
+    return tn__legacy_raise("TypeError", "a kernel can only return numbers and objects");
   return tn__legacy_to_ffi(&value, code, result);
 }
 
@@ -134,10 +135,10 @@ static void free_host(void *self) {
 
 int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle, void (*finalizer)(void *), TVMFunctionHandle *out) {
   host_function_t *host = malloc(sizeof *host);
-  if (host == NULL) return tn__legacy_fail("MemoryError", "no memory for a function");
+  if (host == NULL) return tn__legacy_fail("MemoryError", "out of memory for a function");
   *host = (host_function_t){function, resource_handle, finalizer};
   if (TVMFFIFunctionCreate(host, call_host, free_host, out) == 0) return 0;
-  free(host); /* without the finalizer: the resource is still the caller's */
+  free(host); /* the finalizer is not called, because the caller still owns the resource */
   return tn__legacy_note_error();
 }
 
@@ -152,8 +153,8 @@ int TVMCbArgToReturn(TVMValue *value, int *type_code) {
   TVMFFIAny view, owned;
   TVMByteArray unused;
   if (*type_code == kTVMStr || *type_code == kTVMBytes)
-    return tn__legacy_fail("TypeError", "text and bytes have no owner: copy them");
-  if (*type_code == kTVMDLTensorHandle) return 0; /* there is nothing to keep it by */
+    return tn__legacy_fail("TypeError", "text and bytes have no owner, so they must be copied");
+  if (*type_code == kTVMDLTensorHandle) return 0; /* a borrowed tensor has no reference to retain */
   if (tn__legacy_to_ffi(value, *type_code, &view) != 0) return tn__legacy_note_error();
   if (TVMFFIAnyViewToOwnedAny(&view, &owned) != 0) return tn__legacy_note_error();
   return tn__ffi_to_legacy(&owned, value, type_code, &unused);

@@ -1,10 +1,11 @@
-/* Modules, and what makes this library and libtvm_ffi work together. */
+/* Modules, and the connection of this library to libtvm_ffi. */
 #include <stdio.h>
 #include <string.h>
 
 #include "convert.h"
 #include "error.h"
 #include "runtime.h"
+#include "tenon_tvm.h"
 
 int TVMModLoadFromFile(const char *file_name, const char *format, TVMModuleHandle *out) {
   TVMFFIAny args[2] = {{.type_index = kTVMFFIRawStr, .v_c_str = file_name}, {.type_index = kTVMFFIRawStr, .v_c_str = format}};
@@ -18,7 +19,7 @@ int TVMModLoadFromFile(const char *file_name, const char *format, TVMModuleHandl
     status = tn__legacy_call_global(loader, args, 2, &result);
   }
   if (status == 0 && result.type_index != kTVMFFIModule) {
-    if (result.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result.v_obj);
+    tn__legacy_drop(&result);
     status = tn__legacy_raise("TypeError", "the loader of %s did not return a module", file_name);
   }
   if (status == 0) *out = result.v_obj;
@@ -47,7 +48,7 @@ int TVMBackendRegisterSystemLibSymbol(const char *name, void *symbol) {
   return tn__legacy_end(TVMFFIEnvModRegisterSystemLibSymbol(name, symbol));
 }
 
-/* Registers a function of tvm-ffi under the name that it had before. */
+/* Registers a global function of tvm-ffi also under its name in this convention. */
 static int rename_global(const char *name, const char *legacy_name) {
   TVMFFIByteArray span = {name, strlen(name)}, legacy_span = {legacy_name, strlen(legacy_name)};
   TVMFFIObjectHandle function = NULL;
@@ -58,7 +59,7 @@ static int rename_global(const char *name, const char *legacy_name) {
 }
 
 int32_t tn_tvm_legacy_install(void) {
-  tn_tvm_set_legacy_caller(tn_tvm_call_legacy);
+  tn_tvm_set_legacy_caller(tn__legacy_call_kernel);
   int status = TVMFFIEnvModRegisterContextSymbol("__TVMFuncCall", (void *)(uintptr_t)TVMFuncCall);
   if (status == 0) status = TVMFFIEnvModRegisterContextSymbol("__TVMAPISetLastError", (void *)(uintptr_t)TVMAPISetLastError);
   if (status == 0) status = rename_global("ffi.ModuleLoadFromFile", "runtime.ModuleLoadFromFile");

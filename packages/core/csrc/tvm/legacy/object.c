@@ -1,4 +1,4 @@
-/* Objects: references, and types under the indices and keys that this convention has for them. */
+/* Objects: references, and types with the indices and keys of this convention. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "runtime.h"
 #include "tenon/tvm_runtime.h"
 
-/* The types that both conventions have. All others have the index and key of tvm-ffi, which begin above these. */
+/* The types that both conventions have. All other types have the index and key of tvm-ffi; those indices are larger. */
 static const struct {
   const char *key;
   unsigned index;
@@ -66,7 +66,7 @@ int TVMObjectTypeIndex2Key(unsigned type_index, char **out_type_key) {
   const char *key = type_index < SHARED_COUNT ? shared[type_index].key : info->type_key.data;
   size_t size = type_index < SHARED_COUNT ? strlen(key) : info->type_key.size;
   char *copy = malloc(size + 1);
-  if (copy == NULL) return tn__legacy_fail("MemoryError", "no memory for the key of a type");
+  if (copy == NULL) return tn__legacy_fail("MemoryError", "out of memory for the key of a type");
   memcpy(copy, key, size);
   copy[size] = '\0';
   *out_type_key = copy;

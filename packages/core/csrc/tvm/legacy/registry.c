@@ -1,4 +1,4 @@
-/* Global functions: the table of tvm-ffi. */
+/* Global functions, in the table of tvm-ffi. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ int TVMFuncRemoveGlobal(const char *name) {
   return tn__legacy_end(tn__legacy_call_global("ffi.FunctionRemoveGlobal", &argument, 1, &result));
 }
 
-/* --- the list of names: pointers and then the texts, in a block of the thread until it asks again ------------------------- */
+/* --- the list of names: pointers, then texts, in a block that the thread keeps until its next call ---------------- */
 
 static _Thread_local void *listing;
 static tn__thread_end_t thread_end = TN__THREAD_END(free);
@@ -49,10 +49,10 @@ typedef struct {
 
 static TVMFFIByteArray text_of(const TVMFFIAny *value) {
   if (value->type_index == kTVMFFISmallStr) return (TVMFFIByteArray){value->v_bytes, value->small_str_len};
-  return *(const TVMFFIByteArray *)(const void *)(value->v_obj + 1);
+  return *TVMFFIBytesGetByteArrayPtr(value->v_obj);
 }
 
-/* Asks for the name of an index; with `list` copies it there. The size with its NUL is added to `size`. */
+/* Adds the size of the name at an index, with its NUL, to `size`. Copies the name to `list` unless that is null. */
 static int read_name(TVMFFIObjectHandle names, int index, list_t *list, size_t *size) {
   TVMFFIAny argument = {.type_index = kTVMFFIInt, .v_int64 = index}, name = {.type_index = kTVMFFINone};
   if (TVMFFIFunctionCall(names, &argument, 1, &name) != 0) return -1;
@@ -63,7 +63,7 @@ static int read_name(TVMFFIObjectHandle names, int index, list_t *list, size_t *
     list->names[index] = list->text + *size;
   }
   *size += text.size + 1;
-  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
+  tn__legacy_drop(&name);
   return 0;
 }
 
@@ -77,7 +77,7 @@ static int list_names(TVMFFIObjectHandle names, int *out_size, const char ***out
   const char **block = malloc((size_t)total * sizeof *block + size + 1);
   if (block == NULL || !tn__at_thread_end(&thread_end, block)) {
     free((void *)block);
-    return tn__legacy_raise("MemoryError", "no memory for the names");
+    return tn__legacy_raise("MemoryError", "out of memory for the names");
   }
   free(listing);
   listing = (void *)block;
@@ -91,9 +91,9 @@ static int list_names(TVMFFIObjectHandle names, int *out_size, const char ***out
 
 int TVMFuncListGlobalNames(int *out_size, const char ***out_array) {
   TVMFFIAny names;
-  /* A snapshot: it has the same names both times. */
+  /* The function is a snapshot, so it returns the same names on both passes. */
   int status = tn__legacy_call_global("ffi.FunctionListGlobalNamesFunctor", NULL, 0, &names);
   if (status == 0) status = list_names(names.v_obj, out_size, out_array);
-  if (names.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(names.v_obj);
+  tn__legacy_drop(&names);
   return tn__legacy_end(status);
 }

@@ -1,5 +1,5 @@
-/* Waking the event loop of a JavaScript thread, on POSIX, with a pipe instead of an eventfd: Node reads pipes itself, and so
- * survives the termination of a thread that still has bytes to read. */
+/* Waking the event loop of a JavaScript thread, on POSIX, with a pipe instead of an eventfd: Node reads pipes
+ * itself, and so survives the termination of a thread that still has bytes to read. */
 #include "../wake.h"
 
 #include <errno.h>

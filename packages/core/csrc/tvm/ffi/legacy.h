@@ -1,0 +1,16 @@
+/* The functions of libtvm_ffi that libtvm_runtime uses besides the public ones. */
+#ifndef TENON_TVM_LEGACY_H
+#define TENON_TVM_LEGACY_H
+
+#include "tenon/tvm_ffi.h"
+
+/* Calls a kernel of TVM to 0.20 with arguments of tvm-ffi. */
+typedef int (*tn_tvm_legacy_caller_t)(void *kernel, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
+
+/* module.c: sets the function by which modules call such kernels. */
+TVM_FFI_EXPORT void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller);
+
+/* type.c: the type of an index, or null. */
+TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
+
+#endif
