@@ -1,45 +1,12 @@
-import type { Body, Row, Suite } from '@tenon/bench'
+import type { Row, Suite } from '@tenon/bench'
 import { StringTensor, type Layout } from '@tenon/tstring'
 import { cLoops } from './c-loops.ts'
-import { ReusedMemory } from './reused-memory.ts'
+import { memcpyEach } from './memcpy-each.ts'
+import { MEMORY, ReusedMemory } from './reused-memory.ts'
 import { bodyOf } from './body.ts'
 import { asciiStrings, COUNT, packed } from './strings.ts'
 
 const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
-const MEMORY = 160 * 2 ** 20
-
-/** One memcpy for each string from where it lies in the source, as plain C. */
-function memcpyEach(source: StringTensor): Body {
-  const out = new Uint8Array(MEMORY).fill(1)
-  const loops = cLoops()
-  if (source.layout === 'legacy') {
-    return bodyOf('copy, source, count, out', 'copy(source, count, out)')(
-      loops.memcpyEachLegacy,
-      source.segment,
-      COUNT,
-      out,
-    )
-  }
-  if (source.layout === 'tflite') {
-    const { data, offsets } = packed(asciiStrings())
-    return bodyOf('copy, data, offsets, count, out', 'copy(data, offsets, count, out)')(
-      loops.memcpyEach,
-      data,
-      offsets,
-      COUNT,
-      out,
-    )
-  }
-  const stride = source.layout === 'rfc16' ? 16 : 24
-  return bodyOf('copy, source, count, stride, out', 'copy(source, count, stride, out)')(
-    loops.memcpyEachStruct,
-    source.segment,
-    COUNT,
-    stride,
-    out,
-  )
-}
-
 function conversion(from: Layout, to: Layout): Row {
   return {
     name: `1 M strings, ${from} to ${to}`,

@@ -4,9 +4,7 @@ import { Utf8, vectorFromArray } from 'apache-arrow'
 import { Builder } from 'flatbuffers'
 import protobuf from 'protobufjs'
 import { asciiStrings, COUNT, FEWER, mixedStrings } from './strings.ts'
-import { ReusedMemory } from './reused-memory.ts'
-
-const MEMORY = 160 * 2 ** 20
+import { MEMORY, ReusedMemory } from './reused-memory.ts'
 
 /** A complete tensor of TF_TString, against writing the same bytes and nothing else. */
 const ascii: Row = {

@@ -1,8 +1,11 @@
 import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
 
+/** Enough memory for the strings of every benchmark in every layout, in bytes. */
+export const MEMORY: number = 160 * 2 ** 20
+
 /**
- * An allocator that gives the same memory again and again, as a pool does: so that what is measured is the work, and not
- * how the system finds fresh pages.
+ * An allocator that lends the same memory again and again, as a pool does. Therefore benchmarks measure the work, not the
+ * time in which the system finds fresh pages.
  */
 export class ReusedMemory implements NativeAllocator {
   readonly #whole: Segment
@@ -14,7 +17,7 @@ export class ReusedMemory implements NativeAllocator {
     new Uint8Array(view.buffer, view.byteOffset, view.byteLength).fill(1)
   }
 
-  /** Makes all of it free again. */
+  /** Makes all memory free again. */
   reset(): this {
     this.#at = 0
     return this

@@ -1,114 +1,180 @@
 import type { Abi } from '../src/layouts/abi.ts'
 import type { Layout } from '../src/layouts/layout.ts'
 
+/** The rule that a tensor breaks, with the numbers of the error's `details`. */
+export interface Refusal {
+  readonly rule: string
+  readonly index: number
+  readonly value: number
+  readonly limit: number
+}
+
+interface Options {
+  readonly layout: Layout
+  readonly abi: Abi
+  readonly strict: boolean
+  readonly budget: number
+  readonly writable?: boolean
+}
+
 /**
- * A slow reader of all layouts, written from their descriptions alone with bigints and byte arithmetic, to compare the
- * real ones with. It shares no code with them.
+ * A slow validator and reader of all layouts, written from their descriptions alone with bigints and byte arithmetic. The
+ * package's own validators and readers are compared with it. It shares no code with them.
  */
-export function referenceStrings(
-  bytes: Uint8Array,
-  count: number,
-  options: { layout: Layout; abi: Abi; strict: boolean; budget: number; writable?: boolean },
-): Uint8Array[] | 'refused' {
+export function referenceStrings(bytes: Uint8Array, count: number, options: Options): Uint8Array[] | Refusal {
   try {
-    const strings = readers[options.layout](bytes, count, options)
-    const total = strings.reduce((sum, string) => sum + BigInt(string.length), 0n)
-    return total <= BigInt(options.budget) ? strings : 'refused'
+    const budget = new Budget(BigInt(options.budget))
+    return readers[options.layout](bytes, BigInt(count), options, budget)
   } catch (error) {
-    if (error === refusal) return 'refused'
+    if (error instanceof Refused) return error.refusal
     throw error
   }
 }
 
-const refusal = Symbol('refused')
+class Refused extends Error {
+  readonly refusal: Refusal
 
-function need(condition: boolean): void {
-  if (!condition) throw refusal
+  constructor(refusal: Refusal) {
+    super(refusal.rule)
+    this.refusal = refusal
+  }
 }
 
-type Options = { abi: Abi; strict: boolean; writable?: boolean }
-type Read = (bytes: Uint8Array, count: number, options: Options) => Uint8Array[]
-
-function number(bytes: Uint8Array, at: number, size: number, little: boolean): bigint {
-  need(at + size <= bytes.length)
-  let value = 0n
-  for (let i = 0; i < size; i++) value = value * 256n + BigInt(bytes[little ? at + size - 1 - i : at + i]!)
-  return value
+function need(condition: boolean, rule: string, index: bigint, value: bigint, limit: bigint): void {
+  if (condition) return
+  throw new Refused({ rule, index: Number(index), value: Number(value), limit: Number(limit) })
 }
 
-function cut(bytes: Uint8Array, start: bigint, size: bigint): Uint8Array {
-  need(start + size <= BigInt(bytes.length))
-  return bytes.slice(Number(start), Number(start + size))
+/** The bytes that all strings together may still have. */
+class Budget {
+  #left: bigint
+
+  constructor(left: bigint) {
+    this.#left = left
+  }
+
+  spend(index: bigint, size: bigint): void {
+    need(size <= this.#left, 'budget', index, size, this.#left)
+    this.#left -= size
+  }
+}
+
+type Read = (bytes: Uint8Array, count: bigint, options: Options, budget: Budget) => Uint8Array[]
+
+function number(bytes: Uint8Array, at: bigint, size: number, little: boolean): bigint {
+  const digits = bytes.slice(Number(at), Number(at) + size)
+  return (little ? digits.toReversed() : digits).reduce((value, byte) => value * 256n + BigInt(byte), 0n)
+}
+
+const cut = (bytes: Uint8Array, start: bigint, size: bigint): Uint8Array =>
+  bytes.slice(Number(start), Number(start + size))
+
+/** Runs for each element. */
+const each = (count: bigint, read: (index: bigint) => Uint8Array): Uint8Array[] =>
+  Array.from({ length: Number(count) }, (_, i) => read(BigInt(i)))
+
+/** Checks that the table of `count` rows fits. */
+function needTable(bytes: Uint8Array, count: bigint, row: bigint, header = 0n): void {
+  const size = BigInt(bytes.length)
+  need(size >= header + row * count || (count === 0n && size === 0n), 'table-size', count, size, row)
 }
 
 const structs =
-  (stride: number, small: bigint, hasNul: boolean): Read =>
-  (bytes, count, { strict, writable = false }) => {
-    const taken = new Set<bigint>()
-    need(BigInt(stride) * BigInt(count) <= BigInt(bytes.length))
-    return Array.from({ length: count }, (_, i) => {
-      const at = stride * i
+  (stride: bigint, small: bigint, hasNul: boolean): Read =>
+  (bytes, count, { strict, writable = false }, budget) => {
+    const end = BigInt(bytes.length)
+    const table = stride * count
+    needTable(bytes, count, stride)
+    const extents: { start: bigint; end: bigint; index: bigint }[] = []
+    const strings = each(count, (index) => {
+      const at = stride * index
       const word = number(bytes, at, 4, true)
       if (word % 4n === 0n) {
-        const size = BigInt(bytes[at]!) / 4n
-        need(size <= small)
-        if (strict && hasNul) need(bytes[at + 1 + Number(size)] === 0)
-        return cut(bytes, BigInt(at + 1), size)
+        const size = BigInt(bytes[Number(at)]!) / 4n
+        need(size <= small, 'small-size', index, size, small)
+        const last = BigInt(bytes[Number(at + 1n + size)] ?? 0)
+        need(!strict || !hasNul || last === 0n, 'small-nul', index, last, size)
+        budget.spend(index, size)
+        return cut(bytes, at + 1n, size)
       }
-      need(word % 4n === 2n)
-      const start = BigInt(at) + number(bytes, at + 4, 4, true)
-      need(start >= BigInt(stride * count))
-      const string = cut(bytes, start, word / 4n)
-      const end = writable ? start + word / 4n : start
-      for (let place = start; place < end; place++) {
-        need(!taken.has(place))
-        taken.add(place)
-      }
-      return string
+      need(word % 4n === 2n, 'struct-type', index, word % 4n, 0n)
+      const size = word / 4n
+      const start = at + number(bytes, at + 4n, 4, true)
+      need(start >= table, 'offset-start', index, start, table)
+      need(start + size <= end, 'offset-end', index, start + size, end)
+      budget.spend(index, size)
+      if (writable && size > 0n) extents.push({ start, end: start + size, index })
+      return cut(bytes, start, size)
     })
+    extents.sort((a, b) => Number(a.start - b.start) || Number(a.index - b.index))
+    extents.forEach(({ start, index }, i) => {
+      const before = extents[i - 1]?.end ?? 0n
+      need(start >= before, 'overlap', index, start, before)
+    })
+    return strings
   }
 
-const legacy: Read = (bytes, count, { abi, strict }) => {
-  need(8n * BigInt(count) <= BigInt(bytes.length))
-  const data = bytes.slice(8 * count)
+const legacy: Read = (bytes, count, { abi, strict }, budget) => {
+  needTable(bytes, count, 8n)
+  const data = bytes.slice(8 * Number(count))
+  const rest = BigInt(data.length)
   let end = 0n
-  const strings = Array.from({ length: count }, (_, i) => {
-    const offset = number(bytes, 8 * i, 8, abi.startsWith('le'))
-    need(offset < BigInt(data.length))
-    if (strict) need(offset === end)
+  const strings = each(count, (index) => {
+    const offset = number(bytes, 8n * index, 8, abi.startsWith('le'))
+    need(offset < rest, 'legacy-offset', index, offset, rest)
+    need(!strict || offset === end, 'legacy-tight', index, offset, end)
     let size = 0n
-    let length = 0
+    let length = 0n
     for (let more = true; more; length++) {
-      need(length < 10 && offset + BigInt(length) < BigInt(data.length))
-      const byte = BigInt(data[Number(offset) + length]!)
-      size += (byte % 128n) * 128n ** BigInt(length)
+      need(length < 10n && offset + length < rest, 'varint', index, offset, rest)
+      const byte = BigInt(data[Number(offset + length)]!)
+      size += (byte % 128n) * 128n ** length
       more = byte >= 128n
     }
     size %= 2n ** 64n
-    if (strict) need(length === 1 || size >= 128n ** BigInt(length - 1))
-    end = offset + BigInt(length) + size
-    return cut(data, offset + BigInt(length), size)
+    const left = rest - offset - length
+    need(size <= left, 'legacy-length', index, size, left)
+    let shortest = 1n
+    while (size >= 128n ** shortest) shortest++
+    need(!strict || length === shortest, 'varint-canonical', index, length, shortest)
+    end = offset + length + size
+    budget.spend(index, size)
+    return cut(data, offset + length, size)
   })
-  if (strict) need(end === BigInt(data.length))
+  need(!strict || end === rest, 'legacy-tight', count, rest, end)
   return strings
 }
 
-const tflite: Read = (bytes, count, { abi, strict }) => {
+const tflite: Read = (bytes, count, { abi, strict }, budget) => {
   const little = abi.startsWith('le')
-  if (!strict && bytes.length === 0 && count === 0) return []
-  need(bytes.length >= 8 && number(bytes, 0, 4, little) === BigInt(count))
-  const header = 4n * BigInt(count) + 8n
-  need(header <= BigInt(bytes.length))
-  const ends = Array.from({ length: count + 1 }, (_, i) => number(bytes, 4 + 4 * i, 4, little))
-  ends.forEach((end, i) => need(end >= (ends[i - 1] ?? header) && end <= BigInt(bytes.length) && end < 2n ** 31n))
-  if (strict) need(ends[0] === header && ends.at(-1) === BigInt(bytes.length))
-  return Array.from({ length: count }, (_, i) => cut(bytes, ends[i]!, ends[i + 1]! - ends[i]!))
+  const end = BigInt(bytes.length)
+  if (!strict && end === 0n && count === 0n) return []
+  needTable(bytes, count, 4n, 8n)
+  need(end >= 8n, 'tflite-header', 0n, end, 8n)
+  const stated = number(bytes, 0n, 4, little)
+  const most = 2n ** 31n - 3n
+  need(stated <= most, 'tflite-count', 0n, stated, most)
+  need(stated === count, 'tflite-count', 0n, stated, count)
+  const header = 4n * count + 8n
+  let previous = header
+  const ends = Array.from({ length: Number(count) + 1 }, (_, i) => {
+    const index = BigInt(i)
+    const offset = number(bytes, 4n + 4n * index, 4, little)
+    need(offset >= header && offset <= end && offset < 2n ** 31n, 'tflite-range', index, offset, end)
+    need(offset >= previous, 'tflite-order', index, offset, previous)
+    need(!strict || i > 0 || offset === header, 'tflite-first', 0n, offset, header)
+    if (i > 0) budget.spend(index - 1n, offset - previous)
+    previous = offset
+    return offset
+  })
+  need(!strict || previous === end, 'tflite-total', count, previous, end)
+  return each(count, (index) => cut(bytes, ends[Number(index)]!, ends[Number(index) + 1]! - ends[Number(index)]!))
 }
 
 const readers: Readonly<Record<Layout, Read>> = {
-  tf: structs(24, 22n, true),
-  rfc16: structs(16, 15n, false),
-  rfc24: structs(24, 23n, false),
+  tf: structs(24n, 22n, true),
+  rfc16: structs(16n, 15n, false),
+  rfc24: structs(24n, 23n, false),
   legacy,
   tflite,
 }

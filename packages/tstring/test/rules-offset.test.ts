@@ -46,7 +46,7 @@ describe('tensors of OFFSET', () => {
     // Three elements that name the same ten bytes: 30 bytes out of 82 are no bomb, 30 out of 29 are.
     const bytes = hex('2a 000000 48 000000 00*16 2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 3).toArray()).toEqual(Array(3).fill('a'.repeat(10)))
-    expect(() => over(bytes, 3, { budget: 29 })).toThrow(/budget.*element 2: its 10 bytes.*the 9 left/)
+    expect(() => over(bytes, 3, { budget: 29 })).toThrow(/budget.*element 2: .*the 9 bytes left.*got 10/)
     const bomb = Buffer.concat([
       ...Array.from({ length: 10 }, (_, i) =>
         hex(`a20f0000 ${(240 - 24 * i).toString(16).padStart(2, '0')} 000000 00*16`),
@@ -60,7 +60,7 @@ describe('tensors of OFFSET', () => {
   it('rule 67: strings may share bytes only while nobody writes', () => {
     const bytes = hex('2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 2).toArray()).toEqual(['a'.repeat(10), 'a'.repeat(10)])
-    expect(() => over(bytes, 2, { writable: true })).toThrow(/overlap.*element 1: it starts at 48.*ends at 58/)
+    expect(() => over(bytes, 2, { writable: true })).toThrow(/overlap.*element 1: .*ends at 58, got 48/)
     const apart = hex('2a 000000 3a 000000 00*16 2a 000000 18 000000 00*16 61*10 62*10')
     const tensor = over(apart, 2, { writable: true })
     tensor.set(0, 'all that a struct hold')

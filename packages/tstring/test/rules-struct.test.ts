@@ -85,8 +85,8 @@ describe('the struct', () => {
       /small-size/,
     )
     const trusted = StringTensor.over(memory(bytes), { layout: 'tf', shape: [2], validate: 'trusted' })
-    expect(() => trusted.get(0)).toThrow(/small-size.*says 63/)
-    expect(() => trusted.to('tflite')).toThrow(/small-size.*says 63/)
+    expect(() => trusted.get(0)).toThrow(/small-size.*got 63/)
+    expect(() => trusted.to('tflite')).toThrow(/small-size.*got 63/)
   })
 
   it('rule 35: sizes that would reach into the type bits are refused', () => {

@@ -51,11 +51,11 @@ describe('the TFLite layout', () => {
   it('rule 60: the checks of the flex delegate, and the count of elements', () => {
     expect(() => over('000000', 'lenient')).toThrow(/tflite-header/)
     expect(() => over('01000000 0c000000', 'lenient')).toThrow(/tflite-count/)
-    expect(() => over('01000000 08000000 0c000000', 'lenient')).toThrow(/tflite-range.*element 0.*is 8/)
+    expect(() => over('01000000 08000000 0c000000', 'lenient')).toThrow(/tflite-range.*element 0.*got 8/)
     expect(() => over('01000000 0d000000 0c000000', 'lenient')).toThrow(/tflite-range/)
     expect(() => over('01000000 0c000000 ff000000', 'lenient')).toThrow(/tflite-range.*255/)
     expect(() => over('01000000 0c000000 0d000000 61', 'lenient', [2])).toThrow(/table-size|tflite-count/)
-    expect(() => over('02000000 10000000 10000000 10000000', 'lenient', [1])).toThrow(/tflite-count.*count 1.*says 2/)
+    expect(() => over('02000000 10000000 10000000 10000000', 'lenient', [1])).toThrow(/tflite-count.*count 1.*got 2/)
     expect(over('02000000 10000000 10000000 10000000', 'strict', [2, 1]).shape).toEqual([2, 1])
   })
 

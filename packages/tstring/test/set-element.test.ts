@@ -44,7 +44,7 @@ describe('set', () => {
     const tensor = StringTensor.over(segment, { layout: 'tf', shape: [6], writable: true })
     tensor.set(3, 'short')
     const before = bytesOf(segment)
-    expect(() => tensor.set(0, 'x'.repeat(23))).toThrow(/string-limit.*at most 22 bytes, this one has 23/)
+    expect(() => tensor.set(0, 'x'.repeat(23))).toThrow(/string-limit.*at most 22 bytes, got 23/)
     expect(() => tensor.slice(1).set(0, 'x'.repeat(23))).toThrow(TensorLimitError)
     expect(bytesOf(segment)).toEqual(before)
     expect(tensor.toArray()).toEqual(words.with(3, 'short'))
@@ -52,7 +52,7 @@ describe('set', () => {
     const container = StringTensor.over(rfc.segment, { layout: 'rfc16', shape: [6], writable: true })
     container.set(3, 'y'.repeat(37))
     expect(rfc.get(3)).toBe('y'.repeat(37))
-    expect(() => container.set(3, 'y'.repeat(38))).toThrow(/at most 37 bytes, this one has 38/)
+    expect(() => container.set(3, 'y'.repeat(38))).toThrow(/at most 37 bytes, got 38/)
   })
 
   it('of a tensor that is trusted follows the rules of the C library', () => {

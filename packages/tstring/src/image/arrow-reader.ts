@@ -1,4 +1,4 @@
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { hostLittleEndian } from '../layouts/abi.ts'
 import type { Image } from './image.ts'
 import { Reader } from './reader.ts'
@@ -16,8 +16,8 @@ export class ArrowReader extends Reader {
     const start = this.#offsetOf(index)
     const end = this.#offsetOf(index + 1)
     const { block, base, byteSize } = this.image.data
-    if (start > end) throw faultError({ check: CHECK.ARROW_ORDER, index, value: start, limit: end })
-    if (end > byteSize) throw faultError({ check: CHECK.ARROW_RANGE, index, value: end, limit: byteSize })
+    if (start > end) throw ruleError('arrow-order', index, start, end)
+    if (end > byteSize) throw ruleError('arrow-range', index, end, byteSize)
     this.block = block
     this.start = base + start
     this.size = end - start

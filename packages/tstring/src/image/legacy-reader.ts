@@ -1,4 +1,4 @@
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { lastVarint, readVarint } from '../layouts/varint.ts'
 import type { Image } from './image.ts'
@@ -19,13 +19,13 @@ export class LegacyReader extends Reader {
   override locate(index: number): void {
     const offset = this.offsetOf(index)
     const rest = this.#rest
-    if (offset >= rest) throw faultError({ check: CHECK.LEGACY_OFFSET, index, value: offset, limit: rest })
+    if (offset >= rest) throw ruleError('legacy-offset', index, offset, rest)
     const { block, base, byteSize } = this.image.data
     const end = base + byteSize
     const size = readVarint(block.bytes, end - rest + offset, end)
-    if (Number.isNaN(size)) throw faultError({ check: CHECK.VARINT, index, value: offset, limit: rest })
+    if (Number.isNaN(size)) throw ruleError('varint', index, offset, rest)
     const start = lastVarint.end
-    if (size > end - start) throw faultError({ check: CHECK.LEGACY_LENGTH, index, value: size, limit: end - start })
+    if (size > end - start) throw ruleError('legacy-length', index, size, end - start)
     this.block = block
     this.start = start
     this.size = size

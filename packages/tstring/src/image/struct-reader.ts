@@ -1,5 +1,5 @@
 import { checkUsable, type Block } from '@tenon/core/internal'
-import { CHECK, faultError, type Check } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
 import { follows, type Image } from './image.ts'
@@ -44,7 +44,7 @@ export class StructReader extends Reader {
       this.#locateLong(index, at, head & 3)
       return
     }
-    if (head >>> 2 > this.small) throw this.#fault(CHECK.SMALL_SIZE, index, head >>> 2, this.small)
+    if (head >>> 2 > this.small) throw ruleError('small-size', index, head >>> 2, this.small)
     this.block = this.#block
     this.start = at + 1
     this.size = head >>> 2
@@ -82,13 +82,13 @@ export class StructReader extends Reader {
       const size = view.getUint32(at, true) >>> 2
       const start = index * this.stride + view.getUint32(at + 4, true)
       const { block, base, byteSize } = this.image.data
-      if (start + size > byteSize) throw this.#fault(CHECK.OFFSET_END, index, start + size, byteSize)
+      if (start + size > byteSize) throw ruleError('offset-end', index, start + size, byteSize)
       this.block = block
       this.start = base + start
       this.size = size
       return
     }
-    if (!this.#follows) throw this.#fault(CHECK.STRUCT_TYPE, index, type, 0)
+    if (!this.#follows) throw ruleError('struct-type', index, type, 0)
     const isPrealloc = type === TYPE.PREALLOC && this.layout !== 'tf'
     const size = isPrealloc ? this.#narrowSizeAt(at) : this.#wordSizeAt(at)
     this.#follow(index, this.#pointerAt(at, type, isPrealloc), size)
@@ -97,7 +97,7 @@ export class StructReader extends Reader {
   #follow(index: number, address: number, size: number): void {
     this.size = size
     if (size === 0) return
-    if (address === 0 || address + size >= TOO_LARGE) throw this.#fault(CHECK.POINTER, index, address, size)
+    if (address === 0 || address + size >= TOO_LARGE) throw ruleError('pointer', index, address, size)
     const region = this.image.regions?.find(address, size)
     if (region !== undefined) {
       const { block } = region
@@ -110,7 +110,7 @@ export class StructReader extends Reader {
       this.start = copy.base
       this.size = copy.byteSize
     } else {
-      throw this.#fault(CHECK.POINTER, index, address, size)
+      throw ruleError('pointer', index, address, size)
     }
   }
 
@@ -135,10 +135,6 @@ export class StructReader extends Reader {
   #narrowSizeAt(at: number): number {
     const word = this.#view.getUint32(at, this.#littleEndian)
     return this.#littleEndian ? word >>> 2 : (word & 0xffffff) + (word >>> 26) * 0x1000000
-  }
-
-  #fault(check: Check, index: number, value: number, limit: number): Error {
-    return faultError({ check, index, value, limit })
   }
 }
 

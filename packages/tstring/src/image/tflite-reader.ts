@@ -1,4 +1,4 @@
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { INT32_MAXIMUM } from '../layouts/layout.ts'
 import type { Image } from './image.ts'
@@ -21,9 +21,8 @@ export class TfliteReader extends Reader {
     const start = this.offsetOf(index)
     const end = this.offsetOf(index + 1)
     const { base, byteSize } = this.image.data
-    if (start > end || start > INT32_MAXIMUM)
-      throw faultError({ check: CHECK.TFLITE_ORDER, index, value: start, limit: end })
-    if (end > byteSize) throw faultError({ check: CHECK.TFLITE_RANGE, index, value: end, limit: byteSize })
+    if (start > end || start > INT32_MAXIMUM) throw ruleError('tflite-order', index, start, end)
+    if (end > byteSize) throw ruleError('tflite-range', index, end, byteSize)
     this.start = base + start
     this.size = end - start
   }

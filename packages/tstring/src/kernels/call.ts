@@ -1,15 +1,15 @@
 import { AllocationError, type Segment } from '@tenon/core'
 import { checkStatus, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
-import { faultError, type Check } from '../errors/checks.ts'
+import { ruleError, ruleNames } from '../errors/rules.ts'
 import { withOpen } from '../memory/open.ts'
 import { NativeStruct } from './descriptor.ts'
 
-/** The `tn_tstring_fault_t` of this thread. */
+/** The `tn_tstring_fault_t` of this thread, which kernels fill when a rule is broken. */
 let fault: NativeStruct | undefined
 
 const declared = new Map<string, CFunction>()
 
-/** A function of the core that returns a status, declared at its first use. */
+/** Returns a function of the core that returns a status. Declares it at its first use. */
 function functionOf(name: string, parameters: readonly CType[]): (...values: number[]) => number {
   let found = declared.get(name)
   if (found === undefined) {
@@ -20,10 +20,10 @@ function functionOf(name: string, parameters: readonly CType[]): (...values: num
 }
 
 /**
- * Calls a kernel of the C core, whose last parameter is the fault, with segments held open.
+ * Calls a kernel of the C core and keeps segments open meanwhile. The kernel's last parameter is the fault.
  *
- * @throws {MalformedTensorError | TensorLimitError} what the fault says. @throws {AllocationError} without memory.
- * @throws {NativeError} for the rest. @throws {LoadError} if the core can't be loaded.
+ * @throws {MalformedTensorError | TensorLimitError} for a broken rule. @throws {AllocationError} without memory.
+ * @throws {NativeError} for other errors. @throws {LoadError} if the core cannot be loaded.
  */
 export function callKernel(
   name: string,
@@ -39,12 +39,7 @@ export function callKernel(
   if (status === 0) return
   const check = fault.getInt(4)
   if (check !== 0) {
-    throw faultError({
-      check: check as Check,
-      index: fault.getSize(8),
-      value: fault.getSize(16),
-      limit: fault.getSize(24),
-    })
+    throw ruleError(ruleNames[check - 1]!, fault.getSize(8), fault.getSize(16), fault.getSize(24))
   }
   if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(lastError())
   checkStatus(status, name)

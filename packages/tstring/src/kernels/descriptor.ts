@@ -3,7 +3,7 @@ import { follows, type Image } from '../image/image.ts'
 import { abis, hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { imageLayouts } from '../layouts/layout.ts'
 import { startOf } from '../memory/regions.ts'
-import type { Plan, Target } from './kernels.ts'
+import type { Plan, Target } from './plan.ts'
 
 /** A struct of the C core in memory of its own. */
 export class NativeStruct {

@@ -1,5 +1,5 @@
 import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { coreFunction, type CFunction } from '@tenon/core/internal'
+import { Cleaner, coreFunction, type CFunction } from '@tenon/core/internal'
 import { layouts, type StructLayout } from '../layouts/layout.ts'
 import { withOpen } from './open.ts'
 import { startOf } from './regions.ts'
@@ -7,52 +7,52 @@ import { startOf } from './regions.ts'
 let deallocate: CFunction | undefined
 
 interface Table {
+  /** Keeps the table from being collected before its blocks are freed. */
   readonly buffer: ArrayBufferLike
   readonly address: number
   readonly count: number
   readonly layout: StructLayout
 }
 
-/** The blocks of tables that nobody freed, when the garbage collector takes the table. */
-const abandoned = new FinalizationRegistry<Table>(({ address, count, layout }) => free(address, count, layout))
+const cleaner = new Cleaner<Table>(free)
 
-function free(address: number, count: number, layout: StructLayout): void {
+function free({ address, count, layout }: Omit<Table, 'buffer'>): void {
   deallocate ??= coreFunction('tn_tstring_dealloc_all', 'void', ['uintptr_t', 'uint64_t', 'int32_t'])
   deallocate(address, count, layouts.indexOf(layout))
 }
 
 /**
- * The blocks of malloc that the structs of one table own. They are freed once: by {@link free}, when the lifetime of the
- * table's memory closes, or with memory of the garbage collector.
+ * The blocks of malloc that the structs of one table own. They are freed once: by {@link close}, when the lifetime of the
+ * table's memory closes, or when the garbage collector takes the table.
  */
 export class MallocBlocks {
-  readonly table: Segment
-  readonly count: number
-  readonly layout: StructLayout
+  readonly #table: Segment
+  readonly #count: number
+  readonly #layout: StructLayout
   #isOwner = true
 
   constructor(table: Segment, count: number, layout: StructLayout, allocator: NativeAllocator) {
-    this.table = table
-    this.count = count
-    this.layout = layout
+    this.#table = table
+    this.#count = count
+    this.#layout = layout
     if (allocator === gcAllocator) {
-      const address = startOf(table)
-      abandoned.register(table.block, { buffer: table.block.view.buffer, address, count, layout }, this)
+      const { buffer } = table.block.view
+      cleaner.watch(table.block, { buffer, address: startOf(table), count, layout }, this)
     } else {
-      table.lifetime.addCloseAction(() => this.free())
+      table.lifetime.addCloseAction(() => this.close())
     }
   }
 
-  /** Frees all blocks; the strings are empty then. Idempotent. */
-  free(): void {
+  /** Frees all blocks, so that the strings are empty. Does nothing if the blocks are freed or handed off already. */
+  close(): void {
     if (!this.#isOwner) return
-    this.release()
-    withOpen([this.table], () => free(startOf(this.table), this.count, this.layout))
+    withOpen([this.#table], () => free({ address: startOf(this.#table), count: this.#count, layout: this.#layout }))
+    this.handOff()
   }
 
-  /** Leaves the blocks to whoever owns the table now. */
-  release(): void {
+  /** Leaves the blocks to the new owner of the table. */
+  handOff(): void {
     this.#isOwner = false
-    abandoned.unregister(this)
+    cleaner.forget(this)
   }
 }

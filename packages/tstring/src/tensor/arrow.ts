@@ -1,10 +1,10 @@
 import { ArgumentError, gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
 import { checkUsable, describe, type Block } from '@tenon/core/internal'
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
-import { kernels } from '../kernels/choose.ts'
-import { FORM } from '../kernels/kernels.ts'
+import { convert, measure, validate } from '../kernels/native.ts'
+import { FORM } from '../kernels/plan.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { INT32_MAXIMUM } from '../layouts/layout.ts'
 import { segmentOver } from '../memory/open.ts'
@@ -39,7 +39,7 @@ export function partsFromArrow(
   { layout = 'tf', shape, budget = data.byteLength, allocator = gcAllocator, ...options }: FromArrowOptions,
 ): Parts {
   const bare = arrowImage(data, offsets)
-  const image = { ...bare, sums: kernels().validate(bare, { strict: true, writable: false, budget }) }
+  const image = { ...bare, sums: validate(bare, { strict: true, writable: false, budget }) }
   const checked = checkShape(shape, image.count)
   const isBorrowed = layout === 'tf' && (options.storage ?? 'arena') === 'arena' && (options.abi ?? hostAbi) === hostAbi
   if (!isBorrowed) return convertTo(image, undefined, checked, placementOf(layout, options), allocator)
@@ -51,7 +51,7 @@ function borrow(image: Image, shape: readonly number[], allocator: NativeAllocat
   const { count, data } = image
   const plan = { layout: 'tf', abi: hostAbi, form: FORM.BORROWED, isInline: false } as const
   const table = allocator.allocate(24 * count, TABLE_ALIGNMENT)
-  kernels().convert(image, undefined, count, { ...plan, table, data: table.asSlice(24 * count) })
+  convert(image, undefined, count, { ...plan, table, data: table.asSlice(24 * count) })
   const regions = new Regions([data])
   return {
     image: { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false, sums: image.sums },
@@ -73,8 +73,7 @@ function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Imag
     )
   }
   const count = Math.max(offsets.length - 1, 0)
-  if (count > COUNT_MAXIMUM)
-    throw faultError({ check: CHECK.TABLE_SIZE, index: count, value: offsets.byteLength, limit: 8 })
+  if (count > COUNT_MAXIMUM) throw ruleError('table-size', count, offsets.byteLength, 8)
   return {
     layout: offsets instanceof Int32Array ? 'arrow32' : 'arrow64',
     abi: hostAbi,
@@ -143,9 +142,9 @@ function gathered(image: Image, large: boolean): ArrowUtf8 {
 export function gather(image: Image, large: boolean): { length: number; offsets: Segment; data: Segment } {
   const { count } = image
   const plan = { layout: large ? 'arrow64' : 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: false } as const
-  const { tableSize, dataSize } = kernels().measure(image, undefined, count, plan)
+  const { tableSize, dataSize } = measure(image, undefined, count, plan)
   const [table, data] = [gcAllocator.allocate(tableSize, 64), gcAllocator.allocate(dataSize, 64)]
-  kernels().convert(image, undefined, count, { ...plan, table, data })
+  convert(image, undefined, count, { ...plan, table, data })
   return { length: count, offsets: table, data }
 }
 

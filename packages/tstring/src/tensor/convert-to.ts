@@ -2,8 +2,8 @@ import { ArgumentError, gcAllocator, type NativeAllocator } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import type { Image } from '../image/image.ts'
 import { MalformedTensorError } from '../errors/tstring-errors.ts'
-import { FORM, type Form, type Plan, type Sizes } from '../kernels/kernels.ts'
-import { kernels } from '../kernels/choose.ts'
+import { convert, measure } from '../kernels/native.ts'
+import { FORM, type Form, type Plan, type Sizes } from '../kernels/plan.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
 import { varintSize } from '../layouts/varint.ts'
@@ -76,14 +76,7 @@ export function convertTo(
       if (!(error instanceof MalformedTensorError) || error.details['rule'] !== 'changed') throw error
     }
   }
-  return write(
-    source,
-    selection,
-    shape,
-    placement,
-    allocator,
-    kernels().measure(source, selection, count, placement.plan),
-  )
+  return write(source, selection, shape, placement, allocator, measure(source, selection, count, placement.plan))
 }
 
 /** Below this no limit of any layout is in sight. */
@@ -110,7 +103,7 @@ function write(
   const count = selection === undefined ? source.count : selection.length
   const room = allocator.allocate(sizes.tableSize + sizes.dataSize, TABLE_ALIGNMENT)
   const table = room.asSlice(0, sizes.tableSize)
-  const used = kernels().convert(source, selection, count, { ...plan, table, data: room.asSlice(sizes.tableSize) })
+  const used = convert(source, selection, count, { ...plan, table, data: room.asSlice(sizes.tableSize) })
   const whole = room.asSlice(0, sizes.tableSize + used)
   const { layout, abi } = plan
   const isPacked = storage === 'packed'

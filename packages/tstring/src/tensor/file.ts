@@ -32,12 +32,12 @@ export function partsOfFile(path: string, { mode = 'map', ...options }: MapOptio
   checkName(path, 'path')
   if (mode !== 'map' && mode !== 'read') throw new ArgumentError(`mode must be 'map' or 'read', got ${describe(mode)}`)
   const { layout, ...rest } = options.layout === undefined ? { ...readSidecar(path), ...options } : options
-  const { segment, mapping } = openFile(path, mode)
+  const { segment, lifetime } = openFile(path, mode)
   try {
     const parts = partsOverCopy(segment, { layout: layout!, ...rest })
-    return mapping === undefined ? parts : { ...parts, close: () => mapping[Symbol.dispose]() }
+    return lifetime === undefined ? parts : { ...parts, close: () => lifetime[Symbol.dispose]() }
   } catch (error) {
-    mapping?.close()
+    lifetime?.close()
     throw error
   }
 }

@@ -1,6 +1,6 @@
 import { ArgumentError, gcAllocator } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
-import { FORM } from '../kernels/kernels.ts'
+import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import type { Layout } from '../layouts/layout.ts'
 import { Arena } from '../memory/arena.ts'

@@ -1,9 +1,8 @@
 import { ArgumentError, gcAllocator, Segment } from '@tenon/core'
 import { checkSize, checkUsable, describe } from '@tenon/core/internal'
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import type { Image } from '../image/image.ts'
-import { kernels } from '../kernels/choose.ts'
-import { checkTable } from '../kernels/script-table.ts'
+import { validate as validateImage } from '../kernels/native.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
 import { checkWritable } from '../memory/open.ts'
@@ -78,7 +77,7 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
   const budget = options.budget === undefined ? data.byteSize : checkSize(options.budget, 'budget')
   if (validate === 'trusted') checkTable(bare)
   const sums =
-    validate === 'trusted' ? undefined : kernels().validate(bare, { strict: validate === 'strict', writable, budget })
+    validate === 'trusted' ? undefined : validateImage(bare, { strict: validate === 'strict', writable, budget })
   return {
     image: { ...bare, sums },
     shape: Object.freeze([...(options.shape ?? [count])]),
@@ -93,6 +92,12 @@ function checkedParts(table: Segment, data: Segment, options: OverOptions): Part
   }
 }
 
+/** @throws {MalformedTensorError} if the table does not hold the elements. */
+export function checkTable({ layout, count, table }: Image): void {
+  const isLarge = table.byteSize >= tableSize(layout, count) || (count === 0 && table.byteSize === 0)
+  if (!isLarge) throw ruleError('table-size', count, table.byteSize, tableSize(layout, 1) - tableSize(layout, 0))
+}
+
 /** The number of elements: of the shape, or of TFLite's header. */
 function countOf(segment: Segment, layout: Layout, abi: Abi, shape: readonly number[] | undefined): number {
   if (shape !== undefined) return elementCount(shape)
@@ -102,10 +107,9 @@ function countOf(segment: Segment, layout: Layout, abi: Abi, shape: readonly num
     )
   }
   if (segment.byteSize === 0) return 0
-  if (segment.byteSize < 8)
-    throw faultError({ check: CHECK.TFLITE_HEADER, index: 0, value: segment.byteSize, limit: 8 })
+  if (segment.byteSize < 8) throw ruleError('tflite-header', 0, segment.byteSize, 8)
   const count = segment.block.view.getUint32(segment.base, abiInfo(abi).littleEndian)
   const room = segment.byteSize / 4 - 2
-  if (count > room) throw faultError({ check: CHECK.TFLITE_COUNT, index: 0, value: count, limit: Math.floor(room) })
+  if (count > room) throw ruleError('tflite-count', 0, count, Math.floor(room))
   return count
 }

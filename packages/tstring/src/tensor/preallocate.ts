@@ -1,10 +1,9 @@
 import { ArgumentError, ArgumentRangeError, gcAllocator, type NativeAllocator } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import type { RfcLayout } from '../element/rfc.ts'
-import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
-import { structSize, TYPE } from '../layouts/layout.ts'
-import { packWord } from '../layouts/size-word.ts'
-import { narrowLimit, writeWord } from '../kernels/struct-writer.ts'
+import { hostAbi } from '../layouts/abi.ts'
+import { structSize } from '../layouts/layout.ts'
+import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/host-struct.ts'
 import { Arena } from '../memory/arena.ts'
 import { checkWritable } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
@@ -28,20 +27,17 @@ export function preallocated(count: number, capacity: number, options: Prealloca
   }
   const [n, room] = [checkSize(count, 'count', 'elements'), checkSize(capacity, 'capacity')]
   if (n > COUNT_MAXIMUM) throw new ArgumentRangeError(`count must be below 2^32, got ${describe(count)}`)
-  if (room > narrowLimit)
-    throw new ArgumentRangeError(`capacity must be at most ${narrowLimit}, got ${describe(capacity)}`)
+  if (room > PREALLOC_MAXIMUM)
+    throw new ArgumentRangeError(`capacity must be at most ${PREALLOC_MAXIMUM}, got ${describe(capacity)}`)
   const shape = checkShape(options.shape, n)
   const stride = structSize(layout)
   const whole = allocator.allocate(n * stride + n * room, TABLE_ALIGNMENT)
   checkWritable(whole)
   const { bytes, view, address } = whole.block
   bytes.fill(0, whole.base, whole.base + n * stride)
-  const empty = Number(packWord(hostLittleEndian ? 'le32' : 'be32', 0n, TYPE.PREALLOC))
   for (let i = 0; i < n; i++) {
     const at = whole.base + i * stride
-    view.setUint32(at, empty, hostLittleEndian)
-    view.setUint32(at + 4, room, hostLittleEndian)
-    writeWord(view, at + 8, address + whole.base + n * stride + i * room)
+    writePrealloc(view, at, address + whole.base + n * stride + i * room, 0, room)
   }
   const table = whole.asSlice(0, n * stride)
   const regions = new Regions([whole])

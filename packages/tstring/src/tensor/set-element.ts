@@ -1,10 +1,9 @@
 import { ArgumentError, type Segment, type TenonError } from '@tenon/core'
-import { CHECK, faultError } from '../errors/checks.ts'
+import { ruleError } from '../errors/rules.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
 import { isStructLayout, smallCapacity, structSize, TYPE } from '../layouts/layout.ts'
-import { packWord } from '../layouts/size-word.ts'
-import { writePointer } from '../kernels/struct-writer.ts'
+import { writePointer, writePreallocSize } from '../layouts/host-struct.ts'
 import { Arena } from '../memory/arena.ts'
 import { Regions } from '../memory/regions.ts'
 import type { Parts } from './parts.ts'
@@ -24,7 +23,7 @@ export function placeError({ image }: Parts, index: number, bytes: Uint8Array): 
   const isOffset = layout !== 'tf' && (table.block.bytes[table.base + index * structSize(layout)]! & 3) === TYPE.OFFSET
   const limit = isOffset ? new StructReader({ ...image, layout }).sizeOf(index) : smallCapacity(layout)
   const hint = `${abi === hostAbi ? 'bytes from outside' : `bytes for ${abi}`} get no pointers: change a copy that to('tf') makes.`
-  return faultError({ check: CHECK.STRING_LIMIT, index, value: bytes.length, limit }, hint)
+  return ruleError('string-limit', index, bytes.length, limit, hint)
 }
 
 /** The same parts with an arena, so that strings that don't fit in place have somewhere to go. */
@@ -66,8 +65,7 @@ function fillContainer(image: Parts['image'], index: number, at: number, type: n
   const { block, start } = reader.locateCapacity(index, capacity)
   block.bytes.set(bytes, start)
   if (isPrealloc) {
-    const word = packWord(hostLittleEndian ? 'le32' : 'be32', BigInt(bytes.length), TYPE.PREALLOC)
-    view.setUint32(at, Number(word), hostLittleEndian)
+    writePreallocSize(view, at, bytes.length)
   } else {
     view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
   }

@@ -1,8 +1,8 @@
 import { isAscii } from 'node:buffer'
 import { gcAllocator } from '@tenon/core'
 import type { Image } from '../image/image.ts'
-import { kernels } from '../kernels/choose.ts'
-import { FORM } from '../kernels/kernels.ts'
+import { convert, measure } from '../kernels/native.ts'
+import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { tableSize } from '../layouts/layout.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
@@ -18,7 +18,6 @@ const plan = { layout: 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: fal
  */
 export function slicedStrings(image: Image): string[] {
   const { count } = image
-  const { measure, convert } = kernels()
   const strings = new Array<string>(count)
   const selection = new Uint32Array(AT_ONCE)
   const table = gcAllocator.allocate(tableSize('arrow32', AT_ONCE))

@@ -4,8 +4,7 @@ import type { Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
 import type { Reader } from '../image/reader.ts'
 import { StructReader } from '../image/struct-reader.ts'
-import { kernels } from '../kernels/choose.ts'
-import { xxh32 } from '../kernels/xxh32.ts'
+import { compare, find, findInvalidUtf8, hash } from '../kernels/native.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
 import { checkPolicy, decodeLocated, type InvalidText } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
@@ -132,33 +131,31 @@ export abstract class StringElements {
    */
   compareAll(other: StringElements | Text): Int8Array {
     if (!(other instanceof StringElements))
-      return kernels().compare(this.image, encodePacked([encodeText(other, 'replace', 'other')], 'replace'))
-    if (other.length === this.length) return kernels().compare(this.image, other.image)
+      return compare(this.image, encodePacked([encodeText(other, 'replace', 'other')], 'replace'))
+    if (other.length === this.length) return compare(this.image, other.image)
     throw new ArgumentError(`the other tensor must have ${this.length} strings as well, it has ${other.length}`)
   }
 
   /** The first element from `from` on with exactly these bytes, or those of this string; -1 if none has. */
   indexOf(value: Text, from = 0): number {
-    const index = kernels().find(this.image, encodeText(value, 'replace', 'value'), checkSize(from, 'from', 'elements'))
+    const index = find(this.image, encodeText(value, 'replace', 'value'), checkSize(from, 'from', 'elements'))
     return index >= this.length ? -1 : index
   }
 
   /** The first element from `from` on that is not valid UTF-8; -1 if all are. */
   indexOfInvalid(from = 0): number {
-    const index = kernels().findInvalidUtf8(this.image, checkSize(from, 'from', 'elements'))
+    const index = findInvalidUtf8(this.image, checkSize(from, 'from', 'elements'))
     return index >= this.length ? -1 : index
   }
 
   /** XXH32 of one string's bytes: the same number on every machine. @throws as {@link get} */
   hash(index: number, seed = 0): number {
-    this.locate(index)
-    const { block, start, size } = this.reader
-    return xxh32(block.bytes, start, start + size, checkSeed(seed))
+    return hash(encodePacked([this.#located(index)], 'replace'), checkSeed(seed))[0]!
   }
 
   /** {@link hash} of every string. */
   hashes(seed = 0): Uint32Array {
-    return kernels().hash(this.image, checkSeed(seed))
+    return hash(this.image, checkSeed(seed))
   }
 
   /**

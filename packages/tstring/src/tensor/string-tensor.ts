@@ -281,12 +281,12 @@ export class StringTensor extends StringElements {
 
   /** Leaves the blocks of `malloc` storage to whoever owns the table now: TensorFlow, once it has the tensor. */
   release(): void {
-    if (!this.#parts.isWindow) this.#parts.blocks?.release()
+    if (!this.#parts.isWindow) this.#parts.blocks?.handOff()
   }
 
   /** Frees what the tensor itself owns: blocks of `malloc` storage, a mapped file. Idempotent; a slice owns nothing. */
   [Symbol.dispose](): void {
-    if (!this.#parts.isWindow) this.#parts.blocks?.free()
+    if (!this.#parts.isWindow) this.#parts.blocks?.close()
     this.#parts.close?.()
   }
 

@@ -1,0 +1,38 @@
+import type { Segment } from '@tenon/core'
+import type { Abi } from '../layouts/abi.ts'
+import type { ImageLayout } from '../layouts/layout.ts'
+
+/** How strings that do not fit their struct are written, with the C core's numbers. */
+export const FORM = {
+  /** OFFSET into the bytes behind the table. */
+  OFFSET: 0,
+  /** VIEW or PREALLOC into the target's data. */
+  POINTER: 1,
+  /** LARGE, each in a block of malloc. */
+  BLOCK: 2,
+  /** VIEW or PREALLOC onto the source's bytes, which are not copied. */
+  BORROWED: 3,
+} as const
+
+export type Form = (typeof FORM)[keyof typeof FORM]
+
+/** The result that a conversion makes. */
+export interface Plan {
+  readonly layout: ImageLayout
+  readonly abi: Abi
+  readonly form: Form
+  /** Whether strings that fit are SMALL. Otherwise `form` applies to all strings. */
+  readonly isInline: boolean
+}
+
+/** The bytes that a conversion needs. */
+export interface Sizes {
+  readonly tableSize: number
+  readonly dataSize: number
+}
+
+/** The memory that a conversion writes. OFFSET, legacy and TFLite need `data` right behind `table`. */
+export interface Target extends Plan {
+  readonly table: Segment
+  readonly data: Segment
+}
