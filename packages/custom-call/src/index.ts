@@ -32,11 +32,12 @@ export {
   type ResultSpec,
 } from './call/call-function.ts'
 export { Cuda } from './cuda/cuda.ts'
+export { type CudaContext } from './cuda/cuda-context.ts'
 export { CudaDevice } from './cuda/cuda-device.ts'
 export { CudaError, CudaOutOfMemoryError, CudaUnavailableError, type CudaFailure } from './cuda/cuda-error.ts'
 export { CudaEvent } from './cuda/cuda-event.ts'
 export { captureGraph, CudaGraph } from './cuda/cuda-graph.ts'
-export { CudaModule, type CudaKernel } from './cuda/cuda-module.ts'
+export { CudaKernel, CudaModule } from './cuda/cuda-module.ts'
 export { CudaStream } from './cuda/cuda-stream.ts'
 export { DeviceMemory } from './cuda/device-memory.ts'
 export { type KernelParameter, type LaunchOptions } from './cuda/launch.ts'

@@ -1,4 +1,4 @@
-import { AllocationError, TenonError } from '@tenon/core'
+import { AllocationError, ScopeClosedError, ScopeHeldError, TenonError } from '@tenon/core'
 import {
   captureGraph,
   Cuda,
@@ -28,6 +28,39 @@ if (!isReal) {
       await done
       expect([gate.holds, stream.isIdle]).toStrictEqual([0, true])
       other.close()
+    })
+
+    test('closeAsync() waits without blocking and lets no new work in', async () => {
+      simulated.hold(true)
+      const other = device.allocate(4 * N)
+      stream.fill(other.segment, 0)
+      const closed = other.closeAsync()
+      expect(other.isAlive).toBe(false)
+      expect(() => stream.fill(other.segment, 1)).toThrow(ScopeClosedError)
+      await expect(other.closeAsync()).rejects.toThrow(ScopeClosedError)
+      simulated.hold(false)
+      await closed
+      await expect(other.closeAsync()).rejects.toThrow(/closed already/)
+      await other[Symbol.asyncDispose]()
+    })
+
+    test('closeAsync() throws ScopeHeldError while a graph holds the memory, and leaves it open', async () => {
+      using module = device.loadModule(ptx)
+      using call = saxpyCall(module.kernel('saxpy'))
+      const graph = captureGraph(call, [...operands()], [memory.tensor('f32', [N], 4 * N)])
+      await expect(memory.closeAsync()).rejects.toThrow(ScopeHeldError)
+      graph.launch()
+      await graph.closeAsync()
+    })
+
+    test('a close action cannot start work on memory that is being closed', () => {
+      const other = device.allocate(4 * N)
+      let refused: unknown
+      other.addCloseAction(() => {
+        refused = thrownBy(() => stream.fill(other.segment, 0))
+      })
+      other.close()
+      expect(refused).toBeInstanceOf(ScopeClosedError)
     })
 
     test('an asynchronous run is over when its work is', async () => {

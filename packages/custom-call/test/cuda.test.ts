@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { ArgumentError, BoundsError, ReadOnlyError, ScopeClosedError, ScopeHeldError, tensor } from '@tenon/core'
 import {
   ApiVersion,
@@ -53,6 +54,33 @@ describe(`a device of ${driver}`, () => {
     expect(() => cuda.openDevice(-1)).toThrow(ArgumentError)
   })
 
+  test('prints as one line', () => {
+    using event = device.openEvent()
+    using module = device.loadModule(ptx)
+    using pinned = device.pin(numbers())
+    const texts = [cuda, device, stream, memory, event, module, pinned].map((object) => inspect(object))
+    expect(texts).toEqual([
+      `Cuda ${cuda.version} (${cuda.path})`,
+      `CudaDevice 0 (${device.name})`,
+      'CudaStream on CUDA device 0',
+      `DeviceMemory of ${8 * N} bytes on CUDA device 0`,
+      'CudaEvent on CUDA device 0',
+      'CudaModule on CUDA device 0',
+      `PinnedMemory of ${4 * N} bytes on CUDA device 0`,
+    ])
+    const other = device.openEvent()
+    other.close()
+    expect(inspect(other)).toBe('CudaEvent on CUDA device 0 (closed)')
+    expect(inspect(module.kernel('saxpy'))).toBe('CudaKernel saxpy of CudaModule on CUDA device 0')
+  })
+
+  test('refuses options that do not exist', () => {
+    expect(() => Cuda.open({ libary: cuda.path } as never)).toThrow(/Did you mean library/)
+    using module = device.loadModule(ptx)
+    const options = { grid: [1], block: [1], sharedByte: 0 }
+    expect(() => stream.launch(module.kernel('trap'), options as never, [])).toThrow(/Did you mean sharedBytes/)
+  })
+
   test('can be closed only after what was opened on it', () => {
     const other = cuda.openDevice(0)
     const event = other.openEvent()
@@ -78,8 +106,8 @@ describe(`memory of ${driver}`, () => {
     expect(() => memory.segment.view()).toThrow(/cannot be read or written by the CPU/)
     expect(() => x.view()).toThrow(ArgumentError)
     expect(() => x.toArray()).toThrow(/must be on the CPU/)
-    expect(() => tensor('f32', [N], memory.segment)).toThrow(/can't be one of the CPU/)
-    expect(() => tensor('f32', [N], memory.segment.asSlice(4))).toThrow(/can't be one of the CPU/)
+    expect(() => tensor('f32', [N], memory.segment)).toThrow(/cannot be on the CPU/)
+    expect(() => tensor('f32', [N], memory.segment.asSlice(4))).toThrow(/cannot be on the CPU/)
     expect(String(x)).toContain('float32')
   })
 
@@ -87,11 +115,11 @@ describe(`memory of ${driver}`, () => {
     expect(() => device.allocate(0)).toThrow(/at least 1/)
     expect(() => device.allocate(NaN)).toThrow(ArgumentError)
     expect(() => memory.tensor('f32', [N], 4 * N + 4)).toThrow(BoundsError)
-    expect(() => stream.copy(ones(), ones())).toThrow(/two segments of the Host/)
+    expect(() => stream.copy(ones(), ones())).toThrow(/two segments of the host/)
     expect(() => stream.copy(memory.segment, ones())).toThrow(BoundsError)
     expect(() => stream.copy(3 as never, memory.segment)).toThrow(/from must be a tensor or segment/)
     expect(() => stream.fill(memory.segment, 256)).toThrow(/0 to 255/)
-    expect(() => stream.fill(ones(), 1)).toThrow(/memory of the device/)
+    expect(() => stream.fill(ones(), 1)).toThrow(/to must be device memory/)
     const readOnly = new (ones().segment.constructor as never as new (...parts: unknown[]) => never)(
       ones().segment.block,
       0,
@@ -116,7 +144,7 @@ describe(`memory of ${driver}`, () => {
     const host = numbers()
     const pinned = device.pin(host)
     expect(() => device.pin(host)).toThrow(CudaError)
-    expect(() => device.pin(memory.segment)).toThrow(/is not pinned/)
+    expect(() => device.pin(memory.segment)).toThrow(/only host memory can be pinned/)
     stream.copy(host, memory.segment)
     await stream.finished()
     pinned.close()
@@ -197,7 +225,7 @@ describe(`kernels of ${driver}`, () => {
     expect(launch({ grid: [1], block: [1] }, 2)).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1], block: [1] }, [ones()])).toBeInstanceOf(ArgumentError)
     expect(launch({ grid: [1], block: [1] }, [ones().segment])).toBeInstanceOf(ArgumentError)
-    expect(() => stream.launch('saxpy' as never, { grid: [1], block: [1] }, [])).toThrow(/must be a CudaModule/)
+    expect(() => stream.launch('saxpy' as never, { grid: [1], block: [1] }, [])).toThrow(/kernel must be a CudaKernel/)
   })
 
   test.each(['cuda_saxpy_v1', 'cuda_saxpy_v2', 'cuda_saxpy_v3'])(
@@ -315,7 +343,7 @@ describe(`graphs of ${driver}`, () => {
     const kernel = module.kernel('saxpy')
     const [x, y] = operands()
     using eager = saxpyCall(kernel, 'cuda_saxpy_eager')
-    expect(() => captureGraph(eager, [x, y], [y])).toThrow(/does not say that its work can be captured/)
+    expect(() => captureGraph(eager, [x, y], [y])).toThrow(/does not declare that its work can be captured/)
     const attrs = { a: f32(2), kernel: s64(kernel.handle), launch: s64(1) }
     const shape = { operands: [x, y], results: [y], attrs }
     using bare = cudaHandler('cuda_saxpy_v3').prepare({ ...shape, stream: stream.handle })

@@ -1,8 +1,11 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { wrongType } from '@tenon/core/internal'
 
-/** @throws {ArgumentError} if something is of another class. */
-export function checkIs(value: unknown, kind: abstract new (...parameters: never[]) => unknown, place: string): void {
-  if (value instanceof kind) return
-  throw new ArgumentError(`${place} must be a ${kind.name}, got ${describe(value)}`)
+/** Checks the class of an argument. @param name the public name of the class, for the message. @throws {ArgumentError} */
+export function checkIs(
+  value: unknown,
+  kind: abstract new (...parameters: never[]) => unknown,
+  place: string,
+  name: string = kind.name,
+): void {
+  if (!(value instanceof kind)) throw wrongType(place, `a ${name}`, value)
 }

@@ -1,28 +1,28 @@
 import { TenonError } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/** What a function of the CUDA driver returned. */
+/** The failure of a function of the CUDA driver. */
 export interface CudaFailure {
   /** The CUresult. */
   readonly result: number
-  /** Its name: `CUDA_ERROR_INVALID_VALUE`. */
+  /** The name of the result, such as `CUDA_ERROR_INVALID_VALUE`. */
   readonly resultName: string
-  /** What the driver says about it. */
+  /** The driver's description of the result. */
   readonly text: string
-  /** What was being done. */
+  /** The action that failed, for the message. */
   readonly action: string
 }
 
-/** Results after which nothing works on the device any more, in this process: its memory is lost. */
+/** Results after which the device and its memory are lost to this process. */
 const STICKY: ReadonlySet<number> = new Set([4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721])
 
-/** Whether a result says that the device is lost to this process. */
+/** Whether the device is lost to this process after a result. */
 export function isSticky(result: number): boolean {
   return STICKY.has(result)
 }
 
 /**
- * A function of the CUDA driver failed. The result is the driver's own number, with its name and its words.
+ * A function of the CUDA driver failed. The error has the driver's number, name and description of the result.
  *
  * @example
  * try {
@@ -35,14 +35,14 @@ export class CudaError extends TenonError {
   static override readonly kind: string = 'CudaError'
   readonly result: number
   readonly resultName: string
-  /** Whether the device is lost to this process: only a new process can use it again. */
+  /** Whether the device is lost to this process. Only a new process can use it again. */
   readonly isFatal: boolean
 
   constructor({ result, resultName, text, action }: CudaFailure) {
     const isFatal = isSticky(result)
     super('TENON_CUDA', `${action} failed with ${resultName} (${result}): ${text}`, {
       ...(isFatal
-        ? { hint: 'a kernel failed, and the device is lost to this process: start another one to use it again.' }
+        ? { hint: 'A kernel failed, and the device is lost to this process. Start another process to use it again.' }
         : {}),
       details: { result, resultName, text, action, isFatal },
     })
@@ -53,21 +53,21 @@ export class CudaError extends TenonError {
 }
 defineKind(CudaError)
 
-/** The device has not enough memory. An {@link AllocationError} too, and so a `RangeError`. */
+/** The device does not have enough memory. It is also an {@link AllocationError}, and so a `RangeError`. */
 export class CudaOutOfMemoryError extends CudaError {
   static override readonly kind: string = 'CudaOutOfMemoryError'
 }
 defineKind(CudaOutOfMemoryError, ['CudaError', 'AllocationError'], RangeError)
 
 /**
- * There is no CUDA here: the driver can't be loaded, or finds no device. The loader's or driver's own words are in the message.
- * Everything that needs no device works.
+ * CUDA is not available, because the driver cannot be loaded or finds no device. The message quotes the loader or the
+ * driver. Everything that does not need a device works.
  */
 export class CudaUnavailableError extends TenonError {
   static override readonly kind: string = 'CudaUnavailableError'
   constructor(reason: string, options: { readonly library: string; readonly cause?: unknown }) {
     super('TENON_CUDA_UNAVAILABLE', `CUDA is not available: ${reason}`, {
-      hint: "the library comes with NVIDIA's driver; in a container, the runtime has to bring it in.",
+      hint: "Install NVIDIA's driver. In a container, start it with a runtime that provides the driver.",
       details: { library: options.library, reason },
       ...('cause' in options ? { cause: options.cause } : {}),
     })

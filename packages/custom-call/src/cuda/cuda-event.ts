@@ -1,14 +1,15 @@
 import { addressOf } from '@tenon/core/internal'
-import type { CudaDevice } from './cuda-device.ts'
 import { checkIs } from './check-is.ts'
-import { CudaStream } from './cuda-stream.ts'
+import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
+import { StreamQueue } from './stream-queue.ts'
 
 const NOT_READY = 600
 const DEFAULT = 0
 
 /**
- * A mark in a stream: whether the work before it is done, and when it was. Made by {@link CudaDevice.openEvent}.
+ * A marker in a stream, which tells whether and when the work before it was completed. Made by
+ * {@link CudaDevice.openEvent}.
  *
  * @example
  * using before = device.openEvent()
@@ -24,51 +25,52 @@ export class CudaEvent extends DeviceResource {
   readonly handle: number
 
   /** @internal */
-  constructor(device: CudaDevice) {
+  constructor(device: CudaContext) {
     super(device)
     const { eventCreate } = device.functions
-    this.handle = this.open(() => device.cuda.readHandle((out) => eventCreate(out, DEFAULT), 'creating an event'))
+    this.handle = this.open(() => device.driver.readHandle((out) => eventCreate(out, DEFAULT), 'creating an event'))
   }
 
-  protected override get label(): string {
-    return 'the CUDA event'
+  protected override get kind(): string {
+    return 'CudaEvent'
   }
 
   protected override destroy(): unknown {
     return this.device.functions.eventDestroy(this.handle)
   }
 
-  /** Puts the mark behind all work that is in the stream now. @throws {CudaError} if the driver fails. */
-  record(stream: CudaStream): void {
-    this.#enter()
-    checkIs(stream, CudaStream, 'stream')
-    stream.checkAlive()
+  /** Places the marker after all work that is in the stream now. @throws {CudaError} if the driver fails. */
+  record(stream: StreamQueue): void {
+    this.checkOpen()
+    this.device.enter()
+    checkIs(stream, StreamQueue, 'stream', 'CudaStream')
+    stream.checkOpen()
     this.device.check(this.device.functions.eventRecord(this.handle, stream.address), 'recording an event')
     stream.keep([this])
   }
 
-  /** Whether the work before the mark is done; true if it was never recorded. @throws {CudaError} if a kernel failed. */
+  /** Whether the work before the marker is done; true if it was never recorded. @throws {CudaError} if a kernel failed. */
   get isDone(): boolean {
-    this.#enter()
+    this.#enterToRead()
     const result = Number(this.device.functions.eventQuery(this.handle))
     if (result === NOT_READY) return false
     this.device.check(result, 'asking an event')
     return true
   }
 
-  /** Waits for the work before the mark; this thread does nothing else meanwhile. @throws {CudaError} if a kernel failed. */
+  /** Waits for the work before the marker and blocks this thread. @throws {CudaError} if a kernel failed. */
   synchronize(): void {
-    this.#enter()
+    this.#enterToRead()
     this.device.check(this.device.functions.eventSynchronize(this.handle), 'waiting for an event')
   }
 
   /**
-   * The time from another mark to this one on the device, in milliseconds.
+   * Returns the time on the device from an earlier marker to this one, in milliseconds.
    *
-   * @throws {CudaError} if one of them was never recorded, or is not done.
+   * @throws {CudaError} if one of them was never recorded, or its work is not done.
    */
   millisecondsSince(earlier: CudaEvent): number {
-    this.#enter()
+    this.#enterToRead()
     checkIs(earlier, CudaEvent, 'earlier')
     earlier.checkAlive()
     const out = new Float32Array(2)
@@ -77,7 +79,7 @@ export class CudaEvent extends DeviceResource {
     return out[0]!
   }
 
-  #enter(): void {
+  #enterToRead(): void {
     this.checkAlive()
     this.device.enter()
   }

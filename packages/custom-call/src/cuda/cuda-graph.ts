@@ -1,9 +1,8 @@
 import { ArgumentError, type Hold } from '@tenon/core'
-import { addressOf, coreFunction, type CFunction, type Gated } from '@tenon/core/internal'
+import { addressOf, coreFunction, holdAll, releaseAll, type CFunction, type Gated } from '@tenon/core/internal'
 import type { Tensors } from '../call/call-target.ts'
 import { patchPointers } from '../call/patch-pointers.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
-import { holdAll } from '@tenon/core/internal'
 import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
@@ -11,8 +10,8 @@ import { DeviceResource } from './device-resource.ts'
 let capture: CFunction | undefined
 
 /**
- * The device work of a call, recorded once: launching it costs one call of the driver, whatever the handler enqueued. It keeps the
- * tensors and the call open until it is closed. Made by {@link captureGraph}.
+ * The device work of a call, recorded once. Launching it costs one call of the driver, however much work the handler
+ * enqueued. It keeps the tensors and the call open until it is closed. Made by {@link captureGraph}.
  *
  * @example
  * using graph = captureGraph(saxpy, [dx, dy], [dy])
@@ -24,7 +23,7 @@ export class CudaGraph extends DeviceResource {
   readonly #exec: number
   readonly #holds: readonly Hold[]
 
-  /** @internal takes over `holds` and the captured graph, which it destroys */
+  /** @internal Takes over `holds` and the captured graph, which it destroys. */
   constructor(stream: CudaStream, graph: number, holds: readonly Hold[]) {
     const { device } = stream
     super(device)
@@ -33,26 +32,26 @@ export class CudaGraph extends DeviceResource {
     this.#holds = holds
     this.#exec = this.open(() => {
       try {
-        return device.cuda.readHandle((out) => graphInstantiate(out, graph, 0), 'instantiating a graph')
+        return device.driver.readHandle((out) => graphInstantiate(out, graph, 0), 'instantiating a graph')
       } finally {
         graphDestroy(graph)
       }
     })
   }
 
-  protected override get label(): string {
-    return 'the CUDA graph'
+  protected override get kind(): string {
+    return 'CudaGraph'
   }
 
   protected override destroy(): unknown {
     const result = this.device.functions.graphExecDestroy(this.#exec)
-    for (const hold of this.#holds) hold.release()
+    releaseAll(this.#holds)
     return result
   }
 
   /** Enqueues the recorded work on the stream. @throws {CudaError} if the driver refuses. @throws {ScopeClosedError} after close. */
   launch(): void {
-    this.checkAlive()
+    this.checkOpen()
     const { stream } = this
     stream.enter()
     stream.device.check(stream.device.functions.graphLaunch(this.#exec, stream.address), 'launching a graph')
@@ -61,11 +60,12 @@ export class CudaGraph extends DeviceResource {
 }
 
 /**
- * Records what a handler enqueues for these tensors, instead of doing it. Its prepare and initialize stages run as usual. Only
- * handlers that say that their work can be replayed are captured: the same operations each time, no allocations, no waiting.
+ * Records the work that a handler enqueues for these tensors, without doing it. Its prepare and initialize stages run as
+ * usual. The handler must declare that its work can be replayed: the same operations each time, without allocating or
+ * waiting.
  *
- * @param call one that was prepared for a {@link CudaStream}.
- * @throws {ArgumentError} if it was not, or the handler has not the trait. @throws {XlaError} if the handler fails.
+ * @param call a call that was prepared for a {@link CudaStream}.
+ * @throws {ArgumentError} if it was not, or the handler lacks the trait. @throws {XlaError} if the handler fails.
  * @throws {CudaError} if the driver refuses. Otherwise as the call's `run`.
  * @example
  * using graph = captureGraph(saxpy, [dx, dy], [dy])
@@ -74,17 +74,17 @@ export class CudaGraph extends DeviceResource {
  */
 export function captureGraph(call: PreparedCall, operands: Tensors, results: Tensors): CudaGraph {
   checkIs(call, PreparedCall, 'call')
-  call.checkAlive()
+  call.checkOpen()
   const { target, shape } = call
   const { stream } = target
   if (!(stream instanceof CudaStream)) {
     throw new ArgumentError(`${shape.name} must be prepared for a CUDA stream to be captured`, {
-      hint: 'give prepare() the stream: device.openStream().',
+      hint: 'Give prepare() the stream: device.openStream().',
     })
   }
   if (target.isCapturable !== true) {
-    throw new ArgumentError(`${shape.name} does not say that its work can be captured`, {
-      hint: 'build it with the trait command_buffer_compatible, or vouch for it with commandBufferCompatible: true.',
+    throw new ArgumentError(`${shape.name} does not declare that its work can be captured`, {
+      hint: 'Build it with the trait command_buffer_compatible, or vouch for it with commandBufferCompatible: true.',
     })
   }
   stream.enter()
@@ -103,7 +103,7 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
     }
     return new CudaGraph(stream, graph, holds)
   } catch (error) {
-    for (const hold of holds) hold.release()
+    releaseAll(holds)
     throw error
   }
 }

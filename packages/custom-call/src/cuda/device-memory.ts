@@ -1,19 +1,18 @@
-import { ArgumentRangeError, Segment, tensor, Tensor, tensorType } from '@tenon/core'
-import { Block, checkSize, DEVICE_MEMORY } from '@tenon/core/internal'
-import type { CudaDevice } from './cuda-device.ts'
+import { Segment, tensor, Tensor, tensorType } from '@tenon/core'
+import { Block, checkSize, DEVICE_MEMORY, wrongValue } from '@tenon/core/internal'
+import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 
-/** How DLPack numbers CUDA devices. */
+/** The type of CUDA devices in DLPack. */
 const CUDA_DEVICE_TYPE = 2
 
-/** Device memory has no bytes for the Host. */
+/** Stands for the bytes of device memory, which the host does not have. */
 const nothing = new DataView(new ArrayBuffer(0))
 const noBytes = Buffer.from(nothing.buffer)
 
 /**
- * Memory of a GPU. The Host can't read or write it: copies do, on a stream. It is freed when it is closed, which waits for the work
- * that uses it, and is refused while a bound call or a graph does.
- * Made by {@link CudaDevice.allocate}.
+ * Memory of a GPU. The host cannot read or write it: copies on a stream do. Closing frees it after the work that uses it,
+ * and is refused while a bound call or a graph holds it. Made by {@link CudaDevice.allocate}.
  *
  * @example
  * using memory = device.allocate(64)
@@ -21,22 +20,22 @@ const noBytes = Buffer.from(nothing.buffer)
  * const y = memory.tensor('f32', [4], 16)
  */
 export class DeviceMemory extends DeviceResource {
-  /** All of it. Its view is refused: the memory is not the Host's. */
+  /** The whole memory. Its views are refused, because the memory is not the host's. */
   readonly segment: Segment
 
   /** @internal */
-  constructor(device: CudaDevice, byteSize: number) {
+  constructor(device: CudaContext, byteSize: number) {
     super(device)
     const address = this.open(() => {
-      if (checkSize(byteSize, 'byteSize') === 0) throw new ArgumentRangeError('byteSize must be at least 1, got 0')
+      if (checkSize(byteSize, 'byteSize') === 0) throw wrongValue('byteSize', 'at least 1', 0)
       const { memAlloc } = device.functions
-      return device.cuda.readHandle((out) => memAlloc(out, byteSize), `allocating ${byteSize} bytes`)
+      return device.driver.readHandle((out) => memAlloc(out, byteSize), `allocating ${byteSize} bytes`)
     })
     this.segment = new Segment(new Block(this.gate, nothing, noBytes, address), 0, byteSize, DEVICE_MEMORY)
   }
 
-  protected override get label(): string {
-    return `${this.byteSize} bytes of CUDA device ${this.device.ordinal}`
+  protected override get kind(): string {
+    return `DeviceMemory of ${this.byteSize} bytes`
   }
 
   protected override destroy(): unknown {
@@ -48,10 +47,10 @@ export class DeviceMemory extends DeviceResource {
   }
 
   /**
-   * A tensor in this memory.
+   * Makes a tensor in this memory.
    *
-   * @param byteOffset where it starts, in bytes; a multiple of the element's size.
-   * @throws {BoundsError} if it reaches outside. @throws {AlignmentError} if it starts between elements.
+   * @param byteOffset the start of the tensor in bytes, a multiple of the element size.
+   * @throws {BoundsError} if the tensor reaches outside. @throws {AlignmentError} if it does not start at an element.
    */
   tensor(dtype: string, shape: readonly number[], byteOffset: number = 0): Tensor {
     const device = { type: CUDA_DEVICE_TYPE, id: this.device.ordinal }
@@ -60,7 +59,7 @@ export class DeviceMemory extends DeviceResource {
   }
 }
 
-/** Whether memory is a device's: allocated here, or a tensor over foreign memory that is said to be there. */
+/** Whether memory is a device's: allocated here, or a tensor over foreign memory that is declared to be there. */
 export function isOnDevice(memory: Segment | Tensor): boolean {
   return memory instanceof Tensor ? memory.device.type === CUDA_DEVICE_TYPE : (memory.flags & DEVICE_MEMORY) !== 0
 }

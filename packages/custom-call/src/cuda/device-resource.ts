@@ -1,27 +1,44 @@
 import type { Hold } from '@tenon/core'
-import { ManagedLifetime } from '@tenon/core/internal'
-import type { CudaDevice } from './cuda-device.ts'
+import { inspectAsText, ManagedLifetime } from '@tenon/core/internal'
+import type { CudaContext } from './cuda-context.ts'
 
 /**
- * What is opened on a device, which stays open as long. Closing it waits for the work of the device's streams that uses it, as the
- * driver itself does when memory is freed.
+ * Something that is opened on a device and keeps the device open. Closing it waits for the work of the device's streams
+ * that uses it, as the driver itself does when memory is freed.
  */
 export abstract class DeviceResource extends ManagedLifetime {
-  readonly device: CudaDevice
+  readonly device: CudaContext
   readonly #hold: Hold
 
+  static {
+    inspectAsText(this)
+  }
+
   /** @throws {ScopeClosedError} if the device is closed. @throws {CudaError} if it is lost. */
-  constructor(device: CudaDevice) {
+  constructor(device: CudaContext) {
     super()
+    device.checkOpen()
     device.enter()
     this.device = device
     this.#hold = device.acquire()
   }
 
-  /** Gives it back to the driver. @returns the CUresult */
+  /** The class and size, for messages. */
+  protected abstract get kind(): string
+
+  /** Frees the resource in the driver. @returns the CUresult. */
   protected abstract destroy(): unknown
 
-  /** @internal runs what opens it in the driver; if that throws, the device is let go */
+  protected override get label(): string {
+    return `the ${this.kind} on CUDA device ${this.device.ordinal}`
+  }
+
+  /** The class and the device, for people. */
+  override toString(): string {
+    return `${this.kind} on CUDA device ${this.device.ordinal}${this.isAlive ? '' : ' (closed)'}`
+  }
+
+  /** @internal Runs what opens the resource in the driver, and releases the device if that throws. */
   protected open<Result>(body: () => Result): Result {
     try {
       return body()
@@ -32,7 +49,7 @@ export abstract class DeviceResource extends ManagedLifetime {
   }
 
   /**
-   * Closes it, after the work that uses it; this thread does nothing else meanwhile.
+   * Closes the resource after the work that uses it. This thread is blocked meanwhile; {@link closeAsync} does not block.
    *
    * @throws {ScopeClosedError} if it is closed already. @throws {ScopeHeldError} if something else holds it: it stays open.
    * @throws {CudaError} if the driver refuses; it is closed all the same.
@@ -42,8 +59,21 @@ export abstract class DeviceResource extends ManagedLifetime {
     super.close()
   }
 
+  /** Closes the resource after the work that uses it. Meanwhile no new work can use it. @throws as {@link close} */
+  async closeAsync(): Promise<void> {
+    this.checkOpen()
+    this.gate.open = false
+    if (this.gate.holds > 0) await this.device.settled()
+    this.gate.open = true
+    this.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.gate.open) await this.closeAsync()
+  }
+
   protected override release(): void {
-    this.device.leave()
+    this.device.enterToFree()
     const result = this.destroy()
     this.#hold.release()
     this.device.free(result, `closing ${this.label}`)

@@ -1,58 +1,11 @@
 import type { NativeLibrary } from '@tenon/core'
 import { functionAt, type CFunction, type CType } from '@tenon/core/internal'
 
-/** What the table calls the functions. */
-export type DriverFunctionName =
-  | 'init'
-  | 'driverGetVersion'
-  | 'getErrorName'
-  | 'getErrorString'
-  | 'deviceGetCount'
-  | 'deviceGet'
-  | 'deviceGetName'
-  | 'deviceGetAttribute'
-  | 'primaryCtxRetain'
-  | 'primaryCtxRelease'
-  | 'ctxSetCurrent'
-  | 'memGetInfo'
-  | 'memAlloc'
-  | 'memFree'
-  | 'memAllocAsync'
-  | 'memFreeAsync'
-  | 'memHostRegister'
-  | 'memHostUnregister'
-  | 'memcpyHtoD'
-  | 'memcpyDtoH'
-  | 'memcpyDtoD'
-  | 'memset'
-  | 'streamCreate'
-  | 'streamDestroy'
-  | 'streamSynchronize'
-  | 'streamQuery'
-  | 'streamWaitEvent'
-  | 'streamBeginCapture'
-  | 'streamEndCapture'
-  | 'launchHostFunc'
-  | 'eventCreate'
-  | 'eventDestroy'
-  | 'eventRecord'
-  | 'eventQuery'
-  | 'eventSynchronize'
-  | 'eventElapsedTime'
-  | 'moduleLoadData'
-  | 'moduleUnload'
-  | 'moduleGetFunction'
-  | 'launchKernel'
-  | 'graphInstantiate'
-  | 'graphLaunch'
-  | 'graphDestroy'
-  | 'graphExecDestroy'
-
 /**
- * The functions of the driver, with the names under which libcuda exports them: what cuda.h calls `cuMemAlloc` is
- * `cuMemAlloc_v2` there. All return a CUresult. Handles, device pointers and sizes are 64 bits wide.
+ * The functions of the driver, with their names in libcuda, which exports the `cuMemAlloc` of cuda.h as `cuMemAlloc_v2`.
+ * All return a CUresult. Handles, device pointers and sizes are 64 bits wide.
  */
-const SIGNATURES: Readonly<Record<DriverFunctionName, readonly [symbol: string, ...parameters: CType[]]>> = {
+const SIGNATURES = {
   init: ['cuInit', 'uint32_t'],
   driverGetVersion: ['cuDriverGetVersion', 'uintptr_t'],
   getErrorName: ['cuGetErrorName', 'int32_t', 'uintptr_t'],
@@ -88,7 +41,7 @@ const SIGNATURES: Readonly<Record<DriverFunctionName, readonly [symbol: string, 
   eventRecord: ['cuEventRecord', 'uintptr_t', 'uintptr_t'],
   eventQuery: ['cuEventQuery', 'uintptr_t'],
   eventSynchronize: ['cuEventSynchronize', 'uintptr_t'],
-  // Its first version, which every driver has; cuda.h 12.8 calls a second one by this name, for the same.
+  // The first version, which every driver has. The name of cuda.h 12.8 means a second version that does the same.
   eventElapsedTime: ['cuEventElapsedTime', 'uintptr_t', 'uintptr_t', 'uintptr_t'],
   moduleLoadData: ['cuModuleLoadData', 'uintptr_t', 'uintptr_t'],
   moduleUnload: ['cuModuleUnload', 'uintptr_t'],
@@ -111,12 +64,15 @@ const SIGNATURES: Readonly<Record<DriverFunctionName, readonly [symbol: string, 
   graphLaunch: ['cuGraphLaunch', 'uintptr_t', 'uintptr_t'],
   graphDestroy: ['cuGraphDestroy', 'uintptr_t'],
   graphExecDestroy: ['cuGraphExecDestroy', 'uintptr_t'],
-}
+} as const satisfies Readonly<Record<string, readonly [symbol: string, ...parameters: CType[]]>>
 
-/** The functions of a driver that is loaded: numbers in, a CUresult out. */
+/** A function of the driver, by its name without prefix and version. */
+export type DriverFunctionName = keyof typeof SIGNATURES
+
+/** The functions of a loaded driver, which take numbers and return a CUresult. */
 export type DriverFunctions = Readonly<Record<DriverFunctionName, CFunction>>
 
-/** Declares them. @throws {LoadError} naming the first one that the driver lacks. */
+/** Declares the functions of a driver. @throws {LoadError} naming the first one that it does not export. */
 export function declareDriver(library: NativeLibrary): DriverFunctions {
   const declared = Object.entries(SIGNATURES).map(([name, [symbol, ...parameters]]) => [
     name,
@@ -125,7 +81,7 @@ export function declareDriver(library: NativeLibrary): DriverFunctions {
   return Object.fromEntries(declared) as DriverFunctions
 }
 
-/** The address of a function, for C. */
+/** Returns the address of a function, for C. */
 export function driverAddress(library: NativeLibrary, name: DriverFunctionName): number {
   return Number(library.symbol(SIGNATURES[name][0]))
 }

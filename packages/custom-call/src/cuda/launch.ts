@@ -1,33 +1,42 @@
-import { ArgumentError, ArgumentRangeError, Segment, Tensor } from '@tenon/core'
-import { addressOf, checkSize, checkEnterable, describe, pointerBits, type Gated } from '@tenon/core/internal'
+import { Segment, Tensor } from '@tenon/core'
+import {
+  addressOf,
+  checkEnterable,
+  checkOptions,
+  checkSize,
+  pointerBits,
+  wrongType,
+  wrongValue,
+  type Gated,
+} from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
 import { isOnDevice } from './device-memory.ts'
 
-/** How many threads run a kernel. */
+/** The number of threads that run a kernel. */
 export interface LaunchOptions {
-  /** Blocks along x, y and z; 1 for what is left out. */
+  /** Blocks along x, y and z, each 1 by default. */
   readonly grid: readonly number[]
-  /** Threads of a block along x, y and z; 1 for what is left out. */
+  /** Threads of a block along x, y and z, each 1 by default. */
   readonly block: readonly number[]
-  /** Shared memory of each block beside what the kernel declares, in bytes; 0 without it. */
+  /** Shared memory of each block in addition to what the kernel declares, in bytes; 0 by default. */
   readonly sharedBytes?: number
 }
 
-/** What a kernel is given: device memory as a pointer to it, or a number with its type. */
+/** A parameter of a kernel: device memory, passed as a pointer, or a number with its type. */
 export type KernelParameter = Tensor | Segment | Attribute
 
 type Three = readonly [number, number, number]
 
-/** @throws {ArgumentError} if a size is none. */
+/** Checks launch options: grid, block, and bytes of shared memory. @throws {ArgumentError} */
 export function sizesOf(options: LaunchOptions | undefined): readonly [Three, Three, number] {
-  const { grid, block, sharedBytes = 0 }: Partial<LaunchOptions> = options ?? {}
+  const { grid, block, sharedBytes = 0 } = checkOptions(options, ['grid', 'block', 'sharedBytes'])
   return [three(grid, 'grid'), three(block, 'block'), sharedOf(sharedBytes)]
 }
 
 function sharedOf(value: unknown): number {
   const byteSize = checkSize(value, 'sharedBytes')
   if (byteSize < 2 ** 32) return byteSize
-  throw new ArgumentRangeError(`sharedBytes must be below 2^32, got ${byteSize}`)
+  throw wrongValue('sharedBytes', 'below 2^32', byteSize)
 }
 
 function three(sizes: unknown, place: string): Three {
@@ -37,23 +46,23 @@ function three(sizes: unknown, place: string): Three {
       return [Number(x), Number(y), Number(z)]
     }
   }
-  throw new ArgumentError(`${place} must be one to three sizes from 1 on, got ${describe(sizes)}`, {
-    hint: `write ${place}: [256] or ${place}: [16, 16].`,
-  })
+  throw wrongType(place, 'one to three positive integers', sizes, `Write ${place}: [256] or ${place}: [16, 16].`)
 }
 
-/** The values of parameters, 16 bytes each, and an array of pointers to them. */
+/** The parameters of a kernel in memory, which is kept until the kernel is launched. */
 export interface EncodedParameters {
-  /** What is kept until the kernel is launched. */
+  /** The values, 16 bytes each. */
   readonly memory: DataView
   readonly pointers: BigUint64Array
-  /** What is kept until it has run. */
+  /** The address of `pointers`; 0 if the kernel has no parameters. */
+  readonly pointersAddress: number
+  /** The memory that the kernel uses, which is kept until it has run. */
   readonly held: readonly Gated[]
 }
 
-/** @throws {ArgumentError} if something can't be passed. @throws {ScopeClosedError} if memory is closed. */
+/** Encodes the parameters of a kernel. @throws {ArgumentError} if one cannot be passed. @throws {ScopeClosedError} */
 export function encodeParameters(kernel: string, parameters: readonly KernelParameter[]): EncodedParameters {
-  if (!Array.isArray(parameters)) throw new ArgumentError(`the parameters of ${kernel} must be an array`)
+  if (!Array.isArray(parameters)) throw wrongType(`the parameters of ${kernel}`, 'an array', parameters)
   const memory = new DataView(new ArrayBuffer(16 * Math.max(parameters.length, 1)))
   const start = addressOf(memory)
   const held: Gated[] = []
@@ -64,15 +73,13 @@ export function encodeParameters(kernel: string, parameters: readonly KernelPara
     }
     const segment = parameter instanceof Tensor ? parameter.segment : parameter
     if (!(segment instanceof Segment) || !isOnDevice(parameter as Tensor | Segment)) {
-      throw new ArgumentError(
-        `parameter ${i} of ${kernel} must be memory of the device or a number with its type, got ${describe(parameter)}`,
-        { hint: 'write f32(1.5), s32(3) or u64(7n).' },
-      )
+      const hint = 'Write f32(1.5), s32(3) or u64(7n).'
+      throw wrongType(`parameter ${i} of ${kernel}`, 'device memory or a number with its type', parameter, hint)
     }
     checkEnterable(segment.block)
     memory.setFloat64(16 * i, pointerBits(segment.block.address + segment.base), true)
     held.push(segment.block)
   })
   const pointers = BigUint64Array.from(parameters, (_, i) => BigInt(start + 16 * i))
-  return { memory, pointers, held }
+  return { memory, pointers, pointersAddress: parameters.length === 0 ? 0 : addressOf(pointers), held }
 }

@@ -1,32 +1,32 @@
 import { ArgumentError, Segment, Tensor, type Hold } from '@tenon/core'
-import { checkEnterable, describe, DEVICE_MEMORY, type Block } from '@tenon/core/internal'
-import type { CudaDevice } from './cuda-device.ts'
+import { checkEnterable, DEVICE_MEMORY, wrongType, type Block } from '@tenon/core/internal'
+import type { CudaContext, PinnedRange } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 
-/** Usable by every context. */
+/** The flag of memory that is pinned for every context. */
 const PORTABLE = 1
 
 /**
- * A range of the Host's memory that is locked in place for copies. It keeps the memory open, and can't be closed while a copy
+ * A range of host memory that is locked in place for copies. It keeps the memory open, and cannot be closed while a copy
  * uses it. Made by {@link CudaDevice.pin}.
  *
  * @example
  * const x = tensor('f32', [1 << 20])
  * using pinned = device.pin(x)
  */
-export class PinnedMemory extends DeviceResource {
+export class PinnedMemory extends DeviceResource implements PinnedRange {
   /** @internal */
   readonly start: number
   /** @internal */
   readonly end: number
   readonly #memory: Hold
-  /** @internal memory of the garbage collector must not go while it is pinned */
+  /** @internal keeps memory of the garbage collector reachable while it is pinned */
   readonly block: Block
 
   /** @internal */
-  constructor(device: CudaDevice, memory: Segment | Tensor) {
+  constructor(device: CudaContext, memory: Segment | Tensor) {
     super(device)
-    const { block, base, byteSize } = this.open(() => segmentOfHost(memory))
+    const { block, base, byteSize } = this.open(() => hostSegmentOf(memory))
     this.block = block
     this.start = block.address + base
     this.end = this.start + byteSize
@@ -37,13 +37,13 @@ export class PinnedMemory extends DeviceResource {
       hold.release()
       throw device.error(result, `pinning ${byteSize} bytes`)
     })
-    // Never lent again: what comes after would be pinned as well.
+    // The chunk is never lent again, because its next segments would be pinned as well.
     block.exposed = true
     device.pinned.add(this)
   }
 
-  protected override get label(): string {
-    return `${this.end - this.start} pinned bytes`
+  protected override get kind(): string {
+    return `PinnedMemory of ${this.end - this.start} bytes`
   }
 
   protected override destroy(): unknown {
@@ -54,13 +54,11 @@ export class PinnedMemory extends DeviceResource {
   }
 }
 
-function segmentOfHost(memory: Segment | Tensor): Segment {
-  const segment: unknown = memory instanceof Tensor ? memory.segment : memory
-  if (!(segment instanceof Segment)) {
-    throw new ArgumentError(`what is pinned must be a tensor or segment, got ${describe(memory)}`)
-  }
+function hostSegmentOf(memory: unknown): Segment {
+  const segment = memory instanceof Tensor ? memory.segment : memory
+  if (!(segment instanceof Segment)) throw wrongType('memory', 'a tensor or segment', memory)
   if ((segment.flags & DEVICE_MEMORY) !== 0) {
-    throw new ArgumentError('memory of the Host is pinned, that of a device is not pinned: it never moves')
+    throw new ArgumentError('only host memory can be pinned; device memory never moves')
   }
   checkEnterable(segment.block)
   return segment

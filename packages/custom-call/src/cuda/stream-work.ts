@@ -3,33 +3,32 @@ import type { Gated } from '@tenon/core/internal'
 import { expectArrival, type Arrival } from '../async/expect-arrival.ts'
 import type { CudaError } from './cuda-error.ts'
 
-/** What the driver does for the list: told by the stream. */
+/** The functions of the driver that {@link StreamWork} needs. */
 export interface WorkDriver {
-  /** Has a C function called with its argument when all work of now is done. @returns the CUresult */
+  /** Has a C function called with its argument when all work enqueued so far is done. @returns the CUresult. */
   callBack(functionAddress: number, argument: number): number
-  /** What is wrong with the stream or its device; undefined if nothing is. */
+  /** Returns the failure of the stream or its device, if there is one. */
   findFailure(): CudaError | undefined
   /** Waits until the stream is empty. @throws {CudaError} if work failed. */
   wait(): void
 }
 
-/** One piece of work: what it keeps open, and who waits for it. */
+/** One piece of work: the operands that it keeps open, and the promise that waits for it. */
 interface Entry {
   readonly held: readonly Gated[]
   resolve?: () => void
   reject?: (error: CudaError) => void
 }
 
-/** After a kernel has failed, drivers call nobody back: so often the stream is asked instead, in ms. */
+/** The interval in ms at which the stream is asked for failures, after which drivers do not call back. */
 const LOOK_EVERY = 50
 
 /**
- * What the work of a stream keeps open until it is done. One callback at most is under way at a time: it covers all that was
- * enqueued before it.
+ * Keeps the operands of a stream's work open until the work is done. At most one callback of the driver is under way at a
+ * time, and it covers everything that was enqueued before it.
  */
 export class StreamWork {
   readonly #driver: WorkDriver
-  /** In the order of the stream. */
   #entries: Entry[] = []
   #arrival: Arrival | undefined
   #timer: NodeJS.Timeout | undefined
@@ -42,14 +41,14 @@ export class StreamWork {
     return this.#entries.length === 0
   }
 
-  /** Keeps operands open until what is in the stream now is done. */
+  /** Keeps operands open until the work that is in the stream now is done. */
   keep(held: readonly Gated[]): void {
     for (const { gate } of held) gate.reenter()
     this.#entries.push({ held })
     this.#follow()
   }
 
-  /** Settles when what is in the stream now is done. */
+  /** Settles when the work that is in the stream now is done. */
   finished(): Promise<void> {
     const last = this.#entries.at(-1)
     if (last === undefined) return Promise.resolve()
@@ -58,14 +57,14 @@ export class StreamWork {
     })
   }
 
-  /** The stream is empty: everything was waited for. */
+  /** Settles all entries, because the stream is empty. */
   settleAll(): void {
     this.#settle(this.#entries.length)
-    // The callback may still be on its way, and finds nothing to do.
+    // A callback that is still under way will find nothing to do.
     this.#stopLooking()
   }
 
-  /** Nothing of it will be done. */
+  /** Rejects all entries, because the stream has failed. */
   fail(error: CudaError): void {
     const entries = this.#entries
     this.#entries = []
@@ -85,14 +84,14 @@ export class StreamWork {
     }
   }
 
-  /** Asks for a callback, unless one is under way or there is nothing to wait for. */
+  /** Requests a callback, unless one is under way or there is nothing to wait for. */
   #follow(): void {
     if (this.#arrival !== undefined || this.isEmpty) return
     const covered = new Set(this.#entries)
     const arrival = expectedOrNone(() => {
       this.#arrival = undefined
       this.#stopLooking()
-      // Some of them may have been waited for meanwhile; what was added since is not done.
+      // Some entries may have been settled meanwhile; those added since are not done.
       this.#settle(this.#countCovered(covered))
       this.#follow()
     })
@@ -105,7 +104,7 @@ export class StreamWork {
     this.#waitInstead()
   }
 
-  /** The leading entries that a callback covers. Those that only wait are covered by what is before them. */
+  /** Counts the leading entries that a callback covers. Entries that only wait are covered by the work before them. */
   #countCovered(covered: ReadonlySet<Entry>): number {
     const first = this.#entries.findIndex((entry) => entry.held.length > 0 && !covered.has(entry))
     return first < 0 ? this.#entries.length : first
@@ -131,7 +130,7 @@ export class StreamWork {
   }
 }
 
-/** Undefined where native code can't call back: Windows. */
+/** Returns undefined on Windows, where native code cannot call back. */
 function expectedOrNone(done: () => void): Arrival | undefined {
   try {
     return expectArrival(done)

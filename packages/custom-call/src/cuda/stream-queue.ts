@@ -1,0 +1,170 @@
+import { addressOf, checkStatus, coreFunction, pointerBits, type CFunction, type Gated } from '@tenon/core/internal'
+import type { DeviceStream } from '../targets/call-resources.ts'
+import type { CudaContext, PendingWork } from './cuda-context.ts'
+import type { CudaError } from './cuda-error.ts'
+import { DeviceResource } from './device-resource.ts'
+import { driverAddress, type DriverFunctionName } from './driver-functions.ts'
+import { StreamWork } from './stream-work.ts'
+
+/** The flag of a stream that does not wait for the default stream. */
+const NON_BLOCKING = 1
+const NOT_READY = 600
+
+/** The size of `tn_cuda_stream_t` and the offsets of its members. */
+const RECORD = { size: 144, memory: 40, stream: 72, context: 80, functions: 88 }
+/** The functions of the driver in the record, in order. */
+const RECORD_FUNCTIONS = [
+  'ctxSetCurrent',
+  'memAllocAsync',
+  'memFreeAsync',
+  'streamBeginCapture',
+  'streamEndCapture',
+  'streamSynchronize',
+] as const satisfies readonly DriverFunctionName[]
+
+let recordFunctions: { readonly open: CFunction; readonly close: CFunction } | undefined
+
+/** The queue of a stream: its completion, its failures, and what its work keeps open. {@link CudaStream} enqueues the work. */
+export abstract class StreamQueue extends DeviceResource implements DeviceStream, PendingWork {
+  /** @internal the CUstream */
+  readonly address: number
+  /** @internal */
+  readonly record: DataView
+  readonly #work: StreamWork
+
+  /** @internal */
+  constructor(device: CudaContext) {
+    super(device)
+    const { streamCreate } = device.functions
+    this.address = this.open(() =>
+      device.driver.readHandle((out) => streamCreate(out, NON_BLOCKING), 'creating a stream'),
+    )
+    device.streams.add(this)
+    this.record = this.#layOutRecord()
+    this.#work = new StreamWork({
+      callBack: (functionAddress, argument) => this.#callBack(functionAddress, argument),
+      findFailure: () => this.#findFailure(),
+      wait: () => this.#wait(),
+    })
+  }
+
+  #layOutRecord(): DataView {
+    const view = new DataView(new ArrayBuffer(RECORD.size))
+    const pointer = (at: number, value: number): void => view.setFloat64(at, pointerBits(value), true)
+    pointer(RECORD.stream, this.address)
+    pointer(RECORD.context, this.device.context)
+    RECORD_FUNCTIONS.forEach((name, i) =>
+      pointer(RECORD.functions + 8 * i, driverAddress(this.device.driver.library, name)),
+    )
+    recordFunctions ??= {
+      open: coreFunction('tn_cuda_stream_open', 'int32_t', ['uintptr_t']),
+      close: coreFunction('tn_cuda_stream_close', 'void', ['uintptr_t']),
+    }
+    checkStatus(Number(recordFunctions.open(addressOf(view))), 'opening a stream')
+    return view
+  }
+
+  protected override get kind(): string {
+    return 'CudaStream'
+  }
+
+  protected override destroy(): unknown {
+    this.device.streams.delete(this)
+    recordFunctions!.close(addressOf(this.record))
+    return this.device.functions.streamDestroy(this.address)
+  }
+
+  /** The CUstream, as kernels know it. */
+  get handle(): bigint {
+    return BigInt(this.address)
+  }
+
+  /** @internal a `tn_xla_device_t` */
+  get deviceAddress(): number {
+    return addressOf(this.record)
+  }
+
+  /** @internal a `tn_xla_memory_t` */
+  get memoryAddress(): number {
+    return addressOf(this.record) + RECORD.memory
+  }
+
+  /** @internal */
+  get ordinal(): number {
+    return this.device.ordinal
+  }
+
+  /** @internal Keeps operands open until the work that is in the stream now is done. */
+  keep(held: readonly Gated[]): void {
+    this.#work.keep([this, ...held])
+  }
+
+  /** Whether all work is done. @throws {CudaError} if a kernel failed. */
+  get isIdle(): boolean {
+    this.#enterToRead()
+    const result = Number(this.device.functions.streamQuery(this.address))
+    if (result === NOT_READY) return false
+    this.device.check(result, 'asking a stream')
+    return true
+  }
+
+  /** Resolves when the work that is in the stream now is done. @throws (rejects with) {CudaError} if a kernel failed. */
+  async finished(): Promise<void> {
+    this.#enterToRead()
+    await this.#work.finished()
+    if (this.device.failure !== undefined) throw this.device.failure
+  }
+
+  /** Waits for all work and blocks this thread. @throws {CudaError} if a kernel failed. */
+  synchronize(): void {
+    this.#enterToRead()
+    this.#wait()
+    this.#work.settleAll()
+    if (this.device.failure !== undefined) throw this.device.failure
+  }
+
+  /** @internal */
+  settle(): void {
+    if (this.#work.isEmpty) return
+    try {
+      this.#wait()
+      this.#work.settleAll()
+    } catch (error) {
+      this.#work.fail(error as CudaError)
+    }
+  }
+
+  /** @internal */
+  async settled(): Promise<void> {
+    // finished() tells of failures; whoever closes something on a lost device does not want to know.
+    await this.#work.finished().catch(() => {})
+  }
+
+  /** @internal Checks that work can be enqueued. @throws {ScopeClosedError} once closing begins. @throws {CudaError} if the device is lost. */
+  enter(): void {
+    this.checkOpen()
+    this.device.enter()
+  }
+
+  #enterToRead(): void {
+    this.checkAlive()
+    this.device.enter()
+  }
+
+  #callBack(functionAddress: number, argument: number): number {
+    this.device.enterToFree()
+    return Number(this.device.functions.launchHostFunc(this.address, functionAddress, argument))
+  }
+
+  #findFailure(): CudaError | undefined {
+    this.device.enterToFree()
+    const result = Number(this.device.functions.streamQuery(this.address))
+    if (result === 0 || result === NOT_READY) return this.device.failure
+    return this.device.error(result, 'the work of a stream')
+  }
+
+  #wait(): void {
+    this.device.enterToFree()
+    this.device.check(this.device.functions.streamSynchronize(this.address), 'the work of a stream')
+  }
+}
