@@ -174,7 +174,7 @@ describe('R18: a failure is never success', () => {
       calls++
     }, true)
     expect(error).toBeInstanceOf(UnavailableError)
-    expect((error as Error).message).toMatch(/from a thread that doesn't run its JavaScript/)
+    expect((error as Error).message).toMatch(/from a thread that does not run its JavaScript/)
     expect(calls).toBe(0)
   })
 
@@ -232,7 +232,7 @@ describe('its lifetime', () => {
       for (;;) make()
     })
     expect(error).toBeInstanceOf(NativeError)
-    expect((error as Error).message).toMatch(/all 256 places for TypeScript functions are taken/)
+    expect((error as Error).message).toMatch(/at most 256 TypeScript functions can be handlers at a time/)
     expect(targets.length).toBe(256)
     for (const target of targets) target.close()
   })

@@ -1,4 +1,4 @@
-/* What the files of the core share and nobody else sees. */
+/* Functions that the files of the core share. The library does not export them. */
 #ifndef TENON_INTERNAL_H
 #define TENON_INTERNAL_H
 
@@ -10,30 +10,31 @@
 #define TN_PRINTF(format_index, first)
 #endif
 
-/* Sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
+/* status.c: sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 
-/* posix/memory.c, win32/memory.c: aligned memory, uninitialised, or null. The alignment is a power of two and at least
- * the size of a pointer. */
+/* posix/memory.c, win32/memory.c: allocates uninitialised memory. Returns null if there is none. The alignment is a
+ * power of two and at least the size of a pointer. */
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
 void tn__aligned_free(void *block);
 
-/* What a thread runs. */
+/* A function for a thread, and its argument. */
 typedef struct tn__thread {
   void (*run)(void *data);
   void *data;
 } tn__thread_t;
 
-/* posix/thread.c, win32/thread.c: starts a thread that nobody waits for; `thread` must stay. 0 if the system has none. */
+/* posix/thread.c, win32/thread.c: starts a detached thread, which reads `thread` when it begins. Returns 0 if the
+ * system refuses. */
 int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
 
-/* posix/environment.c, win32/environment.c: has `hook` called when the calling thread of JavaScript ends, while its memory is
- * still there. A hook without data is added once for a thread. Returns 0 if the hook won't be called, because the thread does not
- * run JavaScript or runs it outside Node. A process that exits does not call it. */
+/* posix/environment.c, win32/environment.c: has `hook` called when the calling thread of JavaScript ends, while its
+ * memory is still there. A hook without data is added once for a thread. Returns 0 if the hook won't be called, because
+ * the thread does not run JavaScript or runs it outside Node. A process that exits does not call it. */
 int tn__environment_on_end(void (*hook)(void *data), void *data);
 
-/* posix/event.c, win32/event.c: file descriptors by which any thread wakes an event loop. */
+/* posix/event.c, win32/event.c: file descriptors with which any thread wakes an event loop. */
 typedef struct tn__event {
   int from; /* readable after a signal, until it is cleared */
   int to;

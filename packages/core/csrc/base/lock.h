@@ -1,4 +1,4 @@
-/* A mutex and a condition that need no initialising: for the few process-wide tables. */
+/* A mutex and a condition variable with static initialisers, for process-wide tables. */
 #ifndef TENON_LOCK_H
 #define TENON_LOCK_H
 
@@ -34,7 +34,7 @@ typedef pthread_cond_t tn__condition_t;
 
 static inline void tn__lock(tn__lock_t *lock) { pthread_mutex_lock(lock); }
 static inline void tn__unlock(tn__lock_t *lock) { pthread_mutex_unlock(lock); }
-/* Waits at most so long; callers look at the clock themselves. */
+/* Waits for at most `ms` milliseconds. Callers check the clock themselves. */
 static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, unsigned ms) {
   struct timespec end;
   clock_gettime(CLOCK_REALTIME, &end);
@@ -43,10 +43,10 @@ static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, un
   end.tv_nsec %= 1000000000;
   pthread_cond_timedwait(condition, lock, &end);
 }
-/* Waits until it is woken, or a second is over: glibc before 2.41 can lose a wake-up (its bug 25847), and then nobody would
- * ever look again. Callers look at what they wait for in a loop anyway. */
+/* Waits for a wake-up, for at most a second because glibc before 2.41 can lose one (its bug 25847). Callers test their
+ * condition in a loop. */
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { tn__wait_for(condition, lock, 1000); }
-/* A clock that only goes forward. */
+/* The time of a monotonic clock in milliseconds. */
 static inline unsigned long long tn__now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,4 +1,4 @@
-/* Memory that C owns: zeroed and aligned. What JavaScript owns never comes here. */
+/* Zeroed and aligned memory that C owns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) 
     return tn__fail(TN_INVALID_ARGUMENT, "byte_alignment must be a power of two up to 2^30, got %zu", byte_alignment);
   if (byte_alignment < sizeof(void *)) byte_alignment = sizeof(void *);
   if (byte_size > PTRDIFF_MAX - byte_alignment)
-    return tn__fail(TN_OUT_OF_MEMORY, "%zu bytes are more than an address space holds", byte_size);
+    return tn__fail(TN_OUT_OF_MEMORY, "byte_size must fit into an address space, got %zu", byte_size);
   size_t room = byte_size == 0 ? 1 : byte_size;
   void *block = tn__aligned_allocate(room, byte_alignment);
   if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for %zu bytes", byte_size);

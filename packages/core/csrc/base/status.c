@@ -5,7 +5,7 @@
 #include "internal.h"
 
 #ifndef TN_VERSION
-#error "the build passes TN_VERSION, the version of @tenon/core"
+#error "define TN_VERSION as the version of @tenon/core"
 #endif
 
 #define TN_ABI_VERSION 1u

@@ -1,5 +1,5 @@
-/* TypeScript functions that native code calls: one trampoline for each thread that runs JavaScript, ids instead of
- * functions, releases by queue, and a refusal for foreign threads. */
+/* TypeScript functions that native code calls. Each thread that runs JavaScript has one trampoline, which finds the
+ * function by its id. Released ids are queued for that thread, and calls from other threads are refused. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,18 +7,17 @@
 #include "callback.h"
 #include "tenon_call.h"
 
-/* What the trampoline returns when the function ran to its end. A trampoline that throws returns 0, so that a failure
- * can't look like success. */
+/* The result of the trampoline when the function has returned. koffi returns 0 for a trampoline that throws. */
 #define TRAMPOLINE_DONE 1
 
 struct tn_callbacks {
   tn_trampoline_t trampoline;
-  tn_callback_call_t *call;            /* JavaScript's, which outlives the table */
+  tn_callback_call_t *call;            /* owned by JavaScript; outlives the table */
   uint64_t thread;                     /* the only thread that may enter the trampoline */
-  atomic_bool closed;                  /* its JavaScript is gone */
-  atomic_size_t references;            /* JavaScript's own, and one for each callback */
-  _Atomic(tn_callback_t *) released;   /* those nobody holds any more, until JavaScript takes their ids */
-  tn_callback_t *taken;                /* what was in the queue and had no room when ids were taken: of the thread alone */
+  atomic_bool closed;                  /* its JavaScript has ended */
+  atomic_size_t references;            /* one of JavaScript, and one of each callback */
+  _Atomic(tn_callback_t *) released;   /* callbacks without references, until JavaScript takes their ids */
+  tn_callback_t *taken;                /* the rest of the queue that JavaScript is taking; used by the thread alone */
 };
 
 struct tn_callback {
@@ -105,7 +104,7 @@ void tn_callback_retain(tn_callback_t *callback) {
 void tn_callback_release(tn_callback_t *callback) {
   if (callback == NULL || atomic_fetch_sub(&callback->references, 1) != 1) return;
   tn_callbacks_t *table = callback->table;
-  atomic_fetch_add(&table->references, 1); /* the queue may be emptied by another thread before we look again */
+  atomic_fetch_add(&table->references, 1); /* another thread may empty the queue, and free the table, before the next lines */
   callback->next_released = atomic_load(&table->released);
   while (!atomic_compare_exchange_weak(&table->released, &callback->next_released, callback)) {
   }
@@ -116,12 +115,12 @@ void tn_callback_release(tn_callback_t *callback) {
 static int32_t check_thread(const tn_callback_t *callback) {
   if (callback == NULL) return tn__fail(TN_INVALID_ARGUMENT, "callback must not be null");
   if (callback->table->thread == tn__this_thread()) return TN_OK;
-  return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that doesn't run its JavaScript");
+  return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that does not run its JavaScript");
 }
 
 static int32_t check_open(const tn_callback_t *callback) {
   if (!atomic_load(&callback->table->closed)) return TN_OK;
-  return tn__fail(TN_CLOSED, "the JavaScript of a TypeScript function has ended");
+  return tn__fail(TN_CLOSED, "a TypeScript function was called after its JavaScript had ended");
 }
 
 int32_t tn_callback_check(tn_callback_t *callback) {

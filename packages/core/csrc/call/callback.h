@@ -1,4 +1,4 @@
-/* What callback.c gives to the other files of the core. */
+/* Callbacks, for the other files of the core. */
 #ifndef TENON_CALLBACK_H
 #define TENON_CALLBACK_H
 

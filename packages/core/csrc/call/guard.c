@@ -1,4 +1,4 @@
-/* The exception guard's place: the core is plain C and is given the guard by its address. */
+/* The installed exception guard. The core is plain C, so the guard is a function of another library. */
 #include <stdatomic.h>
 
 #include "../base/internal.h"

@@ -1,4 +1,5 @@
-/* The exception guard: the only C++ of the core, in a library of its own, so that the core needs no C++ runtime. */
+/* The exception guard. It is the only C++ of the core and has a library of its own, so that the core does not need a
+ * C++ runtime. */
 #include <cstring>
 #include <exception>
 
@@ -21,8 +22,8 @@
 
 namespace {
 
-/* Called from Node, native code runs on a stack that AddressSanitizer doesn't know, so it doesn't notice that an exception
- * left frames: what they had marked as out of bounds would be held against the frames that come to lie there. */
+/* Node calls native code on a stack that AddressSanitizer does not know, so it does not notice that an exception has
+ * left frames. Without this, the red zones of those frames would be reported as errors of later frames. */
 inline void forget_left_frames() {
 #if defined(TN_ASAN)
   const size_t depth = 256 * 1024;
@@ -39,7 +40,7 @@ void report(char *message, size_t capacity, const char *text) {
 
 }  // namespace
 
-/* Implements tn_guard_t of tenon.h. Any thread; nothing is allocated. */
+/* The guard as tn_guard_t of tenon_call.h describes it. It may be called on any thread and allocates nothing. */
 extern "C" TN_API int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity) {
   try {
     body(context);
@@ -48,7 +49,7 @@ extern "C" TN_API int32_t tn_guard(void (*body)(void *), void *context, char *me
     report(message, capacity, exception.what());
 #if defined(__GLIBCXX__)
   } catch (const abi::__forced_unwind &) {
-    throw;  // the thread is being cancelled: stopping that would abort the process
+    throw;  // The thread is being cancelled; stopping that would abort the process.
 #endif
   } catch (...) {
     report(message, capacity, "unknown");

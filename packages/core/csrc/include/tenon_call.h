@@ -1,4 +1,4 @@
-/* Calls between C and JavaScript: callbacks, and the guard that stops C++ exceptions. tenon.h states the rules that hold for every
+/* Calls between C and JavaScript: callbacks, and the guard against C++ exceptions. The rules of tenon.h hold for every
  * function. */
 #ifndef TENON_CALL_H
 #define TENON_CALL_H
@@ -11,62 +11,62 @@ extern "C" {
 
 /* --- call/callback.c ----------------------------------------------------------------------------------------------- */
 
-/* The callbacks of one thread that runs JavaScript, and one TypeScript function that native code may call and keep. */
+/* The callbacks of one thread that runs JavaScript, and one callback: a TypeScript function that native code may call
+ * and keep. */
 typedef struct tn_callbacks tn_callbacks_t;
 typedef struct tn_callback tn_callback_t;
 
-/* Which function a trampoline runs, and the addresses that its native caller passed: read at once, the next call
- * overwrites it. Doubles hold ids and addresses of user space exactly; JavaScript loads them for next to nothing, where
- * each parameter of a callback costs more than a tenth of the call. */
+/* The function that a trampoline runs, and the addresses that its native caller has passed. JavaScript reads it first,
+ * because the next call overwrites it. Doubles hold ids and user-space addresses exactly; a parameter of a callback
+ * would cost more than a tenth of the call. */
 typedef struct {
   double id;
   double arguments;
   double result;
 } tn_callback_call_t;
 
-/* Runs the TypeScript function that the table's call names. What `arguments` and `result` point at is agreed between the
- * function and its native caller. Returns 1 when the function ran to its end; anything else is a failure. */
+/* Runs the TypeScript function that the table's call selects. The function and its native caller agree on the types of
+ * `arguments` and `result`. Returns 1 when the function has returned; every other value is a failure. */
 typedef int32_t (*tn_trampoline_t)(void);
 
-/* Opens the table of the calling thread, which alone will enter the trampoline and writes `call`, borrowed, before it
- * does. Closed with tn_callbacks_close(). */
+/* Opens the table of the calling thread, the only one that will enter the trampoline. `call` is borrowed until
+ * tn_callbacks_close(). */
 TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out);
 
-/* Ends the table: later calls of its functions give TN_CLOSED. Callbacks that native code still holds stay valid
- * handles until they are released. Once, on the table's thread. */
+/* Closes the table, once and on its thread. Later calls of its functions return TN_CLOSED. Callbacks that native code
+ * holds stay valid handles until they are released. */
 TN_API void tn_callbacks_close(tn_callbacks_t *table);
 
-/* Takes at most `capacity` ids of callbacks that nobody holds any more; the rest stays queued. */
+/* Takes at most `capacity` ids of callbacks whose last reference was released. The others stay queued. */
 TN_API int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t capacity, size_t *count);
 
-/* Makes a handle for the function `id`, with one reference that the caller owns. */
+/* Creates a callback for the function `id`, with one reference that the caller owns. */
 TN_API int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out);
 
 /* Adds a reference. Null is a no-op. */
 TN_API void tn_callback_retain(tn_callback_t *callback);
 
-/* Gives a reference back; with the last one the id is queued for tn_callbacks_take_released(). Null is a no-op. */
+/* Releases a reference. The last one queues the id for tn_callbacks_take_released(). Null is a no-op. */
 TN_API void tn_callback_release(tn_callback_t *callback);
 
-/* What tn_callback_invoke() would refuse, without calling: TN_OK, TN_WRONG_THREAD or TN_CLOSED. For callers that prepare
- * something on the function's thread first. */
+/* Returns TN_OK, or the TN_WRONG_THREAD or TN_CLOSED with which tn_callback_invoke() would refuse a call now. */
 TN_API int32_t tn_callback_check(tn_callback_t *callback);
 
-/* Calls the function. TN_WRONG_THREAD on a thread that isn't the table's (it never waits for that thread, so it can't
- * deadlock), TN_CLOSED when its JavaScript has ended, TN_CALLBACK_FAILED when it threw. */
+/* Calls the function. TN_WRONG_THREAD: this is not the table's thread, for which the call never waits, so it cannot
+ * deadlock. TN_CLOSED: the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
 
 /* --- call/guard.c -------------------------------------------------------------------------------------------------- */
 
-/* Runs `body(context)` and reports a C++ exception instead of letting it cross: returns TN_OK or TN_EXCEPTION, and
- * copies the exception's text to `message` (at most `capacity` bytes, NUL-terminated). */
+/* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in
+ * `message` (at most `capacity` bytes, NUL-terminated). */
 typedef int32_t (*tn_guard_t)(void (*body)(void *), void *context, char *message, size_t capacity);
 
-/* Installs the guard, which lives in a C++ library of its own (see call/guard.cc), by its address. Idempotent. */
+/* Installs the guard, which is a function of another library (call/guard.cc). Idempotent. */
 TN_API int32_t tn_guard_install(tn_guard_t guard);
 
-/* Calls `body(context)` under the installed guard. With none installed: TN_UNSUPPORTED, and nothing runs. The text of
- * an exception is the last error. */
+/* Calls `body(context)` under the installed guard. The text of an exception is the last error. TN_UNSUPPORTED: no guard
+ * is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
 
 #ifdef __cplusplus

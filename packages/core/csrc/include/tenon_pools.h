@@ -1,5 +1,4 @@
-/* The functions of memory pools: shared memory, channels between processes, and fences. tenon.h states the rules that hold for
- * every function. */
+/* Memory pools: shared memory, channels between processes, and fences. The rules of tenon.h hold for every function. */
 #ifndef TENON_POOLS_H
 #define TENON_POOLS_H
 
@@ -13,71 +12,67 @@ extern "C" {
 
 /* --- pools/posix/shared_memory.c ----------------------------------------------------------------------------------- */
 
-/* Memory that processes share by descriptor. */
-
-/* Seals of shared memory, with Linux's values: what nobody can do to it any more. */
+/* Seals of shared memory, with Linux's values. Each forbids one kind of change for ever. */
 #define TN_SEAL_SEAL 0x1u         /* adding seals */
-#define TN_SEAL_SHRINK 0x2u       /* making it smaller, which would take pages away under a reader */
+#define TN_SEAL_SHRINK 0x2u       /* making it smaller, which would remove pages that a reader has mapped */
 #define TN_SEAL_GROW 0x4u         /* making it larger */
 #define TN_SEAL_WRITE 0x8u        /* changing its contents in any way */
-#define TN_SEAL_FUTURE_WRITE 0x10u /* changing its contents, but through mappings that exist already */
+#define TN_SEAL_FUTURE_WRITE 0x10u /* changing its contents, except through mappings that exist already */
 
-/* What a descriptor is, as the kernel says. */
+/* The kernel's description of a descriptor. */
 typedef struct {
   uint64_t byte_size;
-  uint64_t device; /* with `inode` the identity of the file */
+  uint64_t device; /* identifies the file, together with `inode` */
   uint64_t inode;
-  uint64_t file_system; /* Linux: statfs f_type; elsewhere 1 for one of this machine, 0 for one of a network */
-  uint32_t is_regular;  /* 1 for a file with contents: memory, a file on disk; 0 for a device, pipe, socket, directory */
-  uint32_t seals;       /* TN_SEAL_*; 0 where there are none */
+  uint64_t file_system; /* Linux: f_type of statfs(); elsewhere 1 for a local file system, 0 for one of a network */
+  uint32_t is_regular;  /* 1 for memory and files; 0 for devices, pipes, sockets, directories */
+  uint32_t seals;       /* TN_SEAL_*; 0 where seals are not supported */
   uint32_t can_read;
   uint32_t can_write;
-  uint32_t is_dma_buf; /* 1 for a dma-buf: memory of a device, which nobody can shrink */
+  uint32_t is_dma_buf; /* 1 for a dma-buf: memory of a device, which cannot shrink */
 } tn_descriptor_info_t;
 
-/* Creates anonymous memory of a fixed size, zeroed, with TN_SEAL_SHRINK and TN_SEAL_GROW; the label appears in /proc alone.
- * The caller owns the descriptor, which no child process inherits. */
+/* Creates zeroed anonymous memory of a fixed size, with TN_SEAL_SHRINK and TN_SEAL_GROW. The label appears in /proc
+ * only. The caller owns the descriptor, which child processes do not inherit. */
 TN_API int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out);
 
-/* Adds seals. TN_SEAL_WRITE is refused by the kernel while the memory is mapped shared. */
+/* Adds seals. The kernel refuses TN_SEAL_WRITE while the memory has shared mappings. */
 TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
 
 TN_API int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out);
 
-/* The seals of a descriptor alone, without a word to the file system behind it, which may never answer. 0 where there are
- * none. */
+/* The seals of a descriptor, or 0 where seals are not supported. Does not ask the file system of the descriptor, which
+ * may never answer. */
 TN_API int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out);
 
-/* Another descriptor for the same thing, not inherited by child processes. The caller owns it. */
+/* Duplicates a descriptor. The caller owns the duplicate, which child processes do not inherit. */
 TN_API int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out);
 
-/* Closes a descriptor, once. */
 TN_API int32_t tn_descriptor_close(int32_t descriptor);
 
-/* pools/posix/discard.c: closes a descriptor that came from a peer, once: on a thread of its own, unless it is known that it
- * closes at once, since the file system behind it may never answer. */
+/* pools/posix/discard.c: closes a descriptor that a peer has sent. It is closed on another thread, because its file
+ * system may never answer, unless its kind cannot block. */
 TN_API int32_t tn_descriptor_discard(int32_t descriptor);
 
 /* --- pools/posix/dma_buf.c ------------------------------------------------------------------------------------------------ */
 
-/* Creates a dma-buf of whole pages, zeroed, from /dev/udmabuf or else from the heap of the system. TN_UNSUPPORTED where
- * there is neither, or they refuse. The caller owns the descriptor. */
+/* Creates a zeroed dma-buf of whole pages with /dev/udmabuf, or with the system's heap. The caller owns the descriptor.
+ * TN_UNSUPPORTED: both are missing or refuse. */
 TN_API int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out);
 
-#define TN_DMA_BUF_WRITE 1u /* the CPU will write as well, or did */
-#define TN_DMA_BUF_END 2u   /* the access is over; without it, it begins */
+#define TN_DMA_BUF_WRITE 1u /* the CPU also writes */
+#define TN_DMA_BUF_END 2u   /* the access ends; without it, the access begins */
 
-/* Begins or ends an access of the CPU to the memory of a dma-buf: between the two, what devices and the CPU see is the
- * same. */
+/* Begins or ends an access of the CPU to a dma-buf. In between, devices and the CPU see the same contents. */
 TN_API int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags);
 
 /* --- pools/posix/channel.c, pools/message.c ---------------------------------------------------------------------------------------- */
 
-/* Messages of at most this size, with at most this many descriptors. */
+/* The largest size of a message, and the most descriptors that it can have. */
 #define TN_FRAME_MAXIMUM 65536u
 #define TN_FRAME_DESCRIPTORS 16u
 
-/* The start of every message: little-endian, as all numbers of a message. */
+/* The start of every message. All numbers of messages are little-endian. */
 #define TN_FRAME_MAGIC 0x4c4f4f50u
 #define TN_FRAME_VERSION 1u
 typedef struct {
@@ -85,20 +80,20 @@ typedef struct {
   uint16_t version;
   uint16_t operation;   /* 1 to TN_FRAME_OPERATIONS; a reply has TN_FRAME_REPLY set */
   uint32_t length;      /* of the whole message */
-  uint16_t descriptors; /* that come with it */
+  uint16_t descriptors; /* the number of descriptors of the message */
   uint16_t flags;       /* TN_FRAME_RING */
-  uint64_t id;          /* of the request: a reply repeats it */
-  uint64_t timeout;     /* ns from now that the answer may take; 0 for any time */
+  uint64_t id;          /* of the request, repeated by the reply */
+  uint64_t timeout;     /* ns from now until the reply must have come; 0 for no limit */
   int32_t status;       /* of a reply: an error status of NNAPI */
   uint32_t priority;    /* of a request: 0 low, 1 medium, 2 high; of a reply 0 */
 } tn_frame_t;
 #define TN_FRAME_REPLY 0x8000u
-#define TN_FRAME_RING 1u /* the answer is announced by a byte on the doorbell */
+#define TN_FRAME_RING 1u /* a byte on the doorbell announces the reply */
 #define TN_FRAME_OPERATIONS 14u
 #define TN_FRAME_EXECUTE 4u
 
-/* A request to execute: this after the header, then `pools` pairs (kind 0 with a pool's id, or 1 with a token), then the
- * arguments, inputs first, then `dimensions` numbers, the arguments' in order. Nothing else. */
+/* A request to execute. After the header comes this, then `pools` pairs (kind 0 with the id of a pool, or 1 with a
+ * token), then the arguments, inputs first, then `dimensions` numbers: the dimensions of the arguments, in order. */
 typedef struct {
   uint32_t model;
   uint16_t inputs;
@@ -117,61 +112,64 @@ typedef struct {
   uint32_t rank;
 } tn_frame_argument_t;
 
-/* The answer to it when its status is 0: this after the header, then a pair (sufficient, rank) for each output, then `dimensions` numbers. */
+/* A reply to it with status 0. After the header comes this, then a pair (sufficient, rank) for each output, then
+ * `dimensions` numbers. */
 typedef struct {
   uint32_t outputs;
   uint32_t dimensions;
   uint64_t driver_time; /* ns; UINT64_MAX if unknown */
 } tn_frame_result_t;
 
-/* Checks that a message that came from a peer is whole and says the truth about itself: sizes, counts, reserved fields, and
- * everything about the layout of the two messages above. What the numbers mean is checked where they are used. */
+/* Checks the sizes, counts and reserved fields of a message from a peer, and the layout of the two messages above.
+ * Other values are checked where they are used. */
 TN_API int32_t tn_frame_check(const void *bytes, size_t length, size_t descriptors);
 
-/* Two connected sockets that keep the boundaries of messages (`stream` 0), or a stream of bytes (1). Owned by the caller. */
+/* Opens two connected sockets that preserve the boundaries of messages (`stream` 0) or are a stream of bytes (1). The
+ * caller owns them. */
 TN_API int32_t tn_channel_pair(int32_t stream, int32_t out[2]);
 
-/* A socket that waits for connections at a path of the file system, for this user alone; the path must be free. */
+/* Listens for connections of this user at a path of the file system, which must not exist yet. */
 TN_API int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out);
 
 TN_API int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out);
 
-/* The next connection; TN_TIMED_OUT if none waits. */
+/* Accepts the next connection. TN_TIMED_OUT: no connection is waiting. */
 TN_API int32_t tn_channel_accept(int32_t listener, int32_t *out);
 
-/* The user that a connection made by connect() comes from. */
+/* The user at the other end of an accepted connection. */
 TN_API int32_t tn_channel_peer(int32_t channel, uint32_t *user);
 
-/* Sends one message with descriptors, which stay the caller's. Waits at most `timeout` ns for room; negative waits for
- * ever. TN_CLOSED if the peer is gone, TN_TIMED_OUT if it doesn't read. */
+/* Sends one message with descriptors, which the caller still owns. Waits at most `timeout` ns for room, or forever if
+ * negative. TN_CLOSED: the peer has closed its end. TN_TIMED_OUT: the peer does not read. */
 TN_API int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors,
                                size_t count, int64_t timeout);
 
-/* Receives one message that passes tn_frame_check() into `bytes` (TN_FRAME_MAXIMUM of them), and its descriptors into
- * `descriptors` (TN_FRAME_DESCRIPTORS), which become the caller's. TN_INVALID_ARGUMENT if the message is malformed: it is
- * consumed, and its descriptors are closed. TN_CLOSED if the peer is gone, TN_TIMED_OUT if nothing came in time. */
+/* Receives one message that passes tn_frame_check() into `bytes` (room for TN_FRAME_MAXIMUM), and its descriptors,
+ * which the caller then owns, into `descriptors` (room for TN_FRAME_DESCRIPTORS). TN_INVALID_ARGUMENT: the message is
+ * malformed; it is consumed and its descriptors are closed. TN_CLOSED: the peer has closed its end. TN_TIMED_OUT: no
+ * message has arrived. */
 TN_API int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout);
 
-/* Sends a message without descriptors and receives the next one, as the two functions above, in one call. Descriptors of the
- * answer may be closed at once: an honest one has none. */
+/* Sends a message without descriptors and receives the next one, like the two functions above. A correct reply has no
+ * descriptors, so they may be closed at once. */
 TN_API int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
                                size_t *count, int64_t timeout);
 
-/* Waits until a message or a connection waits on some of the sockets, or their peers are gone, and sets their places in
- * `ready` to 1, the others to 0. TN_TIMED_OUT if none is in time. */
+/* Waits until a message or a connection is waiting on a socket, or a peer has closed its end. Sets the places of such
+ * sockets in `ready` to 1, the others to 0. TN_TIMED_OUT: there are none. */
 TN_API int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, uint8_t *ready);
 
-/* What a fence has come to. */
+/* The states of a fence. */
 #define TN_FENCE_ACTIVE 0
 #define TN_FENCE_SIGNALED 1
 #define TN_FENCE_FAILED (-1)
 
-/* pools/posix/fence.c: asks one end of a stream of tn_channel_pair(1, ...) what its other end did: nothing yet, tn_channel_ring(),
- * or closing without that, also by dying. Changes nothing; the descriptor is readable once it isn't active any more.
- * TN_INVALID_ARGUMENT for other descriptors. */
+/* pools/posix/fence.c: the state of a fence, which is one end of a stream of tn_channel_pair(1, ...). tn_channel_ring()
+ * on the other end signals it, and closing the other end before that, also by dying, makes it fail. The descriptor
+ * becomes readable in both cases. TN_INVALID_ARGUMENT: the descriptor is not a stream. */
 TN_API int32_t tn_fence_status(int32_t fence, int32_t *out);
 
-/* Writes one byte to a stream, for a peer that sleeps; a full stream has bytes enough. TN_CLOSED if the peer is gone. */
+/* Writes one byte to a stream to wake its peer, unless the stream is full. TN_CLOSED: the peer has closed its end. */
 TN_API int32_t tn_channel_ring(int32_t stream);
 
 #ifdef __cplusplus

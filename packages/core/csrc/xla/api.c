@@ -1,22 +1,23 @@
-/* The tables that handlers are given: one for each minor version, because the layouts of some arguments changed without
- * changing their size. */
+/* The tables of functions for handlers. Each minor version has its own, because the layouts of some arguments have
+ * changed while their size has not. */
 #include <string.h>
 
 #include "internal.h"
 
-/* What stands in every slot that a version doesn't have. All of these functions take one pointer and return an error. */
+/* The function in every slot that a version does not have. All functions of the table take one pointer and return an
+ * error. */
 static tn_xla_error_t *unimplemented(void *args) {
   (void)args;
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
                        TN__XLA_NEWEST_MINOR);
 }
 
-/* Registration asks the handlers for their metadata, and a handler is given a table even for that. */
+/* Registration asks handlers for their metadata, which needs a table too. */
 static tn_xla_error_t *handler_register(tn_xla_handler_register_args_t *args) {
   return tn__xla_handler_register(args, tn__xla_api(TN__XLA_NEWEST_MINOR));
 }
 
-/* A handler of a later version may call slots behind the table's end: they answer too. */
+/* The slots after the end of the table, which a handler of a later version may call. */
 #define LATER_SLOTS 24
 
 typedef struct {
@@ -37,7 +38,8 @@ typedef struct {
     tn__xla_future_set_error, run_id,                ordinal},                                                           \
    LATER}
 
-/* The headers of 0.1 had no run id and no device ordinal at first, and the two of 0.2, in the same slots, from spring 2025 on. */
+/* The headers of 0.1 had neither a run id nor a device ordinal at first, and have those of 0.2, in the same slots,
+ * since spring 2025. */
 static const table_t tables[] = {
     TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1,
           tn__xla_run_id_get, tn__xla_device_ordinal_get),
@@ -53,17 +55,17 @@ const tn_xla_api_t *tn__xla_api(int32_t minor) {
   return &tables[minor - 1].api;
 }
 
-/* 0: the newest. */
+/* The minor version of XLA_FFI_GetApi(), or 0 for the newest. */
 static _Thread_local int32_t offered;
 
 int32_t tn_xla_offer(int32_t minor) {
   if (minor < 0 || minor > TN__XLA_NEWEST_MINOR)
-    return tn__fail(TN_INVALID_ARGUMENT, "there is no table of XLA FFI 0.%d", (int)minor);
+    return tn__fail(TN_INVALID_ARGUMENT, "minor must be at most %d, got %d", TN__XLA_NEWEST_MINOR, (int)minor);
   offered = minor;
   return TN_OK;
 }
 
-/* The two names by which libraries look for the table when they are loaded. */
+/* Libraries look up the table under two names when they are loaded. */
 TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 0 ? TN__XLA_NEWEST_MINOR : offered); }
 
 /* xla::ffi::GetXlaFfiApi() of C++. */
@@ -94,7 +96,7 @@ int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
   provision_t provision = {.api = tn__xla_api(minor)};
   memcpy(&provision.provider, &provider, sizeof provider);
   const int32_t status = tn_guard_call(provide, &provision);
-  /* What a function left that returns nothing is no error of ours. */
+  /* The result of a function that returns nothing is not an error of this runtime. */
   if (status != TN_OK || !tn__xla_error_is_live(provision.error)) return status;
   const int32_t failed = tn__xla_error_report(provision.error, code);
   return *code == TN_XLA_OK ? TN_OK : failed;

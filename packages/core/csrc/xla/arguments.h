@@ -1,4 +1,4 @@
-/* The first thing that each function of the table does. */
+/* The check that begins each function of the table. */
 #ifndef TENON_XLA_ARGUMENTS_H
 #define TENON_XLA_ARGUMENTS_H
 

@@ -1,11 +1,11 @@
-/* Calls that run on threads of the core, and are told to JavaScript when they are done. */
+/* Calls that run on threads of the core. JavaScript takes those that are done out of a queue. */
 #include <stdlib.h>
 
 #include "../base/lock.h"
 #include "internal.h"
 
 struct tn_xla_job {
-  tn_xla_job_t *next; /* among those that are done */
+  tn_xla_job_t *next; /* among the jobs that are done */
   tn_xla_async_t *queue;
   void *call;
   int64_t id;
@@ -15,14 +15,14 @@ struct tn_xla_job {
 
 struct tn_xla_async {
   tn__lock_t lock;
-  tn__condition_t settled; /* nothing is in flight any more */
+  tn__condition_t settled; /* nothing is in flight */
   tn__event_t event;
-  tn_xla_job_t *first; /* done, in this order */
+  tn_xla_job_t *first; /* the jobs that are done, in this order */
   tn_xla_job_t **last;
-  size_t in_flight; /* submitted, and neither done nor cancelled */
-  size_t expected;  /* neither arrived nor forgotten */
-  int closed;       /* whoever arrives last frees it */
-  int is_told;      /* the end of the thread is told: until then it is not freed */
+  size_t in_flight; /* jobs that are submitted and neither done nor cancelled */
+  size_t expected;  /* events that have neither arrived nor been forgotten */
+  int closed;       /* the last event frees the queue */
+  int has_hook;      /* the hook at the end of the thread will use the queue */
 };
 
 static void end_thread(void *queue);
@@ -39,7 +39,7 @@ int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
   queue->lock = (tn__lock_t)TN__LOCK;
   queue->settled = (tn__condition_t)TN__CONDITION;
   queue->last = &queue->first;
-  queue->is_told = tn__environment_on_end(end_thread, queue);
+  queue->has_hook = tn__environment_on_end(end_thread, queue);
   *out = queue;
   *descriptor = queue->event.from;
   return TN_OK;
@@ -56,19 +56,19 @@ static void free_queue(tn_xla_async_t *queue) {
   free(queue);
 }
 
-/* Puts a job among those that are done. The lock is held. */
-static void tell(tn_xla_async_t *queue, tn_xla_job_t *job, int32_t status) {
+/* Adds a job to those that are done. The lock is held. */
+static void deliver(tn_xla_async_t *queue, tn_xla_job_t *job, int32_t status) {
   job->status = status;
   if (queue->first == NULL) tn__event_signal(&queue->event);
   *queue->last = job;
   queue->last = &job->next;
 }
 
-/* The job is done: JavaScript hears of it. Nothing of the queue is touched after the lock is released. */
+/* Ends a job. The queue must not be accessed after the lock is released, because it may be freed. */
 static void finish(tn_xla_job_t *job, int32_t status) {
   tn_xla_async_t *queue = job->queue;
   tn__lock(&queue->lock);
-  tell(queue, job, status);
+  deliver(queue, job, status);
   if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
   tn__unlock(&queue->lock);
 }
@@ -92,7 +92,7 @@ static void run(void *data) {
 
 int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int64_t id, tn_xla_job_t **out) {
   if (queue == NULL || call == NULL || out == NULL || kind < TN_XLA_JOB_UNTYPED || kind > TN_XLA_JOB_BATCH)
-    return tn__fail(TN_INVALID_ARGUMENT, "the queue, the call and out must not be null, and the kind be known");
+    return tn__fail(TN_INVALID_ARGUMENT, "queue, call and out must not be null, and kind must be TN_XLA_JOB_*");
   tn_xla_job_t *job = malloc(sizeof *job);
   if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a call");
   *job = (tn_xla_job_t){NULL, queue, call, id, kind, TN_OK};
@@ -109,9 +109,9 @@ int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int
 }
 
 int32_t tn_xla_async_expect(tn_xla_async_t *queue, int64_t id, tn_xla_job_t **out) {
-  if (queue == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the queue and out must not be null");
+  if (queue == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "queue and out must not be null");
   tn_xla_job_t *job = malloc(sizeof *job);
-  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for what is expected");
+  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for an expected event");
   *job = (tn_xla_job_t){.queue = queue, .id = id};
   tn__lock(&queue->lock);
   queue->expected++;
@@ -120,9 +120,9 @@ int32_t tn_xla_async_expect(tn_xla_async_t *queue, int64_t id, tn_xla_job_t **ou
   return TN_OK;
 }
 
-/* One is expected no more. The lock is held, and released here. */
+/* Removes an expected event. The lock is held, and released here. */
 static void expect_less(tn_xla_async_t *queue) {
-  const int is_last = --queue->expected == 0 && queue->closed && !queue->is_told;
+  const int is_last = --queue->expected == 0 && queue->closed && !queue->has_hook;
   tn__unlock(&queue->lock);
   if (is_last) free_queue(queue);
 }
@@ -135,7 +135,7 @@ void tn_xla_async_arrive(void *data) {
   if (queue->closed) {
     free(job);
   } else {
-    tell(queue, job, TN_OK);
+    deliver(queue, job, TN_OK);
   }
   expect_less(queue);
 }
@@ -149,8 +149,8 @@ void tn_xla_async_forget(tn_xla_job_t *job) {
 }
 
 int32_t tn_xla_async_cancel(tn_xla_job_t *job) {
-  if (job == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the job must not be null");
-  if (!tn__xla_pool_remove(&tn__xla_calls, job)) return tn__fail(TN_NOT_FOUND, "the call has started already");
+  if (job == NULL) return tn__fail(TN_INVALID_ARGUMENT, "job must not be null");
+  if (!tn__xla_pool_remove(&tn__xla_calls, job)) return tn__fail(TN_NOT_FOUND, "the call has already started");
   tn_xla_async_t *queue = job->queue;
   tn__lock(&queue->lock);
   if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
@@ -161,7 +161,7 @@ int32_t tn_xla_async_cancel(tn_xla_job_t *job) {
 
 int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity, size_t *count) {
   if (queue == NULL || ids == NULL || statuses == NULL || count == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the queue, ids, statuses and count must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "queue, ids, statuses and count must not be null");
   size_t taken = 0;
   tn__lock(&queue->lock);
   tn__event_clear(&queue->event);
@@ -179,10 +179,10 @@ int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses
   return TN_OK;
 }
 
-/* Until the last run is over: threads write to memory of JavaScript. The lock is held. */
+/* Waits for the last run, because runs write to memory of JavaScript. The lock is held. */
 static void close_queue(tn_xla_async_t *queue) {
   while (queue->in_flight > 0) tn__wait(&queue->settled, &queue->lock);
-  /* What is expected may come when the process is as good as over, or never: nobody waits for it. */
+  /* Expected events are not waited for, because they may never happen. */
   queue->closed = 1;
 }
 
@@ -190,17 +190,17 @@ void tn_xla_async_close(tn_xla_async_t *queue) {
   if (queue == NULL) return;
   tn__lock(&queue->lock);
   close_queue(queue);
-  const int is_free = queue->expected == 0 && !queue->is_told;
+  const int is_free = queue->expected == 0 && !queue->has_hook;
   tn__unlock(&queue->lock);
   if (is_free) free_queue(queue);
 }
 
-/* A worker may be terminated, and then closes nothing itself. */
+/* A worker that is terminated does not close its queue. */
 static void end_thread(void *data) {
   tn_xla_async_t *queue = data;
   tn__lock(&queue->lock);
   close_queue(queue);
-  queue->is_told = 0;
+  queue->has_hook = 0;
   const int is_free = queue->expected == 0;
   tn__unlock(&queue->lock);
   if (is_free) free_queue(queue);

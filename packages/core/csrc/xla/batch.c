@@ -1,10 +1,10 @@
-/* Several calls at the price of one crossing. */
+/* Batches, which run several calls for the cost of one call from JavaScript. */
 #include "internal.h"
 
 int32_t tn_xla_execute_batch(void *memory) {
   tn_xla_batch_t *batch = memory;
   if (batch == NULL || (batch->entries == NULL && batch->count > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "the batch and its entries must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "batch and its entries must not be null");
   for (size_t i = 0; i < batch->count; i++) {
     const tn_xla_batch_entry_t *entry = &batch->entries[i];
     const int32_t status = entry->is_typed ? tn_xla_execute(entry->call) : tn_xla_execute_untyped(entry->call);

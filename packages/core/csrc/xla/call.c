@@ -14,21 +14,21 @@ static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_cal
   return tn__xla_settle(returned, future);
 }
 
-/* Runs one stage on the call's own frame. */
+/* Runs one stage on the frame of the call. */
 static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
   call->frame.stage = stage;
   call->frame.future = NULL;
   return call_handler(handler, &call->frame);
 }
 
-/* Whether the device of the call, if it has one, is that of this thread now. */
+/* Makes the device of a call current on this thread. Returns 0, and sets the error, if that failed. */
 static inline int enter_device(tn__xla_call_t *call) {
   if (tn__xla_enter(call->context.owner->device)) return 1;
-  call->error = tn__xla_error(TN_XLA_UNAVAILABLE, "the device of the call can't be entered on this thread");
+  call->error = tn__xla_error(TN_XLA_UNAVAILABLE, "the device of the call cannot be entered on this thread");
   return 0;
 }
 
-/* The stages of a run before execute: whether they succeeded. */
+/* Runs the stages before execute. Returns whether they succeeded. */
 static inline int run_first_stages(tn__xla_call_t *call) {
   const tn_xla_bundle_t *handlers = &call->handlers;
   if (!enter_device(call)) return 0;
@@ -41,7 +41,7 @@ static void run_stages(void *context) {
   if (run_first_stages(call)) call->error = run_stage(call, call->handlers.execute, TN_XLA_EXECUTE);
 }
 
-/* Likewise, but a future of the execute handler is left in the frame. */
+/* Does the same, but leaves the future of the execute handler in the frame. */
 static void start_stages(void *context) {
   tn__xla_call_t *call = context;
   if (!run_first_stages(call)) return;
@@ -54,7 +54,7 @@ static void start_stages(void *context) {
   call->error = tn__xla_settle(returned, future);
 }
 
-/* The instantiate stage sees the attributes alone. */
+/* The instantiate stage sees only the attributes. */
 static void run_instantiate(void *context) {
   tn__xla_call_t *call = context;
   if (!enter_device(call)) return;
@@ -78,7 +78,7 @@ static void clear_error(tn__xla_call_t *call) {
   call->error = NULL;
 }
 
-/* Runs `body` under the guard; an exception becomes the error that XLA's own runtime makes of it. */
+/* Runs `body` under the guard. An exception becomes the same error as in XLA's runtime. */
 static inline int32_t run_with(tn__xla_call_t *call, void (*body)(void *), void *context) {
   if (call->error != NULL) clear_error(call);
   const int32_t status = tn_guard_call(body, context);
@@ -97,7 +97,7 @@ int32_t tn_xla_instantiate(void *memory) {
   return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
 }
 
-/* What follows every run: the states of its stages are destroyed, and what its handlers left allocated is freed. Returns the status of the whole. */
+/* Ends a run: destroys the states of its stages and frees the memory of its handlers. Returns the status of the run. */
 static int32_t end_run(tn__xla_call_t *call, int32_t status) {
   tn_xla_context_t *context = &call->context;
   if (context->states[TN_XLA_PREPARE].state == NULL && context->states[TN_XLA_INITIALIZE].state == NULL &&
@@ -138,7 +138,7 @@ int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(v
   call->context.run_id = 0;
   int32_t status = run_with(call, run_between, &between);
   call->context.captures = 0;
-  /* Also after an exception: what was begun is ended. */
+  /* After an exception too, because `begin` needs its `end`. */
   tn_xla_error_t *wrong = between.begun ? end(data) : NULL;
   if (wrong != NULL && status == TN_OK) {
     call->error = wrong;
@@ -156,7 +156,7 @@ int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_err
   tn_xla_future_t *future = call->frame.future;
   if (*status == TN_OK && future != NULL) {
     call->frame.future = NULL;
-    /* From here on the call is the future's: it may be over already. */
+    /* From here on `then` owns the call, which may be over already. */
     tn_xla_error_t *wrong = tn__xla_future_then(future, then, data);
     if (wrong == NULL) return 0;
     call->error = wrong;
@@ -180,8 +180,8 @@ int32_t tn_xla_share(void *memory, void *original) {
 int32_t tn_xla_failure(void *memory, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length) {
   tn__xla_call_t *call = memory;
   if (call == NULL || code == NULL || stage == NULL || length == NULL || (message == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "the call, code, stage, message and length must not be null");
-  if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
+    return tn__fail(TN_INVALID_ARGUMENT, "call, code, stage, message and length must not be null");
+  if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
   const size_t copied = call->error->length < capacity ? call->error->length : capacity;
   if (copied > 0) memcpy(message, call->error->message, copied);
   *code = call->error->code;
@@ -209,14 +209,14 @@ int32_t tn_xla_close(void *memory) {
   return tn_guard_call(close_states, &call->context);
 }
 
-/* --- Which stage a handler is for ------------------------------------------------------------------------------------ */
+/* --- the stage of a handler --------------------------------------------------------------------------------------- */
 
 static void run_prepare(void *context) {
   tn__xla_call_t *call = context;
   call->error = run_stage(call, call->handlers.prepare, TN_XLA_PREPARE);
 }
 
-/* The stage that a refusal names, or -1. */
+/* Returns the stage that a refusal names, or -1. */
 static int32_t stage_in(const tn_xla_error_t *error) {
   static const char expected[] = "expected `";
   const char *at = error == NULL ? NULL : strstr(error->message, expected);
@@ -224,12 +224,12 @@ static int32_t stage_in(const tn_xla_error_t *error) {
     const char *name = tn_xla_stage_name(stage);
     if (strncmp(at + sizeof expected - 1, name, strlen(name)) == 0) return stage;
   }
-  /* A handler for the stage that was asked for complains of something else, or does not complain. */
+  /* A prepare handler refuses something else, or succeeds. */
   return error == NULL || error->code == TN_XLA_INVALID_ARGUMENT ? TN_XLA_PREPARE : -1;
 }
 
 int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage) {
-  if (handler == NULL || stage == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the handler and stage must not be null");
+  if (handler == NULL || stage == NULL) return tn__fail(TN_INVALID_ARGUMENT, "handler and stage must not be null");
   tn__xla_call_t call = {.context = {.device_ordinal = -1},
                          .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
                                    .api = tn__xla_api(minor),

@@ -1,4 +1,4 @@
-/* What a handler can ask of its invocation. */
+/* The functions with which handlers ask about their invocation, and the data that callers lend to them. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -11,14 +11,14 @@ static int32_t stage_of(const tn_xla_context_t *context) {
 }
 
 static tn_xla_error_t *missing_context(void) {
-  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "there is no execution context here");
+  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "ctx must not be null");
 }
 
 tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
   CHECK_SIZE("ExecutionContext_Get", sizeof *args);
   if (args->ctx == NULL || args->type_id == NULL) return missing_context();
   const int64_t id = args->type_id->type_id;
-  /* The call site is made before anyone runs it: nothing is lent to the instantiate stage. */
+  /* The instantiate stage belongs to no run, so it does not see lent data. */
   const int is_run = stage_of(args->ctx) != TN_XLA_INSTANTIATE;
   for (const tn__xla_user_data_t *entry = args->ctx->owner->user_data; is_run && entry != NULL; entry = entry->next) {
     if (entry->type_id != id) continue;
@@ -32,14 +32,14 @@ tn_xla_error_t *tn__xla_stream_get(tn_xla_stream_get_args_t *args) {
   CHECK_SIZE("Stream_Get", sizeof *args);
   const tn_xla_device_t *device = args->ctx == NULL ? NULL : args->ctx->owner->device;
   if (device == NULL) return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU context is not available");
-  /* Calls are instantiated and prepared before they have a stream. */
+  /* The instantiate and prepare stages come before the stream is known. */
   if (!device->has_stream || stage_of(args->ctx) < TN_XLA_INITIALIZE)
     return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI GPU stream is not available");
   args->stream = device->stream;
   return NULL;
 }
 
-/* The thread pool is the Host's. */
+/* Only the host has a thread pool. */
 static tn_xla_error_t *check_pool(const tn_xla_context_t *context) {
   if (context == NULL || context->owner->device == NULL) return NULL;
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI CPU context is not available");
@@ -49,7 +49,7 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
   CHECK_SIZE("ThreadPool_Schedule", sizeof *args);
   tn_xla_error_t *wrong = check_pool(args->ctx);
   if (wrong != NULL) return wrong;
-  if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a task must not be null");
+  if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "task must not be null");
   if (tn__xla_pool_add(&tn__xla_tasks, args->task, args->data)) return NULL;
   return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
 }
@@ -67,7 +67,7 @@ tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args) {
   static atomic_int_least64_t last;
   CHECK_SIZE("RunId_Get", sizeof *args);
   if (args->ctx == NULL) return missing_context();
-  /* Few handlers ask, so a run gets its number only then. */
+  /* A run gets its id only now, because few handlers ask. */
   if (args->ctx->run_id == 0) args->ctx->run_id = atomic_fetch_add(&last, 1) + 1;
   args->run_id = args->ctx->run_id;
   return NULL;
@@ -82,7 +82,7 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
 
 int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
   if (memory == NULL || data == NULL || type_id == 0)
-    return tn__fail(TN_INVALID_ARGUMENT, "a call, a type id and data are needed, and none may be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "call, type id and data must not be null");
   tn_xla_context_t *context = &((tn__xla_call_t *)memory)->context;
   for (const tn__xla_user_data_t *entry = context->user_data; entry != NULL; entry = entry->next) {
     if (entry->type_id == type_id)
@@ -97,7 +97,7 @@ int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
 
 int32_t tn_xla_on_device(void *memory, const tn_xla_device_t *device) {
   if (memory == NULL || device == NULL || device->struct_size < offsetof(tn_xla_device_t, enter))
-    return tn__fail(TN_INVALID_ARGUMENT, "a call and a whole device are needed");
+    return tn__fail(TN_INVALID_ARGUMENT, "call and device must not be null, and the device must have its struct_size");
   ((tn__xla_call_t *)memory)->context.device = device;
   return TN_OK;
 }

@@ -1,10 +1,10 @@
-/* Calls on a stream of a CUDA driver, whose functions the caller brings. */
+/* Calls on a stream of a CUDA driver, whose functions the caller supplies. */
 #include "internal.h"
 
 _Static_assert(sizeof(tn_cuda_stream_t) == 144, "callers lay it out by hand");
 _Static_assert(offsetof(tn_cuda_stream_t, stream) == 72, "callers lay it out by hand");
 
-/* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: what other threads do meanwhile is their own affair. */
+/* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: calls of other threads do not affect the capture. */
 #define CAPTURE_MODE 1
 
 static int32_t enter(void *data) {
@@ -12,11 +12,12 @@ static int32_t enter(void *data) {
   return stream->set_current(stream->context);
 }
 
-/* The order of the stream is what makes it safe to give memory back while kernels that use it are still queued. */
+/* Allocations and frees are ordered by the stream, so memory may be freed while kernels that use it are still
+ * queued. */
 static int32_t allocate(void *data, size_t size, size_t alignment, void **out) {
   const tn_cuda_stream_t *stream = data;
   uint64_t address = 0;
-  (void)alignment; /* the driver's own is 256 bytes */
+  (void)alignment; /* the driver aligns to 256 bytes */
   const int32_t result = stream->allocate(&address, size, stream->stream);
   if (result != 0) return tn__fail(TN_OUT_OF_MEMORY, "cuMemAllocAsync of %zu bytes gave CUDA result %d", size, (int)result);
   *out = (void *)(uintptr_t)address;
@@ -43,7 +44,7 @@ static void end_thread(void *data) {
 int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
   if (stream == NULL || stream->context == NULL || stream->set_current == NULL || stream->allocate == NULL ||
       stream->release == NULL || stream->begin_capture == NULL || stream->end_capture == NULL || stream->synchronize == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "a stream needs a context and every function of the driver");
+    return tn__fail(TN_INVALID_ARGUMENT, "stream must have a context and all functions of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
   tn__environment_on_end(end_thread, NULL);
@@ -77,7 +78,7 @@ static tn_xla_error_t *end(void *data) {
 
 int32_t tn_cuda_capture(void *memory, tn_cuda_stream_t *stream, void **graph) {
   if (memory == NULL || stream == NULL || graph == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the call, the stream and graph must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "call, stream and graph must not be null");
   capture_t capture = {stream, NULL};
   const int32_t status = tn__xla_execute_between(memory, begin, end, &capture);
   *graph = capture.graph;

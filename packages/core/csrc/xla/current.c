@@ -1,47 +1,47 @@
-/* Calls that are run without a parameter, which is a sixth of what it costs to call native code from JavaScript: whoever runs
- * them writes which call it means to a place of its own. */
+/* Calls that run without a parameter, which costs a sixth of a call of native code from JavaScript. JavaScript writes
+ * the address of the call to a slot instead. */
 #include <stdlib.h>
 
 #include "internal.h"
 
-typedef struct place {
-  void *call; /* first: its address is what JavaScript has */
-  struct place *next;
-} place_t;
+typedef struct slot {
+  void *call; /* first, because JavaScript has its address */
+  struct slot *next;
+} slot_t;
 
-/* Of this thread, the last used first. There are several if several copies of the package are loaded. */
-static _Thread_local place_t *places;
+/* The slots of this thread, the last used first. Each copy of the package has one. */
+static _Thread_local slot_t *slots;
 
-static void free_places(void *unused) {
+static void free_slots(void *unused) {
   (void)unused;
-  while (places != NULL) {
-    place_t *next = places->next;
-    free(places);
-    places = next;
+  while (slots != NULL) {
+    slot_t *next = slots->next;
+    free(slots);
+    slots = next;
   }
 }
 
 int32_t tn_xla_open_current(void ***out) {
   if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
-  place_t *place = calloc(1, sizeof *place);
-  if (place == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the place of a call");
-  tn__environment_on_end(free_places, NULL);
-  place->next = places;
-  places = place;
-  *out = &place->call;
+  slot_t *slot = calloc(1, sizeof *slot);
+  if (slot == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the slot of a call");
+  tn__environment_on_end(free_slots, NULL);
+  slot->next = slots;
+  slots = slot;
+  *out = &slot->call;
   return TN_OK;
 }
 
-/* The call that is meant. Who means none has an empty place. */
+/* Returns the call selected by JavaScript, or null if none is selected. */
 static void *take_current(void) {
-  for (place_t **at = &places; *at != NULL; at = &(*at)->next) {
-    place_t *place = *at;
-    if (place->call == NULL) continue;
-    *at = place->next;
-    place->next = places;
-    places = place;
-    void *call = place->call;
-    place->call = NULL;
+  for (slot_t **at = &slots; *at != NULL; at = &(*at)->next) {
+    slot_t *slot = *at;
+    if (slot->call == NULL) continue;
+    *at = slot->next;
+    slot->next = slots;
+    slots = slot;
+    void *call = slot->call;
+    slot->call = NULL;
     return call;
   }
   return NULL;

@@ -1,4 +1,4 @@
-/* Errors of XLA FFI: a code and a message, made by handlers through the table. */
+/* Errors of XLA FFI, which handlers create through the table: a code and a message. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 static tn__lock_t lock = TN__LOCK;
 static tn__xla_set_t live;
 
-/* What is handed out when there is no memory for an error. Always alive, never freed. */
+/* The error when there is no memory for one. Always alive, never freed. */
 static tn_xla_error_t out_of_memory = {{NULL, NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13, "out of memory"};
 
 static tn_xla_error_t *create(int32_t code, const char *message, size_t length) {

@@ -1,4 +1,4 @@
-/* The frame builder: one compact descriptor in, one block of memory with a whole prepared call out.
+/* The frame builder, which turns a compact descriptor into a block of memory with a prepared call.
  *
  * Numbers are in the byte order of the machine, and every record starts at a multiple of 8:
  *
@@ -12,7 +12,7 @@
  *                 string      u64 length, bytes
  *                 dictionary  u32 attributes, u32 0, attributes
  *
- * It may come from anywhere: nothing in it is trusted. The same walk counts (without memory) and writes. */
+ * The descriptor is not trusted. The same functions count (without memory) and write. */
 #include <string.h>
 
 #include "internal.h"
@@ -28,13 +28,13 @@ typedef struct {
   uint64_t handlers[4];
 } header_t;
 
-/* What is left of the descriptor. */
+/* The rest of the descriptor. */
 typedef struct {
   const uint8_t *at;
   size_t left;
 } source_t;
 
-/* The block being laid out; `memory` is null while counting. */
+/* The block; `memory` is null while its size is counted. */
 typedef struct {
   uint8_t *memory;
   size_t used;
@@ -42,7 +42,7 @@ typedef struct {
 
 static size_t align_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
 
-/* The next `size` bytes (and their padding to 8), or null at the end. */
+/* Takes the next `size` bytes and their padding to 8. Null if the descriptor ends before. */
 static const void *next(source_t *source, size_t size) {
   if (size > source->left || align_up(size, 8) > source->left) return NULL;
   const void *found = source->at;
@@ -51,7 +51,7 @@ static const void *next(source_t *source, size_t size) {
   return found;
 }
 
-/* Reserves `count` items of `size` bytes. A descriptor of a gibibyte at most can't make this overflow. */
+/* Reserves `count` items of `size` bytes. A descriptor of at most a gibibyte cannot make this overflow. */
 static void *take(block_t *block, size_t count, size_t size, size_t alignment) {
   const size_t offset = align_up(block->used, alignment);
   block->used = offset + count * size;
@@ -69,10 +69,10 @@ static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buf
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a buffer");
   if (tn_xla_dtype_size(record->dtype) == 0 && record->dtype != TN_XLA_TOKEN)
-    return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of a buffer", (int)record->dtype);
+    return tn__fail(TN_INVALID_ARGUMENT, "the dtype of a buffer must be one of XLA, got %d", (int)record->dtype);
   if (record->rank > source->left / sizeof(int64_t)) return truncated("the dimensions of a buffer");
   const int64_t *dims = next(source, record->rank * sizeof *dims);
-  /* A pointer that can be followed even for rank 0. */
+  /* The pointer can be followed even for rank 0. */
   int64_t *copy = take(block, record->rank == 0 ? 1 : record->rank, sizeof *copy, 8);
   for (uint32_t i = 0; i < record->rank; i++) {
     if (dims[i] < 0) return tn__fail(TN_INVALID_ARGUMENT, "a dimension must not be negative, got %lld", (long long)dims[i]);
@@ -107,7 +107,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth);
 
-/* Copies the descriptor's next `size` bytes into the block. `*out` is null while counting. */
+/* Copies the next `size` bytes of the descriptor into the block. `*out` is null while counting. */
 static int32_t lay_bytes(source_t *source, block_t *block, uint64_t size, void **out, const char *what) {
   if (size > source->left) return truncated(what);
   const void *bytes = next(source, (size_t)size);
@@ -124,7 +124,7 @@ static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a scalar");
   if (record->size == 0 || record->size != tn_xla_dtype_size(record->dtype))
-    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d can't have %u bytes", (int)record->dtype, record->size);
+    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d must have the size of the dtype, got %u bytes", (int)record->dtype, record->size);
   tn_xla_scalar_t *scalar = take(block, 1, sizeof *scalar, 8);
   void *value = NULL;
   const int32_t status = lay_bytes(source, block, record->size, &value, "a scalar");
@@ -141,7 +141,7 @@ static int32_t lay_array(source_t *source, block_t *block, void **out) {
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("an array");
   const size_t size = tn_xla_dtype_size(record->dtype);
-  if (size == 0) return tn__fail(TN_INVALID_ARGUMENT, "%d is no dtype of an array", (int)record->dtype);
+  if (size == 0) return tn__fail(TN_INVALID_ARGUMENT, "the dtype of an array must be one of XLA, got %d", (int)record->dtype);
   if (record->count > source->left / size) return truncated("an array");
   tn_xla_array_t *array = take(block, 1, sizeof *array, 8);
   void *data = NULL;
@@ -184,11 +184,11 @@ static int32_t lay_value(source_t *source, block_t *block, uint32_t kind, void *
     case TN_XLA_DICTIONARY:
       return lay_dictionary(source, block, out, depth);
     default:
-      return tn__fail(TN_INVALID_ARGUMENT, "%u is no kind of attribute", kind);
+      return tn__fail(TN_INVALID_ARGUMENT, "unknown kind %u of an attribute", kind);
   }
 }
 
-/* Whether `name` comes after `previous` (null: there is none) in the order of bytes. */
+/* Returns whether `name` comes after `previous`, if there is one, in the order of bytes. */
 static int is_after(const tn_xla_span_t *name, const tn_xla_span_t *previous) {
   if (previous->ptr == NULL) return 1;
   const size_t shared = name->len < previous->len ? name->len : previous->len;
@@ -198,9 +198,9 @@ static int is_after(const tn_xla_span_t *name, const tn_xla_span_t *previous) {
 
 static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xla_span_t *previous, tn_xla_span_t *out) {
   const tn_xla_span_t name = {next(source, length), length};
-  if (name.ptr == NULL || length == 0) return tn__fail(TN_INVALID_ARGUMENT, "an attribute needs a name");
+  if (name.ptr == NULL || length == 0) return tn__fail(TN_INVALID_ARGUMENT, "an attribute must have a name");
   if (!is_after(&name, previous))
-    return tn__fail(TN_INVALID_ARGUMENT, "attributes must be sorted by name, and no name may come twice: %.*s", (int)length,
+    return tn__fail(TN_INVALID_ARGUMENT, "attributes must be sorted by name without duplicates, got %.*s", (int)length,
                     name.ptr);
   *previous = name;
   char *copy = take(block, length, 1, 1);
@@ -211,7 +211,7 @@ static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xl
 }
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth) {
-  if (depth > DEEPEST) return tn__fail(TN_INVALID_ARGUMENT, "dictionaries can be nested %d deep", DEEPEST);
+  if (depth > DEEPEST) return tn__fail(TN_INVALID_ARGUMENT, "dictionaries must be nested at most %d deep", DEEPEST);
   if (count > source->left / 16) return truncated("the attributes");
   tn_xla_span_t **names = take(block, count, sizeof *names, 8);
   void **values = take(block, count, sizeof *values, 8);
@@ -237,22 +237,22 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
   return TN_OK;
 }
 
-/* --- The whole -------------------------------------------------------------------------------------------------- */
+/* --- The call -------------------------------------------------------------------------------------------------- */
 
 static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   source_t source = {descriptor, size};
   if (descriptor == NULL || (uintptr_t)descriptor % 8 != 0 || size > LARGEST_DESCRIPTOR)
-    return tn__fail(TN_INVALID_ARGUMENT, "a descriptor is aligned to 8 bytes and at most 1 GiB long");
+    return tn__fail(TN_INVALID_ARGUMENT, "a descriptor must be aligned to 8 bytes and at most 1 GiB long");
   const header_t *header = next(&source, sizeof *header);
   if (header == NULL) return truncated("its header");
-  if (header->magic != MAGIC) return tn__fail(TN_INVALID_ARGUMENT, "this is no descriptor of a call");
+  if (header->magic != MAGIC) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor must start with its magic number");
   if (header->handlers[TN_XLA_EXECUTE] == 0)
     return tn__fail(TN_INVALID_ARGUMENT, "a call must have a handler for the execute stage");
   tn__xla_call_t *call = take(block, 1, sizeof *call, 64);
   int32_t status = lay_buffers(&source, block, call, header);
   if (status == TN_OK) status = lay_attrs(&source, block, call == NULL ? NULL : &call->frame.attrs, header->attrs, 0);
   if (status != TN_OK) return status;
-  if (source.left != 0) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor has %zu bytes too many", source.left);
+  if (source.left != 0) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor has %zu bytes after its end", source.left);
   if (call == NULL) return TN_OK;
   call->byte_size = block->used;
   memcpy(&call->handlers, header->handlers, sizeof call->handlers);
@@ -277,7 +277,7 @@ int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void 
   const int32_t status = tn_xla_frame_size(descriptor, descriptor_size, &needed);
   if (status != TN_OK) return status;
   if (memory == NULL || (uintptr_t)memory % 64 != 0 || memory_size < needed)
-    return tn__fail(TN_INVALID_ARGUMENT, "the call needs %zu bytes aligned to 64", needed);
+    return tn__fail(TN_INVALID_ARGUMENT, "memory must have %zu bytes aligned to 64", needed);
   memset(memory, 0, needed);
   block_t block = {memory, 0};
   return lay(descriptor, descriptor_size, &block);

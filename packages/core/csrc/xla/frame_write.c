@@ -1,5 +1,5 @@
-/* The way back from a frame to bytes that JavaScript reads at once. The frame is of any runtime: counts and pointers are
- * checked before they are followed. */
+/* Writes a frame as bytes, so that JavaScript can read it in one step. The frame may come from any runtime, so its
+ * counts and pointers are checked before they are used. */
 #include <string.h>
 
 #include "tenon/xla_handler.h"
@@ -10,14 +10,14 @@
 #define HIGHEST_RANK 64
 #define LONGEST ((size_t)1 << 30)
 
-/* What is written; past the capacity only counted. */
+/* The output. Bytes after the capacity are only counted. */
 typedef struct {
   uint8_t *out;
   size_t capacity;
   size_t used;
 } sink_t;
 
-/* Writes bytes and fills up to a multiple of 8. */
+/* Writes bytes and pads them to a multiple of 8. */
 static void put(sink_t *sink, const void *bytes, size_t size) {
   const size_t padded = (size + 7) & ~(size_t)7;
   if (sink->used + padded <= sink->capacity) {
@@ -39,7 +39,7 @@ static int32_t wrong(const char *what) { return tn__fail(TN_INVALID_ARGUMENT, "t
 static int32_t write_buffers(sink_t *sink, int64_t count, const int32_t *kinds, void *const *buffers) {
   for (int64_t i = 0; i < count; i++) {
     const tn_xla_buffer_t *buffer = kinds[i] == TN_XLA_BUFFER ? buffers[i] : NULL;
-    if (buffer == NULL) return wrong("an operand or result that is no buffer");
+    if (buffer == NULL) return wrong("an operand or result that is not a buffer");
     if (buffer->rank < 0 || buffer->rank > HIGHEST_RANK || (buffer->rank > 0 && buffer->dims == NULL))
       return wrong("a buffer without a shape");
     put_u32s(sink, (uint32_t)buffer->dtype, (uint32_t)buffer->rank);

@@ -1,4 +1,5 @@
-/* TypeScript functions as typed handlers: C functions of their own, so that any runtime can call them by their address. */
+/* TypeScript functions as typed handlers. Each has a C function of its own, which any runtime can call by its
+ * address. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -6,13 +7,13 @@
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
-/* One call in progress: what tn_xla_function_fail() is given. */
+/* A call in progress, which is passed to tn_xla_function_fail(). */
 typedef struct {
   tn_xla_call_frame_t *frame;
   tn_xla_error_t *error; /* what the handler returns; set by tn_xla_function_fail() */
 } invocation_t;
 
-/* One handler. Only the thread of its JavaScript fills it, enters it and empties it. */
+/* A handler. Only the thread of its JavaScript opens, calls and closes it. */
 typedef struct {
   atomic_uint_fast64_t thread; /* 0 while the slot is free */
   tn_callback_t *callback;
@@ -22,7 +23,7 @@ typedef struct {
 static tn__lock_t lock = TN__LOCK;
 static slot_t slots[TN_XLA_FUNCTIONS];
 
-/* Errors belong to the runtime that made the call, which need not be this one. */
+/* Creates an error of the calling runtime, which may be another one. */
 static tn_xla_error_t *fail(const tn_xla_call_frame_t *frame, int32_t code, const char *message) {
   tn_xla_error_create_args_t args = {TN_XLA_SIZE_ERROR_CREATE, NULL, message, code};
   return frame->api->error_create(&args);
@@ -55,7 +56,7 @@ static tn_xla_error_t *check_buffer(const tn_xla_call_frame_t *frame, const char
   return NULL;
 }
 
-/* Checks buffers and takes their pointers. */
+/* Checks buffers and copies their pointers. */
 static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char *what, int64_t count,
                                     const int32_t *kinds, void *const *buffers, size_t wanted,
                                     const tn_xla_function_buffer_t *expected, void **data) {
@@ -75,7 +76,7 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
   if (!function->reads && frame->attrs.size != 0)
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of attributes: expected 0 but got %lld",
                  (long long)frame->attrs.size);
-  /* JavaScript reads the pointers before anything else. */
+  /* JavaScript reads the pointers before the next call can overwrite them. */
   tn_xla_error_t *wrong = function->reads ? NULL
                                           : take_buffers(frame, "argument", frame->args.size, frame->args.types,
                                                          frame->args.args, function->operands, function->buffers,
@@ -90,14 +91,14 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
   return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }
 
-/* What each of the handlers does. A function that ends its own slot while it runs is no danger: nothing of the slot is used
- * after it. */
+/* Runs the handler of a slot. The function may close its own slot, which is not accessed after the function has
+ * returned. */
 static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
                  TN_XLA_SIZE_CALL_FRAME, frame->struct_size);
   if (frame->extension_start != NULL && frame->extension_start->type == TN_XLA_EXTENSION_METADATA) {
-    /* The oldest version: every runtime accepts it, and nothing newer is used. */
+    /* The oldest version, which every runtime accepts. Newer features are not used. */
     tn_xla_answer_metadata(frame, 1, 0);
     return NULL;
   }
@@ -105,9 +106,9 @@ static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
     return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong execution stage: expected `execute` but got `%s`",
                  tn_xla_stage_name(frame->stage));
   const uint64_t thread = atomic_load(&slots[index].thread);
-  if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is not registered any more");
+  if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is closed");
   if (thread != tn__this_thread())
-    return fail(frame, TN_XLA_UNAVAILABLE, "a TypeScript function was called from a thread that doesn't run its JavaScript");
+    return fail(frame, TN_XLA_UNAVAILABLE, "a TypeScript function was called from a thread that does not run its JavaScript");
   return run(frame, &slots[index]);
 }
 
@@ -129,7 +130,7 @@ static tn_xla_handler_t *const handlers[TN_XLA_FUNCTIONS] = {
     NAMES(8), NAMES(9), NAMES(a), NAMES(b), NAMES(c), NAMES(d), NAMES(e), NAMES(f),
 };
 
-/* A worker may be terminated, and then closes nothing itself: its slots are free for others. */
+/* A worker that is terminated does not close its handlers. */
 static void end_thread(void *data) {
   (void)data;
   tn__lock(&lock);
@@ -143,7 +144,7 @@ static void end_thread(void *data) {
 
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
   if (callback == NULL || function == NULL || out == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the callback, the function and out must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "callback, function and out must not be null");
   tn__environment_on_end(end_thread, NULL);
   tn__lock(&lock);
   size_t index = 0;
@@ -155,7 +156,7 @@ int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *f
   }
   tn__unlock(&lock);
   if (index == TN_XLA_FUNCTIONS)
-    return tn__fail(TN_OUT_OF_MEMORY, "all %d places for TypeScript functions are taken", TN_XLA_FUNCTIONS);
+    return tn__fail(TN_OUT_OF_MEMORY, "at most %d TypeScript functions can be handlers at a time", TN_XLA_FUNCTIONS);
   tn_callback_retain(callback);
   memcpy(out, &handlers[index], sizeof *out);
   return TN_OK;
@@ -169,7 +170,7 @@ int32_t tn_xla_function_close(const void *handler) {
     callback = slots[i].callback;
   }
   tn__unlock(&lock);
-  if (callback == NULL) return tn__fail(TN_NOT_FOUND, "no TypeScript function is registered there");
+  if (callback == NULL) return tn__fail(TN_NOT_FOUND, "the handler is not an open TypeScript function");
   tn_callback_release(callback);
   return TN_OK;
 }
@@ -177,7 +178,7 @@ int32_t tn_xla_function_close(const void *handler) {
 int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {
   invocation_t *invocation = call;
   if (invocation == NULL || message == NULL || code == TN_XLA_OK)
-    return tn__fail(TN_INVALID_ARGUMENT, "the call and the message must not be null, the code not OK");
+    return tn__fail(TN_INVALID_ARGUMENT, "call and message must not be null, and code must not be OK");
   if (invocation->error == NULL) invocation->error = fail(invocation->frame, code, message);
   return TN_OK;
 }
@@ -185,6 +186,6 @@ int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {
 int32_t tn_xla_function_read(const void *call, void *out, size_t capacity, size_t *length) {
   const invocation_t *invocation = call;
   if (invocation == NULL || length == NULL || (out == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "the call, out and length must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "call, out and length must not be null");
   return tn__xla_frame_write(invocation->frame, out, capacity, length);
 }

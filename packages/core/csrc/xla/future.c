@@ -1,4 +1,4 @@
-/* Futures of XLA FFI: a handler that finishes later returns one and completes it from any thread. */
+/* Futures of XLA FFI, which a handler returns to finish later, on any thread. */
 #include <stdlib.h>
 
 #include "../base/lock.h"
@@ -7,15 +7,15 @@
 struct tn_xla_future {
   tn__xla_member_t member;
   int complete;
-  int taken;             /* the call that it belongs to waits for it, or gave it up */
-  int abandoned;         /* nobody will wait: whoever completes it frees it */
-  tn_xla_error_t *error; /* of a complete one that failed */
-  void (*then)(void *data, tn_xla_error_t *error); /* who hears of it instead of waiting; null for nobody */
+  int taken;             /* its call waits for it or has abandoned it */
+  int abandoned;         /* completing it frees it */
+  tn_xla_error_t *error; /* of a complete future that failed */
+  void (*then)(void *data, tn_xla_error_t *error); /* called on completion, or null */
   void *data;
 };
 
-/* One lock and one condition for all futures: a future can be freed the moment it is complete, while the thread that
- * completed it still holds the lock. */
+/* All futures share a lock and a condition, because a future can be freed while the thread that completed it still
+ * holds the lock. */
 static tn__lock_t lock = TN__LOCK;
 static tn__condition_t completed = TN__CONDITION;
 static tn__xla_set_t live;
@@ -31,7 +31,7 @@ tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args) {
   return NULL;
 }
 
-/* Removes a future from the live ones and frees it, with its error. The lock is held. */
+/* Frees a live future and its error. The lock is held. */
 static void destroy(tn_xla_future_t *future) {
   tn__xla_set_remove(&live, &future->member);
   if (future->error != NULL) tn__xla_error_destroy(future->error);
@@ -70,7 +70,7 @@ tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args) {
   return complete(args->future, args->error);
 }
 
-/* Makes a future that of the caller's call. With false it belongs to another call or is not one of ours. The lock is held. */
+/* Takes a live future for one call. Returns 0 if another call has it. The lock is held. */
 static int take(tn_xla_future_t *future) {
   if (!tn__xla_set_has(&live, future) || future->taken) return 0;
   future->taken = 1;
@@ -79,7 +79,7 @@ static int take(tn_xla_future_t *future) {
 
 static tn_xla_error_t *not_its_own(void) {
   tn__unlock(&lock);
-  return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that is not its own");
+  return tn__xla_error(TN_XLA_INTERNAL, "the handler returned a future that does not belong to it");
 }
 
 /* Destroys a complete future and returns its error. The lock is held, and released here. */

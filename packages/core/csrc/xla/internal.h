@@ -1,4 +1,4 @@
-/* What the files of the XLA part share. */
+/* Functions and types that the files of XLA custom calls share. */
 #ifndef TENON_XLA_INTERNAL_H
 #define TENON_XLA_INTERNAL_H
 
@@ -9,18 +9,18 @@
 #include "tenon/xla_ffi.h"
 #include "tenon_xla.h"
 
-/* The newest minor version whose table this core has. */
+/* The newest minor version of the table. */
 #define TN__XLA_NEWEST_MINOR 3
 
-/* --- set.c: which pointers are ours ------------------------------------------------------------------------- */
+/* --- set.c ------------------------------------------------------------------------------------------------------ */
 
-/* A member of a set, at the start of the object it stands for. */
+/* A member of a set, at the start of its object. */
 typedef struct tn__xla_member {
   struct tn__xla_member *next;
   struct tn__xla_member **place;
 } tn__xla_member_t;
 
-/* A set of live objects. Handlers hand back pointers that may be anything: only members are ever followed. Callers lock. */
+/* A set of live objects. Pointers that handlers return are followed only if they are members. Callers lock. */
 typedef struct tn__xla_set {
   size_t count;
   tn__xla_member_t *buckets[64];
@@ -36,16 +36,16 @@ struct tn_xla_error {
   tn__xla_member_t member;
   int32_t code;
   size_t length;
-  const char *message; /* NUL-terminated; lies behind the error in the same block */
+  const char *message; /* NUL-terminated; follows the error in the same block */
 };
 
-/* Makes an error (printf-like, at most 1023 bytes); the caller owns it. Never null. */
+/* Creates an error (printf-like, at most 1023 bytes), which the caller owns. Never null. */
 TN_PRINTF(2, 3) tn_xla_error_t *tn__xla_error(int32_t code, const char *format, ...);
 
-/* Destroys an error that is ours and alive; anything else is left alone. */
+/* Destroys a live error of this runtime. Other pointers are ignored. */
 void tn__xla_error_destroy(tn_xla_error_t *error);
 
-/* Whether a pointer is an error of ours that is alive. */
+/* Returns whether a pointer is a live error of this runtime. */
 int tn__xla_error_is_live(const tn_xla_error_t *error);
 
 /* Makes the code of an error the caller's and its message the last error, destroys it, and returns TN_KERNEL_FAILED. */
@@ -64,20 +64,20 @@ tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args);
 tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args);
 tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args);
 
-/* Waits until a future completes, frees it, and returns its error (the caller's) or null. */
+/* Waits until a future completes, frees it, and returns its error, which the caller owns, or null. */
 tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future);
 
-/* Has `then` called when a future completes, with its error (the callee's) or null: by who completes it, or now. Non-null:
- * the future is not the handler's own, and nothing is called. */
+/* Calls `then` when a future completes, on the thread that completes it or now, with the error, which `then` owns, or
+ * null. A non-null result means that the future does not belong to the handler, and `then` is not called. */
 tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data);
 
-/* Gives a future up: it is freed now if it is complete, otherwise when it completes. */
+/* Abandons a future, which is freed when it completes or now. */
 void tn__xla_future_abandon(tn_xla_future_t *future);
 
 /* --- handler.c ---------------------------------------------------------------------------------------------------- */
 
-/* Settles what a handler has returned: waits for a future, and turns what is not an error of this runtime into one. Returns null
- * for success, otherwise an error that the caller owns. */
+/* Settles what a handler has returned: waits for a future, and turns what is not an error of this runtime into one.
+ * Returns null for success, otherwise an error that the caller owns. */
 tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future);
 
 /* tn_xla_metadata() with the table `api`. */
@@ -85,14 +85,15 @@ int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_
 
 /* --- type.c: types and states --------------------------------------------------------------------------------- */
 
-/* One state: an object that the runtime owns on behalf of a handler. Empty while `state` is null. */
+/* An object that the runtime owns for a handler. Empty while `state` is null. */
 typedef struct tn__xla_state {
   int64_t type_id;
   void *state;
   void (*deleter)(void *state);
 } tn__xla_state_t;
 
-/* Destroys the object, if there is one, and empties the slot. Runs foreign code: call it under the guard. */
+/* Destroys the object, if there is one, and empties the slot. Runs code of the library, so it is called under the
+ * guard. */
 void tn__xla_state_clear(tn__xla_state_t *slot);
 
 tn_xla_error_t *tn__xla_type_register_v1(void *args);
@@ -105,41 +106,41 @@ tn_xla_error_t *tn__xla_state_get_v3(void *args);
 
 /* --- context.c ------------------------------------------------------------------------------------------------ */
 
-/* One object that a caller lends to handlers, found by its type. */
+/* An object that a caller lends to handlers, which look it up by its type. */
 typedef struct tn__xla_user_data {
   struct tn__xla_user_data *next;
   int64_t type_id;
   void *data;
 } tn__xla_user_data_t;
 
-/* Memory that a handler has asked for and not given back. */
+/* Memory that a handler has allocated and not freed. */
 typedef struct tn__xla_block {
   struct tn__xla_block *next;
   void *memory;
   size_t size;
 } tn__xla_block_t;
 
-/* What handlers reach through `ctx`. Each call has one in place. */
+/* The `ctx` of handlers. Each call contains one. */
 struct tn_xla_context {
-  struct tn_xla_context *owner; /* that of the call whose instantiate state, lent data and device this one uses; often itself */
-  tn__xla_state_t states[3];    /* by stage; 0.1 and 0.2 have the first alone */
+  struct tn_xla_context *owner; /* the call whose instantiate state, lent data and device are used; often this one */
+  tn__xla_state_t states[3];    /* by stage; 0.1 and 0.2 have only the first */
   tn__xla_user_data_t *user_data;
-  const tn_xla_memory_t *memory; /* where memory comes from; null: nowhere */
-  const tn_xla_device_t *device; /* null: the Host */
+  const tn_xla_memory_t *memory; /* the source of memory, or null */
+  const tn_xla_device_t *device; /* null for the host */
   tn__xla_block_t *blocks;       /* of this run */
-  int64_t run_id;                /* 0: not asked for yet in this run */
+  int64_t run_id;                /* 0 until a handler asks for it */
   int32_t device_ordinal;
-  int32_t captures; /* the execute handler's work is captured: no memory is given out */
+  int32_t captures; /* the work of the execute handler is captured, so it cannot allocate */
 };
 
-/* Makes a device that of this thread. 0: it can't be. */
+/* Makes a device current on this thread. Returns 0 if that failed. */
 static inline int tn__xla_enter(const tn_xla_device_t *device) {
   return device == NULL || device->struct_size < sizeof *device || device->enter == NULL || device->enter(device->data) == 0;
 }
 
-/* --- memory.c: what DeviceMemory_Allocate gives ---------------------------------------------------------------- */
+/* --- memory.c --------------------------------------------------------------------------------------------------- */
 
-/* Frees what a run has left. */
+/* Frees the memory that a run has not freed. */
 void tn__xla_memory_clear(tn_xla_context_t *context);
 
 tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args);
@@ -159,22 +160,22 @@ typedef struct tn__xla_pool {
   tn__lock_t lock;
   tn__condition_t arrived;
   tn__xla_task_t *first, *last;
-  size_t waiting; /* tasks that no thread has taken yet */
-  size_t idle;    /* threads that wait for one */
+  size_t waiting; /* tasks that no thread has taken */
+  size_t idle;    /* threads that wait for a task */
   size_t threads;
   tn__thread_t thread;
 } tn__xla_pool_t;
 
-/* The pool for tasks of handlers, and that for whole calls. */
+/* The pools for tasks of handlers and for whole calls. */
 extern tn__xla_pool_t tn__xla_tasks, tn__xla_calls;
 
-/* How many threads a pool can have. */
+/* The number of threads that a pool can have. */
 size_t tn__xla_pool_size(void);
 
-/* Has a thread of the pool run a task, some time, never this thread. 0 if there is no memory or no thread for it. */
+/* Adds a task, which a thread of the pool will run. Returns 0 if there is no memory or no thread for it. */
 int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data);
 
-/* Takes back the task with this data. 0 if it has started. */
+/* Removes the task with this data. Returns 0 if it has started. */
 int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data);
 
 /* --- registry.c ----------------------------------------------------------------------------------------------- */
@@ -184,31 +185,31 @@ tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, c
 
 /* --- api.c ---------------------------------------------------------------------------------------------------- */
 
-/* The table for a handler of version 0.`minor`; the newest one for later minors. */
+/* The table for handlers of version 0.`minor`, or the newest one for later versions. */
 const tn_xla_api_t *tn__xla_api(int32_t minor);
 
 /* --- frame.c, call.c --------------------------------------------------------------------------------------- */
 
-/* A prepared call: the start of the memory that tn_xla_frame_build() fills. */
+/* A prepared call, which is the start of the memory of tn_xla_frame_build(). */
 typedef struct tn__xla_call {
   uint64_t byte_size;
-  uint64_t buffers_offset; /* from the start of the call to its first tn_xla_buffer_t; operands, then results */
+  uint64_t buffers_offset; /* from the start of the call to its array of tn_xla_buffer_t */
   tn_xla_bundle_t handlers;
-  tn_xla_error_t *error; /* of the last run that failed, until it is read or the next run begins */
+  tn_xla_error_t *error; /* of the last run, until it is read or the next run begins */
   tn_xla_context_t context;
   tn_xla_call_frame_t frame;
 } tn__xla_call_t;
 
-/* frame_write.c: tn_xla_function_read() for a frame of any runtime. */
+/* frame_write.c: writes the frame of any runtime as tn_xla_function_read() describes it. */
 int32_t tn__xla_frame_write(const tn_xla_call_frame_t *frame, void *out, size_t capacity, size_t *length);
 
-/* tn_xla_execute() with `begin` right before the execute handler and `end` right after it, whatever came of it; no memory is
- * given out in between. */
+/* Does the same as tn_xla_execute(), and calls `begin` before the execute handler and `end` after it, even if it
+ * failed. The handler cannot allocate. */
 int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(void *), tn_xla_error_t *(*end)(void *),
                                 void *data);
 
-/* Starts a run of a call. 1: it is over, with this status. 0: a future is left, `then` is called when it completes, and is to
- * call tn__xla_call_finish() with the error, which returns the status. */
+/* Starts a run of a call. Returns 1 if the run is over, with its status. Otherwise `then` is called when a future
+ * completes, and passes the error to tn__xla_call_finish(), which returns the status. */
 int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status);
 int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error);
 

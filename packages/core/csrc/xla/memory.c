@@ -1,13 +1,13 @@
-/* DeviceMemory_Allocate and _Free: memory that lasts at most as long as the run that asked for it. */
+/* DeviceMemory_Allocate and DeviceMemory_Free. The memory lives at most as long as the run. */
 #include <stdlib.h>
 
 #include "arguments.h"
 
-/* XLA's own limit. */
+/* The limit of XLA. */
 #define LARGEST_ALIGNMENT 16
 #define HOST_ALIGNMENT 64
 
-/* For the blocks of all calls: handlers may allocate from several threads. */
+/* Guards the blocks of all calls, because handlers may allocate on several threads. */
 static tn__lock_t lock = TN__LOCK;
 
 static int32_t allocate_on_host(void *data, size_t size, size_t alignment, void **out) {
@@ -27,12 +27,12 @@ static const tn_xla_memory_t host = {sizeof host, allocate_on_host, free_on_host
 
 int32_t tn_xla_give_memory(void *call, const tn_xla_memory_t *memory) {
   if (call == NULL || (memory != NULL && (memory->struct_size < sizeof *memory || !memory->allocate || !memory->free)))
-    return tn__fail(TN_INVALID_ARGUMENT, "a call is needed, and memory that can be allocated and freed");
+    return tn__fail(TN_INVALID_ARGUMENT, "call must not be null, and memory must have its struct_size and both functions");
   ((tn__xla_call_t *)call)->context.memory = memory == NULL ? &host : memory;
   return TN_OK;
 }
 
-/* Null, or why a context has no memory; on the Host with a code that XLA chose differently for each function. */
+/* Returns null, or the error of a context without memory. On the host XLA uses another code for each function. */
 static tn_xla_error_t *find_memory(const tn_xla_context_t *context, int32_t code, const tn_xla_memory_t **out) {
   const tn_xla_context_t *owner = context == NULL ? NULL : context->owner;
   if (owner != NULL && owner->memory != NULL) {
@@ -53,7 +53,7 @@ tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
   if (alignment == 0 || alignment > LARGEST_ALIGNMENT || (alignment & (alignment - 1)) != 0)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "Unsupported alignment: %zu", alignment);
   if (args->ctx->captures)
-    return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "no memory is given out while the handler's work is captured");
+    return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "a handler cannot allocate while its work is captured");
   if (args->size == 0) {
     args->data = NULL;
     return NULL;

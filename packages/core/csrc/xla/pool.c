@@ -1,5 +1,5 @@
-/* Threads that run tasks: one pool for those of handlers, one for calls, so that a call may wait for its tasks. Threads start
- * when they are first needed and stay for the process. */
+/* Thread pools. Tasks of handlers and calls have separate pools, so that a call can wait for its tasks. Threads start
+ * when they are first needed and run until the process ends. */
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ static void work(void *data);
 tn__xla_pool_t tn__xla_tasks = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_tasks}};
 tn__xla_pool_t tn__xla_calls = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_calls}};
 
-/* Takes the task that `place` points to out of the queue. The lock is held. */
+/* Removes the task at `place` from the queue. The lock is held. */
 static tn__xla_task_t *take(tn__xla_pool_t *pool, tn__xla_task_t **place) {
   tn__xla_task_t *task = *place;
   *place = task->next;
@@ -48,7 +48,7 @@ size_t tn__xla_pool_size(void) {
   static atomic_size_t size;
   size_t known = atomic_load_explicit(&size, memory_order_relaxed);
   if (known != 0) return known;
-  /* The system reads files to find out. */
+  /* The result is kept, because the system reads files to count processors. */
   known = tn__processor_count();
   if (known > MOST_THREADS) known = MOST_THREADS;
   atomic_store_explicit(&size, known, memory_order_relaxed);
@@ -73,7 +73,7 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) 
   }
   pool->last = task;
   pool->waiting++;
-  /* With more tasks than idle threads, all of those have been woken already. */
+  /* With more tasks than idle threads, all threads have been woken already. */
   if (pool->waiting <= pool->idle) tn__wake_one(&pool->arrived);
   tn__unlock(&pool->lock);
   return 1;

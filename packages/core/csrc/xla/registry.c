@@ -1,4 +1,5 @@
-/* Handlers that libraries register themselves, by name and platform. Nothing is ever removed: libraries stay mapped. */
+/* The handlers that libraries register, by name and platform. Entries are never removed, because libraries stay
+ * mapped. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct entry {
 static tn__lock_t lock = TN__LOCK;
 static entry_t *entries;
 
-/* A NUL-terminated copy, or null without memory. */
+/* Returns a NUL-terminated copy, or null without memory. */
 static char *copy_span(tn_xla_span_t span) {
   char *copy = malloc(span.len + 1);
   if (copy == NULL) return NULL;
@@ -27,7 +28,7 @@ static char *copy_span(tn_xla_span_t span) {
   return copy;
 }
 
-/* A lower-case copy with the short names replaced. */
+/* Returns a lower-case copy with the short names replaced. */
 static char *canonical_platform(tn_xla_span_t platform) {
   char *copy = copy_span(platform);
   if (copy == NULL) return NULL;
@@ -52,7 +53,7 @@ static void destroy(entry_t *entry) {
   free(entry);
 }
 
-/* Adds an entry, or says why its name is taken by another. A repetition of the same is no error. */
+/* Adds an entry. Another entry with the same name and platform is an error, unless it is equal. */
 static tn_xla_error_t *enter(entry_t *entry) {
   tn__lock(&lock);
   const entry_t *same = find(entry->name, entry->platform);
@@ -80,7 +81,7 @@ static tn_xla_error_t *ask(tn_xla_handler_t *handler, const tn_xla_api_t *api, t
   return tn__xla_metadata(handler, api, out, &code) == TN_OK ? NULL : tn__xla_error(code, "%s", tn_last_error());
 }
 
-/* Completes an entry from what its handlers say. */
+/* Completes an entry with the metadata of its handlers. */
 static tn_xla_error_t *describe(entry_t *entry, const tn_xla_api_t *api) {
   tn_xla_metadata_t metadata;
   tn_xla_error_t *wrong = ask(entry->bundle.execute, api, &metadata);

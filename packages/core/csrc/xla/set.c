@@ -1,4 +1,4 @@
-/* A set of pointers: an intrusive hash table of fixed size, for objects that are few at any time. */
+/* A set of pointers: an intrusive hash table of fixed size, for few objects. */
 #include "internal.h"
 
 static size_t bucket_of(const void *pointer) { return ((uintptr_t)pointer >> 4) % 64; }

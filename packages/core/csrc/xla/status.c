@@ -1,4 +1,5 @@
-/* The status object of the untyped conventions. Its two functions are undefined in kernel libraries and found here. */
+/* The status object of the untyped conventions. Kernel libraries leave its two functions undefined and find them
+ * here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ TN_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const cha
   while (message != NULL && length < message_length && message[length] != '\0') length++;
   tn__xla_status_clear(status);
   status->failed = 1;
-  /* Without memory for the text, the failure itself still counts. */
+  /* Without memory for the message, the status is still a failure. */
   status->message = length == 0 ? NULL : malloc(length);
   if (status->message == NULL) return;
   memcpy(status->message, message, length);

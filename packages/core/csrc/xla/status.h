@@ -1,4 +1,4 @@
-/* What the core does with XlaCustomCallStatus, whose inside is in tenon_xla.h. */
+/* The status object of untyped calls, whose contents are in tenon_xla.h. */
 #ifndef TENON_XLA_STATUS_H
 #define TENON_XLA_STATUS_H
 
@@ -6,7 +6,7 @@
 #include "tenon/xla_custom_call.h"
 #include "tenon_xla.h"
 
-/* Back to success; frees the message. */
+/* Makes a status a success and frees its message. */
 void tn__xla_status_clear(XlaCustomCallStatus *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Types that handlers register, and the states that the runtime keeps for them. */
+/* The types that handlers register, and the states that the runtime keeps for them. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 typedef struct type {
   int64_t id;
-  void (*deleter)(void *object); /* null for types of 0.1, which bring it with each state */
+  void (*deleter)(void *object); /* null for types of 0.1, where each state has its own */
   size_t length;
   char *name;
 } type_t;
@@ -45,7 +45,8 @@ static tn_xla_error_t *append(tn_xla_span_t name, int64_t id, void (*deleter)(vo
   return NULL;
 }
 
-/* With the lock held. An id of 0 asks for a new one; another id must be free or belong to the same name. */
+/* Registers a type. An id of 0 asks for a new id; any other must be free or belong to the same name. The lock is
+ * held. */
 static tn_xla_error_t *enter(tn_xla_span_t name, tn_xla_type_id_t *type_id, void (*deleter)(void *)) {
   const type_t *named = find_name(name);
   if (named != NULL && named->id == type_id->type_id) return NULL;
@@ -115,7 +116,7 @@ void tn__xla_state_clear(tn__xla_state_t *slot) {
 
 static tn_xla_error_t *find_slot(tn_xla_context_t *ctx, int32_t stage, const tn_xla_type_id_t *type_id,
                                  tn__xla_state_t **out) {
-  if (ctx == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "there is no execution context here");
+  if (ctx == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "ctx must not be null");
   if (type_id == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a state needs a type id");
   if (stage < TN_XLA_INSTANTIATE || stage > TN_XLA_INITIALIZE)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "stage %d has no state: only instantiate, prepare and initialize do",

@@ -1,4 +1,4 @@
-/* The untyped conventions: plain C functions, told apart by what their caller knows of them. */
+/* The untyped conventions, which are plain C functions. Only their caller knows which convention they have. */
 #include <string.h>
 
 #include "internal.h"
@@ -21,7 +21,7 @@ static void run_on_host(tn_xla_untyped_call_t *call) {
   }
 }
 
-/* The two conventions with a status are one on devices. */
+/* On devices the two conventions with a status are the same. */
 static void run_on_device(tn_xla_untyped_call_t *call) {
   if (call->api_version == TN_XLA_CALL_ORIGINAL)
     ((tn_xla_device_call_t *)call->function)(call->stream, call->buffers, call->opaque, call->opaque_length);
@@ -43,15 +43,15 @@ int32_t tn_xla_execute_untyped(void *memory) {
   tn_xla_untyped_call_t *call = memory;
   if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
   if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
-    return tn__fail(TN_INVALID_ARGUMENT, "%d is no version of an untyped custom call", (int)call->api_version);
+    return tn__fail(TN_INVALID_ARGUMENT, "api_version must be from %d to %d, got %d", TN_XLA_CALL_ORIGINAL, TN_XLA_CALL_UNIFIED, (int)call->api_version);
   tn__xla_status_clear(&call->status);
   if (!tn__xla_enter(call->device)) {
-    XlaCustomCallStatusSetFailure(&call->status, "the device of the call can't be entered on this thread", SIZE_MAX);
+    XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);
     return TN_KERNEL_FAILED;
   }
   const int32_t status = tn_guard_call(run, call);
   if (status == TN_OK) return call->status.failed ? TN_KERNEL_FAILED : TN_OK;
-  /* The message stays with the call: it may be read on another thread. */
+  /* The call keeps the message, because it may be read on another thread. */
   XlaCustomCallStatusSetFailure(&call->status, tn_last_error(), SIZE_MAX);
   return status;
 }
@@ -59,8 +59,8 @@ int32_t tn_xla_execute_untyped(void *memory) {
 int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, size_t *length) {
   tn_xla_untyped_call_t *call = memory;
   if (call == NULL || length == NULL || (message == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "the call, message and length must not be null");
-  if (!call->status.failed) return tn__fail(TN_NOT_FOUND, "the call has no failure to tell");
+    return tn__fail(TN_INVALID_ARGUMENT, "call, message and length must not be null");
+  if (!call->status.failed) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
   const size_t whole = call->status.length;
   const size_t copied = whole < capacity ? whole : capacity;
   if (copied > 0) memcpy(message, call->status.message, copied);

@@ -1,5 +1,5 @@
-/* The end of a thread of JavaScript, which may be a worker that is terminated: JavaScript does not run any more then, but its
- * memory is still there. */
+/* The end of a thread of JavaScript, which may be a worker that is terminated: JavaScript does not run any more then,
+ * but its memory is still there. */
 #include <dlfcn.h>
 #include <string.h>
 

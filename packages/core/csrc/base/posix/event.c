@@ -1,4 +1,4 @@
-/* Waking an event loop from any thread, on POSIX: an eventfd where there is one, otherwise a pipe. */
+/* Waking an event loop from any thread, with an eventfd on Linux and a pipe elsewhere. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,10 +12,10 @@
 int32_t tn__event_open(tn__event_t *event) {
 #if defined(__linux__)
   event->from = event->to = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event->from < 0) return tn__fail(TN_SYSTEM, "no eventfd can be opened: error %d", errno);
+  if (event->from < 0) return tn__fail(TN_SYSTEM, "eventfd() failed: error %d", errno);
 #else
   int ends[2];
-  if (pipe(ends) != 0) return tn__fail(TN_SYSTEM, "no pipe can be opened: error %d", errno);
+  if (pipe(ends) != 0) return tn__fail(TN_SYSTEM, "pipe() failed: error %d", errno);
   for (int i = 0; i < 2; i++) {
     fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     fcntl(ends[i], F_SETFL, O_NONBLOCK);
@@ -26,7 +26,7 @@ int32_t tn__event_open(tn__event_t *event) {
   return TN_OK;
 }
 
-/* A full pipe is as good as one more byte: it is readable. */
+/* A full pipe is readable too, so a write that fails is ignored. */
 void tn__event_signal(tn__event_t *event) {
   const uint64_t one = 1;
   while (write(event->to, &one, sizeof one) < 0 && errno == EINTR) {

@@ -1,5 +1,6 @@
-/* Survives pages that vanish under a mapping: a file that somebody truncates while it is read. The handler puts zeroed
- * pages over the rest of the mapping, counts, and lets the access go on; who mapped it reads the count afterwards. */
+/* Survives pages that vanish under a mapping because another process truncates the file. The handler of SIGBUS maps
+ * zeroed pages over the rest of the mapping, counts the fault, and lets the access continue. The owner reads the count
+ * afterwards. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,7 +13,8 @@
 
 #define PLACES 1024
 
-/* A watched range. `end` is written last and cleared first: the handler, which can't lock, trusts a range with an end. */
+/* A watched range. `end` is written last and cleared first, because the handler cannot lock and trusts every range with
+ * an end. */
 typedef struct {
   _Atomic uintptr_t start;
   _Atomic uintptr_t end;
@@ -20,7 +22,7 @@ typedef struct {
 } range_t;
 
 static range_t ranges[PLACES];
-/* One past the last place that was ever used: the handler looks no further. */
+/* One past the last place that was ever used, which bounds the search of the handler. */
 static _Atomic size_t used;
 static tn__lock_t lock = TN__LOCK;
 static struct sigaction previous;
@@ -41,7 +43,7 @@ static void pass_on(int signal_number, siginfo_t *info, void *context) {
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal_number);
   } else {
-    /* The access is repeated after the return, and then ends the process as it would have without this guard. */
+    /* The access is repeated after the return and ends the process, as it would have without this guard. */
     signal(signal_number, SIG_DFL);
   }
 }
@@ -61,7 +63,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
   errno = saved;
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static int32_t install(void) {
   if (installed) return TN_OK;
   page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -71,7 +73,7 @@ static int32_t install(void) {
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   if (sigaction(SIGBUS, &action, &previous) != 0)
-    return tn__fail(TN_SYSTEM, "the guard could not be installed: %s", strerror(errno));
+    return tn__fail(TN_SYSTEM, "sigaction() for SIGBUS failed: %s", strerror(errno));
   installed = 1;
   return TN_OK;
 }
@@ -82,7 +84,7 @@ int32_t tn__fault_guard_add(void *address, size_t byte_size) {
   size_t place = 0;
   while (place < PLACES && ranges[place].start != 0) place++;
   if (status == TN_OK && place == PLACES)
-    status = tn__fail(TN_OUT_OF_MEMORY, "at most %d guarded mappings can be open at once", PLACES);
+    status = tn__fail(TN_OUT_OF_MEMORY, "at most %d guarded mappings can be open at a time", PLACES);
   if (status == TN_OK) {
     ranges[place].faults = 0;
     ranges[place].start = (uintptr_t)address;
@@ -108,7 +110,7 @@ int32_t tn_mapping_faults(void *address, uint64_t *out) {
   range_t *range = find((uintptr_t)address);
   uint64_t faults = range == NULL ? 0 : range->faults;
   tn__unlock(&lock);
-  if (range == NULL) return tn__fail(TN_NOT_FOUND, "no guarded mapping holds this address");
+  if (range == NULL) return tn__fail(TN_NOT_FOUND, "no guarded mapping contains this address");
   *out = faults;
   return TN_OK;
 }

@@ -1,4 +1,4 @@
-/* Names guarded pages, and says which of them a crashing access touched before the process dies. */
+/* Reports which guarded segment a crashing access touched, before the process ends. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct guarded {
   char name[NAME_CAPACITY];
 } guarded_t;
 
-/* Changed under the mutex; the handler only reads it, on its way to the end of the process. */
+/* Changed under the lock. The handler reads the list without it, because the process is about to end. */
 static guarded_t *guarded;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction previous;
@@ -69,7 +69,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
     previous.sa_sigaction(signal_number, info, context);
     return;
   }
-  /* As it was: the access runs again, and the system ends the process. */
+  /* The access is repeated with the former action, so the system ends the process. */
   sigaction(signal_number, &previous, NULL);
 }
 
@@ -77,7 +77,7 @@ int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_
                             size_t name_length) {
   if (address == NULL || (name == NULL && name_length > 0)) return tn__fail(TN_INVALID_ARGUMENT, "address and name must not be null");
   guarded_t *block = calloc(1, sizeof *block);
-  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to name a block");
+  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the name of a segment");
   block->address = address;
   block->byte_size = byte_size + tn_page_size();
   block->start = block->address + start;

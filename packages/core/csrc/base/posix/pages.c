@@ -1,4 +1,4 @@
-/* Pages of memory: where one ends exactly at a protected page, and what is in memory of a mapping. */
+/* Pages that end at a protected page, and advice about the pages of mappings. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,12 +15,12 @@ int32_t tn_pages_open(size_t byte_size, void **out) {
   if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
   size_t page = tn_page_size();
   if (byte_size == 0 || byte_size % page != 0 || byte_size > PTRDIFF_MAX - page)
-    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be a multiple of the page's %zu bytes, got %zu", page, byte_size);
+    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be a multiple of the page size %zu, got %zu", page, byte_size);
   char *address =
       mmap(NULL, byte_size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return tn__fail(TN_OUT_OF_MEMORY, "%zu bytes could not be mapped: %s", byte_size, strerror(errno));
   if (mprotect(address + byte_size, page, PROT_NONE) != 0) {
-    int32_t status = tn__fail(TN_OUT_OF_MEMORY, "a page could not be protected: %s", strerror(errno));
+    int32_t status = tn__fail(TN_OUT_OF_MEMORY, "mprotect() failed: %s", strerror(errno));
     munmap(address, byte_size + page);
     return status;
   }
@@ -29,7 +29,7 @@ int32_t tn_pages_open(size_t byte_size, void **out) {
 }
 
 int32_t tn_pages_protect(void *address, size_t byte_size) {
-  /* The pages' contents are given back to the system: only the addresses stay taken. */
+  /* The new mapping gives the contents back to the system and keeps the addresses reserved. */
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(address, byte_size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
     return tn__fail(TN_SYSTEM, "the pages could not be protected: %s", strerror(errno));
@@ -38,13 +38,13 @@ int32_t tn_pages_protect(void *address, size_t byte_size) {
 
 int32_t tn_pages_close(void *address, size_t byte_size) {
   if (munmap(address, byte_size + tn_page_size()) != 0)
-    return tn__fail(TN_SYSTEM, "the pages could not be unmapped: %s", strerror(errno));
+    return tn__fail(TN_SYSTEM, "munmap() failed: %s", strerror(errno));
   return TN_OK;
 }
 
 int32_t tn_pages_advise(void *address, size_t byte_size, int32_t needed) {
   if (madvise(address, byte_size, needed ? MADV_WILLNEED : MADV_DONTNEED) != 0)
-    return tn__fail(TN_SYSTEM, "the pages could not be advised: %s", strerror(errno));
+    return tn__fail(TN_SYSTEM, "madvise() failed: %s", strerror(errno));
   return TN_OK;
 }
 
@@ -57,7 +57,7 @@ int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out) {
     size_t rest = byte_size - offset;
     size_t length = rest < sizeof flags * page ? rest : sizeof flags * page;
     if (mincore((char *)address + offset, length, (void *)flags) != 0)
-      return tn__fail(TN_SYSTEM, "the pages could not be looked up: %s", strerror(errno));
+      return tn__fail(TN_SYSTEM, "mincore() failed: %s", strerror(errno));
     for (size_t i = 0; i < (length + page - 1) / page; i++) resident += flags[i] & 1;
   }
   *out = resident;

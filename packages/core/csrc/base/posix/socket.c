@@ -23,7 +23,7 @@ int64_t tn__now(void) {
 int32_t tn__socket_failed(const char *what) {
   int reason = errno;
   if (reason == EPIPE || reason == ECONNRESET || reason == ENOTCONN || reason == ECONNREFUSED)
-    return tn__fail(TN_CLOSED, "the peer is gone");
+    return tn__fail(TN_CLOSED, "the peer has closed the connection");
   return tn__fail(TN_SYSTEM, "%s: %s", what, strerror(reason));
 }
 
@@ -44,8 +44,8 @@ int32_t tn__socket_wait(int socket, short events, int64_t deadline) {
     if (deadline >= 0 && left < 0) left = 0;
     int count = tn__socket_poll(&entry, 1, left);
     if (count > 0) return TN_OK;
-    if (count == 0) return tn__fail(TN_TIMED_OUT, "nothing came in time");
-    if (errno != EINTR) return tn__socket_failed("waiting for a socket");
+    if (count == 0) return tn__fail(TN_TIMED_OUT, "timed out");
+    if (errno != EINTR) return tn__socket_failed("poll() on a socket failed");
   }
 }
 
@@ -67,9 +67,9 @@ int tn__socket_prepare(int socket, int buffer_size) {
 
 int32_t tn__socket_open(int type, int buffer_size, int32_t *out) {
   int opened = socket(AF_UNIX, type | CLOSED_IN_CHILDREN, 0);
-  if (opened < 0) return tn__socket_failed("making a socket");
+  if (opened < 0) return tn__socket_failed("socket() failed");
   if (tn__socket_prepare(opened, buffer_size) != 0) {
-    int32_t status = tn__socket_failed("making a socket");
+    int32_t status = tn__socket_failed("socket() failed");
     close(opened);
     return status;
   }
@@ -80,9 +80,9 @@ int32_t tn__socket_open(int type, int buffer_size, int32_t *out) {
 int32_t tn__socket_pair(int type, int buffer_size, int32_t out[2]) {
   int sockets[2];
   if (socketpair(AF_UNIX, type | CLOSED_IN_CHILDREN, 0, sockets) != 0)
-    return tn__socket_failed("making a pair of sockets");
+    return tn__socket_failed("socketpair() failed");
   if (tn__socket_prepare(sockets[0], buffer_size) != 0 || tn__socket_prepare(sockets[1], buffer_size) != 0) {
-    int32_t status = tn__socket_failed("making a pair of sockets");
+    int32_t status = tn__socket_failed("socketpair() failed");
     close(sockets[0]);
     close(sockets[1]);
     return status;

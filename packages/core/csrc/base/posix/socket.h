@@ -1,4 +1,4 @@
-/* What socket.c gives to the other files for POSIX. */
+/* Sockets between the processes and threads of one machine. */
 #ifndef TENON_SOCKET_H
 #define TENON_SOCKET_H
 
@@ -16,7 +16,7 @@
 /* The nanoseconds of a clock that only goes forward. */
 int64_t tn__now(void);
 
-/* Fails with TN_CLOSED if errno says that the peer has closed its end, else with TN_SYSTEM. */
+/* Fails with TN_CLOSED if errno says that the peer has closed its end, otherwise with TN_SYSTEM. */
 int32_t tn__socket_failed(const char *what);
 
 /* Calls poll() with a limit in nanoseconds, as exactly as the system can; a negative limit waits forever. */
@@ -26,8 +26,8 @@ int tn__socket_poll(struct pollfd *entries, size_t count, int64_t nanoseconds);
 /* Waits for events on one socket; `deadline` is a time of tn__now(), or negative for none. */
 int32_t tn__socket_wait(int socket, short events, int64_t deadline);
 
-/* Makes a socket close in child processes, raise no signal when its peer has closed, and have buffers of `buffer_size` bytes (0
- * leaves the size to the system). Returns 0, or another number and errno. */
+/* Makes a socket close in child processes, raise no signal when its peer has closed, and have buffers of `buffer_size`
+ * bytes (0 leaves the size to the system). Returns 0, or another number and errno. */
 int tn__socket_prepare(int socket, int buffer_size);
 
 /* Opens a prepared socket of this machine. */

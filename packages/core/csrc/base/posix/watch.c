@@ -1,5 +1,5 @@
-/* Watching a descriptor for a thread of JavaScript that may end at any moment: a socket tells it, which it may close, or
- * lose, whenever it likes. */
+/* Watching a descriptor for a thread of JavaScript that may end at any moment. Each watch has a thread that writes to a
+ * socket, and ends when the other end of the socket is closed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -10,22 +10,23 @@
 
 typedef struct {
   tn__thread_t thread;
-  int watched; /* our own duplicate */
-  int teller;  /* our end of the socket */
+  int watched; /* a duplicate of the descriptor */
+  int socket;  /* the end of this thread */
 } watch_t;
 
 static void end_watch(watch_t *watch) {
   close(watch->watched);
-  close(watch->teller);
+  close(watch->socket);
   free(watch);
 }
 
-/* One byte to the other end for each that is readable and asked for; until the other end is closed. */
+/* Writes a byte when the descriptor is readable, and the next one only after the other end has asked for it with a
+ * byte. */
 static void run(void *data) {
   watch_t *watch = data;
   for (int is_asked = 1;;) {
-    /* A negative descriptor is not polled. */
-    struct pollfd polled[2] = {{.fd = watch->teller, .events = POLLIN},
+    /* poll() ignores negative descriptors. */
+    struct pollfd polled[2] = {{.fd = watch->socket, .events = POLLIN},
                                {.fd = is_asked ? watch->watched : -1, .events = POLLIN}};
     char byte = 1;
     if (poll(polled, 2, -1) < 0) {
@@ -33,11 +34,11 @@ static void run(void *data) {
       break;
     }
     if (polled[0].revents != 0) {
-      const ssize_t got = recv(watch->teller, &byte, 1, 0);
+      const ssize_t got = recv(watch->socket, &byte, 1, 0);
       if (got == 0 || (got < 0 && errno != EINTR)) break;
       is_asked = 1;
     } else if (polled[1].revents != 0) {
-      if (send(watch->teller, &byte, 1, MSG_NOSIGNAL) != 1) break;
+      if (send(watch->socket, &byte, 1, MSG_NOSIGNAL) != 1) break;
       is_asked = 0;
     }
   }
@@ -54,11 +55,11 @@ int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
     free(watch);
     return status;
   }
-  *watch = (watch_t){.thread = {run, watch}, .watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .teller = ends[1]};
+  *watch = (watch_t){.thread = {run, watch}, .watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .socket = ends[1]};
   if (watch->watched < 0 || !tn__thread_start(&watch->thread)) {
     status = watch->watched < 0
-                 ? tn__fail(TN_SYSTEM, "descriptor %d can't be watched: error %d", (int)descriptor, errno)
-                 : tn__fail(TN_SYSTEM, "no thread can be started");
+                 ? tn__fail(TN_SYSTEM, "descriptor %d could not be duplicated: error %d", (int)descriptor, errno)
+                 : tn__fail(TN_SYSTEM, "a thread could not be started");
     end_watch(watch);
     close(ends[0]);
     return status;

@@ -1,4 +1,4 @@
-/* The end of a thread of JavaScript: asynchronous calls, which have to know it, are not supported on Windows. */
+/* The end of a thread of JavaScript. Only asynchronous calls need it, and Windows does not support them. */
 #include "../internal.h"
 
 int tn__environment_on_end(void (*hook)(void *data), void *data) {

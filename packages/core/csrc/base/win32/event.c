@@ -1,4 +1,4 @@
-/* Waking an event loop from any thread: Windows has nothing that Node can poll. */
+/* Waking an event loop from any thread. Node can poll sockets only on Windows, so events are not supported. */
 #include "../internal.h"
 
 int32_t tn__event_open(tn__event_t *event) {

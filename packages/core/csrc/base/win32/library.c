@@ -1,4 +1,4 @@
-/* The system's loader on Windows. Opened libraries are never unmapped: what they handed out may still be in use. */
+/* The system's loader on Windows. Libraries are never unmapped, because pointers into them may still be in use. */
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
@@ -37,11 +37,11 @@ int32_t tn_library_process(void **out) {
 int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
   char symbol[4096];
   if (library == NULL || name == NULL || out == NULL || name_length >= sizeof symbol)
-    return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null, and the name below 4096 bytes");
+    return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null, and name must be shorter than 4096 bytes");
   memcpy(symbol, name, name_length);
   symbol[name_length] = 0;
   FARPROC address = GetProcAddress((HMODULE)library, symbol);
-  if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library has no symbol of this name");
+  if (address == NULL) return tn__fail(TN_NOT_FOUND, "the library does not export this symbol");
   memcpy(out, &address, sizeof address);
   return TN_OK;
 }
@@ -49,5 +49,5 @@ int32_t tn_library_symbol(void *library, const char *name, size_t name_length, v
 int32_t tn_first_core(const char **path, const char **version) {
   (void)path;
   (void)version;
-  return tn__fail(TN_UNSUPPORTED, "Windows has no global symbols: copies of the core can't see each other");
+  return tn__fail(TN_UNSUPPORTED, "Windows has no global symbols, so copies of the core cannot find each other");
 }

@@ -1,4 +1,5 @@
-/* frame.c: messages that nobody should trust. An accepted message must be one that a reader can walk to its exact end. */
+/* frame.c: messages that nobody should trust. An accepted message must be one that a reader can walk to its exact
+ * end. */
 #include <stdio.h>
 #include <stdlib.h>
 

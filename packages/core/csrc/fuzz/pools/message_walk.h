@@ -6,8 +6,8 @@
 
 #include "tenon_pools.h"
 
-/* Walks an accepted message as its readers do, to its end; every byte is looked at, so that the sanitizer sees what lies
- * outside. Returns what is wrong with it; NULL if nothing is. */
+/* Walks an accepted message as its readers do, to its end; every byte is looked at, so that the sanitizer sees what
+ * lies outside. Returns what is wrong with it; NULL if nothing is. */
 static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
   tn_frame_t frame;
   memcpy(&frame, bytes, sizeof frame);

@@ -1,5 +1,5 @@
-/* Makes programs of one step from bytes that nobody should trust, and runs those that tn_nn_check() accepts on memory that is
- * exactly as large as their tensors say. For the fuzz program and the tests of nnapi/. */
+/* Makes programs of one step from bytes that nobody should trust, and runs those that tn_nn_check() accepts on memory
+ * that is exactly as large as their tensors say. For the fuzz program and the tests of nnapi/. */
 #ifndef TENON_FUZZ_NNAPI_PROGRAM_H
 #define TENON_FUZZ_NNAPI_PROGRAM_H
 

@@ -1,5 +1,5 @@
-/* xla_frame.c: descriptors that nobody should trust. What is refused must be refused without harm; what is accepted must
- * be a frame whose every pointer stays inside the block, seen by a handler that follows them all. */
+/* xla_frame.c: descriptors that nobody should trust. What is refused must be refused without harm; what is accepted
+ * must be a frame whose every pointer stays inside the block, seen by a handler that follows them all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What the operations rely on, checked before the first run: whatever passes, they stay inside the memory of its tensors. */
+/* What the operations rely on, checked before the first run: whatever passes, they stay inside the memory of its
+ * tensors. */
 #include "operations.h"
 
 /* A call whose operands are known to be there. */

@@ -1,5 +1,5 @@
-/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers, scaled at
- * the end, by the scale of the output's channel where the filter has one for each. */
+/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers,
+ * scaled at the end, by the scale of the output's channel where the filter has one for each. */
 #include "operations.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };
@@ -107,7 +107,8 @@ static int32_t convolve(const tn_nn__call_t *call, int depthwise) {
   return TN_NN_OK;
 }
 
-/* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations of width and height. */
+/* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations of width and
+ * height. */
 int32_t tn_nn__convolution(const tn_nn__call_t *call) { return convolve(call, 0); }
 
 /* Input [N,H,W,C], filter [1,h,w,O] with O a multiple of C, bias [O]; numbers as above. */

@@ -97,12 +97,12 @@ typedef struct {
 #define TN_NN_BAD_PROGRAM (-3)
 #define TN_NN_DIVIDED_BY_ZERO (-4) /* DIV of whole numbers */
 
-/* Checks all that the steps rely on. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and writes the index of the step
- * that is wrong to `failed`, or UINT32_MAX if it is none. */
+/* Checks all that the steps rely on. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and writes the index of
+ * the step that is wrong to `failed`, or UINT32_MAX if it is none. */
 TN_NN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
 
-/* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes its
- * index to `failed`. */
+/* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes
+ * its index to `failed`. */
 TN_NN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
 
 #endif

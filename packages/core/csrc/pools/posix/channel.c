@@ -196,8 +196,8 @@ int32_t tn_channel_call(int32_t channel, const void *request, size_t length, voi
 #if defined(TN_CHANNELS_ARE_STREAMS)
   return tn_channel_receive(channel, bytes, descriptors, count, -1);
 #else
-  /* An answer has no descriptors: the system closes what comes nevertheless, and the answer doesn't pass the check. With
-   * MSG_TRUNC the whole length is told. */
+  /* An answer has no descriptors: the system closes what comes nevertheless, and the answer doesn't pass the check.
+   * With MSG_TRUNC the whole length is told. */
   ssize_t received;
   do {
     received = recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC);

@@ -12,8 +12,8 @@
 #define MSG_CMSG_CLOEXEC 0
 #endif
 
-/* Room for the descriptors of a message, and for one more, because the kernel rounds the room up anyway: descriptors in excess
- * are closed. */
+/* Room for the descriptors of a message, and for one more, because the kernel rounds the room up anyway: descriptors in
+ * excess are closed. */
 typedef union {
   struct cmsghdr header;
   char room[CMSG_SPACE(sizeof(int) * (TN_FRAME_DESCRIPTORS + 1))];
@@ -22,8 +22,8 @@ typedef union {
 /* Adds descriptors to a message to be sent; `control` must live until then. */
 void tn__control_write(struct msghdr *message, tn__control_t *control, const int32_t *descriptors, size_t count);
 
-/* Takes the descriptors out of a received message, whatever its control data hold, and closes those that exceed `capacity`.
- * Returns how many there were. */
+/* Takes the descriptors out of a received message, whatever its control data hold, and closes those that exceed
+ * `capacity`. Returns how many there were. */
 size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t capacity);
 
 #endif

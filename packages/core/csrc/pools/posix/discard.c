@@ -1,5 +1,5 @@
-/* Closing descriptors that came from a peer: the file system behind one may be the peer's own, and let whoever closes wait
- * for ever. */
+/* Closing descriptors that came from a peer: the file system behind one may be the peer's own, and let whoever closes
+ * wait for ever. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

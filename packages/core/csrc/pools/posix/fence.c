@@ -1,5 +1,5 @@
-/* Fences: one end of a stream of which the signaller has the other. A byte that waits says that it was signalled, the end
- * of the stream without one that the signaller failed or died. Nobody reads the byte, so that everybody sees it. */
+/* Fences: one end of a stream of which the signaller has the other. A byte that waits says that it was signalled, the
+ * end of the stream without one that the signaller failed or died. Nobody reads the byte, so that everybody sees it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

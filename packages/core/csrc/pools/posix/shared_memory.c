@@ -85,7 +85,8 @@ static int create_memory(const char *name, off_t byte_size) {
   return -1;
 }
 
-/* Memory of shm_open() is no file: it has no type. Nobody can set its size a second time, which is what two seals say. */
+/* Memory of shm_open() is no file: it has no type. Nobody can set its size a second time, which is what two seals
+ * say. */
 static uint32_t seals_of(int descriptor) {
   struct stat status;
   if (fstat(descriptor, &status) != 0 || (status.st_mode & S_IFMT) != 0) return 0;

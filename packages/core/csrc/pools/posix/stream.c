@@ -1,5 +1,5 @@
-/* Messages over a stream of bytes, for systems without sockets that keep their boundaries: a message says its length, and
- * is taken from the stream once all of it has arrived. */
+/* Messages over a stream of bytes, for systems without sockets that keep their boundaries: a message says its length,
+ * and is taken from the stream once all of it has arrived. */
 #include "stream.h"
 
 #if defined(TN_CHANNELS_ARE_STREAMS)

@@ -40,7 +40,7 @@ TEST(bad_requests_are_refused_and_write_nothing) {
   CHECK(tn_memory_allocate(8, 8, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_memory_allocate(SIZE_MAX, 8, &out) == TN_OUT_OF_MEMORY);
   CHECK(tn_memory_allocate(PTRDIFF_MAX, 64, &out) == TN_OUT_OF_MEMORY);
-  CHECK(strstr(tn_last_error(), "bytes") != NULL);
+  CHECK(strstr(tn_last_error(), "byte_size") != NULL);
   CHECK(out == untouched);
   tn_memory_free(NULL);
 }

@@ -1,4 +1,5 @@
-/* pools/posix/channel.c and stream.c as they are built where there are no sockets that keep the boundaries of messages. */
+/* pools/posix/channel.c and stream.c as they are built where there are no sockets that keep the boundaries of
+ * messages. */
 #if defined(__linux__)
 #include <fcntl.h>
 #include <pthread.h>

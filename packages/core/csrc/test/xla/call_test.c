@@ -84,7 +84,7 @@ TEST(an_error_that_is_none_is_never_followed) {
   void *call = prepare_one(garbage);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
   const failure_t failure = failure_of(call);
-  CHECK(failure.code == TN_XLA_INTERNAL && strstr(failure.text, "no error of this runtime") != NULL);
+  CHECK(failure.code == TN_XLA_INTERNAL && strstr(failure.text, "not an error of this runtime") != NULL);
   finish(call);
 }
 

@@ -106,14 +106,14 @@ TEST(a_wrong_descriptor_says_what_is_wrong) {
   CHECK(refused(&d, "execute stage"));
   put_header(&d, 3, 0, 0, 0, looking);
   d.bytes[0] ^= 1;
-  CHECK(refused(&d, "no descriptor"));
+  CHECK(refused(&d, "magic number"));
   put_header(&d, 3, UINT32_MAX, UINT32_MAX, 0, looking);
   CHECK(refused(&d, "ends inside the buffers"));
   put_header(&d, 3, 0, 0, UINT32_MAX, looking);
   CHECK(refused(&d, "ends inside the attributes"));
   put_header(&d, 3, 1, 0, 0, looking);
   put_buffer(&d, 13, 0, NULL);
-  CHECK(refused(&d, "13 is no dtype"));
+  CHECK(refused(&d, "must be one of XLA, got 13"));
   put_header(&d, 3, 1, 0, 0, looking);
   put_u32s(&d, TN_XLA_F32, UINT32_MAX);
   CHECK(refused(&d, "dimensions"));
@@ -127,12 +127,12 @@ TEST(a_wrong_attribute_says_what_is_wrong) {
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, 5, "kind");
   put_u64(&d, 0);
-  CHECK(refused(&d, "5 is no kind"));
+  CHECK(refused(&d, "unknown kind 5"));
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, TN_XLA_SCALAR, "size");
   put_u32s(&d, TN_XLA_F32, 8);
   put_u64(&d, 0);
-  CHECK(refused(&d, "can't have 8 bytes"));
+  CHECK(refused(&d, "got 8 bytes"));
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, TN_XLA_ARRAY, "count");
   put_u32s(&d, TN_XLA_F64, 0);
@@ -146,7 +146,7 @@ TEST(a_wrong_attribute_says_what_is_wrong) {
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, TN_XLA_STRING, "");
   put_u64(&d, 0);
-  CHECK(refused(&d, "needs a name"));
+  CHECK(refused(&d, "must have a name"));
 }
 
 TEST(attributes_must_be_sorted_and_unique) {
@@ -158,7 +158,7 @@ TEST(attributes_must_be_sorted_and_unique) {
   put_header(&d, 3, 0, 0, 2, looking);
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
-  CHECK(refused(&d, "twice"));
+  CHECK(refused(&d, "without duplicates"));
   put_header(&d, 3, 0, 0, 3, looking); /* by bytes: a prefix first, bytes above 0x7f last */
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
   put_scalar(&d, "ab", TN_XLA_PRED, "\1");
