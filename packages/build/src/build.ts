@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { checkCircles } from './circles.ts'
 import { findToolchain, type Language, languageOf, runCompiler, type Toolchain } from './compiler.ts'
 import { linkFlags } from './flags.ts'
 import { planFuzzDriver } from './fuzz-driver.ts'
@@ -91,6 +92,8 @@ async function buildTarget(
   try {
     await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
     if (target.kind === 'shared' && variant === 'release') {
+      const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
+      await checkCircles(target.name, new Map(sources))
       await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))
     }
     renameSync(join(pkg.directory, temporary), path)

@@ -1,0 +1,70 @@
+import { runCommand } from './run-command.ts'
+import { ToolError } from './tool-error.ts'
+
+/** The symbols of one object file that other object files can use, and those that it uses itself. */
+export interface ObjectSymbols {
+  /** The source file, relative to the package. */
+  readonly source: string
+  readonly defined: readonly string[]
+  readonly used: readonly string[]
+}
+
+/**
+ * Finds the files of a library that use each other in a circle.
+ *
+ * @returns each group of files that can all reach each other, sorted.
+ */
+export function findCircles(objects: readonly ObjectSymbols[]): string[][] {
+  const definedBy = new Map(objects.flatMap(({ source, defined }) => defined.map((name) => [name, source] as const)))
+  const uses = new Map(
+    objects.map(({ source, used }) => {
+      const others = used.map((name) => definedBy.get(name)).filter((other) => other !== undefined && other !== source)
+      return [source, [...new Set(others as string[])]] as const
+    }),
+  )
+  const reachable = new Map(objects.map(({ source }) => [source, reach(source, uses)] as const))
+  const groups = objects.flatMap(({ source }) => {
+    const group = [...reachable.get(source)!].filter((other) => reachable.get(other)!.has(source)).toSorted()
+    return group[0] === source ? [group] : []
+  })
+  return groups.filter((group) => group.length > 1)
+}
+
+/** The files that a file uses, directly or through others; itself only if it is part of a circle. */
+function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set<string> {
+  const seen = new Set<string>()
+  const waiting = [...(uses.get(start) ?? [])]
+  for (let source = waiting.pop(); source !== undefined; source = waiting.pop()) {
+    if (seen.has(source)) continue
+    seen.add(source)
+    waiting.push(...(uses.get(source) ?? []))
+  }
+  return seen
+}
+
+/**
+ * Refuses a library whose files use each other in a circle. Only Linux has the `nm` that it needs; elsewhere nothing is
+ * checked.
+ *
+ * @param objects the paths of the object files, by source.
+ * @throws {ToolError} that names the files of each circle.
+ */
+export async function checkCircles(library: string, objects: ReadonlyMap<string, string>): Promise<void> {
+  if (process.platform !== 'linux') return
+  const circles = findCircles(await Promise.all([...objects].map(readObject)))
+  if (circles.length === 0) return
+  const lines = circles.map((circle) => `\n  ${circle.join(', ')}`)
+  throw new ToolError(`Files of ${library} use each other in a circle:${lines.join('')}`)
+}
+
+async function readObject([source, path]: readonly [string, string]): Promise<ObjectSymbols> {
+  const listed = await runCommand('nm', ['-P', '-g', path])
+  if (listed.code !== 0) throw new ToolError(`nm ${path} failed:\n${listed.stderr}`)
+  const symbols = listed.stdout.split('\n').flatMap((line) => {
+    const [name, type] = line.split(' ')
+    return name === undefined || type === undefined ? [] : [{ name, isUsed: type === 'U' || type === 'w' }]
+  })
+  const namesOf = (isUsed: boolean): string[] =>
+    symbols.filter((symbol) => symbol.isUsed === isUsed).map(({ name }) => name)
+  return { source, defined: namesOf(false), used: namesOf(true) }
+}
