@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
-import { coreFunction, liveCallbacks, liveHolds } from '@tenon/core/internal'
+import { coreFunctions, liveCallbacks, liveHolds } from '@tenon/core/internal'
 import {
   ApiVersion,
   batch,
@@ -36,7 +36,7 @@ const PROCESS_SLACK = (isSoak ? 16 : 64) * MIB + (process.env['TENON_VARIANT'] =
 const HEAP_SLACK = 2 * MIB
 
 const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
-const liveStates = (): number => Number(coreFunction('tn_xla_live_states', 'uintptr_t', [])())
+const liveStates = (): number => Number(coreFunctions().tn_xla_live_states())
 
 /** All that a call could leave behind. */
 function left(): Record<string, number> {

@@ -1,5 +1,5 @@
 import { NativeLibrary, tensor, type Tensor } from '@tenon/core'
-import { coreFunction } from '@tenon/core/internal'
+import { coreFunctions } from '@tenon/core/internal'
 import { kernelLibrary } from '@tenon/kernels'
 import { typedHandler, u8, type AttributeDictionary } from '@tenon/custom-call'
 
@@ -30,8 +30,8 @@ export function seenAttributes(attrs: AttributeDictionary): string {
 /** Errors and futures of handlers that exist in this process. */
 export function liveObjects(): { errors: number; futures: number } {
   return {
-    errors: Number(coreFunction('tn_xla_live_errors', 'uintptr_t', [])()),
-    futures: Number(coreFunction('tn_xla_live_futures', 'uintptr_t', [])()),
+    errors: Number(coreFunctions().tn_xla_live_errors()),
+    futures: Number(coreFunctions().tn_xla_live_futures()),
   }
 }
 

@@ -1,11 +1,11 @@
 import { tensor } from '@tenon/core'
-import { coreFunction } from '@tenon/core/internal'
+import { coreFunctions } from '@tenon/core/internal'
 import { registerType, s64, typedHandler, type HandlerSymbols, type PreparedCall } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { kernels, liveObjects, thrownBy } from './kernels.ts'
 
 const type = registerType(kernels, 'tenon_staged_log', { id: 'staged_log_id' })
-const liveStates = (): number => Number(coreFunction('tn_xla_live_states', 'uintptr_t', [])())
+const liveStates = (): number => Number(coreFunctions().tn_xla_live_states())
 
 /** What the stages of a call write. */
 class Log {

@@ -1,5 +1,5 @@
 import { tensor } from '@tenon/core'
-import { coreFunction } from '@tenon/core/internal'
+import { coreFunctions } from '@tenon/core/internal'
 import { customCall, InvalidArgumentError, NotFoundError, s64, typedHandler } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
 import { kernels, liveObjects } from './kernels.ts'
@@ -85,5 +85,5 @@ test('a state that was never set is not found', () => {
 
 /** How many states of handlers exist in this process. */
 function liveStates(): number {
-  return Number(coreFunction('tn_xla_live_states', 'uintptr_t', [])())
+  return Number(coreFunctions().tn_xla_live_states())
 }

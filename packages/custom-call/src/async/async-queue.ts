@@ -1,8 +1,7 @@
-import { addressOf, checkStatus, pollReadable, statusName } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, pollReadable, statusName } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import { ResourceExhaustedError } from '../errors/xla-error-classes.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 
 /** How many runs can be in flight on one thread of JavaScript. */
 const MOST_IN_FLIGHT = 1024
@@ -26,15 +25,15 @@ const out = new BigUint64Array(1)
 
 function queue(): Queue {
   if (opened !== undefined) return opened
-  const { asyncOpen, asyncClose } = coreFunctions()
+  const { tn_xla_async_open: open, tn_xla_async_close: close } = coreFunctions()
   const descriptor = new Int32Array(1)
-  checkStatus(Number(asyncOpen(addressOf(out), addressOf(descriptor))), 'opening the queue of asynchronous calls')
+  checkStatus(open(addressOf(out), addressOf(descriptor)), 'opening the queue of asynchronous calls')
   const address = Number(out[0])
   const poll = pollReadable(descriptor[0]!, takeDone)
   process.once('exit', () => {
     poll.close()
     // Threads still write to memory of this one.
-    asyncClose(address)
+    close(address)
   })
   opened = { address, poll }
   return opened
@@ -43,10 +42,10 @@ function queue(): Queue {
 /** Tells the runs that are over. */
 function takeDone(): void {
   const { address, poll } = opened!
-  const { asyncTake } = coreFunctions()
+  const { tn_xla_async_take: take } = coreFunctions()
   for (;;) {
-    const status = asyncTake(address, addressOf(ids), addressOf(statuses), ids.length, addressOf(out))
-    checkStatus(Number(status), 'taking asynchronous calls that are done')
+    const status = take(address, addressOf(ids), addressOf(statuses), ids.length, addressOf(out))
+    checkStatus(status, 'taking asynchronous calls that are done')
     const count = Number(out[0])
     for (let i = 0; i < count; i++) {
       const id = Number(ids[i])
@@ -96,14 +95,14 @@ export function submit(target: Runnable, memory: CallMemory, done: Done): () => 
   }
   const { address, poll } = queue()
   const id = ++lastId
-  const { asyncSubmit, asyncCancel } = coreFunctions()
-  const status = asyncSubmit(address, memory.address, target.kind, id, addressOf(out))
-  checkStatus(Number(status), `starting ${target.name}`)
+  const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
+  const status = start(address, memory.address, target.kind, id, addressOf(out))
+  checkStatus(status, `starting ${target.name}`)
   const job = Number(out[0])
   if (inFlight.size === 0) poll.ref()
   inFlight.set(id, done)
   return () => {
-    if (!inFlight.has(id) || statusName(Number(asyncCancel(job))) !== 'OK') return false
+    if (!inFlight.has(id) || statusName(cancel(job)) !== 'OK') return false
     inFlight.delete(id)
     if (inFlight.size === 0) poll.unref()
     return true

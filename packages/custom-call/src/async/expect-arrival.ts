@@ -1,6 +1,4 @@
-import { addressOf, checkStatus, coreLibrary } from '@tenon/core/internal'
-import { NativeLibrary } from '@tenon/core'
-import { coreFunctions } from '../native/core-functions.ts'
+import { addressOf, checkStatus, coreFunctionAddress, coreFunctions } from '@tenon/core/internal'
 import { expectInQueue } from './async-queue.ts'
 
 /** Something that native code will tell this thread about, once. */
@@ -20,11 +18,11 @@ let arriveAddress: number | undefined
 
 /** Makes something that native code can call back with. `done` runs from the event loop, which is kept alive until then. */
 export function expectArrival(done: () => void): Arrival {
-  arriveAddress ??= Number(NativeLibrary.open(coreLibrary().path).symbol('tn_xla_async_arrive'))
-  const { asyncExpect, asyncForget } = coreFunctions()
+  arriveAddress ??= coreFunctionAddress('tn_xla_async_arrive')
+  const { tn_xla_async_expect: expect, tn_xla_async_forget: forget } = coreFunctions()
   let job = 0
   const leave = expectInQueue((queue, id) => {
-    checkStatus(Number(asyncExpect(queue, id, addressOf(out))), 'expecting a callback')
+    checkStatus(expect(queue, id, addressOf(out)), 'expecting a callback')
     job = Number(out[0])
   }, done)
   return {
@@ -32,7 +30,7 @@ export function expectArrival(done: () => void): Arrival {
     argument: job,
     forget(): void {
       leave()
-      asyncForget(job)
+      forget(job)
     },
     abandon: leave,
   }

@@ -1,7 +1,15 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
-import { describe, enterCall, leaveCall, ManagedLifetime, pointerBits, type Gated } from '@tenon/core/internal'
+import {
+  coreFunctions,
+  describe,
+  enterCall,
+  type Gated,
+  LAYOUTS,
+  leaveCall,
+  ManagedLifetime,
+  pointerBits,
+} from '@tenon/core/internal'
 import { runLater, type RunLaterOptions } from '../async/run-later.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import { allocateCall, type CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
@@ -15,10 +23,8 @@ export interface BatchEntry {
   readonly results: Tensors
 }
 
-/** `tn_xla_batch_t` and `tn_xla_batch_entry_t`, in bytes. */
-const BATCH_SIZE = 24
-const ENTRY_SIZE = 16
-const FAILED = 8
+const { size: BATCH_SIZE, offsets: BATCH } = LAYOUTS.tn_xla_batch_t
+const { size: ENTRY_SIZE, offsets: ENTRY } = LAYOUTS.tn_xla_batch_entry_t
 
 /**
  * Several calls that run one after another in one crossing into native code. Their tensors, calls and libraries stay open
@@ -60,7 +66,7 @@ export class Batch extends ManagedLifetime {
     enterCall(this.#held)
     let status: number
     try {
-      status = coreFunctions().executeBatch(memory.address) as number
+      status = coreFunctions().tn_xla_execute_batch(memory.address)
     } finally {
       memory.running = false
       leaveCall()
@@ -107,7 +113,7 @@ export class Batch extends ManagedLifetime {
   }
 
   #failure(status: number): TenonError {
-    const index = this.#memory.view.getUint32(FAILED, true)
+    const index = this.#memory.view.getUint32(BATCH.failed, true)
     const { target, memory } = this.#calls[index]!
     return target.failure(memory, status, index)
   }
@@ -153,11 +159,12 @@ function closeAll(calls: readonly BoundCall[]): void {
 
 function layOut(calls: readonly BoundCall[]): CallMemory {
   const { view, address, pointer } = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
-  view.setUint32(0, calls.length, true)
-  view.setFloat64(16, pointerBits(address + BATCH_SIZE), true)
+  view.setUint32(BATCH.count, calls.length, true)
+  view.setFloat64(BATCH.entries, pointerBits(address + BATCH_SIZE), true)
   calls.forEach(({ memory, target }, i) => {
-    view.setFloat64(BATCH_SIZE + ENTRY_SIZE * i, pointerBits(memory.address), true)
-    view.setUint32(BATCH_SIZE + ENTRY_SIZE * i + 8, target.kind, true)
+    const at = BATCH_SIZE + ENTRY_SIZE * i
+    view.setFloat64(at + ENTRY.call, pointerBits(memory.address), true)
+    view.setUint32(at + ENTRY.is_typed, target.kind, true)
   })
   return { view, address, pointer, places: [], running: false }
 }

@@ -1,14 +1,14 @@
 import type { Tensor, TenonError } from '@tenon/core'
-import type { Gate } from '@tenon/core/internal'
+import { CONSTANTS, type Gate } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 
 /** What native memory describes to the core, as it numbers them (`TN_XLA_JOB_*`). */
-export const CallKind: { readonly untyped: 0; readonly typed: 1; readonly batch: 2 } = Object.freeze({
-  untyped: 0,
-  typed: 1,
-  batch: 2,
-})
+export const CallKind = {
+  untyped: CONSTANTS.TN_XLA_JOB_UNTYPED,
+  typed: CONSTANTS.TN_XLA_JOB_TYPED,
+  batch: CONSTANTS.TN_XLA_JOB_BATCH,
+} as const
 export type CallKind = (typeof CallKind)[keyof typeof CallKind]
 
 /** What can run on a thread of the core. */

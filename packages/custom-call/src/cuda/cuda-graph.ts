@@ -1,13 +1,11 @@
 import { ArgumentError, type Hold } from '@tenon/core'
-import { addressOf, coreFunction, holdAll, releaseAll, type CFunction, type Gated } from '@tenon/core/internal'
+import { addressOf, coreFunctions, type Gated, holdAll, releaseAll } from '@tenon/core/internal'
 import type { Tensors } from '../call/call-target.ts'
 import { patchPointers } from '../call/patch-pointers.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
 import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
-
-let capture: CFunction | undefined
 
 /**
  * The device work of a call, recorded once. Launching it costs one call of the driver, however much work the handler
@@ -93,9 +91,8 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
   patchPointers(shape, memory, held, operands, results)
   const holds = holdAll([...held, stream])
   try {
-    capture ??= coreFunction('tn_cuda_capture', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
     const out = new BigUint64Array(1)
-    const status = Number(capture(memory.address, addressOf(stream.record), addressOf(out)))
+    const status = coreFunctions().tn_cuda_capture(memory.address, addressOf(stream.record), addressOf(out))
     const graph = Number(out[0])
     if (status !== 0) {
       if (graph !== 0) stream.device.functions.graphDestroy(graph)

@@ -1,4 +1,4 @@
-import { addressOf, checkStatus, coreFunction, pointerBits, type CFunction, type Gated } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, type Gated, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { CudaContext, PendingWork } from './cuda-context.ts'
 import type { CudaError } from './cuda-error.ts'
@@ -10,19 +10,17 @@ import { StreamWork } from './stream-work.ts'
 const NON_BLOCKING = 1
 const NOT_READY = 600
 
-/** The size of `tn_cuda_stream_t` and the offsets of its members. */
-const RECORD = { size: 144, memory: 40, stream: 72, context: 80, functions: 88 }
-/** The functions of the driver in the record, in order. */
-const RECORD_FUNCTIONS = [
-  'ctxSetCurrent',
-  'memAllocAsync',
-  'memFreeAsync',
-  'streamBeginCapture',
-  'streamEndCapture',
-  'streamSynchronize',
-] as const satisfies readonly DriverFunctionName[]
+const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_cuda_stream_t
 
-let recordFunctions: { readonly open: CFunction; readonly close: CFunction } | undefined
+/** The members of the record that point to functions of the driver. */
+const RECORD_FUNCTIONS = [
+  ['set_current', 'ctxSetCurrent'],
+  ['allocate', 'memAllocAsync'],
+  ['release', 'memFreeAsync'],
+  ['begin_capture', 'streamBeginCapture'],
+  ['end_capture', 'streamEndCapture'],
+  ['synchronize', 'streamSynchronize'],
+] as const satisfies readonly (readonly [keyof typeof RECORD, DriverFunctionName])[]
 
 /** The queue of a stream: its completion, its failures, and what its work keeps open. {@link CudaStream} enqueues the work. */
 export abstract class StreamQueue extends DeviceResource implements DeviceStream, PendingWork {
@@ -49,18 +47,13 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
   }
 
   #layOutRecord(): DataView {
-    const view = new DataView(new ArrayBuffer(RECORD.size))
+    const view = new DataView(new ArrayBuffer(RECORD_SIZE))
     const pointer = (at: number, value: number): void => view.setFloat64(at, pointerBits(value), true)
     pointer(RECORD.stream, this.address)
     pointer(RECORD.context, this.device.context)
-    RECORD_FUNCTIONS.forEach((name, i) =>
-      pointer(RECORD.functions + 8 * i, driverAddress(this.device.driver.library, name)),
-    )
-    recordFunctions ??= {
-      open: coreFunction('tn_cuda_stream_open', 'int32_t', ['uintptr_t']),
-      close: coreFunction('tn_cuda_stream_close', 'void', ['uintptr_t']),
-    }
-    checkStatus(Number(recordFunctions.open(addressOf(view))), 'opening a stream')
+    for (const [member, name] of RECORD_FUNCTIONS)
+      pointer(RECORD[member], driverAddress(this.device.driver.library, name))
+    checkStatus(coreFunctions().tn_cuda_stream_open(addressOf(view)), 'opening a stream')
     return view
   }
 
@@ -70,7 +63,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   protected override destroy(): unknown {
     this.device.streams.delete(this)
-    recordFunctions!.close(addressOf(this.record))
+    coreFunctions().tn_cuda_stream_close(addressOf(this.record))
     return this.device.functions.streamDestroy(this.address)
   }
 

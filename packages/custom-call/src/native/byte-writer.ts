@@ -1,4 +1,4 @@
-/** Writes records for the C core into memory that grows: little-endian, byte strings padded to a multiple of 8. */
+/** Writes records for the C core into memory that grows. Values are little-endian, byte strings padded to a multiple of 8. */
 export class ByteWriter {
   #view: DataView
   #bytes: Uint8Array
@@ -9,7 +9,7 @@ export class ByteWriter {
     this.#view = new DataView(this.#bytes.buffer)
   }
 
-  /** Adds zeroed bytes and returns where they start. */
+  /** Adds zeroed bytes and returns their offset. */
   reserve(byteSize: number): number {
     const at = this.#length
     this.#length += byteSize
@@ -26,25 +26,25 @@ export class ByteWriter {
     this.patchU32(this.reserve(4), value)
   }
 
-  /** Also takes -1, as the bits of an i32. */
+  /** Overwrites a u32. Negative values are written as the bits of an i32. */
   patchU32(at: number, value: number): void {
     this.#view.setUint32(at, value, true)
   }
 
-  /** A safe integer that is not negative. */
+  /** Writes a safe integer that is not negative. */
   u64(value: number): void {
     const at = this.reserve(8)
     this.#view.setUint32(at, value, true)
     this.#view.setUint32(at + 4, Math.floor(value / 2 ** 32), true)
   }
 
-  /** Copies bytes and fills up to the next multiple of 8. */
+  /** Copies bytes and pads them to a multiple of 8. */
   bytes(source: Uint8Array): void {
     const at = this.reserve(Math.ceil(source.length / 8) * 8)
     this.#bytes.set(source, at)
   }
 
-  /** What was written, a copy in memory of its own. */
+  /** Returns a copy of what was written, in memory of its own. */
   toBytes(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }

@@ -1,26 +1,26 @@
 import { addressOf, newArrayBuffer, pointerBits } from '@tenon/core/internal'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
-/** What frames and scratch memory are aligned to, in bytes. */
+/** The alignment of frames and scratch memory, in bytes. */
 const ALIGNMENT = 64
 
-/** The native memory of one call: JavaScript's own, at a fixed address. */
+/** The native memory of one call: owned by JavaScript, at a fixed address. */
 export interface CallMemory {
   readonly view: DataView
-  /** The start of the call's memory: what the native functions are given. */
+  /** The address of the first byte, which native functions take. */
   readonly address: number
-  /** The same as the bits of a float64, for {@link current}. */
+  /** The address as the bits of a float64, for {@link current}. */
   readonly pointer: number
   /**
-   * Where the pointers to the tensors lie, operands before results, in bytes from the view's start: they are patched
-   * before a run. Not frozen, as `types` of a call's shape.
+   * The offsets of the pointers to the tensors in the view, operands before results. A run overwrites the pointers. Not
+   * frozen, for the same reason as the `types` of a call's shape.
    */
   readonly places: readonly number[]
-  /** Set while a run uses the memory. */
+  /** Whether a run uses the memory. */
   running: boolean
 }
 
-/** Zeroed memory for a call, aligned for a frame. */
+/** Allocates zeroed memory for a call, aligned for a frame. */
 export function allocateCall(byteSize: number): Pick<CallMemory, 'view' | 'address' | 'pointer'> {
   const buffer = newArrayBuffer(byteSize, ALIGNMENT)
   const address = addressOf(buffer)
@@ -28,15 +28,15 @@ export function allocateCall(byteSize: number): Pick<CallMemory, 'view' | 'addre
   return { view: new DataView(buffer, base, byteSize), address: address + base, pointer: pointerBits(address + base) }
 }
 
-/** Where the scratch of a call lies in its memory. */
+/** The layout of a call's scratch in its memory. */
 export interface ScratchPlan {
-  /** By the index of the leaf, in bytes from the start of the memory. */
+  /** Maps the index of a leaf to its offset from the start of the memory, in bytes. */
   readonly offsets: ReadonlyMap<number, number>
-  /** All bytes of the memory. */
+  /** The size of the whole memory. */
   readonly byteSize: number
 }
 
-/** Puts the scratch among the leaves behind `used` bytes. */
+/** Places the scratch of a call behind the first `used` bytes. */
 export function planScratch(leaves: readonly Leaf[], used: number): ScratchPlan {
   const offsets = new Map<number, number>()
   let byteSize = used

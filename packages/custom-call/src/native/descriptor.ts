@@ -1,19 +1,23 @@
 import { dtypeInfo } from '@tenon/core'
 import { encodeAttributes, type AttributeDictionary } from '../attributes/encode-attributes.ts'
+import type { Stage } from '../errors/xla-error.ts'
 import { Temp, token, type Leaf, type Token } from '../shape/leaf.ts'
 import { ByteWriter } from './byte-writer.ts'
 
-/** The addresses of a target's handlers by stage; 0 for none. */
-export interface HandlerAddresses {
-  readonly instantiate: number
-  readonly prepare: number
-  readonly initialize: number
-  readonly execute: number
+/** The stages, in the order of their numbers in the ABI. */
+export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
+
+/** The addresses of a target's handlers by stage; 0 for a stage without a handler. */
+export type HandlerAddresses = Readonly<Record<Stage, number>>
+
+/** Makes the addresses of a target's handlers. */
+export function addressesOf(find: (stage: Stage, index: number) => number): HandlerAddresses {
+  return Object.fromEntries(STAGES.map((stage, index) => [stage, find(stage, index)])) as HandlerAddresses
 }
 
-/** What the frame builder of the C core is told of a call. */
+/** The parts of a call for the frame builder of the C core. */
 export interface CallDescription {
-  /** The minor version of XLA FFI whose function table the handlers are given. */
+  /** The minor version of XLA FFI whose function table the handlers get. */
   readonly minor: number
   /** The number of the device; -1 if it is unknown. */
   readonly deviceOrdinal: number
@@ -28,24 +32,17 @@ const MAGIC = 0x31465854
 const TOKEN = 17
 
 /**
- * Encodes a call for `tn_xla_frame_build` (the layout is described in the core's `csrc/xla/frame.c`).
+ * Encodes a call for `tn_xla_frame_build`, in the layout of the core's `csrc/xla/frame.c`.
  *
- * @throws {ArgumentError} if an attribute can't be passed.
+ * @throws {ArgumentError} if an attribute cannot be passed.
  */
-export function encodeDescriptor({
-  minor,
-  deviceOrdinal,
-  handlers,
-  operands,
-  results,
-  attributes,
-}: CallDescription): Uint8Array {
+export function encodeDescriptor(call: CallDescription): Uint8Array {
+  const { minor, deviceOrdinal, handlers, operands, results, attributes } = call
   const writer = new ByteWriter()
   for (const word of [MAGIC, minor, operands.length, results.length]) writer.u32(word)
   const attributeCount = writer.reserve(4)
   writer.u32(deviceOrdinal)
-  const { instantiate, prepare, initialize, execute } = handlers
-  for (const address of [instantiate, prepare, initialize, execute]) writer.u64(address)
+  for (const stage of STAGES) writer.u64(handlers[stage])
   for (const leaf of [...operands, ...results]) encodeBuffer(writer, leaf)
   writer.patchU32(attributeCount, encodeAttributes(writer, attributes))
   return writer.toBytes()

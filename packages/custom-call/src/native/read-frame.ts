@@ -1,8 +1,7 @@
 import { dtypeInfo, dtypes, tensorType, type DType, type TensorType } from '@tenon/core'
-import { addressOf, checkStatus } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
 import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
-import { coreFunctions } from './core-functions.ts'
 import type { ReadAttributes } from '../schema/attribute-types.ts'
 
 /** A buffer of a call that native code makes. */
@@ -29,12 +28,10 @@ const length = new BigUint64Array(1)
 
 /** Reads the call that a callback runs for. @throws {XlaError} if it has something that no function can take */
 export function readFrame(call: number, target: string): ReadFrame {
-  const { functionRead } = coreFunctions()
-  const read = (): void =>
-    checkStatus(
-      Number(functionRead(call, addressOf(memory), memory.byteLength, addressOf(length))),
-      `reading a call of ${target}`,
-    )
+  const read = (): void => {
+    const status = coreFunctions().tn_xla_function_read(call, addressOf(memory), memory.byteLength, addressOf(length))
+    checkStatus(status, `reading a call of ${target}`)
+  }
   read()
   if (length[0]! > memory.byteLength) {
     memory = new ArrayBuffer(Number(length[0]))

@@ -1,44 +1,41 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, lastError, statusName } from '@tenon/core/internal'
-import { xlaError } from '../errors/xla-error-classes.ts'
+import { addressOf, coreFunctions, LAYOUTS } from '@tenon/core/internal'
 import { NEWEST_MINOR, OLDEST_MINOR, VersionSkewError } from '../errors/version-skew-error.ts'
-import { coreFunctions } from './core-functions.ts'
-import { coreError } from './read-failure.ts'
+import { checkAnswer } from './read-failure.ts'
 
-/** What a typed handler tells about itself. */
+/** The metadata of a typed handler. */
 export interface HandlerMetadata {
-  /** The version of XLA FFI that it was built for: `0.3`. */
+  /** The version of XLA FFI that the handler was built for: `0.3`. */
   readonly version: string
   readonly major: number
   readonly minor: number
   /** Whether its device work can be captured once and replayed. */
   readonly commandBufferCompatible: boolean
-  /** The id of the type of its state; 0n if it has none, or was built for 0.1, which does not say. */
+  /** The id of the type of its state; 0n if it has no state, or was built for 0.1, which has no such field. */
   readonly stateTypeId: bigint
 }
 
 const COMMAND_BUFFER_COMPATIBLE = 1
 
 /**
- * Asks a handler for its metadata. The address must be a typed handler's: any other function may do anything.
+ * Asks a handler for its metadata. The address must be that of a typed handler, because the function is called.
  *
- * @throws {VersionSkewError} if its version is not spoken here and is not allowed.
+ * @throws {VersionSkewError} if its version is neither supported nor allowed.
  * @throws {ArgumentError} if it does not answer as handlers do. @throws {XlaError} if it answers with an error.
  */
 export function readMetadata(address: number, target: string, allowNewerApi: boolean): HandlerMetadata {
-  // 48 bytes are always written, whatever the version; the error code comes behind them.
-  const out = new DataView(new ArrayBuffer(64))
+  // The core writes the whole struct for every version, and the error code behind it.
+  const { size, offsets } = LAYOUTS.tn_xla_metadata_t
+  const out = new DataView(new ArrayBuffer(size + 8))
   const at = addressOf(out)
-  const status = Number(coreFunctions().metadata(address, at, at + 48))
-  if (status !== 0) {
-    if (statusName(status) !== 'KERNEL_FAILED') throw coreError(status, target)
-    throw xlaError({ xlaCode: out.getInt32(48, true), text: lastError(), target, stage: 'execute' })
-  }
-  const major = out.getInt32(24, true)
-  const minor = out.getInt32(28, true)
+  const status = coreFunctions().tn_xla_metadata(address, at, at + size)
+  checkAnswer(status, out.getInt32(size, true), target)
+  const { major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
+  const major = out.getInt32(offsets.api_version + major_version, true)
+  const minor = out.getInt32(offsets.api_version + minor_version, true)
   if (major === 0 && minor === 0) {
     throw new ArgumentError(`${target} must be a typed XLA handler, it did not answer when asked for its metadata`, {
-      hint: 'a function void f(void* out, const void** in) is called through hostFunction().',
+      hint: 'Call a function void f(void* out, const void** in) through hostFunction().',
     })
   }
   const isNewer = major > 0 || minor > NEWEST_MINOR
@@ -47,7 +44,7 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
     version: `${major}.${minor}`,
     major,
     minor,
-    commandBufferCompatible: (out.getUint32(32, true) & COMMAND_BUFFER_COMPATIBLE) !== 0,
-    stateTypeId: minor >= 2 ? out.getBigInt64(40, true) : 0n,
+    commandBufferCompatible: (out.getUint32(offsets.traits, true) & COMMAND_BUFFER_COMPATIBLE) !== 0,
+    stateTypeId: minor >= 2 ? out.getBigInt64(offsets.state_type_id, true) : 0n,
   })
 }

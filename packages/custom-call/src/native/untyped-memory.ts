@@ -1,4 +1,4 @@
-import { pointerBits } from '@tenon/core/internal'
+import { LAYOUTS, pointerBits } from '@tenon/core/internal'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
 import { TensorType } from '@tenon/core'
@@ -16,18 +16,7 @@ export interface UntypedCall {
   readonly device: number
 }
 
-/** `tn_xla_untyped_call_t`: its size, and where its members lie. */
-const RECORD = {
-  size: 88,
-  apiVersion: 8,
-  onDevice: 12,
-  buffers: 16,
-  out: 24,
-  opaque: 32,
-  opaqueLength: 40,
-  stream: 48,
-  device: 80,
-}
+const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_xla_untyped_call_t
 
 /** One pointer: to the buffer of a leaf, or to the array that starts with another cell. */
 type Cell = { readonly leaf: number } | { readonly array: number }
@@ -51,7 +40,7 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const buffersCell = layTuple(buffers)
   const outCell = layTuple([out])
 
-  const cellAt = (index: number): number => RECORD.size + 8 * index
+  const cellAt = (index: number): number => RECORD_SIZE + 8 * index
   const opaqueAt = cellAt(cells.length)
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
   const memory = allocateCall(byteSize)
@@ -65,13 +54,13 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   })
   for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, address + offset)
 
-  pointer(0, call.functionAddress)
-  view.setInt32(RECORD.apiVersion, call.apiVersion, true)
-  view.setInt32(RECORD.onDevice, Number(call.onDevice), true)
+  pointer(RECORD.function, call.functionAddress)
+  view.setInt32(RECORD.api_version, call.apiVersion, true)
+  view.setInt32(RECORD.on_device, Number(call.onDevice), true)
   pointer(RECORD.buffers, address + cellAt(buffersCell))
   pointer(RECORD.out, address + cellAt(outCell))
   pointer(RECORD.opaque, address + opaqueAt)
-  view.setUint32(RECORD.opaqueLength, call.opaque.length, true)
+  view.setUint32(RECORD.opaque_length, call.opaque.length, true)
   pointer(RECORD.stream, call.stream)
   pointer(RECORD.device, call.device)
   new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)

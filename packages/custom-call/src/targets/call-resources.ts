@@ -1,6 +1,14 @@
 import { ArgumentError, Segment, Tensor } from '@tenon/core'
-import { addressOf, checkStatus, describe, pointerBits, type Gate, type Gated } from '@tenon/core/internal'
-import { coreFunctions } from '../native/core-functions.ts'
+import {
+  addressOf,
+  checkStatus,
+  coreFunctions,
+  describe,
+  type Gate,
+  type Gated,
+  LAYOUTS,
+  pointerBits,
+} from '@tenon/core/internal'
 import type { HandlerType } from './handler-type.ts'
 
 /** Data that a call's handlers find by its type. */
@@ -62,8 +70,6 @@ export interface CallResources {
 }
 
 const LARGEST_ADDRESS = BigInt(Number.MAX_SAFE_INTEGER)
-/** `tn_xla_device_t`, in bytes. */
-const DEVICE_SIZE = 24
 
 /** @throws {ArgumentError} if an option says nothing, or nothing on this platform. */
 export function checkResources(name: string, onDevice: boolean, options: ResourceOptions): CallResources {
@@ -118,19 +124,20 @@ function describeDevice(name: string, stream: unknown): DataView {
       `the stream of ${name} must be the address of a stream or have one, got ${describe(stream)}`,
     )
   }
-  const view = new DataView(new ArrayBuffer(DEVICE_SIZE))
-  view.setUint32(0, DEVICE_SIZE, true)
-  view.setInt32(8, handle === undefined ? 0 : 1, true)
-  view.setFloat64(16, pointerBits(Number(handle ?? 0n)), true)
+  const { size, offsets } = LAYOUTS.tn_xla_device_t
+  const view = new DataView(new ArrayBuffer(size))
+  view.setUint32(offsets.struct_size, size, true)
+  view.setInt32(offsets.has_stream, handle === undefined ? 0 : 1, true)
+  view.setFloat64(offsets.stream, pointerBits(Number(handle ?? 0n)), true)
   return view
 }
 
 /** Gives them to a call, before its handlers run. */
 export function giveResources(name: string, call: number, { lent, memory, device }: CallResources): void {
-  const { lend, giveMemory, onDevice } = coreFunctions()
-  for (const { id, address } of lent) checkStatus(Number(lend(call, id, address)), `lending data to ${name}`)
-  if (memory !== undefined) checkStatus(Number(giveMemory(call, memory)), `giving memory to ${name}`)
+  const { tn_xla_lend: lend, tn_xla_give_memory: giveMemory, tn_xla_on_device: onDevice } = coreFunctions()
+  for (const { id, address } of lent) checkStatus(lend(call, id, address), `lending data to ${name}`)
+  if (memory !== undefined) checkStatus(giveMemory(call, memory), `giving memory to ${name}`)
   if (device === undefined) return
   const address = typeof device === 'number' ? device : addressOf(device)
-  checkStatus(Number(onDevice(call, address)), `putting ${name} on a device`)
+  checkStatus(onDevice(call, address), `putting ${name} on a device`)
 }

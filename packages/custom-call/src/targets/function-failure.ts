@@ -1,7 +1,6 @@
-import { addressOf, describe } from '@tenon/core/internal'
+import { addressOf, coreFunctions, describe } from '@tenon/core/internal'
 import { XlaError } from '../errors/xla-error.ts'
 import { UnimplementedError } from '../errors/xla-error-classes.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import type { LentMemory } from './lent-memory.ts'
 import { keepThrown } from './thrown.ts'
 
@@ -26,7 +25,7 @@ export function fail(call: number, error: unknown): void {
   const words = isXla ? String(error.details['text']) : error instanceof Error ? error.message : describe(error)
   const text = words.replaceAll('\0', '\u{fffd}')
   const bytes = Buffer.from(`${text}\0`)
-  coreFunctions().functionFail(call, isXla ? error.xlaCode : UNKNOWN, addressOf(bytes))
+  coreFunctions().tn_xla_function_fail(call, isXla ? error.xlaCode : UNKNOWN, addressOf(bytes))
   keepThrown(bytes.toString('utf8', 0, bytes.length - 1), error)
 }
 

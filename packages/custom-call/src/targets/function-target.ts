@@ -4,6 +4,7 @@ import {
   Callback,
   checkName,
   checkStatus,
+  coreFunctions,
   describe,
   type Gated,
   innermostCall,
@@ -11,7 +12,6 @@ import {
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import { callShape } from '../shape/call-shape.ts'
 import { TargetSchema } from '../schema/target-schema.ts'
 import { describeFunction, describeReadingFunction } from './describe-function.ts'
@@ -64,9 +64,8 @@ export class FunctionTarget extends ManagedLifetime {
     this.#description = description
     this.#callback = new Callback(entry)
     const out = new BigUint64Array(1)
-    const status = Number(
-      coreFunctions().functionOpen(this.#callback.address, addressOf(this.#description), addressOf(out)),
-    )
+    const { tn_xla_function_open: open } = coreFunctions()
+    const status = open(this.#callback.address, addressOf(this.#description), addressOf(out))
     if (status !== 0) this.#callback.release()
     checkStatus(status, `making ${name} a handler`)
     this.#address = Number(out[0])
@@ -84,7 +83,7 @@ export class FunctionTarget extends ManagedLifetime {
   }
 
   protected override release(): void {
-    checkStatus(Number(coreFunctions().functionClose(this.#address)), `ending ${this.name}`)
+    checkStatus(coreFunctions().tn_xla_function_close(this.#address), `ending ${this.name}`)
     this.#callback.release()
   }
 }

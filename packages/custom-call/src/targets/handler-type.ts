@@ -1,9 +1,8 @@
 import type { NativeLibrary } from '@tenon/core'
 import { ArgumentError } from '@tenon/core'
-import { addressOf, checkName, checkStatus, describe, lastError, statusName } from '@tenon/core/internal'
+import { addressOf, checkName, checkStatus, coreFunctions, describe, lastError, statusName } from '@tenon/core/internal'
 import { NEWEST_MINOR } from '../errors/version-skew-error.ts'
 import { xlaError } from '../errors/xla-error-classes.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import { findCode } from '../registry/code.ts'
 import { coreError } from '../native/read-failure.ts'
 
@@ -40,9 +39,8 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
   const id = addressIn(library, symbols.id, `the id of ${name}`)
   const info = symbols.info === undefined ? 0 : addressIn(library, symbols.info, `the info of ${name}`)
   const out = new BigInt64Array(1)
-  check(name, (code) =>
-    coreFunctions().typeRegister(minor, addressOf(bytes), bytes.length, id, info, addressOf(out), code),
-  )
+  const { tn_xla_type_register: register } = coreFunctions()
+  check(name, (code) => register(minor, addressOf(bytes), bytes.length, id, info, addressOf(out), code))
   return Object.freeze({ name, id: out[0]! })
 }
 
@@ -60,7 +58,7 @@ export function callProvider(library: NativeLibrary, symbol: string, options: { 
   const address = Number(library.symbol(symbol))
   library.gate.enter()
   try {
-    check(symbol, (code) => coreFunctions().provide(address, minor, code))
+    check(symbol, (code) => coreFunctions().tn_xla_provide(address, minor, code))
   } finally {
     library.gate.exit()
   }
@@ -74,8 +72,8 @@ export function callProvider(library: NativeLibrary, symbol: string, options: { 
  * const old = offerApi('0.1', () => NativeLibrary.open('./libregisters.so'))
  */
 export function offerApi<Opened>(api: ApiMinor, open: () => Opened): Opened {
-  const { offer } = coreFunctions()
-  checkStatus(Number(offer(minorOf(api))), 'offering a function table')
+  const { tn_xla_offer: offer } = coreFunctions()
+  checkStatus(offer(minorOf(api)), 'offering a function table')
   try {
     return open()
   } finally {
@@ -94,9 +92,9 @@ function minorOf(api: unknown): number {
   throw new ArgumentError(`api must be '0.1', '0.2' or '0.3', got ${describe(api)}`)
 }
 
-function check(target: string, run: (codeAddress: number) => unknown): void {
+function check(target: string, run: (codeAddress: number) => number): void {
   const code = new Int32Array(2)
-  const status = Number(run(addressOf(code)))
+  const status = run(addressOf(code))
   if (status === 0) return
   if (statusName(status) !== 'KERNEL_FAILED') throw coreError(status, target)
   throw xlaError({ xlaCode: code[0]!, text: lastError(), target, stage: 'execute' })

@@ -1,5 +1,4 @@
-import { addressOf, checkStatus } from '@tenon/core/internal'
-import { coreFunctions } from '../native/core-functions.ts'
+import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
 
 /** What a library registered itself. */
 export interface RegisteredName {
@@ -18,8 +17,8 @@ export interface RegisteredName {
 export function registeredNames(): readonly RegisteredName[] {
   const length = new BigUint64Array(1)
   const list = (memory: ArrayBuffer): number => {
-    const status = coreFunctions().listHandlers(addressOf(memory), memory.byteLength, addressOf(length))
-    checkStatus(Number(status), 'listing registered handlers')
+    const status = coreFunctions().tn_xla_list_handlers(addressOf(memory), memory.byteLength, addressOf(length))
+    checkStatus(status, 'listing registered handlers')
     return Number(length[0])
   }
   let memory = new ArrayBuffer(4096)

@@ -3,16 +3,17 @@ import {
   addressOf,
   checkName,
   checkSize,
+  coreFunctions,
   describe,
+  type Gate,
   globalGate,
   keepAlive,
   lastError,
-  type Gate,
+  LAYOUTS,
 } from '@tenon/core/internal'
 import { NotFoundError } from '../errors/xla-error-classes.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import { encodeDescriptor, type HandlerAddresses } from '../native/descriptor.ts'
 import { coreError, STAGES } from '../native/read-failure.ts'
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
@@ -97,7 +98,8 @@ export class TypedHandler {
   askStage(): Stage | undefined {
     if (!this.gate.open) this.gate.owner.checkOpen()
     const out = new Int32Array([-1, 0])
-    const status = Number(coreFunctions().askStage(this.addresses.execute, this.metadata.minor, addressOf(out)))
+    const { tn_xla_ask_stage: ask } = coreFunctions()
+    const status = ask(this.addresses.execute, this.metadata.minor, addressOf(out))
     if (status !== 0) throw coreError(status, this.name)
     return STAGES[out[0]!]
   }
@@ -182,23 +184,28 @@ export function registeredHandler(name: string, options: HandlerOptions = {}): T
   const [nameBytes, platformBytes] = [checkName(name, 'name'), checkName(options.platform ?? 'Host', 'platform')].map(
     (text) => Buffer.from(text),
   ) as [Buffer, Buffer]
-  const bundle = new BigUint64Array(4)
-  const status = Number(
-    coreFunctions().findHandler(
-      addressOf(nameBytes),
-      nameBytes.length,
-      addressOf(platformBytes),
-      platformBytes.length,
-      addressOf(bundle),
-    ),
+  const { size, offsets } = LAYOUTS.tn_xla_bundle_t
+  const bundle = new BigUint64Array(size / 8)
+  const status = coreFunctions().tn_xla_find_handler(
+    addressOf(nameBytes),
+    nameBytes.length,
+    addressOf(platformBytes),
+    platformBytes.length,
+    addressOf(bundle),
   )
   keepAlive(nameBytes)
   keepAlive(platformBytes)
   if (status !== 0) {
     throw new NotFoundError({ xlaCode: 5, text: lastError(), target: name, stage: 'execute', refused: true })
   }
-  const [instantiate, prepare, initialize, execute] = Array.from(bundle, Number) as [number, number, number, number]
-  return new TypedHandler(name, globalGate, { instantiate, prepare, initialize, execute }, options)
+  const address = (offset: number): number => Number(bundle[offset / 8])
+  const addresses = {
+    instantiate: address(offsets.instantiate),
+    prepare: address(offsets.prepare),
+    initialize: address(offsets.initialize),
+    execute: address(offsets.execute),
+  }
+  return new TypedHandler(name, globalGate, addresses, options)
 }
 
 /** Asks every handler of a target; all must be of one version, because they share one frame and one table. */

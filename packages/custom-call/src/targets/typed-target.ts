@@ -1,16 +1,12 @@
-import { addressOf, checkStatus, pointerBits, type Gate } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, type Gate, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import { TensorType, type Hold, type TenonError } from '@tenon/core'
 import { CallKind, type CallTarget } from '../call/call-target.ts'
+import { currentFunctions } from '../native/current-call.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { coreFunctions } from '../native/core-functions.ts'
 import { holdAll } from '@tenon/core/internal'
 import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
 import { giveResources, type CallResources } from './call-resources.ts'
-
-/** From one buffer of a frame to the next, and from a buffer's start to its pointer, in bytes. */
-const BUFFER_SIZE = 48
-const BUFFER_DATA = 24
 
 /** What is left of a call: native memory, and what it held open and used. */
 interface Remains {
@@ -23,7 +19,7 @@ interface Remains {
 const dropped = new FinalizationRegistry<Remains>((remains) => void closeRemains(remains))
 
 function closeRemains({ memory, holds }: Remains): number {
-  const status = Number(coreFunctions().close(memory.address))
+  const status = coreFunctions().tn_xla_close(memory.address)
   for (const hold of holds) hold.release()
   return status
 }
@@ -42,12 +38,12 @@ export function openTypedTarget(
   resources: CallResources,
   isCapturable: boolean,
 ): CallTarget {
-  const { execute, share, instantiate } = coreFunctions()
+  const { tn_xla_share: share, tn_xla_instantiate: instantiate } = coreFunctions()
   const memory = buildFrame(name, descriptor, leaves)
   const remains: Remains = { memory, resources, holds: holdAll(resources.gated) }
   try {
     giveResources(name, memory.address, resources)
-    const status = Number(instantiate(memory.address))
+    const status = instantiate(memory.address)
     if (status !== 0) throw readFailure(memory.address, status, name)
   } catch (error) {
     closeRemains(remains)
@@ -57,13 +53,13 @@ export function openTypedTarget(
     name,
     kind: CallKind.typed,
     gate,
-    execute,
+    execute: currentFunctions().execute,
     memory,
     stream: resources.stream,
     isCapturable,
     extend(): CallMemory {
       const more = buildFrame(name, descriptor, leaves)
-      checkStatus(Number(share(more.address, memory.address)), `sharing the state of ${name}`)
+      checkStatus(share(more.address, memory.address), `sharing the state of ${name}`)
       return more
     },
     failure: (of: CallMemory, code: number, batchIndex?: number): TenonError =>
@@ -79,16 +75,17 @@ export function openTypedTarget(
 }
 
 function buildFrame(name: string, descriptor: Uint8Array, leaves: readonly Leaf[]): CallMemory {
-  const { frameSize, frameBuild } = coreFunctions()
+  const { tn_xla_frame_size: frameSize, tn_xla_frame_build: frameBuild } = coreFunctions()
   const size = new BigUint64Array(1)
   const from = addressOf(descriptor)
-  checkStatus(Number(frameSize(from, descriptor.length, addressOf(size))), `preparing ${name}`)
+  checkStatus(frameSize(from, descriptor.length, addressOf(size)), `preparing ${name}`)
   const frameBytes = Number(size[0])
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
   const { view, address, pointer } = allocateCall(byteSize)
-  checkStatus(Number(frameBuild(from, descriptor.length, address, frameBytes)), `preparing ${name}`)
+  checkStatus(frameBuild(from, descriptor.length, address, frameBytes), `preparing ${name}`)
   const buffers = Number(view.getBigUint64(8, true))
-  const placeOf = (leaf: number): number => buffers + BUFFER_DATA + leaf * BUFFER_SIZE
+  const { size: bufferSize, offsets: buffer } = LAYOUTS.tn_xla_buffer_t
+  const placeOf = (leaf: number): number => buffers + leaf * bufferSize + buffer.data
   for (const [leaf, offset] of offsets) view.setFloat64(placeOf(leaf), pointerBits(address + offset), true)
   const places = leaves.flatMap((leaf, index) => (leaf instanceof TensorType ? [placeOf(index)] : []))
   return { view, address, pointer, places, running: false }

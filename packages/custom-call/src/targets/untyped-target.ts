@@ -2,7 +2,7 @@ import type { Hold, TenonError } from '@tenon/core'
 import type { Gate } from '@tenon/core/internal'
 import { CallKind, type CallTarget } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { coreFunctions } from '../native/core-functions.ts'
+import { currentFunctions } from '../native/current-call.ts'
 import { readUntypedFailure } from '../native/read-failure.ts'
 import { layOutUntyped, type UntypedCall } from '../native/untyped-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
@@ -31,7 +31,7 @@ export function openUntypedTarget(
     name,
     kind: CallKind.untyped,
     gate,
-    execute: coreFunctions().executeUntyped,
+    execute: currentFunctions().executeUntyped,
     memory: own,
     extend,
     failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
