@@ -35,7 +35,7 @@ async function search(index: SearchIndex, texts: ReturnType<typeof documentation
     }
   }
   prepared.close()
-  await driver.close()
+  await driver.closeAsync()
 }
 
 async function crash(index: SearchIndex): Promise<void> {
@@ -48,7 +48,7 @@ async function crash(index: SearchIndex): Promise<void> {
     say(`\nA kernel that writes where no memory is: ${error.status}, and this process goes on.`)
   }
   prepared.close()
-  await driver.close()
+  await driver.closeAsync()
 }
 
 const texts = documentation()

@@ -52,7 +52,7 @@ export class SearchIndex {
   search(prepared: PreparedModel, query: string, limit: number): Match[] {
     const scoresAt = (this.count + 1) * ROW
     this.#writeFeatures([query], this.#tensor(this.count * ROW, [1, BUCKETS]))
-    prepared.executeSync({
+    prepared.run({
       inputs: [this.pool.slice(0, this.count * ROW), this.pool.slice(this.count * ROW, ROW)],
       outputs: [this.pool.slice(scoresAt, this.count * FLOAT)],
     })

@@ -64,7 +64,7 @@ test('a driver scores texts as plain TypeScript does', async () => {
   }
   expect(index.search(prepared, 'quick fox', 1)[0]!.index).toBe(0)
   prepared.close()
-  await driver.close()
+  await driver.closeAsync()
   index.close()
 })
 

@@ -29,10 +29,10 @@ const lines: readonly Line[] = [
   { name: 'child_process, base64 in JSON', colour: '#67001f', open: asText, copies: false },
   { name: 'child_process, advanced', colour: '#b2182b', open: openChildProcess, copies: false },
   { name: 'net, bytes', colour: '#d6604d', open: openSocket, copies: false },
-  { name: 'pools: write, then executeSync', colour: '#4393c3', open: openPools, copies: true },
-  { name: 'pools: execute', colour: '#1b7837', open: asynchronous, copies: false },
+  { name: 'pools: write, then run', colour: '#4393c3', open: openPools, copies: true },
+  { name: 'pools: runAsync', colour: '#1b7837', open: asynchronous, copies: false },
   { name: 'net, doorbell', colour: '#a6dba0', open: openDoorbell, copies: false },
-  { name: 'pools: executeSync', colour: '#2166ac', open: openPools, copies: false },
+  { name: 'pools: run', colour: '#2166ac', open: openPools, copies: false },
   { name: 'koffi, seqpacket', colour: '#92c5de', open: openBare, copies: false },
   { name: 'worker, Atomics.wait', colour: '#bababa', open: openWorker, copies: false },
 ]

@@ -38,17 +38,17 @@ export async function openPools(byteSize: number): Promise<Transport & { readonl
   const args = { inputs: [pool.slice(0, byteSize)], outputs: [pool.slice(Math.ceil(byteSize / 4) * 4, 4)] }
   const payload = Buffer.alloc(byteSize, 1)
   // A driver serves for hours: what is measured is its compiled code, on both sides.
-  for (let i = 0; i < warmup(byteSize); i++) prepared.executeSync(args)
-  for (let i = 0; i < warmup(byteSize) / 4; i++) await prepared.execute(args)
+  for (let i = 0; i < warmup(byteSize); i++) prepared.run(args)
+  for (let i = 0; i < warmup(byteSize) / 4; i++) await prepared.runAsync(args)
   return {
-    call: () => prepared.executeSync(args),
-    callAsync: () => prepared.execute(args),
+    call: () => prepared.run(args),
+    callAsync: () => prepared.runAsync(args),
     callWithCopy: () => {
       pool.write(0, payload)
-      return prepared.executeSync(args)
+      return prepared.run(args)
     },
     close: async () => {
-      await driver.close()
+      await driver.closeAsync()
       pool.close()
     },
   }

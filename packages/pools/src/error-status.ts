@@ -1,9 +1,7 @@
 import { TenonError, type TenonErrorOptions } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/**
- * NNAPI's error statuses with their numbers (HAL `ErrorStatus`; `DEAD_OBJECT` is the runtime's own and never on the wire).
- */
+/** NNAPI's error statuses with their numbers (HAL `ErrorStatus`). The runtime adds `DEAD_OBJECT`, which no driver sends. */
 export const errorStatus = {
   NONE: 0,
   DEVICE_UNAVAILABLE: 1,
@@ -24,7 +22,7 @@ const names = new Map<number, ErrorStatus>(
   Object.entries(errorStatus).map(([name, number]) => [number, name as ErrorStatus]),
 )
 
-/** The name of a status that came as a number; undefined if there is no such status. */
+/** Returns the name of a status, or undefined if no status has this number. */
 export function statusOf(number: number): ErrorStatus | undefined {
   return names.get(number)
 }
@@ -32,25 +30,25 @@ export function statusOf(number: number): ErrorStatus | undefined {
 /** The shape of an output after an execution, as far as it is known. */
 export interface OutputShape {
   readonly dimensions: readonly number[]
-  /** False if the memory given for it was too small. */
+  /** Whether the memory of the output is large enough. */
   readonly isSufficient: boolean
 }
 
 export interface PoolsErrorOptions extends TenonErrorOptions {
-  /** The rule that was broken, by its number in the README: `Q8`. */
-  readonly rule?: string
-  /** Where: `outputs[0].location.length`. */
-  readonly path?: string
-  /** With `OUTPUT_INSUFFICIENT_SIZE`: one for each output. */
+  /** The rule that was broken, by its number in the README: `Q8`. The message names it. */
+  readonly rule?: string | undefined
+  /** The place of the fault: `outputs[0].location.length`. */
+  readonly path?: string | undefined
+  /** The shape of each output, with the status `OUTPUT_INSUFFICIENT_SIZE`. */
   readonly outputShapes?: readonly OutputShape[]
 }
 
 /**
- * A pool, model, request or driver failed with one of NNAPI's statuses.
+ * A failure of a pool, model, request or driver, with one of NNAPI's statuses.
  *
  * @example
  * try {
- *   await prepared.execute({ inputs: [], outputs: [] })
+ *   await prepared.runAsync({ inputs: [], outputs: [] })
  * } catch (error) {
  *   if (error instanceof PoolsError) console.error(error.status, error.rule, error.path) // INVALID_ARGUMENT Q1 inputs
  * }
@@ -64,7 +62,9 @@ export class PoolsError extends TenonError {
 
   constructor(status: ErrorStatus, sentence: string, options: PoolsErrorOptions = {}) {
     const { rule, path, outputShapes = [], details, ...rest } = options
-    super('TENON_POOLS', sentence, { ...rest, details: { status, rule, path, ...details } })
+    // A message from a driver names the rule already.
+    const suffix = rule === undefined || sentence.endsWith(`(rule ${rule})`) ? '' : ` (rule ${rule})`
+    super('TENON_POOLS', sentence + suffix, { ...rest, details: { status, rule, path, ...details } })
     this.status = status
     this.rule = rule
     this.path = path
@@ -73,12 +73,32 @@ export class PoolsError extends TenonError {
 }
 defineKind(PoolsError)
 
-/** What a check found wrong with an argument: `INVALID_ARGUMENT`, with the rule and the place. */
-export function invalid(rule: string, path: string, sentence: string): PoolsError {
-  return new PoolsError('INVALID_ARGUMENT', `${path} ${sentence} (rule ${rule})`, { rule, path })
+/**
+ * An `INVALID_ARGUMENT` for a value that breaks a rule: "`path` `requirement`, got `received`".
+ *
+ * @param requirement what the value must be, beginning with "must", or what is wrong with it.
+ */
+export function invalid(rule: string, path: string, requirement: string, ...received: [unknown?]): PoolsError {
+  const text = received.length === 0 ? undefined : textOf(received[0])
+  return refused(rule, `${path} ${requirement}${text === undefined ? '' : `, got ${text}`}`, path, {
+    expected: requirement.replace(/^must /, ''),
+    received: text,
+  })
 }
 
-/** Runs checks that throw, and returns what they threw: undefined if all is well. */
+const textOf = (value: unknown): string => (Array.isArray(value) ? `[${value.join(', ')}]` : String(value))
+
+/** An `INVALID_ARGUMENT` for something that breaks a rule. */
+export function refused(rule: string, sentence: string, path?: string, details?: Record<string, unknown>): PoolsError {
+  return new PoolsError('INVALID_ARGUMENT', sentence, { rule, path, ...(details === undefined ? {} : { details }) })
+}
+
+/** A `GENERAL_FAILURE` by a rule. */
+export function failed(rule: string, sentence: string, path?: string): PoolsError {
+  return new PoolsError('GENERAL_FAILURE', sentence, { rule, path })
+}
+
+/** Runs checks that throw, and returns the error, or undefined if everything is valid. */
 export function violationOf(check: () => void): PoolsError | undefined {
   try {
     check()

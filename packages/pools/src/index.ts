@@ -3,14 +3,13 @@ export { Burst, type BurstOptions } from './driver/burst.ts'
 export { DeviceBuffer } from './driver/device-buffer.ts'
 export { type AsyncRequestOptions, type ExecutionResult, type Priority, type RequestOptions } from './driver/driver.ts'
 export { allocateMemory } from './driver/allocate-memory.ts'
-export { type AllocateOptions, Driver } from './driver/driver-client.ts'
-export { createFence, Fence, type FenceSource, importFence } from './driver/fence.ts'
+export { type AllocateOptions, Driver, PreparedModel, type Role, type RoleOptions } from './driver/driver-client.ts'
+export { type ExecutionArguments, OMIT } from './driver/execution.ts'
+export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './driver/fence.ts'
 export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
 export { type DriverOptions, localDriver } from './driver/local-driver.ts'
-export { type ExecutionArguments, OMIT, PreparedModel, type Role } from './driver/prepared-model.ts'
 export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
 export {
-  type ConnectOptions,
   connectDriver,
   spawnDriver,
   type SpawnOptions,
@@ -33,6 +32,7 @@ export {
   BuiltModel,
   buildModel,
   ModelBuilder,
+  type ModelOptions,
   type OperandHandle,
   type OutputType,
   type Quantization,
@@ -72,8 +72,7 @@ export {
   shareReadOnly,
 } from './pool/create-pool.ts'
 export { ImagePool } from './pool/image-pool.ts'
-export { Pool, type SliceOptions } from './pool/pool.ts'
+export { Pool, PoolSlice, type SliceOptions } from './pool/pool.ts'
 export { type PoolBacking, type PoolFacts, type PoolKind, type PoolRights } from './pool/pool-facts.ts'
-export { PoolSlice } from './pool/pool-slice.ts'
 export { type Request, type RequestArgument } from './request/request.ts'
 export { validateRequest } from './request/validate-request.ts'

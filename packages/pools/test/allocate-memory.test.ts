@@ -28,8 +28,8 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     second = await other.prepare(model)
   })
   afterAll(async () => {
-    await driver.close()
-    await other.close()
+    await driver.closeAsync()
+    await other.closeAsync()
     model[Symbol.dispose]()
   })
 
@@ -48,8 +48,8 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
       expect(buffer.isFallback).toBe(true)
       pool.write(0, new Float32Array([10, 20]))
       await buffer.copyFrom(pool.slice(0, 8))
-      prepared.executeSync({ inputs: [buffer], outputs: [result] })
-      await second.execute({ inputs: [result], outputs: [buffer] })
+      prepared.run({ inputs: [buffer], outputs: [result] })
+      await second.runAsync({ inputs: [result], outputs: [buffer] })
       await buffer.copyTo(pool.slice(8, 8))
       expect(floats(pool.read(8, 8))).toEqual([12, 24])
       await result.copyFrom(buffer)
@@ -63,12 +63,12 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
       using buffer = await allocateMemory({ roles: [prepared.input(0), second.output(0)] })
       using pool = createPool(64)
       const args = { inputs: [buffer], outputs: [pool.slice(16, 8)] }
-      await expectFailure(() => prepared.executeSync(args), 'GENERAL_FAILURE', 'D17')
-      await expectFailure(() => prepared.execute(args), 'GENERAL_FAILURE', 'D17')
+      await expectFailure(() => prepared.run(args), 'GENERAL_FAILURE', 'D17')
+      await expectFailure(() => prepared.runAsync(args), 'GENERAL_FAILURE', 'D17')
       await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
-      await expectFailure(() => second.executeSync(args), 'INVALID_ARGUMENT', 'D31')
+      await expectFailure(() => second.run(args), 'INVALID_ARGUMENT', 'D31')
       await expectFailure(
-        () => prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [buffer] }),
+        () => prepared.run({ inputs: [pool.slice(0, 8)], outputs: [buffer] }),
         'INVALID_ARGUMENT',
         'D31',
       )
@@ -76,16 +76,13 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
       await expectFailure(() => buffer.copyFrom(pool.slice(0, 8, { dimensions: [3] })), 'INVALID_ARGUMENT', 'D24')
       await buffer.copyFrom(pool.slice(0, 8))
       await expectFailure(() => buffer.copyTo(pool.slice(0, 16)), 'INVALID_ARGUMENT', 'D25')
-      prepared.executeSync(args)
-      second.executeSync({ inputs: [pool.slice(0, 8)], outputs: [buffer] })
+      prepared.run(args)
+      second.run({ inputs: [pool.slice(0, 8)], outputs: [buffer] })
       await buffer.copyTo(pool.slice(32, 8))
       expect(floats(pool.read(32, 8))).toEqual([1, 2])
       // The output of an execution that failed holds no value.
-      await expectFailure(
-        () => second.executeSync({ inputs: [pool.slice(0, 4)], outputs: [buffer] }),
-        'INVALID_ARGUMENT',
-      )
-      await expectFailure(() => prepared.executeSync(args), 'GENERAL_FAILURE', 'D17')
+      await expectFailure(() => second.run({ inputs: [pool.slice(0, 4)], outputs: [buffer] }), 'INVALID_ARGUMENT')
+      await expectFailure(() => prepared.run(args), 'GENERAL_FAILURE', 'D17')
     })
   })
 
@@ -94,11 +91,11 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
       const buffer = await allocateMemory({ roles: roles() })
       using pool = createPool(64)
       await buffer.copyFrom(pool.slice(0, 8))
-      const running = prepared.execute({ inputs: [buffer], outputs: [pool.slice(16, 8)] })
+      const running = prepared.runAsync({ inputs: [buffer], outputs: [pool.slice(16, 8)] })
       buffer.close()
       await running
       expect(floats(pool.read(16, 8))).toEqual([1, 2])
-      expect(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(16, 8)] })).toThrow(ScopeClosedError)
+      expect(() => prepared.run({ inputs: [buffer], outputs: [pool.slice(16, 8)] })).toThrow(ScopeClosedError)
     })
   })
 
@@ -108,17 +105,17 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
       using buffer = await allocateMemory({ roles: roles() })
       using pool = createPool(64)
       using source = createFence()
-      const first = await prepared.executeFenced(
+      const first = await prepared.runFencedAsync(
         { inputs: [pool.slice(0, 8)], outputs: [buffer] },
         { waitFor: [source.fence] },
       )
-      const next = await second.executeFenced(
+      const next = await second.runFencedAsync(
         { inputs: [buffer], outputs: [pool.slice(16, 8)] },
         { waitFor: [first.fence] },
       )
       expect(() => pool.close()).toThrow(ScopeHeldError)
       source.signal()
-      await next.fence.wait()
+      await next.fence.waitAsync()
       expect(floats(pool.read(16, 8))).toEqual([2, 4])
       await Promise.all([first.info, next.info])
       for (const fence of [first.fence, next.fence, source.fence]) fence.close()
@@ -145,7 +142,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
 
 test('D14: where the driver has no room, memory is ordinary', async () => {
   await using server = await Server.start({ buffers: 2 })
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using prepared = await driver.prepare(model)
   const roles = [prepared.input(0), prepared.output(0)]
@@ -155,7 +152,7 @@ test('D14: where the driver has no room, memory is ordinary', async () => {
   await expectFailure(() => driver.allocate({ roles }), 'RESOURCE_EXHAUSTED_TRANSIENT')
   using pool = createPool(64)
   await buffers[0]!.copyFrom(pool.slice(0, 8))
-  for (let i = 0; i < 3; i++) prepared.executeSync({ inputs: [buffers[i]!], outputs: [buffers[i + 1]!] })
+  for (let i = 0; i < 3; i++) prepared.run({ inputs: [buffers[i]!], outputs: [buffers[i + 1]!] })
   await buffers[3]!.copyTo(pool.slice(8, 8))
   expect(floats(pool.read(8, 8))).toEqual([3, 6])
   for (const buffer of buffers) buffer.close()

@@ -27,11 +27,11 @@ afterAll(() => server.stop())
 
 /** An honest client is served. */
 export async function expectServed(): Promise<void> {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using prepared = await driver.prepare(model)
   using pool = createPool(64)
-  prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+  prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
   expect(floats(pool.read(8, 8))).toEqual([1, 2])
 }
 

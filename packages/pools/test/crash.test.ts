@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { ArgumentError } from '@tenon/core'
+import { ArgumentError, ScopeClosedError } from '@tenon/core'
 import {
   buildModel,
   connectDriver,
@@ -21,7 +21,7 @@ describe('defence 13: a driver that dies', () => {
     for (const isSync of [true, false]) {
       await expectNoLeaks(async () => {
         await using server = await Server.start()
-        await using driver = await connectDriver({ path: server.path })
+        await using driver = await connectDriver(server.path)
         using model = buildModel((g) =>
           g.output(
             g.operation(operation, [g.input('TENSOR_FLOAT32', [0])], { type: 'TENSOR_FLOAT32', dimensions: [0] }),
@@ -30,7 +30,7 @@ describe('defence 13: a driver that dies', () => {
         using prepared = await driver.prepare(model)
         using pool = createPool(64)
         const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
-        await expectFailure(() => (isSync ? prepared.executeSync(args) : prepared.execute(args)), 'DEAD_OBJECT')
+        await expectFailure(() => (isSync ? prepared.run(args) : prepared.runAsync(args)), 'DEAD_OBJECT')
         pool.write(0, Uint8Array.of(1))
       })
     }
@@ -39,7 +39,7 @@ describe('defence 13: a driver that dies', () => {
   test('while it sleeps in an execution: every request in flight is told', async () => {
     await expectNoLeaks(async () => {
       await using server = await Server.start()
-      await using driver = await connectDriver({ path: server.path })
+      await using driver = await connectDriver(server.path)
       using model = buildModel((g) =>
         g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], { type: 'TENSOR_FLOAT32', dimensions: [1] })),
       )
@@ -47,7 +47,7 @@ describe('defence 13: a driver that dies', () => {
       using pool = createPool(64)
       pool.write(0, new Float32Array([60_000]))
       const running = Array.from({ length: 5 }, () =>
-        prepared.execute({ inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }),
+        prepared.runAsync({ inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }),
       )
       setTimeout(() => server.child.kill('SIGKILL'), 50)
       for (const result of await Promise.allSettled(running)) {
@@ -69,8 +69,8 @@ describe("a worker of one's own", () => {
       using prepared = await driver.prepare(model)
       using pool = createPool(64)
       const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
-      await expectFailure(() => prepared.executeSync(args), 'DEAD_OBJECT')
-      await expectFailure(() => prepared.execute(args), 'DEAD_OBJECT')
+      await expectFailure(() => prepared.run(args), 'DEAD_OBJECT')
+      await expectFailure(() => prepared.runAsync(args), 'DEAD_OBJECT')
     })
   })
 })
@@ -80,7 +80,7 @@ describe('ends and beginnings', () => {
     await expectNoLeaks(async () => {
       expect((await thrownBy(() => spawnDriver({ command: ['/no/such/program'] }))).status).toBe('DEVICE_UNAVAILABLE')
       expect((await thrownBy(() => spawnDriver({ command: [process.execPath, '-e', ''] }))).status).toBe('DEAD_OBJECT')
-      expect((await thrownBy(() => connectDriver({ path: '/no/such/socket' }))).status).toBe('DEVICE_UNAVAILABLE')
+      expect((await thrownBy(() => connectDriver('/no/such/socket'))).status).toBe('DEVICE_UNAVAILABLE')
     })
   })
 
@@ -102,35 +102,35 @@ describe('ends and beginnings', () => {
         await expect(spawnDriver({ command })).rejects.toThrow(ArgumentError)
       await expect(connectDriver({} as never)).rejects.toThrow(ArgumentError)
       for (const start of [spawnDriver, workerDriver])
-        await expect(start({ timeout: Number.NaN })).rejects.toThrow(ArgumentError)
+        await expect(start({ deadline: Number.NaN })).rejects.toThrow(ArgumentError)
     })
   })
 
   test('a driver that never says that it serves (defence 16)', async () => {
     await expectNoLeaks(async () => {
       const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
-      await expectFailure(() => spawnDriver({ command, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+      await expectFailure(() => spawnDriver({ command, deadline: 100 }), 'MISSED_DEADLINE_TRANSIENT')
       const script = new URL('data:text/javascript,setInterval(() => {}, 1000)')
-      await expectFailure(() => workerDriver({ script, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+      await expectFailure(() => workerDriver({ script, deadline: 100 }), 'MISSED_DEADLINE_TRANSIENT')
       await using server = await Server.start()
       server.child.kill('SIGSTOP')
-      await expectFailure(() => connectDriver({ path: server.path, timeout: 100 }), 'MISSED_DEADLINE_TRANSIENT')
+      await expectFailure(() => connectDriver(server.path, { deadline: 100 }), 'MISSED_DEADLINE_TRANSIENT')
     })
   })
 
   test('a driver that died a moment ago: what was its is closed without an error', async () => {
     await expectNoLeaks(async () => {
       await using server = await Server.start()
-      await using driver = await connectDriver({ path: server.path })
+      await using driver = await connectDriver(server.path)
       const sleep = { type: 'TENSOR_FLOAT32', dimensions: [1] } as const
       using model = buildModel((g) => g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], sleep)))
       const prepared = await driver.prepare(model)
       const [pool, used] = [createPool(64), createPool(64)]
       pool.write(0, new Float32Array([60_000]))
-      prepared.executeSync({ inputs: [used.slice(0, 4)], outputs: [used.slice(8, 4)] })
+      prepared.run({ inputs: [used.slice(0, 4)], outputs: [used.slice(8, 4)] })
       const controller = new AbortController()
       const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
-      const running = prepared.execute(args, { signal: controller.signal }).catch((error: Error) => error.name)
+      const running = prepared.runAsync(args, { signal: controller.signal }).catch((error: Error) => error.name)
       server.child.kill('SIGKILL')
       // Without a turn of the event loop, which would notice. Its descriptors are closed once its last thread is gone.
       const process = `/proc/${server.child.pid}`
@@ -155,15 +155,16 @@ describe('ends and beginnings', () => {
         const model = addModel([1, 2])
         const prepared = await driver.prepare(model)
         const pool = createPool(64)
-        const running = prepared.execute({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
-        const closing = driver.close()
+        const running = prepared.runAsync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+        const closing = driver.closeAsync()
         const outcome = await running.then(
           () => 'done',
           (error: PoolsError) => error.status,
         )
         expect(['done', 'DEAD_OBJECT']).toContain(outcome)
         await closing
-        await driver.close()
+        await expect(driver.closeAsync()).rejects.toThrow(ScopeClosedError)
+        await driver[Symbol.asyncDispose]()
         expect(prepared.isAlive).toBe(false)
         expect((await thrownBy(() => driver.prepare(model))).status).toBe('DEAD_OBJECT')
         pool.close()
@@ -177,7 +178,7 @@ describe('ends and beginnings', () => {
     await using driver = await spawnDriver()
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
-    prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+    prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
     const child = spawn('sh', ['-c', 'ls -l /proc/self/fd'], { stdio: ['ignore', 'pipe', 'inherit'] })
     let text = ''
     for await (const chunk of child.stdout) text += String(chunk)
@@ -195,16 +196,16 @@ describe('ends and beginnings', () => {
     const connect = async (): Promise<Driver> => {
       for (;;) {
         try {
-          return await connectDriver({ path: first.path })
+          return await connectDriver(first.path)
         } catch {
           await new Promise((resolve) => setTimeout(resolve, 10))
         }
       }
     }
-    await (await connect()).close()
+    await (await connect()).closeAsync()
     const third = spawn(process.execPath, [script, first.path], { stdio: ['ignore', 'inherit', 'ignore'] })
     expect((await once(third, 'exit'))[0]).toBe(1)
-    await (await connect()).close()
+    await (await connect()).closeAsync()
     second.kill('SIGKILL')
     await once(second, 'exit')
     await first.stop()

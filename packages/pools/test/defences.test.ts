@@ -35,7 +35,7 @@ test('defence 1: a file that is truncated while models are prepared, run, and co
   const size = 1 << 20
   writeFileSync(path, Buffer.alloc(size))
   await using own = await Server.start()
-  await using driver = await connectDriver({ path: own.path })
+  await using driver = await connectDriver(own.path)
   using adding = addModel([1], [0])
   using prepared = await driver.prepare(adding)
   using same = addModel(Array.from({ length: size / 4 }, () => 0))
@@ -55,7 +55,7 @@ test('defence 1: a file that is truncated while models are prepared, run, and co
     const attempts: (() => Promise<unknown>)[] = [
       async () => (await driver.prepare(model)).close(),
       () =>
-        prepared.execute({ inputs: [file.tensor(0, 'TENSOR_FLOAT32', [size / 4])], outputs: [pool.slice(0, size)] }),
+        prepared.runAsync({ inputs: [file.tensor(0, 'TENSOR_FLOAT32', [size / 4])], outputs: [pool.slice(0, size)] }),
       () => buffer.copyFrom(whole),
     ]
     const running = attempts[i % 3]!().then(
@@ -92,7 +92,7 @@ describe('defence 2: sizes that are only a promise', () => {
         const path = join(mounted, 'sparse')
         writeFileSync(path, '')
         truncateSync(path, 8 << 20)
-        await using driver = await connectDriver({ path: server.path })
+        await using driver = await connectDriver(server.path)
         using model = addModel([1], [0])
         using prepared = await driver.prepare(model)
         using file = openFilePool(path, { access: 'read-write' })
@@ -100,7 +100,7 @@ describe('defence 2: sizes that are only a promise', () => {
         const half = (4 << 20) / 4
         await expectFailure(
           () =>
-            prepared.execute({
+            prepared.runAsync({
               inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [half])],
               outputs: [file.slice(4 << 20, 4 << 20)],
             }),
@@ -174,24 +174,24 @@ if (canMount)
 
 test('defence 8: a driver with few descriptors and a client with many pools', async () => {
   await using small = await Server.start({ pools: 100_000 }, 64)
-  await using honest = await connectDriver({ path: small.path })
+  await using honest = await connectDriver(small.path)
   using model = addModel([1, 2])
   using prepared = await honest.prepare(model)
   {
-    await using greedy = await connectDriver({ path: small.path })
+    await using greedy = await connectDriver(small.path)
     using own = await greedy.prepare(model)
     // A pool costs a driver a mapping, and no descriptor.
     const pools = Array.from({ length: 1000 }, () => createPool(4096))
-    for (const pool of pools) own.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+    for (const pool of pools) own.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
     expect(small.holdings().descriptors).toBeLessThan(64)
     expect(small.holdings().mappings).toBeGreaterThanOrEqual(1000)
     using pool = createPool(64)
-    prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+    prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
     expect(floats(pool.read(8, 8))).toEqual([1, 2])
     for (const one of pools) one.close()
   }
   prepared.close()
-  await honest.close()
+  await honest.closeAsync()
   await small.isIdle()
 })
 
@@ -243,7 +243,7 @@ test('defence 10: Q11, D2, D3: tokens and indices that name nothing', async () =
 })
 
 test('defence 11: a device buffer never fits the models that come after its own', async () => {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using pool = createPool(64)
   let buffer: DeviceBuffer
@@ -254,23 +254,19 @@ test('defence 11: a device buffer never fits the models that come after its own'
   }
   for (let i = 0; i < 1000; i++) {
     using next = await driver.prepare(model)
-    await expectFailure(
-      () => next.executeSync({ inputs: [buffer], outputs: [pool.slice(8, 8)] }),
-      'INVALID_ARGUMENT',
-      'D31',
-    )
+    await expectFailure(() => next.run({ inputs: [buffer], outputs: [pool.slice(8, 8)] }), 'INVALID_ARGUMENT', 'D31')
   }
   await buffer.copyTo(pool.slice(16, 8))
   buffer.close()
 })
 
 test('defence 12: closing in every gap of what is under way', async () => {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   for (let gap = 0; gap < 12; gap++) {
     const prepared = await driver.prepare(model)
     const pool = createPool(64)
-    const running = prepared.execute({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+    const running = prepared.runAsync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
     for (let i = 0; i < gap; i++) await Promise.resolve()
     const attempts = [pool, prepared].map((one) => {
       try {
@@ -299,33 +295,33 @@ describe('defence 17: what one client leaves, no other reads', () => {
     using pool = createPool(4096)
     pool.write(0, new Uint8Array(4096).fill(0xee))
     {
-      await using first = await connectDriver({ path: server.path })
+      await using first = await connectDriver(server.path)
       using prepared = await first.prepare(model)
       for (let i = 0; i < 5; i++) {
         using buffer = await first.allocate({ roles: [prepared.input(0)] })
         await buffer.copyFrom(pool.slice(0, 8))
       }
     }
-    await using second = await connectDriver({ path: server.path })
+    await using second = await connectDriver(server.path)
     using prepared = await second.prepare(model)
     using buffer = await second.allocate({ roles: [prepared.input(0)] })
     await expectFailure(() => buffer.copyTo(pool.slice(64, 8)), 'GENERAL_FAILURE', 'D25')
   })
 
   test('nothing is written beyond a result, also where it is copied', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using open = addModel([1], [0])
     using prepared = await driver.prepare(open)
     using pool = createPool(4096)
     for (const at of [1024, 1025]) {
       pool.write(1024, new Uint8Array(256).fill(0xcc))
-      prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [3])], outputs: [pool.slice(at, 200)] })
+      prepared.run({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [3])], outputs: [pool.slice(at, 200)] })
       expect(new Set(pool.read(at + 12, 1280 - at - 12))).toEqual(new Set([0xcc]))
     }
   })
 
   test('errors name no address, descriptor, token, path or pool of anybody', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64, { label: 'secret-label' })
@@ -336,10 +332,10 @@ describe('defence 17: what one client leaves, no other reads', () => {
     truncateSync(path, 10)
     const input = pool.slice(0, 8)
     const attempts: (() => unknown)[] = [
-      () => prepared.executeSync({ inputs: [buffer], outputs: [input] }),
-      () => prepared.executeSync({ inputs: [input], outputs: [buffer as never] }),
-      () => prepared.executeSync({ inputs: [file.slice(4096, 8) as PoolSlice], outputs: [input] }),
-      () => prepared.executeSync({ inputs: [input], outputs: [pool.slice(4, 8)] }),
+      () => prepared.run({ inputs: [buffer], outputs: [input] }),
+      () => prepared.run({ inputs: [input], outputs: [buffer as never] }),
+      () => prepared.run({ inputs: [file.slice(4096, 8) as PoolSlice], outputs: [input] }),
+      () => prepared.run({ inputs: [input], outputs: [pool.slice(4, 8)] }),
       () => buffer.copyTo(input),
       () => buffer.copyFrom(pool.slice(0, 4)),
       () => driver.allocate({ roles: [prepared.input(5)] }),

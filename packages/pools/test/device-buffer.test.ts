@@ -36,7 +36,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
   beforeAll(async () => {
     driver = await start()
   })
-  afterAll(() => driver.close())
+  afterAll(() => driver.closeAsync())
   beforeEach(() => settled(driver))
 
   test('D12, D15, D16: what one execution writes, the next reads', async () => {
@@ -47,9 +47,9 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
       using second = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       using pool = createPool(64)
       pool.write(0, new Float32Array([10, 20]))
-      prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [first] })
-      await prepared.execute({ inputs: [first], outputs: [second] })
-      prepared.executeSync({ inputs: [second], outputs: [pool.slice(16, 8)] })
+      prepared.run({ inputs: [pool.slice(0, 8)], outputs: [first] })
+      await prepared.runAsync({ inputs: [first], outputs: [second] })
+      prepared.run({ inputs: [second], outputs: [pool.slice(16, 8)] })
       expect(floats(pool.read(16, 8))).toEqual([13, 26])
       await second.copyTo(pool.slice(32, 8))
       expect(floats(pool.read(32, 8))).toEqual([12, 24])
@@ -61,14 +61,10 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0)] })
     using pool = createPool(64)
-    await expectFailure(
-      () => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }),
-      'GENERAL_FAILURE',
-      'D17',
-    )
+    await expectFailure(() => prepared.run({ inputs: [buffer], outputs: [pool.slice(0, 8)] }), 'GENERAL_FAILURE', 'D17')
     await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
     await buffer.copyFrom(pool.slice(0, 8))
-    prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] })
+    prepared.run({ inputs: [buffer], outputs: [pool.slice(0, 8)] })
     expect(floats(pool.read(0, 8))).toEqual([1, 2])
   })
 
@@ -116,12 +112,12 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     const [input, output] = [pool.slice(0, 8), pool.slice(16, 8)]
     using buffer = await driver.allocate({ roles: [prepared.input(0)] })
     await buffer.copyFrom(input)
-    await expectFailure(() => prepared.executeSync({ inputs: [input], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D31')
-    await expectFailure(() => other.executeSync({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
-    prepared.executeSync({ inputs: [buffer], outputs: [output] })
+    await expectFailure(() => prepared.run({ inputs: [input], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D31')
+    await expectFailure(() => other.run({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
+    prepared.run({ inputs: [buffer], outputs: [output] })
     prepared.close()
     using again = await driver.prepare(model)
-    await expectFailure(() => again.executeSync({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
+    await expectFailure(() => again.run({ inputs: [buffer], outputs: [output] }), 'INVALID_ARGUMENT', 'D31')
     await buffer.copyTo(output)
   })
 
@@ -174,8 +170,8 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using second = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [first.output(0), second.input(0), first.input(0)] })
     using pool = createPool(64)
-    first.executeSync({ inputs: [pool.slice(0, 8)], outputs: [buffer] })
-    second.executeSync({ inputs: [buffer], outputs: [pool.slice(8, 8)] })
+    first.run({ inputs: [pool.slice(0, 8)], outputs: [buffer] })
+    second.run({ inputs: [buffer], outputs: [pool.slice(8, 8)] })
     expect(floats(pool.read(8, 8))).toEqual([2, 4])
   })
 
@@ -185,7 +181,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
     using pool = createPool(64)
     await buffer.copyFrom(pool.slice(0, 8))
-    await expectFailure(() => prepared.executeSync({ inputs: [buffer], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D19')
+    await expectFailure(() => prepared.run({ inputs: [buffer], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D19')
   })
 
   test('D11: a buffer of open size is not supported, and settled by dimensions it is', async () => {
@@ -196,7 +192,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using buffer = await driver.allocate({ roles, dimensions: [3] })
     using pool = createPool(64)
     await buffer.copyFrom(pool.slice(0, 12))
-    prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(16, 12)] })
+    prepared.run({ inputs: [buffer], outputs: [pool.slice(16, 12)] })
     expect(floats(pool.read(16, 12))).toEqual([5, 5, 5])
   })
 
@@ -207,7 +203,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using pool = createPool(64)
     await buffer.copyFrom(pool.slice(0, 12))
     await expectFailure(
-      () => prepared.executeSync({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [buffer] }),
+      () => prepared.run({ inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])], outputs: [buffer] }),
       'GENERAL_FAILURE',
       'D20',
     )
@@ -242,7 +238,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using buffer = await stranger.allocate({ roles: [foreign.input(0)] })
     using pool = createPool(64)
     await expectFailure(
-      () => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(0, 8)] }),
+      () => prepared.run({ inputs: [buffer], outputs: [pool.slice(0, 8)] }),
       'INVALID_ARGUMENT',
       'D31',
     )
@@ -254,10 +250,10 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     using pool = createPool(64)
     const buffer = await driver.allocate({ roles: [prepared.input(0)] })
     await buffer.copyFrom(pool.slice(0, 8))
-    const running = prepared.execute({ inputs: [buffer], outputs: [pool.slice(16, 8)] })
+    const running = prepared.runAsync({ inputs: [buffer], outputs: [pool.slice(16, 8)] })
     buffer.close()
     await running
-    expect(() => prepared.executeSync({ inputs: [buffer], outputs: [pool.slice(16, 8)] })).toThrow(ScopeClosedError)
+    expect(() => prepared.run({ inputs: [buffer], outputs: [pool.slice(16, 8)] })).toThrow(ScopeClosedError)
     await expect(buffer.copyTo(pool.slice(0, 8))).rejects.toThrow(ScopeClosedError)
   })
 
@@ -270,7 +266,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     await buffer.copyFrom(pool.slice(0, 8))
     await Promise.all(
       Array.from({ length: 15 }, (_unused, i) => [
-        prepared.execute({ inputs: [buffer], outputs: [pool.slice(64 + i * 128, 8)] }),
+        prepared.runAsync({ inputs: [buffer], outputs: [pool.slice(64 + i * 128, 8)] }),
         buffer.copyTo(pool.slice(128 + i * 128, 8)),
       ]).flat(),
     )

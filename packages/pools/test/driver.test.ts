@@ -24,7 +24,7 @@ describe.each(homes)('a driver %s', (_, start) => {
   beforeAll(async () => {
     driver = await start()
   })
-  afterAll(() => driver.close())
+  afterAll(() => driver.closeAsync())
   beforeEach(() => settled(driver))
 
   const slices = (pool: Pool<'writable'>, size = 4) => ({
@@ -38,12 +38,12 @@ describe.each(homes)('a driver %s', (_, start) => {
       using prepared = await driver.prepare(model)
       using pool = createPool(4096)
       pool.write(0, new Float32Array([1, 2, 3, 4]))
-      const result = prepared.executeSync(slices(pool))
+      const result = prepared.run(slices(pool))
       expect(result.outputs).toEqual([{ dimensions: [4], isSufficient: true }])
       expect(result.driverTime).toBeGreaterThan(0)
       expect(floats(pool.read(1024, 16))).toEqual([11, 22, 33, 44])
       pool.write(0, new Float32Array([5, 6, 7, 8]))
-      await prepared.execute(slices(pool))
+      await prepared.runAsync(slices(pool))
       expect(floats(pool.read(1024, 16))).toEqual([15, 26, 37, 48])
     })
   })
@@ -53,7 +53,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     const before = performance.now()
-    const { driverTime } = prepared.executeSync(slices(pool, 2))
+    const { driverTime } = prepared.run(slices(pool, 2))
     expect(driverTime).toBeGreaterThan(0)
     expect(driverTime).toBeLessThan((performance.now() - before) * 1e6)
   })
@@ -64,7 +64,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using pool = createPool(64 * 64)
     const runs = Array.from({ length: 50 }, async (_unused, i) => {
       pool.write(i * 64, new Float32Array([i, -i]))
-      await prepared.execute({
+      await prepared.runAsync({
         inputs: [pool.tensor(i * 64, 'TENSOR_FLOAT32', [2])],
         outputs: [pool.tensor(i * 64 + 16, 'TENSOR_FLOAT32', [2])],
       })
@@ -78,7 +78,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
     pool.write(3, new Float32Array([7, 8]))
-    prepared.executeSync({ inputs: [pool.slice(3, 8)], outputs: [pool.slice(33, 8)] })
+    prepared.run({ inputs: [pool.slice(3, 8)], outputs: [pool.slice(33, 8)] })
     expect(floats(pool.read(33, 8))).toEqual([8, 10])
   })
 
@@ -101,7 +101,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       using prepared = await driver.prepare(model)
       writable.write(0, new Float32Array([9, 9]))
       using pool = createPool(4096)
-      prepared.executeSync(slices(pool, 2))
+      prepared.run(slices(pool, 2))
       expect(floats(pool.read(1024, 8))).toEqual([111, 222])
       expect(() => frozen.close()).toThrow(ScopeHeldError)
     })
@@ -114,7 +114,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       expect([model.operandValues.length, model.pools.length]).toEqual([4, 1])
       using prepared = await driver.prepare(model)
       using pool = createPool(8192)
-      prepared.executeSync({ inputs: [pool.slice(0, 4000)], outputs: [pool.slice(4096, 4000)] })
+      prepared.run({ inputs: [pool.slice(0, 4000)], outputs: [pool.slice(4096, 4000)] })
       expect(floats(pool.read(4096, 4000))).toEqual(values)
     })
   })
@@ -130,7 +130,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       })
       using prepared = await driver.prepare(model)
       using pool = createPool(4096)
-      prepared.executeSync(slices(pool, 2))
+      prepared.run(slices(pool, 2))
       expect(floats(pool.read(1024, 8))).toEqual([600, 600])
     })
   })
@@ -140,7 +140,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     for (const size of [1, 7, 100]) {
-      const result = prepared.executeSync({
+      const result = prepared.run({
         inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [size])],
         outputs: [pool.slice(1024, 1024)],
       })
@@ -154,7 +154,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [10])], outputs: [pool.slice(1024, 39)] }
-    const error = await expectFailure(() => prepared.executeSync(args), 'OUTPUT_INSUFFICIENT_SIZE', 'Q14')
+    const error = await expectFailure(() => prepared.run(args), 'OUTPUT_INSUFFICIENT_SIZE', 'Q14')
     expect(error.outputShapes).toEqual([{ dimensions: [10], isSufficient: false }])
     expect(pool.read(1024).every((byte) => byte === 0)).toBe(true)
   })
@@ -164,7 +164,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(256)
     pool.write(0, new Uint8Array(256).fill(0xee))
-    prepared.executeSync({
+    prepared.run({
       inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [4])],
       outputs: [pool.slice(64, 100, { padding: 28 })],
     })
@@ -181,12 +181,8 @@ describe.each(homes)('a driver %s', (_, start) => {
       dimensions: [],
     })
     const attempt = (input: ReturnType<typeof at>, output: ReturnType<typeof at>) => () =>
-      prepared.executeSync({ inputs: [input], outputs: [output], pools: [pool] })
-    await expectFailure(
-      () => prepared.executeSync({ inputs: [], outputs: [at(0)], pools: [pool] }),
-      'INVALID_ARGUMENT',
-      'Q1',
-    )
+      prepared.run({ inputs: [input], outputs: [output], pools: [pool] })
+    await expectFailure(() => prepared.run({ inputs: [], outputs: [at(0)], pools: [pool] }), 'INVALID_ARGUMENT', 'Q1')
     await expectFailure(attempt(at(0, 8, 1), at(64)), 'INVALID_ARGUMENT', 'Q3')
     await expectFailure(attempt(at(4092), at(64)), 'INVALID_ARGUMENT', 'Q4')
     await expectFailure(attempt(at(0xffff_fffc), at(64)), 'INVALID_ARGUMENT', 'Q4')
@@ -207,9 +203,9 @@ describe.each(homes)('a driver %s', (_, start) => {
       using reader = shareReadOnly(owner)
       for (const other of [frozen, reader]) {
         const args = { inputs: [pool.slice(0, 8)], outputs: [other.slice(64, 8) as never] }
-        await expectFailure(() => prepared.executeSync(args), 'INVALID_ARGUMENT', 'P18')
+        await expectFailure(() => prepared.run(args), 'INVALID_ARGUMENT', 'P18')
       }
-      prepared.executeSync({ inputs: [reader.slice(0, 8)], outputs: [pool.slice(64, 8)] })
+      prepared.run({ inputs: [reader.slice(0, 8)], outputs: [pool.slice(64, 8)] })
       expect(floats(pool.read(64, 8))).toEqual([1, 2])
     })
   })
@@ -223,11 +219,11 @@ describe.each(homes)('a driver %s', (_, start) => {
       using whole = openFilePool(path, { access: 'read-write' })
       using second = openFilePool(path, { byteOffset: 4096 })
       await expectFailure(
-        () => prepared.executeSync({ inputs: [second.slice(0, 8)], outputs: [whole.slice(4100, 8)] }),
+        () => prepared.run({ inputs: [second.slice(0, 8)], outputs: [whole.slice(4100, 8)] }),
         'INVALID_ARGUMENT',
         'Q10',
       )
-      prepared.executeSync({ inputs: [second.slice(0, 8)], outputs: [whole.slice(0, 8)] })
+      prepared.run({ inputs: [second.slice(0, 8)], outputs: [whole.slice(0, 8)] })
     })
 
   if (hasFiles)
@@ -239,14 +235,14 @@ describe.each(homes)('a driver %s', (_, start) => {
         const path = join(directory, 'shrinks')
         writeFileSync(path, Buffer.alloc(8192))
         using file = openFilePool(path)
-        prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(0, 8)] })
+        prepared.run({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(0, 8)] })
         truncateSync(path, 100)
         await expectFailure(
-          () => prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(64, 8)] }),
+          () => prepared.run({ inputs: [file.slice(4096, 8)], outputs: [pool.slice(64, 8)] }),
           'GENERAL_FAILURE',
           'P15',
         )
-        prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
+        prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
       })
     })
 
@@ -283,23 +279,19 @@ describe.each(homes)('a driver %s', (_, start) => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
-    await expectFailure(() => prepared.executeSync({ inputs: [OMIT], outputs: [pool.slice(0, 8)] }), 'INVALID_ARGUMENT')
-    await expectFailure(
-      () => prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }),
-      'INVALID_ARGUMENT',
-      'Q2',
-    )
+    await expectFailure(() => prepared.run({ inputs: [OMIT], outputs: [pool.slice(0, 8)] }), 'INVALID_ARGUMENT')
+    await expectFailure(() => prepared.run({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }), 'INVALID_ARGUMENT', 'Q2')
   })
 
   test('M20, Q12: deadlines that have passed already', async () => {
     using model = addModel([1, 2])
-    await expectFailure(() => driver.prepare(model, { timeout: 0 }), 'MISSED_DEADLINE_PERSISTENT')
-    using prepared = await driver.prepare(model, { timeout: 60_000 })
+    await expectFailure(() => driver.prepare(model, { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
+    using prepared = await driver.prepare(model, { deadline: 60_000 })
     using pool = createPool(4096)
-    await expectFailure(() => prepared.executeSync(slices(pool, 2), { timeout: -1 }), 'MISSED_DEADLINE_PERSISTENT')
-    await expectFailure(() => prepared.execute(slices(pool, 2), { timeout: 0 }), 'MISSED_DEADLINE_PERSISTENT')
-    prepared.executeSync(slices(pool, 2), { timeout: 60_000 })
-    await prepared.execute(slices(pool, 2), { timeout: 60_000 })
+    await expectFailure(() => prepared.run(slices(pool, 2), { deadline: -1 }), 'MISSED_DEADLINE_PERSISTENT')
+    await expectFailure(() => prepared.runAsync(slices(pool, 2), { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
+    prepared.run(slices(pool, 2), { deadline: 60_000 })
+    await prepared.runAsync(slices(pool, 2), { deadline: 60_000 })
   })
 
   test('an aborted signal gives requests up', async () => {
@@ -307,23 +299,23 @@ describe.each(homes)('a driver %s', (_, start) => {
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     const reason = new Error('enough')
-    await expect(prepared.execute(slices(pool, 2), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
-    await prepared.execute(slices(pool, 2), { signal: new AbortController().signal })
+    await expect(prepared.runAsync(slices(pool, 2), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    await prepared.runAsync(slices(pool, 2), { signal: new AbortController().signal })
   })
 
   test('what is in use can not be closed, and what is closed can not be used', async () => {
     const model = addModel([1, 2])
     const prepared = await driver.prepare(model)
     const pool = createPool(4096)
-    const running = prepared.execute(slices(pool, 2))
+    const running = prepared.runAsync(slices(pool, 2))
     await running
     pool.close()
     const [input, output] = [pool.slice(0, 8), pool.slice(64, 8)]
-    expect(() => prepared.executeSync({ inputs: [input], outputs: [output] })).toThrow(ScopeClosedError)
+    expect(() => prepared.run({ inputs: [input], outputs: [output] })).toThrow(ScopeClosedError)
     prepared.close()
     using other = createPool(4096)
-    expect(() => prepared.executeSync(slices(other, 2))).toThrow(ScopeClosedError)
-    await expect(prepared.execute(slices(other, 2))).rejects.toThrow(ScopeClosedError)
+    expect(() => prepared.run(slices(other, 2))).toThrow(ScopeClosedError)
+    await expect(prepared.runAsync(slices(other, 2))).rejects.toThrow(ScopeClosedError)
     model[Symbol.dispose]()
   })
 
@@ -331,7 +323,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
-    expect(() => prepared.executeSync({ inputs: [pool as never], outputs: [pool.slice(0, 8)] })).toThrow(ArgumentError)
+    expect(() => prepared.run({ inputs: [pool as never], outputs: [pool.slice(0, 8)] })).toThrow(ArgumentError)
   })
 
   test('a frozen pool as input', async () => {
@@ -342,7 +334,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       const source = createPool(4096)
       source.write(0, new Float32Array([3, 4]))
       using frozen = freezePool(source)
-      prepared.executeSync({ inputs: [frozen.slice(0, 8)], outputs: [pool.slice(0, 8)] })
+      prepared.run({ inputs: [frozen.slice(0, 8)], outputs: [pool.slice(0, 8)] })
       expect(floats(pool.read(0, 8))).toEqual([4, 6])
     })
   })

@@ -14,7 +14,7 @@ const driver = pools.localDriver()
 const model = addModel([1, 2])
 const prepared = await driver.prepare(model)
 afterAll(async () => {
-  await driver.close()
+  await driver.closeAsync()
   model[Symbol.dispose]()
   rmSync(directory, { recursive: true })
 })

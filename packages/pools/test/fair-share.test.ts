@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ClientSession } from '../src/channel/client-session.ts'
 import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
-import { DEFAULT_LIMITS } from '../src/engine/limits.ts'
+import { limitsOf } from '../src/engine/limits.ts'
 import { buildModel, cpuKernels, createPool, type Kernel, localDriver } from '../src/index.ts'
 import type { Link } from '../src/native/link.ts'
 import { hasViews } from '../src/native/platform.ts'
@@ -27,9 +27,10 @@ test('a client that never stops asking leaves others their turn', () => {
     call: () => undefined,
     close: () => {},
   }
-  const session = new ClientSession(link, cpuKernels, DEFAULT_LIMITS)
+  const limits = limitsOf(undefined)
+  const session = new ClientSession(link, cpuKernels, limits)
   session.step(0)
-  expect(counts.received).toBeGreaterThan(DEFAULT_LIMITS.requests)
+  expect(counts.received).toBeGreaterThan(limits.requests)
   // Each is answered, if only with a refusal.
   expect(counts.sent).toBe(counts.received)
   session.close()
@@ -52,7 +53,7 @@ test('what a kernel slices from its inputs is a copy', async () => {
   using prepared = await driver.prepare(model)
   using pool = createPool(64)
   pool.write(16, new Int32Array([1, 2]))
-  prepared.executeSync({ inputs: [pool.slice(16, 8)], outputs: [pool.slice(32, 8)] })
+  prepared.run({ inputs: [pool.slice(16, 8)], outputs: [pool.slice(32, 8)] })
   pool.write(16, new Int32Array([3, 4]))
   expect([...new Int32Array(copy.buffer)]).toEqual([1, 2])
   expect(pool.read(32, 8)).toEqual(new Uint8Array(8).fill(7))
@@ -65,15 +66,15 @@ test('copies of values that can not be used in place are budgeted (defence 9)', 
   using prepared = await driver.prepare(model)
   using pool = createPool(8192)
   const executeAt = (input: number, output: number) =>
-    prepared.executeSync({ inputs: [pool.slice(input, 2048)], outputs: [pool.slice(output, 2048)] })
+    prepared.run({ inputs: [pool.slice(input, 2048)], outputs: [pool.slice(output, 2048)] })
   expect(executeAt(1, 4097).outputs[0]!.dimensions).toEqual([512])
   using large = buildModel((g) =>
     g.output(g.operation('RELU', [g.input('TENSOR_FLOAT32', [513])], { type: 'TENSOR_FLOAT32', dimensions: [513] })),
   )
   using other = await driver.prepare(large)
   const args = (at: number) => ({ inputs: [pool.slice(at, 2052)], outputs: [pool.slice(4096 + at, 2052)] })
-  await expectFailure(() => other.executeSync(args(1)), 'RESOURCE_EXHAUSTED_TRANSIENT')
-  if (hasViews()) expect(other.executeSync(args(0)).outputs[0]!.dimensions).toEqual([513])
+  await expectFailure(() => other.run(args(1)), 'RESOURCE_EXHAUSTED_TRANSIENT')
+  if (hasViews()) expect(other.run(args(0)).outputs[0]!.dimensions).toEqual([513])
 })
 
 test.each(['RESHAPE', 'TRANSPOSE'])(
@@ -89,6 +90,6 @@ test.each(['RESHAPE', 'TRANSPOSE'])(
     // None of its pages is ever touched.
     using pool = createPool(4 * count + 64)
     const args = { inputs: [pool.slice(0, 8), pool.tensor(64, 'TENSOR_INT32', [count])], outputs: [pool.slice(16, 8)] }
-    await expectFailure(() => prepared.executeSync(args), 'INVALID_ARGUMENT')
+    await expectFailure(() => prepared.run(args), 'INVALID_ARGUMENT')
   },
 )

@@ -25,11 +25,11 @@ describe('fences', () => {
       using fence = source.fence
       using same = importFence(fence.descriptor)
       expect([fence.status, same.status]).toEqual(['active', 'active'])
-      const waiting = Promise.all([fence.wait(), same.wait({ timeout: 10_000 })])
+      const waiting = Promise.all([fence.waitAsync(), same.waitAsync({ timeout: 10_000 })])
       source.signal()
       source.signal()
       await waiting
-      same.waitSync()
+      same.wait()
       expect([fence.status, same.status]).toEqual(['signaled', 'signaled'])
     })
   })
@@ -38,10 +38,10 @@ describe('fences', () => {
     await expectNoLeaks(async () => {
       const source = createFence()
       using fence = source.fence
-      const waiting = fence.wait()
+      const waiting = fence.waitAsync()
       source[Symbol.dispose]()
       await expectFailure(() => waiting, 'GENERAL_FAILURE')
-      await expectFailure(() => fence.waitSync(), 'GENERAL_FAILURE')
+      await expectFailure(() => fence.wait(), 'GENERAL_FAILURE')
       expect(fence.status).toBe('failed')
     })
   })
@@ -50,14 +50,14 @@ describe('fences', () => {
     await expectNoLeaks(async () => {
       using source = createFence()
       using fence = source.fence
+      await expectFailure(() => fence.waitAsync({ timeout: 5 }), 'MISSED_DEADLINE_TRANSIENT')
       await expectFailure(() => fence.wait({ timeout: 5 }), 'MISSED_DEADLINE_TRANSIENT')
-      await expectFailure(() => fence.waitSync({ timeout: 5 }), 'MISSED_DEADLINE_TRANSIENT')
     })
   })
 
   test('can not be closed while somebody waits, nor used afterwards', async () => {
     const source = createFence()
-    const waiting = source.fence.wait()
+    const waiting = source.fence.waitAsync()
     expect(() => source.fence.close()).toThrow(ScopeHeldError)
     source.signal()
     await waiting
@@ -81,7 +81,7 @@ describe('fences', () => {
     await once(child, 'spawn')
     expect(fence.status).toBe('active')
     child.kill('SIGKILL')
-    await expectFailure(() => fence.wait(), 'GENERAL_FAILURE')
+    await expectFailure(() => fence.waitAsync(), 'GENERAL_FAILURE')
   })
 })
 
@@ -95,14 +95,14 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       const pool = createPool(64)
       const sources = [createFence(), createFence(), createFence()]
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      const execution = await prepared.executeFenced(args, { waitFor: sources.map(({ fence }) => fence) })
+      const execution = await prepared.runFencedAsync(args, { waitFor: sources.map(({ fence }) => fence) })
       sources[2]!.signal()
       sources[0]!.signal()
       expect(execution.fence.status).toBe('active')
       expect(() => pool.close()).toThrow(ScopeHeldError)
       pool.write(0, new Float32Array([10, 20]))
       sources[1]!.signal()
-      await execution.fence.wait()
+      await execution.fence.waitAsync()
       expect(floats(pool.read(8, 8))).toEqual([11, 22])
       const info = await execution.info
       expect(info).toMatchObject({
@@ -121,8 +121,8 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
 
   test('without fences begin at once', async () => {
     using pool = createPool(64)
-    const execution = await prepared.executeFenced({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
-    await execution.fence.wait()
+    const execution = await prepared.runFencedAsync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+    await execution.fence.waitAsync()
     expect((await execution.info).status).toBe('NONE')
     expect(floats(pool.read(8, 8))).toEqual([1, 2])
     execution[Symbol.dispose]()
@@ -132,17 +132,17 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     await expectNoLeaks(async () => {
       using pool = createPool(256)
       using source = createFence()
-      const first = await prepared.executeFenced(
+      const first = await prepared.runFencedAsync(
         { inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] },
         { waitFor: [source.fence] },
       )
-      const second = await prepared.executeFenced(
+      const second = await prepared.runFencedAsync(
         { inputs: [pool.slice(64, 8)], outputs: [pool.slice(128, 8)] },
         { waitFor: [first.fence] },
       )
       pool.write(0, new Float32Array([5, 5]))
       source.signal()
-      await second.fence.wait()
+      await second.fence.waitAsync()
       expect(floats(pool.read(128, 8))).toEqual([7, 9])
       await Promise.all([first.info, second.info])
       for (const fence of [first.fence, second.fence, source.fence]) fence.close()
@@ -154,16 +154,16 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     using pool = createPool(64)
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
     using source = createFence()
-    const first = await prepared.executeFenced(
+    const first = await prepared.runFencedAsync(
       { inputs: [pool.slice(0, 8)], outputs: [buffer] },
       { waitFor: [source.fence] },
     )
-    const second = await prepared.executeFenced(
+    const second = await prepared.runFencedAsync(
       { inputs: [buffer], outputs: [pool.slice(8, 8)] },
       { waitFor: [first.fence] },
     )
     source.signal()
-    await second.fence.wait()
+    await second.fence.waitAsync()
     expect(floats(pool.read(8, 8))).toEqual([2, 4])
     await Promise.all([first.info, second.info])
     for (const fence of [first.fence, second.fence, source.fence]) fence.close()
@@ -176,12 +176,12 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       using pool = createPool(64)
       const input = pool.tensor(0, 'TENSOR_FLOAT32', [2])
       const launch = (output: ReturnType<typeof pool.slice>) => () =>
-        flexible.executeFenced({ inputs: [input], outputs: [output] })
+        flexible.runFencedAsync({ inputs: [input], outputs: [output] })
       await expectFailure(launch(pool.slice(32, 8)), 'INVALID_ARGUMENT', 'Q16')
       await expectFailure(launch(pool.slice(32, 8, { dimensions: [0] })), 'INVALID_ARGUMENT', 'Q16')
       await expectFailure(launch(pool.slice(32, 4, { dimensions: [2] })), 'INVALID_ARGUMENT', 'Q8')
       await expectFailure(launch(pool.slice(4, 8, { dimensions: [2] })), 'INVALID_ARGUMENT', 'Q10')
-      const execution = await flexible.executeFenced({
+      const execution = await flexible.runFencedAsync({
         inputs: [input],
         outputs: [pool.slice(32, 8, { dimensions: [2] })],
       })
@@ -196,12 +196,12 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
       const source = createFence()
-      const execution = await prepared.executeFenced(args, { waitFor: [source.fence] })
+      const execution = await prepared.runFencedAsync(args, { waitFor: [source.fence] })
       source[Symbol.dispose]()
-      await expectFailure(() => execution.fence.wait(), 'GENERAL_FAILURE')
+      await expectFailure(() => execution.fence.waitAsync(), 'GENERAL_FAILURE')
       const info = await execution.info
       expect([info.status, info.error?.status, info.outputs]).toEqual(['GENERAL_FAILURE', 'GENERAL_FAILURE', []])
-      await expectFailure(() => prepared.executeFenced(args, { waitFor: [source.fence] }), 'GENERAL_FAILURE')
+      await expectFailure(() => prepared.runFencedAsync(args, { waitFor: [source.fence] }), 'GENERAL_FAILURE')
       execution[Symbol.dispose]()
       source.fence.close()
       expect(floats(pool.read(8, 8))).toEqual([0, 0])
@@ -215,18 +215,18 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       await buffer.copyFrom(pool.slice(0, 8))
       using source = createFence()
-      const execution = await prepared.executeFenced(
+      const execution = await prepared.runFencedAsync(
         { inputs: [pool.slice(0, 8)], outputs: [buffer] },
-        { waitFor: [source.fence], timeout: 20 },
+        { waitFor: [source.fence], deadline: 20 },
       )
-      await expectFailure(() => execution.fence.wait(), 'GENERAL_FAILURE')
+      await expectFailure(() => execution.fence.waitAsync(), 'GENERAL_FAILURE')
       expect((await execution.info).status).toBe('MISSED_DEADLINE_TRANSIENT')
       // An execution that failed takes the value away (D16).
       await expectFailure(() => buffer.copyTo(pool.slice(0, 8)), 'GENERAL_FAILURE', 'D25')
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      const late = await prepared.executeFenced(args, { timeoutAfterFences: 0 })
+      const late = await prepared.runFencedAsync(args, { deadlineAfterFences: 0 })
       expect((await late.info).status).toBe('MISSED_DEADLINE_TRANSIENT')
-      await expectFailure(() => prepared.executeFenced(args, { timeout: 0 }), 'MISSED_DEADLINE_PERSISTENT')
+      await expectFailure(() => prepared.runFencedAsync(args, { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
       for (const fence of [execution.fence, late.fence, source.fence]) fence.close()
     })
     await settled(driver)
@@ -244,7 +244,7 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       using pool = createPool(1024)
       using source = createFence()
       const args = { inputs: [pool.slice(0, 256)], outputs: [pool.slice(512, 256)] }
-      const execution = await short.executeFenced(args, { waitFor: [source.fence] })
+      const execution = await short.runFencedAsync(args, { waitFor: [source.fence] })
       expect(() => short.close()).toThrow(ScopeHeldError)
       source.signal()
       await execution.info
@@ -263,13 +263,13 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
       const short = await other.prepare(own)
       using pool = createPool(64)
       using source = createFence()
-      const execution = await short.executeFenced(
+      const execution = await short.runFencedAsync(
         { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] },
         { waitFor: [source.fence] },
       )
-      await other.close()
+      await other.closeAsync()
       expect((await thrownBy(() => execution.info)).status).toBe('DEAD_OBJECT')
-      await expectFailure(() => execution.fence.wait(), 'GENERAL_FAILURE')
+      await expectFailure(() => execution.fence.waitAsync(), 'GENERAL_FAILURE')
       execution[Symbol.dispose]()
       source.fence.close()
     })
@@ -287,7 +287,7 @@ describe('fenced executions across drivers', () => {
       let last = source.fence
       const infos: Promise<unknown>[] = []
       for (const [i, one] of prepared.entries()) {
-        const execution = await one.executeFenced(
+        const execution = await one.runFencedAsync(
           { inputs: [pool.slice(i * 64, 8)], outputs: [pool.slice(i * 64 + 64, 8)] },
           { waitFor: [last] },
         )
@@ -296,39 +296,39 @@ describe('fenced executions across drivers', () => {
         infos.push(execution.info)
       }
       source.signal()
-      await last.wait()
+      await last.waitAsync()
       await Promise.all(infos)
       last.close()
       expect(floats(pool.read(192, 8))).toEqual([3, 3])
-      for (const driver of drivers) await driver.close()
+      for (const driver of drivers) await driver.closeAsync()
     })
   })
 
   test('a driver that is killed fails its fences, and what waits for them', async () => {
     await using server = await Server.start()
     await using survivor = await Server.start()
-    await using doomed = await connectDriver({ path: server.path })
-    await using other = await connectDriver({ path: survivor.path })
+    await using doomed = await connectDriver(server.path)
+    await using other = await connectDriver(survivor.path)
     using model = addModel([1, 1])
     using first = await doomed.prepare(model)
     using second = await other.prepare(model)
     using pool = createPool(1024)
     using source = createFence()
-    const one = await first.executeFenced(
+    const one = await first.runFencedAsync(
       { inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] },
       { waitFor: [source.fence] },
     )
-    const two = await second.executeFenced(
+    const two = await second.runFencedAsync(
       { inputs: [pool.slice(64, 8)], outputs: [pool.slice(128, 8)] },
       { waitFor: [one.fence] },
     )
     server.child.kill('SIGKILL')
-    await expectFailure(() => one.fence.wait(), 'GENERAL_FAILURE')
+    await expectFailure(() => one.fence.waitAsync(), 'GENERAL_FAILURE')
     await expectFailure(() => one.info, 'DEAD_OBJECT')
     expect((await two.info).status).toBe('GENERAL_FAILURE')
     for (const fence of [one.fence, two.fence, source.fence]) fence.close()
     second.close()
-    await other.close()
+    await other.closeAsync()
     pool.close()
     await survivor.isIdle()
   })

@@ -22,14 +22,14 @@ let sleep: PreparedModel
 let pool: Pool<'writable'>
 beforeAll(async () => {
   server = await Server.start({ models: 4, buffers: 2, requests: 4, pools: 2 })
-  driver = await connectDriver({ path: server.path })
+  driver = await connectDriver(server.path)
   pool = createPool(4096)
   const type = { type: 'TENSOR_FLOAT32', dimensions: [1] } as const
   using model = buildModel((g) => g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], type)))
   sleep = await driver.prepare(model)
 })
 afterAll(async () => {
-  await driver.close()
+  await driver.closeAsync()
   pool.close()
   await server.stop()
 })
@@ -43,7 +43,7 @@ const argsFor = (milliseconds: number, memory: Pool<'writable'> = pool, at = 0) 
 /** Asks a busy driver for something, and gives up before it answers; more often than it has room for. */
 async function giveUp(request: () => Promise<unknown>): Promise<void> {
   for (let i = 0; i < 6; i++) {
-    const busy = sleep.execute(argsFor(60, pool, 1024))
+    const busy = sleep.runAsync(argsFor(60, pool, 1024))
     await expectFailure(request, 'MISSED_DEADLINE_TRANSIENT')
     await busy
     await settled(driver)
@@ -52,38 +52,38 @@ async function giveUp(request: () => Promise<unknown>): Promise<void> {
 
 test('models that come too late are given back', async () => {
   using model = addModel([1])
-  await giveUp(() => driver.prepare(model, { timeout: 1 }))
+  await giveUp(() => driver.prepare(model, { deadline: 1 }))
   using prepared = await driver.prepare(model)
   expect(prepared.isAlive).toBe(true)
 })
 
 test('device buffers that come too late are given back', async () => {
   const roles = [sleep.input(0)]
-  await giveUp(() => driver.allocate({ roles, timeout: 1 }))
+  await giveUp(() => driver.allocate({ roles, deadline: 1 }))
   using buffer = await driver.allocate({ roles })
   expect(buffer.byteSize).toBe(4)
 })
 
 test('fenced executions that are launched too late are forgotten', async () => {
-  await giveUp(() => sleep.executeFenced(argsFor(0), { timeout: 1 }))
-  const execution = await sleep.executeFenced(argsFor(0))
+  await giveUp(() => sleep.runFencedAsync(argsFor(0), { deadline: 1 }))
+  const execution = await sleep.runFencedAsync(argsFor(0))
   expect((await execution.info).status).toBe('NONE')
   execution.fence.close()
 })
 
 test('a blocking execution that took too long holds its pools only until the driver is done', async () => {
   const memory = createPool(64)
-  await expectFailure(() => sleep.executeSync(argsFor(60, memory), { timeout: 1 }), 'MISSED_DEADLINE_TRANSIENT')
+  await expectFailure(() => sleep.run(argsFor(60, memory), { deadline: 1 }), 'MISSED_DEADLINE_TRANSIENT')
   await until(() => memory.gate.holds === 0, 'the pool is free')
   memory.close()
 })
 
 test('deadlines beyond what timers can wait for', async () => {
   for (const timeout of [2 ** 31, 2 ** 53, Infinity]) {
-    await sleep.execute(argsFor(20), { timeout })
-    sleep.executeSync(argsFor(0), { timeout })
-    const execution = await sleep.executeFenced(argsFor(0), { timeout, timeoutAfterFences: timeout })
-    await execution.fence.wait({ timeout })
+    await sleep.runAsync(argsFor(20), { deadline: timeout })
+    sleep.run(argsFor(0), { deadline: timeout })
+    const execution = await sleep.runFencedAsync(argsFor(0), { deadline: timeout, deadlineAfterFences: timeout })
+    await execution.fence.waitAsync({ timeout })
     expect((await execution.info).status).toBe('NONE')
     execution.fence.close()
   }
@@ -92,8 +92,8 @@ test('deadlines beyond what timers can wait for', async () => {
 test.each([{ timeout: '5' }, { timeout: Number.NaN }, { priority: 'urgent' }, { priority: 'toString' }])(
   'options that make no sense: %o',
   async (options) => {
-    expect(() => sleep.executeSync(argsFor(0), options as object)).toThrow(ArgumentError)
-    await expect(sleep.execute(argsFor(0), options as object)).rejects.toThrow(ArgumentError)
+    expect(() => sleep.run(argsFor(0), options as object)).toThrow(ArgumentError)
+    await expect(sleep.runAsync(argsFor(0), options as object)).rejects.toThrow(ArgumentError)
   },
 )
 
@@ -101,20 +101,20 @@ test('times of fences are numbers, and those below 0 are over', async () => {
   using source = createFence()
   using fence = source.fence
   const options = { timeout: Number.NaN }
-  expect(() => fence.waitSync(options)).toThrow(ArgumentError)
-  await expect(fence.wait(options)).rejects.toThrow(ArgumentError)
-  await expectFailure(() => fence.waitSync({ timeout: -1 }), 'MISSED_DEADLINE_TRANSIENT')
+  expect(() => fence.wait(options)).toThrow(ArgumentError)
+  await expect(fence.waitAsync(options)).rejects.toThrow(ArgumentError)
   await expectFailure(() => fence.wait({ timeout: -1 }), 'MISSED_DEADLINE_TRANSIENT')
-  const fenced = sleep.executeFenced(argsFor(0), { timeoutAfterFences: Number.NaN })
+  await expectFailure(() => fence.waitAsync({ timeout: -1 }), 'MISSED_DEADLINE_TRANSIENT')
+  const fenced = sleep.runFencedAsync(argsFor(0), { deadlineAfterFences: Number.NaN })
   await expect(fenced).rejects.toThrow(ArgumentError)
 })
 
 test('a blocking wait goes on when a signal comes', async () => {
-  const execution = await sleep.executeFenced(argsFor(500))
+  const execution = await sleep.runFencedAsync(argsFor(500))
   // Its end is a signal to this process.
   const child = spawn('sleep', ['0.1'])
   const exited = once(child, 'exit')
-  execution.fence.waitSync({ timeout: 60_000 })
+  execution.fence.wait({ timeout: 60_000 })
   expect(execution.fence.status).toBe('signaled')
   execution.fence.close()
   await exited
@@ -125,14 +125,14 @@ test('more pools than the driver takes, in one request or model, are refused, an
   using prepared = await driver.prepare(model)
   const [a, b, c] = [createPool(64), createPool(64), createPool(64)]
   const burst = prepared.burst()
-  burst.executeSync({ inputs: [a.slice(0, 8)], outputs: [a.slice(16, 8)] })
+  burst.run({ inputs: [a.slice(0, 8)], outputs: [a.slice(16, 8)] })
   const both = { inputs: [b.slice(0, 8)], outputs: [c.slice(0, 8)] }
   for (let i = 0; i < 3; i++) {
-    await expectFailure(() => prepared.executeSync(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
-    await expectFailure(() => prepared.execute(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
+    await expectFailure(() => prepared.run(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
+    await expectFailure(() => prepared.runAsync(both), 'RESOURCE_EXHAUSTED_TRANSIENT')
   }
   burst.close()
-  expect(prepared.executeSync(both).outputs[0]!.dimensions).toEqual([2])
+  expect(prepared.run(both).outputs[0]!.dimensions).toEqual([2])
   for (const memory of [a, b, c]) memory.close()
   const constants = [0, 1, 2].map((value) => createFrozenPool(new Float32Array([value])))
   using large = buildModel((g) => {
@@ -145,7 +145,7 @@ test('more pools than the driver takes, in one request or model, are refused, an
     g.output(sum)
   })
   await expectFailure(() => driver.prepare(large), 'RESOURCE_EXHAUSTED_TRANSIENT')
-  sleep.executeSync(argsFor(0))
+  sleep.run(argsFor(0))
   for (const constant of constants) constant[Symbol.dispose]()
 })
 
@@ -158,7 +158,7 @@ test('a process without descriptors left connects to nobody, and loses none', as
       }).toThrow(/EMFILE/)
       // Enough for the channel, not for its doorbell.
       for (const descriptor of taken.splice(-2)) closeSync(descriptor)
-      await expectFailure(() => connectDriver({ path: server.path }), 'RESOURCE_EXHAUSTED_TRANSIENT')
+      await expectFailure(() => connectDriver(server.path), 'RESOURCE_EXHAUSTED_TRANSIENT')
     } finally {
       for (const descriptor of taken) closeSync(descriptor)
     }

@@ -192,7 +192,7 @@ describe('models and requests', () => {
     })
     const request = requestToHidl({ inputs: [at(0)], outputs: [at(1024)], pools: [pool] })
     using same = poolFromHidl(request.pools[0]!)
-    prepared.executeSync(requestFromHidl(request, [same]))
+    prepared.run(requestFromHidl(request, [same]))
     expect(floats(pool.read(1024, 200))).toEqual(Array.from({ length: 50 }, (_, i) => i))
     prepared.close()
   })
@@ -232,7 +232,7 @@ describe('models and requests', () => {
       const opened: Pool[] = []
       const find = (one: (typeof request.pools)[number]): Pool | DeviceBuffer =>
         'token' in one ? buffer : (opened.push(poolFromHidl(one.hidlMemory)), opened[0]!)
-      prepared.executeSync(executionFromHidl(request, find))
+      prepared.run(executionFromHidl(request, find))
       expect(floats(pool.read(16, 8))).toEqual([1, 2])
       for (const one of opened) one.close()
       const omitted = executionToHidl({ inputs: [OMIT], outputs: [] }, () => 1)

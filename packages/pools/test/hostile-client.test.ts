@@ -138,7 +138,7 @@ describe('defences 1 to 4: descriptors that lie', () => {
   test('defences 1 and 6: a file truncated again and again while it is read', async () => {
     const path = join(directory, 'flickering')
     writeFileSync(path, Buffer.alloc(1 << 20))
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(1 << 20)
@@ -146,7 +146,7 @@ describe('defences 1 to 4: descriptors that lie', () => {
     for (let i = 0; i < 50; i++) {
       truncateSync(path, 1 << 20)
       using source = openFilePool(path)
-      const running = prepared.execute({
+      const running = prepared.runAsync({
         inputs: [source.tensor(0, 'TENSOR_FLOAT32', [1 << 18])],
         outputs: [pool.slice(0, 1 << 20)],
       })
@@ -177,7 +177,7 @@ describe('defences 8 and 9: exhaustion', () => {
   })
 
   test('bytes of pools, models, device buffers and their bytes', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     const prepared: PreparedModel[] = []
     const error = await thrownBy(async () => {
@@ -201,7 +201,7 @@ describe('defences 8 and 9: exhaustion', () => {
   })
 
   test('memory for intermediate results', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = buildModel((g) => {
       const type = { type: 'TENSOR_FLOAT32', dimensions: [0, 0] } as const
       const x = g.input('TENSOR_FLOAT32', [0, 1])
@@ -215,16 +215,16 @@ describe('defences 8 and 9: exhaustion', () => {
       inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [10_000, 1]), pool.tensor(0, 'TENSOR_FLOAT32', [1, 10_000])],
       outputs: [pool.slice(1 << 19, 1 << 18)],
     }
-    await expectFailure(() => prepared.executeSync(args), 'RESOURCE_EXHAUSTED_TRANSIENT')
+    await expectFailure(() => prepared.run(args), 'RESOURCE_EXHAUSTED_TRANSIENT')
   })
 
   test('the client makes room by itself: unused pools are released', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     const pools = Array.from({ length: 100 }, () => createPool(4096))
     for (let round = 0; round < 2; round++) {
-      for (const pool of pools) prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
+      for (const pool of pools) prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
     }
     for (const pool of pools) {
       expect(floats(pool.read(64, 8))).toEqual([1, 2])
@@ -234,7 +234,7 @@ describe('defences 8 and 9: exhaustion', () => {
 })
 
 test('defence 5: bytes that change while they are read', async () => {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = buildModel((g) => {
     const x = g.input('TENSOR_FLOAT32', [8])
     const shape = g.input('TENSOR_INT32', [2])
@@ -246,7 +246,7 @@ test('defence 5: bytes that change while they are read', async () => {
   const outcomes = new Set<string>()
   for (let i = 0; i < 2000; i++) {
     pool.write(1024, good)
-    const running = prepared.execute({
+    const running = prepared.runAsync({
       inputs: [pool.slice(0, 32), pool.slice(1024, 8)],
       outputs: [pool.slice(2048, 512)],
     })

@@ -105,12 +105,12 @@ async function withDriver(
   run: (driver: Driver) => Promise<void>,
 ): Promise<void> {
   await expectNoLeaks(async () => {
-    const connecting = connectDriver({ path })
+    const connecting = connectDriver(path)
     const fake = new FakeDriver(new Map(answers))
     try {
       const driver = await connecting
       await run(driver)
-      await driver.close()
+      await driver.closeAsync()
     } finally {
       fake.close()
     }
@@ -170,14 +170,14 @@ describe('defence 14: a driver that lies about an execution', () => {
       using prepared = await driver.prepare(model)
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      const attempts = await Promise.allSettled([prepared.execute(args), prepared.execute(args)])
+      const attempts = await Promise.allSettled([prepared.runAsync(args), prepared.runAsync(args)])
       for (const attempt of attempts) {
         expect(attempt.status).toBe('rejected')
         const { reason } = attempt as PromiseRejectedResult
         expect(reason).toBeInstanceOf(PoolsError)
         expect(reason.status).toBe('DEAD_OBJECT')
       }
-      expect((await thrownBy(() => prepared.executeSync(args, { timeout: 1000 }))).status).toBe('DEAD_OBJECT')
+      expect((await thrownBy(() => prepared.run(args, { deadline: 1000 }))).status).toBe('DEAD_OBJECT')
       pool.close()
     })
   })
@@ -192,11 +192,11 @@ describe('defence 14: a driver that lies about an execution', () => {
       using prepared = await driver.prepare(model)
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      await prepared.execute(args)
+      await prepared.runAsync(args)
       expect(
         (
           await thrownBy(async () => {
-            for (;;) await prepared.execute(args)
+            for (;;) await prepared.runAsync(args)
           })
         ).status,
       ).toBe('DEAD_OBJECT')
@@ -221,13 +221,11 @@ describe('defence 14: a driver that lies about an execution', () => {
       using prepared = await driver.prepare(model)
       const pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      expect((await thrownBy(() => prepared.execute(args, { timeout: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
-      expect((await thrownBy(() => prepared.executeSync(args, { timeout: 20 }))).status).toBe(
-        'MISSED_DEADLINE_TRANSIENT',
-      )
+      expect((await thrownBy(() => prepared.runAsync(args, { deadline: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      expect((await thrownBy(() => prepared.run(args, { deadline: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
       // The driver may still write: the pool stays open until it is gone.
       expect(() => pool.close()).toThrow(/cannot be closed/)
-      await driver.close()
+      await driver.closeAsync()
       pool.close()
     })
   })
@@ -243,10 +241,10 @@ describe('defence 14: a driver that lies about an execution', () => {
       using prepared = await driver.prepare(model)
       using pool = createPool(64)
       const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
-      expect((await thrownBy(() => prepared.execute(args, { timeout: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
+      expect((await thrownBy(() => prepared.runAsync(args, { deadline: 20 }))).status).toBe('MISSED_DEADLINE_TRANSIENT')
       await until(() => waiting !== undefined, 'the driver has the request')
       waiting!()
-      await prepared.execute(args)
+      await prepared.runAsync(args)
     })
   })
 })

@@ -10,7 +10,7 @@ import { attack, expectDisconnected, expectServed, GONE, server } from './attack
 
 describe('defences 10 and 11: tokens and roles', () => {
   test('tokens of another client, and guesses, have one answer (D31)', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
@@ -35,7 +35,7 @@ describe('defences 10 and 11: tokens and roles', () => {
   })
 
   test('tokens are not numbered one after another, and never come again', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     const tokens: number[] = []
@@ -145,14 +145,14 @@ describe('defences 15 to 17: the protocol', () => {
   })
 
   test('errors of kernels are told without their words', async () => {
-    await using driver = await connectDriver({ path: server.path })
+    await using driver = await connectDriver(server.path)
     using model = buildModel((g) =>
       g.output(g.operation('FAIL', [g.input('TENSOR_FLOAT32', [2])], { type: 'TENSOR_FLOAT32', dimensions: [2] })),
     )
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
     const error = await expectFailure(
-      () => prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }),
+      () => prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }),
       'GENERAL_FAILURE',
     )
     expect(error.message).not.toMatch(/secret|0x/)

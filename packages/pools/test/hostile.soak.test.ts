@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 test(`defence 5: ${reads} shapes and indices that another process changes while they are read`, async () => {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   // The one who flips: it writes one of two values to where the other driver reads, again and again.
   await using flipper = await spawnDriver()
   using copying = buildModel((g) => {
@@ -49,9 +49,9 @@ test(`defence 5: ${reads} shapes and indices that another process changes while 
   const outcomes = new Set<string>()
   for (let i = 0; i < reads; i++) {
     const { good, args } = requests[i % 2]!
-    const flips = [bad, good, bad, good].map((from) => flip.execute({ inputs: [from], outputs: [flipping] }))
+    const flips = [bad, good, bad, good].map((from) => flip.runAsync({ inputs: [from], outputs: [flipping] }))
     try {
-      outcomes.add(`[${prepared.executeSync(args).outputs[0]!.dimensions.join()}]`)
+      outcomes.add(`[${prepared.run(args).outputs[0]!.dimensions.join()}]`)
     } catch (error) {
       outcomes.add((error as PoolsError).status)
     }
@@ -59,12 +59,12 @@ test(`defence 5: ${reads} shapes and indices that another process changes while 
   }
   // A good index or a bad one, a good shape or a bad one: nothing else can have been read.
   expect([...outcomes].toSorted()).toEqual(['GENERAL_FAILURE', 'INVALID_ARGUMENT', '[2,2]'])
-  await driver.close()
+  await driver.closeAsync()
   await server.isIdle()
 })
 
 test(`defence 10: ${guesses} guessed tokens have one answer`, async () => {
-  await using driver = await connectDriver({ path: server.path })
+  await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   using prepared = await driver.prepare(model)
   using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })

@@ -230,7 +230,7 @@ test('steps of other kernels are checked by the library before they run', async 
     using pool = createPool(64)
     await expectFailure(async () => {
       using prepared = await driver.prepare(model)
-      prepared.executeSync({ inputs: [pool.slice(0, 16)], outputs: [pool.slice(16, 32)] })
+      prepared.run({ inputs: [pool.slice(0, 16)], outputs: [pool.slice(16, 32)] })
     }, 'GENERAL_FAILURE')
   }
 })

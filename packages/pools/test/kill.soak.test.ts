@@ -29,11 +29,11 @@ async function work(driver: Driver, step: () => void): Promise<void> {
     step()
     const pool = keep(createPool(4096))
     const args = { inputs: [pool.slice(0, 256)], outputs: [pool.slice(1024, 256)] }
-    prepared.executeSync(args)
+    prepared.run(args)
     step()
     const running = Promise.allSettled([
-      prepared.execute(args),
-      prepared.execute(args),
+      prepared.runAsync(args),
+      prepared.runAsync(args),
       driver.supportedOperations(model),
     ])
     step()
@@ -47,12 +47,12 @@ async function work(driver: Driver, step: () => void): Promise<void> {
     step()
     await copying
     step()
-    const reading = prepared.execute({ inputs: [buffer], outputs: [pool.slice(2048, 256)] })
+    const reading = prepared.runAsync({ inputs: [buffer], outputs: [pool.slice(2048, 256)] })
     step()
     await reading
     const source = keep(createFence())
     keep(source.fence)
-    const launching = prepared.executeFenced(args, { waitFor: [source.fence] })
+    const launching = prepared.runFencedAsync(args, { waitFor: [source.fence] })
     step()
     const fenced = keep(await launching)
     step()
@@ -70,7 +70,7 @@ describe('defence 13: a driver that is killed', () => {
     for (let round = 0; round < rounds; round++) {
       await expectNoLeaks(async () => {
         const server = await Server.start()
-        const driver = await connectDriver({ path: server.path })
+        const driver = await connectDriver(server.path)
         let steps = 0
         let wasKilled = false
         const error = await thrownBy(async () => {
@@ -84,7 +84,7 @@ describe('defence 13: a driver that is killed', () => {
         })
         expect([error.status, wasKilled]).toEqual(['DEAD_OBJECT', true])
         expect((await thrownBy(() => driver.supportedOperations(addModel([1])))).status).toBe('DEAD_OBJECT')
-        await driver.close()
+        await driver.closeAsync()
         await server.stop()
       })
     }
@@ -94,7 +94,7 @@ describe('defence 13: a driver that is killed', () => {
 describe('defence 13: a client that is killed', () => {
   test.each(Array.from({ length: 20 }, (_, point) => point))(`at point %i, ${rounds} times`, async (point) => {
     await using server = await Server.start()
-    await using survivor = await connectDriver({ path: server.path })
+    await using survivor = await connectDriver(server.path)
     for (let round = 0; round < rounds; round++) {
       const child = spawn(
         process.execPath,
@@ -106,10 +106,10 @@ describe('defence 13: a client that is killed', () => {
       using model = addModel([1, 2])
       using prepared = await survivor.prepare(model)
       using pool = createPool(64)
-      prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
+      prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })
       expect(floats(pool.read(8, 8))).toEqual([1, 2])
     }
-    await survivor.close()
+    await survivor.closeAsync()
     await server.isIdle()
   })
 })

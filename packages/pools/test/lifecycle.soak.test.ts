@@ -46,7 +46,7 @@ async function expectNoGrowth(driver: Driver, rounds: number, round: () => Promi
 describe.each([
   ['in process', localDriver],
   ['in a worker', workerDriver],
-  ['in another process', () => connectDriver({ path: server.path })],
+  ['in another process', () => connectDriver(server.path)],
 ] as const)('%s', (name, start) => {
   test(`${cycles} rounds of prepare, execute and release leave nothing behind`, async () => {
     await using driver = await start()
@@ -54,7 +54,7 @@ describe.each([
     using model = addModel(Array.from({ length: 100 }, (_, i) => i))
     await expectNoGrowth(driver, cycles, async () => {
       using prepared: PreparedModel = await driver.prepare(model)
-      prepared.executeSync({ inputs: [pool.slice(0, 400)], outputs: [pool.slice(1024, 400)] })
+      prepared.run({ inputs: [pool.slice(0, 400)], outputs: [pool.slice(1024, 400)] })
     })
   })
 
@@ -74,10 +74,10 @@ describe.each([
     using prepared = await driver.prepare(model)
     await expectNoGrowth(driver, cycles, async () => {
       using pool = createPool(4096)
-      prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
+      prepared.run({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(64, 8)] })
     })
     if (name === 'in another process') {
-      await driver.close()
+      await driver.closeAsync()
       await server.isIdle()
     }
   })

@@ -29,7 +29,7 @@ describe.each(cases)('%s of %s', (_, arithmetic, { model, input, inputShape, out
         inputs: [pool.tensor(0, isFloat ? 'TENSOR_FLOAT32' : 'TENSOR_QUANT8_ASYMM', inputShape)],
         outputs: [pool.slice(1 << 15, byteSize)],
       }
-      expect(prepared.executeSync(args).outputs[0]!.dimensions).toEqual(output.shape)
+      expect(prepared.run(args).outputs[0]!.dimensions).toEqual(output.shape)
       const bytes = pool.read(1 << 15, byteSize)
       const { scale, zeroPoint } = model.main.operands[model.main.outputIndexes[0]!]!
       const found = isFloat ? floats(bytes) : [...bytes].map((code) => scale * (code - zeroPoint))

@@ -74,7 +74,7 @@ describe('pools of memory of the process', () => {
       for (const attempt of [
         () => openFilePool('package.json'),
         () => spawnDriver(),
-        () => connectDriver({ path: '/tmp/socket' }),
+        () => connectDriver('/tmp/socket'),
         () => serveDriver({ path: '/tmp/socket' }),
         () => createFence(),
       ]) {
@@ -136,8 +136,8 @@ describe('channels between threads', () => {
       using prepared = await driver.prepare(model)
       using pool = createPool(64)
       const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
-      await expectFailure(() => prepared.executeSync(args), 'DEAD_OBJECT')
-      await expectFailure(() => prepared.execute(args), 'DEAD_OBJECT')
+      await expectFailure(() => prepared.run(args), 'DEAD_OBJECT')
+      await expectFailure(() => prepared.runAsync(args), 'DEAD_OBJECT')
     })
   })
 
@@ -149,7 +149,7 @@ describe('channels between threads', () => {
       using pool = createPool(64)
       const args = { inputs: [pool.tensor(0, 'TENSOR_FLOAT32', [2])], outputs: [pool.slice(16, 8)] }
       for (let i = 0; i < 3; i++) {
-        const { message } = await expectFailure(() => prepared.execute(args), 'GENERAL_FAILURE')
+        const { message } = await expectFailure(() => prepared.runAsync(args), 'GENERAL_FAILURE')
         expect(message).not.toContain('secret')
       }
     })

@@ -37,19 +37,19 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
         using other = createImagePool({ width: 3, height: 1, format: 'R8G8B8A8_UNORM' })
         using pool = createPool(64)
         image.writePixels(new Float32Array([10, 20]))
-        prepared.executeSync({ inputs: [image.whole], outputs: [result.whole] })
+        prepared.run({ inputs: [image.whole], outputs: [result.whole] })
         expect([floats(result.readRow(0, 0)), floats(result.readRow(0, 1))]).toEqual([[11], [22]])
-        await prepared.execute({ inputs: [result.whole], outputs: [pool.slice(0, 8)] })
+        await prepared.runAsync({ inputs: [result.whole], outputs: [pool.slice(0, 8)] })
         expect(floats(pool.read(0, 8))).toEqual([12, 24])
         for (const args of [
           { inputs: [other.whole], outputs: [pool.slice(0, 8)] },
           { inputs: [image.whole], outputs: [other.whole] },
         ])
-          await expectFailure(() => prepared.executeSync(args), 'GENERAL_FAILURE', 'P11')
+          await expectFailure(() => prepared.run(args), 'GENERAL_FAILURE', 'P11')
         const at = { poolIndex: 0, offset: 0, length: 8, padding: 0 }
         await expectFailure(
           () =>
-            prepared.executeSync({
+            prepared.run({
               inputs: [{ hasNoValue: false, location: at, dimensions: [] }],
               outputs: [{ hasNoValue: false, location: { ...at, poolIndex: 1 }, dimensions: [] }],
               pools: [image, pool],
@@ -58,7 +58,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
           'Q4',
         )
         await expectFailure(
-          () => prepared.executeSync({ inputs: [image.whole], outputs: [image.whole] }),
+          () => prepared.run({ inputs: [image.whole], outputs: [image.whole] }),
           'INVALID_ARGUMENT',
           'Q10',
         )
@@ -72,7 +72,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
         using file = openFilePool(path, { access: 'read-write' })
         using pool = createPool(64)
         pool.write(0, new Float32Array([4, 5]))
-        prepared.executeSync({ inputs: [pool.slice(0, 8)], outputs: [file.slice(64, 8)] })
+        prepared.run({ inputs: [pool.slice(0, 8)], outputs: [file.slice(64, 8)] })
         expect(floats(Uint8Array.from(readFileSync(path).subarray(64, 72)))).toEqual([5, 7])
       })
 
@@ -80,11 +80,11 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       const [pool, unused] = [createPool(64), createPool(64)]
       const at = (offset: number) => argument({ location: { offset, length: 8 } })
       const asked = { inputs: [at(0)], outputs: [at(16)], pools: [pool, unused] }
-      prepared.executeSync(asked)
-      await prepared.execute(asked)
+      prepared.run(asked)
+      await prepared.runAsync(asked)
       unused.close()
-      expect(() => prepared.executeSync(asked)).toThrow(ScopeClosedError)
-      await expect(prepared.execute(asked)).rejects.toThrow(ScopeClosedError)
+      expect(() => prepared.run(asked)).toThrow(ScopeClosedError)
+      await expect(prepared.runAsync(asked)).rejects.toThrow(ScopeClosedError)
       pool.close()
     })
 
@@ -96,23 +96,20 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
         using file = openFilePool(path)
         truncateSync(path, 10)
         await expectFailure(
-          () => prepared.executeSync({ inputs: [file.slice(4096, 8)], outputs: output }),
+          () => prepared.run({ inputs: [file.slice(4096, 8)], outputs: output }),
           'GENERAL_FAILURE',
           'P15',
         )
       }
+      await expectFailure(() => prepared.run({ inputs: [pool.slice(0, 4)], outputs: output }), 'INVALID_ARGUMENT')
       await expectFailure(
-        () => prepared.executeSync({ inputs: [pool.slice(0, 4)], outputs: output }),
-        'INVALID_ARGUMENT',
-      )
-      await expectFailure(
-        () => prepared.execute({ inputs: [pool.slice(0, 8)], outputs: output }, { timeout: 0 }),
+        () => prepared.runAsync({ inputs: [pool.slice(0, 8)], outputs: output }, { deadline: 0 }),
         'MISSED_DEADLINE_PERSISTENT',
       )
       using other = addModel([1])
       const gone = await start()
       using lost = await gone.prepare(other)
-      await gone.close()
+      await gone.closeAsync()
       await expectFailure(() => gone.prepare(other), 'DEAD_OBJECT')
       expect(lost.isAlive).toBe(false)
     })
@@ -131,7 +128,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
           outputs: [argument({ location: { poolIndex: 1, length: 8 } })],
           pools: [facts as unknown as Pool, pool],
         }
-        await expectFailure(() => prepared.executeSync(asked), 'INVALID_ARGUMENT', 'Q4')
+        await expectFailure(() => prepared.run(asked), 'INVALID_ARGUMENT', 'Q4')
       }
     })
 
@@ -192,12 +189,12 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       await two.copyFrom(pool.slice(0, 8))
       for (let round = 0; round < 20; round++) {
         const outcomes = await Promise.allSettled([
-          prepared.execute({ inputs: [one], outputs: [two] }),
-          prepared.execute({ inputs: [two], outputs: [one] }),
+          prepared.runAsync({ inputs: [one], outputs: [two] }),
+          prepared.runAsync({ inputs: [two], outputs: [one] }),
           one.copyFrom(pool.slice(8, 8)),
           two.copyTo(pool.slice(64, 8)),
           one.copyFrom(pool.slice(8, 4)),
-          prepared.execute({ inputs: [one], outputs: [pool.slice(128, 8)] }),
+          prepared.runAsync({ inputs: [one], outputs: [pool.slice(128, 8)] }),
         ])
         expect(outcomes.length).toBe(6)
         for (const outcome of outcomes)
@@ -221,12 +218,12 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       pool.write(0, new Uint8Array(64).fill(3))
       await good.copyFrom(pool.slice(0, 8))
       await expectFailure(
-        () => both.executeSync({ inputs: [good, empty], outputs: [pool.slice(32, 8)] }),
+        () => both.run({ inputs: [good, empty], outputs: [pool.slice(32, 8)] }),
         'GENERAL_FAILURE',
         'D17',
       )
       await expectFailure(
-        () => both.executeSync({ inputs: [empty, good], outputs: [pool.slice(32, 8)] }),
+        () => both.run({ inputs: [empty, good], outputs: [pool.slice(32, 8)] }),
         'INVALID_ARGUMENT',
         'D31',
       )

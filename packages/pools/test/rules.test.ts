@@ -93,7 +93,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       }) as Model<Pool>
       using own = await driver.prepare(given)
       using pool = createPool(128)
-      own.executeSync({ inputs: [pool.slice(0, 16)], outputs: [pool.slice(64, 16)] })
+      own.run({ inputs: [pool.slice(0, 16)], outputs: [pool.slice(64, 16)] })
       expect(floats(pool.read(64, 16))).toEqual([1, 2, 3, 4])
     })
 
@@ -104,7 +104,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       expect([small.pools.length, small.operandValues.length]).toEqual([0, 132])
       using own = await driver.prepare(large)
       using pool = createPool(512)
-      own.executeSync({ inputs: [pool.slice(0, 132)], outputs: [pool.slice(256, 132)] })
+      own.run({ inputs: [pool.slice(0, 132)], outputs: [pool.slice(256, 132)] })
       expect(floats(pool.read(256, 132))).toEqual(Array.from({ length: 33 }, (_, i) => i))
     })
 
@@ -145,8 +145,8 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       const constants = pools.of(given.pools.map((facts) => ({ ...facts, rights: 'writable' })))
       const real = pools.of(asked.pools)
       using own = await driver.prepare({ ...given, pools: constants })
-      await check(() => own.executeSync({ ...asked, pools: real }))
-      await check(() => own.execute({ ...asked, pools: real }))
+      await check(() => own.run({ ...asked, pools: real }))
+      await check(() => own.runAsync({ ...asked, pools: real }))
     }
 
     const refused = brokenRequests.filter(([, , , { pools }]) => areReal(pools))
@@ -168,9 +168,9 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       const own = (await driver.prepare(handModel() as Model<Pool>)) as PreparedModel
       using _ = own
       const empty = request({ inputs: [argument({ location: { length: 0 } })] })
-      await expectFailure(() => own.executeSync({ ...empty, pools: [pool] }), 'INVALID_ARGUMENT', 'Q5')
+      await expectFailure(() => own.run({ ...empty, pools: [pool] }), 'INVALID_ARGUMENT', 'Q5')
       const zero = request({ inputs: [argument({ dimensions: [0] })] })
-      await expectFailure(() => own.executeSync({ ...zero, pools: [pool] }), 'INVALID_ARGUMENT', 'Q6')
+      await expectFailure(() => own.run({ ...zero, pools: [pool] }), 'INVALID_ARGUMENT', 'Q6')
     })
 
     test('Q13: inputs, and what lies around them, are never written', async () => {
@@ -178,8 +178,8 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       using output = createPool(64)
       const before = new Uint8Array(8192).map((_, i) => (i * 7) % 251)
       pool.write(0, before)
-      prepared.executeSync({ inputs: [pool.slice(4000, 8)], outputs: [output.slice(0, 8)] })
-      await prepared.execute({ inputs: [pool.slice(4093, 8)], outputs: [output.slice(0, 8)] })
+      prepared.run({ inputs: [pool.slice(4000, 8)], outputs: [output.slice(0, 8)] })
+      await prepared.runAsync({ inputs: [pool.slice(4093, 8)], outputs: [output.slice(0, 8)] })
       expect(pool.read(0)).toEqual(before)
     })
 
@@ -192,9 +192,9 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
           () => void rejected++,
         )
       await Promise.all([
-        count(prepared.execute({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })),
-        count(prepared.execute({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(4, 8)] })),
-        count(prepared.execute({ inputs: [], outputs: [] })),
+        count(prepared.runAsync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] })),
+        count(prepared.runAsync({ inputs: [pool.slice(0, 8)], outputs: [pool.slice(4, 8)] })),
+        count(prepared.runAsync({ inputs: [], outputs: [] })),
       ])
       expect([fulfilled, rejected]).toEqual([1, 2])
     })
@@ -208,7 +208,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
         { inputs: [pool.slice(0, 8)], outputs: [pool.slice(4, 8)] },
         { inputs: [pool.slice(0, 12)], outputs: [pool.slice(16, 8)] },
       ]
-      for (const args of wrong) await expectFailure(() => prepared.executeSync(args), 'INVALID_ARGUMENT')
+      for (const args of wrong) await expectFailure(() => prepared.run(args), 'INVALID_ARGUMENT')
       expect(new Set(pool.read(0))).toEqual(new Set([9]))
     })
   })

@@ -13,7 +13,7 @@ import { encodeValue, type ConstantValue } from '../src/model/encode-value.ts'
 import * as reference from './reference.ts'
 
 const driver = localDriver()
-afterAll(() => driver.close())
+afterAll(() => driver.closeAsync())
 
 export interface Operand {
   readonly type: OperandType
@@ -49,7 +49,7 @@ export async function run(
     at = Math.ceil((at + bytes.length) / 64) * 64
     return [slice]
   })
-  const result = prepared.executeSync({ inputs: given, outputs: [pool.slice(1 << 19, capacity(output))] })
+  const result = prepared.run({ inputs: given, outputs: [pool.slice(1 << 19, capacity(output))] })
   const { dimensions } = result.outputs[0]!
   const bytes = pool.read(1 << 19, reference.count(dimensions) * operandTypes[output.type].byteSize)
   const raw = [...typed(output.type, bytes)]

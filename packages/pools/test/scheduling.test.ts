@@ -9,22 +9,22 @@ let sleep: PreparedModel
 let pool: Pool<'writable'>
 beforeAll(async () => {
   server = await Server.start()
-  driver = await connectDriver({ path: server.path })
+  driver = await connectDriver(server.path)
   pool = createPool(4096)
   const type = { type: 'TENSOR_FLOAT32', dimensions: [1] } as const
   using model = buildModel((g) => g.output(g.operation('SLEEP', [g.input('TENSOR_FLOAT32', [1])], type)))
   sleep = await driver.prepare(model)
 })
 afterAll(async () => {
-  await driver.close()
+  await driver.closeAsync()
   pool.close()
   await server.stop()
 })
 
 /** Has the driver sleep for a time, in milliseconds, that is written at `at` of the pool. */
-const sleeping = (milliseconds: number, at: number, options: Parameters<PreparedModel['execute']>[1] = {}) => {
+const sleeping = (milliseconds: number, at: number, options: Parameters<PreparedModel['runAsync']>[1] = {}) => {
   pool.write(at, new Float32Array([milliseconds]))
-  return sleep.execute({ inputs: [pool.slice(at, 4)], outputs: [pool.slice(at + 8, 4)] }, options)
+  return sleep.runAsync({ inputs: [pool.slice(at, 4)], outputs: [pool.slice(at + 8, 4)] }, options)
 }
 
 describe('requests that wait', () => {
@@ -50,17 +50,17 @@ describe('requests that wait', () => {
     await expect(given).rejects.toMatchObject({ name: 'AbortError' })
     await first
     // Were it running, this would wait for it.
-    await sleeping(0, 128, { timeout: 10_000 })
+    await sleeping(0, 128, { deadline: 10_000 })
   })
 
   test('a deadline that passes in the queue, or during the execution', async () => {
     const first = sleeping(150, 0)
-    await expectFailure(() => sleeping(0, 64, { timeout: 20 }), 'MISSED_DEADLINE_TRANSIENT')
+    await expectFailure(() => sleeping(0, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
     await first
-    await expectFailure(() => sleeping(100, 64, { timeout: 20 }), 'MISSED_DEADLINE_TRANSIENT')
+    await expectFailure(() => sleeping(100, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
     pool.write(0, new Float32Array([100]))
     const args = { inputs: [pool.slice(0, 4)], outputs: [pool.slice(8, 4)] }
-    const error = await thrownBy(() => sleep.executeSync(args, { timeout: 20 }))
+    const error = await thrownBy(() => sleep.run(args, { deadline: 20 }))
     expect(error.status).toBe('MISSED_DEADLINE_TRANSIENT')
     await sleeping(0, 128)
   })
@@ -68,8 +68,8 @@ describe('requests that wait', () => {
   test('blocking and other requests at once each get their answer', async () => {
     using model = addModel([1, 2])
     using add = await driver.prepare(model)
-    const waiting = [sleeping(50, 0), add.execute({ inputs: [pool.slice(1024, 8)], outputs: [pool.slice(1032, 8)] })]
-    const { outputs } = add.executeSync({ inputs: [pool.slice(1040, 8)], outputs: [pool.slice(1048, 8)] })
+    const waiting = [sleeping(50, 0), add.runAsync({ inputs: [pool.slice(1024, 8)], outputs: [pool.slice(1032, 8)] })]
+    const { outputs } = add.run({ inputs: [pool.slice(1040, 8)], outputs: [pool.slice(1048, 8)] })
     expect(outputs[0]!.dimensions).toEqual([2])
     expect((await Promise.all(waiting)).map((result) => result.outputs[0]!.dimensions)).toEqual([[1], [2]])
   })

@@ -33,8 +33,8 @@ export class Server {
     await until(() => server.#listens() || !server.isRunning, 'the driver listens')
     if (!server.isRunning) throw new Error(`the driver ended at once: ${child.exitCode ?? child.signalCode}`)
     // A visitor that says hello and leaves has been forgotten when the next one is answered.
-    await (await connectDriver({ path: server.path })).close()
-    await using visitor = await connectDriver({ path: server.path })
+    await (await connectDriver(server.path)).closeAsync()
+    await using visitor = await connectDriver(server.path)
     await settled(visitor)
     const holdings = server.holdings()
     // The visitor's channel and doorbell go with it.

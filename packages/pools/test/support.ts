@@ -151,7 +151,7 @@ export function useAdder(
     take({ driver, prepared: await driver.prepare(model) })
   })
   afterAll(async () => {
-    await driver.close()
+    await driver.closeAsync()
     model[Symbol.dispose]()
   })
   beforeEach(() => settled(driver))

@@ -1,10 +1,12 @@
-import type { DeviceMemory } from '../engine/device-memory.ts'
+import { refuseToken, type DeviceMemory, type PoolRange } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
-import { refuseToken, type EnginePool } from '../engine/execute.ts'
+import type { EnginePool } from '../engine/execute.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import { Session } from '../engine/session.ts'
-import { PoolsError } from '../error-status.ts'
+import { PoolsError, refused } from '../error-status.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
+import type { Model } from '../model/model.ts'
+import type { Pool } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
 import type { Reader } from './body.ts'
 import { readExecute } from './execute-frame.ts'
@@ -27,19 +29,11 @@ export class ClientState {
   /** What asks for an answer, but executions. @throws {PoolsError} */
   compute(operation: number, body: Reader): unknown {
     switch (operation) {
-      case operations.PREPARE: {
-        const model = this.#session.prepare(
-          readModel(body.field('model'), (id, i) => this.pools.find(id, `pools[${i}]`)),
-        )
-        this.#models.set(++this.#lastModel, model)
+      case operations.PREPARE:
+        this.#models.set(++this.#lastModel, this.#session.prepare(this.#readModel(body)))
         return { id: this.#lastModel }
-      }
       case operations.SUPPORTED:
-        return {
-          supported: this.#session.supportedOperations(
-            readModel(body.field('model'), (id, i) => this.pools.find(id, `pools[${i}]`)),
-          ),
-        }
+        return { supported: this.#session.supportedOperations(this.#readModel(body)) }
       case operations.ALLOCATE: {
         const models = body.field('models').list((id) => this.#models.get(id.u32()))
         return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
@@ -48,18 +42,12 @@ export class ClientState {
         const memory = this.#buffer(body, 'buffer')
         memory.isInitialized = false
         const dimensions = body.field('dimensions').list((size) => size.u32())
-        this.#session.copyFrom(
-          memory,
-          this.pools.find(body.field('pool').u32(), 'source'),
-          body.field('offset').u32(),
-          body.field('length').u32(),
-          dimensions,
-        )
+        this.#session.copyFrom(memory, this.#range(body, 'source'), dimensions)
         return {}
       }
       case operations.COPY_TO: {
-        const pool = this.pools.find(body.field('pool').u32(), 'target')
-        this.#session.copyTo(this.#buffer(body, 'buffer'), pool, body.field('offset').u32(), body.field('length').u32())
+        const target = this.#range(body, 'target')
+        this.#session.copyTo(this.#buffer(body, 'buffer'), target)
         return {}
       }
       default:
@@ -71,11 +59,7 @@ export class ClientState {
   find(frame: Buffer): { readonly model: EngineModel; readonly request: Request<EnginePool> } {
     const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
     const model = this.#models.get(id)
-    if (model === undefined)
-      throw new PoolsError('INVALID_ARGUMENT', 'model must be a prepared model of this client (rule D4)', {
-        rule: 'D4',
-        path: 'model',
-      })
+    if (model === undefined) throw refused('D4', 'model must be a prepared model of this client', 'model')
     const found = pools.map((name, i): EnginePool => {
       if (!name.isToken) return this.pools.find(name.id, `pools[${i}]`)
       const memory = this.#session.buffer(name.id)
@@ -105,6 +89,18 @@ export class ClientState {
     this.#session.close()
     this.#models.clear()
     this.pools.close()
+  }
+
+  #readModel(body: Reader): Model<Pool> {
+    return readModel(body.field('model'), (id, i) => this.pools.find(id, `pools[${i}]`))
+  }
+
+  #range(body: Reader, path: string): PoolRange {
+    return {
+      pool: this.pools.find(body.field('pool').u32(), path),
+      byteOffset: body.field('offset').u32(),
+      byteSize: body.field('length').u32(),
+    }
   }
 
   #buffer(body: Reader, path: string): DeviceMemory {

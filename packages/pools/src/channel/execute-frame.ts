@@ -1,5 +1,5 @@
 import { describe } from '@tenon/core/internal'
-import { PoolsError, type OutputShape } from '../error-status.ts'
+import { type OutputShape, PoolsError, refused } from '../error-status.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { isU32 } from '../model/operand-types.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
@@ -66,11 +66,7 @@ function writeArgument(view: DataView, at: number, { hasNoValue, location, dimen
 
 function u32(value: number): number {
   if (isU32(value)) return value
-  throw new PoolsError(
-    'INVALID_ARGUMENT',
-    `numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)} (rule Q20)`,
-    { rule: 'Q20' },
-  )
+  throw refused('Q20', `numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)}`)
 }
 
 /** A request as it came: what its pools are is for the driver to find out. */

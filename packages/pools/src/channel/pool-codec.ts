@@ -1,4 +1,4 @@
-import { PoolsError } from '../error-status.ts'
+import { refused } from '../error-status.ts'
 import type { Attachment } from '../native/link.ts'
 import { decodeBufferDescription, encodeBufferDescription } from '../pool/buffer-description.ts'
 import { ImagePool } from '../pool/image-pool.ts'
@@ -24,11 +24,9 @@ const KINDS: readonly string[] = ['shared', 'file', 'device-blob', 'device-image
 /** Reads what a client says of a pool, which may be a lie. @throws {PoolsError} */
 export function readPool(reader: Reader, attachment: Attachment): PoolHandle {
   const kind = reader.field('kind').string()
-  if (!KINDS.includes(kind))
-    throw new PoolsError('INVALID_ARGUMENT', `a pool must be one of ${KINDS.join(', ')} (rule P1)`, { rule: 'P1' })
+  if (!KINDS.includes(kind)) throw refused('P1', `a pool must be one of ${KINDS.join(', ')}`)
   const byteOffset = reader.field('byteOffset').number()
-  if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0))
-    throw new PoolsError('INVALID_ARGUMENT', 'an offset must be a whole number (rule P7)', { rule: 'P7' })
+  if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0)) throw refused('P7', 'an offset must be a whole number')
   const [image, isFrozen] = [reader.field('image'), reader.field('isFrozen')]
   return {
     kind: kind as PoolKind,

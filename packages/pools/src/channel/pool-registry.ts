@@ -1,4 +1,4 @@
-import { PoolsError } from '../error-status.ts'
+import { PoolsError, refused } from '../error-status.ts'
 import { exhausted } from '../engine/session.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import { discardAttachment, type Attachment } from '../native/link.ts'
@@ -27,8 +27,7 @@ export class PoolRegistry {
     let isTaken = false
     try {
       id = reader.field('id').u32()
-      if (this.#pools.has(id))
-        throw new PoolsError('INVALID_ARGUMENT', 'a pool must come with a new id (rule P2)', { rule: 'P2' })
+      if (this.#pools.has(id)) throw refused('P2', 'a pool must come with a new id')
       const pool = this.#import(reader, attachment)
       isTaken = pool.attachment !== undefined
       this.#pools.set(id, pool)
@@ -43,8 +42,7 @@ export class PoolRegistry {
   /** A registered pool. @throws {PoolsError} if there is none, or why it could not be taken in. */
   find(id: number, path: string): Pool {
     const pool = this.#pools.get(id)
-    if (pool === undefined)
-      throw new PoolsError('INVALID_ARGUMENT', `${path} must be a registered pool (rule Q3)`, { rule: 'Q3', path })
+    if (pool === undefined) throw refused('Q3', `${path} must be a registered pool`, path)
     if (pool instanceof PoolsError)
       throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, {
         path,

@@ -1,27 +1,27 @@
-import { PoolsError } from '../error-status.ts'
+import { failed, PoolsError } from '../error-status.ts'
 import { isFullySpecified } from '../model/operand-types.ts'
 import { DeviceBuffer } from './device-buffer.ts'
 import { type AllocateOptions, rolesOf } from './driver-client.ts'
 import { FallbackBuffer } from './fallback-buffer.ts'
+import { checkRequestOptions } from './request-options.ts'
 
 /**
- * Allocates memory for inputs and outputs of models, wherever it can be had: of their driver; or, if they have several drivers
- * or theirs refuses, ordinary memory that is used in the same way (D14). `driver.allocate` never falls back.
+ * Allocates memory for inputs and outputs of models: memory of their driver, or ordinary memory with the same roles and states
+ * if they have several drivers or their driver refuses (D14). `driver.allocate` never falls back to ordinary memory.
  *
- * @returns a buffer that the caller closes: its `isFallback` says which it is.
- * @throws {PoolsError} D1 to D10; the driver's failure if the size isn't known, so that nothing can stand in for it.
+ * @returns a buffer that the caller closes. Its `isFallback` tells which memory it is.
+ * @throws {PoolsError} D1 to D10; the driver's failure if the size is not known, so that no other memory can be taken.
  * @example
  * const state = await allocateMemory({ roles: [prepared.input(0), prepared.output(0)] })
  * state.isFallback // false
  * state.close()
  */
 export async function allocateMemory(options: AllocateOptions): Promise<DeviceBuffer> {
+  checkRequestOptions(options, 'signal', 'roles', 'dimensions')
   const { models, shape: shapeOf } = rolesOf(options)
   const shape = shapeOf()
   const drivers = new Set(models.map(({ driver }) => driver))
-  let failure = new PoolsError('GENERAL_FAILURE', 'models of several drivers share ordinary memory alone (rule D14)', {
-    rule: 'D14',
-  })
+  let failure = failed('D14', 'models of several drivers can only share ordinary memory')
   if (drivers.size === 1) {
     try {
       return await models[0]!.driver.allocate(options)

@@ -1,4 +1,4 @@
-import { invalid, violationOf, type PoolsError } from '../error-status.ts'
+import { invalid, type PoolsError, violationOf } from '../error-status.ts'
 import type { Model, Operand } from '../model/model.ts'
 import { combineDimensions, isFullySpecified, isU32, operandTypes } from '../model/operand-types.ts'
 
@@ -45,8 +45,7 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
   if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')
   if (inputRoles.length + outputRoles.length === 0) throw invalid('D2', 'roles', 'must not be empty')
   const bad = dimensions.findIndex((size) => !isU32(size))
-  if (bad !== -1)
-    throw invalid('Q20', `dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1) throw invalid('Q20', `dimensions[${bad}]`, 'must be from 0 to 2^32 - 1', dimensions[bad])
   const seen = new Set<string>()
   const found = [
     ...inputRoles.map((role, i) => checkRole(models, role, true, `inputRoles[${i}]`, seen)),
@@ -66,11 +65,7 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
       throw invalid('D10', 'dimensions', 'must be empty for a scalar')
     combined = combineDimensions(combined, operand.dimensions)
     if (combined === undefined)
-      throw invalid(
-        'D9',
-        path,
-        `must name an operand whose dimensions fit the others', got [${operand.dimensions.join(', ')}]`,
-      )
+      throw invalid('D9', path, "must name an operand whose dimensions fit the others'", operand.dimensions)
   }
   return { operand: first, dimensions: combined }
 }
@@ -83,15 +78,15 @@ function checkRole(
   seen: Set<string>,
 ): { readonly operand: Operand; readonly path: string } {
   if (!isU32(modelIndex) || modelIndex >= models.length) {
-    throw invalid('D3', `${path}.modelIndex`, `must be below ${models.length}, got ${String(modelIndex)}`)
+    throw invalid('D3', `${path}.modelIndex`, `must be below ${models.length}`, modelIndex)
   }
   const model = models[modelIndex]
   if (model === undefined) throw invalid('D4', `${path}.modelIndex`, 'must name a prepared model of this driver')
   const indexes = isInput ? model.main.inputIndexes : model.main.outputIndexes
   if (!isU32(ioIndex) || ioIndex >= indexes.length)
-    throw invalid('D5', `${path}.ioIndex`, `must be below ${indexes.length}, got ${String(ioIndex)}`)
+    throw invalid('D5', `${path}.ioIndex`, `must be below ${indexes.length}`, ioIndex)
   if (!(frequency > 0 && frequency <= 1))
-    throw invalid('D6', `${path}.frequency`, `must be above 0 and at most 1, got ${frequency}`)
+    throw invalid('D6', `${path}.frequency`, 'must be above 0 and at most 1', frequency)
   // The same model may be listed twice: what counts is which it is.
   const key = `${models.indexOf(model)} ${isInput} ${ioIndex}`
   if (seen.has(key)) throw invalid('D7', path, 'must not name a role twice')
@@ -110,13 +105,9 @@ export function checkCopyFrom(
     return initial
   }
   const bad = given.findIndex((size) => !isU32(size) || size === 0)
-  if (bad !== -1) throw invalid('D24', `dimensions[${bad}]`, `must be from 1 to 2^32 - 1, got ${String(given[bad])}`)
+  if (bad !== -1) throw invalid('D24', `dimensions[${bad}]`, 'must be from 1 to 2^32 - 1', given[bad])
   const combined = operandTypes[operand.type].isTensor ? combineDimensions(initial, given) : undefined
   if (combined === undefined)
-    throw invalid(
-      'D24',
-      'dimensions',
-      `must fit those of the buffer, [${initial.join(', ')}], got [${given.join(', ')}]`,
-    )
+    throw invalid('D24', 'dimensions', `must fit those of the buffer, [${initial.join(', ')}]`, given)
   return combined
 }

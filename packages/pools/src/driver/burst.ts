@@ -1,71 +1,81 @@
 import { ArgumentError } from '@tenon/core'
-import { describe, ManagedLifetime } from '@tenon/core/internal'
-import { PoolsError } from '../error-status.ts'
-import type { Pool } from '../pool/pool.ts'
-import { PoolSlice } from '../pool/pool-slice.ts'
+import { describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
+import { counted } from '../counted.ts'
+import { failed, invalid } from '../error-status.ts'
+import { type Pool, PoolSlice } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
-import type { AsyncRequestOptions, ExecutionResult, RequestOptions } from './driver.ts'
-import type { ExecutionArguments, PreparedModel } from './prepared-model.ts'
+import type { AsyncRequestOptions, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
+import type { ExecutionArguments } from './execution.ts'
 
-/** Options of a burst's executions. */
+/** The options of a burst's executions. */
 export interface BurstOptions {
-  /** For a `Request`: a number for each of its pools, by which {@link Burst.releasePool} knows it; -1 for none. */
+  /** For a `Request`: a number for each of its pools, for {@link Burst.releasePool}; -1 for none. */
   readonly identifiers?: readonly number[]
 }
 
+/** The prepared model of a burst. */
+export interface BurstModel {
+  readonly backend: BackendModel
+  run(args: ExecutionArguments | Request<Pool>, options?: RequestOptions): ExecutionResult
+  runAsync(args: ExecutionArguments | Request<Pool>, options?: AsyncRequestOptions): Promise<ExecutionResult>
+}
+
 /**
- * Executions of one model in a row: the driver keeps the pools that they use, mapped, until they are released here, closed, or
- * the burst is closed, however many others it is sent meanwhile. One execution at a time. Made by `prepared.burst()`.
+ * Executions of one model in a row, one at a time. The driver keeps its mappings of the pools that they use until the pools
+ * are released here or closed, or the burst is closed, however many other pools it receives. Made by `prepared.burst()`.
  *
  * @example
  * const burst = prepared.burst()
  * burst.close()
  */
 export class Burst extends ManagedLifetime {
-  readonly #prepared: PreparedModel
+  static {
+    inspectAsText(this)
+  }
+  readonly #prepared: BurstModel
   readonly #named = new Map<number, Pool>()
-  /** How to let the driver forget each pool that it keeps. */
+  /** For each pool that the driver keeps, the function that releases it. */
   readonly #kept = new Map<Pool, () => void>()
   readonly #watched = new WeakSet<Pool>()
   #isRunning = false
 
   /** @internal */
-  constructor(prepared: PreparedModel) {
+  constructor(prepared: BurstModel) {
     super()
     this.#prepared = prepared
   }
 
   /**
-   * As `prepared.executeSync`.
+   * Executes as `prepared.run` does.
    *
    * @throws {PoolsError} Q19: `GENERAL_FAILURE` while another execution of the burst runs, `INVALID_ARGUMENT` for identifiers
-   * that aren't one for each pool, or stand for another pool.
+   * that are not one for each pool, or that name another pool.
    */
-  executeSync(args: ExecutionArguments | Request<Pool>, options: RequestOptions & BurstOptions = {}): ExecutionResult {
+  run(args: ExecutionArguments | Request<Pool>, options: RequestOptions & BurstOptions = {}): ExecutionResult {
     const { identifiers, ...rest } = options
     this.#begin(args, identifiers)
     try {
-      return this.#prepared.executeSync(args, rest)
+      return this.#prepared.run(args, rest)
     } finally {
       this.#isRunning = false
     }
   }
 
-  /** As `prepared.execute`. @throws as {@link executeSync} */
-  async execute(
+  /** Executes as `prepared.runAsync` does. @throws as {@link run} */
+  async runAsync(
     args: ExecutionArguments | Request<Pool>,
     options: AsyncRequestOptions & BurstOptions = {},
   ): Promise<ExecutionResult> {
     const { identifiers, ...rest } = options
     this.#begin(args, identifiers)
     try {
-      return await this.#prepared.execute(args, rest)
+      return await this.#prepared.runAsync(args, rest)
     } finally {
       this.#isRunning = false
     }
   }
 
-  /** Lets the driver forget a pool, or what an identifier stands for. What the burst doesn't know is no matter. */
+  /** Lets the driver release a pool, named by itself or by its identifier. Unknown pools are ignored. */
   releasePool(pool: Pool | number): void {
     const named = typeof pool === 'number' ? this.#named.get(pool) : pool
     if (named === undefined) return
@@ -75,39 +85,41 @@ export class Burst extends ManagedLifetime {
   }
 
   #begin(args: ExecutionArguments | Request<Pool>, identifiers: readonly number[] | undefined): void {
-    this.checkAlive()
-    if (this.#isRunning)
-      throw new PoolsError('GENERAL_FAILURE', 'a burst runs one execution at a time (rule Q19)', { rule: 'Q19' })
+    this.checkOpen()
+    if (this.#isRunning) throw failed('Q19', 'a burst runs one execution at a time')
     const pools = poolsOf(args)
-    this.#name(pools, identifiers)
+    if (identifiers !== undefined) this.#name(pools, identifiers)
     for (const pool of pools) if (!this.#kept.has(pool)) this.#keep(pool)
     this.#isRunning = true
   }
 
   #keep(pool: Pool): void {
-    pool.checkAlive()
+    pool.checkOpen()
     this.#kept.set(pool, this.#prepared.backend.pin(pool))
     if (this.#watched.has(pool)) return
     this.#watched.add(pool)
     pool.addCloseAction(() => this.releasePool(pool))
   }
 
-  #name(pools: readonly Pool[], identifiers: readonly number[] | undefined): void {
-    if (identifiers === undefined) return
+  #name(pools: readonly Pool[], identifiers: readonly number[]): void {
     if (!Array.isArray(identifiers))
       throw new ArgumentError(`identifiers must be numbers, got ${describe(identifiers)}`)
     if (identifiers.length !== pools.length)
-      throw refused('identifiers', `must be ${pools.length}, one for each pool, got ${identifiers.length}`)
+      throw invalid('Q19', 'identifiers', `must be ${pools.length}, one for each pool`, identifiers.length)
     identifiers.forEach((identifier: number, i) => {
       if (!Number.isSafeInteger(identifier) || identifier < -1)
-        throw refused(`identifiers[${i}]`, `must be -1 or a number from 0, got ${String(identifier)}`)
+        throw invalid('Q19', `identifiers[${i}]`, 'must be -1 or a number from 0', identifier)
       const known = identifier === -1 ? undefined : this.#named.get(identifier)
       if (known !== undefined && known !== pools[i])
-        throw refused(`identifiers[${i}]`, `stands for another pool until it is released: ${identifier}`)
+        throw invalid('Q19', `identifiers[${i}]`, `must not name another pool before it is released`, identifier)
     })
     identifiers.forEach((identifier: number, i) => {
       if (identifier !== -1) this.#named.set(identifier, pools[i]!)
     })
+  }
+
+  override toString(): string {
+    return `Burst (${this.isAlive ? counted(this.#kept.size, 'pool') : 'closed'})`
   }
 
   protected override get label(): string {
@@ -127,6 +139,3 @@ function poolsOf(args: ExecutionArguments | Request<Pool>): readonly Pool[] {
   const slices = [...args.inputs, ...args.outputs].filter((argument) => argument instanceof PoolSlice)
   return [...new Set(slices.map(({ pool }) => pool))]
 }
-
-const refused = (path: string, sentence: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${path} ${sentence} (rule Q19)`, { rule: 'Q19', path })

@@ -1,8 +1,8 @@
-import { ManagedLifetime } from '@tenon/core/internal'
+import { holdAll, inspectAsText, ManagedLifetime, releaseAll } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import { createPool } from '../pool/create-pool.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { PoolSlice } from '../pool/pool.ts'
 import type { BufferShape } from './allocate.ts'
 import type { BackendBuffer, BackendPool } from './driver.ts'
 import { FallbackBuffer } from './fallback-buffer.ts'
@@ -10,16 +10,19 @@ import { FallbackBuffer } from './fallback-buffer.ts'
 let lastNumber = 0
 
 /**
- * Memory of a driver that this process never sees: what one model writes, another reads, without crossing over. Made by
- * `driver.allocate`; or, where that fails, ordinary memory that is used like it: see `allocateMemory`. Executions that use it
- * keep its contents alive, even if it is closed meanwhile.
+ * Memory of a driver that this process never sees: the output of one execution and the input of another, which is not copied
+ * in between. Made by `driver.allocate`, or by `allocateMemory`, which takes ordinary memory where the driver has none. An
+ * execution keeps the contents alive, even if the buffer is closed meanwhile.
  */
 export class DeviceBuffer extends ManagedLifetime {
-  /** @internal what stands for it among the pools of a request */
+  static {
+    inspectAsText(this)
+  }
+  /** @internal stands for the buffer among the pools of a request */
   readonly facts: BackendPool
-  /** The dimensions that its roles and its allocation settled. */
+  /** The dimensions from its roles and its allocation. */
   readonly dimensions: readonly number[]
-  /** What its value has, in bytes. */
+  /** The size of its value, in bytes. */
   readonly byteSize: number
   readonly #buffer: BackendBuffer
 
@@ -29,31 +32,25 @@ export class DeviceBuffer extends ManagedLifetime {
     this.#buffer = buffer
     this.dimensions = dimensions
     this.byteSize = operandByteSize(operand.type, dimensions)
-    this.facts = {
-      kind: 'token',
-      byteSize: 0,
-      rights: 'writable',
-      identity: `token:${++lastNumber}`,
-      identityOffset: 0,
-      buffer,
-    }
+    const identity = `token:${++lastNumber}`
+    this.facts = { kind: 'token', byteSize: 0, rights: 'writable', identity, identityOffset: 0, buffer }
   }
 
-  /** Whether it is ordinary memory, since no driver had any (D14). */
+  /** Whether it is ordinary memory, because no driver had any (D14). */
   get isFallback(): boolean {
     return this.fallback !== undefined
   }
 
-  /** @internal the ordinary memory, if it is that */
+  /** @internal the ordinary memory, for a fallback */
   get fallback(): FallbackBuffer | undefined {
     return this.#buffer instanceof FallbackBuffer ? this.#buffer : undefined
   }
 
   /**
-   * Fills it with the bytes of a slice, whose dimensions settle what allocation left open; or with what another device buffer
-   * holds, through memory in between (D26).
+   * Copies the bytes of a slice into the buffer. The dimensions of the slice settle those that the allocation left open. Another
+   * device buffer is copied through memory in between (D26).
    *
-   * @throws {PoolsError} D22 to D26; it holds no value then.
+   * @throws {PoolsError} D22 to D26; afterwards the buffer holds no value.
    */
   async copyFrom(source: PoolSlice | DeviceBuffer): Promise<void> {
     if (source === this) return
@@ -61,7 +58,7 @@ export class DeviceBuffer extends ManagedLifetime {
     else await this.#copy(source, () => this.#buffer.copyFrom(source))
   }
 
-  /** Copies its value out. @throws {PoolsError} D25; it keeps its value. */
+  /** Copies the value of the buffer out. @throws {PoolsError} D25; the buffer keeps its value. */
   async copyTo(target: PoolSlice<'writable'>): Promise<void> {
     await this.#copy(target, () => this.#buffer.copyTo(target))
   }
@@ -73,7 +70,7 @@ export class DeviceBuffer extends ManagedLifetime {
       try {
         await source.copyTo(slice)
       } catch (error) {
-        await this.#forget()
+        await this.#forget(between.slice(0, 0))
         throw error
       }
       await this.copyFrom(slice)
@@ -82,25 +79,27 @@ export class DeviceBuffer extends ManagedLifetime {
     }
   }
 
-  /** Takes the value away, as every failed copy does: an empty copy is one. */
-  async #forget(): Promise<void> {
-    const nothing = createPool(1)
+  /** Takes the value away, as every failed copy does, and a copy of nothing fails. */
+  async #forget(nothing: PoolSlice): Promise<void> {
     try {
-      await this.copyFrom(nothing.slice(0, 0))
+      await this.copyFrom(nothing)
     } catch (error) {
       if (!(error instanceof PoolsError)) throw error
-    } finally {
-      nothing[Symbol.dispose]()
     }
   }
 
   async #copy({ pool }: PoolSlice, run: () => Promise<void>): Promise<void> {
-    const holds = [this.acquire(), pool.acquire()]
+    const holds = holdAll([this, pool])
     try {
       await run()
     } finally {
-      for (const hold of holds) hold.release()
+      releaseAll(holds)
     }
+  }
+
+  override toString(): string {
+    const state = this.isAlive ? `${this.byteSize} bytes${this.isFallback ? ' of ordinary memory' : ''}` : 'closed'
+    return `DeviceBuffer [${this.dimensions.join(', ')}] (${state})`
   }
 
   protected override get label(): string {

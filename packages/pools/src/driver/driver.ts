@@ -1,81 +1,76 @@
 import type { OutputShape } from '../error-status.ts'
-import type { FencedOutcome } from '../engine/fenced-run.ts'
+import type { FencedOutcome, FencedTerms } from '../engine/fenced-run.ts'
 import type { Model } from '../model/model.ts'
-import type { Pool } from '../pool/pool.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { Pool, PoolSlice } from '../pool/pool.ts'
+import type { PoolFacts } from '../pool/pool-facts.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
 
-/** How urgent a request is, among those of one client that wait. */
+/** The urgency of a request among those of one client that wait. */
 export type Priority = 'low' | 'medium' | 'high'
 
-/** What every request may say. */
+/** The options of every request. */
 export interface RequestOptions {
   /**
-   * How long the answer may take, in milliseconds; then the request fails with `MISSED_DEADLINE_TRANSIENT`. 0 or less has
-   * passed already (`MISSED_DEADLINE_PERSISTENT`). Any time without it.
+   * The time for the answer, in milliseconds: afterwards the request fails with `MISSED_DEADLINE_TRANSIENT`. A deadline of 0 or
+   * less has passed already (`MISSED_DEADLINE_PERSISTENT`). Without it the request may take any time.
    */
-  readonly timeout?: number
+  readonly deadline?: number
   readonly priority?: Priority
 }
 
-/** Options of requests whose answer is awaited. */
+/** The options of requests whose answer is awaited. */
 export interface AsyncRequestOptions extends RequestOptions {
-  /** Gives the request up: it is taken back if it hasn't begun, and its promise rejects with the signal's reason. */
+  /** Cancels the request: it does not run if it has not begun, and its promise rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** How an execution went. */
+/** The outcome of a successful execution. */
 export interface ExecutionResult {
-  /** One for each output. */
+  /** The shape of each output. */
   readonly outputs: readonly OutputShape[]
-  /** How long the driver took, in nanoseconds. */
+  /** The time that the driver took, in nanoseconds. */
   readonly driverTime: number
 }
 
-/** What a fenced execution waits for, as a backend knows it. The descriptors stay the caller's. */
-export interface BackendFences {
-  readonly waitFor: readonly number[]
-  readonly timeout: number | undefined
-  readonly timeoutAfterFences: number | undefined
-}
+/** The fences that an execution waits for, for a backend. The caller keeps the descriptors. */
+export type BackendFences = Omit<FencedTerms, 'signal'>
 
-/** A launched fenced execution, as a backend knows it. */
+/** A fenced execution that a backend has launched. */
 export interface BackendFenced {
   /** A fence, which becomes the caller's. */
   readonly fence: number
-  /** Rejects with `DEAD_OBJECT` alone. */
+  /** Rejects only with `DEAD_OBJECT`. */
   readonly outcome: Promise<FencedOutcome>
 }
 
-/** Memory of a driver, as a backend knows it. */
+/** Memory of a driver, for a backend. */
 export interface BackendBuffer {
   copyFrom(source: PoolSlice): Promise<void>
   copyTo(target: PoolSlice<'writable'>): Promise<void>
   release(): void
 }
 
-/** A prepared model, as a backend knows it. Pools of requests are pools or what the backend's `allocate` made. */
+/** A request for a backend: its pools are pools, or device buffers that the backend allocated. */
+export type BackendRequest = Request<Pool | BackendPool>
+
+/** A model that a backend has prepared. */
 export interface BackendModel {
-  executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult
-  execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult>
-  executeFenced(request: Request<Pool | BackendPool>, fences: BackendFences): Promise<BackendFenced>
-  /** Keeps a pool where the driver has it, until what is returned is called. */
+  run(request: BackendRequest, options: RequestOptions): ExecutionResult
+  runAsync(request: BackendRequest, options: AsyncRequestOptions): Promise<ExecutionResult>
+  runFenced(request: BackendRequest, fences: BackendFences): Promise<BackendFenced>
+  /** Keeps the driver's mapping of a pool until the returned function is called. */
   pin(pool: Pool): () => void
   release(): void
 }
 
 /** A device buffer among the pools of a request. */
-export interface BackendPool {
+export interface BackendPool extends PoolFacts {
   readonly kind: 'token'
-  readonly byteSize: number
-  readonly rights: 'writable'
-  readonly identity: string
-  readonly identityOffset: number
   readonly buffer: BackendBuffer
 }
 
-/** Where a driver lives: what differs between the homes. */
+/** The home of a driver: this thread, or the other end of a channel. Options were checked by the caller. */
 export interface Backend {
   prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel>
   supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<readonly boolean[]>

@@ -1,70 +1,60 @@
-import { refuseToken } from '../engine/execute.ts'
-import { PoolsError } from '../error-status.ts'
+import { copyRange, refuseToken } from '../engine/device-memory.ts'
+import { failed } from '../error-status.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import { createPool } from '../pool/create-pool.ts'
-import type { Pool } from '../pool/pool.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { checkCopyFrom, type BufferShape } from './allocate.ts'
 import type { BackendBuffer } from './driver.ts'
-import type { PreparedModel, Role } from './prepared-model.ts'
+
+/** A use of a device buffer that it was allocated for. */
+interface AllowedUse {
+  readonly preparedModel: object
+  readonly isInput: boolean
+  readonly index: number
+}
 
 /** Ordinary memory in place of a driver's (D14): a pool with the roles and the states of a device buffer (D16). */
 export class FallbackBuffer implements BackendBuffer {
   readonly pool: Pool<'writable'>
   readonly dimensions: readonly number[]
   readonly #shape: BufferShape
-  readonly #roles: readonly Role[]
+  readonly #roles: readonly AllowedUse[]
   #isInitialized = false
   #isReleased = false
 
-  constructor(shape: BufferShape, roles: readonly Role[]) {
+  constructor(shape: BufferShape, roles: readonly AllowedUse[]) {
     this.#shape = shape
     this.#roles = roles
     this.dimensions = shape.dimensions
     this.pool = createPool(operandByteSize(shape.operand.type, shape.dimensions), { label: 'device buffer' })
   }
 
-  /** Checks one use of it by an execution. @throws {PoolsError} D17, D31 */
-  checkUse(preparedModel: PreparedModel, isInput: boolean, index: number): void {
+  /** Checks one use by an execution. @throws {PoolsError} D17, D31 */
+  checkUse(preparedModel: object, isInput: boolean, index: number): void {
     const path = `${isInput ? 'inputs' : 'outputs'}[${index}]`
     const isAllowed = this.#roles.some(
       (role) => role.preparedModel === preparedModel && role.isInput === isInput && role.index === index,
     )
     if (!isAllowed) throw refuseToken(path)
-    if (isInput && !this.#isInitialized)
-      throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, {
-        rule: 'D17',
-        path,
-      })
+    if (isInput && !this.#isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
   }
 
-  /** An execution that used it is over. */
-  settle(use: { readonly isOutput: boolean; readonly hasSucceeded: boolean }): void {
-    if (use.isOutput) this.#isInitialized = use.hasSucceeded
+  /** Updates the state when an execution that used the buffer is over. */
+  settle(isOutput: boolean, hasSucceeded: boolean): void {
+    if (isOutput) this.#isInitialized = hasSucceeded
     if (this.#isReleased) this.release()
   }
 
-  async copyFrom({ pool, byteOffset, byteSize, dimensions }: PoolSlice): Promise<void> {
+  async copyFrom(source: PoolSlice): Promise<void> {
     this.#isInitialized = false
-    checkCopyFrom(this.#shape, dimensions)
-    this.#checkSize(pool, byteSize, 'D23')
-    const faults = pool.faults
-    this.pool.write(0, pool.read(byteOffset, byteSize))
-    checkFaults(pool, faults)
+    checkCopyFrom(this.#shape, source.dimensions)
+    copyRange(source, this.pool.byteSize, 'D23', () => this.pool.write(0, source.read()))
     this.#isInitialized = true
   }
 
-  async copyTo({ pool, byteOffset, byteSize }: PoolSlice<'writable'>): Promise<void> {
-    if (!this.#isInitialized)
-      throw new PoolsError('GENERAL_FAILURE', 'the device buffer holds no value (rule D25)', { rule: 'D25' })
-    this.#checkSize(pool, byteSize, 'D25')
-    if ((pool as Pool).rights !== 'writable')
-      throw new PoolsError('INVALID_ARGUMENT', `the target must be writable, it is ${pool.rights} (rule P18)`, {
-        rule: 'P18',
-      })
-    const faults = pool.faults
-    pool.write(byteOffset, this.pool.read(0))
-    checkFaults(pool, faults)
+  async copyTo(target: PoolSlice<'writable'>): Promise<void> {
+    if (!this.#isInitialized) throw failed('D25', 'the device buffer holds no value')
+    copyRange(target, this.pool.byteSize, 'D25', () => target.write(this.pool.read(0)))
   }
 
   /** Closes the memory, once no execution uses it any more (D29). */
@@ -72,19 +62,4 @@ export class FallbackBuffer implements BackendBuffer {
     this.#isReleased = true
     if (this.pool.gate.holds === 0) this.pool[Symbol.dispose]()
   }
-
-  #checkSize({ kind }: Pool, byteSize: number, rule: string): void {
-    if (kind === 'device-image')
-      throw new PoolsError('GENERAL_FAILURE', 'an image can not be copied from or to a device buffer (rule D22)', {
-        rule: 'D22',
-      })
-    if (byteSize === this.pool.byteSize) return
-    const sentence = `the memory must have exactly ${this.pool.byteSize} bytes, got ${byteSize} (rule ${rule})`
-    throw new PoolsError('INVALID_ARGUMENT', sentence, { rule })
-  }
-}
-
-function checkFaults(pool: Pool, before: number): void {
-  if (pool.faults === before) return
-  throw new PoolsError('GENERAL_FAILURE', 'the file became shorter during the copy (rule D22)', { rule: 'D22' })
 }

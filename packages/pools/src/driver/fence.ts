@@ -1,14 +1,20 @@
-import { ArgumentError } from '@tenon/core'
-import { describe, ManagedLifetime } from '@tenon/core/internal'
+import { ArgumentError, ScopeClosedError } from '@tenon/core'
+import { checkOptions, describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { readable } from '../native/readable.ts'
 import { fenceStatus, pollSockets, ring, socketPair, type FenceStatus } from '../native/socket.ts'
-import { checkTimeout } from './check-options.ts'
+import { checkMilliseconds } from './request-options.ts'
+
+/** The options of waiting for a fence. */
+export interface FenceWaitOptions {
+  /** In milliseconds. 0 or less only looks at the fence; without it the wait may take any time. */
+  readonly timeout?: number
+}
 
 /**
- * Something that will be signalled, once, by whoever has its other end: also in another process. Everybody who has the fence
- * sees it; if the other end is closed without a signal, also by dying, the fence has failed.
+ * A one-time signal, which may come from another process: whoever has the other end signals the fence, and everybody who has
+ * the fence sees it. If the other end is closed without a signal, also because its process died, the fence has failed.
  *
  * @example
  * const source = createFence()
@@ -18,6 +24,9 @@ import { checkTimeout } from './check-options.ts'
  * source.fence.close()
  */
 export class Fence extends ManagedLifetime {
+  static {
+    inspectAsText(this)
+  }
   readonly #descriptor: number
 
   /** @internal takes the descriptor over */
@@ -26,26 +35,37 @@ export class Fence extends ManagedLifetime {
     this.#descriptor = descriptor
   }
 
-  /** What it has come to: it is `active` only until the first of the others. @throws {ScopeClosedError} */
+  /** The state of the fence, which is `active` until it is signalled or fails. @throws {ScopeClosedError} */
   get status(): FenceStatus {
     return fenceStatus(this.descriptor)
   }
 
-  /** What can be handed to another process: readable once the fence is not active any more. @throws {ScopeClosedError} */
+  /** The descriptor for another process. It is readable once the fence is not active. @throws {ScopeClosedError} */
   get descriptor(): number {
     this.checkAlive()
     return this.#descriptor
   }
 
   /**
-   * Waits until it is signalled, while the event loop runs on.
+   * Waits until the fence is signalled, and blocks this thread.
    *
-   * @param options `timeout` in milliseconds, 0 or less for a look; any time without it.
-   * @throws {PoolsError} `GENERAL_FAILURE` if it failed, `MISSED_DEADLINE_TRANSIENT` after the timeout.
+   * @throws {PoolsError} `GENERAL_FAILURE` if the fence failed, `MISSED_DEADLINE_TRANSIENT` after the timeout.
    */
-  async wait(options: { readonly timeout?: number } = {}): Promise<void> {
-    const { timeout } = options
-    checkTimeout(timeout, 'timeout')
+  wait(options?: FenceWaitOptions): void {
+    const timeout = checkWait(options)
+    const end = timeout === undefined ? Infinity : performance.now() + timeout
+    // Signals of the system end waits early.
+    while (this.status === 'active') {
+      const left = end - performance.now()
+      if (left <= 0) break
+      pollSockets([this.#descriptor], left === Infinity ? -1 : left)
+    }
+    this.#settle(timeout)
+  }
+
+  /** Waits until the fence is signalled, while the event loop runs. @throws as {@link wait} */
+  async waitAsync(options?: FenceWaitOptions): Promise<void> {
+    const timeout = checkWait(options)
     const hold = this.acquire()
     try {
       if (this.status === 'active') await readable(this.#descriptor, timeout)
@@ -55,25 +75,15 @@ export class Fence extends ManagedLifetime {
     }
   }
 
-  /** As {@link wait}, blocking this thread. @throws as {@link wait} */
-  waitSync(options: { readonly timeout?: number } = {}): void {
-    const { timeout } = options
-    checkTimeout(timeout, 'timeout')
-    const end = timeout === undefined ? Infinity : performance.now() + timeout
-    // Signals end waits of the system early.
-    while (this.status === 'active') {
-      const left = end - performance.now()
-      if (left <= 0) break
-      pollSockets([this.#descriptor], left === Infinity ? -1 : left)
-    }
-    this.#settle(timeout)
-  }
-
   #settle(timeout: number | undefined): void {
     const { status } = this
     if (status === 'failed') throw new PoolsError('GENERAL_FAILURE', 'the fence failed: its other end was closed')
     if (status === 'active')
       throw new PoolsError('MISSED_DEADLINE_TRANSIENT', `the fence was not signalled within ${timeout} ms`)
+  }
+
+  override toString(): string {
+    return `Fence (${this.isAlive ? this.status : 'closed'})`
   }
 
   protected override get label(): string {
@@ -85,14 +95,47 @@ export class Fence extends ManagedLifetime {
   }
 }
 
-/** The other end of a fence: disposing it without a signal fails the fence. */
-export interface FenceSource {
-  /** The caller closes it, too. */
+function checkWait(options: FenceWaitOptions | undefined): number | undefined {
+  const { timeout } = checkOptions(options, ['timeout'])
+  checkMilliseconds(timeout, 'timeout')
+  return timeout
+}
+
+/** The end of a fence that signals it. Closing it without a signal fails the fence. Made by {@link createFence}. */
+export class FenceSource {
+  static {
+    inspectAsText(this)
+  }
+  /** The fence, which the caller closes too. */
   readonly fence: Fence
-  /** Signals the fence; nothing after the first time. */
-  signal(): void
-  /** Fails the fence, if it wasn't signalled. */
-  [Symbol.dispose](): void
+  #descriptor: number | undefined
+
+  /** @internal takes the descriptor over */
+  constructor(fence: Fence, descriptor: number) {
+    this.fence = fence
+    this.#descriptor = descriptor
+  }
+
+  /** Signals the fence, and closes this end. Further signals do nothing. */
+  signal(): void {
+    if (this.#descriptor !== undefined) ring(this.#descriptor)
+    this[Symbol.dispose]()
+  }
+
+  /** Fails the fence. @throws {ScopeClosedError} if it was signalled, or the source is closed. */
+  close(): void {
+    if (this.#descriptor === undefined) throw new ScopeClosedError('the source of the fence is closed already')
+    this[Symbol.dispose]()
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#descriptor !== undefined) closeDescriptor(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  toString(): string {
+    return `FenceSource of ${this.fence}`
+  }
 }
 
 /**
@@ -102,26 +145,19 @@ export interface FenceSource {
  * @example
  * using source = createFence()
  * source.signal()
- * source.fence.waitSync()
+ * source.fence.wait()
  * source.fence.close()
  */
 export function createFence(): FenceSource {
   const [mine, theirs] = socketPair('stream')
-  let isOpen = true
-  const end = (isSignaled: boolean): void => {
-    if (!isOpen) return
-    isOpen = false
-    if (isSignaled) ring(theirs)
-    closeDescriptor(theirs)
-  }
-  return { fence: new Fence(mine), signal: () => end(true), [Symbol.dispose]: () => end(false) }
+  return new FenceSource(new Fence(mine), theirs)
 }
 
 /**
- * A fence from a descriptor that another process made with {@link createFence}: inherited, or received otherwise.
+ * Makes a fence from a descriptor that another process made with {@link createFence}, and that was inherited or received.
  *
  * @param descriptor stays the caller's.
- * @throws {PoolsError} if it isn't a fence.
+ * @throws {PoolsError} if it is not a fence.
  * @example
  * const source = createFence()
  * const same = importFence(source.fence.descriptor)

@@ -1,28 +1,25 @@
 import { PoolsError } from '../error-status.ts'
-import type { DeviceMemory } from '../engine/device-memory.ts'
+import { refuseToken, type DeviceMemory } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
-import { bindExecution, refuseToken, type EnginePool } from '../engine/execute.ts'
+import { bindExecution, type EnginePool } from '../engine/execute.ts'
 import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
 import type { Session } from '../engine/session.ts'
 import type { Model } from '../model/model.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { readable } from '../native/readable.ts'
 import { socketPair } from '../native/socket.ts'
-import type { Pool } from '../pool/pool.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { PoolSlice, Pool } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
-import { checkOptions } from './check-options.ts'
 import type {
-  AsyncRequestOptions,
   Backend,
   BackendBuffer,
   BackendFenced,
   BackendFences,
   BackendModel,
   BackendPool,
+  BackendRequest,
   ExecutionResult,
-  RequestOptions,
 } from './driver.ts'
 
 /** A driver in this process, on this thread. */
@@ -33,9 +30,7 @@ export class LocalBackend implements Backend {
     this.#session = session
   }
 
-  async prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel> {
-    options.signal?.throwIfAborted()
-    checkOptions(options)
+  async prepare(model: Model<Pool>): Promise<BackendModel> {
     return new LocalModel(this.#session, this.#session.prepare(model))
   }
 
@@ -67,21 +62,18 @@ class LocalModel implements BackendModel {
     this.engineModel = engineModel
   }
 
-  executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
+  run(request: BackendRequest): ExecutionResult {
     const start = process.hrtime.bigint()
     const bound = bindExecution(this.engineModel, this.#engineRequest(request))
-    checkOptions(options)
     bound.run()
     return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
   }
 
-  async execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult> {
-    options.signal?.throwIfAborted()
-    return this.executeSync(request, options)
+  async runAsync(request: BackendRequest): Promise<ExecutionResult> {
+    return this.run(request)
   }
 
-  async executeFenced(request: Request<Pool | BackendPool>, fences: BackendFences): Promise<BackendFenced> {
-    checkOptions({ ...(fences.timeout === undefined ? {} : { timeout: fences.timeout }) })
+  async runFenced(request: BackendRequest, fences: BackendFences): Promise<BackendFenced> {
     const [fence, signal] = socketPair('stream')
     const waitFor: number[] = []
     try {
@@ -94,7 +86,7 @@ class LocalModel implements BackendModel {
     }
   }
 
-  /** Its pools are where the driver needs them. */
+  /** No-op: the driver sees the pools of this thread. */
   pin(): () => void {
     return () => {}
   }
@@ -107,7 +99,7 @@ class LocalModel implements BackendModel {
     const { signal } = this.session.closing
     for (;;) {
       const [fence] = run.waitsFor
-      // Without anything to wait for it runs when the caller has got hold of its fence.
+      // Without fences to wait for, it runs once the caller has received its own fence.
       if (fence === undefined) await new Promise((resolve) => setImmediate(resolve))
       else await readable(fence, run.deadline - performance.now(), signal)
       if (signal.aborted) {
@@ -119,7 +111,7 @@ class LocalModel implements BackendModel {
     }
   }
 
-  #engineRequest(request: Request<Pool | BackendPool>): Request<EnginePool> {
+  #engineRequest(request: BackendRequest): Request<EnginePool> {
     return { ...request, pools: request.pools.map((pool, i) => this.#enginePool(pool, i)) }
   }
 
@@ -141,12 +133,12 @@ class LocalBuffer implements BackendBuffer {
     this.memory = memory
   }
 
-  async copyFrom({ pool, byteOffset, byteSize, dimensions }: PoolSlice): Promise<void> {
-    this.session.copyFrom(this.memory, pool, byteOffset, byteSize, dimensions)
+  async copyFrom(source: PoolSlice): Promise<void> {
+    this.session.copyFrom(this.memory, source, source.dimensions)
   }
 
-  async copyTo({ pool, byteOffset, byteSize }: PoolSlice<'writable'>): Promise<void> {
-    this.session.copyTo(this.memory, pool, byteOffset, byteSize)
+  async copyTo(target: PoolSlice<'writable'>): Promise<void> {
+    this.session.copyTo(this.memory, target)
   }
 
   release(): void {

@@ -1,4 +1,4 @@
-import { PoolsError, statusOf, type OutputShape } from '../error-status.ts'
+import { failed, type OutputShape, PoolsError, statusOf } from '../error-status.ts'
 import type { FencedOutcome } from '../engine/fenced-run.ts'
 import type { Reader } from '../channel/body.ts'
 import { encodeBody } from '../channel/body.ts'
@@ -14,9 +14,8 @@ import { closeDescriptor } from '../native/descriptor.ts'
 import { FRAME_MAXIMUM, type Link } from '../native/link.ts'
 import { DESCRIPTORS, socketPair } from '../native/socket.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
-import type { Pool } from '../pool/pool.ts'
+import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { isWhole, type PoolFacts } from '../pool/pool-facts.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
 import type {
@@ -27,10 +26,11 @@ import type {
   BackendFences,
   BackendModel,
   BackendPool,
+  BackendRequest,
   ExecutionResult,
   RequestOptions,
 } from './driver.ts'
-import { checkOptions, priorities } from './check-options.ts'
+import { priorities } from './request-options.ts'
 
 /** Numbers of fenced executions. */
 let lastFenced = 0
@@ -79,7 +79,7 @@ export class RemoteBackend implements Backend {
         late: (unused: number) => this.#channel.notify(operations.RELEASE_BUFFER, { token: unused }),
       },
     )
-    if (token === 0) throw new PoolsError('GENERAL_FAILURE', 'the driver gave no token (rule D13)', { rule: 'D13' })
+    if (token === 0) throw failed('D13', 'the driver gave no token')
     return new RemoteBuffer(this.#channel, this.#pools, token)
   }
 
@@ -130,14 +130,13 @@ export class RemoteBackend implements Backend {
 }
 
 function callOptions(options: AsyncRequestOptions): CallOptions {
-  checkOptions(options)
-  const { timeout, priority = 'medium', signal } = options
+  const { deadline: timeout, priority = 'medium', signal } = options
   return { timeout, signal, priority: priorities[priority] }
 }
 
 /** A request as a message. */
 interface Encoded {
-  readonly request: Request<Pool | BackendPool>
+  readonly request: BackendRequest
   readonly pools: readonly Pool[]
   /** The message is good while no pool's id has ended since. */
   readonly generation: number
@@ -160,37 +159,34 @@ class RemoteModel implements BackendModel {
     this.#model = model
   }
 
-  executeSync(request: Request<Pool | BackendPool>, options: RequestOptions): ExecutionResult {
-    checkOptions(options)
-    const { priority = 'medium', timeout } = options
+  run(request: BackendRequest, { priority = 'medium', deadline }: RequestOptions): ExecutionResult {
     const encoded = this.#encode(request)
     const settled = this.#use(encoded)
     return this.channel.callSync(
       operations.EXECUTE,
       encoded.frame,
       encoded.read,
-      timeout,
+      deadline,
       priorities[priority],
       settled,
     )
   }
 
-  async execute(request: Request<Pool | BackendPool>, options: AsyncRequestOptions): Promise<ExecutionResult> {
-    const call = callOptions(options)
+  async runAsync(request: BackendRequest, options: AsyncRequestOptions): Promise<ExecutionResult> {
     const encoded = this.#encode(request)
     this.channel.sent.bytes.set(encoded.frame)
+    const settled = this.#use(encoded)
     return this.channel.call(operations.EXECUTE, encoded.frame.length, encoded.read, {
-      ...call,
-      settled: this.#use(encoded),
+      ...callOptions(options),
+      settled,
     })
   }
 
-  /** The driver is given one end of a fence and the fences to wait for; it answers twice: at the launch and at the end. */
-  async executeFenced(
-    request: Request<Pool | BackendPool>,
+  /** The driver receives one end of a fence and the fences to wait for. It answers at the launch and at the end. */
+  async runFenced(
+    request: BackendRequest,
     { waitFor, timeout, timeoutAfterFences }: BackendFences,
   ): Promise<BackendFenced> {
-    const call = callOptions(timeout === undefined ? {} : { timeout })
     if (waitFor.length >= DESCRIPTORS)
       throw new PoolsError('INVALID_ARGUMENT', `an execution waits for at most ${DESCRIPTORS - 1} fences`)
     const encoded = this.#encode(request)
@@ -205,7 +201,7 @@ class RemoteModel implements BackendModel {
         operations.EXECUTE_FENCED,
         { id, execute, timeoutAfterFences },
         () => undefined,
-        { ...call, attachments, late: () => this.#forget(id) },
+        { timeout, attachments, late: () => this.#forget(id) },
       )
       closeDescriptor(signal)
       await launched
@@ -240,7 +236,7 @@ class RemoteModel implements BackendModel {
   }
 
   /** The message of a request, with its pools sent. The last one is kept, for loops. */
-  #encode(request: Request<Pool | BackendPool>): Encoded {
+  #encode(request: BackendRequest): Encoded {
     const last = this.#last
     if (last?.request === request && last.generation === this.#pools.generation) return last
     const pools = request.pools.filter((pool): pool is Pool => pool.kind !== 'token')
@@ -258,7 +254,7 @@ class RemoteModel implements BackendModel {
   }
 
   /** Writes the message of a request. None of its pools makes room for another. */
-  #write(request: Request<Pool | BackendPool>, pools: readonly Pool[]): number {
+  #write(request: BackendRequest, pools: readonly Pool[]): number {
     const used: Pool[] = []
     try {
       for (const pool of pools) {
@@ -311,10 +307,7 @@ class RemoteModel implements BackendModel {
     const isPossible =
       outputs.length === outputIndexes.length &&
       outputs.every((shape, i) => this.#fits(shape, request, i, operands[outputIndexes[i]!]!))
-    if (!isPossible)
-      throw new PoolsError('GENERAL_FAILURE', 'the driver answered with shapes that are not possible (rule Q14)', {
-        rule: 'Q14',
-      })
+    if (!isPossible) throw failed('Q14', 'the driver answered with shapes that are not possible')
   }
 
   #fits(

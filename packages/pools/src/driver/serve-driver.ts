@@ -1,9 +1,10 @@
 import { existsSync, lstatSync, unlinkSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
+import { checkOptions } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { ClientSession } from '../channel/client-session.ts'
-import { DEFAULT_LIMITS, type DriverLimits } from '../engine/limits.ts'
+import { limitsOf, type DriverLimits } from '../engine/limits.ts'
 import { cpuKernels } from '../kernels/cpu-kernels.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
@@ -12,27 +13,27 @@ import { PortLink, type PortEnd } from '../native/port-link.ts'
 import { acceptFrom, connectTo, listenAt, peerUser, pollSockets, Socket } from '../native/socket.ts'
 import type { DriverOptions } from './local-driver.ts'
 
-/** Where a driver finds its clients. */
+/** The options of {@link serveDriver}. */
 export interface ServeOptions extends DriverOptions {
-  /** A path of the file system at which clients connect. Only processes of the same user are let in. */
+  /** The path of a socket at which clients connect. Only processes of the same user are accepted. */
   readonly path?: string
 }
 
 /**
- * Serves as a driver until its client is gone, or for ever at a path. Blocks the thread: a driver has a process or a worker to
- * itself. Without a path it serves whoever started it: a script that ends with this call is what
- * `spawnDriver({ command: [process.execPath, 'driver.js'] })` and `workerDriver({ script: './driver.js' })` start.
+ * Serves as a driver until its client disconnects, or for ever at a path. It blocks the thread, because a driver has a process
+ * or a worker of its own. Without a path it serves the process or thread that started it: end a script with this call, and
+ * start it with `spawnDriver({ command: [process.execPath, 'driver.js'] })` or `workerDriver({ script: './driver.js' })`.
  *
- * @throws {PoolsError} if the path can't be listened at.
+ * @throws {PoolsError} if the driver cannot listen at the path.
  * @example
  * serveDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })
  */
-export function serveDriver(options: ServeOptions = {}): void {
-  const { kernels = cpuKernels, path } = options
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+export function serveDriver(options?: ServeOptions): void {
+  const { kernels = cpuKernels, path, ...given } = checkOptions(options, ['kernels', 'limits', 'path'])
+  const limits = limitsOf(given.limits)
   if (path !== undefined) return serveAt(path, kernels, limits)
   const session = new ClientSession(linkOf(isMainThread ? inheritedDescriptor() : workerChannel()), kernels, limits)
-  // However the thread ends, the client is told.
+  // The client is disconnected however the thread ends.
   process.once('exit', () => session.close())
   while (step(session, -1));
 }
@@ -43,30 +44,30 @@ const linkOf = (channel: number | PortEnd): Link =>
 /** The environment variable in which `spawnDriver` names the channel. */
 export const DESCRIPTOR_VARIABLE = 'TENON_DRIVER_DESCRIPTOR'
 
-/** What `workerDriver` gives its worker. */
+/** The data that `workerDriver` passes to its worker. */
 export interface WorkerData {
   readonly tenonDriver: number | PortEnd
 }
 
 function workerChannel(): number | PortEnd {
   const channel = (workerData as Partial<WorkerData> | undefined)?.tenonDriver
-  // The descriptor stays with the thread that started this one, which closes it whatever comes of this one.
+  // The thread that started this one keeps its descriptor, and closes it.
   if (channel !== undefined) return typeof channel === 'number' ? duplicateDescriptor(channel) : channel
-  throw new ArgumentError('a driver in a worker must be started by workerDriver, or be given a path')
+  throw new ArgumentError('a driver in a worker must be started by workerDriver, or have a path')
 }
 
 function inheritedDescriptor(): number {
   const value = Number(process.env[DESCRIPTOR_VARIABLE])
   if (Number.isInteger(value) && value > 2) return value
   throw new ArgumentError(
-    `a driver must be started by spawnDriver, or be given a path; ${DESCRIPTOR_VARIABLE} is not set`,
+    `a driver must be started by spawnDriver, or have a path, but ${DESCRIPTOR_VARIABLE} is not set`,
   )
 }
 
 /** The most clients at once. Each costs two descriptors. */
 const CLIENTS = 128
 
-/** Removes a socket that nobody listens at any more: of a driver that was killed. */
+/** Removes the socket of a driver that was killed. */
 function removeStale(path: string): void {
   if (!existsSync(path)) return
   let probe: number
@@ -80,7 +81,7 @@ function removeStale(path: string): void {
   throw new PoolsError('DEVICE_UNAVAILABLE', `another driver serves at ${path}`)
 }
 
-/** Lets a client have its turn; false if it is gone, and all that was its has been given back. */
+/** Serves one message of a client. @returns false if the client is gone and its resources are released. */
 function step(session: ClientSession, timeout: number): boolean {
   try {
     session.step(timeout)
@@ -98,7 +99,7 @@ function serveAt(path: string, kernels: KernelRegistry, limits: DriverLimits): v
   process.once('exit', () => unlinkSync(path))
   let sessions: ClientSession[] = []
   for (;;) {
-    // When all places are taken, clients wait in the queue of the system.
+    // Further clients wait in the queue of the system.
     const listeners = sessions.length < CLIENTS ? [listener] : []
     const groups = [...sessions.map(({ descriptors }) => descriptors), listeners]
     const deadline = Math.min(...sessions.map((session) => session.deadline))

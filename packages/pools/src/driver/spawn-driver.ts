@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkName, checkOptions, describe } from '@tenon/core/internal'
 import { DriverChannel } from '../channel/driver-channel.ts'
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor } from '../native/descriptor.ts'
@@ -10,43 +10,44 @@ import { socketDoorbell } from '../native/doorbell.ts'
 import { sharesDescriptors } from '../native/platform.ts'
 import { type PortEnd, PortLink, portPair } from '../native/port-link.ts'
 import { connectTo, Socket, socketPair } from '../native/socket.ts'
-import { checkTimeout } from './check-options.ts'
+import { checkMilliseconds } from './request-options.ts'
 import { Driver } from './driver-client.ts'
 import { RemoteBackend } from './remote-backend.ts'
 import { DESCRIPTOR_VARIABLE, type WorkerData } from './serve-driver.ts'
 
-/** How long to wait for a driver. */
+/** The options of starting a driver, or connecting to one. */
 export interface StartOptions {
-  /** In milliseconds, until the driver serves: then it fails with `MISSED_DEADLINE_TRANSIENT`. Any time without it. */
-  readonly timeout?: number
+  /** The time until the driver serves, in milliseconds: afterwards the start fails with `MISSED_DEADLINE_TRANSIENT`. */
+  readonly deadline?: number
 }
 
-/** How a driver's process is started. */
+/** The options of {@link spawnDriver}. */
 export interface SpawnOptions extends StartOptions {
-  /** The program and its arguments; the reference CPU driver in Node.js without it. It calls `serveDriver()`. */
+  /** A program that calls `serveDriver()`, and its arguments. The default is the reference CPU driver in Node.js. */
   readonly command?: readonly string[]
-  /** Added to this process's environment. */
+  /** Variables that the driver has besides the environment of this process. */
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** How long a driver may take to end by itself once its client is gone, in milliseconds. */
+/** The time for a driver to end by itself once its client is gone, in milliseconds. */
 const END_TIMEOUT = 2000
 
 /** The descriptor under which a child finds its channel. */
 const CHILD_DESCRIPTOR = 3
 
 /**
- * Starts a driver in a child process: if it crashes, requests fail with `DEAD_OBJECT` and this process lives on. Closing the
- * driver ends the process.
+ * Starts a driver in a child process. If the driver crashes, requests fail with `DEAD_OBJECT`, and this process continues.
+ * Closing the driver ends the child process.
  *
- * @throws {PoolsError} `DEVICE_UNAVAILABLE` if the program can't be started, `DEAD_OBJECT` if it ends at once.
+ * @throws {PoolsError} `DEVICE_UNAVAILABLE` if the program cannot be started, `DEAD_OBJECT` if it ends at once.
  * @example
  * const driver = await spawnDriver()
- * await driver.close()
+ * await driver.closeAsync()
  */
-export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
-  const { command = [process.execPath, driverProcess()], env = {}, timeout } = options
-  checkTimeout(timeout, 'timeout')
+export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
+  const known = checkOptions(options, ['command', 'env', 'deadline'])
+  const { command = [process.execPath, driverProcess()], env = {}, deadline } = known
+  checkMilliseconds(deadline, 'deadline')
   if (!Array.isArray(command) || command.length === 0 || !command.every(isText))
     throw new ArgumentError(`command must be a program and its arguments, as strings, got ${describe(command)}`)
   const [file, ...args] = command as [string, ...string[]]
@@ -77,7 +78,7 @@ export async function spawnDriver(options: SpawnOptions = {}): Promise<Driver> {
     clearTimeout(timer)
   }
   try {
-    return await introduce(mine, end, timeout)
+    return await introduce(mine, end, deadline)
   } catch (error) {
     await end()
     throw failure === undefined ? error : cannotStart(file, failure)
@@ -93,26 +94,26 @@ function cannotStart(what: string | URL, cause: unknown): PoolsError {
   })
 }
 
-/** What a worker runs. */
+/** The options of {@link workerDriver}. */
 export interface WorkerOptions extends StartOptions {
   /**
-   * A script that calls `serveDriver()`; the reference CPU driver without it. As for a worker of Node.js: a URL, or a path that
-   * is absolute or begins with `./` or `../`, from the working directory.
+   * A script that calls `serveDriver()`, by default the reference CPU driver. As for a worker of Node.js, a URL, or a path that
+   * is absolute or begins with `./` or `../`, relative to the working directory.
    */
   readonly script?: string | URL
 }
 
 /**
- * Starts a driver in a worker thread: executions don't block this thread's event loop.
+ * Starts a driver in a worker thread, where executions do not block the event loop of this thread.
  *
- * @throws {PoolsError} `DEVICE_UNAVAILABLE` if the script can't be started or fails, `DEAD_OBJECT` if it ends at once.
+ * @throws {PoolsError} `DEVICE_UNAVAILABLE` if the script cannot be started or fails, `DEAD_OBJECT` if it ends at once.
  * @example
  * const driver = await workerDriver()
- * await driver.close()
+ * await driver.closeAsync()
  */
-export async function workerDriver(options: WorkerOptions = {}): Promise<Driver> {
-  const { script = driverProcess(), timeout } = options
-  checkTimeout(timeout, 'timeout')
+export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
+  const { script = driverProcess(), deadline } = checkOptions(options, ['script', 'deadline'])
+  checkMilliseconds(deadline, 'deadline')
   const isShared = sharesDescriptors()
   const [mine, theirs] = isShared ? socketPair('messages') : portPair()
   let worker: Worker
@@ -138,8 +139,8 @@ export async function workerDriver(options: WorkerOptions = {}): Promise<Driver>
     clearTimeout(timer)
   }
   try {
-    // A worker that serves closes its channel when it fails; one that doesn't yet, or runs out of memory, can't.
-    return await introduce(mine, stop, timeout, exited)
+    // A worker that fails before it serves, or runs out of memory, cannot close its channel.
+    return await introduce(mine, stop, deadline, exited)
   } catch (error) {
     await stop()
     throw failure === undefined ? error : cannotStart(script, failure)
@@ -154,25 +155,20 @@ function closeEnd(end: number | PortEnd): void {
   else end.port.close()
 }
 
-/** Where a driver serves. */
-export interface ConnectOptions extends StartOptions {
-  /** What the driver gave `serveDriver`. */
-  readonly path: string
-}
-
 /**
  * Connects to a driver that serves at a path.
  *
- * @throws {PoolsError} `DEVICE_UNAVAILABLE` if none does.
+ * @param path the path that the driver passed to `serveDriver`.
+ * @throws {PoolsError} `DEVICE_UNAVAILABLE` if no driver serves there.
  * @example
- * const driver = await connectDriver({ path: '/run/user/1000/tenon.sock' })
- * await driver.close()
+ * const driver = await connectDriver('/run/user/1000/tenon.sock')
+ * await driver.closeAsync()
  */
-export async function connectDriver(options: ConnectOptions): Promise<Driver> {
-  const { path, timeout } = options
-  if (typeof path !== 'string') throw new ArgumentError(`path must be that of a socket, got ${describe(path)}`)
-  checkTimeout(timeout, 'timeout')
-  return introduce(connectTo(path), async () => {}, timeout)
+export async function connectDriver(path: string, options?: StartOptions): Promise<Driver> {
+  checkName(path, 'path')
+  const { deadline } = checkOptions(options, ['deadline'])
+  checkMilliseconds(deadline, 'deadline')
+  return introduce(connectTo(path), async () => {}, deadline)
 }
 
 /** Takes one end of a channel over. */

@@ -1,6 +1,8 @@
-import type { PoolFacts, PoolRights } from '../pool/pool-facts.ts'
+import { failed, type PoolsError, refused } from '../error-status.ts'
 import type { Operand } from '../model/model.ts'
 import { operandByteSize } from '../model/operand-types.ts'
+import type { Pool } from '../pool/pool.ts'
+import type { PoolFacts, PoolRights } from '../pool/pool-facts.ts'
 import { allocatePrivate, type PrivateMemory } from './memory.ts'
 import type { EngineModel } from './engine-model.ts'
 
@@ -11,7 +13,7 @@ export interface EngineRole {
   readonly index: number
 }
 
-/** Memory of a driver that only it sees, named by a token (D15, D16). */
+/** Memory that only its driver sees, named by a token (D15, D16). */
 export class DeviceMemory implements PoolFacts {
   readonly kind = 'token' as const
   readonly byteSize = 0
@@ -19,7 +21,7 @@ export class DeviceMemory implements PoolFacts {
   readonly identity: string
   readonly identityOffset = 0
   readonly token: number
-  /** As far as allocation settled them. */
+  /** The dimensions from the allocation, some of which may be open. */
   readonly initialDimensions: readonly number[]
   dimensions: readonly number[]
   isInitialized = false
@@ -29,7 +31,7 @@ export class DeviceMemory implements PoolFacts {
 
   constructor(
     token: number,
-    operand: Pick<Operand, 'type' | 'scale' | 'zeroPoint'>,
+    operand: DeviceMemory['operand'],
     dimensions: readonly number[],
     roles: readonly EngineRole[],
   ) {
@@ -50,4 +52,39 @@ export class DeviceMemory implements PoolFacts {
   hasRole(model: EngineModel, isInput: boolean, index: number): boolean {
     return this.#roles.some((role) => role.model === model && role.isInput === isInput && role.index === index)
   }
+}
+
+/** The one answer for tokens that are unknown, belong to another client, or were allocated for another use (D31). */
+export function refuseToken(path: string): PoolsError {
+  return refused('D31', `${path} must be a device buffer allocated for this use`, path)
+}
+
+/** A part of a pool that is copied. */
+export interface PoolRange {
+  readonly pool: Pool
+  readonly byteOffset: number
+  readonly byteSize: number
+}
+
+/**
+ * Copies between a device buffer and a range of a pool, which must have exactly `expected` bytes.
+ *
+ * @param rule D23 for a copy into the buffer, D25 for a copy out of it.
+ * @throws {PoolsError} D22, D23, D25, P18
+ */
+export function copyRange(
+  { pool, byteOffset, byteSize }: PoolRange,
+  expected: number,
+  rule: 'D23' | 'D25',
+  copy: () => void,
+): void {
+  if (pool.kind === 'device-image') throw failed('D22', 'an image cannot be copied from or to a device buffer')
+  if (byteSize !== expected) throw refused(rule, `the memory must have exactly ${expected} bytes, got ${byteSize}`)
+  if (byteOffset + byteSize > pool.byteSize)
+    throw refused('D22', `the memory must lie inside the pool's ${pool.byteSize} bytes`)
+  if (rule === 'D25' && pool.rights !== 'writable')
+    throw refused('P18', `the target must be writable, got a pool that is ${pool.rights}`)
+  const { faults } = pool
+  copy()
+  if (pool.faults !== faults) throw failed('D22', 'the file became shorter during the copy')
 }

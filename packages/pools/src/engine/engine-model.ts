@@ -1,5 +1,5 @@
 import type { Hold } from '@tenon/core'
-import { PoolsError } from '../error-status.ts'
+import { failed, PoolsError } from '../error-status.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import { isFullySpecified, operandTypes } from '../model/operand-types.ts'
@@ -36,10 +36,7 @@ export class EngineModel {
     this.workingBytes = limits.workingBytes
     model.main.operations.forEach(({ type }, i) => {
       if (!kernels.has(type)) {
-        throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${type}`, {
-          rule: 'M19',
-          path: `main.operations[${i}]`,
-        })
+        throw failed('M19', `the driver has no operation ${type}`, `main.operations[${i}]`)
       }
     })
     this.#constants = this.#takeConstants()
@@ -125,11 +122,7 @@ export class EngineModel {
       places[operand] = { bytes, address: memory.address + offset }
     }
     pools.forEach((pool, i) => {
-      if (pool.faults !== faults[i])
-        throw new PoolsError('GENERAL_FAILURE', `pools[${i}] became shorter while it was read (rule M21)`, {
-          rule: 'M21',
-          path: `pools[${i}]`,
-        })
+      if (pool.faults !== faults[i]) throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
     })
     for (const pool of new Set(pools)) if (pool.rights === 'frozen') this.#holds.push(pool.acquire())
     return places

@@ -1,10 +1,10 @@
-import { PoolsError, type OutputShape } from '../error-status.ts'
+import { failed, type OutputShape, PoolsError, refused } from '../error-status.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
 import type { ImagePool } from '../pool/image-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
-import { DeviceMemory } from './device-memory.ts'
+import { DeviceMemory, refuseToken } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
 import { allocatePrivate } from './memory.ts'
 import type { Plan } from './plan.ts'
@@ -85,10 +85,7 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
         run()
         for (const { place, pool, offset } of staged.outputs) pool.copyValueIn(offset, place.bytes)
         files.forEach((pool, i) => {
-          if (pool.faults !== faults[i])
-            throw new PoolsError('GENERAL_FAILURE', 'a file became shorter during the execution (rule P15)', {
-              rule: 'P15',
-            })
+          if (pool.faults !== faults[i]) throw failed('P15', 'a file became shorter during the execution')
           if (pool.rights === 'writable') pool.sync()
         })
       } catch (error) {
@@ -165,10 +162,7 @@ function checkTokens(
       return
     }
     if (!memory.isInitialized) {
-      throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that holds no value (rule D17)`, {
-        rule: 'D17',
-        path,
-      })
+      throw failed('D17', `${path} is a device buffer that holds no value`, path)
     }
     if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined)
       throw dimensionsRefused('D17', path)
@@ -176,29 +170,14 @@ function checkTokens(
   return written
 }
 
-/** One answer for tokens that are unknown, another client's, or not for this use (D31). */
-export function refuseToken(path: string): PoolsError {
-  return new PoolsError('INVALID_ARGUMENT', `${path} must be a device buffer allocated for this use (rule D31)`, {
-    rule: 'D31',
-    path,
-  })
-}
-
 const dimensionsRefused = (rule: string, path: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${path}.dimensions must fit those of its device buffer (rule ${rule})`, {
-    rule,
-    path,
-  })
+  refused(rule, `${path}.dimensions must fit those of its device buffer`, path)
 
 /** An image's value is its pixels: as many bytes as the operand has. @throws {PoolsError} P11 */
 function checkImage(pool: Pool, needed: number, path: string): void {
   const { pixelsSize } = pool as ImagePool
   if (pixelsSize !== needed)
-    throw new PoolsError(
-      'GENERAL_FAILURE',
-      `${path} must be an image of ${needed} bytes of pixels, it has ${pixelsSize} (rule P11)`,
-      { rule: 'P11', path },
-    )
+    throw failed('P11', `${path} must be an image of ${needed} bytes of pixels, it has ${pixelsSize}`, path)
 }
 
 function checkImageInputs({ model }: EngineModel, { inputs, pools }: Request<EnginePool>): void {
@@ -245,27 +224,16 @@ function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Pl
     const { type } = operands[outputIndexes[i]!]!
     const dimensions = plan.dimensions[outputIndexes[i]!]!
     const path = `outputs[${i}]`
-    if (argument.hasNoValue)
-      throw new PoolsError('INVALID_ARGUMENT', `${path} must have a value: no output may be left out (rule Q2)`, {
-        rule: 'Q2',
-        path,
-      })
+    if (argument.hasNoValue) throw refused('Q2', `${path} must have a value: no output may be left out`, path)
     if (combineDimensions(argument.dimensions, dimensions) === undefined) {
-      throw new PoolsError(
-        'INVALID_ARGUMENT',
-        `${path}.dimensions must fit the result's [${dimensions.join(', ')}] (rule Q6)`,
-        { rule: 'Q6', path },
-      )
+      throw refused('Q6', `${path}.dimensions must fit the result's [${dimensions.join(', ')}]`, path)
     }
     const needed = operandByteSize(type, dimensions)
     const pool = request.pools[argument.location.poolIndex]!
     if (pool instanceof DeviceMemory) {
       if (combineDimensions(pool.initialDimensions, dimensions) === undefined || needed > pool.memory.bytes.length) {
         pool.isInitialized = false
-        throw new PoolsError('GENERAL_FAILURE', `${path} is a device buffer that the result doesn't fit (rule D20)`, {
-          rule: 'D20',
-          path,
-        })
+        throw failed('D20', `${path} is a device buffer that the result doesn't fit`, path)
       }
       return { dimensions, isSufficient: true }
     }

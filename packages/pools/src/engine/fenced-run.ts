@@ -1,5 +1,5 @@
 import type { Hold } from '@tenon/core'
-import { PoolsError, type OutputShape } from '../error-status.ts'
+import { type OutputShape, PoolsError, refused } from '../error-status.ts'
 import { combineDimensions, isFullySpecified } from '../model/operand-types.ts'
 import { closeDescriptor, discardDescriptor } from '../native/descriptor.ts'
 import { fenceStatus, ring } from '../native/socket.ts'
@@ -135,16 +135,12 @@ function checkFencedOutputs({ model }: EngineModel, { outputs, pools }: Request<
     const given = pool instanceof DeviceMemory ? pool.initialDimensions : dimensions
     const combined = combineDimensions(operand.dimensions, given)
     if (hasNoValue || combined === undefined || !isFullySpecified(operand.type, combined))
-      throw new PoolsError(
-        'INVALID_ARGUMENT',
-        `outputs[${i}].dimensions must be known for a fenced execution (rule Q16)`,
-        { rule: 'Q16', path: `outputs[${i}].dimensions` },
-      )
+      throw refused('Q16', `outputs[${i}].dimensions must be known for a fenced execution`)
   })
 }
 
 const fenceFailed = (): PoolsError =>
-  new PoolsError('GENERAL_FAILURE', 'a fence that the execution waits for failed, or its owner died')
+  new PoolsError('GENERAL_FAILURE', 'a fence that the execution waits for or its owner died')
 
 const missed = (what: string): PoolsError =>
   new PoolsError('MISSED_DEADLINE_TRANSIENT', `the deadline passed before ${what}`)

@@ -1,8 +1,10 @@
-/** What a driver lets one client use. What goes beyond is refused with `RESOURCE_EXHAUSTED_TRANSIENT`. */
+import { checkOptions } from '@tenon/core/internal'
+
+/** The most that a driver lets one client use. Requests beyond it fail with `RESOURCE_EXHAUSTED_TRANSIENT`. */
 export interface DriverLimits {
-  /** Pools registered at once. */
+  /** Pools registered at the same time. */
   readonly pools: number
-  /** Bytes of them, as declared. */
+  /** The declared bytes of these pools. */
   readonly poolBytes: number
   /** Prepared models. */
   readonly models: number
@@ -12,15 +14,15 @@ export interface DriverLimits {
   readonly workingBytes: number
   /** Device buffers. */
   readonly buffers: number
-  /** Bytes of them. */
+  /** Bytes of these device buffers. */
   readonly bufferBytes: number
   /** Requests that wait for their answer. */
   readonly requests: number
-  /** Fences of others that fenced executions wait for. */
+  /** Fences that fenced executions wait for. */
   readonly fences: number
 }
 
-export const DEFAULT_LIMITS: DriverLimits = {
+const DEFAULT_LIMITS: DriverLimits = {
   pools: 256,
   poolBytes: 16 * 2 ** 30,
   models: 256,
@@ -30,4 +32,9 @@ export const DEFAULT_LIMITS: DriverLimits = {
   bufferBytes: 2 ** 30,
   requests: 64,
   fences: 64,
+}
+
+/** The limits of a driver: the given ones, and the defaults of the others. @throws {ArgumentError} */
+export function limitsOf(limits: Partial<DriverLimits> | undefined): DriverLimits {
+  return { ...DEFAULT_LIMITS, ...checkOptions(limits, Object.keys(DEFAULT_LIMITS) as (keyof DriverLimits)[], 'limits') }
 }

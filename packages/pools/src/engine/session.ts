@@ -1,11 +1,11 @@
-import { PoolsError } from '../error-status.ts'
+import { failed, PoolsError } from '../error-status.ts'
 import { checkAllocate, checkCopyFrom, type AllocateDescription } from '../driver/allocate.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import { isFullySpecified, operandByteSize } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../pool/pool.ts'
-import { DeviceMemory } from './device-memory.ts'
+import { copyRange, DeviceMemory, type PoolRange } from './device-memory.ts'
 import { EngineModel } from './engine-model.ts'
 import type { DriverLimits } from './limits.ts'
 import { TokenSource } from './token-source.ts'
@@ -48,33 +48,18 @@ export class Session {
   /** @throws {PoolsError} D1 to D11 */
   allocate(models: readonly (EngineModel | undefined)[], description: AllocateDescription): DeviceMemory {
     const live = models.map((model) => (model !== undefined && this.#models.has(model) ? model : undefined))
-    const { operand, dimensions } = checkAllocate(
-      live.map((model) => model?.model),
-      description,
-    )
-    if (!isFullySpecified(operand.type, dimensions)) {
-      throw new PoolsError(
-        'GENERAL_FAILURE',
-        'a device buffer of open size is not supported by this driver (rule D11)',
-        { rule: 'D11' },
-      )
-    }
+    const copies = live.map((model) => model?.model)
+    const { operand, dimensions } = checkAllocate(copies, description)
+    if (!isFullySpecified(operand.type, dimensions))
+      throw failed('D11', 'a device buffer of open size is not supported by this driver')
+    const { inputRoles, outputRoles } = description
     const byteSize = operandByteSize(operand.type, dimensions)
     if (this.#buffers.size >= this.limits.buffers) throw exhausted(`${this.limits.buffers} device buffers`)
     if (this.#bufferBytes + byteSize > this.limits.bufferBytes)
       throw exhausted(`${this.limits.bufferBytes} bytes of device buffers`)
-    const roles = [
-      ...description.inputRoles.map(({ modelIndex, ioIndex }) => ({
-        model: live[modelIndex]!,
-        isInput: true,
-        index: ioIndex,
-      })),
-      ...description.outputRoles.map(({ modelIndex, ioIndex }) => ({
-        model: live[modelIndex]!,
-        isInput: false,
-        index: ioIndex,
-      })),
-    ]
+    const roles = [inputRoles, outputRoles].flatMap((list, i) =>
+      list.map(({ modelIndex, ioIndex }) => ({ model: live[modelIndex]!, isInput: i === 0, index: ioIndex })),
+    )
     const memory = new DeviceMemory(this.#tokens.next(), operand, dimensions, roles)
     this.#buffers.set(memory.token, memory)
     this.#bufferBytes += byteSize
@@ -89,31 +74,24 @@ export class Session {
     if (this.#buffers.delete(memory.token)) this.#bufferBytes -= memory.memory.bytes.length
   }
 
-  /** Fills a device buffer (D22 to D24); if that fails, it holds no value afterwards. @throws {PoolsError} */
-  copyFrom(memory: DeviceMemory, source: Pool, offset: number, length: number, given: readonly number[]): void {
+  /** Copies into a device buffer (D22 to D24), which holds no value if that fails. @throws {PoolsError} */
+  copyFrom(memory: DeviceMemory, source: PoolRange, given: readonly number[]): void {
     memory.isInitialized = false
     const dimensions = checkCopyFrom({ operand: memory.operand, dimensions: memory.initialDimensions }, given)
-    const expected = operandByteSize(memory.operand.type, dimensions)
-    checkRange(source, offset, length, expected, 'D23')
-    const faults = source.faults
-    source.copyOut(offset, memory.memory.bytes.subarray(0, length))
-    if (source.faults !== faults) throw lost('D22')
+    const byteSize = operandByteSize(memory.operand.type, dimensions)
+    copyRange(source, byteSize, 'D23', () =>
+      source.pool.copyOut(source.byteOffset, memory.memory.bytes.subarray(0, byteSize)),
+    )
     memory.dimensions = dimensions
     memory.isInitialized = true
   }
 
   /** Copies a device buffer's value out (D25). @throws {PoolsError} */
-  copyTo(memory: DeviceMemory, target: Pool, offset: number, length: number): void {
-    if (!memory.isInitialized)
-      throw new PoolsError('GENERAL_FAILURE', 'the device buffer holds no value (rule D25)', { rule: 'D25' })
-    checkRange(target, offset, length, memory.valueSize, 'D25')
-    if (target.rights !== 'writable')
-      throw new PoolsError('INVALID_ARGUMENT', `the target must be writable, it is ${target.rights} (rule P18)`, {
-        rule: 'P18',
-      })
-    const faults = target.faults
-    target.copyIn(offset, memory.memory.bytes.subarray(0, length))
-    if (target.faults !== faults) throw lost('D22')
+  copyTo({ isInitialized, valueSize, memory }: DeviceMemory, target: PoolRange): void {
+    if (!isInitialized) throw failed('D25', 'the device buffer holds no value')
+    copyRange(target, valueSize, 'D25', () =>
+      target.pool.copyIn(target.byteOffset, memory.bytes.subarray(0, valueSize)),
+    )
   }
 
   /** Everything of the client is given back. */
@@ -125,28 +103,6 @@ export class Session {
     this.#bufferBytes = 0
   }
 }
-
-function checkRange(pool: Pool, offset: number, length: number, expected: number, rule: string): void {
-  if (pool.kind === 'device-image')
-    throw new PoolsError('GENERAL_FAILURE', 'an image can not be copied from or to a device buffer (rule D22)', {
-      rule: 'D22',
-    })
-  if (length !== expected)
-    throw new PoolsError(
-      'INVALID_ARGUMENT',
-      `the memory must have exactly ${expected} bytes, got ${length} (rule ${rule})`,
-      { rule },
-    )
-  if (offset + length > pool.byteSize)
-    throw new PoolsError(
-      'INVALID_ARGUMENT',
-      `the memory must lie inside the pool's ${pool.byteSize} bytes (rule D22)`,
-      { rule: 'D22' },
-    )
-}
-
-const lost = (rule: string): PoolsError =>
-  new PoolsError('GENERAL_FAILURE', `the file became shorter during the copy (rule ${rule})`, { rule })
 
 /** A client asks for more than its share. */
 export function exhausted(what: string): PoolsError {

@@ -1,4 +1,4 @@
-import { PoolsError } from '../error-status.ts'
+import { failed, PoolsError, refused } from '../error-status.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import {
   bufferUsage,
@@ -82,11 +82,11 @@ function handleOf({
   if (handle === null) throw refused('P2', `${name} memory must have a handle`)
   const { fds, ints } = handle
   if (fds.some((descriptor) => !(Number.isInteger(descriptor) && descriptor >= 0)))
-    throw broken('P8', 'descriptors of a handle must be open')
+    throw failed('P8', 'descriptors of a handle must be open')
   if (name === 'mmap_fd') return { kind: 'file', byteSize: checkSize(size, name), ...fileOf(fds, ints) }
   if (name !== 'ashmem') return bufferOf(name, fds, ints, size)
   if (fds.length !== 1 || ints.length !== 0)
-    throw broken('P3', `ashmem must have 1 descriptor and no ints, got ${fds.length} and ${ints.length}`)
+    throw failed('P3', `ashmem must have 1 descriptor and no ints, got ${fds.length} and ${ints.length}`)
   return { kind: 'shared', attachment: fds[0]!, byteSize: checkSize(size, name) }
 }
 
@@ -102,18 +102,18 @@ function bufferOf(
 ): Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number } {
   const isImage = name === 'hardware_buffer'
   if (fds.length !== 1 || ints.length !== DESCRIPTION_WORDS)
-    throw broken(
+    throw failed(
       isImage ? 'P11' : 'P10',
       `${name} must have 1 descriptor and ${DESCRIPTION_WORDS} ints, got ${fds.length} and ${ints.length}`,
     )
   const image = decodeBufferDescription(new Uint8Array(Int32Array.from(ints).buffer))
   const { CPU_READ_MASK, CPU_WRITE_MASK } = bufferUsage
   if ((image.usage & CPU_READ_MASK) === 0n || (image.usage & CPU_WRITE_MASK) === 0n)
-    throw broken('P12', `${name} must be for the CPU, to read and to write`)
+    throw failed('P12', `${name} must be for the CPU, to read and to write`)
   if (isImage) return { kind: 'device-image', attachment: fds[0]!, byteSize: size, image }
   const byteSize = checkSize(size, name)
   if (image.format !== 'BLOB' || image.width !== byteSize)
-    throw broken(
+    throw failed(
       'P10',
       `${name} must be a BLOB as wide as its ${byteSize} bytes, got ${image.format} of ${image.width}`,
     )
@@ -125,7 +125,7 @@ function fileOf(
   ints: readonly number[],
 ): Pick<PoolHandle, 'byteOffset' | 'isWritable'> & { readonly attachment: number } {
   if (fds.length !== 1 || ints.length !== 3)
-    throw broken('P4', `mmap_fd must have 1 descriptor and 3 ints, got ${fds.length} and ${ints.length}`)
+    throw failed('P4', `mmap_fd must have 1 descriptor and 3 ints, got ${fds.length} and ${ints.length}`)
   const [protection, low, high] = ints as [number, number, number]
   // Nothing at all passes upstream; here it may not be referred to, and there is no other use.
   if ((protection & ~(READ | WRITE)) !== 0 || protection === 0)
@@ -141,8 +141,3 @@ function checkSize(size: number, name: string): number {
   if (Number.isSafeInteger(size) && size >= 0) return size
   throw refused('P9', `the size of ${name} must be a whole number of bytes, got ${size}`)
 }
-
-const refused = (rule: string, sentence: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${sentence} (rule ${rule})`, { rule })
-const broken = (rule: string, sentence: string): PoolsError =>
-  new PoolsError('GENERAL_FAILURE', `${sentence} (rule ${rule})`, { rule })

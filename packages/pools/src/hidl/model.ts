@@ -106,7 +106,7 @@ function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: S
     outputIndexes,
     operations: operations.map(({ type, inputs, outputs }, i) => {
       if (!Object.hasOwn(operationTypes, type))
-        throw invalid('M19', `operations[${i}].type`, `must be an operation of HIDL, got ${type}`)
+        throw invalid('M19', `operations[${i}].type`, 'must be an operation of HIDL', type)
       return { type: operationTypes[type as keyof typeof operationTypes], inputs, outputs }
     }),
     operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, channelQuant, ...rest }, i) => ({
@@ -152,19 +152,19 @@ function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }:
         throw invalid(
           'M19',
           `${path}.operations[${i}].type`,
-          `must be the number of an operation that is known here, got ${type}`,
+          'must be the number of an operation that is known here',
+          type,
         )
       return { type: name, inputs, outputs }
     }),
     operands: operands.map(({ type, lifetime, location, numberOfConsumers, extraParams, ...rest }, i): Operand => {
       const [typeName, lifetimeName] = [operandNames.get(type), operandLifetimes[lifetime]]
       const at = `${path}.operands[${i}]`
-      if (typeName === undefined)
-        throw invalid('M2', `${at}.type`, `must be the number of an operand type, got ${type}`)
+      if (typeName === undefined) throw invalid('M2', `${at}.type`, 'must be the number of an operand type', type)
       if (lifetimeName === undefined)
-        throw invalid('M2', `${at}.lifetime`, `must be the number of a lifetime, got ${lifetime}`)
+        throw invalid('M2', `${at}.lifetime`, 'must be the number of a lifetime', lifetime)
       if (numberOfConsumers !== consumers[i])
-        throw invalid('M17', `${at}.numberOfConsumers`, `must be ${consumers[i]}, got ${numberOfConsumers}`)
+        throw invalid('M17', `${at}.numberOfConsumers`, `must be ${consumers[i]}`, numberOfConsumers)
       if ('extension' in extraParams)
         throw invalid('M18', `${at}.extraParams`, 'must not be those of an extension: none is known here')
       return {
@@ -205,7 +205,7 @@ export interface HidlRequest {
 export function requestToHidl({ inputs, outputs, pools }: Request<Pool>): HidlRequest {
   const convert = (list: readonly RequestArgument[], name: string): HidlRequestArgument[] =>
     list.map(({ hasNoValue, dimensions, location: { poolIndex, offset, length, padding } }, i) => {
-      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, `must be 0 in HIDL, got ${padding}`)
+      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, 'must be 0 in HIDL', padding)
       return { hasNoValue, dimensions, location: { poolIndex, offset, length } }
     })
   return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs'), pools: pools.map(poolToHidl) }

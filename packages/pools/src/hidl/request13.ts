@@ -1,9 +1,8 @@
 import { DeviceBuffer } from '../driver/device-buffer.ts'
-import { type ExecutionArguments, OMIT } from '../driver/prepared-model.ts'
+import { type ExecutionArguments, OMIT } from '../driver/execution.ts'
 import { invalid, PoolsError } from '../error-status.ts'
 import { isU32 } from '../model/operand-types.ts'
-import type { Pool } from '../pool/pool.ts'
-import type { PoolSlice } from '../pool/pool-slice.ts'
+import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { poolToHidl, type HidlMemory } from './memory.ts'
 import type { HidlRequestArgument } from './model.ts'
 
@@ -43,15 +42,14 @@ export function executionToHidl(
       if (argument instanceof DeviceBuffer)
         return { hasNoValue: false, location: { ...nowhere, poolIndex: indexOf(argument) }, dimensions: [] }
       const { pool, byteOffset: offset, byteSize: length, padding, dimensions } = argument
-      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, `must be 0 in HIDL, got ${padding}`)
+      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, 'must be 0 in HIDL', padding)
       return { hasNoValue: false, location: { poolIndex: indexOf(pool), offset, length }, dimensions }
     })
   const converted = { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') }
   const pools = memory.map((one, i): HidlMemoryPool => {
     if (!(one instanceof DeviceBuffer)) return { hidlMemory: poolToHidl(one) }
     const token = tokenOf(one)
-    if (!isU32(token) || token === 0)
-      throw invalid('Q11', `pools[${i}].token`, `must be from 1 to 2^32 - 1, got ${token}`)
+    if (!isU32(token) || token === 0) throw invalid('Q11', `pools[${i}].token`, 'must be from 1 to 2^32 - 1', token)
     return { token }
   })
   return { ...converted, pools }
@@ -82,7 +80,7 @@ export function executionFromHidl(
       if (hasNoValue) return OMIT
       const one = found[poolIndex]
       const path = `${name}[${i}].location`
-      if (one === undefined) throw invalid('Q3', `${path}.poolIndex`, `must be below ${found.length}, got ${poolIndex}`)
+      if (one === undefined) throw invalid('Q3', `${path}.poolIndex`, `must be below ${found.length}`, poolIndex)
       if (!(one instanceof DeviceBuffer)) return sliceOf(one, offset, length, dimensions, path)
       if (offset === 0 && length === 0) return one
       throw invalid('Q4', path, 'must be all zeros for a buffer of the driver')

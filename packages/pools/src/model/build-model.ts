@@ -1,12 +1,13 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { ArgumentError, ScopeClosedError } from '@tenon/core'
+import { checkOptions, describe, inspectAsText } from '@tenon/core/internal'
+import { counted } from '../counted.ts'
 import { invalid } from '../error-status.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
-import type { Pool } from '../pool/pool.ts'
+import { type Pool, PoolSlice } from '../pool/pool.ts'
 import { isWhole } from '../pool/pool-facts.ts'
-import { PoolSlice } from '../pool/pool-slice.ts'
 import { encodeValue, type ConstantValue } from './encode-value.ts'
 import {
+  modelText,
   NOWHERE,
   type ChannelQuantization,
   type DataLocation,
@@ -19,34 +20,37 @@ import {
 import { operandTypes, type OperandType } from './operand-types.ts'
 import { checkModel } from './validate-model.ts'
 
-/** What quantized types say beside their dimensions. */
+/** The parameters of quantized types. */
 export interface Quantization {
   readonly scale?: number
   readonly zeroPoint?: number
-  /** Scales of the channels of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`, which has no other. */
+  /** The scales of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`, which has no `scale`. */
   readonly channelQuant?: ChannelQuantization
 }
 
 /** An operand of a model that is being built. */
 export interface OperandHandle {
-  /** Its index in the model. */
+  /** The index of the operand in the model. */
   readonly index: number
 }
 
-/** What an operation writes. */
+/** The type of the operand that an operation writes. */
 export interface OutputType extends Quantization {
   readonly type: OperandType
   readonly dimensions: readonly number[]
 }
 
-/** Values of at most this size are copied into the model; larger ones go to a pool of its own (M12). */
+/** The size of the largest values that are copied into the model. Larger ones are put into a pool (M12). */
 const COPIED_VALUE_MAXIMUM = 128
 
-/** Where values start in pools that the builder makes, in bytes. */
+/** The alignment of values in the builder's own pool, in bytes. */
 const POOL_ALIGNMENT = 64
 
-/** Collects operands and operations. Operations are added in the order in which they run. */
+/** Collects the operands and operations of a model. Operations are added in the order in which they run. */
 export class ModelBuilder {
+  static {
+    inspectAsText(this)
+  }
   readonly #operands: Operand[] = []
   readonly #operations: Operation[] = []
   readonly #inputs: number[] = []
@@ -56,7 +60,7 @@ export class ModelBuilder {
   readonly #large: { readonly index: number; readonly bytes: Uint8Array }[] = []
   #isFinished = false
 
-  /** An operand whose value each request brings. Dimensions may be left open with 0, the rank with none. */
+  /** Adds an operand whose value comes with each request. A dimension of 0 is open, and no dimensions leave the rank open. */
   input(type: OperandType, dimensions: readonly number[], quantization: Quantization = {}): OperandHandle {
     const handle = this.#add(type, dimensions, quantization, 'SUBGRAPH_INPUT', NOWHERE)
     this.#inputs.push(handle.index)
@@ -64,8 +68,8 @@ export class ModelBuilder {
   }
 
   /**
-   * A constant: numbers or bytes that are copied now, or a slice of a pool, which stays where it is. Constants of a pool
-   * that isn't frozen are copied by the driver.
+   * Adds a constant: numbers or bytes, which are copied now, or a slice of a pool, which is not copied. The driver copies the
+   * constants of a pool that is not frozen.
    */
   constant(
     type: OperandType,
@@ -75,12 +79,8 @@ export class ModelBuilder {
   ): OperandHandle {
     if (value instanceof PoolSlice) {
       if (isWhole(value.pool)) throw invalid('M14', `operands[${this.#operands.length}]`, 'must not lie in an image')
-      const location = {
-        poolIndex: this.#poolIndex(value.pool),
-        offset: value.byteOffset,
-        length: value.byteSize,
-        padding: 0,
-      }
+      const { byteOffset: offset, byteSize: length } = value
+      const location = { poolIndex: this.#poolIndex(value.pool), offset, length, padding: 0 }
       return this.#add(type, dimensions, quantization, 'CONSTANT_POOL', location)
     }
     const bytes = encodeValue(type, value)
@@ -96,12 +96,12 @@ export class ModelBuilder {
     return this.#add(type, dimensions, quantization, 'CONSTANT_COPY', location)
   }
 
-  /** A scalar constant. */
+  /** Adds a scalar constant. */
   scalar(type: 'INT32' | 'UINT32' | 'FLOAT32' | 'FLOAT16' | 'BOOL', value: number | boolean): OperandHandle {
     return this.constant(type, [], value)
   }
 
-  /** An operand that an operation may do without. */
+  /** Adds an optional operand of an operation that is left out. */
   noValue(type: OperandType, dimensions: readonly number[] = []): OperandHandle {
     return this.#add(type, dimensions, {}, 'NO_VALUE', NOWHERE)
   }
@@ -109,8 +109,8 @@ export class ModelBuilder {
   /**
    * Adds an operation that writes one operand.
    *
-   * @param type its name in the driver's registry.
-   * @returns what it writes.
+   * @param type the name of the operation in the driver's registry.
+   * @returns the operand that it writes.
    */
   operation(type: string, inputs: readonly OperandHandle[], output: OutputType): OperandHandle {
     const read = inputs.map((input, i) => this.#indexOf(input, `inputs[${i}]`))
@@ -119,35 +119,30 @@ export class ModelBuilder {
     return handle
   }
 
-  /** Makes what an operation writes an output of the model. */
+  /** Makes the operand that an operation writes an output of the model. */
   output(handle: OperandHandle): void {
     this.#checkOpen()
     const operand = this.#operands[this.#indexOf(handle, 'output')]
     if (operand?.lifetime !== 'TEMPORARY_VARIABLE') {
       throw new ArgumentError(
-        `an output must be what an operation writes, and an output once, got operand ${describe(handle.index)}`,
+        `an output must be an operand that an operation writes, named once, got operand ${describe(handle.index)}`,
       )
     }
     this.#operands[handle.index] = { ...operand, lifetime: 'SUBGRAPH_OUTPUT' }
     this.#outputs.push(handle.index)
   }
 
+  toString(): string {
+    return `ModelBuilder (${counted(this.#operands.length, 'operand')}, ${counted(this.#operations.length, 'operation')})`
+  }
+
   /** @internal */
   finish(relaxed: boolean): BuiltModel {
     this.#isFinished = true
     const own = this.#placeLargeValues()
-    const model = new BuiltModel(
-      {
-        operands: this.#operands,
-        operations: this.#operations,
-        inputIndexes: this.#inputs,
-        outputIndexes: this.#outputs,
-      },
-      Uint8Array.from(this.#values),
-      this.#pools,
-      relaxed,
-      own,
-    )
+    const [operands, operations] = [this.#operands, this.#operations]
+    const main = { operands, operations, inputIndexes: this.#inputs, outputIndexes: this.#outputs }
+    const model = new BuiltModel(main, Uint8Array.from(this.#values), this.#pools, relaxed, own)
     try {
       checkModel(model)
     } catch (error) {
@@ -179,16 +174,16 @@ export class ModelBuilder {
     return { index: this.#operands.length - 1 }
   }
 
-  /** A model that is built doesn't change any more (M13). */
+  /** A model that is built does not change (M13). */
   #checkOpen(): void {
-    if (this.#isFinished) throw invalid('M13', 'model', 'is built already: add to it inside the callback alone')
+    if (this.#isFinished) throw invalid('M13', 'model', 'is built already, and can only be changed inside the callback')
   }
 
   /** The index of an operand of this model (M13). */
   #indexOf(handle: OperandHandle, path: string): number {
     const index: unknown = handle?.index
     if (typeof index === 'number' && index in this.#operands) return index
-    throw invalid('M13', path, `must be an operand of this model, got ${describe(index)}`)
+    throw invalid('M13', path, 'must be an operand of this model', describe(index))
   }
 
   #poolIndex(pool: Pool): number {
@@ -216,14 +211,18 @@ export class ModelBuilder {
   }
 }
 
-/** A model from the builder. Disposing closes the pool of its larger constants, and nothing that was given to it. */
+/** A model from the builder. It owns the pool of its larger constants, and no pool that was passed to the builder. */
 export class BuiltModel implements Model<Pool> {
+  static {
+    inspectAsText(this)
+  }
   readonly main: Subgraph
   readonly referenced: readonly Subgraph[] = []
   readonly operandValues: Uint8Array
   readonly pools: readonly Pool[]
   readonly relaxed: boolean
   readonly #own: Pool | undefined
+  #isClosed = false
 
   /** @internal */
   constructor(
@@ -240,17 +239,33 @@ export class BuiltModel implements Model<Pool> {
     this.#own = own
   }
 
-  /** @throws {ScopeHeldError} while a prepared model uses its constants. */
+  /** Closes the pool of its larger constants. @throws {ScopeHeldError} while a prepared model uses them. @throws {ScopeClosedError} if the model is closed already. */
+  close(): void {
+    if (this.#isClosed) throw new ScopeClosedError('the model is closed already')
+    this[Symbol.dispose]()
+  }
+
   [Symbol.dispose](): void {
     this.#own?.[Symbol.dispose]()
+    this.#isClosed = true
   }
+
+  toString(): string {
+    return `BuiltModel ${modelText(this)}`
+  }
+}
+
+/** The options of {@link buildModel}. */
+export interface ModelOptions {
+  /** Whether drivers may compute float32 with the range and precision of float16. */
+  readonly relaxed?: boolean
 }
 
 /**
  * Builds a model.
  *
- * @param options `relaxed` allows drivers to compute float32 as if it were float16.
- * @throws {PoolsError} naming the rule that the model breaks. @throws {ArgumentError} if a part is not valid.
+ * @returns a model that the caller closes.
+ * @throws {PoolsError} with the rule that the model breaks. @throws {ArgumentError} if a part is not valid.
  * @example
  * const model = buildModel((g) => {
  *   const x = g.input('TENSOR_FLOAT32', [4])
@@ -258,11 +273,9 @@ export class BuiltModel implements Model<Pool> {
  *   g.output(g.operation('ADD', [x, y, g.scalar('INT32', 0)], { type: 'TENSOR_FLOAT32', dimensions: [4] }))
  * })
  */
-export function buildModel(
-  describeModel: (builder: ModelBuilder) => void,
-  options: { readonly relaxed?: boolean } = {},
-): BuiltModel {
+export function buildModel(describeModel: (builder: ModelBuilder) => void, options?: ModelOptions): BuiltModel {
+  const { relaxed = false } = checkOptions(options, ['relaxed'])
   const builder = new ModelBuilder()
   describeModel(builder)
-  return builder.finish(options.relaxed ?? false)
+  return builder.finish(relaxed)
 }

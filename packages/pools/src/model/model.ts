@@ -1,3 +1,4 @@
+import { counted } from '../counted.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
 import type { OperandType } from './operand-types.ts'
 
@@ -75,6 +76,12 @@ export interface Model<P extends PoolFacts = PoolFacts> {
   readonly pools: readonly P[]
   /** A driver may compute float32 with the range and precision of float16; the reference driver never does. */
   readonly relaxed?: boolean
+}
+
+/** A model in one line, for `console.log`. */
+export function modelText({ main: { inputIndexes, outputIndexes, operations } }: Model): string {
+  const [inputs, outputs] = [counted(inputIndexes.length, 'input'), counted(outputIndexes.length, 'output')]
+  return `(${inputs}, ${outputs}, ${counted(operations.length, 'operation')})`
 }
 
 /** The location of an operand that has no value in the model. */

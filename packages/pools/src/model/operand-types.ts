@@ -91,8 +91,7 @@ export function operandByteSize(type: OperandType, dimensions: readonly number[]
   for (const dimension of dimensions) {
     if (dimension === 0) continue
     product *= dimension
-    if (product > 0xffff_ffff)
-      throw invalid('M9', `${path}.dimensions`, `must make fewer than 2^32 bytes, got [${dimensions.join(', ')}]`)
+    if (product > 0xffff_ffff) throw invalid('M9', `${path}.dimensions`, 'must make fewer than 2^32 bytes', dimensions)
   }
   return dimensions.includes(0) ? 0 : product
 }

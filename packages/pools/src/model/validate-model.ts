@@ -1,4 +1,5 @@
-import { invalid, violationOf, type PoolsError } from '../error-status.ts'
+import { checkOptions } from '@tenon/core/internal'
+import { invalid, type PoolsError, violationOf } from '../error-status.ts'
 import type { Model, OperandLifetime, Subgraph } from './model.ts'
 import { isU32 } from './operand-types.ts'
 import { checkOperand, type ValidationOptions } from './validate-operand.ts'
@@ -11,6 +12,7 @@ import { checkOperand, type ValidationOptions } from './validate-operand.ts'
  * validateModel(model)?.rule // undefined
  */
 export function validateModel(model: Model, options: ValidationOptions = {}): PoolsError | undefined {
+  checkOptions(options, ['strictAlignment'])
   return violationOf(() => checkModel(model, options))
 }
 
@@ -43,7 +45,7 @@ function checkIndexes(
   const seen = new Set<number>()
   indexes.forEach((index, i) => {
     if (!isU32(index) || index >= operands.length)
-      throw invalid('M16', `${path}[${i}]`, `must be below ${operands.length}, got ${index}`)
+      throw invalid('M16', `${path}[${i}]`, `must be below ${operands.length}`, index)
     if (operands[index]!.lifetime !== lifetime)
       throw invalid('M16', `${path}[${i}]`, `must name an operand with lifetime ${lifetime}`)
     if (seen.has(index)) throw invalid('M16', `${path}[${i}]`, `must not name operand ${index} twice`)
@@ -61,12 +63,12 @@ function checkOrder({ operands, operations }: Subgraph, path: string): void {
     if (operation.outputs.length === 0) throw invalid('M17', `${at}.outputs`, 'must not be empty')
     operation.inputs.forEach((index, k) => {
       if (!isU32(index) || index >= operands.length)
-        throw invalid('M17', `${at}.inputs[${k}]`, `must be below ${operands.length}, got ${index}`)
+        throw invalid('M17', `${at}.inputs[${k}]`, `must be below ${operands.length}`, index)
       if (!isWritten[index]) throw invalid('M17', `${at}.inputs[${k}]`, `reads operand ${index} before it is written`)
     })
     operation.outputs.forEach((index, k) => {
       if (!isU32(index) || index >= operands.length)
-        throw invalid('M17', `${at}.outputs[${k}]`, `must be below ${operands.length}, got ${index}`)
+        throw invalid('M17', `${at}.outputs[${k}]`, `must be below ${operands.length}`, index)
       if (isWritten[index])
         throw invalid('M17', `${at}.outputs[${k}]`, `writes operand ${index}, which has a value already`)
       isWritten[index] = true

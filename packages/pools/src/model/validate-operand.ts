@@ -14,9 +14,8 @@ export interface ValidationOptions {
 export function checkOperand(model: Model, operand: Operand, path: string, options: ValidationOptions): void {
   const { type, lifetime, location } = operand
   if (!Object.hasOwn(operandTypes, type))
-    throw invalid('M2', `${path}.type`, `must be the name of an operand type, got ${type}`)
-  if (!operandLifetimes.includes(lifetime))
-    throw invalid('M2', `${path}.lifetime`, `must be a lifetime, got ${lifetime}`)
+    throw invalid('M2', `${path}.type`, 'must be the name of an operand type', type)
+  if (!operandLifetimes.includes(lifetime)) throw invalid('M2', `${path}.lifetime`, 'must be a lifetime', lifetime)
   if ((type === 'SUBGRAPH') !== (lifetime === 'SUBGRAPH')) {
     throw invalid(
       'M2',
@@ -27,34 +26,28 @@ export function checkOperand(model: Model, operand: Operand, path: string, optio
   checkDimensions(operand, path)
   for (const field of ['poolIndex', 'offset', 'length', 'padding'] as const) {
     if (!isU32(location[field]))
-      throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
+      throw invalid('Q20', `${path}.location.${field}`, 'must be from 0 to 2^32 - 1', location[field])
   }
-  if (location.padding !== 0)
-    throw invalid('M6', `${path}.location.padding`, `must be 0 in a model, got ${location.padding}`)
+  if (location.padding !== 0) throw invalid('M6', `${path}.location.padding`, 'must be 0 in a model', location.padding)
   checkQuantization(operand, path)
   checkLocation(model, operand, path)
   if (options.strictAlignment === true && lifetime.startsWith('CONSTANT')) {
     const { byteSize } = operandTypes[type]
     if (byteSize > 0 && location.offset % byteSize !== 0) {
-      throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}, got ${location.offset}`)
+      throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}`, location.offset)
     }
   }
 }
 
 function checkDimensions({ type, lifetime, dimensions }: Operand, path: string): void {
   const bad = dimensions.findIndex((dimension) => !isU32(dimension))
-  if (bad !== -1)
-    throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1) throw invalid('Q20', `${path}.dimensions[${bad}]`, 'must be from 0 to 2^32 - 1', dimensions[bad])
   if (!operandTypes[type].isTensor && dimensions.length > 0) {
-    throw invalid(
-      'M8',
-      `${path}.dimensions`,
-      `must be empty for the scalar type ${type}, got [${dimensions.join(', ')}]`,
-    )
+    throw invalid('M8', `${path}.dimensions`, `must be empty for the scalar type ${type}`, dimensions)
   }
   const isConstant = lifetime === 'CONSTANT_COPY' || lifetime === 'CONSTANT_POOL'
   if (isConstant && operandTypes[type].isTensor && (dimensions.length === 0 || dimensions.includes(0))) {
-    throw invalid('M8', `${path}.dimensions`, `must be known for a constant tensor, got [${dimensions.join(', ')}]`)
+    throw invalid('M8', `${path}.dimensions`, 'must be known for a constant tensor', dimensions)
   }
   operandByteSize(type, dimensions, path)
 }
@@ -64,8 +57,7 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
   const { poolIndex, offset, length } = location
   switch (lifetime) {
     case 'CONSTANT_COPY':
-      if (poolIndex !== 0)
-        throw invalid('M4', `${path}.location.poolIndex`, `must be 0 for a copied value, got ${poolIndex}`)
+      if (poolIndex !== 0) throw invalid('M4', `${path}.location.poolIndex`, 'must be 0 for a copied value', poolIndex)
       if (offset + length > model.operandValues.byteLength) {
         throw invalid(
           'M4',
@@ -77,7 +69,7 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
     case 'CONSTANT_POOL': {
       const pool = model.pools[poolIndex]
       if (pool === undefined)
-        throw invalid('M5', `${path}.location.poolIndex`, `must be below ${model.pools.length}, got ${poolIndex}`)
+        throw invalid('M5', `${path}.location.poolIndex`, `must be below ${model.pools.length}`, poolIndex)
       if (isWhole(pool))
         throw invalid('M14', `${path}.location.poolIndex`, 'must not name a buffer of the driver, nor an image')
       if (offset + length > pool.byteSize) {
@@ -94,7 +86,8 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
         throw invalid(
           'M15',
           `${path}.location`,
-          `must name one of ${model.referenced.length} referenced subgraphs by its offset, got ${offset}`,
+          `must name one of ${model.referenced.length} referenced subgraphs by its offset`,
+          offset,
         )
       }
       return
@@ -112,8 +105,7 @@ function checkLocation(model: Model, operand: Operand, path: string): void {
 function checkExactSize(type: OperandType, dimensions: readonly number[], length: number, path: string): void {
   if (isOpaque(type)) return
   const expected = operandByteSize(type, dimensions, path)
-  if (length !== expected)
-    throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
+  if (length !== expected) throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes`, length)
 }
 
 /** Scales and zero points of the types (M18). */
@@ -132,19 +124,14 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
   if (channelQuant !== undefined) return checkChannels(dimensions, channelQuant, scale, zeroPoint, path)
   if (info.zeroPoint !== undefined) {
     const [least, most] = info.zeroPoint
-    if (!isScale(scale))
-      throw invalid('M18', `${path}.scale`, `must be a 32-bit number above 0 for ${type}, got ${scale}`)
+    if (!isScale(scale)) throw invalid('M18', `${path}.scale`, `must be a 32-bit number above 0 for ${type}`, scale)
     if (zeroPoint < least || zeroPoint > most) {
-      throw invalid('M18', `${path}.zeroPoint`, `must be from ${least} to ${most} for ${type}, got ${zeroPoint}`)
+      throw invalid('M18', `${path}.zeroPoint`, `must be from ${least} to ${most} for ${type}`, zeroPoint)
     }
   } else if (type === 'TENSOR_INT32' ? scale < 0 : scale !== 0) {
-    throw invalid(
-      'M18',
-      `${path}.scale`,
-      `must be 0${type === 'TENSOR_INT32' ? ' or more' : ''} for ${type}, got ${scale}`,
-    )
+    throw invalid('M18', `${path}.scale`, `must be 0${type === 'TENSOR_INT32' ? ' or more' : ''} for ${type}`, scale)
   } else if (zeroPoint !== 0) {
-    throw invalid('M18', `${path}.zeroPoint`, `must be 0 for ${type}, got ${zeroPoint}`)
+    throw invalid('M18', `${path}.zeroPoint`, `must be 0 for ${type}`, zeroPoint)
   }
 }
 
@@ -161,14 +148,10 @@ function checkChannels(
   if (scale !== 0 || zeroPoint !== 0)
     throw invalid('M18', path, 'must have scale and zeroPoint 0 beside scales of its channels')
   if (!isU32(channelDim) || channelDim >= dimensions.length) {
-    throw invalid(
-      'M18',
-      `${path}.channelQuant.channelDim`,
-      `must be below the rank ${dimensions.length}, got ${channelDim}`,
-    )
+    throw invalid('M18', `${path}.channelQuant.channelDim`, `must be below the rank ${dimensions.length}`, channelDim)
   }
   const channels = dimensions[channelDim]!
   if (channels === 0 || scales.length !== channels || !scales.every(isScale)) {
-    throw invalid('M18', `${path}.channelQuant.scales`, `must be ${channels} numbers above 0, got ${scales.length}`)
+    throw invalid('M18', `${path}.channelQuant.scales`, `must be ${channels} numbers above 0`, scales.length)
   }
 }

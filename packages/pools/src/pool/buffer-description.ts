@@ -1,4 +1,4 @@
-import { PoolsError } from '../error-status.ts'
+import { type PoolsError, refused } from '../error-status.ts'
 import { isU32 } from '../model/operand-types.ts'
 
 /** A format of hardware buffers: its number in `AHardwareBuffer_Format`, and the bytes of a pixel; 0 without rows of pixels. */
@@ -115,26 +115,25 @@ export function checkBufferDescription(description: BufferDescription): void {
   const { width, height, layers, format: name, usage, stride } = description
   for (const field of ['width', 'height', 'layers', 'stride'] as const) {
     const value = description[field]
-    if (!isU32(value) || value === 0) throw refused(`${field} must be from 1 to 2^32 - 1, got ${String(value)}`)
+    if (!isU32(value) || value === 0) throw broken(`${field} must be from 1 to 2^32 - 1, got ${String(value)}`)
   }
-  if (!Object.hasOwn(bufferFormats, name)) throw refused(`format must be one that is known, got ${String(name)}`)
+  if (!Object.hasOwn(bufferFormats, name)) throw broken(`format must be one that is known, got ${String(name)}`)
   if (typeof usage !== 'bigint' || usage < 0n || usage >= 2n ** 64n)
-    throw refused(`usage must have 64 bits, got ${String(usage)}`)
-  if (stride < width) throw refused(`stride must be at least the width ${width}, got ${stride}`)
+    throw broken(`usage must have 64 bits, got ${String(usage)}`)
+  if (stride < width) throw broken(`stride must be at least the width ${width}, got ${stride}`)
   const has = (bits: bigint): boolean => (usage & bits) !== 0n
   if (name === 'BLOB') {
-    if (height !== 1 || layers !== 1)
-      throw refused(`height and layers of a BLOB must be 1, got ${height} and ${layers}`)
+    if (height !== 1 || layers !== 1) throw broken(`height and layers of a BLOB must be 1, got ${height} and ${layers}`)
     const { GPU_SAMPLED, GPU_FRAMEBUFFER, MIPMAP, CUBE_MAP, VIDEO_ENCODE } = bufferUsage
     if (has(GPU_SAMPLED | GPU_FRAMEBUFFER | MIPMAP | CUBE_MAP | VIDEO_ENCODE))
-      throw refused('usage of a BLOB must not be that of an image')
-  } else if (has(bufferUsage.SENSOR_DIRECT_DATA)) throw refused('only a BLOB can be for data of sensors')
+      throw broken('usage of a BLOB must not be that of an image')
+  } else if (has(bufferUsage.SENSOR_DIRECT_DATA)) throw broken('only a BLOB can be for data of sensors')
   if (bufferFormats[name].pixelSize === 0 && (layers !== 1 || has(bufferUsage.MIPMAP | bufferUsage.CUBE_MAP)))
-    throw refused(`a buffer of ${name} must have 1 layer, and be neither mipmap nor cube map`)
+    throw broken(`a buffer of ${name} must have 1 layer, and be neither mipmap nor cube map`)
   if (has(bufferUsage.PROTECTED) && has(bufferUsage.CPU_READ_MASK | bufferUsage.CPU_WRITE_MASK))
-    throw refused('a protected buffer must not be for the CPU')
+    throw broken('a protected buffer must not be for the CPU')
   if (has(bufferUsage.CUBE_MAP) && (width !== height || layers % 6 !== 0))
-    throw refused('a cube map must have square faces, and layers that are a multiple of 6')
+    throw broken('a cube map must have square faces, and layers that are a multiple of 6')
 }
 
 /** The size of `AHardwareBuffer_Desc`, in bytes. */
@@ -166,7 +165,7 @@ const names = new Map(Object.entries(bufferFormats).map(([name, { number }]) => 
  * @throws {PoolsError} P12, also if the reserved fields are not 0
  */
 export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
-  if (bytes.length !== SIZE) throw refused(`a description must have ${SIZE} bytes, got ${bytes.length}`)
+  if (bytes.length !== SIZE) throw broken(`a description must have ${SIZE} bytes, got ${bytes.length}`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, SIZE)
   const [width, height, layers, number] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as [
     number,
@@ -174,14 +173,13 @@ export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
     number,
     number,
   ]
-  if (view.getUint32(28, true) !== 0 || view.getBigUint64(32, true) !== 0n) throw refused('reserved fields must be 0')
+  if (view.getUint32(28, true) !== 0 || view.getBigUint64(32, true) !== 0n) throw broken('reserved fields must be 0')
   const name = names.get(number)
-  if (name === undefined) throw refused(`format must be one that is known, got ${number}`)
+  if (name === undefined) throw broken(`format must be one that is known, got ${number}`)
   const stride = view.getUint32(24, true)
   const description = { width, height, layers, format: name, usage: view.getBigUint64(16, true), stride }
   checkBufferDescription(description)
   return description
 }
 
-const refused = (sentence: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${sentence} (rule P12)`, { rule: 'P12' })
+const broken = (sentence: string): PoolsError => refused('P12', sentence)

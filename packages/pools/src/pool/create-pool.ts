@@ -1,6 +1,6 @@
 import { constants, openSync } from 'node:fs'
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkName, checkSize, describe } from '@tenon/core/internal'
+import { checkName, checkOptions, checkSize, describe } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import {
   createDmaBuf,
@@ -25,30 +25,30 @@ import { importPool } from './import-pool.ts'
 import { type Pool, POOL_MAXIMUM } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
-/** How a pool is called and what it stands for. */
+/** The options of a new pool. */
 export interface PoolOptions {
-  /** Appears in messages, and in `/proc` as the name of the memory. */
+  /** The name of the pool in messages, and of its memory in `/proc`. */
   readonly label?: string
   /**
-   * `shared` without it. A `device-blob` is a dma-buf where the system gives one (`/dev/udmabuf`, `/dev/dma_heap/system`), and
-   * emulated with shared memory elsewhere: its `backing` says which.
+   * By default `shared`. A `device-blob` is a dma-buf where the system provides one (`/dev/udmabuf`, `/dev/dma_heap/system`), and
+   * emulated with shared memory elsewhere. Its `backing` tells which.
    */
   readonly kind?: 'shared' | 'device-blob'
 }
 
 /**
- * Creates zeroed memory that can be shared with a driver, whose size nobody can change any more: a sealed memfd on Linux,
- * memory of `shm_open` on macOS. Elsewhere it is memory of this process, for drivers in it and in its worker threads.
+ * Creates zeroed memory of a fixed size that can be shared with a driver: a sealed memfd on Linux, memory of `shm_open` on macOS.
+ * Elsewhere it is memory of this process, for drivers in it and in its worker threads.
  *
  * @param byteSize from 1 to 2^32 - 1.
  * @returns a pool that the caller closes.
- * @throws {ArgumentRangeError} if the size isn't valid. @throws {PoolsError} if there is no memory.
+ * @throws {ArgumentRangeError} if the size is not valid. @throws {PoolsError} if no memory is left.
  * @example
  * using pool = createPool(4096, { label: 'activations' })
  * pool.byteSize // 4096
  */
-export function createPool(byteSize: number, options: PoolOptions = {}): Pool<'writable'> {
-  const { label = '', kind = 'shared' } = options
+export function createPool(byteSize: number, options?: PoolOptions): Pool<'writable'> {
+  const { label = '', kind = 'shared' } = checkOptions(options, ['label', 'kind'])
   const size = checkPoolSize(byteSize)
   if (kind !== 'shared' && kind !== 'device-blob')
     throw new ArgumentError(`kind must be 'shared' or 'device-blob', got ${describe(kind)}`)
@@ -58,28 +58,29 @@ export function createPool(byteSize: number, options: PoolOptions = {}): Pool<'w
   )
 }
 
-/** What an image is like. */
+/** The options of a new image. */
 export interface ImageOptions {
-  /** In pixels. */
+  /** The width in pixels. */
   readonly width: number
   readonly height: number
-  /** 1 without it. */
+  /** By default 1. */
   readonly layers?: number
-  /** One with rows of pixels. */
+  /** A format with rows of pixels. */
   readonly format: BufferFormat
   readonly label?: string
 }
 
 /**
- * Creates a hardware buffer with rows of pixels, all 0, whose stride is chosen here: rows start at multiples of 64 bytes. It is
- * a dma-buf where the system gives one, and emulated elsewhere: `backing` says which.
+ * Creates a hardware buffer with rows of zeroed pixels. The stride is chosen so that rows start at multiples of 64 bytes. The
+ * image is a dma-buf where the system provides one, and emulated elsewhere. Its `backing` tells which.
  *
- * @throws {PoolsError} P11, P12 for what can't be an image. @throws {PoolsError} if there is no memory.
+ * @throws {PoolsError} P11, P12 if the description is not valid. @throws {PoolsError} if no memory is left.
  * @example
  * using image = createImagePool({ width: 640, height: 480, format: 'R8G8B8A8_UNORM' })
  * image.description.stride // 640
  */
 export function createImagePool(options: ImageOptions): ImagePool<'writable'> {
+  checkOptions(options, ['width', 'height', 'layers', 'format', 'label'])
   const { width, height, layers = 1, format, label = '' } = options
   if (!Object.hasOwn(bufferFormats, format) || bufferFormats[format].pixelSize === 0 || format === 'BLOB')
     throw new ArgumentError(`format must be one with rows of pixels, got ${describe(format)}`)
@@ -96,7 +97,7 @@ export function createImagePool(options: ImageOptions): ImagePool<'writable'> {
   )
 }
 
-/** New memory: of a device if that is wanted and there is any. */
+/** Creates memory: of a device, if `isOfDevice` and the system provides some. */
 function createMemory(byteSize: number, label: string, isOfDevice: boolean): Attachment {
   if (sharesDescriptors())
     return (isOfDevice ? createDmaBuf(byteSize) : undefined) ?? createSharedMemory(byteSize, label)
@@ -108,14 +109,14 @@ function createMemory(byteSize: number, label: string, isOfDevice: boolean): Att
 }
 
 /**
- * Creates memory with contents that nobody can ever change: what constants of models are used from in place.
+ * Creates memory whose contents never change. Drivers use the constants of models in it without copying them.
  *
- * @param contents copied once.
+ * @param contents are copied once.
  * @example
  * using weights = createFrozenPool(new Float32Array([0.5, 1.5]))
  * weights.rights // 'frozen'
  */
-export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, options: PoolOptions = {}): Pool<'frozen'> {
+export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, options?: PoolOptions): Pool<'frozen'> {
   const pool = createPool(contents.byteLength, options)
   try {
     pool.write(0, contents)
@@ -126,11 +127,11 @@ export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, option
 }
 
 /**
- * Turns a pool into one that nobody can change any more, with the same memory. The writable pool is closed. On Linux that is
- * the kernel's word; elsewhere it is this library's.
+ * Turns a writable pool into a frozen one over the same memory, and closes the writable pool. On Linux the kernel enforces that
+ * nobody writes the memory again; elsewhere this library does.
  *
- * @throws {ScopeHeldError} if calls use it; it stays open. @throws {PoolsError} if another process has it mapped: freeze
- * before a driver sees it.
+ * @throws {ScopeHeldError} if calls use the pool, which stays open. @throws {PoolsError} if another process has mapped the
+ * memory: freeze a pool before you use it with a driver.
  */
 export function freezePool(pool: Pool<'writable'>): Pool<'frozen'> {
   const { kind, byteSize } = pool
@@ -142,8 +143,8 @@ export function freezePool(pool: Pool<'writable'>): Pool<'frozen'> {
 }
 
 /**
- * The same memory for readers alone: whoever gets the new pool can't write, by the kernel's word on Linux, while this pool
- * still can. From now on nobody can map the memory writable again, so send `pool` to drivers before.
+ * Creates a second pool over the same memory that is read-only for its receiver, which the kernel enforces on Linux. `pool`
+ * stays writable, but nobody can map the memory writable again: use `pool` with its drivers first.
  *
  * @returns a second pool that the caller closes.
  */
@@ -155,63 +156,53 @@ export function shareReadOnly(pool: Pool<'writable'>): Pool<'read-only'> {
   })
 }
 
-/** Which part of a file is mapped, and what for. */
+/** The options of mapping a file. */
 export interface FilePoolOptions<Access extends 'read' | 'read-write'> {
-  /** `read` without it. */
+  /** By default `read`. */
   readonly access?: Access
-  /** Where the pool starts in the file: a multiple of the page. 0 without it. */
+  /** The offset of the pool in the file, a multiple of the page size. By default 0. */
   readonly byteOffset?: number
-  /** In bytes; the rest of the file without it. */
+  /** The size in bytes, by default the rest of the file. */
   readonly byteSize?: number
   readonly label?: string
 }
 
 /**
- * Maps a file. If the file is truncated later, the lost bytes read as zeros and executions that use them fail; the process
- * lives on.
+ * Maps a file. If the file is truncated later, the lost bytes read as zeros, executions that use them fail, and the process
+ * continues.
  *
- * @throws {PoolsError} if the file can't be opened or mapped. @throws {ArgumentRangeError} if it is empty or too large.
+ * @throws {PoolsError} if the file cannot be opened or mapped. @throws {ArgumentRangeError} if it is empty or too large.
  * @example
  * using weights = openFilePool('weights.bin')
  * weights.rights // 'read-only'
  */
 export function openFilePool<Access extends 'read' | 'read-write' = 'read'>(
   path: string,
-  options: FilePoolOptions<Access> = {},
+  options?: FilePoolOptions<Access>,
 ): Pool<Access extends 'read' ? 'read-only' : 'writable'> {
-  const { access = 'read', byteOffset = 0, label = path } = options
   checkName(path, 'path')
+  const known = checkOptions(options, ['access', 'byteOffset', 'byteSize', 'label'])
+  const { access = 'read', byteOffset = 0, byteSize, label = path } = known
   const offset = checkSize(byteOffset, 'byteOffset')
   if (!sharesDescriptors())
-    throw new PoolsError('GENERAL_FAILURE', `files can't be mapped on ${process.platform}`, {
-      hint: 'read the file, and give its bytes to createFrozenPool.',
+    throw new PoolsError('GENERAL_FAILURE', `files cannot be mapped on ${process.platform}`, {
+      hint: 'Read the file, and pass its bytes to createFrozenPool().',
     })
   let descriptor: number
   try {
     descriptor = openSync(path, access === 'read' ? constants.O_RDONLY : constants.O_RDWR)
   } catch (cause) {
-    throw new PoolsError(
-      'GENERAL_FAILURE',
-      `the file ${describe(path)} could not be opened: ${(cause as Error).message}`,
-      { cause },
-    )
+    const reason = (cause as Error).message
+    throw new PoolsError('GENERAL_FAILURE', `the file ${describe(path)} could not be opened: ${reason}`, { cause })
   }
   return adopt(descriptor, () => {
-    const size = checkPoolSize(options.byteSize ?? describeDescriptor(descriptor).byteSize - offset)
-    const isWritable = access !== 'read'
-    return importPool({
-      kind: 'file',
-      attachment: descriptor,
-      byteSize: size,
-      byteOffset: offset,
-      isWritable,
-      label,
-      keep: true,
-    })
+    const size = checkPoolSize(byteSize ?? describeDescriptor(descriptor).byteSize - offset)
+    const place = { attachment: descriptor, byteSize: size, byteOffset: offset }
+    return importPool({ kind: 'file', ...place, isWritable: access !== 'read', label, keep: true })
   }) as Pool<Access extends 'read' ? 'read-only' : 'writable'>
 }
 
-/** Runs `make`, which takes memory over; closes it if that throws. */
+/** Runs `make`, which takes memory over, and closes the memory if `make` throws. */
 function adopt<P extends Pool<PoolRights>>(attachment: Attachment, make: (attachment: Attachment) => P): P {
   try {
     return make(attachment)
@@ -225,10 +216,8 @@ function duplicate(pool: Pool<'writable'>): Attachment {
   pool.checkAlive()
   const { kind, backing, attachment } = pool
   if (kind === 'file' || kind === 'device-image' || backing === 'dma-buf' || attachment === undefined) {
-    throw new PoolsError(
-      'INVALID_ARGUMENT',
-      'only linear shared memory can be sealed, not a file, an image or memory of a device',
-    )
+    const sentence = 'only linear shared memory can be sealed, not a file, an image or memory of a device'
+    throw new PoolsError('INVALID_ARGUMENT', sentence)
   }
   return typeof attachment === 'number' ? duplicateDescriptor(attachment) : attachment
 }

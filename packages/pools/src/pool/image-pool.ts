@@ -1,13 +1,14 @@
 import { ArgumentRangeError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize, describe, inspectAsText } from '@tenon/core/internal'
+import { counted } from '../counted.ts'
 import { bufferFormats, rowSize, type BufferDescription } from './buffer-description.ts'
-import { bytesOf, Pool, type PoolParts } from './pool.ts'
-import type { PoolSlice } from './pool-slice.ts'
+import { bytesOf, Pool, type PoolParts, type PoolSlice } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
 /**
- * A hardware buffer with layers of rows of pixels: rows start every `stride` pixels, and what lies between the end of one and
- * the start of the next belongs to nobody. Requests use it as a whole; constants can't lie in it. Made by `createImagePool`.
+ * A hardware buffer with layers of rows of pixels. Rows start every `stride` pixels, and the bytes between the end of a row and
+ * the start of the next are unused. Requests use the image as a whole, and constants cannot lie in it. Made by
+ * `createImagePool`.
  *
  * @example
  * using image = createImagePool({ width: 3, height: 2, format: 'R8_UNORM' })
@@ -15,6 +16,9 @@ import type { PoolRights } from './pool-facts.ts'
  * image.readPixels() // Uint8Array.of(0, 0, 0, 7, 8, 9)
  */
 export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Rights> {
+  static {
+    inspectAsText(this)
+  }
   readonly description: BufferDescription
 
   /** @internal */
@@ -23,23 +27,23 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
     this.description = Object.freeze({ ...description })
   }
 
-  /** All of it, as an argument of an execution: its value is the pixels of all layers, row after row. */
+  /** The whole image as an argument of an execution. Its value is the pixels of all layers, row after row. */
   get whole(): PoolSlice<Rights> {
     return this.slice(0, 0)
   }
 
-  /** How many bytes a row has. */
+  /** The bytes of a row. */
   get rowSize(): number {
     return rowSize(this.description)
   }
 
-  /** How many bytes all pixels have, without what pads the rows. */
+  /** The bytes of all pixels, without the padding of rows. */
   get pixelsSize(): number {
     const { height, layers } = this.description
     return this.rowSize * height * layers
   }
 
-  /** Copies a row out. @throws {ArgumentRangeError} if there is no such row. @throws {ScopeClosedError} */
+  /** Copies a row out. @throws {ArgumentRangeError} if the row does not exist. @throws {ScopeClosedError} */
   readRow(layer: number, row: number): Uint8Array<ArrayBuffer> {
     this.checkAlive()
     const pixels = new Uint8Array(this.rowSize)
@@ -50,7 +54,7 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
   /**
    * Copies a row in.
    *
-   * @throws {ArgumentRangeError} if there is no such row, or it has another size. @throws {ReadOnlyError}
+   * @throws {ArgumentRangeError} if the row does not exist, or has another size. @throws {ReadOnlyError}
    * @throws {ScopeClosedError}
    */
   writeRow(layer: number, row: number, source: ArrayBufferView | ArrayBuffer): void {
@@ -60,7 +64,7 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
     this.copyIn(this.#offsetOf(layer, row), pixels)
   }
 
-  /** Copies all pixels out, row after row, without what pads the rows. @throws {ScopeClosedError} */
+  /** Copies all pixels out, row after row, without the padding of rows. @throws {ScopeClosedError} */
   readPixels(): Uint8Array<ArrayBuffer> {
     this.checkAlive()
     const pixels = new Uint8Array(this.pixelsSize)
@@ -74,6 +78,12 @@ export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Righ
     const pixels = bytesOf(source)
     checkLength(pixels, this.pixelsSize, 'all pixels')
     this.copyValueIn(0, pixels)
+  }
+
+  override toString(): string {
+    const { width, height, layers, format } = this.description
+    const state = this.isAlive ? this.backing : 'closed'
+    return `ImagePool (${width} x ${height} ${format}, ${counted(layers, 'layer')}, ${this.rights}, ${state})`
   }
 
   /** @internal */

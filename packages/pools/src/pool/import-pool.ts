@@ -1,4 +1,4 @@
-import { PoolsError } from '../error-status.ts'
+import { failed, refused } from '../error-status.ts'
 import { describeDescriptor, seals, sealsOf, type DescriptorInfo } from '../native/descriptor.ts'
 import { isDmaBuf, isLocalFile } from '../native/file-system.ts'
 import type { Attachment } from '../native/link.ts'
@@ -43,9 +43,9 @@ export function importPool(handle: PoolHandle): Pool {
   if (attachment instanceof SharedArrayBuffer) return importOwn(handle, attachment, byteSize)
   const info = kind === 'file' ? describeFile(attachment) : describeMemory(kind, attachment)
   if (byteOffset % pageSize() !== 0)
-    throw broken('P7', `the offset must be a multiple of ${pageSize()}, got ${byteOffset}`)
+    throw failed('P7', `the offset must be a multiple of ${pageSize()}, got ${byteOffset}`)
   if (info.byteSize < byteOffset + byteSize) {
-    throw broken('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
+    throw failed('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
   }
   const rights = kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
   const mapping = openMapping(attachment, byteOffset, byteSize, {
@@ -70,7 +70,7 @@ function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
   if (image === undefined) throw refused('P12', 'an image must have a description')
   checkBufferDescription(image)
   if (byteSize !== 0) throw refused('P11', `the size of an image must be 0, got ${byteSize}`)
-  if (rowSize(image) === 0 || image.format === 'BLOB') throw broken('P11', `${image.format} has no rows of pixels`)
+  if (rowSize(image) === 0 || image.format === 'BLOB') throw failed('P11', `${image.format} has no rows of pixels`)
   const size = memorySize(image)
   if (size > POOL_MAXIMUM) throw refused('P9', `an image must have at most ${POOL_MAXIMUM} bytes, got ${size}`)
   return size
@@ -78,9 +78,9 @@ function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
 
 /** Nothing is asked of the file system before it is known that it answers. */
 function describeFile(descriptor: number): DescriptorInfo {
-  if (!isLocalFile(descriptor)) throw broken('P15', 'a file must lie on a file system of this machine')
+  if (!isLocalFile(descriptor)) throw failed('P15', 'a file must lie on a file system of this machine')
   const info = describeDescriptor(descriptor)
-  if (!info.isRegular || !info.canRead) throw broken('P15', 'the descriptor must be a file that can be read')
+  if (!info.isRegular || !info.canRead) throw failed('P15', 'the descriptor must be a file that can be read')
   return info
 }
 
@@ -88,12 +88,12 @@ function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
   // Only a memfd can have this seal, so the rest of what could go wrong is excluded with it.
   const isSealed = (sealsOf(descriptor) & seals.SHRINK) !== 0
   if (!isSealed && !(kind !== 'shared' && isDmaBuf(descriptor)))
-    throw broken('P15', 'shared memory must be sealed against shrinking')
+    throw failed('P15', 'shared memory must be sealed against shrinking')
   const info = describeDescriptor(descriptor)
   if (!info.canRead || (isSealed ? !info.isRegular : !info.isDmaBuf))
-    throw broken('P15', 'the descriptor must be memory that can be read')
+    throw failed('P15', 'the descriptor must be memory that can be read')
   if (info.fileSystem === HUGE_PAGES)
-    throw broken('P15', 'memory of huge pages is refused: it can fault although it is sealed')
+    throw failed('P15', 'memory of huge pages is refused: it can fault although it is sealed')
   return info
 }
 
@@ -109,7 +109,7 @@ function saidRights({ isFrozen = false, isWritable = true }: PoolHandle): PoolRi
 }
 
 function fileRights({ canWrite }: DescriptorInfo, { isWritable = false }: PoolHandle): PoolRights {
-  if (isWritable && !canWrite) throw broken('P17', 'the file must be open for writing')
+  if (isWritable && !canWrite) throw failed('P17', 'the file must be open for writing')
   return isWritable ? 'writable' : 'read-only'
 }
 
@@ -124,9 +124,9 @@ let lastOwn = 0
 const ownIdentities = new WeakMap<SharedArrayBuffer, string>()
 
 function importOwn(handle: PoolHandle, memory: SharedArrayBuffer, byteSize: number): Pool {
-  if (handle.kind === 'file') throw broken('P15', 'a file must come with a descriptor')
+  if (handle.kind === 'file') throw failed('P15', 'a file must come with a descriptor')
   if (memory.byteLength < byteSize)
-    throw broken('P15', `the memory must have ${byteSize} bytes, it has ${memory.byteLength}`)
+    throw failed('P15', `the memory must have ${byteSize} bytes, it has ${memory.byteLength}`)
   if (!ownIdentities.has(memory)) ownIdentities.set(memory, `process:${++lastOwn}`)
   const parts = {
     rights: saidRights(handle),
@@ -152,8 +152,3 @@ function poolOf(
   }
   return image === undefined ? new Pool(parts) : new ImagePool({ ...parts, rights: found.rights }, image)
 }
-
-const refused = (rule: string, sentence: string): PoolsError =>
-  new PoolsError('INVALID_ARGUMENT', `${sentence} (rule ${rule})`, { rule })
-const broken = (rule: string, sentence: string): PoolsError =>
-  new PoolsError('GENERAL_FAILURE', `${sentence} (rule ${rule})`, { rule })

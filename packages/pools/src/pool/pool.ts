@@ -1,5 +1,14 @@
 import { ArgumentError, ArgumentRangeError, ReadOnlyError, Segment } from '@tenon/core'
-import { Block, checkSize, checkSlice, describe, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import {
+  Block,
+  checkOptions,
+  checkSize,
+  checkSlice,
+  describe,
+  inspectAsText,
+  ManagedLifetime,
+  READ_ONLY,
+} from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { operandByteSize, type OperandType } from '../model/operand-types.ts'
 import { accessDmaBuf } from '../native/descriptor.ts'
@@ -13,12 +22,11 @@ import {
   type Mapping,
 } from '../native/mapping.ts'
 import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
-import { PoolSlice } from './pool-slice.ts'
 
 /** The most bytes of a pool: NNAPI's offsets and lengths have 32 bits. */
 export const POOL_MAXIMUM = 0xffff_ffff
 
-/** What a pool is made of. The pool takes the descriptor and the mapping over. */
+/** The parts of a pool, which takes the descriptor and the mapping over. */
 export interface PoolParts {
   readonly kind: PoolKind
   readonly rights: PoolRights
@@ -26,26 +34,26 @@ export interface PoolParts {
   /** 0 for an image. */
   readonly byteSize: number
   readonly label: string
-  /** Memory of this process itself where there are no descriptors. Undefined where only the mapping was kept. */
+  /** The descriptor, or memory of this process itself. Undefined if only the mapping was kept. */
   readonly attachment: Attachment | undefined
   readonly identity: string
   readonly identityOffset: number
   readonly mapping: Mapping
 }
 
-/** What a slice says beside its place. */
+/** The options of a slice. */
 export interface SliceOptions {
-  /** What the model leaves open. */
+  /** The dimensions of its value, where the model leaves some open. */
   readonly dimensions?: readonly number[]
   /** Bytes after the slice that belong to it but hold no value. */
   readonly padding?: number
 }
 
 /**
- * Memory that a framework and a driver share: only its handle crosses between processes. It owns its descriptor and its
+ * Memory that a program shares with drivers: only its handle is sent to another process. The pool owns its descriptor and its
  * mapping until it is closed, which is refused while calls use it.
  *
- * Its rights are part of its type: only a `Pool<'writable'>` can take outputs.
+ * The rights are part of the type: only a `Pool<'writable'>` can take outputs.
  *
  * @example
  * using pool = createPool(1 << 20)
@@ -53,16 +61,18 @@ export interface SliceOptions {
  * const input = pool.tensor(0, 'TENSOR_FLOAT32', [3])
  */
 export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetime implements PoolFacts {
+  static {
+    inspectAsText(this)
+  }
   readonly kind: PoolKind
   readonly rights: Rights
-  /** Where the bytes really are: a `device-blob` or `device-image` that isn't a `dma-buf` is emulated. */
+  /** The place of the bytes. A `device-blob` or `device-image` without a `dma-buf` is emulated. */
   readonly backing: PoolBacking
   readonly byteSize: number
   readonly identity: string
   readonly identityOffset: number
-  readonly #label: string
   readonly #parts: PoolParts
-  /** Undefined where the runtime forbids views of such memory. */
+  /** Undefined where the runtime forbids views of native memory. */
   readonly #block: Block | undefined
 
   /** @internal */
@@ -74,7 +84,6 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     this.byteSize = parts.byteSize
     this.identity = parts.identity
     this.identityOffset = parts.identityOffset
-    this.#label = parts.label
     this.#parts = parts
     const { buffer, address } = parts.mapping
     this.#block =
@@ -82,36 +91,35 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   }
 
   /**
-   * All of the pool as a segment, for packages that take memory. Dead when the pool is closed.
+   * The whole pool as a segment, for packages that work on memory. It is dead once the pool is closed.
    *
-   * @throws {PoolsError} where the runtime forbids views of such memory, as Electron does: use {@link read} and {@link write}.
+   * @throws {PoolsError} where the runtime forbids views of native memory, as Electron does.
    */
   get segment(): Segment {
     if (this.#block === undefined)
-      throw new PoolsError('GENERAL_FAILURE', 'this runtime forbids views of memory that is not its own', {
-        hint: 'use read() and write(), which copy.',
+      throw new PoolsError('GENERAL_FAILURE', 'this runtime forbids views of native memory', {
+        hint: 'Use read() and write(), which copy.',
       })
     return new Segment(this.#block, 0, this.memorySize, this.rights === 'writable' ? 0 : READ_ONLY)
   }
 
-  /** A range of the pool: a value that holds nothing open. @throws {BoundsError} if it reaches outside. */
-  slice(byteOffset: number, byteSize?: number, options: SliceOptions = {}): PoolSlice<Rights> {
-    const { dimensions = [], padding = 0 } = options
+  /** Returns a range of the pool as a value, which holds nothing open. @throws {BoundsError} if it reaches outside. */
+  slice(byteOffset: number, byteSize?: number, options?: SliceOptions): PoolSlice<Rights> {
+    const { dimensions = [], padding = 0 } = checkOptions(options, ['dimensions', 'padding'])
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
     checkSlice(this.byteSize - offset - size, 0, padding)
     return new PoolSlice(this, offset, size, padding, dimensions)
   }
 
   /**
-   * The range of a value of a type, with all its dimensions.
+   * Returns the range of a value of a type, with all its dimensions.
    *
    * @throws {ArgumentRangeError} if dimensions are 0 or missing. @throws {BoundsError} if it reaches outside.
    */
   tensor(byteOffset: number, type: OperandType, dimensions: readonly number[]): PoolSlice<Rights> {
     const byteSize = operandByteSize(type, dimensions, 'tensor')
-    if (byteSize === 0) {
+    if (byteSize === 0)
       throw new ArgumentRangeError(`dimensions must all be known and above 0, got [${dimensions.join(', ')}]`)
-    }
     return this.slice(byteOffset, byteSize, { dimensions })
   }
 
@@ -124,7 +132,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return copy
   }
 
-  /** Copies bytes in. @throws {ReadOnlyError} if the pool isn't writable. @throws {ScopeClosedError} @throws {BoundsError} */
+  /** Copies bytes in. @throws {ReadOnlyError} if the pool is not writable. @throws {ScopeClosedError} @throws {BoundsError} */
   write(byteOffset: number, source: ArrayBufferView | ArrayBuffer): void {
     this.checkWritable()
     const bytes = bytesOf(source)
@@ -134,8 +142,8 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   }
 
   /**
-   * A raw view of all bytes, of a copy if the pool isn't writable. It is empty once the pool is closed, but if its memory is
-   * the `process`'s own.
+   * A raw view of all bytes, or of a copy if the pool is not writable. Once the pool is closed, the view is empty, except over
+   * memory of the `process` itself.
    *
    * @throws {ScopeClosedError} @throws {PoolsError} as {@link segment}
    */
@@ -143,7 +151,13 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return this.segment.view()
   }
 
-  /** @internal what is mapped, in bytes: more than `byteSize` for an image */
+  override toString(): string {
+    const { label } = this.#parts
+    const facts = `${this.kind}, ${this.byteSize} bytes, ${this.rights}, ${this.isAlive ? this.backing : 'closed'}`
+    return `Pool ${label === '' ? '' : `${describe(label)} `}(${facts})`
+  }
+
+  /** @internal the mapped bytes: more than `byteSize` for an image */
   get memorySize(): number {
     return this.#parts.mapping.byteSize
   }
@@ -153,7 +167,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return this.#block?.bytes
   }
 
-  /** @internal where the bytes are, for kernels */
+  /** @internal the address of the first byte, for kernels */
   get address(): number {
     return this.#parts.mapping.address
   }
@@ -174,7 +188,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     })
   }
 
-  /** @internal copies the value of an argument out, which an image has in rows */
+  /** @internal copies the value of an argument out: an image overrides this, because its value is in rows */
   copyValueOut(byteOffset: number, target: Uint8Array): void {
     this.copyOut(byteOffset, target)
   }
@@ -184,7 +198,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     this.copyIn(byteOffset, source)
   }
 
-  /** @internal runs what reads or writes the memory; that of a device is synchronised before and after */
+  /** @internal runs a function that reads or writes the memory; device memory is synchronised before and after */
   withAccess<T>(isWriting: boolean, run: () => T): T {
     const { backing, descriptor } = this
     if (backing !== 'dma-buf' || descriptor === undefined) return run()
@@ -196,23 +210,23 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     }
   }
 
-  /** @internal what is sent to drivers; undefined for a pool that came from elsewhere */
+  /** @internal the attachment that is sent to drivers; undefined for a pool that came from another process */
   get attachment(): Attachment | undefined {
     return this.#parts.attachment
   }
 
-  /** @internal its descriptor, if it has one */
+  /** @internal the descriptor, if the pool has one */
   get descriptor(): number | undefined {
     const { attachment } = this.#parts
     return typeof attachment === 'number' ? attachment : undefined
   }
 
-  /** @internal how often pages of the file were missing */
+  /** @internal the number of times that pages of the file were missing */
   get faults(): number {
     return mappingFaults(this.#parts.mapping)
   }
 
-  /** @internal brings what was written to the file's device */
+  /** @internal writes changed pages to the file's device */
   sync(): void {
     syncMapping(this.#parts.mapping)
   }
@@ -220,11 +234,12 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal @throws {ScopeClosedError} @throws {ReadOnlyError} */
   protected checkWritable(): void {
     this.checkAlive()
-    if (this.rights !== 'writable') throw new ReadOnlyError(`${this.label} is ${this.rights} and can't be written`)
+    if (this.rights !== 'writable') throw new ReadOnlyError(`${this.label} is ${this.rights} and cannot be written`)
   }
 
   protected override get label(): string {
-    return this.#label === '' ? `the ${this.kind} pool` : `the ${this.kind} pool ${describe(this.#label)}`
+    const { label } = this.#parts
+    return label === '' ? `the ${this.kind} pool` : `the ${this.kind} pool ${describe(label)}`
   }
 
   protected override release(): void {
@@ -237,7 +252,52 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   }
 }
 
-/** The bytes of what users give to be copied. @throws {ArgumentError} */
+/** A range of a pool as an argument: a value that holds nothing open and reads nothing. Made by the pool. */
+export class PoolSlice<Rights extends PoolRights = PoolRights> {
+  static {
+    inspectAsText(this)
+  }
+  readonly pool: Pool<Rights>
+  /** The offset from the start of the pool, in bytes. */
+  readonly byteOffset: number
+  readonly byteSize: number
+  readonly padding: number
+  readonly dimensions: readonly number[]
+
+  /** @internal */
+  constructor(
+    pool: Pool<Rights>,
+    byteOffset: number,
+    byteSize: number,
+    padding: number,
+    dimensions: readonly number[],
+  ) {
+    this.pool = pool
+    this.byteOffset = byteOffset
+    this.byteSize = byteSize
+    this.padding = padding
+    // A copy, so that a slice is a value: executions keep the requests that they made of it.
+    this.dimensions = Object.freeze([...dimensions])
+  }
+
+  /** Copies the bytes out. @throws {ScopeClosedError} */
+  read(): Uint8Array<ArrayBuffer> {
+    return this.pool.read(this.byteOffset, this.byteSize)
+  }
+
+  /** Copies bytes in, from the slice's start. @throws {ReadOnlyError} @throws {ScopeClosedError} @throws {BoundsError} */
+  write(source: ArrayBufferView | ArrayBuffer): void {
+    checkSlice(this.byteSize, 0, source.byteLength)
+    this.pool.write(this.byteOffset, source)
+  }
+
+  toString(): string {
+    const end = this.byteOffset + this.byteSize
+    return `PoolSlice [${this.dimensions.join(', ')}] (bytes ${this.byteOffset} to ${end} of ${this.pool})`
+  }
+}
+
+/** The bytes of a buffer that is to be copied. @throws {ArgumentError} */
 export function bytesOf(source: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)

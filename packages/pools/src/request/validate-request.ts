@@ -1,4 +1,5 @@
-import { invalid, violationOf, type PoolsError } from '../error-status.ts'
+import { checkOptions } from '@tenon/core/internal'
+import { invalid, type PoolsError, violationOf } from '../error-status.ts'
 import type { Model, Operand } from '../model/model.ts'
 import {
   combineDimensions,
@@ -24,6 +25,7 @@ export function validateRequest(
   request: Request,
   options: ValidationOptions = {},
 ): PoolsError | undefined {
+  checkOptions(options, ['strictAlignment'])
   return violationOf(() => checkRequest(model, request, options))
 }
 
@@ -42,8 +44,7 @@ export function checkRequest(model: Model, request: Request, options: Validation
 }
 
 function checkCount(given: readonly unknown[], wanted: readonly unknown[], path: string): void {
-  if (given.length !== wanted.length)
-    throw invalid('Q1', path, `must be ${wanted.length} arguments, got ${given.length}`)
+  if (given.length !== wanted.length) throw invalid('Q1', path, `must be ${wanted.length} arguments`, given.length)
 }
 
 function checkArgument(
@@ -57,11 +58,10 @@ function checkArgument(
   const { location, dimensions, hasNoValue } = argument
   for (const field of ['poolIndex', 'offset', 'length', 'padding'] as const) {
     if (!isU32(location[field]))
-      throw invalid('Q20', `${path}.location.${field}`, `must be from 0 to 2^32 - 1, got ${String(location[field])}`)
+      throw invalid('Q20', `${path}.location.${field}`, 'must be from 0 to 2^32 - 1', location[field])
   }
   const bad = dimensions.findIndex((dimension) => !isU32(dimension))
-  if (bad !== -1)
-    throw invalid('Q20', `${path}.dimensions[${bad}]`, `must be from 0 to 2^32 - 1, got ${String(dimensions[bad])}`)
+  if (bad !== -1) throw invalid('Q20', `${path}.dimensions[${bad}]`, 'must be from 0 to 2^32 - 1', dimensions[bad])
   const { poolIndex, offset, length, padding } = location
   if (hasNoValue) {
     if (poolIndex !== 0 || offset !== 0 || length !== 0 || padding !== 0 || dimensions.length > 0) {
@@ -70,8 +70,7 @@ function checkArgument(
     return
   }
   const pool = pools[poolIndex]
-  if (pool === undefined)
-    throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}, got ${poolIndex}`)
+  if (pool === undefined) throw invalid('Q3', `${path}.location.poolIndex`, `must be below ${pools.length}`, poolIndex)
   // A buffer of the driver knows its dimensions.
   if (dimensions.length > 0 || pool.kind !== 'token') checkDimensions(operand, dimensions, path, isOutput)
   if (isWhole(pool)) {
@@ -91,13 +90,12 @@ function checkArgument(
   const known = combineDimensions(operand.dimensions, dimensions)!
   if (isFullySpecified(operand.type, known) && !isOpaque(operand.type)) {
     const expected = operandByteSize(operand.type, known, path)
-    if (length !== expected)
-      throw invalid('Q8', `${path}.location.length`, `must be exactly ${expected} bytes, got ${length}`)
+    if (length !== expected) throw invalid('Q8', `${path}.location.length`, `must be exactly ${expected} bytes`, length)
   }
   if (isOutput) checkWritable(pool, path)
   const { byteSize } = operandTypes[operand.type]
   if (options.strictAlignment === true && byteSize > 0 && offset % byteSize !== 0) {
-    throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}, got ${offset}`)
+    throw invalid('M11', `${path}.location.offset`, `must be a multiple of ${byteSize}`, offset)
   }
 }
 
@@ -123,12 +121,11 @@ function checkDimensions(
     return
   }
   if (fixed.length > 0 && fixed.length !== given.length) {
-    throw invalid('Q6', `${path}.dimensions`, `must have rank ${fixed.length}, got [${given.join(', ')}]`)
+    throw invalid('Q6', `${path}.dimensions`, `must have rank ${fixed.length}`, given)
   }
   given.forEach((size, axis) => {
     const wanted = fixed[axis] ?? 0
-    if (wanted !== 0 && size !== wanted)
-      throw invalid('Q6', `${path}.dimensions[${axis}]`, `must be ${wanted}, got ${size}`)
+    if (wanted !== 0 && size !== wanted) throw invalid('Q6', `${path}.dimensions[${axis}]`, `must be ${wanted}`, size)
     if (size === 0 && !isOutput) throw invalid('Q6', `${path}.dimensions[${axis}]`, 'must not be 0 for an input')
   })
 }

@@ -1,0 +1,112 @@
+import { ArgumentError } from '@tenon/core'
+import { describe, enterAll, exitAll, type Gated } from '@tenon/core/internal'
+import { NOWHERE } from '../model/model.ts'
+import { type Pool, PoolSlice } from '../pool/pool.ts'
+import type { Request, RequestArgument } from '../request/request.ts'
+import { DeviceBuffer } from './device-buffer.ts'
+import type { BackendPool, BackendRequest } from './driver.ts'
+import type { FallbackBuffer } from './fallback-buffer.ts'
+
+/** Stands for an operand that is left out. */
+export const OMIT: unique symbol = Symbol('tenon.pools.omit')
+
+/** The memory that an execution reads and writes, in the order of the model's inputs and outputs. */
+export interface ExecutionArguments {
+  readonly inputs: readonly (PoolSlice | DeviceBuffer | typeof OMIT)[]
+  readonly outputs: readonly (PoolSlice<'writable'> | DeviceBuffer | typeof OMIT)[]
+}
+
+/** One use of a device buffer that is ordinary memory. */
+interface FallbackUse {
+  readonly buffer: FallbackBuffer
+  readonly isOutput: boolean
+}
+
+/** The request of one execution, and the lifetimes that the execution holds. */
+export class Execution {
+  readonly request: BackendRequest
+  readonly #gated: readonly Gated[]
+  readonly #fallbacks: readonly FallbackUse[]
+  readonly #arguments: ExecutionArguments | undefined
+
+  /** @throws {ArgumentError} @throws {PoolsError} @throws {ScopeClosedError} */
+  constructor(preparedModel: Gated, args: ExecutionArguments | Request<Pool>) {
+    this.#fallbacks = 'pools' in args ? [] : fallbacksOf(preparedModel, args)
+    this.request = 'pools' in args ? args : requestOf(args)
+    const { pools } = this.request
+    const memory = pools.filter((pool): pool is Pool => pool.kind !== 'token')
+    this.#gated = [preparedModel, ...memory]
+    const isRepeatable = !('pools' in args) && memory.length === pools.length && this.#fallbacks.length === 0
+    this.#arguments = isRepeatable ? { inputs: [...args.inputs], outputs: [...args.outputs] } : undefined
+  }
+
+  /**
+   * Whether arguments are the ones of this execution, so that its request serves again. The states of device buffers are
+   * checked each time. A loop over the same slices saves the conversion and, in the backend, the encoding of its request.
+   */
+  isFor(args: ExecutionArguments | Request<Pool>): boolean {
+    const own = this.#arguments
+    if (own === undefined || 'pools' in args) return false
+    return hasSameItems(args.inputs, own.inputs) && hasSameItems(args.outputs, own.outputs)
+  }
+
+  /** Holds the memory, and what else the execution uses. @throws {ScopeClosedError} and holds nothing */
+  enter(): void {
+    enterAll(this.#gated)
+  }
+
+  /** Ends what {@link enter} began. */
+  exit(): void {
+    exitAll(this.#gated)
+  }
+
+  /** Tells the device buffers that are ordinary memory whether they were written. */
+  settle(hasSucceeded: boolean): void {
+    for (const { buffer, isOutput } of this.#fallbacks) buffer.settle(isOutput, hasSucceeded)
+  }
+}
+
+function hasSameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+/** Checks the uses of device buffers that are ordinary memory. @throws {PoolsError} */
+function fallbacksOf(preparedModel: object, { inputs, outputs }: ExecutionArguments): readonly FallbackUse[] {
+  const uses = (list: ExecutionArguments['inputs'], isInput: boolean): FallbackUse[] =>
+    list.flatMap((argument, index) => {
+      if (!(argument instanceof DeviceBuffer) || argument.fallback === undefined) return []
+      argument.checkOpen()
+      argument.fallback.checkUse(preparedModel, isInput, index)
+      return [{ buffer: argument.fallback, isOutput: !isInput }]
+    })
+  return [...uses(inputs, true), ...uses(outputs, false)]
+}
+
+const OMITTED: RequestArgument = Object.freeze({ hasNoValue: true, location: NOWHERE, dimensions: [] })
+
+function requestOf({ inputs, outputs }: ExecutionArguments): BackendRequest {
+  const pools: (Pool | BackendPool)[] = []
+  const place = (
+    pool: Pool | BackendPool,
+    { byteOffset = 0, byteSize = 0, padding = 0, dimensions = [] }: Partial<Omit<PoolSlice, 'pool'>> = {},
+  ): RequestArgument => {
+    const known = pools.indexOf(pool)
+    const poolIndex = known === -1 ? pools.push(pool) - 1 : known
+    return { hasNoValue: false, location: { poolIndex, offset: byteOffset, length: byteSize, padding }, dimensions }
+  }
+  const convert = (argument: PoolSlice | DeviceBuffer | typeof OMIT): RequestArgument => {
+    if (argument instanceof PoolSlice) return place(argument.pool, argument)
+    if (argument === OMIT) return OMITTED
+    if (!(argument instanceof DeviceBuffer))
+      throw new ArgumentError(
+        `an argument must be a slice of a pool, a device buffer, or OMIT, got ${describe(argument)}`,
+      )
+    argument.checkOpen()
+    const { fallback, facts } = argument
+    if (fallback === undefined) return place(facts)
+    return place(fallback.pool, { byteSize: fallback.pool.byteSize, dimensions: fallback.dimensions })
+  }
+  return { inputs: inputs.map(convert), outputs: outputs.map(convert), pools }
+}
