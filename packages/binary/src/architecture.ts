@@ -1,7 +1,7 @@
-/** Node's names for processors, by the number each format has for them. */
+/** Node's names for processors, by the numbers of each format. */
 export type MachineTable = Readonly<Record<number, string>>
 
-/** e_machine of the System V ABI. The 64-bit forms of families with both are told apart by the file's class. */
+/** e_machine of the System V ABI. The file's class distinguishes the 64-bit form of a family. */
 const elfMachines: MachineTable = {
   3: 'ia32',
   8: 'mips',

@@ -1,6 +1,6 @@
 import { TenonError, defineKind, type TenonErrorOptions } from './tenon-error.ts'
 
-/** A file is no library that can be read: another kind of file, or headers that contradict each other. */
+/** A file is not a readable library: it is another kind of file, or its headers are inconsistent. */
 export class BinaryFormatError extends TenonError {
   static override readonly kind: string = 'BinaryFormatError'
   constructor(sentence: string, options?: TenonErrorOptions) {

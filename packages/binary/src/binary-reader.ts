@@ -1,10 +1,10 @@
 import { BinaryFormatError } from './binary-format-error.ts'
 import type { ByteSource } from './byte-source.ts'
 
-/** No table of a library that exists comes near it: a larger one is a broken or hostile file. */
+/** The largest table that is read, in bytes. Tables of real libraries are far smaller. */
 const MAX_TABLE_BYTES: number = 256 * 1024 * 1024
 
-/** Reads the structures of a binary file. Every offset and size comes from the file, so every one is checked. */
+/** Reads the structures of a binary file, and checks every offset and size, because all of them come from the file. */
 export class BinaryReader {
   readonly littleEndian: boolean
   readonly #source: ByteSource
@@ -34,14 +34,14 @@ export class BinaryReader {
   }
 
   /**
-   * The `byteSize` bytes at `offset`, called `what` in errors.
+   * Returns the `byteSize` bytes at `offset`, which errors call `what`.
    *
-   * @throws {BinaryFormatError} if they reach beyond the end of the file or are more than {@link MAX_TABLE_BYTES}
+   * @throws {BinaryFormatError} if they exceed the file or {@link MAX_TABLE_BYTES}
    */
   fields(offset: number, byteSize: number, what: string): Fields {
     if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
     if (byteSize > MAX_TABLE_BYTES) {
-      throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the ${MAX_TABLE_BYTES} read at most`)
+      throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the limit of ${MAX_TABLE_BYTES}`)
     }
     return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
   }
@@ -94,16 +94,18 @@ export class Fields {
     return this.#view.getBigUint64(this.#check(offset, 8), this.#littleEndian)
   }
 
-  /** A 64-bit file offset, size or count; beyond 2^53 no file reaches. */
+  /** Reads a 64-bit file offset, size or count, which is always below 2^53. */
   size64(offset: number): number {
     const value = this.u64(offset)
     if (value > Number.MAX_SAFE_INTEGER) {
-      throw new BinaryFormatError(`the ${this.#what} names the offset or size 0x${value.toString(16)}, beyond any file`)
+      throw new BinaryFormatError(
+        `the ${this.#what} has the offset or size 0x${value.toString(16)}, which exceeds any file`,
+      )
     }
     return Number(value)
   }
 
-  /** The NUL-terminated text at `offset`, ended by the structure's end too. */
+  /** Reads the text at `offset`, which ends at a NUL or at the end of the structure. */
   text(offset: number): string {
     this.#check(offset, 0)
     const end = this.bytes.indexOf(0, offset)
@@ -121,8 +123,8 @@ export class Fields {
 }
 
 /**
- * A table of NUL-terminated names. Many symbols may share one name, which a hostile file turns into gigabytes of text:
- * what is taken out is limited to a multiple of what is in.
+ * A table of NUL-terminated names. Symbols may share one name, which a hostile file could turn into gigabytes of text.
+ * Therefore the text that is read is limited to a multiple of the table's size.
  */
 export class StringTable {
   readonly #fields: Fields
@@ -135,11 +137,11 @@ export class StringTable {
 
   at(offset: number): string {
     if (offset >= this.#fields.byteSize) {
-      throw new BinaryFormatError(`a name lies at ${offset} of a string table of ${this.#fields.byteSize} bytes`)
+      throw new BinaryFormatError(`a name is at ${offset} of a string table of ${this.#fields.byteSize} bytes`)
     }
     const text = this.#fields.text(offset)
     this.#budget -= text.length + 1
-    if (this.#budget < 0) throw new BinaryFormatError('the names take far more room than the string table they lie in')
+    if (this.#budget < 0) throw new BinaryFormatError('the names are far larger in total than their string table')
     return text
   }
 }

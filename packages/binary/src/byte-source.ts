@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { BinaryFormatError } from './binary-format-error.ts'
 
-/** Bytes that are read in parts: a file, or memory in tests. */
+/** A source of bytes that are read in parts: a file, or memory in tests. */
 export interface ByteSource {
   readonly byteSize: number
-  /** Exactly these bytes. The caller has checked that they lie within `byteSize`. */
+  /** Reads exactly these bytes, which the caller has checked to be within `byteSize`. */
   read(offset: number, byteSize: number): Buffer
 }
 
@@ -15,10 +15,10 @@ export function memorySource(bytes: Uint8Array): ByteSource {
 }
 
 /**
- * Opens a file for the time of `use`, which reads only the parts it asks for.
+ * Opens a file while `use` runs, which reads only the parts that it needs.
  *
- * @throws the system's error (ENOENT, EACCES, EISDIR, ...) if it can't be opened
- * @throws {BinaryFormatError} if it is no regular file, or shrinks while it is read
+ * @throws the system's error (ENOENT, EACCES, EISDIR, ...) if it cannot be opened
+ * @throws {BinaryFormatError} if it is not a regular file, or shrinks while it is read
  */
 export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
   // Opening a pipe would wait for its writer.
@@ -27,7 +27,7 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
     const stats = fstatSync(file)
     if (!stats.isFile()) {
       throw new BinaryFormatError(
-        `it is no shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
+        `it is not a shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
       )
     }
     return use({ byteSize: stats.size, read: (offset, byteSize) => readExactly(file, offset, byteSize) })

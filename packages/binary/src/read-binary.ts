@@ -7,12 +7,11 @@ import { isMachO, readMachO } from './mach-o/mach-o.ts'
 import { peMagic, readPe } from './pe/pe.ts'
 
 /**
- * Reads what the headers of a shared library (ELF, Mach-O or PE, for any processor) say about it, without loading it:
- * nothing of the file is executed, and only the tables asked for are read.
+ * Reads the headers of a shared library (ELF, Mach-O or PE, for any processor) without loading or executing it.
  *
- * @param path of the file; of a Mach-O file for several processors, the part for this one is described
- * @throws {BinaryFormatError} if it is another kind of file, or its tables are cut off or contradict each other
- * @throws the system's error (ENOENT, EACCES, ...) if it can't be opened
+ * @param path of the file. If a Mach-O file has several processors, the part for this one is described.
+ * @throws {BinaryFormatError} if it is another kind of file, or its tables are truncated or inconsistent
+ * @throws the system's error (ENOENT, EACCES, ...) if it cannot be opened
  * @example
  * const { arch, needed, exports } = readBinary(path)
  */
@@ -21,14 +20,14 @@ export function readBinary(path: string): BinaryInfo {
     return withFileSource(path, parseBinary)
   } catch (error) {
     if (!(error instanceof BinaryFormatError)) throw error
-    throw new BinaryFormatError(`can't read ${path}: ${error.sentence}`, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
-      details: { path },
+    throw new BinaryFormatError(`cannot read ${path}: ${error.sentence}`, {
+      ...(error.hint !== undefined && { hint: error.hint }),
+      details: { path, reason: error.sentence },
     })
   }
 }
 
-/** {@link readBinary} for bytes from anywhere. */
+/** Reads the headers of a library from any source of bytes. */
 export function parseBinary(source: ByteSource): BinaryInfo {
   const reader = new BinaryReader(source, false)
   const start = reader.fields(0, Math.min(source.byteSize, 64), 'start of the file').bytes
@@ -36,32 +35,32 @@ export function parseBinary(source: ByteSource): BinaryInfo {
   if (magic === elfMagic) return readElf(reader)
   if (isMachO(magic)) return readMachO(reader, process.arch)
   if (magic >>> 16 === peMagic) return readPe(reader)
-  throw new BinaryFormatError(`it is no shared library, but ${describe(start)}`, {
+  throw new BinaryFormatError(`it is not a shared library, but ${describe(start)}`, {
     hint: hintFor(start) ?? 'A shared library begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
   })
 }
 
-/** Well-known beginnings of files that are taken for libraries by mistake. */
+/** The beginnings of files that are often mistaken for libraries. */
 const beginnings: readonly { readonly text: string; readonly name: string; readonly hint?: string }[] = [
   {
     text: '!<arch>\n',
     name: 'a static library',
-    hint: 'Link it into a shared one: cc -shared -o lib.so -Wl,--whole-archive lib.a',
+    hint: 'Link it into a shared library: cc -shared -o lib.so -Wl,--whole-archive lib.a',
   },
   { text: '!<thin>\n', name: 'a static library (thin archive)', hint: 'Link its object files into a shared library.' },
   {
     text: '/* GNU ld script',
     name: 'a linker script',
-    hint: 'It is for the linker only: open the library that it names in its GROUP or INPUT line.',
+    hint: 'Open the library that it names in its GROUP or INPUT line.',
   },
-  { text: '\0asm', name: 'a WebAssembly module', hint: 'Node.js runs it itself: new WebAssembly.Module(bytes).' },
+  { text: '\0asm', name: 'a WebAssembly module', hint: 'Run it with new WebAssembly.Module(bytes).' },
   { text: 'BC\xc0\xde', name: 'LLVM bitcode', hint: 'Compile it into a shared library first.' },
   { text: 'PK\x03\x04', name: 'a zip archive (a wheel, or a jar)', hint: 'Unpack it and open the library inside.' },
   { text: '\x1f\x8b', name: 'a gzip archive', hint: 'Unpack it and open the library inside.' },
   {
     text: 'version https://git-lfs',
     name: 'a Git LFS pointer',
-    hint: 'The real file was not downloaded: run git lfs pull.',
+    hint: 'Run git lfs pull to download the file.',
   },
 ]
 

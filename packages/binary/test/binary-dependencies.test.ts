@@ -29,11 +29,11 @@ const named = (path: string, environment: NodeJS.ProcessEnv = {}): string[] =>
 
 if (process.platform === 'linux')
   describe('on Linux', () => {
-    test('what the system has is not missing', () => {
+    test('libraries of the system are found', () => {
       expect(named(compile('libfine.so', '-lm', '-lstdc++'))).toEqual([])
     })
 
-    test('a library that is gone, and where LD_LIBRARY_PATH finds it', () => {
+    test('a missing library is reported, and found through LD_LIBRARY_PATH', () => {
       const lower = compile('liblower.so')
       const upper = compile('libupper.so', lower, '-Wl,-soname,libupper.so')
       const plain = compile('libplain.so', `-L${directory}`, '-llower')
@@ -45,7 +45,7 @@ if (process.platform === 'linux')
       expect(named(upper)).toEqual([`${lower} < ${upper}`])
     })
 
-    test('a dependency of a dependency', () => {
+    test('a missing dependency of a dependency is reported with the file that needs it', () => {
       compile('liblower.so')
       const middle = compile('libmiddle.so', `-L${directory}`, '-llower')
       const upper = compile('libupper.so', `-L${directory}`, '-lmiddle', '-Wl,-rpath,$ORIGIN,--enable-new-dtags')
@@ -55,7 +55,7 @@ if (process.platform === 'linux')
       expect(named(old)).toEqual([])
     })
 
-    test('a file for another processor is passed over', () => {
+    test('a file for another processor is skipped', () => {
       const lower = compile('liblower.so')
       const upper = compile('libupper.so', `-L${directory}`, '-llower', '-Wl,-rpath,$ORIGIN/a:$ORIGIN/b')
       mkdirSync(join(directory, 'a'))
@@ -67,14 +67,14 @@ if (process.platform === 'linux')
       expect(named(upper)).toEqual([])
     })
 
-    test('libraries that need each other', () => {
+    test('libraries that need each other are visited once', () => {
       compile('libone.so')
       const two = compile('libtwo.so', `-L${directory}`, '-lone', '-Wl,-rpath,$ORIGIN')
       compile('libone.so', `-L${directory}`, '-ltwo', '-Wl,-rpath,$ORIGIN')
       expect(named(two)).toEqual([])
     })
 
-    test('a library linked for musl is told what it lacks', () => {
+    test('the missing dependencies of a library for musl are reported', () => {
       const path = compile('libmusl.so', '-nostdlib', '-nodefaultlibs')
       const fake = compile('libc.musl-x86_64.so.1', '-nostdlib')
       const upper = compile('libupper.so', '-nostdlib', `-L${directory}`, '-l:libc.musl-x86_64.so.1')
@@ -84,7 +84,7 @@ if (process.platform === 'linux')
     })
 
     if (existsSync('/sbin/ldconfig'))
-      test('the cache of the system is what ldconfig prints', () => {
+      test('the cache of the system has the libraries that ldconfig prints', () => {
         const cachePath = '/etc/ld.so.cache'
         const printed = execFileSync('/sbin/ldconfig', ['-p'], { encoding: 'utf8' })
         const expected = Array.from(printed.matchAll(/^\t(\S+) \(.*=> (.*)$/gm), ([, name, path]) => `${name} ${path}`)
@@ -94,7 +94,7 @@ if (process.platform === 'linux')
         expect(found.toSorted()).toEqual(expected.toSorted())
       })
 
-    test('a cache of the old kind, and none', () => {
+    test('an old-format cache is read, and other bytes give an empty map', () => {
       const current = Buffer.alloc(48 + 24 + 40)
       current.write('glibc-ld.so.cache1.1')
       current.writeUInt32LE(1, 20)
@@ -112,7 +112,7 @@ if (process.platform === 'linux')
   })
 
 describe('on macOS', () => {
-  test('system libraries are provided, others are looked for through the run path', () => {
+  test('system libraries are provided, others are found through the run path', () => {
     const image = machOImage()
     const path = join(directory, 'libself.dylib')
     writeFileSync(path, image)
@@ -129,7 +129,7 @@ describe('on macOS', () => {
 })
 
 describe('on Windows', () => {
-  test('beside the DLL, in System32, in PATH; API sets are provided', () => {
+  test('DLLs are found beside the DLL, in System32 and in PATH; API sets are provided', () => {
     const path = join(directory, 'self.dll')
     const image = peImage()
     writeFileSync(path, image)

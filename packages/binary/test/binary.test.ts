@@ -25,7 +25,7 @@ function compile(name: string, source: string, ...flags: string[]): string {
   return output
 }
 
-describe('ELF made by hand', () => {
+describe('a hand-made ELF file', () => {
   test.each([
     { bits: 64, littleEndian: true, machine: 62, arch: 'x64' },
     { bits: 64, littleEndian: true, machine: 183, arch: 'arm64' },
@@ -58,7 +58,7 @@ describe('ELF made by hand', () => {
 })
 
 if (linux)
-  describe('ELF of this system', () => {
+  describe('an ELF file of this system', () => {
     const source = `
     #include <stdio.h>
     #include <math.h>
@@ -105,7 +105,7 @@ if (linux)
       expect(parse(bytes)).toEqual(info)
     })
 
-    test('a library that exports nothing, without section headers', () => {
+    test('a library without exports and section headers is read', () => {
       const path = compile(
         'imports',
         '#include <stdio.h>\nstatic void f(void) { puts("x"); }\n__attribute__((constructor)) static void g(void) { f(); }',
@@ -121,7 +121,7 @@ if (linux)
     })
 
     if (process.arch === 'x64')
-      test('a library of 32 bits', () => {
+      test('a 32-bit library is read', () => {
         const path = compile('bits32', 'int answer(void) { return 42; }', '-m32', '-nostdlib')
         expect(readBinary(path)).toMatchObject({
           arch: 'ia32',
@@ -132,7 +132,7 @@ if (linux)
         expect(readBinary(path).libc).toBeUndefined()
       })
 
-    test('the exports of real libraries are those that nm lists', () => {
+    test('the exports of real libraries equal those that nm lists', () => {
       const names = ['libm.so.6', 'libstdc++.so.6', 'libc.so.6']
       const paths = names.map((name) => execFileSync('cc', ['-print-file-name=' + name], { encoding: 'utf8' }).trim())
       for (const path of paths) {
@@ -149,14 +149,14 @@ if (linux)
       }
     })
 
-    test('a program is no shared library', () => {
+    test('a program is recognised as an executable', () => {
       const info = readBinary(process.execPath)
       expect(info.kind).toBe('executable')
       expect(info.interpreter).toMatch(/ld-/)
     })
   })
 
-test('the minimum glibc counts only what belongs to glibc', () => {
+test('the minimum glibc considers only versions of glibc', () => {
   const of = (...versions: [library: string, version: string][]): string | undefined =>
     minimumGlibc(versions.map(([library, version]) => ({ library, version })))
   expect(of(['libc.so.6', 'GLIBC_2.2.5'], ['libm.so.6', 'GLIBC_2.29'], ['libc.so.6', 'GLIBC_2.4'])).toBe('2.29')
@@ -183,11 +183,11 @@ describe('Mach-O', () => {
     imports: [{ name: 'puts', weak: false, library: '/usr/lib/libSystem.B.dylib' }],
   }
 
-  test('thin', () => {
+  test('a file for one architecture is read', () => {
     expect(parse(machOImage())).toEqual(thin)
   })
 
-  test('of several architectures: the one of this process, else the first', () => {
+  test('of several architectures the one of this process is described, else the first', () => {
     const parts = [
       { cpuType: 0xc, bytes: machOImage(0xc) },
       { cpuType: 0x1000007, bytes: machOImage(0x1000007) },
@@ -198,7 +198,7 @@ describe('Mach-O', () => {
     expect(parse(fatImage(parts.slice(0, 1)))).toEqual({ ...thin, arch: 'arm', architectures: ['arm'] })
   })
 
-  test('a Java class is told apart', () => {
+  test('a Java class file is refused with a hint', () => {
     expect(() => parse(Buffer.from('cafebabe00000041', 'hex'))).toThrow(/1 to 32 of them, but names 65\n.*Java/)
   })
 })
@@ -234,16 +234,16 @@ describe('PE', () => {
   test('a program for MS-DOS is refused', () => {
     const bytes = peImage()
     bytes.write('NE\0\0', 0x80)
-    expect(() => parse(bytes)).toThrow(/no PE header/)
+    expect(() => parse(bytes)).toThrow(/does not have a PE header/)
   })
 })
 
-describe('what is no library', () => {
+describe('a file that is not a library', () => {
   if (linux)
-    test('a pipe, for whose writer nobody waits', () => {
+    test('a pipe is refused without waiting for its writer', () => {
       const path = join(directory, 'pipe')
       execFileSync('mkfifo', [path])
-      expect(() => readBinary(path)).toThrow(/no shared library, but a special file/)
+      expect(() => readBinary(path)).toThrow(/not a shared library, but a special file/)
     })
 
   test.each([
@@ -265,16 +265,18 @@ describe('what is no library', () => {
       thrown = error
     }
     expect(thrown).toBeInstanceOf(BinaryFormatError)
-    expect((thrown as BinaryFormatError).sentence).toContain(`can't read ${path}: it is no shared library, but ${name}`)
+    expect((thrown as BinaryFormatError).sentence).toContain(
+      `cannot read ${path}: it is not a shared library, but ${name}`,
+    )
     expect((thrown as BinaryFormatError).hint).toBeTruthy()
   })
 
-  test('a directory, and a file that is not there', () => {
+  test('a directory and a missing file are refused', () => {
     expect(() => readBinary(directory)).toThrow(BinaryFormatError)
     expect(() => readBinary(join(directory, 'absent.so'))).toThrow(/ENOENT/)
   })
 
-  test('every truncation of every image is refused or understood', () => {
+  test('every truncation of every image is refused or read', () => {
     const images = [
       elfImage({ bits: 64, littleEndian: true, machine: 62 }),
       machOImage(),

@@ -261,7 +261,7 @@ describe('what is refused, with one message and the right exit code', () => {
 
   test('libraries that are none, or lack what is asked for', () => {
     writeFileSync(join(directory, 'text.so'), 'int main(void) { return 0; }\n')
-    expectRefusal(call('text.so', 'rms_norm'), 1, 'it is no shared library, but a text file')
+    expectRefusal(call('text.so', 'rms_norm'), 1, 'it is not a shared library, but a text file')
     expectRefusal(call('absent.so', 'rms_norm'), 1, "can't open absent.so: no such file")
     expectRefusal(call('.', 'rms_norm'), 1, 'a directory')
     expectRefusal(

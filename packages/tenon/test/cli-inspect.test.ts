@@ -187,11 +187,11 @@ describe('tenon inspect', () => {
 
   test.each([
     ['absent.so', undefined, "can't open absent.so: no such file"],
-    ['.', undefined, "can't read .: it is no shared library, but a directory"],
-    ['text.so', 'hello\n', 'it is no shared library, but a text file (it begins with "hello'],
-    ['empty.so', '', 'it is no shared library, but an empty file'],
-    ['archive.so', '!<arch>\nx', 'it is no shared library, but a static library'],
-    ['cut.so', '\x7fELF\x02\x01\x01', "can't read cut.so: the ELF identification should be 16 bytes"],
+    ['.', undefined, 'cannot read .: it is not a shared library, but a directory'],
+    ['text.so', 'hello\n', 'it is not a shared library, but a text file (it begins with "hello'],
+    ['empty.so', '', 'it is not a shared library, but an empty file'],
+    ['archive.so', '!<arch>\nx', 'it is not a shared library, but a static library'],
+    ['cut.so', '\x7fELF\x02\x01\x01', 'cannot read cut.so: the ELF identification should be 16 bytes'],
   ])('%s is refused with one message', (name, content, message) => {
     if (content !== undefined) writeFileSync(join(directory, name), content, 'latin1')
     const { code, stdout, stderr } = runTenon(['inspect', name], { cwd: directory })

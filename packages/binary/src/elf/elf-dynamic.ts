@@ -19,16 +19,16 @@ export const Tag = {
   verneednum: 0x6fffffff,
 } as const
 
-/** What the loader reads: entries by tag, and the names they refer to. */
+/** The entries that the loader reads, by tag, and the names that they refer to. */
 export interface ElfDynamic {
   readonly strings: StringTable
   /** The first value of a tag. */
   value(tag: number): number | undefined
-  /** The texts of a tag that may come several times. */
+  /** The texts of a tag that may occur several times. */
   texts(tag: number): string[]
 }
 
-/** The dynamic section; undefined for a file without one (static programs, object files). */
+/** Reads the dynamic section; undefined for a file without one (static programs, object files). */
 export function readElfDynamic(header: ElfHeader): ElfDynamic | undefined {
   const segment = header.segments.find((candidate) => candidate.type === PT_DYNAMIC)
   if (segment === undefined) return undefined
@@ -54,7 +54,7 @@ function readEntries(header: ElfHeader, offset: number, byteSize: number): { tag
   const fields = reader.fields(offset, byteSize, 'dynamic section')
   const entries: { tag: number; value: number }[] = []
   for (let at = 0; at + 2 * word <= byteSize; at += 2 * word) {
-    // Tags beyond 32 bits don't exist; values of unknown tags may be any 64 bits, so that only known ones are read.
+    // Tags have 32 bits. Values of unknown tags may be any 64 bits, so only known tags are read.
     const tag = bits === 64 ? Number(fields.u64(at)) : fields.u32(at)
     if (tag === Tag.null) break
     if (knownTags.has(tag)) entries.push({ tag, value: wordOf(fields, at + word, bits) })

@@ -9,7 +9,7 @@ export interface ElfSegment {
   readonly fileSize: number
 }
 
-/** A section, where the file still has its section table. */
+/** A section, if the file still has its section table. */
 export interface ElfSection {
   readonly type: number
   readonly offset: number
@@ -33,7 +33,7 @@ export const PT_DYNAMIC = 2
 export const PT_INTERP = 3
 export const SHT_DYNSYM = 11
 
-/** The real count is in the first section header. */
+/** Means that the real count is in the first section header. */
 const PN_XNUM = 0xffff
 
 /** Field offsets of the three tables of the System V ABI, for both classes; `w` fields are as wide as the class. */
@@ -56,9 +56,9 @@ export function wordOf(fields: Fields, offset: number, bits: 32 | 64): number {
 }
 
 /**
- * Reads the ELF header and the tables it names.
+ * Reads the ELF header and the tables that it refers to.
  *
- * @throws {BinaryFormatError} if they are cut off or contradict themselves
+ * @throws {BinaryFormatError} if they are truncated or inconsistent
  */
 export function readElfHeader(file: BinaryReader): ElfHeader {
   const identity = file.fields(0, 16, 'ELF identification')
@@ -79,7 +79,7 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
     entrySize: header.u16(layout.shentsize),
   }
   const first = sectionTable.offset === 0 ? [] : readSections(reader, bits, { ...sectionTable, count: 1 })
-  // Counts that don't fit the header's 16 bits are in the first section: sections in its size, segments in its info.
+  // Counts above 16 bits are in the first section header: that of sections in its size, that of segments in its info.
   const sectionCount = sectionTable.count === 0 ? (first[0]?.byteSize ?? 0) : sectionTable.count
   const segmentCount = header.u16(layout.phnum)
   return {
@@ -141,7 +141,7 @@ function readSections(reader: BinaryReader, bits: 32 | 64, table: Table): (ElfSe
   })
 }
 
-/** The file offset of a run-time address, and how many bytes the file has from there on. */
+/** The file offset of a run-time address, and the number of bytes from there to the end of the segment in the file. */
 export function fileRangeOf(header: ElfHeader, address: number, what: string): { offset: number; byteSize: number } {
   for (const segment of header.segments) {
     const within = address - segment.address
@@ -149,5 +149,7 @@ export function fileRangeOf(header: ElfHeader, address: number, what: string): {
       return { offset: segment.offset + within, byteSize: segment.fileSize - within }
     }
   }
-  throw new BinaryFormatError(`the ${what} lies at address 0x${address.toString(16)}, which no part of the file fills`)
+  throw new BinaryFormatError(
+    `the ${what} is at address 0x${address.toString(16)}, which is outside of the file's segments`,
+  )
 }

@@ -16,17 +16,17 @@ const SHN_ABS = 0xfff1
 const STB_GLOBAL = 1
 const STB_WEAK = 2
 const STB_GNU_UNIQUE = 10
-/** Its 64-bit form is the one here whose hash tables have words of eight bytes. */
+/** The processor whose 64-bit hash tables have words of eight bytes. */
 const EM_S390 = 22
 const STV_INTERNAL = 1
 const STV_HIDDEN = 2
 
 const kinds: Readonly<Record<number, SymbolKind>> = { 1: 'object', 2: 'function', 10: 'function' }
 
-/** A symbol of a version that is not the library's default one: a look-up by name alone doesn't find it. */
+/** Marks a symbol of a version that is not the library's default. A lookup by name alone does not find it. */
 const VERSYM_HIDDEN = 0x8000
 
-/** The dynamic symbols: those it offers and those it asks for. */
+/** The dynamic symbols: exports and imports. */
 export function readElfSymbols(
   header: ElfHeader,
   dynamic: ElfDynamic,
@@ -57,7 +57,7 @@ export function readElfSymbols(
     const visibility = symbols.u8(at + layout.other) & 3
     if (visibility === STV_HIDDEN || visibility === STV_INTERNAL || (version & VERSYM_HIDDEN) !== 0) continue
     const value = bits === 64 ? symbols.u64(at + layout.value) : BigInt(symbols.u32(at + layout.value))
-    // The names of a library's own versions stand in the table too, as absolute symbols of value 0.
+    // The names of the library's own versions are in the table too, as absolute symbols of value 0.
     if (section === SHN_ABS && value === 0n) continue
     exports.push({
       name: dynamic.strings.at(symbols.u32(at)),
@@ -77,8 +77,8 @@ function readVersionNumbers(header: ElfHeader, dynamic: ElfDynamic, count: numbe
 }
 
 /**
- * How many symbols there are. The dynamic section doesn't say: the section table does if it is left, else the chains of
- * a hash table do, and else the table ends where the names begin.
+ * The number of symbols, which the dynamic section does not record. It comes from the section table if the file has one,
+ * else from the chains of a hash table, and else from the start of the names, which follow the symbols.
  */
 function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): number {
   const { size } = layouts[header.bits]
@@ -94,15 +94,15 @@ function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): num
   if (counted > 0) return counted
   const strings = dynamic.value(Tag.strtab)
   const end = strings === undefined ? 0 : fileRangeOf(header, strings, 'dynamic string table').offset
-  if (end < start) throw new BinaryFormatError('the file does not say how many symbols it has')
+  if (end < start) throw new BinaryFormatError('the number of symbols cannot be determined')
   return Math.floor((end - start) / size)
 }
 
-/** Chains have a few entries; how much of the last one is read at a time. */
+/** The number of entries of the last chain that are read at a time. Chains have few entries. */
 const CHAIN_BLOCK_BYTES = 4096
 
 /**
- * The number of symbols that a GNU hash table covers; 0 if it covers none.
+ * The number of symbols that a GNU hash table covers, which may be 0.
  *
  * Layout: nbuckets, symoffset, bloom_size, bloom_shift (u32 each), bloom words, buckets u32[nbuckets], chains u32 of
  * the symbols from symoffset on; a chain ends with a set low bit, and the last one ends with the last symbol.
@@ -126,5 +126,5 @@ function gnuHashCount(header: ElfHeader, address: number): number {
       if ((block.u32(within) & 1) !== 0) return last + 1
     }
   }
-  throw new BinaryFormatError('the last chain of the GNU hash table has no end')
+  throw new BinaryFormatError('the last chain of the GNU hash table does not end')
 }

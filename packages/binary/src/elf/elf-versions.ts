@@ -2,10 +2,10 @@ import { BinaryFormatError } from '../binary-format-error.ts'
 import { Tag, type ElfDynamic } from './elf-dynamic.ts'
 import { fileRangeOf, type ElfHeader } from './elf-header.ts'
 
-/** A version of a library's symbols that a file asks for. */
+/** A version of a library's symbols that a file requires. */
 export interface NeededVersion {
   readonly library: string
-  /** Such as `GLIBC_2.34`. */
+  /** The version, such as `GLIBC_2.34`. */
   readonly version: string
 }
 
@@ -13,7 +13,7 @@ export interface NeededVersion {
 const MAX_VERSIONS = 0x8000
 
 /**
- * The symbol versions asked for (.gnu.version_r), by the number that symbols refer to them with.
+ * The required symbol versions (.gnu.version_r), by the number that symbols refer to.
  *
  * Layout: Verneed { version u16 0, cnt u16 2, file u32 4, aux u32 8, next u32 12 } and
  * Vernaux { hash u32 0, flags u16 4, other u16 6, name u32 8, next u32 12 }, linked by relative offsets.
@@ -25,7 +25,7 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
   let offset = fileRangeOf(header, address, 'table of needed versions').offset
   let count = 0
   const count1 = (): void => {
-    if (++count > MAX_VERSIONS) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are asked for`)
+    if (++count > MAX_VERSIONS) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are required`)
   }
   for (let left = dynamic.value(Tag.verneednum) ?? 0; left > 0; left -= 1) {
     count1()
@@ -47,15 +47,15 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
   return versions
 }
 
-/** The libraries that are parts of glibc. libgcc has versions of the same names, also on systems without glibc. */
+/** The libraries of glibc. libgcc has versions of the same names, also on systems without glibc. */
 const glibcLibrary = /^(ld[\w-]*|lib(anl|BrokenLocale|c|dl|m|mvec|nsl|nss_\w+|pthread|resolv|rt|thread_db|util))\.so\./
 
-/** The oldest glibc that has all these versions; undefined if none is glibc's. */
+/** The oldest glibc that has all these versions; undefined if none of them belongs to glibc. */
 export function minimumGlibc(versions: Iterable<NeededVersion>): string | undefined {
   let best: readonly number[] | undefined
   for (const { library, version } of versions) {
     if (!glibcLibrary.test(library)) continue
-    // Packed relative relocations came with 2.36, which marks them by a version of its own.
+    // glibc 2.36 introduced packed relative relocations, and marks them with a version of their own.
     const text = version === 'GLIBC_ABI_DT_RELR' ? '2.36' : /^GLIBC_(\d+(?:\.\d+)+)$/.exec(version)?.[1]
     const parts = text?.split('.').map(Number)
     if (parts !== undefined && (best === undefined || isNewer(parts, best))) best = parts

@@ -8,18 +8,18 @@ import { minimumGlibc, readNeededVersions, type NeededVersion } from './elf-vers
 
 export const elfMagic = 0x7f454c46
 
-/** In DT_FLAGS_1: a position-independent program, which has the type of a shared library. */
+/** The flag in DT_FLAGS_1 of a position-independent program, which has the type of a shared library. */
 const DF_1_PIE = 0x08000000
 
 const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'executable', 3: 'shared' }
 
-/** What the loader looks at before symbols: cheap also for large libraries. */
+/** The dependencies of a file, which are read without its symbols, so that large libraries are cheap. */
 export type ElfDependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'interpreter' | 'needed' | 'rpath' | 'runpath'>
 
 /**
  * Reads an ELF file (System V ABI, gABI 4.1 with the GNU extensions).
  *
- * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ * @throws {BinaryFormatError} if its tables are truncated or inconsistent
  */
 export function readElf(file: BinaryReader): BinaryInfo {
   const header = readElfHeader(file)
@@ -42,7 +42,7 @@ export function readElf(file: BinaryReader): BinaryInfo {
   }
 }
 
-/** Reads only what says which libraries an ELF file needs. */
+/** Reads only the dependencies of an ELF file. */
 export function readElfDependencies(file: BinaryReader): ElfDependencies {
   const header = readElfHeader(file)
   return dependenciesOf(header, readElfDynamic(header))
@@ -74,7 +74,7 @@ function libcOf(
   if (names.some((name) => /(^|\/)(libc\.musl-|ld-musl-)/.test(name))) return 'musl'
   if (interpreter?.startsWith('/system/bin/linker')) return 'bionic'
   for (const { version } of versions) if (version === 'LIBC') return 'bionic'
-  // Plain `libc.so` is the name musl's own compiler wrapper links; Android's libraries have versions besides.
+  // musl's compiler wrapper links plain `libc.so`. Android's does too, but its libraries have versions.
   if (needed.includes('libc.so')) return 'musl'
   if (names.some((name) => /(^|\/)ld-linux/.test(name))) return 'glibc'
   return undefined

@@ -1,7 +1,7 @@
 import type { ExportedSymbol, ImportedSymbol } from '../binary-info.ts'
 import { StringTable, type BinaryReader } from '../binary-reader.ts'
 
-/** LC_SYMTAB: where the symbols and their names lie. */
+/** LC_SYMTAB: the offsets of the symbols and of their names. */
 export interface SymbolTableCommand {
   readonly offset: number
   readonly count: number
@@ -17,11 +17,11 @@ const N_UNDF = 0x0
 const N_WEAK_REF = 0x40
 const N_WEAK_DEF = 0x80
 
-/** Ordinals above it have special meanings: look up everywhere, in the program, or in the library itself. */
+/** The largest ordinary ordinal. Larger ones mean: look up everywhere, in the program, or in the library itself. */
 const MAX_LIBRARY_ORDINAL = 0xfd
 
 /**
- * The external symbols, without the underscore that C names carry in Mach-O.
+ * The external symbols, without the leading underscore of C names in Mach-O.
  *
  * Layout: nlist { strx u32 0, type u8 4, sect u8 5, desc u16 6, value u32 or u64 8 }; the library's number is in the
  * upper byte of `desc`.

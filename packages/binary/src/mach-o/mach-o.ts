@@ -30,7 +30,7 @@ const Command = {
   loadUpwardDylib: 0x23,
 } as const
 
-/** Commands that name a library: whether loading fails without it. */
+/** The commands that name a library, and whether loading fails without it. */
 const libraryCommands: ReadonlyMap<number, boolean> = new Map([
   [Command.loadDylib, true],
   [Command.reexportDylib, true],
@@ -47,9 +47,9 @@ export function isMachO(magic: number): boolean {
 }
 
 /**
- * Reads a Mach-O file. Of one for several architectures, the part for `preferredArch` is described, else the first.
+ * Reads a Mach-O file. If it has several architectures, the part for `preferredArch` is described, or else the first.
  *
- * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ * @throws {BinaryFormatError} if its tables are truncated or inconsistent
  */
 export function readMachO(file: BinaryReader, preferredArch: string): BinaryInfo {
   const magic = file.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
@@ -72,7 +72,7 @@ function readFatHeader(file: BinaryReader, wide: boolean): Slice[] {
   if (count === 0 || count > MAX_FAT_ENTRIES) {
     throw new BinaryFormatError(
       `a Mach-O file for several architectures should name 1 to ${MAX_FAT_ENTRIES} of them, but names ${count}`,
-      { hint: 'Java class files begin with the same four bytes: is it one?' },
+      { hint: 'Check that it is not a Java class file, which begins with the same four bytes.' },
     )
   }
   const entrySize = wide ? 32 : 20
@@ -90,7 +90,8 @@ function readFatHeader(file: BinaryReader, wide: boolean): Slice[] {
 function readThin(part: BinaryReader): BinaryInfo {
   const magic = part.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
   const identity = thinMagics[magic]
-  if (identity === undefined) throw new BinaryFormatError(`0x${magic.toString(16)} begins no Mach-O file`)
+  if (identity === undefined)
+    throw new BinaryFormatError(`the file begins with 0x${magic.toString(16)}, which is not a Mach-O header`)
   const { bits, littleEndian } = identity
   const reader = part.withEndianness(littleEndian)
   const headerSize = bits === 64 ? 32 : 28
@@ -116,15 +117,15 @@ function readThin(part: BinaryReader): BinaryInfo {
 interface Commands {
   name: string | undefined
   needed: string[]
-  /** All libraries named, in the order that symbols count them from 1. */
+  /** All libraries, in the order in which symbols number them from 1. */
   libraries: string[]
   rpath: string[]
   symbols: SymbolTableCommand | undefined
-  /** For each section, in the order that symbols number them from 1: whether it holds instructions. */
+  /** Whether each section has instructions, in the order in which symbols number them from 1. */
   codeSections: boolean[]
 }
 
-/** Every command is { cmd u32 0, cmdsize u32 4, ... }; a text in it lies at the offset that the word at 8 says. */
+/** Every command is { cmd u32 0, cmdsize u32 4, ... }. The word at 8 is the offset of its text. */
 function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
   const commands: Commands = {
     name: undefined,

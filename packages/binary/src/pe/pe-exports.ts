@@ -2,7 +2,7 @@ import type { ExportedSymbol } from '../binary-info.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { PeImage } from './pe-image.ts'
 
-/** A table of the optional header's data directory; `rva` 0 means there is none. */
+/** A table of the optional header's data directory; `rva` is 0 if it is absent. */
 export interface PeDirectory {
   readonly rva: number
   readonly byteSize: number

@@ -9,18 +9,18 @@ export interface PeSection {
   readonly characteristics: number
 }
 
-/** Names of functions and libraries are shorter; the longest C++ names of real DLLs have some thousands of bytes. */
+/** The longest name that is read, in bytes. The longest C++ names of real DLLs have some thousands of bytes. */
 const MAX_NAME_BYTES = 65_536
 const NAME_BLOCK_BYTES = 256
 
 const IMAGE_SCN_MEM_EXECUTE = 0x20000000
 
-/** A PE file seen through its relative virtual addresses, as its tables refer to each other. */
+/** A PE file, read at relative virtual addresses, by which its tables refer to each other. */
 export class PeImage {
   readonly #reader: BinaryReader
   readonly #sections: readonly PeSection[]
   readonly #headersSize: number
-  /** What names may take in all: many table entries may share one name, which must not turn into gigabytes. */
+  /** The bytes that all names may have together. Table entries may share one name, which must not become gigabytes. */
   #nameBudget: number
 
   constructor(reader: BinaryReader, sections: readonly PeSection[], headersSize: number) {
@@ -52,7 +52,7 @@ export class PeImage {
       const block = this.#reader.fields(range.offset + done, Math.min(NAME_BLOCK_BYTES, limit - done), what).bytes
       const end = block.indexOf(0)
       this.#nameBudget -= end === -1 ? block.length : end + 1
-      if (this.#nameBudget < 0) throw new BinaryFormatError('the names take far more room than the file has')
+      if (this.#nameBudget < 0) throw new BinaryFormatError('the names are far larger in total than the file')
       if (end !== -1) return Buffer.concat([...parts, block.subarray(0, end)]).toString('utf8')
       parts.push(block)
     }
@@ -73,7 +73,7 @@ export class PeImage {
     }
     // The headers are mapped too, at 0.
     if (rva < this.#headersSize) return { offset: rva, byteSize: this.#headersSize - rva }
-    throw new BinaryFormatError(`the ${what} lies at 0x${rva.toString(16)}, which no section of the file fills`)
+    throw new BinaryFormatError(`the ${what} is at 0x${rva.toString(16)}, which is outside of all sections`)
   }
 }
 

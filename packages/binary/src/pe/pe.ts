@@ -15,7 +15,7 @@ const IMAGE_FILE_EXECUTABLE_IMAGE = 0x2
 const IMAGE_FILE_DLL = 0x2000
 const SECTION_HEADER_BYTES = 40
 
-/** Windows itself refused more than 96 for a long time; linkers merge them into about ten. */
+/** The largest number of sections. Windows refused more than 96 for a long time, and linkers merge them into about ten. */
 const MAX_SECTIONS = 1024
 
 const Directory = { export: 0, import: 1, delayImport: 13 } as const
@@ -23,15 +23,15 @@ const Directory = { export: 0, import: 1, delayImport: 13 } as const
 /**
  * Reads a PE file (a DLL or a program for Windows).
  *
- * @throws {BinaryFormatError} if its tables are cut off or contradict each other
+ * @throws {BinaryFormatError} if its tables are truncated or inconsistent
  */
 export function readPe(file: BinaryReader): BinaryInfo {
   const reader = file.withEndianness(true)
   const headerAt = reader.fields(0, 64, 'MS-DOS header').u32(60)
   const header = reader.fields(headerAt, 24, 'PE header')
   if (header.u32(0) !== PE_SIGNATURE) {
-    throw new BinaryFormatError('the file begins as a program for MS-DOS, but has no PE header', {
-      hint: 'Only DLLs of 32 and 64 bits can be read.',
+    throw new BinaryFormatError('the file begins like a program for MS-DOS, but does not have a PE header', {
+      hint: 'Pass a DLL of 32 or 64 bits.',
     })
   }
   const optionalSize = header.u16(20)

@@ -3,7 +3,7 @@ import { basename, delimiter, dirname, join } from 'node:path'
 import { provided, type LibrarySearch } from './library-search.ts'
 import { readBinary } from '../read-binary.ts'
 
-/** How Windows looks for DLLs: beside the one that is opened, beside the program, in its own directories, in PATH. */
+/** The search of Windows: beside the DLL that is opened, beside the program, in the system's directories, in PATH. */
 export function dllSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   const windows = environment['SystemRoot'] ?? 'C:\\Windows'
   const directories = [
@@ -14,10 +14,10 @@ export function dllSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   ]
   return {
     read: readBinary,
-    // The directory of the DLL that the program opened counts for everything it needs.
+    // The directory of the DLL that the program opened is searched for all of its dependencies.
     handedDown: (requester) => (requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]),
     find(name, requester) {
-      // API sets are names that the loader itself maps to DLLs; addons name the program they are loaded by.
+      // The loader maps API sets to DLLs itself. Addons name the program that loads them.
       if (/^(api|ext)-ms-/i.test(name) || name.toLowerCase() === basename(process.execPath).toLowerCase())
         return provided
       const first = requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]

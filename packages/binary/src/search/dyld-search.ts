@@ -3,10 +3,10 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import { provided, type LibrarySearch, type Requester } from './library-search.ts'
 import { readBinary } from '../read-binary.ts'
 
-/** Where macOS keeps its own libraries; most are in the loader's cache and have no file. */
+/** The directories of macOS's own libraries. Most of these exist only in the loader's cache, not as files. */
 const systemDirectories = ['/usr/lib/', '/System/']
 
-/** How macOS's loader searches: @loader_path, @executable_path and @rpath, which is handed down (dyld(1)). */
+/** The search of macOS's loader: @loader_path, @executable_path, and @rpath, which dependencies inherit (dyld(1)). */
 export function dyldSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   const overrides = (environment['DYLD_LIBRARY_PATH'] ?? '').split(':').filter((directory) => directory !== '')
   return {

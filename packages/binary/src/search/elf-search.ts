@@ -27,8 +27,8 @@ const defaultDirectories = (arch: string): string[] => {
 }
 
 /**
- * How the loaders of glibc and musl search: inherited and own RPATH (if there is no RUNPATH), LD_LIBRARY_PATH, RUNPATH,
- * then the cache and the default directories, passing over files for another processor (ld.so(8)).
+ * The search of the loaders of glibc and musl: inherited and own RPATH (if there is no RUNPATH), LD_LIBRARY_PATH, RUNPATH,
+ * then the cache and the default directories, skipping files for another processor (ld.so(8)).
  */
 export function elfSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   const system = systemPaths()
@@ -63,7 +63,7 @@ function readDependencies(path: string): ElfDependencies {
 const ownRpath = (requester: Requester): string[] =>
   requester.runpath.length > 0 ? [] : requester.rpath.flatMap((directory) => expand(directory, requester.path))
 
-/** Replaces the tokens of search directories; $LIB stands for either of the names that systems give it. */
+/** Expands the tokens in search directories. `$LIB` becomes each of the names that systems use. */
 function expand(text: string, path: string): string[] {
   const origin = text.replace(/\$(ORIGIN|\{ORIGIN\})/g, dirname(resolve(path)))
   if (!/\$(LIB|\{LIB\})/.test(origin)) return [origin]
@@ -79,7 +79,7 @@ function fits(path: string, requester: Requester): boolean {
   }
 }
 
-/** glibc searches its cache; musl, where this process runs on it, a list of directories instead. */
+/** The cache that glibc searches, or the list of directories that musl searches if this process runs on musl. */
 function systemPaths(): { cache: Map<string, string[]>; directories?: string[] } {
   const musl = /\/ld-musl-(.+)\.so/.exec(readDependencies(process.execPath).interpreter ?? '')?.[1]
   if (musl !== undefined) {
@@ -91,7 +91,7 @@ function systemPaths(): { cache: Map<string, string[]>; directories?: string[] }
   return { cache: existsSync(cache) ? withFileSource(cache, (source) => parseLdSoCache(source)) : new Map() }
 }
 
-/** The names of the libraries in this process: one of the same name is not looked for again. */
+/** The names of the libraries in this process. The loader does not search for these names again. */
 function loadedNames(): Set<string> {
   const maps = existsSync('/proc/self/maps') ? readFileSync('/proc/self/maps', 'utf8') : ''
   return new Set(Array.from(maps.matchAll(/\/.*\.so\b.*$/gm), ([path]) => basename(path)))

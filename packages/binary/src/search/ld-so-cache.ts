@@ -2,7 +2,7 @@ import { BinaryReader } from '../binary-reader.ts'
 import type { ByteSource } from '../byte-source.ts'
 
 const magic = 'glibc-ld.so.cache1.1'
-/** Caches of older systems begin with the table of libc 5 and have the present one behind it, aligned to 8. */
+/** Caches of older systems begin with the table of libc 5, followed by the present one, aligned to 8 bytes. */
 const oldMagic = 'ld.so-1.7.0\0'
 const OLD_HEADER_BYTES = 16
 const OLD_ENTRY_BYTES = 12
@@ -10,13 +10,13 @@ const HEADER_BYTES = 48
 const ENTRY_BYTES = 24
 
 /**
- * The libraries in glibc's /etc/ld.so.cache: file paths by the name they are asked for, several where a name exists for
- * several processors.
+ * Reads the libraries in glibc's /etc/ld.so.cache: the file paths of each name, several if it exists for several
+ * processors.
  *
  * Layout: magic (20 bytes), count u32 20, size of the names u32 24, ...; entries of 24 bytes from 48 on, with the
  * offsets of name u32 4 and path u32 8 from the magic on. The byte order is the machine's.
  *
- * @throws {BinaryFormatError} if it is cut off
+ * @throws {BinaryFormatError} if it is truncated
  */
 export function parseLdSoCache(source: ByteSource, littleEndian = true): Map<string, string[]> {
   const libraries = new Map<string, string[]>()

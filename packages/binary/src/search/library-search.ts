@@ -1,4 +1,4 @@
-/** What one file says about the libraries it needs. */
+/** The dependencies that the headers of a file list. */
 export interface Dependencies {
   readonly arch: string
   readonly bits: 32 | 64
@@ -7,22 +7,22 @@ export interface Dependencies {
   readonly runpath: readonly string[]
 }
 
-/** A file that asks for libraries, and what it was asked by. */
+/** A file whose dependencies are searched for. */
 export interface Requester extends Dependencies {
   readonly path: string
-  /** Search directories that the files which asked for this one hand down, already expanded. */
+  /** The expanded search directories inherited from the files that need this one. */
   readonly inherited: readonly string[]
 }
 
-/** How one system's loader looks for libraries. */
+/** The search rules of one system's loader. */
 export interface LibrarySearch {
-  /** @throws if the file can't be read, or isn't for this loader */
+  /** Reads the dependencies of a file. @throws if it cannot be read, or is for another loader. */
   read(path: string): Dependencies
-  /** The search directories of a file that its own dependencies inherit, expanded. */
+  /** The expanded search directories that the dependencies of a file inherit. */
   handedDown(requester: Requester): readonly string[]
-  /** The path of the library, `provided` if the system has it without a file, or undefined. */
+  /** Finds a library. @returns its path, {@link provided}, or undefined. */
   find(name: string, requester: Requester): string | undefined
 }
 
-/** A library that is there without a file of its own: in the system's cache, or loaded already. */
+/** Stands for the path of a library that is available without a file: in the system's cache, or loaded already. */
 export const provided = ''

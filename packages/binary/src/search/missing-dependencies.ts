@@ -4,10 +4,10 @@ import { dyldSearch } from './dyld-search.ts'
 import { elfSearch } from './elf-search.ts'
 import { provided, type Dependencies, type LibrarySearch, type Requester } from './library-search.ts'
 
-/** A library that the system's loader won't find. */
+/** A library that the system's loader cannot find. */
 export interface MissingLibrary {
   readonly name: string
-  /** The path of the file that asks for it. */
+  /** The path of the file that needs it. */
   readonly neededBy: string
 }
 
@@ -18,14 +18,14 @@ const searches: Readonly<Record<string, (environment: NodeJS.ProcessEnv) => Libr
 }
 
 /**
- * The libraries that `path` needs, itself or through others, and that this system's loader can't find. What the loader
- * reports names only one, and on some systems none.
+ * Returns the libraries that a file needs, directly or through others, and that this system's loader cannot find. The
+ * loader's own message names only one of them, or none on some systems.
  *
  * @param path of a shared library for this system
  * @param options the system and the environment searched; for tests
- * @returns empty if all are there, or if this system's search is not known
- * @throws {BinaryFormatError} if `path` is no library for this system
- * @throws the system's error (ENOENT, EACCES, ...) if it can't be opened
+ * @returns an empty array if all can be found, or if the search of this system is not known
+ * @throws {BinaryFormatError} if `path` is not a library for this system
+ * @throws the system's error (ENOENT, EACCES, ...) if it cannot be opened
  */
 export function missingDependencies(
   path: string,
@@ -43,7 +43,7 @@ export function missingDependencies(
       const found = search.find(name, requester)
       if (found === undefined) missing.set(name, { name, neededBy: requester.path })
       else {
-        // What one file can't find another one may: only libraries that were found are done with.
+        // Another file may find what this one cannot, so only libraries that were found are final.
         seen.add(name)
         missing.delete(name)
         const dependencies = found === provided ? undefined : tryRead(search, found)
@@ -54,7 +54,7 @@ export function missingDependencies(
   return [...missing.values()]
 }
 
-/** A library found that can't be read is the loader's to report: it has been found. */
+/** Reads a library that was found. If it cannot be read, it still counts as found, and the loader reports the error. */
 function tryRead(search: LibrarySearch, path: string): Dependencies | undefined {
   try {
     return search.read(path)
