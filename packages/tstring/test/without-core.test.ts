@@ -6,7 +6,7 @@ vi.mock('@tenon/core/internal', async (original) => {
   const missing = (): never => {
     throw new LoadError('the native core of Tenon could not be loaded')
   }
-  return { ...(await original<object>()), coreLibrary: missing, coreFunction: missing }
+  return { ...(await original<object>()), coreLibrary: missing, coreFunctions: missing }
 })
 
 it('throws LoadError if the C core cannot be loaded', () => {

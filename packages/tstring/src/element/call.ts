@@ -1,25 +1,9 @@
 import { AllocationError, ArgumentError, BoundsError, type Segment } from '@tenon/core'
-import { checkStatus, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
+import { checkStatus, lastError, statusName } from '@tenon/core/internal'
 import { checkWritable, withOpen } from '../memory/open.ts'
 
 /** Bytes of one TF_TString. */
 const TSTRING_SIZE = 24
-
-const declared = new Map<string, CFunction>()
-
-/** A function of the C core for one string, declared at its first use. @throws {LoadError} */
-export function elementFunction(
-  name: string,
-  result: CType,
-  parameters: readonly CType[],
-): (...values: number[]) => number {
-  let found = declared.get(name)
-  if (found === undefined) {
-    found = coreFunction(name, result, parameters)
-    declared.set(name, found)
-  }
-  return found as (...values: number[]) => number
-}
 
 /** Runs a function that returns a status, with the memory held open. @throws {AllocationError | NativeError} */
 export function callElement(what: string, open: readonly Segment[], call: () => number): void {

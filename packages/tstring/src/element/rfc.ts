@@ -1,10 +1,11 @@
 import { ArgumentError, BoundsError, Segment } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { layouts, structSize } from '../layouts/layout.ts'
+import { coreFunctions, describe } from '@tenon/core/internal'
+import { layoutCodes } from '../layouts/codes.ts'
+import { structSize } from '../layouts/layout.ts'
 import { checkWritable, segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import { callElement, elementFunction } from './call.ts'
+import { callElement } from './call.ts'
 
 /** One of the RFC's two structs: without and with a capacity. */
 export type RfcLayout = 'rfc16' | 'rfc24'
@@ -19,7 +20,7 @@ export type RfcLayout = 'rfc16' | 'rfc24'
  * @throws {AllocationError} without memory; the string is unchanged.
  */
 export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void {
-  const assign = elementFunction('tn_tstring_rfc_assign', 'int32_t', ['uintptr_t', 'int32_t', 'uintptr_t', 'uintptr_t'])
+  const { tn_tstring_rfc_assign: assign } = coreFunctions()
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   const code = check(string, layout)
   callElement('assigning a string', [string, bytes], () =>
@@ -33,7 +34,7 @@ export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void
  * @throws {NativeError} if an OFFSET can't reach its bytes from there; nothing has changed.
  */
 export function rfcMove(string: Segment, source: Segment, layout: RfcLayout): void {
-  const move = elementFunction('tn_tstring_rfc_move', 'int32_t', ['uintptr_t', 'uintptr_t', 'int32_t'])
+  const { tn_tstring_rfc_move: move } = coreFunctions()
   const code = check(string, layout)
   check(source, layout)
   callElement('moving a string', [string, source], () => move(startOf(string), startOf(source), code))
@@ -41,7 +42,7 @@ export function rfcMove(string: Segment, source: Segment, layout: RfcLayout): vo
 
 /** Frees the block of a LARGE and puts its container back. */
 export function rfcDealloc(string: Segment, layout: RfcLayout): void {
-  const dealloc = elementFunction('tn_tstring_rfc_dealloc', 'void', ['uintptr_t', 'int32_t'])
+  const { tn_tstring_rfc_dealloc: dealloc } = coreFunctions()
   const code = check(string, layout)
   withOpen([string], () => dealloc(startOf(string), code))
 }
@@ -58,5 +59,5 @@ function check(string: Segment, layout: RfcLayout): number {
     )
   }
   checkWritable(string)
-  return layouts.indexOf(layout)
+  return layoutCodes[layout]
 }

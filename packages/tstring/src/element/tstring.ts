@@ -1,10 +1,10 @@
 import { AllocationError, ArgumentError, Segment } from '@tenon/core'
-import { checkSize, describe, lastError } from '@tenon/core/internal'
+import { checkSize, coreFunctions, type CoreFunctions, describe, lastError } from '@tenon/core/internal'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import { callElement, checkString, elementFunction } from './call.ts'
+import { callElement, checkString } from './call.ts'
 
 // The functions of TensorFlow's C API for one string, and those of its header that the API leaves out. `string` is a
 // segment whose first 24 bytes are a TF_TString of this machine, made valid by tstringInit() or by zeroed memory. A LARGE
@@ -28,17 +28,17 @@ export function tstringInit(string: Segment): void {
  * tstringGetSize(string) // 5
  */
 export function tstringCopy(string: Segment, value: Text): void {
-  withBytes('tn_tstring_copy', string, value)
+  withBytes(coreFunctions().tn_tstring_copy, string, value)
 }
 
 /** Adds bytes at the end; room doubles. Nothing at all happens for no bytes. @throws {AllocationError} */
 export function tstringAppend(string: Segment, value: Text): void {
-  withBytes('tn_tstring_append', string, value)
+  withBytes(coreFunctions().tn_tstring_append, string, value)
 }
 
 /** Makes the string longer, filled with a byte, or shorter. @throws {AllocationError} */
 export function tstringResize(string: Segment, byteSize: number, fill = 0): void {
-  const resize = elementFunction('tn_tstring_resize', 'int32_t', ['uintptr_t', 'uintptr_t', 'int8_t'])
+  const { tn_tstring_resize: resize } = coreFunctions()
   const size = checkSize(byteSize, 'byteSize')
   const byte = checkSize(fill, 'fill', 'byte')
   if (byte > 255) throw new ArgumentError(`fill must be a byte, got ${describe(fill)}`)
@@ -48,12 +48,12 @@ export function tstringResize(string: Segment, byteSize: number, fill = 0): void
 
 /** Makes a LARGE with room for `capacity` bytes; nothing up to 22. Never shrinks. @throws {AllocationError} */
 export function tstringReserve(string: Segment, capacity: number): void {
-  withSize('tn_tstring_reserve', string, capacity)
+  withSize(coreFunctions().tn_tstring_reserve, string, capacity)
 }
 
 /** As {@link tstringReserve}, and at least twice the present capacity if it has to grow. @throws {AllocationError} */
 export function tstringReserveAmortized(string: Segment, capacity: number): void {
-  withSize('tn_tstring_reserve_amortized', string, capacity)
+  withSize(coreFunctions().tn_tstring_reserve_amortized, string, capacity)
 }
 
 /**
@@ -61,7 +61,7 @@ export function tstringReserveAmortized(string: Segment, capacity: number): void
  * the string itself are copied instead.
  */
 export function tstringAssignView(string: Segment, bytes: Segment): void {
-  const assign = elementFunction('tn_tstring_assign_view', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+  const { tn_tstring_assign_view: assign } = coreFunctions()
   if (!(bytes instanceof Segment)) throw new ArgumentError(`bytes must be a segment, got ${describe(bytes)}`)
   checkString(string, 'string')
   callElement('viewing bytes', [string, bytes], () => assign(startOf(string), startOf(bytes), bytes.byteSize))
@@ -69,7 +69,7 @@ export function tstringAssignView(string: Segment, bytes: Segment): void {
 
 /** Makes the string what `source` is: a VIEW or OFFSET becomes a VIEW, a LARGE is copied. @throws {AllocationError} */
 export function tstringAssign(string: Segment, source: Segment): void {
-  const assign = elementFunction('tn_tstring_assign', 'int32_t', ['uintptr_t', 'uintptr_t'])
+  const { tn_tstring_assign: assign } = coreFunctions()
   checkString(string, 'string')
   checkString(source, 'source')
   callElement('assigning a string', [string, source], () => assign(startOf(string), startOf(source)))
@@ -82,7 +82,7 @@ export interface MoveOptions {
 
 /** Moves: a LARGE leaves an empty string behind, a SMALL or OFFSET stays as it is. @throws {AllocationError} */
 export function tstringMove(string: Segment, source: Segment, { keepViews = false }: MoveOptions = {}): void {
-  const move = elementFunction('tn_tstring_move', 'int32_t', ['uintptr_t', 'uintptr_t', 'int32_t'])
+  const { tn_tstring_move: move } = coreFunctions()
   checkString(string, 'string')
   checkString(source, 'source')
   callElement('moving a string', [string, source], () => move(startOf(string), startOf(source), keepViews ? 1 : 0))
@@ -90,53 +90,50 @@ export function tstringMove(string: Segment, source: Segment, { keepViews = fals
 
 /** Frees the block of a LARGE, which is empty then. Idempotent; nothing happens to other types. */
 export function tstringDealloc(string: Segment): void {
-  const dealloc = elementFunction('tn_tstring_dealloc', 'void', ['uintptr_t'])
+  const { tn_tstring_dealloc: dealloc } = coreFunctions()
   checkString(string, 'string')
   withOpen([string], () => dealloc(startOf(string)))
 }
 
 /** How the string lies in memory. */
 export function tstringGetType(string: Segment): StringType {
-  return typeName('tf', getter('tn_tstring_get_type', 'int32_t', string))
+  return typeName('tf', getter(coreFunctions().tn_tstring_get_type, string))
 }
 
 /** The string's bytes, counted. */
 export function tstringGetSize(string: Segment): number {
-  return getter('tn_tstring_get_size', 'uintptr_t', string)
+  return getter(coreFunctions().tn_tstring_get_size, string)
 }
 
 /** The bytes that fit without another block: 22 for SMALL, 0 for VIEW and OFFSET. */
 export function tstringGetCapacity(string: Segment): number {
-  return getter('tn_tstring_get_capacity', 'uintptr_t', string)
+  return getter(coreFunctions().tn_tstring_get_capacity, string)
 }
 
 /** Where the bytes are. The address is good until the string changes. */
 export function tstringGetDataPointer(string: Segment): bigint {
-  return BigInt(getter('tn_tstring_get_data_pointer', 'uintptr_t', string))
+  return BigInt(getter(coreFunctions().tn_tstring_get_data_pointer, string))
 }
 
 /** Where bytes are that may be written: a VIEW or OFFSET becomes SMALL or LARGE first. @throws {AllocationError} */
 export function tstringGetMutableDataPointer(string: Segment): bigint {
-  const address = getter('tn_tstring_get_mutable_data_pointer', 'uintptr_t', string)
+  const address = getter(coreFunctions().tn_tstring_get_mutable_data_pointer, string)
   if (address === 0) throw new AllocationError(`the viewed bytes could not be copied: ${lastError()}`)
   return BigInt(address)
 }
 
-function getter(name: string, result: 'int32_t' | 'uintptr_t', string: Segment): number {
-  const get = elementFunction(name, result, ['uintptr_t'])
+function getter(get: (string: number) => number | bigint, string: Segment): number {
   checkString(string, 'string')
   return Number(withOpen([string], () => get(startOf(string))))
 }
 
-function withBytes(name: string, string: Segment, value: Text): void {
-  const change = elementFunction(name, 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+function withBytes(change: CoreFunctions['tn_tstring_copy'], string: Segment, value: Text): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   checkString(string, 'string')
   callElement('changing a string', [string, bytes], () => change(startOf(string), startOf(bytes), bytes.byteSize))
 }
 
-function withSize(name: string, string: Segment, byteSize: number): void {
-  const change = elementFunction(name, 'int32_t', ['uintptr_t', 'uintptr_t'])
+function withSize(change: CoreFunctions['tn_tstring_reserve'], string: Segment, byteSize: number): void {
   const size = checkSize(byteSize, 'capacity')
   checkString(string, 'string')
   callElement('reserving room', [string], () => change(startOf(string), size))

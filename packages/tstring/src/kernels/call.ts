@@ -1,46 +1,38 @@
 import { AllocationError, type Segment } from '@tenon/core'
-import { checkStatus, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
-import { ruleError, ruleNames } from '../errors/rules.ts'
+import { checkStatus, CONSTANTS, lastError, LAYOUTS, statusName } from '@tenon/core/internal'
+import { ruleError, ruleNames, type Rule } from '../errors/rules.ts'
 import { withOpen } from '../memory/open.ts'
 import { NativeStruct } from './descriptor.ts'
 
 /** The `tn_tstring_fault_t` of this thread, which kernels fill when a rule is broken. */
 let fault: NativeStruct | undefined
 
-const declared = new Map<string, CFunction>()
+const { size: FAULT_SIZE, offsets: FAULT } = LAYOUTS.tn_tstring_fault_t
 
-/** Returns a function of the core that returns a status. Declares it at its first use. */
-function functionOf(name: string, parameters: readonly CType[]): (...values: number[]) => number {
-  let found = declared.get(name)
-  if (found === undefined) {
-    found = coreFunction(name, 'int32_t', parameters)
-    declared.set(name, found)
-  }
-  return found
-}
+/** The rules by the numbers of their checks in the C core. */
+const rules = new Map<number, Rule>(
+  ruleNames.map((rule) => {
+    const name = `TN_TSTRING_CHECK_${rule.toUpperCase().replaceAll('-', '_')}`
+    return [CONSTANTS[name as keyof typeof CONSTANTS], rule]
+  }),
+)
 
 /**
- * Calls a kernel of the C core and keeps segments open meanwhile. The kernel's last parameter is the fault.
+ * Calls a kernel of the C core and keeps segments open meanwhile.
  *
  * @throws {MalformedTensorError | TensorLimitError} for a broken rule. @throws {AllocationError} without memory.
  * @throws {NativeError} for other errors. @throws {LoadError} if the core cannot be loaded.
  */
-export function callKernel(
-  name: string,
-  parameters: readonly CType[],
-  values: number[],
-  open: readonly Segment[],
-): void {
-  const kernel = functionOf(name, [...parameters, 'uintptr_t'])
-  fault ??= new NativeStruct(32)
-  fault.setInt(4, 0)
+export function callKernel(open: readonly Segment[], kernel: (faultAddress: number) => number): void {
+  fault ??= new NativeStruct(FAULT_SIZE)
+  fault.setInt(FAULT.check, CONSTANTS.TN_TSTRING_CHECK_NONE)
   const { address } = fault
-  const status = withOpen(open, () => kernel(...values, address))
+  const status = withOpen(open, () => kernel(address))
   if (status === 0) return
-  const check = fault.getInt(4)
-  if (check !== 0) {
-    throw ruleError(ruleNames[check - 1]!, fault.getSize(8), fault.getSize(16), fault.getSize(24))
+  const rule = rules.get(fault.getInt(FAULT.check))
+  if (rule !== undefined) {
+    throw ruleError(rule, fault.getSize(FAULT.index), fault.getSize(FAULT.value), fault.getSize(FAULT.limit))
   }
   if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(lastError())
-  checkStatus(status, name)
+  checkStatus(status, 'reading a string tensor')
 }

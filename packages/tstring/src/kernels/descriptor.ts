@@ -1,7 +1,7 @@
-import { addressOf } from '@tenon/core/internal'
+import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { follows, type Image } from '../image/image.ts'
-import { abis, hostAbi, hostLittleEndian } from '../layouts/abi.ts'
-import { imageLayouts } from '../layouts/layout.ts'
+import { hostLittleEndian } from '../layouts/abi.ts'
+import { abiCodes, layoutCodes } from '../layouts/codes.ts'
 import { startOf } from '../memory/regions.ts'
 import type { Plan, Target } from './plan.ts'
 
@@ -35,10 +35,8 @@ export class NativeStruct {
   }
 }
 
-const FOLLOW = 1
-const WRITABLE = 2
-/** Pointers have the host's size, so that the offsets of the last fields depend on it. */
-const POINTER = hostAbi.endsWith('64') ? 8 : 4
+const { size: TENSOR_SIZE, offsets: TENSOR } = LAYOUTS.tn_tstring_tensor_t
+const { size: TARGET_SIZE, offsets: TARGET } = LAYOUTS.tn_tstring_target_t
 
 const known = new WeakMap<Image, NativeStruct>()
 
@@ -46,52 +44,48 @@ const known = new WeakMap<Image, NativeStruct>()
 export function descriptorOf(image: Image, isWritable = false): number {
   let struct = known.get(image)
   if (struct === undefined) {
-    struct = new NativeStruct(40 + 2 * POINTER)
-    struct.setInt(4, imageLayouts.indexOf(image.layout))
-    struct.setInt(8, abis.indexOf(image.abi))
-    struct.setSize(16, image.count)
-    struct.setSize(24, image.table.byteSize)
-    struct.setSize(32, image.data.byteSize)
-    setPointer(struct, 40, startOf(image.table))
-    setPointer(struct, 40 + POINTER, startOf(image.data))
+    struct = new NativeStruct(TENSOR_SIZE)
+    struct.setInt(TENSOR.layout, layoutCodes[image.layout])
+    struct.setInt(TENSOR.abi, abiCodes[image.abi])
+    struct.setSize(TENSOR.count, image.count)
+    struct.setSize(TENSOR.table_size, image.table.byteSize)
+    struct.setSize(TENSOR.data_size, image.data.byteSize)
+    struct.setSize(TENSOR.table, startOf(image.table))
+    struct.setSize(TENSOR.data, startOf(image.data))
     known.set(image, struct)
   }
-  struct.setInt(12, (follows(image) ? FOLLOW : 0) | (isWritable ? WRITABLE : 0))
+  const { TN_TSTRING_FOLLOW: follow, TN_TSTRING_WRITABLE: writable } = CONSTANTS
+  struct.setInt(TENSOR.flags, (follows(image) ? follow : 0) | (isWritable ? writable : 0))
   return struct.address
 }
 
-const targetStruct = (): NativeStruct => (target ??= new NativeStruct(40 + 2 * POINTER))
+const targetStruct = (): NativeStruct => (target ??= new NativeStruct(TARGET_SIZE))
 let target: NativeStruct | undefined
 
 /** The `tn_tstring_target_t` of a plan, without memory: one for all, read before the next is made. */
 export function planStruct(plan: Plan): NativeStruct {
   const struct = targetStruct()
-  struct.setInt(4, imageLayouts.indexOf(plan.layout))
-  struct.setInt(8, abis.indexOf(plan.abi))
-  struct.setInt(12, plan.form)
-  struct.setInt(16, plan.isInline ? 1 : 0)
-  struct.setSize(24, 0)
-  struct.setSize(32, 0)
+  struct.setInt(TARGET.layout, layoutCodes[plan.layout])
+  struct.setInt(TARGET.abi, abiCodes[plan.abi])
+  struct.setInt(TARGET.form, plan.form)
+  struct.setInt(TARGET.is_inline, plan.isInline ? 1 : 0)
+  struct.setSize(TARGET.table_size, 0)
+  struct.setSize(TARGET.data_size, 0)
   return struct
 }
 
 /** The `tn_tstring_target_t` of a target. */
 export function targetStructOf(to: Target): NativeStruct {
   const struct = planStruct(to)
-  struct.setSize(24, to.table.byteSize)
-  struct.setSize(32, to.data.byteSize)
-  setPointer(struct, 40, startOf(to.table))
-  setPointer(struct, 40 + POINTER, startOf(to.data))
+  struct.setSize(TARGET.table_size, to.table.byteSize)
+  struct.setSize(TARGET.data_size, to.data.byteSize)
+  struct.setSize(TARGET.table, startOf(to.table))
+  struct.setSize(TARGET.data, startOf(to.data))
   return struct
 }
 
 /** What {@link planStruct}'s struct holds after it was measured. */
 export const measuredSizes = (struct: NativeStruct): { tableSize: number; dataSize: number } => ({
-  tableSize: struct.getSize(24),
-  dataSize: struct.getSize(32),
+  tableSize: struct.getSize(TARGET.table_size),
+  dataSize: struct.getSize(TARGET.data_size),
 })
-
-function setPointer(struct: NativeStruct, at: number, address: number): void {
-  if (POINTER === 8) struct.setSize(at, address)
-  else struct.view.setUint32(at, address, hostLittleEndian)
-}

@@ -1,5 +1,5 @@
 import type { Segment } from '@tenon/core'
-import type { CType } from '@tenon/core/internal'
+import { coreFunctions, LAYOUTS } from '@tenon/core/internal'
 import { segmentsOf, type Image, type Sums } from '../image/image.ts'
 import { segmentOver } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
@@ -9,16 +9,14 @@ import type { Plan, Sizes, Target } from './plan.ts'
 
 // The loops of the C core over whole tensors: one call for each.
 
+const { size: SUMS_SIZE, offsets: SUMS } = LAYOUTS.tn_tstring_sums_t
+
 let results: NativeStruct | undefined
 
 /** The memory into which kernels write a number. */
 function result(): NativeStruct {
-  return (results ??= new NativeStruct(16))
+  return (results ??= new NativeStruct(SUMS_SIZE))
 }
-
-const POINTER: CType = 'uintptr_t'
-const SIZE: CType = 'uint64_t'
-const INT: CType = 'int32_t'
 
 /** How strictly a tensor is checked. */
 export interface ValidateOptions {
@@ -36,9 +34,10 @@ export interface ValidateOptions {
  */
 export function validate(image: Image, { strict, writable, budget }: ValidateOptions): Sums {
   const sums = result()
-  const values = [descriptorOf(image, writable), strict ? 1 : 0, budget, sums.address]
-  callKernel('tn_tstring_validate', [POINTER, INT, SIZE, POINTER], values, segmentsOf(image))
-  return { total: sums.getSize(0), notSmall: sums.getSize(8) }
+  const [tensor, level] = [descriptorOf(image, writable), strict ? 1 : 0]
+  const { tn_tstring_validate: kernel } = coreFunctions()
+  callKernel(segmentsOf(image), (fault) => kernel(tensor, level, budget, sums.address, fault))
+  return { total: sums.getSize(SUMS.total), notSmall: sums.getSize(SUMS.not_small) }
 }
 
 /** The elements to convert, in order; undefined stands for all. */
@@ -52,8 +51,10 @@ type Selection = Uint32Array | undefined
 export function measure(image: Image, selection: Selection, count: number, plan: Plan): Sizes {
   const indices = selection === undefined ? [] : [segmentOver(selection, 'selection')]
   const struct = planStruct(plan)
-  const values = [descriptorOf(image), addressOrNull(indices), count, struct.address]
-  callKernel('tn_tstring_measure', [POINTER, POINTER, SIZE, POINTER], values, [...segmentsOf(image), ...indices])
+  const [tensor, selected] = [descriptorOf(image), addressOrNull(indices)]
+  const { tn_tstring_measure: kernel } = coreFunctions()
+  const open = [...segmentsOf(image), ...indices]
+  callKernel(open, (fault) => kernel(tensor, selected, count, struct.address, fault))
   return measuredSizes(struct)
 }
 
@@ -66,9 +67,10 @@ export function measure(image: Image, selection: Selection, count: number, plan:
 export function convert(image: Image, selection: Selection, count: number, target: Target): number {
   const indices = selection === undefined ? [] : [segmentOver(selection, 'selection')]
   const struct = targetStructOf(target)
-  const values = [descriptorOf(image), addressOrNull(indices), count, struct.address]
+  const [tensor, selected] = [descriptorOf(image), addressOrNull(indices)]
+  const { tn_tstring_convert: kernel } = coreFunctions()
   const open = [...segmentsOf(image), ...indices, target.table, target.data]
-  callKernel('tn_tstring_convert', [POINTER, POINTER, SIZE, POINTER], values, open)
+  callKernel(open, (fault) => kernel(tensor, selected, count, struct.address, fault))
   return measuredSizes(struct).dataSize
 }
 
@@ -76,9 +78,10 @@ export function convert(image: Image, selection: Selection, count: number, targe
 export function compare(image: Image, other: Image): Int8Array {
   const out = new Int8Array(image.count)
   const segment = segmentOver(out, 'out')
-  const values = [descriptorOf(image), descriptorOf(other), startOf(segment)]
+  const [left, right, at] = [descriptorOf(image), descriptorOf(other), startOf(segment)]
+  const { tn_tstring_compare: kernel } = coreFunctions()
   const open = [...segmentsOf(image), ...segmentsOf(other), segment]
-  callKernel('tn_tstring_compare', [POINTER, POINTER, POINTER], values, open)
+  callKernel(open, (fault) => kernel(left, right, at, fault))
   return out
 }
 
@@ -86,8 +89,10 @@ export function compare(image: Image, other: Image): Int8Array {
 export function find(image: Image, bytes: Uint8Array, from: number): number {
   const index = result()
   const needle = segmentOver(bytes, 'bytes')
-  const values = [descriptorOf(image), startOf(needle), needle.byteSize, from, index.address]
-  callKernel('tn_tstring_find', [POINTER, POINTER, SIZE, SIZE, POINTER], values, [...segmentsOf(image), needle])
+  const [tensor, at] = [descriptorOf(image), startOf(needle)]
+  const { tn_tstring_find: kernel } = coreFunctions()
+  const open = [...segmentsOf(image), needle]
+  callKernel(open, (fault) => kernel(tensor, at, needle.byteSize, from, index.address, fault))
   return index.getSize(0)
 }
 
@@ -95,8 +100,9 @@ export function find(image: Image, bytes: Uint8Array, from: number): number {
 export function hash(image: Image, seed: number): Uint32Array {
   const out = new Uint32Array(image.count)
   const segment = segmentOver(out, 'out')
-  const values = [descriptorOf(image), seed, startOf(segment)]
-  callKernel('tn_tstring_hash', [POINTER, 'uint32_t', POINTER], values, [...segmentsOf(image), segment])
+  const [tensor, at] = [descriptorOf(image), startOf(segment)]
+  const { tn_tstring_hash: kernel } = coreFunctions()
+  callKernel([...segmentsOf(image), segment], (fault) => kernel(tensor, seed, at, fault))
   return out
 }
 
@@ -107,8 +113,9 @@ export function hash(image: Image, seed: number): Uint32Array {
  */
 export function findInvalidUtf8(image: Image, from: number): number {
   const index = result()
-  const values = [descriptorOf(image), from, index.address]
-  callKernel('tn_tstring_find_invalid_utf8', [POINTER, SIZE, POINTER], values, segmentsOf(image))
+  const tensor = descriptorOf(image)
+  const { tn_tstring_find_invalid_utf8: kernel } = coreFunctions()
+  callKernel(segmentsOf(image), (fault) => kernel(tensor, from, index.address, fault))
   return index.getSize(0)
 }
 
@@ -116,8 +123,10 @@ export function findInvalidUtf8(image: Image, from: number): number {
 export function readElement(image: Image, index: number, byteSize: number): Segment {
   const size = result()
   const segment = segmentOver(new Uint8Array(byteSize), 'copy')
-  const values = [descriptorOf(image), index, startOf(segment), byteSize, size.address]
-  callKernel('tn_tstring_read', [POINTER, SIZE, POINTER, SIZE, POINTER], values, [...segmentsOf(image), segment])
+  const [tensor, at] = [descriptorOf(image), startOf(segment)]
+  const { tn_tstring_read: kernel } = coreFunctions()
+  const open = [...segmentsOf(image), segment]
+  callKernel(open, (fault) => kernel(tensor, index, at, byteSize, size.address, fault))
   return segment.asSlice(0, Math.min(byteSize, size.getSize(0)))
 }
 

@@ -1,17 +1,18 @@
 import type { Segment } from '@tenon/core'
+import { CONSTANTS } from '@tenon/core/internal'
 import type { Abi } from '../layouts/abi.ts'
 import type { ImageLayout } from '../layouts/layout.ts'
 
 /** How strings that do not fit their struct are written, with the C core's numbers. */
 export const FORM = {
   /** OFFSET into the bytes behind the table. */
-  OFFSET: 0,
+  OFFSET: CONSTANTS.TN_TSTRING_AS_OFFSET,
   /** VIEW or PREALLOC into the target's data. */
-  POINTER: 1,
+  POINTER: CONSTANTS.TN_TSTRING_AS_POINTER,
   /** LARGE, each in a block of malloc. */
-  BLOCK: 2,
+  BLOCK: CONSTANTS.TN_TSTRING_AS_BLOCK,
   /** VIEW or PREALLOC onto the source's bytes, which are not copied. */
-  BORROWED: 3,
+  BORROWED: CONSTANTS.TN_TSTRING_AS_BORROWED,
 } as const
 
 export type Form = (typeof FORM)[keyof typeof FORM]

@@ -1,10 +1,9 @@
 import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { Cleaner, coreFunction, type CFunction } from '@tenon/core/internal'
-import { layouts, type StructLayout } from '../layouts/layout.ts'
+import { Cleaner, coreFunctions } from '@tenon/core/internal'
+import { layoutCodes } from '../layouts/codes.ts'
+import type { StructLayout } from '../layouts/layout.ts'
 import { withOpen } from './open.ts'
 import { startOf } from './regions.ts'
-
-let deallocate: CFunction | undefined
 
 interface Table {
   /** Keeps the table from being collected before its blocks are freed. */
@@ -17,8 +16,7 @@ interface Table {
 const cleaner = new Cleaner<Table>(free)
 
 function free({ address, count, layout }: Omit<Table, 'buffer'>): void {
-  deallocate ??= coreFunction('tn_tstring_dealloc_all', 'void', ['uintptr_t', 'uint64_t', 'int32_t'])
-  deallocate(address, count, layouts.indexOf(layout))
+  coreFunctions().tn_tstring_dealloc_all(address, count, layoutCodes[layout])
 }
 
 /**
