@@ -1,36 +1,35 @@
-/* Backtraces: the place that the caller names, and the calls in progress if the program wants them. Walking the
- * stack costs each error several microseconds, so that it isn't done unasked. */
+/* Backtraces: the place that the caller names and, if the program enables them, the calls in progress. Walking the
+ * stack costs several microseconds for each error, so it is disabled by default. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "internal.h"
-#include "tenon.h"
+#include "tenon_tvm.h"
 
 #define TEXT_SIZE 8192
 #define UNKNOWN (-1)
 
-/* How many frames a backtrace has besides the one that is named: 0 unless TVM_TRACEBACK_LIMIT says otherwise. */
+/* The number of frames in a backtrace besides the named one: TVM_TRACEBACK_LIMIT, or 0. */
 static int32_t limit = UNKNOWN;
 
 static int32_t current_limit(void) {
   int32_t value = __atomic_load_n(&limit, __ATOMIC_RELAXED);
   if (value != UNKNOWN) return value;
   const char *text = getenv("TVM_TRACEBACK_LIMIT");
-  long asked = text == NULL ? 0 : strtol(text, NULL, 10);
-  value = asked < 0 ? 0 : asked > INT32_MAX ? INT32_MAX : (int32_t)asked;
+  long number = text == NULL ? 0 : strtol(text, NULL, 10);
+  value = number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : (int32_t)number;
   __atomic_store_n(&limit, value, __ATOMIC_RELAXED);
   return value;
 }
 
-/* Sets how many frames backtraces have from now on, for all threads; returns how many it was. */
-TVM_FFI_EXPORT int32_t tn_tvm_set_backtrace_limit(int32_t frames) {
+int32_t tn_tvm_set_backtrace_limit(int32_t frames) {
   int32_t before = current_limit();
   __atomic_store_n(&limit, frames < 0 ? 0 : frames, __ATOMIC_RELAXED);
   return before;
 }
 
-/* --- names of C++, if the process has what reads them ------------------------------------------------------------- */
+/* --- the demangler of C++ names, if the process has one ----------------------------------------------------------- */
 
 typedef char *(*demangle_t)(const char *name, char *buffer, size_t *size, int *status);
 
@@ -47,13 +46,13 @@ static demangle_t demangler(void) {
 typedef struct {
   char text[TEXT_SIZE];
   size_t size;
-  bool skips;   /* leaves out the next frame */
-  bool crosses; /* goes on beyond the call that entered native code */
+  bool skips;   /* omits the next frame */
+  bool crosses; /* continues past the call that entered native code */
 } writer_t;
 
 static bool begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
-/* The machinery between a kernel and its error. */
+/* Whether a function belongs to the code between a kernel and its error. */
 static bool is_machinery(const char *function) {
   static const char *const starts[] = {"tvm::ffi::Function", "tvm::ffi::details::", "__libc_", "ffi_call_"};
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -61,7 +60,7 @@ static bool is_machinery(const char *function) {
   return false;
 }
 
-/* Appends a whole line, or nothing if it doesn't fit. */
+/* Appends a whole line, or nothing if it does not fit. */
 TN_PRINTF(2, 3) static void append(writer_t *writer, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -97,7 +96,7 @@ const TVMFFIByteArray *TVMFFIBacktrace(const char *filename, int lineno, const c
   bool is_named = filename != NULL && func != NULL;
   writer.size = 0;
   writer.text[0] = '\0';
-  /* Who names its place is the first frame of the walk as well. */
+  /* The named place is also the first frame of the walk. */
   writer.skips = is_named;
   writer.crosses = cross_ffi_boundary != 0;
   if (is_named) append(&writer, "  File \"%s\", line %d, in %s\n", filename, lineno, func);

@@ -6,10 +6,10 @@
 typedef struct {
   const char *name;
   uint8_t code, bits;
-  bool has_bits; /* the text may give bits: int8 */
+  bool has_bits; /* whether a number of bits may follow, as in int8 */
 } prefix_t;
 
-/* In order of search: longer names before those that they begin with. */
+/* In the order of the search: a name comes before its own prefixes. */
 static const prefix_t prefixes[] = {
     {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8, false},
     {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8, false},
@@ -30,7 +30,7 @@ static const prefix_t prefixes[] = {
     {"bool", kDLBool, 8, true},
 };
 
-/* Short spellings: what stands before a digit, and what before the name of a small float. */
+/* Short spellings of prefixes. Some apply only before a digit. */
 static const struct {
   const char *alias, *prefix;
   bool before_digit;
@@ -47,7 +47,7 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static int unknown(const char *text) { return tn__raise("ValueError", "unknown dtype `%s`", text); }
 
-/* Reads digits at *at, if there are any, and moves past them. Saturates at 2^32. */
+/* Reads the digits at `*at` and moves past them. Saturates at 2^32. */
 static uint64_t read_number(const char **at) {
   uint64_t value = 0;
   for (; is_digit(**at); ++*at)
@@ -55,7 +55,7 @@ static uint64_t read_number(const char **at) {
   return value;
 }
 
-/* The text with its alias spelled out; false if it is too long to be a type. */
+/* Expands the alias of a text. False if the text is too long for a type. */
 static bool expand(TVMFFIByteArray text, char *out) {
   char copy[TEXT_LIMIT];
   if (text.size >= TEXT_LIMIT || memchr(text.data, '\0', text.size) != NULL) return false;
@@ -85,7 +85,7 @@ static int read_lanes(const char *text, const char *at, bool scalable, DLDataTyp
     return tn__raise("ValueError", "Lanes value %llu is out of range for uint16_t in dtype '%s'", (unsigned long long)lanes,
                      text);
   if (*at != '\0') return unknown(text);
-  /* A negative count of lanes means a multiple of what the processor's vectors have. */
+  /* A negative number of lanes is a multiple of the lanes of the processor's vectors. */
   out->lanes = (uint16_t)(scales ? -(int32_t)lanes : (int32_t)lanes);
   return 0;
 }

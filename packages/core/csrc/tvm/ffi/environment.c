@@ -1,7 +1,7 @@
-/* What belongs to a thread or to the process around kernels: streams, the allocator of results, interruption. */
+/* The environment of kernels: streams, the allocator of results, and interruption. */
 #include "internal.h"
 
-/* --- streams of the calling thread: a list, since a process has few devices --------------------------------------- */
+/* --- streams of the calling thread: a list, because a process has few devices ------------------------------------- */
 
 typedef struct {
   int32_t device_type, device_id;
@@ -25,7 +25,7 @@ int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, void *stream, voi
   if (found == NULL && stream == NULL) return 0;
   if (found == NULL) {
     if (stream_count == DEVICE_LIMIT)
-      return tn__raise("RuntimeError", "a thread can have streams on %d devices at most", DEVICE_LIMIT);
+      return tn__raise("RuntimeError", "a thread can have streams on at most %d devices", DEVICE_LIMIT);
     found = &streams[stream_count++];
     *found = (stream_t){device_type, device_id, NULL};
   }
@@ -75,7 +75,7 @@ int TVMFFIEnvTensorAlloc(DLTensor *prototype, TVMFFIObjectHandle *out) {
   return status;
 }
 
-/* --- interruption: a host registers what asks it ------------------------------------------------------------------ */
+/* --- interruption: the host registers functions that check for it ------------------------------------------------- */
 
 static int (*check_signals)(void);
 static void *(*ensure)(void);
@@ -99,7 +99,7 @@ int TVMFFIEnvCheckSignals(void) {
   if (check == NULL) return 0;
   void *(*enter)(void) = __atomic_load_n(&ensure, __ATOMIC_ACQUIRE);
   void (*exit)(void *) = __atomic_load_n(&leave, __ATOMIC_ACQUIRE);
-  /* A host without a lock of its own registers the check alone. */
+  /* A host without a lock of its own registers only the check. */
   void *state = enter != NULL && exit != NULL ? enter() : NULL;
   int interrupted = check();
   if (state != NULL) exit(state);

@@ -1,4 +1,4 @@
-/* Errors: objects of kind, message and backtrace, and the slot of each thread in which one is raised. */
+/* Errors: objects with a kind, a message and a backtrace, and the slot of each thread for a raised error. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void update_backtrace(TVMFFIObjectHandle self, const TVMFFIByteArray *bac
   TVMFFIByteArray *own = &((error_t *)self)->cell.backtrace;
   size_t kept = mode == 1 ? own->size : 0;
   char *text = malloc(kept + backtrace->size + 1);
-  if (text == NULL) return; /* an error that lacks frames is better than none */
+  if (text == NULL) return; /* an error without frames is better than no error */
   if (kept > 0) memcpy(text, own->data, kept);
   if (backtrace->size > 0) memcpy(text + kept, backtrace->data, backtrace->size);
   text[kept + backtrace->size] = '\0';
@@ -59,11 +59,10 @@ int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, NULL, NULL, out);
 }
 
-/* --- the slot of a thread for a raised error ------------------------------------------------------------------------- */
+/* --- the slot of a thread for a raised error ---------------------------------------------------------------------- */
 
-/* The error may belong to a kernel's library, so it must not outlive the call that raised it by much. A thread that ends
- * with an error in the slot leaks it, because the library of its deleter may no longer be loaded. */
-
+/* The error may belong to a kernel's library, so it must not outlive the call that raised it by much. A thread that
+ * ends with an error in the slot leaks it, because the library of its deleter may no longer be loaded. */
 static _Thread_local TVMFFIObjectHandle raised;
 
 void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle *result) {
@@ -81,7 +80,7 @@ void TVMFFIErrorSetRaised(TVMFFIObjectHandle error) {
 static void raise_text(const char *kind, TVMFFIByteArray message) {
   TVMFFIByteArray kind_span = {kind, strlen(kind)};
   TVMFFIObjectHandle error = NULL;
-  /* Without memory for the error the slot becomes empty, and the nonzero result says that something failed. */
+  /* Without memory for the error the slot becomes empty; the nonzero status still reports the failure. */
   TVMFFIErrorCreate(&kind_span, &message, TVMFFIBacktrace(NULL, 0, NULL, 0), &error);
   TVMFFIErrorSetRaised(error);
   tn__release(error);

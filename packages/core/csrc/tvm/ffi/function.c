@@ -1,4 +1,4 @@
-/* Packed functions: objects around a C function and its state. */
+/* Packed functions: objects that hold a C function and its state. */
 #include "internal.h"
 
 typedef struct {
@@ -14,7 +14,7 @@ static void function_destroy(function_t *function) {
 }
 TN_DELETER(function_deleter, function_destroy)
 
-/* What the cell calls gets the object; what was given to TVMFFIFunctionCreate gets its own state. */
+/* The safe call of the cell. It receives the object, and passes the state of TVMFFIFunctionCreate() on. */
 static int call_with_self(void *handle, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   const function_t *function = handle;
   return function->call(function->self, args, num_args, result);
@@ -33,7 +33,7 @@ int TVMFFIFunctionCreate(void *self, TVMFFISafeCallType safe_call, void (*delete
 
 int TVMFFIFunctionCall(TVMFFIObjectHandle handle, TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   int status = ((const function_t *)handle)->cell.safe_call(handle, args, num_args, result);
-  /* Not a tail call: backtraces end where this frame is. */
+  /* This prevents a tail call, because backtraces end at this frame. */
   __asm__ volatile("" ::: "memory");
   return status;
 }

@@ -1,4 +1,4 @@
-/* The two forms of maps: see map.h. */
+/* The two forms of maps, which map.h describes. */
 #include <stdlib.h>
 
 #include "map.h"
@@ -7,7 +7,7 @@
 #define SMALL_LIMIT 4
 #define BLOCK_SLOTS 16
 #define FREE 0xff
-#define RESERVED 0xfe /* between two owners of a slot */
+#define RESERVED 0xfe /* a slot that is moving to another chain */
 #define MEMBER 0x80
 #define JUMP_MASK 0x7f
 #define JUMPS 126
@@ -24,7 +24,7 @@ typedef struct {
   item_t items[BLOCK_SLOTS];
 } block_t;
 
-/* How far the jumps after the 82nd lead. */
+/* The distances of the jumps from WIDE_FROM on. */
 static const uint64_t wide_jumps[JUMPS - WIDE_FROM] = {
     8515u, 19110u, 42778u, 96141u, 216153u, 486591u, 1092981u, 2458653u, 5532801u, 12442566u, 27993903u, 62983476u,
     141717030u, 318844378u, 717352503u, 1614057336u, 3631522476u, 8170957530u, 18384510628u, 41364789378u, 93070452520u,
@@ -34,7 +34,7 @@ static const uint64_t wide_jumps[JUMPS - WIDE_FROM] = {
     457381325854679626u, 1029107982097042876u, 2315492959180353330u, 5209859154120846435u,
 };
 
-/* The distance of a jump: 0 to 15, then triangular numbers from the sixth on, then the wide ones. */
+/* The distance of a jump: 0 to 15, then triangular numbers from the sixth on, then wide jumps. */
 static uint64_t distance(uint8_t jump) {
   if (jump < TRIANGULAR_FROM) return jump;
   if (jump >= WIDE_FROM) return jump < JUMPS ? wide_jumps[jump - WIDE_FROM] : 0;
@@ -102,7 +102,7 @@ static bool give_dense(tn__map_t *map, uint64_t slots, uint32_t shift) {
   return true;
 }
 
-/* The dense form for `count` entries: a power of two of at least twice as many slots. */
+/* Allocates the dense form for `count` entries: at least twice as many slots, a power of two. */
 static bool give_dense_for(tn__map_t *map, uint64_t count) {
   uint32_t shift = 64;
   uint64_t slots = 1;
@@ -122,7 +122,7 @@ tn__map_t *tn__map_new(int32_t type_index, uint64_t count) {
   if (map == NULL) return NULL;
   bool made = count <= SMALL_LIMIT ? give_small(map, count < 2 ? 2 : count) : give_dense_for(map, count);
   if (made) return map;
-  map->slots = SMALL_TAG; /* empty, for the deleter */
+  map->slots = SMALL_TAG; /* an empty map for the deleter */
   tn__release(map);
   return NULL;
 }
@@ -180,7 +180,7 @@ static void append(tn__map_t *map, uint64_t slot) {
   map->last = slot;
 }
 
-/* Moves an item to a free slot; its place in the list follows. */
+/* Moves an item to a free slot and updates the list. */
 static void move_item(tn__map_t *map, uint64_t from, uint64_t to) {
   item_t *item = item_of(map, to);
   *item = *item_of(map, from);
@@ -205,7 +205,7 @@ static void set_jump(const tn__map_t *map, uint64_t slot, uint8_t jump) {
   *meta = (uint8_t)((*meta & MEMBER) | jump);
 }
 
-/* The member before one in its chain. */
+/* The previous member of a chain. */
 static uint64_t before_in_chain(const tn__map_t *map, uint64_t slot) {
   uint64_t previous = home_of(map, &item_of(map, slot)->pair.key);
   for (uint64_t next = follow(map, previous, *meta_of(map, previous)); next != slot;
@@ -214,7 +214,7 @@ static uint64_t before_in_chain(const tn__map_t *map, uint64_t slot) {
   return previous;
 }
 
-/* Makes room in a slot that members of another chain took: they move elsewhere. */
+/* Frees a slot that belongs to another chain by moving that member and all later ones. */
 static bool evict(tn__map_t *map, uint64_t slot) {
   uint64_t from = slot, tail = before_in_chain(map, slot);
   bool is_first = true;
@@ -234,7 +234,7 @@ static bool evict(tn__map_t *map, uint64_t slot) {
   return true;
 }
 
-/* The slot for a new key, or TN_MAP_END if the table has to grow. */
+/* Claims the slot for a new key. TN_MAP_END if the table must grow. */
 static uint64_t claim(tn__map_t *map, const TVMFFIAny *key) {
   uint64_t slot = home_of(map, key);
   uint8_t *meta = meta_of(map, slot);
@@ -268,8 +268,7 @@ static bool grow_dense(tn__map_t *map) {
     const tn__pair_t *pair = tn__map_pair(map, at);
     uint64_t slot = claim(&larger, &pair->key);
     if (slot == TN_MAP_END) {
-      /* A table that doubles has room; if hashes are so bad that it has none, it doubles again. The entries go
-       * along. */
+      /* With very bad hashes even the doubled table has no room, and doubles again. */
       bool grown = grow_dense(&larger);
       slot = grown ? claim(&larger, &pair->key) : TN_MAP_END;
       if (slot == TN_MAP_END) {
@@ -323,7 +322,7 @@ bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value) {
   return true;
 }
 
-/* --- taking out --------------------------------------------------------------------------------------------------- */
+/* --- removing ----------------------------------------------------------------------------------------------------- */
 
 static void erase_slot(tn__map_t *map, uint64_t slot) {
   item_t *item = item_of(map, slot);
@@ -331,7 +330,7 @@ static void erase_slot(tn__map_t *map, uint64_t slot) {
   uint64_t last = slot, before_last = slot;
   for (uint64_t next; (next = follow(map, last, *meta_of(map, last))) != TN_MAP_END; last = next) before_last = last;
   if (last != slot) {
-    /* The last of the chain takes the place, so that no other has to move. */
+    /* The last member of the chain fills the slot, so that no other member moves. */
     move_item(map, last, slot);
     set_jump(map, before_last, 0);
   } else if ((*meta_of(map, slot) & MEMBER) != 0) {

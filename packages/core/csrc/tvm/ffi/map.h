@@ -1,4 +1,4 @@
-/* Maps: the layout that C++ code of tvm-ffi reads and writes, so maps of either side work on the other. */
+/* Maps, in the layout of tvm-ffi's C++ code, so that each side can use the maps of the other. */
 #ifndef TENON_TVM_MAP_H
 #define TENON_TVM_MAP_H
 
@@ -8,20 +8,20 @@ typedef struct {
   TVMFFIAny key, value;
 } tn__pair_t;
 
-/* A map has two forms. Small: `data` is an array of pairs, `slots` its length with the highest bit set. Dense:
- * `data` is an array of blocks of 16 slots, each slot with a byte of its own: the head of a chain (0xxxxxxx), a
- * later member (1xxxxxxx), or free (all ones); the seven bits say how far away the next member is. Pairs form a list
- * in order. */
+/* A map has two forms. In the small form `data` is an array of pairs, and `slots` is its length with the highest bit
+ * set. In the dense form `data` is an array of blocks of 16 slots. Each slot has a byte of metadata: the head of a
+ * chain (0xxxxxxx), a later member of a chain (1xxxxxxx), or free (all ones). The seven bits encode the distance to
+ * the next member. Pairs are linked in the order of insertion. */
 typedef struct {
   TVMFFIObject head;
   void *data;
   uint64_t size, slots;
-  void (*data_deleter)(void *data); /* null if the data lie in the object */
-  uint32_t shift;                   /* of the dense form: the hash's upper bits are the slot */
+  void (*data_deleter)(void *data); /* null if the data are part of the object */
+  uint32_t shift;                   /* dense form: the number of low hash bits that do not select the slot */
   uint64_t first, last;
 } tn__map_t;
 
-_Static_assert(sizeof(void *) != 8 || sizeof(tn__map_t) == 80, "the layout of maps");
+_Static_assert(sizeof(void *) != 8 || sizeof(tn__map_t) == 80, "the layout of maps is part of the ABI");
 
 /* An empty map of type Map or Dict with room for `count` entries; null without memory. */
 tn__map_t *tn__map_new(int32_t type_index, uint64_t count);
@@ -29,14 +29,15 @@ tn__map_t *tn__map_new(int32_t type_index, uint64_t count);
 /* The pair of a key, or null. */
 tn__pair_t *tn__map_find(const tn__map_t *map, const TVMFFIAny *key);
 
-/* Sets the value of a key; takes over both. False without memory, and then both are still the caller's. */
+/* Sets the value of a key and takes ownership of both. False without memory; then the caller still owns both. */
 bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value);
 
-/* Takes a key out. */
+/* Removes a key, if the map has it. */
 void tn__map_erase(tn__map_t *map, const TVMFFIAny *key);
 void tn__map_clear(tn__map_t *map);
 
-/* Iteration: the first position, the one after, and the pair at one. TN_MAP_END after the last. */
+/* Iteration: the first position, the next position, and the pair at a position. TN_MAP_END follows the last
+ * position. */
 #define TN_MAP_END UINT64_MAX
 uint64_t tn__map_begin(const tn__map_t *map);
 uint64_t tn__map_next(const tn__map_t *map, uint64_t position);

@@ -5,7 +5,7 @@
 
 #define FIRST_CAPACITY 32
 
-/* The slot of a key, or the free slot where it would go. The table is never full. */
+/* The slot of a key, or the free slot for it. The table is never full. */
 static size_t slot_of(const tn__names_t *names, TVMFFIByteArray key, uint64_t hash) {
   size_t mask = names->capacity * 2 - 1;
   for (size_t slot = hash & mask;; slot = (slot + 1) & mask) {
@@ -51,7 +51,7 @@ void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
   void **found = tn__names_find(names, key);
   if (found != NULL) return found;
   if (names->used == names->capacity) {
-    /* Removed entries make room first. */
+    /* Grows only if removing the dead entries does not make enough room. */
     size_t capacity = names->capacity == 0 ? FIRST_CAPACITY : names->capacity;
     if (names->live * 2 > capacity) capacity *= 2;
     if (capacity > UINT32_MAX / 2 || !resize(names, capacity)) return NULL;

@@ -1,10 +1,11 @@
-/* Handles that are made once, whoever comes first. */
+/* Handles that are initialised once, by the first thread that needs them. */
 #include "../../base/lock.h"
 #include "internal.h"
 
 static tn__lock_t lock = TN__LOCK;
 
-/* How many inits the calling thread is in: it holds the lock, and the init of one handle may need another. */
+/* The number of inits in progress on the calling thread, which holds the lock: the init of one handle may need
+ * another. */
 static _Thread_local int depth;
 
 int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result)) {

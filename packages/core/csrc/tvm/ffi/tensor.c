@@ -1,6 +1,5 @@
 /* Tensors: DLPack in and out, views; and shapes. */
-#include <stdlib.h>
-
+#include "../tensor.h"
 #include "internal.h"
 
 /* A tensor object: the DLTensor, then the owner of its memory, then room for the shape and the strides. */
@@ -31,32 +30,11 @@ static bool is_aligned(const DLTensor *tensor, uint64_t alignment) {
   return start % alignment == 0;
 }
 
-static bool is_contiguous(const DLTensor *tensor) {
-  if (tensor->strides == NULL) return true;
-  for (int32_t i = 0; i < tensor->ndim; i++)
-    if (tensor->shape[i] == 0) return true;
-  int64_t expected = 1;
-  for (int32_t i = tensor->ndim - 1; i >= 0; i--) {
-    if (tensor->shape[i] == 1) continue;
-    if (tensor->strides[i] != expected) return false;
-    expected *= tensor->shape[i];
-  }
-  return true;
-}
-
-static void fill_strides(const int64_t *shape, int32_t ndim, int64_t *strides) {
-  int64_t stride = 1;
-  for (int32_t i = ndim - 1; i >= 0; i--) {
-    strides[i] = stride;
-    stride *= shape[i];
-  }
-}
-
 static int check(const DLTensor *tensor, int32_t require_alignment, int32_t require_contiguous) {
   if (tensor->ndim < 0) return tn__raise("ValueError", "FromDLPack: ndim must not be negative, got %d", tensor->ndim);
   if (require_alignment > 0 && !is_aligned(tensor, (uint64_t)require_alignment))
     return tn__raise("RuntimeError", "FromDLPack: Data is not aligned to %d bytes.", require_alignment);
-  if (require_contiguous != 0 && !is_contiguous(tensor))
+  if (require_contiguous != 0 && !tn__is_row_major(tensor))
     return tn__raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");
   return 0;
 }
@@ -70,7 +48,7 @@ static tensor_t *make(const DLTensor *tensor) {
   object->tensor = *tensor;
   if (lacks_strides) {
     object->tensor.strides = object->numbers;
-    fill_strides(tensor->shape, tensor->ndim, object->numbers);
+    tn__row_major_strides(tensor->shape, tensor->ndim, object->numbers);
   }
   return object;
 }

@@ -21,38 +21,21 @@ static bool keep_text(TVMFFIByteArray *text) {
 /* Replaces a borrowed value by a permanent owned copy. */
 static int keep_value(TVMFFIAny *value) { return TVMFFIAnyViewToOwnedAny(value, value); }
 
-/* Arrays that were replaced, because readers may still use them. Together they are smaller than the arrays in use. */
-typedef struct retired {
-  const void *array;
-  struct retired *next;
-} retired_t;
-
-static retired_t *retired_arrays;
-
-/* Keeps an array that is about to be replaced. False without memory. */
-static bool retire(const void *array) {
-  if (array == NULL) return true;
-  retired_t *entry = malloc(sizeof *entry);
-  if (entry == NULL) return false;
-  *entry = (retired_t){array, retired_arrays};
-  retired_arrays = entry;
-  return true;
-}
-
 /* An array with room for the element at `index`: the given array of `count` elements, or a larger copy. Null without
- * memory. */
+ * memory. Readers may still use a replaced array, so it is kept: its address lies before the larger copy. Together
+ * the replaced arrays are smaller than the arrays in use. */
 static void *grown(const void *array, int32_t count, int32_t index, int32_t *capacity, size_t element_size) {
   if (index < *capacity) return (void *)(uintptr_t)array;
   int32_t larger_capacity = *capacity == 0 ? 4 : *capacity;
   while (larger_capacity <= index) larger_capacity *= 2;
-  void *larger = calloc((size_t)larger_capacity, element_size);
-  if (larger == NULL || !retire(array)) {
-    free(larger);
-    return NULL;
-  }
-  if (count > 0) memcpy(larger, array, (size_t)count * element_size);
+  const void **block = malloc(sizeof *block + (size_t)larger_capacity * element_size);
+  if (block == NULL) return NULL;
+  *block = array;
+  const size_t used = (size_t)count * element_size;
+  if (used > 0) memcpy(block + 1, array, used);
+  memset((char *)(block + 1) + used, 0, (size_t)larger_capacity * element_size - used);
   *capacity = larger_capacity;
-  return larger;
+  return block + 1;
 }
 
 static bool has_field(const TVMFFITypeInfo *info, TVMFFIByteArray name) {

@@ -1,7 +1,5 @@
 /* Tensors of JavaScript in native code, and native tensors in JavaScript. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "../tensor.h"
 #include "host.h"
 
 typedef struct {
@@ -100,11 +98,6 @@ int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object
 
 /* --- results of kernels ------------------------------------------------------------------------------------------- */
 
-static void release_result(DLManagedTensorVersioned *managed) {
-  tn_memory_free(managed->dl_tensor.data);
-  free(managed);
-}
-
 /* Allocates a tensor that a kernel returns: zeroed, aligned to 64 bytes, row-major, on the CPU. */
 static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
                            void (*set_error)(void *context, const char *kind, const char *message)) {
@@ -112,34 +105,15 @@ static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, 
     set_error(context, "RuntimeError", "only tensors on the CPU can be allocated");
     return -1;
   }
-  size_t ndim = prototype->ndim > 0 ? (size_t)prototype->ndim : 0;
   uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes;
   bool fits = true;
-  for (size_t i = 0; i < ndim; i++) {
+  for (int32_t i = 0; i < prototype->ndim; i++) {
     fits = fits && prototype->shape[i] >= 0 && !__builtin_mul_overflow(bits, (uint64_t)prototype->shape[i], &bits);
   }
-  managed_t *own = fits ? calloc(1, sizeof *own + 2 * ndim * sizeof(int64_t)) : NULL;
-  void *data = NULL;
-  if (own == NULL || tn_memory_allocate((size_t)(bits / 8 + (bits % 8 != 0)), 64, &data) != TN_OK) {
-    free(own);
-    set_error(context, "MemoryError", "out of memory for a tensor");
-    return -1;
-  }
-  own->managed.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  own->managed.deleter = release_result;
-  own->managed.dl_tensor = *prototype;
-  own->managed.dl_tensor.data = data;
-  own->managed.dl_tensor.byte_offset = 0;
-  own->managed.dl_tensor.shape = own->numbers;
-  own->managed.dl_tensor.strides = own->numbers + ndim;
-  int64_t stride = 1;
-  for (size_t i = ndim; i-- > 0;) {
-    own->numbers[i] = prototype->shape[i];
-    own->numbers[ndim + i] = stride;
-    stride *= prototype->shape[i];
-  }
-  *out = &own->managed;
-  return 0;
+  *out = fits ? tn__tensor_new(prototype, (size_t)(bits / 8 + (bits % 8 != 0))) : NULL;
+  if (*out != NULL) return 0;
+  set_error(context, "MemoryError", "out of memory for a tensor");
+  return -1;
 }
 
 int32_t tn_packed_install_allocator(void) {

@@ -1,37 +1,8 @@
 /* Arrays: tensor objects of tvm-ffi, whose handles point to the DLTensor inside. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "../tensor.h"
 #include "convert.h"
 #include "device.h"
 #include "error.h"
-#include "tenon.h"
-
-static void release_managed(DLManagedTensorVersioned *managed) {
-  tn_memory_free(managed->dl_tensor.data);
-  free(managed);
-}
-
-/* A managed tensor of this shape with zeroed memory. Null with an error raised. */
-static DLManagedTensorVersioned *allocate(const int64_t *shape, int ndim, DLDataType dtype) {
-  size_t byte_size, rank = (size_t)ndim;
-  DLTensor like = {.ndim = ndim, .dtype = dtype, .shape = (int64_t *)(uintptr_t)shape};
-  if (tn__tensor_size(&like, &byte_size) != 0) return NULL;
-  DLManagedTensorVersioned *made = calloc(1, sizeof *made + rank * sizeof *shape);
-  if (made == NULL || tn_memory_allocate(byte_size, TN__ARRAY_ALIGNMENT, &made->dl_tensor.data) != TN_OK) {
-    free(made);
-    tn__legacy_raise("MemoryError", "out of memory for an array of %zu bytes", byte_size);
-    return NULL;
-  }
-  made->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  made->deleter = release_managed;
-  made->dl_tensor.device = (DLDevice){kDLCPU, 0};
-  made->dl_tensor.ndim = ndim;
-  made->dl_tensor.dtype = dtype;
-  made->dl_tensor.shape = (int64_t *)(void *)(made + 1);
-  if (rank > 0) memcpy(made->dl_tensor.shape, shape, rank * sizeof *shape);
-  return made;
-}
 
 int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits, int dtype_lanes, int device_type,
                   int device_id, TVMArrayHandle *out) {
@@ -39,13 +10,17 @@ int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits
     return tn__legacy_fail("ValueError", "ndim must be at least 0, bits 1 to 255 and lanes 1 to 65535, got %d, %d and %d",
                            ndim, dtype_bits, dtype_lanes);
   if (tn__expect_cpu(device_type) != 0) return tn__legacy_note_error();
-  DLDataType dtype = {(uint8_t)dtype_code, (uint8_t)dtype_bits, (uint16_t)dtype_lanes};
-  DLManagedTensorVersioned *managed = allocate(shape, ndim, dtype);
-  if (managed == NULL) return tn__legacy_note_error();
-  managed->dl_tensor.device.device_id = device_id;
+  const DLTensor like = {.device = {kDLCPU, device_id},
+                         .ndim = ndim,
+                         .dtype = {(uint8_t)dtype_code, (uint8_t)dtype_bits, (uint16_t)dtype_lanes},
+                         .shape = (int64_t *)(uintptr_t)shape};
+  size_t byte_size;
+  if (tn__tensor_size(&like, &byte_size) != 0) return tn__legacy_note_error();
+  DLManagedTensorVersioned *managed = tn__tensor_new(&like, byte_size);
+  if (managed == NULL) return tn__legacy_fail("MemoryError", "out of memory for an array of %zu bytes", byte_size);
   TVMFFIObjectHandle object;
   if (TVMFFITensorFromDLPackVersioned(managed, 0, 0, &object) != 0) {
-    release_managed(managed);
+    tn__tensor_free(managed);
     return tn__legacy_note_error();
   }
   *out = TVMFFITensorGetDLTensorPtr(object);

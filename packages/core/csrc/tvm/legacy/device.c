@@ -1,10 +1,8 @@
 /* Devices: CPU memory, and streams. */
 #include "device.h"
 
-#include <string.h>
-
+#include "../tensor.h"
 #include "error.h"
-#include "tenon.h"
 #include "tenon/tvm_runtime.h"
 
 int tn__expect_cpu(int device_type) {
@@ -23,24 +21,12 @@ int tn__tensor_size(const DLTensor *tensor, size_t *out) {
   return 0;
 }
 
-static int is_row_major(const DLTensor *tensor) {
-  int64_t expected = 1;
-  for (int32_t i = 0; i < tensor->ndim; i++)
-    if (tensor->shape[i] == 0) return 1;
-  for (int32_t i = tensor->ndim; tensor->strides != NULL && i-- > 0;) {
-    if (tensor->shape[i] == 1) continue;
-    if (tensor->strides[i] != expected) return 0;
-    expected *= tensor->shape[i];
-  }
-  return 1;
-}
-
 int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_size, void **out) {
   size_t size;
   if (tn__expect_cpu(tensor->device.device_type) != 0 || tn__tensor_size(tensor, &size) != 0) return -1;
   if (size != byte_size)
     return tn__legacy_raise("ValueError", "%s: size mismatch: the array has %zu bytes, got %zu", function, size, byte_size);
-  if (!is_row_major(tensor)) return tn__legacy_raise("ValueError", "%s: the array must be contiguous", function);
+  if (!tn__is_row_major(tensor)) return tn__legacy_raise("ValueError", "%s: the array must be contiguous", function);
   *out = (char *)tensor->data + tensor->byte_offset;
   return 0;
 }
@@ -57,7 +43,7 @@ int tn__tensor_copy(const char *function, const DLTensor *from, const DLTensor *
 int TVMDeviceAllocDataSpace(DLDevice device, size_t byte_size, size_t alignment, DLDataType hint, void **out) {
   (void)hint;
   if (tn__expect_cpu(device.device_type) != 0) return tn__legacy_note_error();
-  if (alignment < TN__ARRAY_ALIGNMENT) alignment = TN__ARRAY_ALIGNMENT;
+  if (alignment < TN__TENSOR_ALIGNMENT) alignment = TN__TENSOR_ALIGNMENT;
   if ((alignment & (alignment - 1)) != 0)
     return tn__legacy_fail("ValueError", "alignment must be a power of two, got %zu", alignment);
   if (tn_memory_allocate(byte_size, alignment, out) == TN_OK) return 0;
@@ -72,7 +58,7 @@ int TVMDeviceAllocDataSpaceWithScope(DLDevice device, int ndim, const int64_t *s
     return tn__legacy_fail("RuntimeError", "Device does not support allocate data space with specified memory scope: %s",
                            mem_scope);
   if (tn__tensor_size(&like, &size) != 0) return tn__legacy_note_error();
-  return TVMDeviceAllocDataSpace(device, size, TN__ARRAY_ALIGNMENT, dtype, out);
+  return TVMDeviceAllocDataSpace(device, size, TN__TENSOR_ALIGNMENT, dtype, out);
 }
 
 int TVMDeviceFreeDataSpace(DLDevice device, void *memory) {

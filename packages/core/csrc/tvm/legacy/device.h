@@ -6,8 +6,6 @@
 
 #include "tenon/tvm_dlpack.h"
 
-#define TN__ARRAY_ALIGNMENT 64
-
 /* 0, or -1 with an error raised. */
 int tn__expect_cpu(int device_type);
 

@@ -17,10 +17,10 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
   bool is_here = false;
   int count = backtrace(addresses, limit < FRAME_LIMIT ? limit : FRAME_LIMIT);
   for (int i = 0; i < count; i++) {
-    /* What is on the stack is where a call goes on: the call itself lies before that. */
+    /* The stack has return addresses; the calls lie before them. */
     char *at = (char *)addresses[i] - 1;
     if (dladdr(at, &info) == 0) memset(&info, 0, sizeof info);
-    /* Tools that watch a program have frames of their own before this one. */
+    /* Sanitizers and similar tools have frames before the first frame of this library. */
     is_here = is_here || info.dli_fbase == own;
     if (!is_here) continue;
     const tn__frame_t frame = {info.dli_fname, info.dli_sname, (size_t)at - (size_t)info.dli_fbase, info.dli_fbase == own};

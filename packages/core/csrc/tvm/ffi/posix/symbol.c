@@ -1,4 +1,4 @@
-/* What a symbol of a library is, on POSIX. */
+/* The kind of a library's symbol, on POSIX. */
 #include <dlfcn.h>
 #if defined(__linux__)
 #include <link.h>

@@ -1,4 +1,4 @@
-/* The calls in progress, on Windows: their libraries and places, for which no names are at hand. */
+/* The calls in progress, on Windows: libraries and offsets, without symbol names. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 

@@ -1,4 +1,4 @@
-/* What a symbol of a library is, on Windows: code lies in pages that can be executed. */
+/* The kind of a library's symbol, on Windows: functions lie in executable pages. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
