@@ -32,7 +32,7 @@ typedef enum {
 #undef TN_STATUS
 } tn_status_t;
 
-/* --- base/status.c ------------------------------------------------------------------------------------------------- */
+/* --- base/status.c ------------------------------------------------------------------------------------------------ */
 
 /* The version of this ABI, which a caller compares with the one it was built for. The signature of this function never
  * changes. */
@@ -48,7 +48,7 @@ TN_API const char *tn_status_text(int32_t status);
  * failure. */
 TN_API const char *tn_last_error(void);
 
-/* --- base/memory.c ------------------------------------------------------------------------------------------------- */
+/* --- base/memory.c ------------------------------------------------------------------------------------------------ */
 
 /* Allocates `byte_size` zeroed bytes at a multiple of `byte_alignment` (a power of two). A block of zero bytes has an
  * address of its own too. The caller owns the block and frees it with tn_memory_free(). */
@@ -60,7 +60,7 @@ TN_API void tn_memory_free(void *block);
 /* Copies bytes between blocks that do not overlap, for callers that have addresses instead of views. */
 TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
-/* --- base/posix/library.c ------------------------------------------------------------------------------------------------ */
+/* --- base/posix/library.c ----------------------------------------------------------------------------------------- */
 
 /* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. `path` is UTF-8. On failure
  * the message of the loader is the last error. */
@@ -76,14 +76,14 @@ TN_API int32_t tn_library_symbol(void *library, const char *name, size_t name_le
  * different versions use it to refuse each other. */
 TN_API int32_t tn_first_core(const char **path, const char **version);
 
-/* --- base/posix/watch.c ------------------------------------------------------------------------------------------------------ */
+/* --- base/posix/watch.c ------------------------------------------------------------------------------------------- */
 
 /* Watches a duplicate of a descriptor on a thread of its own. The caller owns the socket: it receives a byte when the
  * descriptor is readable, and one more for each byte that the caller writes, once the descriptor is readable again.
  * Closing the socket ends the watch. */
 TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 
-/* --- base/posix/mapping.c, base/posix/fault_guard.c -------------------------------------------------------------- */
+/* --- base/posix/mapping.c, base/posix/fault_guard.c --------------------------------------------------------------- */
 
 /* Windows does not export the functions from here to the end of this header. */
 
@@ -109,7 +109,7 @@ TN_API int32_t tn_mapping_sync(void *address, size_t byte_size);
 /* The number and size of all mappings of this process that are open. */
 TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
 
-/* --- base/posix/pages.c -------------------------------------------------------------------------------------------------- */
+/* --- base/posix/pages.c ------------------------------------------------------------------------------------------- */
 
 /* The size of a page: a power of two. */
 TN_API size_t tn_page_size(void);
@@ -131,7 +131,7 @@ TN_API int32_t tn_pages_advise(void *address, size_t byte_size, int32_t needed);
 /* The number of pages that are in memory. `address` is the start of a page. */
 TN_API int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out);
 
-/* --- base/posix/guard_report.c ------------------------------------------------------------------------------------------- */
+/* --- base/posix/guard_report.c ------------------------------------------------------------------------------------ */
 
 /* Names the segment of `length` bytes at `address + start` in pages of tn_pages_open(), so that a crash in the pages
  * reports it on stderr. The name is UTF-8, cut after 95 bytes. tn_guard_report_remove() removes it, before the pages

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* --- call/callback.c ----------------------------------------------------------------------------------------------- */
+/* --- call/callback.c ---------------------------------------------------------------------------------------------- */
 
 /* The callbacks of one thread that runs JavaScript, and one callback: a TypeScript function that native code may call
  * and keep. */
@@ -56,7 +56,7 @@ TN_API int32_t tn_callback_check(tn_callback_t *callback);
  * deadlock. TN_CLOSED: the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
 
-/* --- call/guard.c -------------------------------------------------------------------------------------------------- */
+/* --- call/guard.c ------------------------------------------------------------------------------------------------- */
 
 /* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in
  * `message` (at most `capacity` bytes, NUL-terminated). */

@@ -10,7 +10,7 @@ extern "C" {
 
 /* Windows does not export the functions of this header. */
 
-/* --- pools/posix/shared_memory.c ----------------------------------------------------------------------------------- */
+/* --- pools/posix/shared_memory.c ---------------------------------------------------------------------------------- */
 
 /* Seals of shared memory, with Linux's values. Each forbids one kind of change for ever. */
 #define TN_SEAL_SEAL 0x1u         /* adding seals */
@@ -54,7 +54,7 @@ TN_API int32_t tn_descriptor_close(int32_t descriptor);
  * system may never answer, unless its kind cannot block. */
 TN_API int32_t tn_descriptor_discard(int32_t descriptor);
 
-/* --- pools/posix/dma_buf.c ------------------------------------------------------------------------------------------------ */
+/* --- pools/posix/dma_buf.c ---------------------------------------------------------------------------------------- */
 
 /* Creates a zeroed dma-buf of whole pages with /dev/udmabuf, or with the system's heap. The caller owns the descriptor.
  * TN_UNSUPPORTED: both are missing or refuse. */
@@ -66,7 +66,7 @@ TN_API int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out);
 /* Begins or ends an access of the CPU to a dma-buf. In between, devices and the CPU see the same contents. */
 TN_API int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags);
 
-/* --- pools/posix/channel.c, pools/message.c ---------------------------------------------------------------------------------------- */
+/* --- pools/posix/channel.c, pools/message.c ----------------------------------------------------------------------- */
 
 /* The largest size of a message, and the most descriptors that it can have. */
 #define TN_FRAME_MAXIMUM 65536u

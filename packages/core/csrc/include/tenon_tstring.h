@@ -1,4 +1,4 @@
-/* A part of tenon.h, which says what holds for every function: string tensors. */
+/* String tensors. The rules of tenon.h hold for every function. */
 #ifndef TENON_TSTRING_H
 #define TENON_TSTRING_H
 
@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* --- string tensors ------------------------------------------------------------------------------ */
+/* --- string tensors ----------------------------------------------------------------------------------------------- */
 
-/* How the strings of a tensor lie in memory. The values are shared with @tenon/tstring. ARROW32 and ARROW64 are an
- * offsets table (count + 1 integers of the host's order) and the bytes it points into. */
+/* The layout of the strings of a tensor in memory, with the values of @tenon/tstring. ARROW32 and ARROW64 are a table
+ * of count + 1 offsets in the host's byte order, and the bytes to which they refer. */
 typedef enum {
   TN_TSTRING_TF = 0,
   TN_TSTRING_RFC16 = 1,
@@ -24,7 +24,7 @@ typedef enum {
 
 typedef enum { TN_TSTRING_LE64 = 0, TN_TSTRING_BE64 = 1, TN_TSTRING_LE32 = 2, TN_TSTRING_BE32 = 3 } tn_tstring_abi_t;
 
-/* The type of one string: the low two bits of its first byte. 3 is VIEW as shipped and PREALLOC in the RFC. */
+/* The type of one string, in the low two bits of its first byte. 3 is VIEW in TensorFlow and PREALLOC in the RFC. */
 typedef enum {
   TN_TSTRING_SMALL = 0,
   TN_TSTRING_LARGE = 1,
@@ -33,13 +33,13 @@ typedef enum {
   TN_TSTRING_PREALLOC = 3
 } tn_tstring_type_t;
 
-/* Pointers inside the structs may be followed: they were written by this process and what they name is alive. */
+/* Pointers inside the structs may be followed, because this process has written them and their memory is alive. */
 #define TN_TSTRING_FOLLOW 1u
-/* The tensor will be written in place, so no two elements may share bytes. */
+/* Elements must not share bytes, because the tensor will be written in place. */
 #define TN_TSTRING_WRITABLE 2u
 
-/* A tensor to read. All memory is borrowed for the call. Nothing in it is trusted but the pointers when FOLLOW is set:
- * every word is read once, checked and then used. */
+/* A tensor to read, borrowed for the call. Only pointers are trusted, if FOLLOW is set. Every other word is read once
+ * and checked before it is used. */
 typedef struct {
   uint32_t struct_size;
   int32_t layout; /* tn_tstring_layout_t */
@@ -53,22 +53,22 @@ typedef struct {
                            table was copied out of memory that others can change. */
 } tn_tstring_tensor_t;
 
-/* How strings that don't fit a struct are written. */
+/* The form in which strings that do not fit a struct are written. */
 typedef enum {
-  TN_TSTRING_AS_OFFSET = 0,   /* OFFSET into `data`, which lies behind `table` */
-  TN_TSTRING_AS_POINTER = 1,  /* VIEW (TF) or PREALLOC (RFC) into `data`; the host's ABI only */
-  TN_TSTRING_AS_BLOCK = 2,    /* LARGE, each in a malloc block of its own; the host's ABI only */
-  TN_TSTRING_AS_BORROWED = 3  /* VIEW or PREALLOC onto the source's bytes, which are not copied */
+  TN_TSTRING_AS_OFFSET = 0,   /* OFFSET into `data`, which follows `table` */
+  TN_TSTRING_AS_POINTER = 1,  /* VIEW (TF) or PREALLOC (RFC) into `data`; only for the host's ABI */
+  TN_TSTRING_AS_BLOCK = 2,    /* LARGE, each with a block of malloc(); only for the host's ABI */
+  TN_TSTRING_AS_BORROWED = 3  /* VIEW or PREALLOC of the bytes of the source, which are not copied */
 } tn_tstring_form_t;
 
-/* A tensor to write. `data` is where the bytes of strings go; for OFFSET, legacy and TFLite it lies behind `table` in
- * the same block. All memory is the caller's. */
+/* A tensor to write. `data` receives the bytes of strings; for OFFSET, legacy and TFLite it follows `table` in the same
+ * block. The caller owns all memory. */
 typedef struct {
   uint32_t struct_size;
   int32_t layout;
   int32_t abi;
   int32_t form;      /* tn_tstring_form_t, for layouts of structs */
-  int32_t is_inline; /* whether strings that fit are SMALL; else all are as `form` says */
+  int32_t is_inline; /* 1: strings that fit are SMALL; 0: all have the form `form` */
   int32_t reserved;
   uint64_t table_size;
   uint64_t data_size;
@@ -76,7 +76,7 @@ typedef struct {
   uint8_t *data;
 } tn_tstring_target_t;
 
-/* What is wrong with a tensor, for a message: which check, at which element, the value found and the limit. */
+/* A fault of a tensor: the check that failed, the element, the value found, and the limit. */
 typedef struct {
   uint32_t struct_size;
   int32_t check; /* tn_tstring_check_t */
@@ -85,7 +85,7 @@ typedef struct {
   uint64_t limit;
 } tn_tstring_fault_t;
 
-/* The checks. @tenon/tstring has the rules and the words for them. */
+/* The checks, which @tenon/tstring describes. */
 typedef enum {
   TN_TSTRING_CHECK_NONE = 0,
   TN_TSTRING_CHECK_TABLE_SIZE = 1,
@@ -117,103 +117,105 @@ typedef enum {
   TN_TSTRING_CHECK_CHANGED = 27
 } tn_tstring_check_t;
 
-/* Every function below that takes a fault fills it and returns TN_INVALID_ARGUMENT when the tensor is at fault. */
+/* A function with a fault parameter fills it and returns TN_INVALID_ARGUMENT if the tensor is malformed. */
 
 /* The sizes of all strings of a tensor. */
 typedef struct {
   uint64_t total;     /* bytes */
-  uint64_t not_small; /* bytes of the strings that are larger than a shipped SMALL */
+  uint64_t not_small; /* bytes of the strings that do not fit TensorFlow's SMALL */
 } tn_tstring_sums_t;
 
-/* Checks a whole tensor that came from outside. `strict` is 1 (as this library writes) or 0 (as upstream's readers
- * accept); FOLLOW is ignored: pointers from outside are refused. `budget` bounds the sum of the sizes. */
+/* Checks a whole tensor from an untrusted source. `strict` is 1 (the form that this library writes) or 0 (all forms
+ * that TensorFlow reads). Pointers are refused even with FOLLOW. `budget` limits the sum of the sizes. */
 TN_API int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget,
                                    tn_tstring_sums_t *sums, tn_tstring_fault_t *fault);
 
-/* The bytes that converting needs: target->layout, abi, form and is_inline are read, table_size and data_size are
- * written. With a selection (`count` indices) only those elements, in that order; else count must be the tensor's.
- * Limits of the target layout are checked here, before anything is written. */
+/* Sets table_size and data_size of a target to the bytes that a conversion to its layout, abi, form and is_inline
+ * needs. With a selection (`count` indices) only those elements are converted, in that order; otherwise `count` is that
+ * of the tensor. The limits of the target layout are checked here. */
 TN_API int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
-/* Writes the strings of a tensor in another layout. The target has the table that tn_tstring_measure() tells and at
- * least its data; data_size becomes what was used (bytes behind that may have changed). If the strings need more,
- * because the source has grown, CHANGED is reported and nothing is written past it. Limits of the layout are not
- * checked again. AS_BLOCK: the blocks are malloc's; on failure those made already are freed. */
+/* Writes the strings of a tensor in another layout. The target has the table of tn_tstring_measure() and at least its
+ * data. data_size becomes the number of bytes written; bytes after them may have changed. If the source has grown since
+ * it was measured, the fault is CHANGED. The limits of the layout are not checked again. On failure the blocks of
+ * AS_BLOCK are freed. */
 TN_API int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
-/* Compares element by element as unsigned bytes, the shorter first: out[i] is -1, 0 or 1. `other` has as many elements,
- * or one, which is compared with all. */
+/* Compares the elements of two tensors as unsigned bytes: out[i] is -1, 0 or 1. `other` has the same number of
+ * elements, or one, which is compared with all. */
 TN_API int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_tensor_t *other, int8_t *out,
                                   tn_tstring_fault_t *fault);
 
-/* The index of the first element from `from` on that has exactly these bytes; the count if none has. */
+/* Finds the first element from `from` on with exactly these bytes. The index is the count if there is none. */
 TN_API int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes, uint64_t byte_size,
                                uint64_t from, uint64_t *index, tn_tstring_fault_t *fault);
 
-/* XXH32 of each element. */
+/* Writes the XXH32 hash of each element. */
 TN_API int32_t tn_tstring_hash(const tn_tstring_tensor_t *tensor, uint32_t seed, uint32_t *out,
                                tn_tstring_fault_t *fault);
 
-/* The index of the first element from `from` on that is not valid UTF-8; the count if all are. */
+/* Finds the first element from `from` on that is not valid UTF-8. The index is the count if there is none. */
 TN_API int32_t tn_tstring_find_invalid_utf8(const tn_tstring_tensor_t *tensor, uint64_t from, uint64_t *index,
                                             tn_tstring_fault_t *fault);
 
-/* Copies at most `capacity` bytes of element `index` and gives its whole size. */
+/* Copies at most `capacity` bytes of an element, and writes its whole size to `byte_size`. */
 TN_API int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index, uint8_t *out, uint64_t capacity,
                                uint64_t *byte_size, tn_tstring_fault_t *fault);
 
-/* Frees what `count` structs of the host's ABI own: blocks of LARGE, owners of VIEW. `layout` is TF, RFC16 or RFC24.
- * They are left as tn_tstring_dealloc() and tn_tstring_rfc_dealloc() leave them. */
+/* Calls tn_tstring_dealloc() or tn_tstring_rfc_dealloc() for `count` structs of the host's ABI. `layout` is TF, RFC16
+ * or RFC24. */
 TN_API void tn_tstring_dealloc_all(void *structs, uint64_t count, int32_t layout);
 
-/* --- tstring/element.c: one string as TensorFlow shipped it (24 bytes, the host's ABI) -------------------------- */
+/* --- tstring/element.c: one string as TensorFlow ships it (24 bytes, the host's ABI) ------------------------------ */
 
-/* What a VIEW may name in its last word (since TensorFlow 2.21): who keeps the viewed bytes alive. */
+/* The owner of the bytes of a VIEW, to which its last word may point (since TensorFlow 2.21). */
 typedef struct tn_tstring_owner {
   void (*ref)(struct tn_tstring_owner *self);
   bool (*unref)(struct tn_tstring_owner *self); /* true when it was the last reference */
   void *object;
 } tn_tstring_owner_t;
 
-/* `string` is a struct of 24 bytes, at any address, that tn_tstring_init() or zeroing made valid. Blocks come from
- * malloc. Sources may overlap the string itself: they are read before anything is freed. A size that no block can have
- * is TN_OUT_OF_MEMORY, and the string is unchanged. */
+/* `string` is a struct of 24 bytes, at any address, initialised by tn_tstring_init() or with zeros. Blocks come from
+ * malloc(). Sources may overlap the string itself. On TN_OUT_OF_MEMORY, also for a size that no block can have, the
+ * string is unchanged. */
 
 TN_API void tn_tstring_init(void *string);
-/* The content becomes these bytes: SMALL up to 22, else LARGE. The old content of a VIEW or OFFSET is not read. */
+/* Assigns a copy of the bytes: SMALL up to 22 bytes, otherwise LARGE. The old content of a VIEW or OFFSET is not
+ * read. */
 TN_API int32_t tn_tstring_copy(void *string, const char *bytes, size_t byte_size);
 TN_API int32_t tn_tstring_append(void *string, const char *bytes, size_t byte_size);
-/* Grows with `fill` or cuts; TN_OUT_OF_MEMORY leaves it as it is. */
+/* Grows the string with `fill`, or truncates it. */
 TN_API int32_t tn_tstring_resize(void *string, size_t byte_size, char fill);
 TN_API int32_t tn_tstring_reserve(void *string, size_t capacity);
 TN_API int32_t tn_tstring_reserve_amortized(void *string, size_t capacity);
-/* A VIEW with no owner: the caller keeps the bytes alive. Bytes of the string itself are copied instead. */
+/* Assigns a VIEW without an owner, whose bytes the caller keeps alive. Bytes of the string itself are copied. */
 TN_API int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t byte_size);
-/* A VIEW whose owner is referenced once now and released when the VIEW is overwritten or freed. */
+/* Assigns a VIEW and retains its owner, which is released when the VIEW is overwritten or freed. */
 TN_API int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byte_size,
                                             tn_tstring_owner_t *owner);
 TN_API int32_t tn_tstring_assign(void *string, const void *source);
-/* `keep_views` is 1 for libraries before November 2025: a VIEW moved from stays a VIEW; else it becomes empty. */
+/* `keep_views` is 1 for libraries before November 2025, where the source of a moved VIEW is unchanged. Later it becomes
+ * empty. */
 TN_API int32_t tn_tstring_move(void *string, void *source, int32_t keep_views);
 TN_API void tn_tstring_dealloc(void *string);
 TN_API int32_t tn_tstring_get_type(const void *string);
 TN_API size_t tn_tstring_get_size(const void *string);
 TN_API size_t tn_tstring_get_capacity(const void *string);
 TN_API const char *tn_tstring_get_data_pointer(const void *string);
-/* Bytes that may be written: a VIEW or OFFSET becomes SMALL or LARGE first. Null when there is no memory. */
+/* Returns bytes that may be written, for which a VIEW or OFFSET becomes SMALL or LARGE. Null if there is no memory. */
 TN_API char *tn_tstring_get_mutable_data_pointer(void *string);
 
-/* --- tstring/rfc.c: one string as the RFC has it (`layout` RFC16 or RFC24, the host's ABI) ---------------------- */
+/* --- tstring/rfc.c: one string of the RFC (`layout` RFC16 or RFC24, the host's ABI) ------------------------------- */
 
-/* The content becomes these bytes, in place if the struct's own container has the room; else LARGE, which keeps that
- * container in front of its block until an assignment fits it again. */
+/* Assigns a copy of the bytes, in place if the container of the struct has room. Otherwise the string becomes LARGE and
+ * keeps the container in front of its block, until an assignment fits the container again. */
 TN_API int32_t tn_tstring_rfc_assign(void *string, int32_t layout, const char *bytes, size_t byte_size);
-/* Moves to another address. An OFFSET, and one kept in front of a LARGE, is rebased; TN_INVALID_ARGUMENT if it can't
- * reach its bytes from there, and nothing has changed. The source becomes an empty SMALL. */
+/* Moves a string to another address. The offset of an OFFSET, also of one in front of a LARGE, is adapted. The source
+ * becomes an empty SMALL. TN_INVALID_ARGUMENT: the offset cannot reach the bytes, and nothing has changed. */
 TN_API int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout);
-/* Frees the block of a LARGE and restores the container kept in front of it. */
+/* Frees the block of a LARGE and restores the container in front of it. */
 TN_API void tn_tstring_rfc_dealloc(void *string, int32_t layout);
 
 #ifdef __cplusplus

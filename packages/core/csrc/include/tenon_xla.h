@@ -8,8 +8,6 @@
 extern "C" {
 #endif
 
-
-
 /* tenon/xla_ffi.h and tenon/xla_custom_call.h describe the ABI. The core also exports the functions that kernel
  * libraries expect of their runtime: XLA_FFI_GetApi(), xla::ffi::GetXlaFfiApi(), XlaCustomCallStatusSetSuccess() and
  * XlaCustomCallStatusSetFailure(). A prepared call is one block of the caller's memory, used by one thread at a
@@ -238,7 +236,7 @@ TN_API int32_t tn_xla_function_read(const void *call, void *out, size_t capacity
 /* Makes the call of a callback fail with an error of the calling runtime. Only the first failure counts. */
 TN_API int32_t tn_xla_function_fail(void *call, int32_t code, const char *message);
 
-/* --- xla/cuda.c: calls on a CUDA stream ------------------------------------------------------------------------- */
+/* --- xla/cuda.c: calls on a CUDA stream --------------------------------------------------------------------------- */
 
 /* A stream and the functions of libcuda that the core calls for it (CUresult is an int, CUdeviceptr a uint64). The core
  * neither links with a driver nor looks for one. The caller owns the memory. tn_cuda_stream_open() sets `device`, for

@@ -1,4 +1,4 @@
-/* What needs the bytes of every element and makes none: comparing, finding, hashing, UTF-8 validity. */
+/* Functions that read the bytes of every element: compare, find, hash, and check for UTF-8. */
 #include "internal.h"
 
 static inline int8_t compare(const tn__span_t *a, const tn__span_t *b) {
@@ -11,7 +11,7 @@ static inline int8_t compare(const tn__span_t *a, const tn__span_t *b) {
 int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_tensor_t *other, int8_t *out,
                            tn_tstring_fault_t *fault) {
   if (other->count != tensor->count && other->count != 1)
-    return tn__fail(TN_INVALID_ARGUMENT, "the other tensor must have one element or as many");
+    return tn__fail(TN_INVALID_ARGUMENT, "other must have one element or as many as tensor");
   int32_t status = tn__tstring_check_table(tensor, fault);
   if (status == TN_OK) status = tn__tstring_check_table(other, fault);
   tn__span_t left[TN__BLOCK], right[TN__BLOCK];
@@ -57,7 +57,7 @@ int32_t tn_tstring_find(const tn_tstring_tensor_t *tensor, const uint8_t *bytes,
   return TN_OK;
 }
 
-/* --- XXH32, as its specification has it: the same number on every machine --- */
+/* --- XXH32, which gives the same number on every machine ---------------------------------------------------------- */
 
 #define PRIME1 0x9E3779B1u
 #define PRIME2 0x85EBCA77u
@@ -94,7 +94,7 @@ int32_t tn_tstring_hash(const tn_tstring_tensor_t *tensor, uint32_t seed, uint32
   return TN_OK;
 }
 
-/* --- UTF-8 (RFC 3629): no surrogates, no over-long forms, nothing above U+10FFFF --- */
+/* --- UTF-8 (RFC 3629): no surrogates, no over-long forms, nothing above U+10FFFF ---------------------------------- */
 
 static inline bool is_continuation(uint8_t byte) { return (byte & 0xc0) == 0x80; }
 

@@ -1,29 +1,29 @@
-/* Conversion: measure a target, then write it. Sources are read and targets written in blocks of spans, so that every
- * layout is converted to every other with one reader and one writer each. */
+/* Conversion, which measures a target and then writes it. Blocks of spans are read and written, so that each layout
+ * needs only one reader and one writer. */
 #include <stdlib.h>
 
 #include "varint.h"
 
-/* Where writing stands. A copy of the target, so that what is constant stays in registers. */
+/* The state of writing. It has a copy of the target, so that constants stay in registers. */
 typedef struct {
   tn_tstring_target_t target;
   uint64_t index;   /* of the next element */
   uint64_t data_at; /* bytes written to target.data */
 } writer_t;
 
-/* What a writer returns when the strings are larger than the target: no status of the core. */
+/* The result of a writer when the strings exceed the target. It is not a status of the core. */
 #define GREW 1
 
 static int32_t check_target(const tn_tstring_target_t *target) {
   if (target->layout < TN_TSTRING_TF || target->layout > TN_TSTRING_ARROW64)
-    return tn__fail(TN_INVALID_ARGUMENT, "there is no layout %d", target->layout);
+    return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", target->layout);
   if (target->abi < TN_TSTRING_LE64 || target->abi > TN_TSTRING_BE32)
-    return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", target->abi);
+    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", target->abi);
   if (!tn__is_struct_layout(target->layout)) return TN_OK;
   if (target->form < TN_TSTRING_AS_OFFSET || target->form > TN_TSTRING_AS_BORROWED)
-    return tn__fail(TN_INVALID_ARGUMENT, "there is no form %d", target->form);
+    return tn__fail(TN_INVALID_ARGUMENT, "form must be from 0 to 3, got %d", target->form);
   if (target->form != TN_TSTRING_AS_OFFSET && target->abi != TN__HOST_ABI)
-    return tn__fail(TN_INVALID_ARGUMENT, "pointers can be written only for the ABI of this machine");
+    return tn__fail(TN_INVALID_ARGUMENT, "abi must be that of this machine for pointers, got %d", target->abi);
   return TN_OK;
 }
 
@@ -42,7 +42,7 @@ static uint64_t table_size(const tn_tstring_target_t *target, uint64_t count) {
   }
 }
 
-/* The most bytes that one string of a struct layout may have. */
+/* The largest size of a string of a struct layout. */
 static uint64_t string_limit(const tn_tstring_target_t *target) {
   if (target->form == TN_TSTRING_AS_OFFSET) return TN__OFFSET_STRING_MAXIMUM;
   if (target->form == TN_TSTRING_AS_BLOCK || target->layout == TN_TSTRING_TF) return TN__WORD_SIZE_MAXIMUM;
@@ -74,7 +74,7 @@ int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *se
   const uint64_t table = table_size(target, count);
   const bool is_32_bit = target->layout == TN_TSTRING_TFLITE || target->layout == TN_TSTRING_ARROW32;
   const uint64_t limit = is_32_bit ? TN__INT32_MAXIMUM : INT64_MAX;
-  // Arrow's offsets count from the data, TFLite's from the start of its header.
+  // Offsets of Arrow are relative to the data, those of TFLite to the start of its header.
   const uint64_t before = target->layout == TN_TSTRING_TFLITE ? table : 0;
   if (before > limit) return FAULT(TOTAL_LIMIT, count, before, limit);
   uint64_t data = 0;
@@ -109,7 +109,7 @@ TN__HOT void copy32(uint8_t *to, const uint8_t *from) {
   memcpy(to, words, sizeof words);
 }
 
-/* Copies `size` bytes exactly. Small copies are the common case, and too short for a call. */
+/* Copies exactly `size` bytes. Most copies are too short for a call of memcpy(). */
 TN__HOT void copy(uint8_t *to, const uint8_t *from, size_t size) {
   if (size > 64) {
     memcpy(to, from, size);
@@ -124,14 +124,14 @@ TN__HOT void copy(uint8_t *to, const uint8_t *from, size_t size) {
   }
 }
 
-/* Copies one string behind what is written already; null if the source grew after it was measured. */
+/* Appends a string to the data. Returns null if the source has grown since it was measured. */
 TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
   const tn_tstring_target_t *target = &writer->target;
   const uint64_t room = target->data_size - writer->data_at, size = span->size;
   if (size > room) return NULL;
   uint8_t *at = target->data + writer->data_at;
-  // Most strings are short: with room on both sides one wide copy does for all sizes, and the next string overwrites
-  // what is too much.
+  // Most strings are short. With room on both sides one wide copy serves all sizes, and the next string overwrites the
+  // excess.
   if (size <= 32 && room >= 32 && span->room >= 32) {
     copy32(at, span->data);
   } else {
@@ -141,15 +141,15 @@ TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
   return at;
 }
 
-/* Writes a SMALL, every byte behind the string zero. */
+/* Writes a SMALL, and zeros after the string. */
 TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
   const size_t size = (size_t)span->size;
 #if !TN__BIG_ENDIAN
   if (span->room >= 24) {
-    // Read from 24 - size on: as many bytes of ones as the string has, then zeros.
+    // Masks: from 24 - size on there are `size` bytes of ones, then zeros.
     static const uint8_t ones[48] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
                                      255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
-    // Words of their own, so that none is put together in memory, where it would have to be waited for.
+    // Each word is loaded separately, because a load of words that were just stored would stall.
     const uint64_t first = tn__load64(span->data, false) & tn__load64(ones + 24 - size, false);
     const uint64_t second = tn__load64(span->data + 8, false) & tn__load64(ones + 32 - size, false);
     tn__store64(at, first << 8 | size << 2, false);
@@ -166,7 +166,7 @@ TN__HOT void write_small(uint8_t *at, const tn__span_t *span, size_t stride) {
   copy(at + 1, span->data, size);
 }
 
-/* A pointer into or out of the target: VIEW as shipped, with all 24 bytes written; PREALLOC in the RFC. */
+/* Writes a pointer: a VIEW as TensorFlow ships it, with all 24 bytes, or a PREALLOC of the RFC. */
 TN__HOT void write_pointer(uint8_t *at, int32_t layout, size_t stride, const uint8_t *bytes, size_t size) {
   if (layout == TN_TSTRING_TF) {
     if (sizeof(size_t) < 8) tn__store64(at + 8, 0, false);
@@ -225,7 +225,7 @@ TN__HOT int32_t write_legacy(writer_t *writer, const tn__span_t *span, bool big_
   return put(writer, span) == NULL ? GREW : TN_OK;
 }
 
-/* TFLite and Arrow: the end of each string is the start of the next. The first start is written before all. */
+/* TFLite and Arrow: the end of each string is the start of the next one. write_first() writes the first start. */
 TN__HOT int32_t write_end32(writer_t *writer, const tn__span_t *span, uint8_t *ends, uint64_t before, bool big_endian) {
   if (put(writer, span) == NULL) return GREW;
   tn__store32(ends + 4 * writer->index, (uint32_t)(before + writer->data_at), big_endian);
@@ -288,7 +288,7 @@ int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *se
   if (status == TN_OK) status = tn__tstring_check_table(tensor, fault);
   if (status != TN_OK) return status;
   if (target->table_size != table_size(target, count))
-    return tn__fail(TN_INVALID_ARGUMENT, "the table must have the size that was measured");
+    return tn__fail(TN_INVALID_ARGUMENT, "table_size must be the measured one");
   writer_t writer = {*target, 0, 0};
   tn__span_t spans[TN__BLOCK];
   write_first(target, count);

@@ -1,6 +1,6 @@
-/* One string as TensorFlow shipped it: 24 bytes on every machine. SMALL holds 22 bytes in the struct; LARGE owns a
- * block of malloc; OFFSET and VIEW name bytes that others own. Every change builds what comes before it frees what was,
- * so that sources may lie in the string itself. */
+/* One string as TensorFlow ships it, of 24 bytes on every machine. SMALL has up to 22 bytes in the struct, LARGE owns a
+ * block of malloc(), and OFFSET and VIEW refer to bytes with another owner. Every change creates the new content before
+ * it frees the old one, so that sources may lie in the string itself. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -29,14 +29,14 @@ static void store_view(void *string, const char *bytes, size_t size, tn_tstring_
   tn__store_word(AT(string, 2 * WORD), (size_t)owner);
 }
 
-/* Gives back what the string owns and leaves its bytes. */
+/* Releases the block or the owner of a string and leaves its bytes unchanged. */
 static void release(void *string) {
   if (tn__type_of(string) == TN_TSTRING_LARGE) free(large_block(string));
   tn_tstring_owner_t *owner = owner_of(string);
   if (owner != NULL) owner->unref(owner);
 }
 
-/* Whether some of these bytes lie in the struct's own characters or in the block that it owns. */
+/* Returns whether some of these bytes lie in the characters of the struct or in its block. */
 static bool overlaps(const void *string, const char *bytes, size_t size) {
   const uintptr_t start = (uintptr_t)bytes, end = start + size;
   const int type = tn__type_of(string);
@@ -46,7 +46,8 @@ static bool overlaps(const void *string, const char *bytes, size_t size) {
   return start < own + room && own < end;
 }
 
-/* The capacity of a block for `size` bytes and a NUL: one less than a multiple of 16. Zero if no block is so large. */
+/* The capacity of a block for `size` bytes and a NUL, which is one less than a multiple of 16. Zero if there is no such
+ * block. */
 static size_t rounded(size_t size) {
   const size_t limit = TN__WORD_SIZE_MAXIMUM < PTRDIFF_MAX - 16 ? TN__WORD_SIZE_MAXIMUM : PTRDIFF_MAX - 16;
   return size > limit ? 0 : ((size + 16) & ~(size_t)15) - 1;
@@ -56,14 +57,14 @@ static int32_t out_of_memory(size_t size) {
   return tn__fail(TN_OUT_OF_MEMORY, "no memory for a string of %zu bytes", size);
 }
 
-/* What a string becomes: the first `keep` bytes it has, then `bytes`, then `fill` up to `size`. */
+/* The new content of a string: the first `keep` bytes of the old content, then `bytes`, then `fill` up to `size`. */
 typedef struct {
   size_t keep;
   const char *bytes;
   size_t byte_size;
   char fill;
   size_t size;
-  size_t capacity; /* of a new block, rounded up; 0 for what the size asks */
+  size_t capacity; /* of a new block, rounded up; 0 to derive it from the size */
 } content_t;
 
 static void lay(uint8_t *to, const void *string, const content_t *content) {
@@ -82,7 +83,7 @@ static void become_small(void *string, const content_t *content) {
   *AT(string, 1 + content->size) = 0;
 }
 
-/* The capacity that a LARGE of these many bytes has afterwards: a block shrinks by one halving a call. */
+/* The capacity of a LARGE with this content. A block shrinks to half its capacity at most. */
 static size_t next_capacity(const void *string, const content_t *content) {
   if (content->capacity != 0) return rounded(content->capacity);
   if (tn__type_of(string) != TN_TSTRING_LARGE) return rounded(content->size);
@@ -154,7 +155,7 @@ int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t byte_size
   if (overlaps(string, bytes, byte_size)) return tn_tstring_copy(string, bytes, byte_size);
   tn_tstring_owner_t *owner = owner_of(string);
   const uintptr_t viewed = (uintptr_t)tn_tstring_get_data_pointer(string), start = (uintptr_t)bytes;
-  // A part of what an owner keeps alive for this string is kept alive by the same reference.
+  // The reference of this string to its owner keeps the part alive too.
   const bool is_part = owner != NULL && start >= viewed && start + byte_size <= viewed + tn_tstring_get_size(string);
   if (!is_part) release(string);
   store_view(string, bytes, byte_size, is_part ? owner : NULL);

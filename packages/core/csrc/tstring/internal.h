@@ -1,4 +1,4 @@
-/* What the files of string tensors share: words of every ABI, spans, and the readers of all layouts. */
+/* Functions that the files of string tensors share: words of every ABI, spans, and the readers of all layouts. */
 #ifndef TENON_TSTRING_INTERNAL_H
 #define TENON_TSTRING_INTERNAL_H
 
@@ -19,15 +19,15 @@
   (sizeof(void *) == 8 ? (TN__BIG_ENDIAN ? TN_TSTRING_BE64 : TN_TSTRING_LE64) \
                        : (TN__BIG_ENDIAN ? TN_TSTRING_BE32 : TN_TSTRING_LE32))
 
-/* What a loop over a million strings calls for each, such a loop itself, which needs all registers, and what it hardly
- * ever calls: compilers judge all three wrongly. */
+/* A function that a loop over millions of strings calls for each of them (HOT), such a loop, which needs all registers
+ * (LOOP), and a function that it rarely calls (COLD). Compilers choose badly without these attributes. */
 #if defined(__GNUC__)
 #define TN__HOT static inline __attribute__((always_inline))
 #define TN__LOOP static __attribute__((noinline))
 #define TN__COLD static __attribute__((noinline, cold))
-/* Hides from the compiler where a number comes from, so that it makes no jump of a mask. */
+/* Hides the origin of a number from the compiler, so that it does not turn a mask into a branch. */
 #define TN__OPAQUE(number) __asm__("" : "+r"(number))
-/* Any address will do: it is a hint. */
+/* A prefetch is a hint, so any address is allowed. */
 #define TN__PREFETCH(address) __builtin_prefetch((const void *)(uintptr_t)(address))
 #else
 #define TN__HOT static inline
@@ -43,10 +43,10 @@
 #define TN__INT32_MAXIMUM ((uint64_t)0x7fffffff)
 #define TN__UINT32_MAXIMUM ((uint64_t)0xffffffff)
 
-/* What lies in memory that others may change is loaded once: behind this fence the compiler can't load it again. */
+/* Memory that others may change is loaded once. After this fence the compiler cannot load it again. */
 #define TN__LOADED() atomic_signal_fence(memory_order_acquire)
 
-/* --- words at any address --- */
+/* --- words at any address ----------------------------------------------------------------------------------------- */
 
 static inline uint32_t tn__swap32(uint32_t value) {
   return value >> 24 | (value >> 8 & 0xff00u) | (value << 8 & 0xff0000u) | value << 24;
@@ -90,11 +90,11 @@ static inline void tn__store_word(void *at, size_t value) { memcpy(at, &value, s
 
 static inline int tn__type_of(const void *string) { return *(const uint8_t *)string & 3; }
 
-/* --- size words of the host: the type in the low two bits of the first byte --- */
+/* --- size words of the host: the type in the low two bits of the first byte --------------------------------------- */
 
 #define TN__WORD_TOP_SHIFT ((sizeof(size_t) - 1) * 8)
 
-/* The largest size that a word holds: with big endian only the top byte is shifted, and two of its bits are lost. */
+/* The largest size that a word holds. With big endian only the top byte is shifted, which loses two bits. */
 #define TN__WORD_SIZE_MAXIMUM (SIZE_MAX >> (TN__BIG_ENDIAN ? 10 : 2))
 
 static inline size_t tn__size_of_word(size_t word) {
@@ -125,7 +125,7 @@ static inline uint32_t tn__word32_of_size(uint32_t size, int type) {
   return TN__BIG_ENDIAN ? size | (uint32_t)type << 24 : size << 2 | (uint32_t)type;
 }
 
-/* --- layouts --- */
+/* --- layouts ------------------------------------------------------------------------------------------------------ */
 
 static inline bool tn__is_struct_layout(int32_t layout) {
   return layout == TN_TSTRING_TF || layout == TN_TSTRING_RFC16 || layout == TN_TSTRING_RFC24;
@@ -139,36 +139,35 @@ static inline size_t tn__small_capacity(int32_t layout) {
 
 static inline bool tn__is_big_endian(int32_t abi) { return abi == TN_TSTRING_BE64 || abi == TN_TSTRING_BE32; }
 
-/* --- reading --- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of one string, and how many may be read from their start on. */
+/* The bytes of one string, and the number of bytes that may be read from their start. */
 typedef struct {
   const uint8_t *data;
   uint64_t size;
   uint64_t room;
 } tn__span_t;
 
-/* How many spans are read before they are used: what reading brought into the cache is still there then. */
+/* The number of spans that are read before they are used, while their bytes are still in the cache. */
 #define TN__BLOCK 16
 
-/* How many elements the next block has, of `count` of which `done` are done. */
+/* The number of elements of the next block. */
 static inline size_t tn__block_of(uint64_t count, uint64_t done) {
   return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
 }
 
-/* Reads the spans of `n` elements (at most TN__BLOCK): those that `selection` names, or `n` from `first` on. Every word
- * is checked before what it names is touched. Spans lie inside the tensor's data, or behind a pointer that FOLLOW
- * allows. */
+/* Reads the spans of `n` elements (at most TN__BLOCK): those of `selection`, or `n` from `first` on. Every word is
+ * checked before it is used. Spans lie inside the tensor's data, or at a pointer that FOLLOW allows. */
 int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
                           tn__span_t *spans, tn_tstring_fault_t *fault);
 
-/* Checks the parts of a tensor that are not elements: the kind of layout, and that the table holds `count` of them. */
+/* Checks the layout, the ABI and the size of the table of a tensor. */
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fault_t *fault);
 
-/* How many strings ahead memory is asked for. */
+/* The distance of prefetches, in strings. */
 #define TN__AHEAD 32
 
-/* Asks for the length of a later string: it stands before the bytes, so that without a hint each waits for memory. */
+/* Prefetches the length of a later string, which precedes its bytes, so that the reader does not wait for memory. */
 TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool big_endian) {
   if (index + TN__AHEAD < t->count)
     TN__PREFETCH((uintptr_t)t->data + 8 * t->count + tn__load64(t->table + 8 * (index + TN__AHEAD), big_endian));

@@ -1,4 +1,4 @@
-/* The readers of all layouts: from an element's index to the bytes of its string. */
+/* The readers of all layouts, which find the bytes of an element's string. */
 #include "varint.h"
 
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit) {
@@ -32,18 +32,18 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
       stride = extra = 8;
       break;
     default:
-      return tn__fail(TN_INVALID_ARGUMENT, "there is no layout %d", t->layout);
+      return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", t->layout);
   }
   if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32)
-    return tn__fail(TN_INVALID_ARGUMENT, "there is no ABI %d", t->abi);
-  // A tensor of no elements may be no buffer at all, also where the layout has more than elements.
+    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", t->abi);
+  // A tensor without elements may have no buffer, even if its layout has a header.
   if (t->count == 0 && t->table_size == 0) return TN_OK;
   if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
     return FAULT(TABLE_SIZE, t->count, t->table_size, stride);
   return TN_OK;
 }
 
-/* A pointer inside a struct, followed if the tensor's maker allows that. */
+/* Reads a string at a pointer inside a struct, if FOLLOW allows it. */
 TN__COLD int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, int type, size_t pointer, uint64_t size,
                             tn__span_t *span, tn_tstring_fault_t *fault) {
   if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI)
@@ -55,12 +55,12 @@ TN__COLD int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, int 
   return TN_OK;
 }
 
-/* One struct of any type: the path of all that is not the common case of its tensor, and of what is wrong. */
+/* Reads one struct of any type. The other readers call it for uncommon and malformed structs. */
 TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span_t *span, tn_tstring_fault_t *fault) {
   const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
   const uint8_t *at = t->table + index * stride;
   const size_t size_word = tn__load_word(at), view_word = tn__load_word(at + sizeof(size_t));
-  // The pointer of a LARGE is its last word; the 16-byte one has no capacity before it.
+  // The pointer of a LARGE is its last word. The struct of 16 bytes has no capacity before it.
   const size_t large_word = stride == 16 ? view_word : tn__load_word(at + 2 * sizeof(size_t));
   const size_t prealloc_word = tn__load_word(at + 8);
   const uint32_t first = tn__load32(at, false), second = tn__load32(at + 4, false);
@@ -90,10 +90,11 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
   return read_pointer(t, index, type, prealloc_word, tn__size_of_word32(narrow), span, fault);
 }
 
-/* Either of two values without a jump: SMALL and long strings alternate in no order that a processor could guess. */
+/* Selects one of two values without a branch, because processors cannot predict how SMALL and long strings
+ * alternate. */
 TN__HOT uint64_t either(uint64_t mask, uint64_t yes, uint64_t no) { return no ^ ((yes ^ no) & mask); }
 
-/* A struct of a tensor whose long strings are VIEW or PREALLOC. */
+/* Reads a struct of a tensor whose long strings are VIEW or PREALLOC. */
 TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, bool is_tf,
                                     tn__span_t *span, tn_tstring_fault_t *fault) {
   const uint8_t *at = t->table + index * stride;
@@ -116,7 +117,7 @@ TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index
   return TN_OK;
 }
 
-/* A struct of a tensor whose long strings are OFFSET. */
+/* Reads a struct of a tensor whose long strings are OFFSET. */
 TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small,
                                    tn__span_t *span, tn_tstring_fault_t *fault) {
   const uint8_t *at = t->table + index * stride;
@@ -126,7 +127,7 @@ TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index,
   TN__OPAQUE(mask);
   const uint64_t size = either(mask, (first & 0xff) >> 2, first >> 2), start = index * stride + second;
   const uint64_t room = either(mask, (t->count - index) * stride - 1, t->data_size - start);
-  // Where OFFSET starts behind the end there is no room: the difference is negative, and so refused.
+  // The room of an OFFSET that starts after the end is negative, and refused below.
   const uint64_t limit = either(mask, small, room);
   const bool is_common = ((first & 3) == TN_TSTRING_SMALL) | ((first & 3) == TN_TSTRING_OFFSET);
   if (!(is_common & (size <= limit) & (room <= PTRDIFF_MAX))) return read_any(t, index, span, fault);
@@ -171,7 +172,7 @@ TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool b
 
 TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wide, tn__span_t *span,
                                  tn_tstring_fault_t *fault) {
-  // Negative offsets are huge here, so that one comparison refuses them.
+  // Negative offsets are huge unsigned numbers, so that one comparison refuses them.
   const uint64_t start =
       wide ? tn__load64(t->table + 8 * index, TN__BIG_ENDIAN) : tn__load32(t->table + 4 * index, TN__BIG_ENDIAN);
   const uint64_t end = wide ? tn__load64(t->table + 8 * index + 8, TN__BIG_ENDIAN)
@@ -185,11 +186,11 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
   return TN_OK;
 }
 
-/* The loop over one layout: a function for each, so that what is constant is known inside. */
+/* The loop over one layout. Each layout has a function of its own, in which its constants are known. */
 #define READER(name, read)                                                                                          \
   TN__LOOP int32_t name(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,     \
                         tn__span_t *spans, tn_tstring_fault_t *fault) {                                             \
-    /* A copy that nothing else can point at stays in registers. */                                                 \
+    /* A copy stays in registers, because no other pointer can refer to it. */                                      \
     const tn_tstring_tensor_t t = *tensor;                                                                          \
     if (selection == NULL) {                                                                                        \
       if (n > t.count || first > t.count - n)                                                                       \

@@ -1,23 +1,22 @@
-/* One string as the tstring RFC has it: 16 bytes, or 24 with a capacity. A string that outgrows its container (SMALL,
- * OFFSET, PREALLOC) becomes LARGE. Its block is
+/* One string as the tstring RFC specifies it: 16 bytes, or 24 with a capacity. A string that outgrows its container
+ * (SMALL, OFFSET, PREALLOC) becomes LARGE. Its block is
  *
  *   [the container, 16 or 24 bytes][characters][NUL]
  *
- * and the pointer names the characters; an assignment that fits the container restores it and frees the block. The
+ * and the pointer refers to the characters. An assignment that fits the container restores it and frees the block. The
  * capacity of an OFFSET is its size. */
 #include <stdlib.h>
 
 #include "internal.h"
 
-
-/* Where the pointer of a LARGE is: behind the size, and the capacity that only the larger struct has. */
+/* The offset of the pointer of a LARGE, which follows the size and, in the larger struct, the capacity. */
 static size_t pointer_at(int32_t layout) { return layout == TN_TSTRING_RFC16 ? sizeof(size_t) : 2 * sizeof(size_t); }
 
 static uint8_t *large_characters(const void *string, int32_t layout) {
   return (uint8_t *)tn__load_word(AT(string, pointer_at(layout)));
 }
 
-/* The bytes that a container can hold. */
+/* The number of bytes that a container can hold. */
 static size_t capacity_of(const void *container, int32_t layout) {
   switch (tn__type_of(container)) {
     case TN_TSTRING_SMALL:
@@ -31,7 +30,7 @@ static size_t capacity_of(const void *container, int32_t layout) {
   }
 }
 
-/* Writes the bytes into the container that stands at `string`. */
+/* Writes the bytes into the container at `string`. */
 static void fill(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   switch (tn__type_of(string)) {
     case TN_TSTRING_SMALL: {
@@ -57,7 +56,7 @@ static void store_large(void *string, int32_t layout, size_t byte_size, size_t c
   tn__store_word(AT(string, pointer_at(layout)), (size_t)characters);
 }
 
-/* Puts the bytes into a new block behind the container, which is the string itself or stands before its block. */
+/* Writes the bytes to a new block, after a copy of the container, which is the string itself or precedes its block. */
 static int32_t become_large(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   const size_t head = tn__struct_size(layout);
   if (byte_size > TN__WORD_SIZE_MAXIMUM || byte_size > PTRDIFF_MAX - 64)
@@ -79,7 +78,7 @@ static int32_t assign_large(void *string, int32_t layout, const char *bytes, siz
   const size_t head = tn__struct_size(layout);
   uint8_t *characters = large_characters(string, layout), *block = characters - head;
   if (byte_size <= capacity_of(block, layout)) {
-    // The bytes may lie in the block, and the container's room may be where they end: moved first, freed then.
+    // The bytes may lie in the block, so the block is freed after they have been moved.
     memcpy(string, block, head);
     fill(string, layout, bytes, byte_size);
     free(block);
@@ -107,7 +106,7 @@ int32_t tn_tstring_rfc_assign(void *string, int32_t layout, const char *bytes, s
   return TN_OK;
 }
 
-/* The offset that an OFFSET container of `source` needs at `string` to name the same bytes. */
+/* Changes the offset of an OFFSET container of `source` so that it refers to the same bytes from `string`. */
 static bool rebase(uint8_t *container, const void *string, const void *source) {
   const uintptr_t data = (uintptr_t)source + tn__load32(container + 4, false);
   if (data < (uintptr_t)string || data - (uintptr_t)string > UINT32_MAX) return false;
@@ -125,7 +124,7 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
   uint8_t *container = is_large ? large_characters(source, layout) - head : next;
   if (tn__type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
     return tn__fail(TN_INVALID_ARGUMENT,
-                    "an OFFSET string can't be moved to where its bytes are behind it or 4 GiB away");
+                    "an OFFSET string must be moved to less than 4 GiB before its bytes");
   tn_tstring_rfc_dealloc(string, layout);
   memcpy(string, next, head);
   memset(source, 0, head);

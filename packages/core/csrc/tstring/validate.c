@@ -1,9 +1,9 @@
-/* Validation of tensors that came from outside: all of it before anything is followed. */
+/* Validation of whole tensors from untrusted sources. */
 #include <stdlib.h>
 
 #include "varint.h"
 
-/* Adds to the sum of sizes: many elements may name the same bytes. */
+/* Adds to the sum of sizes, which has a budget because many elements may refer to the same bytes. */
 static inline bool add(tn_tstring_sums_t *sums, uint64_t size, uint64_t budget) {
   if (size > budget - sums->total) return false;
   sums->total += size;
@@ -21,15 +21,15 @@ static int by_start(const void *left, const void *right) {
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Refuses two OFFSET strings that share bytes. Tensors as they are usually written lie in order, so that one pass is
- * enough; the others are sorted. */
+/* Refuses OFFSET strings that share bytes. The strings of most tensors lie in order, so that one pass is enough. Others
+ * are sorted. */
 static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tstring_fault_t *fault) {
   uint64_t end = 0, extents = 0, behind = 0;
   for (uint64_t i = 0; i < t->count; i++) {
     const uint8_t *at = t->table + i * stride;
     const uint32_t word = tn__load32(at, false);
     const uint64_t start = i * stride + tn__load32(at + 4, false), size = word >> 2;
-    // All ones for what has bytes outside its struct. Negative is what starts before the last one's end.
+    // `counts` is all ones for strings outside their struct. `behind` becomes negative if one starts before the last end.
     uint64_t counts = 0 - (uint64_t)(((word & 3) == TN_TSTRING_OFFSET) & (size != 0));
     TN__OPAQUE(counts);
     extents -= counts;
@@ -59,7 +59,7 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   return status;
 }
 
-/* Checks a batch one struct after the other: the path of those where something is wrong, which names it. */
+/* Checks the structs of a batch one after another, to find the one that is malformed. */
 TN__COLD int32_t check_each(const tn_tstring_tensor_t *t, uint64_t first, uint64_t n, bool with_nul, uint64_t budget,
                             tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const size_t stride = tn__struct_size(t->layout), small = tn__small_capacity(t->layout);
@@ -85,12 +85,12 @@ TN__COLD int32_t check_each(const tn_tstring_tensor_t *t, uint64_t first, uint64
   return TN_OK;
 }
 
-/* How many structs are checked before anybody looks at the result. */
+/* The number of structs that are checked together. */
 #define BATCH 64
 
-/* Whether the structs of a batch are right; adds up their sizes. SMALL and OFFSET alternate in no order that a
- * processor could guess: both are checked by the same numbers, without a jump. What is negative in 64 bits is wrong: no
- * size or place here comes near 2^63. */
+/* Returns whether the structs of a batch are valid, and adds up their sizes. Processors cannot predict how SMALL and
+ * OFFSET alternate, so both are checked by the same computation, without a branch. A negative number is an error,
+ * because sizes and offsets are far below 2^63. */
 TN__HOT bool check_batch(const tn_tstring_tensor_t *t, uint64_t index, uint64_t n, size_t stride, size_t small,
                          bool with_nul, tn_tstring_sums_t *sums) {
   const uint64_t table = t->count * stride, room = t->data_size - table;
@@ -99,7 +99,7 @@ TN__HOT bool check_batch(const tn_tstring_tensor_t *t, uint64_t index, uint64_t 
   uint64_t negative = 0, odd = 0, ends = 0, total = 0, not_small = 0;
   for (uint64_t i = 0; i < n; i++, at += stride, ahead -= stride) {
     const uint64_t words = tn__load32(at, false) | (uint64_t)tn__load32(at + 4, false) << 32;
-    // All ones for OFFSET, zero for SMALL; the other types have an odd first byte.
+    // All ones for OFFSET, zero for SMALL. The first byte of other types is odd.
     uint64_t as_offset = 0 - (words >> 1 & 1);
     TN__OPAQUE(as_offset);
     const uint64_t size = ((uint32_t)words & (as_offset | 0xff)) >> 2;
@@ -163,7 +163,7 @@ static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64
     const size_t prefix = tn__read_length(t->data + table + offset, rest - offset, &size);
     if (prefix == 0) return FAULT(VARINT, i, offset, rest);
     if (size > rest - offset - prefix) return FAULT(LEGACY_LENGTH, i, size, rest - offset - prefix);
-    // Canonical is a last byte that says something.
+    // The last byte of a canonical varint is not zero.
     if (strict && prefix > 1 && size >> 7 * (prefix - 1) == 0)
       return FAULT(VARINT_CANONICAL, i, prefix, tn__varint_size(size));
     expected = offset + prefix + size;
@@ -184,7 +184,7 @@ static int32_t validate_tflite(const tn_tstring_tensor_t *t, bool strict, uint64
   const uint64_t header = 4 * (t->count + 2);
   if (t->data_size < header) return FAULT(TFLITE_HEADER, 0, t->data_size, header);
   uint64_t previous = header;
-  // The last word is the end of the last string: one more offset.
+  // The last word is one more offset, the end of the last string.
   for (uint64_t i = 0; i <= t->count; i++) {
     const uint32_t offset = tn__load32(t->table + 4 + 4 * i, big_endian);
     TN__LOADED();

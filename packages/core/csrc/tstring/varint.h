@@ -1,4 +1,4 @@
-/* The lengths of the legacy layout: varints of 7 bits a byte, the lowest first. */
+/* The lengths of the legacy layout, which are varints with 7 bits in each byte, the lowest first. */
 #ifndef TENON_TSTRING_VARINT_H
 #define TENON_TSTRING_VARINT_H
 
@@ -15,8 +15,8 @@ static inline size_t tn__varint_size(uint64_t value) {
   return size;
 }
 
-/* Reads a varint of at most TN__VARINT_MAXIMUM bytes as upstream does (over-long forms are taken, bits above 64 are
- * dropped); its length, or 0 if it does not end in the `available` bytes. */
+/* Reads a varint of at most TN__VARINT_MAXIMUM bytes like TensorFlow: over-long forms are accepted, and bits above 64
+ * are dropped. Returns its length, or 0 if it does not end in the `available` bytes. */
 TN__LOOP size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t *value) {
   uint64_t result = 0;
   for (size_t i = 0; i < TN__VARINT_MAXIMUM && i < available; i++) {
@@ -31,8 +31,8 @@ TN__LOOP size_t tn__read_varint(const uint8_t *at, uint64_t available, uint64_t 
   return 0;
 }
 
-/* The same for the length before a string of the legacy layout, with a byte at least: lengths of one byte and of two
- * are told apart without a jump. With nothing behind the first, the second looks like more. */
+/* Reads the length before a string, of which at least one byte is available. Lengths of one and of two bytes are
+ * distinguished without a branch. A missing second byte is read as the start of a longer length. */
 TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *size) {
   const uint32_t low = at[0], high = available > 1 ? at[1] : 0x80;
   TN__LOADED();

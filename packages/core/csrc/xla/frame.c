@@ -60,7 +60,7 @@ static void *take(block_t *block, size_t count, size_t size, size_t alignment) {
 
 static int32_t truncated(const char *what) { return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what); }
 
-/* --- Buffers ---------------------------------------------------------------------------------------------------- */
+/* --- Buffers ------------------------------------------------------------------------------------------------------ */
 
 static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buffer) {
   const struct {
@@ -103,7 +103,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
   return TN_OK;
 }
 
-/* --- Attributes ------------------------------------------------------------------------------------------------- */
+/* --- Attributes --------------------------------------------------------------------------------------------------- */
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth);
 
@@ -124,7 +124,8 @@ static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a scalar");
   if (record->size == 0 || record->size != tn_xla_dtype_size(record->dtype))
-    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d must have the size of the dtype, got %u bytes", (int)record->dtype, record->size);
+    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d must have its size, got %u bytes", (int)record->dtype,
+                    record->size);
   tn_xla_scalar_t *scalar = take(block, 1, sizeof *scalar, 8);
   void *value = NULL;
   const int32_t status = lay_bytes(source, block, record->size, &value, "a scalar");
@@ -237,7 +238,7 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
   return TN_OK;
 }
 
-/* --- The call -------------------------------------------------------------------------------------------------- */
+/* --- The call ----------------------------------------------------------------------------------------------------- */
 
 static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   source_t source = {descriptor, size};

@@ -7,7 +7,7 @@ tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future
   if (returned == NULL) return future == NULL ? NULL : tn__xla_future_wait(future);
   if (future != NULL) tn__xla_future_abandon(future);
   if (!tn__xla_error_is_live(returned))
-    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is not an error of this runtime. Is it a typed handler?",
+    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is not an error of this runtime: is it typed?",
                          (void *)returned);
   if (returned->code != TN_XLA_OK) return returned;
   tn__xla_error_destroy(returned);

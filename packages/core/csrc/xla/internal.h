@@ -12,7 +12,7 @@
 /* The newest minor version of the table. */
 #define TN__XLA_NEWEST_MINOR 3
 
-/* --- set.c ------------------------------------------------------------------------------------------------------ */
+/* --- set.c -------------------------------------------------------------------------------------------------------- */
 
 /* A member of a set, at the start of its object. */
 typedef struct tn__xla_member {
@@ -30,7 +30,7 @@ void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member);
 void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member);
 int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer);
 
-/* --- error.c ------------------------------------------------------------------------------------------------ */
+/* --- error.c ------------------------------------------------------------------------------------------------------ */
 
 struct tn_xla_error {
   tn__xla_member_t member;
@@ -58,7 +58,7 @@ tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
 void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args);
 void tn__xla_error_destroy_args(tn_xla_error_destroy_args_t *args);
 
-/* --- future.c ----------------------------------------------------------------------------------------------- */
+/* --- future.c ----------------------------------------------------------------------------------------------------- */
 
 tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args);
 tn_xla_error_t *tn__xla_future_set_available(tn_xla_future_available_args_t *args);
@@ -83,7 +83,7 @@ tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future
 /* tn_xla_metadata() with the table `api`. */
 int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code);
 
-/* --- type.c: types and states --------------------------------------------------------------------------------- */
+/* --- type.c: types and states ------------------------------------------------------------------------------------- */
 
 /* An object that the runtime owns for a handler. Empty while `state` is null. */
 typedef struct tn__xla_state {
@@ -104,7 +104,7 @@ tn_xla_error_t *tn__xla_state_set_v3(void *args);
 tn_xla_error_t *tn__xla_state_get_v1(void *args);
 tn_xla_error_t *tn__xla_state_get_v3(void *args);
 
-/* --- context.c ------------------------------------------------------------------------------------------------ */
+/* --- context.c ---------------------------------------------------------------------------------------------------- */
 
 /* An object that a caller lends to handlers, which look it up by its type. */
 typedef struct tn__xla_user_data {
@@ -138,7 +138,7 @@ static inline int tn__xla_enter(const tn_xla_device_t *device) {
   return device == NULL || device->struct_size < sizeof *device || device->enter == NULL || device->enter(device->data) == 0;
 }
 
-/* --- memory.c --------------------------------------------------------------------------------------------------- */
+/* --- memory.c ----------------------------------------------------------------------------------------------------- */
 
 /* Frees the memory that a run has not freed. */
 void tn__xla_memory_clear(tn_xla_context_t *context);
@@ -152,7 +152,7 @@ tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
 
-/* --- pool.c --------------------------------------------------------------------------------------------------- */
+/* --- pool.c ------------------------------------------------------------------------------------------------------- */
 
 typedef struct tn__xla_task tn__xla_task_t;
 
@@ -178,17 +178,17 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data);
 /* Removes the task with this data. Returns 0 if it has started. */
 int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data);
 
-/* --- registry.c ----------------------------------------------------------------------------------------------- */
+/* --- registry.c --------------------------------------------------------------------------------------------------- */
 
 /* Registers a handler, which is asked for its metadata with the table `api`. */
 tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, const tn_xla_api_t *api);
 
-/* --- api.c ---------------------------------------------------------------------------------------------------- */
+/* --- api.c -------------------------------------------------------------------------------------------------------- */
 
 /* The table for handlers of version 0.`minor`, or the newest one for later versions. */
 const tn_xla_api_t *tn__xla_api(int32_t minor);
 
-/* --- frame.c, call.c --------------------------------------------------------------------------------------- */
+/* --- frame.c, call.c ---------------------------------------------------------------------------------------------- */
 
 /* A prepared call, which is the start of the memory of tn_xla_frame_build(). */
 typedef struct tn__xla_call {

@@ -100,7 +100,7 @@ int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, voi
   return tn__xla_error_report(wrong, code);
 }
 
-/* --- States ----------------------------------------------------------------------------------------------------- */
+/* --- States ------------------------------------------------------------------------------------------------------- */
 
 static atomic_size_t live_states;
 

@@ -43,7 +43,7 @@ int32_t tn_xla_execute_untyped(void *memory) {
   tn_xla_untyped_call_t *call = memory;
   if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
   if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
-    return tn__fail(TN_INVALID_ARGUMENT, "api_version must be from %d to %d, got %d", TN_XLA_CALL_ORIGINAL, TN_XLA_CALL_UNIFIED, (int)call->api_version);
+    return tn__fail(TN_INVALID_ARGUMENT, "api_version is unknown: %d", (int)call->api_version);
   tn__xla_status_clear(&call->status);
   if (!tn__xla_enter(call->device)) {
     XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);

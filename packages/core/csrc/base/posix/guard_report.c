@@ -75,7 +75,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
 
 int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_t length, const char *name,
                             size_t name_length) {
-  if (address == NULL || (name == NULL && name_length > 0)) return tn__fail(TN_INVALID_ARGUMENT, "address and name must not be null");
+  if (address == NULL || (name == NULL && name_length > 0))
+    return tn__fail(TN_INVALID_ARGUMENT, "address and name must not be null");
   guarded_t *block = calloc(1, sizeof *block);
   if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the name of a segment");
   block->address = address;

@@ -12,7 +12,7 @@ static _Atomic uint64_t mapped_bytes;
 int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out) {
   if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
   if ((flags & ~(TN_MAPPING_SHARED | TN_MAPPING_GUARDED)) != 0 || offset > INT64_MAX)
-    return tn__fail(TN_INVALID_ARGUMENT, "flags must be TN_MAPPING_* and offset at most 2^63 - 1, got %u and %llu", flags, (unsigned long long)offset);
+    return tn__fail(TN_INVALID_ARGUMENT, "flags or offset are not valid");
   int sharing = (flags & TN_MAPPING_SHARED) != 0 ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
   void *address = mmap(NULL, byte_size, PROT_READ | PROT_WRITE, sharing, descriptor, (off_t)offset);
   if (address == MAP_FAILED) return tn__fail(TN_SYSTEM, "mmap() failed: %s", strerror(errno));

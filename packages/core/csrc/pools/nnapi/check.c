@@ -1,14 +1,14 @@
-/* What the operations rely on, checked before the first run: whatever passes, they stay inside the memory of its
+/* The check of a program before its first run. The operations of a valid program stay inside the memory of its
  * tensors. */
 #include "operations.h"
 
-/* A call whose operands are known to be there. */
+/* A call whose operands exist. */
 typedef const tn_nn__call_t *call_t;
 typedef const tn_nn_tensor_t *tensor_t;
 
 static int is_quantized(tensor_t tensor) { return tensor->type == TN_NN_QUANT8 || tensor->type == TN_NN_QUANT8_SIGNED; }
 
-/* Of the types that most operations compute with. */
+/* Returns whether a tensor has one of the types that most operations accept. */
 static int is_real(tensor_t tensor) { return tn_nn__is_float(tensor->type) || is_quantized(tensor); }
 
 static int is_positive(float scale) { return scale > 0 && scale < INFINITY; }
@@ -57,7 +57,7 @@ static int same_shape(tensor_t a, tensor_t b) {
   return 1;
 }
 
-/* Whether the step's first number is an axis of a tensor. */
+/* Returns whether the first number of a step is an axis of a tensor. */
 static int has_axis(call_t call, tensor_t tensor) {
   int32_t axis = call->step->numbers[0];
   return axis >= 0 && (uint32_t)axis < tensor->rank;
@@ -150,7 +150,7 @@ static int check_conversion(call_t call) {
   return (call->step->operation == TN_NN_QUANTIZE ? quantizes : dequantizes) && same_shape(input, output);
 }
 
-/* Types of an input, its weights, their bias and the result; the bias has an element for each of `channels`. */
+/* Checks the types of an input, its weights, their bias and the result. The bias has one element for each channel. */
 static int has_layer_types(call_t call, uint32_t channels, uint32_t channel_axis) {
   tensor_t input = tn_nn__input(call, 0), filter = tn_nn__input(call, 1), bias = tn_nn__input(call, 2);
   if (!is_real(input) || tn_nn__output(call)->type != input->type || bias->count != channels) return 0;

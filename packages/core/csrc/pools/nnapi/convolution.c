@@ -1,5 +1,5 @@
-/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers,
- * scaled at the end, by the scale of the output's channel where the filter has one for each. */
+/* Convolutions and fully connected layers: NHWC, filters as NNAPI lays them out. Quantized sums are exact integers, and
+ * are scaled at the end by the scale of the filter or of its channel. */
 #include "operations.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };
@@ -10,7 +10,7 @@ static inline int32_t quantized(const tn_nn_tensor_t *tensor, uint64_t i) {
   return value - tensor->zero_point;
 }
 
-/* A sum of products, of floats or of integers. Of 32-bit floats it is one as well. */
+/* A sum of products of floats or of integers. A sum of 32-bit floats is rounded to one. */
 typedef struct {
   double real;
   int64_t whole;
@@ -34,7 +34,7 @@ static inline void add_products(total_t *total, const tn_nn_tensor_t *a, uint64_
   }
 }
 
-/* What a channel's sum starts with. The bias of quantized tensors has the scale of the products. */
+/* The bias, with which the sum of a channel starts. The bias of quantized tensors has the scale of the products. */
 static inline total_t start_with(const tn_nn_tensor_t *bias, uint64_t channel) {
   if (tn_nn__is_float(bias->type)) return (total_t){tn_nn__load(bias, channel), 0};
   return (total_t){0, ((const int32_t *)bias->data)[channel]};
@@ -50,7 +50,7 @@ static inline void finish(const tn_nn_tensor_t *input, const tn_nn_tensor_t *fil
   tn_nn__store(output, at, tn_nn__bound(value, bounds));
 }
 
-/* The parts of a filter that lie over the input at one place of the output, along one axis. */
+/* The part of a filter that lies inside the input, along one axis and at one place of the output. */
 typedef struct {
   int64_t origin; /* in the input, of the filter's first element; may be outside */
   int64_t first;
@@ -66,7 +66,7 @@ static inline window_t window_at(int64_t place, int64_t stride, int64_t padding,
   return window;
 }
 
-/* CONV_2D and DEPTHWISE_CONV_2D differ in the channels that meet: all of them, or each with its own filters. */
+/* CONV_2D combines all input channels; DEPTHWISE_CONV_2D has filters of its own for each input channel. */
 static int32_t convolve(const tn_nn__call_t *call, int depthwise) {
   const tn_nn_tensor_t *input = tn_nn__input(call, 0), *filter = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
   const tn_nn_tensor_t *output = tn_nn__output(call);

@@ -14,7 +14,7 @@ static double combine(uint32_t operation, double a, double b) {
   }
 }
 
-/* Whole numbers wrap around; quotients are rounded down. False for a division by 0. */
+/* Integers wrap around, and quotients are rounded down. Returns 0 for a division by 0. */
 static int combine_whole(uint32_t operation, int32_t a, int32_t b, int32_t *result) {
   int64_t wide = 0;
   switch (operation) {
@@ -36,7 +36,7 @@ static int combine_whole(uint32_t operation, int32_t a, int32_t b, int32_t *resu
   return 1;
 }
 
-/* How far the element of an input moves when the output moves by one along each axis: 0 where it is repeated. */
+/* The stride of an input for each axis of the output, which is 0 along a repeated axis. */
 static void broadcast_strides(const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, uint64_t strides[TN_NN_RANK]) {
   uint32_t missing = output->rank - input->rank;
   uint64_t stride = 1;

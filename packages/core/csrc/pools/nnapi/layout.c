@@ -3,7 +3,7 @@
 
 #include "operations.h"
 
-/* RESHAPE: the first input's bytes. */
+/* RESHAPE: copies the bytes of the first input. */
 int32_t tn_nn__copy(const tn_nn__call_t *call) {
   const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
   if (output->count > 0) memmove(output->data, input->data, output->count * tn_nn__element_size(output));
@@ -33,7 +33,7 @@ int32_t tn_nn__transpose(const tn_nn__call_t *call) {
   return TN_NN_OK;
 }
 
-/* Whether equal bytes mean equal values; of tensors of one type. */
+/* Returns whether equal bytes of two tensors of one type are equal values. */
 static int same_meaning(const tn_nn_tensor_t *a, const tn_nn_tensor_t *b) {
   int is_quantized = a->type == TN_NN_QUANT8 || a->type == TN_NN_QUANT8_SIGNED;
   return !is_quantized || (a->scale == b->scale && a->zero_point == b->zero_point);
@@ -69,7 +69,7 @@ int32_t tn_nn__gather(const tn_nn__call_t *call) {
   uint64_t outer = tn_nn__extent(input, 0, axis), length = input->dimensions[axis];
   size_t inner = tn_nn__extent(input, axis + 1, input->rank) * tn_nn__element_size(output);
   for (uint64_t n = 0; n < indices->count; n++) {
-    /* Read once: the memory may change between the check and the use. */
+    /* The index is read once, because the memory may change between the check and the use. */
     int32_t index = ((const volatile int32_t *)indices->data)[n];
     if (index < 0 || (uint64_t)index >= length) return TN_NN_BAD_INDEX;
     for (uint64_t i = 0; i < outer; i++) {

@@ -1,6 +1,6 @@
-/* The operations of the reference CPU driver for @tenon/pools: plain loops over tensors. A program is checked once, by
- * tn_nn_check(): types, shapes and parameters; that its memory is as large as its tensors say is the caller's promise.
- * What tensors hold is never trusted: other processes may change it during a run. */
+/* The operations of the reference CPU driver of @tenon/pools, as plain loops over tensors. tn_nn_check() checks the
+ * types, shapes and parameters of a program once; the caller guarantees that the memory of its tensors is large enough.
+ * The contents of tensors are not trusted, because other processes may change them during a run. */
 #ifndef TENON_NNAPI_H
 #define TENON_NNAPI_H
 
@@ -21,8 +21,8 @@ typedef enum {
   TN_NN_INT32 = 4,
   TN_NN_QUANT8 = 5,
   TN_NN_FLOAT16 = 8,
-  TN_NN_QUANT8_PER_CHANNEL = 11, /* signed, its zero point 0, its scale one of `scales` */
-  TN_NN_QUANT8_SYMM = 13,        /* signed, its zero point 0 */
+  TN_NN_QUANT8_PER_CHANNEL = 11, /* signed, with zero point 0 and a scale of `scales` for each channel */
+  TN_NN_QUANT8_SYMM = 13,        /* signed, with zero point 0 */
   TN_NN_QUANT8_SIGNED = 14,
 } tn_nn_type_t;
 
@@ -55,31 +55,31 @@ typedef enum {
 /* Bounds of the result, with NNAPI's numbers. */
 typedef enum { TN_NN_NONE = 0, TN_NN_BOUND_RELU = 1, TN_NN_BOUND_RELU1 = 2, TN_NN_BOUND_RELU6 = 3 } tn_nn_activation_t;
 
-/* A row-major tensor in memory of the caller, aligned to its elements. 72 bytes. */
+/* A row-major tensor, of 72 bytes, in memory of the caller that is aligned to its elements. */
 typedef struct {
-  void *data; /* not looked at by tn_nn_check() */
+  void *data; /* ignored by tn_nn_check() */
   uint64_t count; /* elements */
   uint32_t type;
   uint32_t rank;
   uint32_t dimensions[TN_NN_RANK];
   float scale; /* a quantized value q stands for scale * (q - zero_point) */
   int32_t zero_point;
-  const float *scales; /* one for each index of the channel axis; NULL for types without */
+  const float *scales; /* one for each index of the channel axis; null for other types */
   uint32_t channel_axis;
   uint32_t reserved;
 } tn_nn_tensor_t;
 
-/* One operation. Its operands are indices into the tensors: inputs, then the one output. 64 bytes. */
+/* An operation, of 64 bytes. Its operands are indices of tensors: inputs, then one output. */
 typedef struct {
   uint32_t operation;
   uint32_t input_count;
-  uint32_t first_operand; /* in the program's list of operands */
+  uint32_t first_operand; /* an index in the operands of the program */
   int32_t activation;
-  int32_t numbers[10]; /* as each operation says */
+  int32_t numbers[10]; /* the parameters of the operation */
   float reals[2];
 } tn_nn_step_t;
 
-/* 40 bytes. */
+/* A program, of 40 bytes. */
 typedef struct {
   uint32_t struct_size;
   uint32_t step_count;
@@ -95,10 +95,10 @@ typedef struct {
 #define TN_NN_UNKNOWN_OPERATION (-1)
 #define TN_NN_BAD_INDEX (-2) /* GATHER: an index is outside the axis */
 #define TN_NN_BAD_PROGRAM (-3)
-#define TN_NN_DIVIDED_BY_ZERO (-4) /* DIV of whole numbers */
+#define TN_NN_DIVIDED_BY_ZERO (-4) /* DIV of integers */
 
-/* Checks all that the steps rely on. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and writes the index of
- * the step that is wrong to `failed`, or UINT32_MAX if it is none. */
+/* Checks the types, shapes and parameters of all steps. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and
+ * writes the index of the invalid step to `failed`, or UINT32_MAX for a tensor or the program itself. */
 TN_NN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
 
 /* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes

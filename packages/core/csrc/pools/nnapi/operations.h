@@ -1,4 +1,4 @@
-/* What the files of operations share. */
+/* Functions and types that the files of operations share. */
 #ifndef TENON_NNAPI_OPERATIONS_H
 #define TENON_NNAPI_OPERATIONS_H
 
@@ -62,7 +62,7 @@ static inline double tn_nn__scale(const tn_nn_tensor_t *tensor, uint64_t i) {
   return (double)tensor->scales[i / tn_nn__extent(tensor, axis + 1, tensor->rank) % tensor->dimensions[axis]];
 }
 
-/* The value of element `i`, whatever its type: exact, but for the product with a scale. */
+/* The value of element `i` of any type: exact, except for the product with a scale. */
 static inline double tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
   switch (tensor->type) {
     case TN_NN_FLOAT32:
@@ -78,7 +78,7 @@ static inline double tn_nn__load(const tn_nn_tensor_t *tensor, uint64_t i) {
   }
 }
 
-/* The nearest quantized value of a tensor's type, in its range; NaN becomes the least. */
+/* The nearest quantized value in the range of a tensor's type. NaN becomes the smallest value. */
 static inline int32_t tn_nn__quantize(const tn_nn_tensor_t *tensor, double value) {
   double low = tensor->type == TN_NN_QUANT8 ? 0 : -128;
   double scaled = round(value / (double)tensor->scale) + (double)tensor->zero_point;
@@ -105,11 +105,11 @@ static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
 
 typedef struct {
   int32_t (*run)(const tn_nn__call_t *call);
-  int (*check)(const tn_nn__call_t *call); /* whether the operands suit the operation */
-  uint32_t inputs;                         /* how many it must have; 0 for any number */
+  int (*check)(const tn_nn__call_t *call); /* returns whether the operands are valid */
+  uint32_t inputs;                         /* the number of inputs, or 0 for any number */
 } tn_nn__operation_t;
 
-/* Finds the function of an operation; NULL if there is none. program.c */
+/* check.c: looks up an operation. Null if it is unknown. */
 const tn_nn__operation_t *tn_nn__find(uint32_t operation);
 
 /* elementwise.c */

@@ -1,5 +1,5 @@
 /* Pooling of images, NHWC: numbers are padding left and top, strides of width and height, width and height of the
- * window. What lies in the padding doesn't count. */
+ * window. The padding is ignored. */
 #include "operations.h"
 
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIGHT };

@@ -1,4 +1,4 @@
-/* Channels to other processes: sockets over which messages travel with descriptors. */
+/* Channels to other processes: sockets that carry messages with descriptors. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #if defined(TN_CHANNELS_ARE_STREAMS)
 #define CHANNEL_TYPE SOCK_STREAM
-/* Room for some messages: a stream is read once a message is whole. */
+/* Room for some messages, because a message is read from a stream once it is complete. */
 #define BUFFER_SIZE (4 * (int)TN_FRAME_MAXIMUM)
 #else
 #define CHANNEL_TYPE SOCK_SEQPACKET
@@ -27,20 +27,20 @@ static int32_t address_of(const char *path, size_t length, struct sockaddr_un *a
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;
   if (length == 0 || length >= sizeof address->sun_path || memchr(path, 0, length) != NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the path of a socket must have 1 to %zu bytes and no NUL",
-                    sizeof address->sun_path - 1);
+    return tn__fail(TN_INVALID_ARGUMENT, "path must have 1 to %zu bytes and no NUL, got %zu bytes",
+                    sizeof address->sun_path - 1, length);
   memcpy(address->sun_path, path, length);
   return TN_OK;
 }
 
-/* Binds so that nobody else can connect, not even for a moment. */
+/* Binds a socket to which other users can never connect. */
 static int bind_alone(int listener, const struct sockaddr_un *address) {
 #if defined(__linux__)
-  /* The mode of the socket itself becomes that of its file. */
+  /* The file gets the mode of the socket. */
   return fchmod(listener, S_IRUSR | S_IWUSR) != 0 ? -1 : bind(listener, (const struct sockaddr *)address, sizeof *address);
 #else
   if (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0) return -1;
-  /* Nobody can connect before listen(). */
+  /* Connections are refused until listen(). */
   return chmod(address->sun_path, S_IRUSR | S_IWUSR);
 #endif
 }
@@ -52,7 +52,7 @@ int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
   if (status == TN_OK) status = tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, &listener);
   if (status != TN_OK) return status;
   if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0) {
-    status = tn__socket_failed("listening");
+    status = tn__socket_failed("the socket cannot listen");
     close(listener);
     return status;
   }
@@ -68,7 +68,7 @@ int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
   if (status != TN_OK) return status;
   while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0) {
     if (errno == EINTR) continue;
-    status = tn__socket_failed("connecting");
+    status = tn__socket_failed("connect() failed");
     close(channel);
     return status;
   }
@@ -84,17 +84,17 @@ int32_t tn_channel_accept(int32_t listener, int32_t *out) {
     int channel = accept(listener, NULL, NULL);
 #endif
     if (channel >= 0) {
-      /* Elsewhere than on Linux it inherits from the listener that it doesn't block. */
+      /* Only on Linux the socket does not inherit O_NONBLOCK from the listener. */
       if (tn__socket_prepare(channel, BUFFER_SIZE) != 0 || fcntl(channel, F_SETFL, 0) != 0) {
-        int32_t status = tn__socket_failed("accepting a connection");
+        int32_t status = tn__socket_failed("accept() failed");
         close(channel);
         return status;
       }
       *out = channel;
       return TN_OK;
     }
-    if (errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "no connection waits");
-    if (errno != EINTR && errno != ECONNABORTED) return tn__socket_failed("accepting a connection");
+    if (errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "no connection is waiting");
+    if (errno != EINTR && errno != ECONNABORTED) return tn__socket_failed("accept() failed");
   }
 }
 
@@ -103,12 +103,12 @@ int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
   struct ucred credentials;
   socklen_t size = sizeof credentials;
   if (getsockopt(channel, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
-    return tn__socket_failed("asking who the peer is");
+    return tn__socket_failed("the user of the peer is unknown");
   *user = credentials.uid;
 #else
   uid_t owner;
   gid_t group;
-  if (getpeereid(channel, &owner, &group) != 0) return tn__socket_failed("asking who the peer is");
+  if (getpeereid(channel, &owner, &group) != 0) return tn__socket_failed("the user of the peer is unknown");
   *user = (uint32_t)owner;
 #endif
   return TN_OK;
@@ -118,7 +118,7 @@ int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
 
 int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
                         int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
   return tn__stream_send(channel, bytes, length, descriptors, count, timeout);
 }
 
@@ -130,7 +130,7 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
 
 int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
                         int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "too many descriptors for a message");
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
   struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   tn__control_t control;
@@ -138,11 +138,11 @@ int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const
   int64_t deadline = timeout < 0 ? -1 : 0;
   const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
   for (;;) {
-    /* The plain call is faster, and most messages come without descriptors. */
+    /* send() is faster than sendmsg(), and most messages have no descriptors. */
     ssize_t sent = count > 0 ? sendmsg(channel, &message, flags) : send(channel, bytes, length, flags);
     if (sent >= 0) return TN_OK;
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) return tn__socket_failed("sending a message");
+    if (errno != EAGAIN) return tn__socket_failed("send() failed");
     if (timeout >= 0 && deadline == 0) deadline = tn__now() + timeout;
     int32_t status = tn__socket_wait(channel, POLLOUT, deadline);
     if (status != TN_OK) return status;
@@ -162,15 +162,15 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
   do {
     length = recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0));
   } while (length < 0 && errno == EINTR);
-  if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "nothing came in time");
-  if (length < 0) return tn__socket_failed("receiving a message");
+  if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "timed out");
+  if (length < 0) return tn__socket_failed("recv() failed");
   size_t taken = tn__control_take(&message, descriptors, TN_FRAME_DESCRIPTORS);
   size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
   int32_t status = TN_OK;
   if (length == 0 && taken == 0) {
-    status = tn__fail(TN_CLOSED, "the peer is gone");
+    status = tn__fail(TN_CLOSED, "the peer has closed the connection");
   } else if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || taken > kept) {
-    status = tn__fail(TN_INVALID_ARGUMENT, "a malformed message: too long, or with too many descriptors");
+    status = tn__fail(TN_INVALID_ARGUMENT, "malformed message: too long, or too many descriptors");
   } else {
     status = tn_frame_check(bytes, (size_t)length, taken);
   }
@@ -196,14 +196,14 @@ int32_t tn_channel_call(int32_t channel, const void *request, size_t length, voi
 #if defined(TN_CHANNELS_ARE_STREAMS)
   return tn_channel_receive(channel, bytes, descriptors, count, -1);
 #else
-  /* An answer has no descriptors: the system closes what comes nevertheless, and the answer doesn't pass the check.
-   * With MSG_TRUNC the whole length is told. */
+  /* A reply has no descriptors. The system closes those of a malformed reply, which the check refuses. With MSG_TRUNC
+   * the result is the whole length. */
   ssize_t received;
   do {
     received = recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC);
   } while (received < 0 && errno == EINTR);
-  if (received < 0) return tn__socket_failed("receiving a message");
-  if (received == 0) return tn__fail(TN_CLOSED, "the peer is gone");
+  if (received < 0) return tn__socket_failed("recv() failed");
+  if (received == 0) return tn__fail(TN_CLOSED, "the peer has closed the connection");
   *count = 0;
   return tn_frame_check(bytes, (size_t)received, 0);
 #endif
@@ -220,8 +220,8 @@ int32_t tn_channel_poll(const int32_t *channels, size_t count, int64_t timeout, 
   } while (found < 0 && errno == EINTR && timeout < 0);
   for (size_t i = 0; i < count; i++) ready[i] = found > 0 && entries[i].revents != 0;
   int32_t status = TN_OK;
-  if (found == 0 || (found < 0 && errno == EINTR)) status = tn__fail(TN_TIMED_OUT, "nothing came in time");
-  if (found < 0 && errno != EINTR) status = tn__socket_failed("waiting for sockets");
+  if (found == 0 || (found < 0 && errno == EINTR)) status = tn__fail(TN_TIMED_OUT, "timed out");
+  if (found < 0 && errno != EINTR) status = tn__socket_failed("poll() on sockets failed");
   if (entries != few) free(entries);
   return status;
 }
@@ -230,6 +230,6 @@ int32_t tn_channel_ring(int32_t stream) {
   char byte = 1;
   for (;;) {
     if (send(stream, &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 || errno == EAGAIN) return TN_OK;
-    if (errno != EINTR) return tn__socket_failed("ringing");
+    if (errno != EINTR) return tn__socket_failed("send() to a stream failed");
   }
 }

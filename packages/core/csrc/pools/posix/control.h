@@ -1,4 +1,4 @@
-/* What control.c gives to the files of channels: the descriptors that travel with a message. */
+/* The descriptors that travel with a message. */
 #ifndef TENON_CONTROL_H
 #define TENON_CONTROL_H
 

@@ -1,5 +1,5 @@
-/* Closing descriptors that came from a peer: the file system behind one may be the peer's own, and let whoever closes
- * wait for ever. */
+/* Closing descriptors that a peer has sent. The file system of a descriptor may belong to the peer and block close()
+ * forever. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "../../base/lock.h"
 #include "tenon_pools.h"
 
-/* The most threads that close at a time. While all of them wait, what else is to be closed waits for them. */
+/* The most threads that close descriptors at a time. While all of them are blocked, other descriptors wait for them. */
 #define CLOSERS 64
 
 typedef struct closer {
@@ -24,7 +24,7 @@ static tn__lock_t lock = TN__LOCK;
 static closer_t *waiting;
 static int threads;
 
-/* What a thread closes next, or null: then it ends. */
+/* Returns the next descriptor for a thread, or null, and then the thread ends. */
 static closer_t *next_waiting(void) {
   tn__lock(&lock);
   closer_t *next = waiting;
@@ -45,7 +45,7 @@ static void run(void *data) {
   }
 }
 
-/* Whether there is room for another thread; otherwise the closer waits for one of those that are there. */
+/* Returns whether another thread may start. Otherwise the descriptor is queued for the threads that run. */
 static int may_start(closer_t *closer) {
   tn__lock(&lock);
   const int may = threads < CLOSERS;
@@ -59,7 +59,7 @@ static int may_start(closer_t *closer) {
   return may;
 }
 
-/* Sockets and sealed memory are the kernel's own: closing them never waits. */
+/* Closing a socket or sealed memory never blocks, because they belong to the kernel. */
 static int closes_at_once(int descriptor) {
   int type;
   socklen_t size = sizeof type;

@@ -1,4 +1,5 @@
-/* Memory that devices share: dma-bufs, made of pages of a memfd (/dev/udmabuf) or by a heap (/dev/dma_heap/system). */
+/* dma-bufs, which are memory that devices share: created from a memfd (/dev/udmabuf) or by a heap
+ * (/dev/dma_heap/system). */
 #include <errno.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* An ioctl that is begun again when a signal or the driver of the device interrupts it. */
+/* Calls ioctl() until neither a signal nor the driver interrupts it. */
 static int repeat_ioctl(int descriptor, unsigned long request, void *argument) {
   int result;
   do {
@@ -24,12 +25,12 @@ static int repeat_ioctl(int descriptor, unsigned long request, void *argument) {
 
 static int32_t create_of_memory(uint64_t byte_size, int32_t *out) {
   int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
-  if (device < 0) return tn__fail(TN_UNSUPPORTED, "/dev/udmabuf can't be opened: %s", strerror(errno));
-  /* Sealed against shrinking, as the device demands, and not against writing. */
+  if (device < 0) return tn__fail(TN_UNSUPPORTED, "/dev/udmabuf could not be opened: %s", strerror(errno));
+  /* The device demands memory that cannot shrink and can be written. */
   int32_t memory;
   int32_t status = tn_shared_memory_create(byte_size, "dma-buf", 7, &memory);
   if (status == TN_OK) {
-    struct udmabuf_create create = {.memfd = (uint32_t)memory, .flags = UDMABUF_FLAGS_CLOEXEC, .offset = 0, .size = byte_size};
+    struct udmabuf_create create = {.memfd = (uint32_t)memory, .flags = UDMABUF_FLAGS_CLOEXEC, .size = byte_size};
     *out = repeat_ioctl(device, UDMABUF_CREATE, &create);
     if (*out < 0) status = tn__fail(TN_UNSUPPORTED, "/dev/udmabuf refused the memory: %s", strerror(errno));
     /* The dma-buf keeps the pages. */
@@ -41,11 +42,11 @@ static int32_t create_of_memory(uint64_t byte_size, int32_t *out) {
 
 static int32_t create_of_heap(uint64_t byte_size, int32_t *out) {
   int heap = open("/dev/dma_heap/system", O_RDONLY | O_CLOEXEC);
-  if (heap < 0) return tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system can't be opened: %s", strerror(errno));
+  if (heap < 0) return tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system could not be opened: %s", strerror(errno));
   struct dma_heap_allocation_data allocation = {.len = byte_size, .fd_flags = O_RDWR | O_CLOEXEC};
   int32_t status = TN_OK;
   if (repeat_ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &allocation) != 0)
-    status = tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system refused: %s", strerror(errno));
+    status = tn__fail(TN_UNSUPPORTED, "/dev/dma_heap/system refused the memory: %s", strerror(errno));
   close(heap);
   if (status == TN_OK) *out = (int32_t)allocation.fd;
   return status;
@@ -61,12 +62,13 @@ int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
 }
 
 int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
-  if ((flags & ~(TN_DMA_BUF_WRITE | TN_DMA_BUF_END)) != 0) return tn__fail(TN_INVALID_ARGUMENT, "flags are not valid");
+  if ((flags & ~(TN_DMA_BUF_WRITE | TN_DMA_BUF_END)) != 0)
+    return tn__fail(TN_INVALID_ARGUMENT, "flags are unknown: %u", flags);
   struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ};
   if ((flags & TN_DMA_BUF_WRITE) != 0) sync.flags |= DMA_BUF_SYNC_WRITE;
   sync.flags |= (flags & TN_DMA_BUF_END) != 0 ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START;
   if (repeat_ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync) != 0)
-    return tn__fail(TN_SYSTEM, "the dma-buf could not be synchronised: %s", strerror(errno));
+    return tn__fail(TN_SYSTEM, "DMA_BUF_IOCTL_SYNC failed: %s", strerror(errno));
   return TN_OK;
 }
 
@@ -74,12 +76,12 @@ int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
 
 int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
   (void)byte_size, (void)out;
-  return tn__fail(TN_UNSUPPORTED, "this platform has no dma-bufs");
+  return tn__fail(TN_UNSUPPORTED, "dma-bufs exist only on Linux");
 }
 
 int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
   (void)descriptor, (void)flags;
-  return tn__fail(TN_UNSUPPORTED, "this platform has no dma-bufs");
+  return tn__fail(TN_UNSUPPORTED, "dma-bufs exist only on Linux");
 }
 
 #endif

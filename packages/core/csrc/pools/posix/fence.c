@@ -1,5 +1,6 @@
-/* Fences: one end of a stream of which the signaller has the other. A byte that waits says that it was signalled, the
- * end of the stream without one that the signaller failed or died. Nobody reads the byte, so that everybody sees it. */
+/* Fences. A fence is one end of a stream whose other end belongs to the signaller. An unread byte means that the fence
+ * is signalled, and the end of the stream without a byte that the signaller failed or died. The byte is never read, so
+ * that all holders of the fence see it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-/* Memory that processes share by descriptor: created with a fixed size, and never by a name that others could guess. */
+/* Memory that processes share by descriptor. It has a fixed size and no name that others could guess. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -28,13 +28,13 @@
 
 #define HAS_NO_CONTENTS(access) (((access) & O_PATH) != 0)
 
-/* The magic number of dma-bufs' own file system. */
+/* The magic number of the file system of dma-bufs. */
 #define DMA_BUF_FILE_SYSTEM 0x444d4142u
 
-/* Memory of a fixed size, or -1 with errno. */
+/* Creates memory of a fixed size. Returns -1 and sets errno on failure. */
 static int create_memory(const char *name, off_t byte_size) {
   int descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-  /* Kernels before 6.3 don't know the last flag. */
+  /* Kernels before 6.3 refuse the last flag. */
   if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0) return -1;
   if (ftruncate(descriptor, byte_size) == 0 && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
@@ -50,14 +50,14 @@ static uint32_t seals_of(int descriptor) {
   return seals < 0 ? 0 : (uint32_t)seals;
 }
 
-/* What only the file system behind a descriptor knows. */
+/* Sets the fields that only the file system of a descriptor knows. */
 static int look_up(int descriptor, const struct stat *status, tn_descriptor_info_t *info) {
   struct statfs file_system;
   if (fstatfs(descriptor, &file_system) != 0) return -1;
   info->file_system = (uint64_t)file_system.f_type & 0xffffffffu;
   info->is_regular = S_ISREG(status->st_mode) ? 1 : 0;
   info->is_dma_buf = info->file_system == DMA_BUF_FILE_SYSTEM;
-  /* A dma-buf tells its size by its end alone. */
+  /* Only the end of a dma-buf tells its size. */
   if (info->is_dma_buf) {
     off_t end = lseek(descriptor, 0, SEEK_END);
     if (end < 0 || lseek(descriptor, 0, SEEK_SET) < 0) return -1;
@@ -70,7 +70,7 @@ static int look_up(int descriptor, const struct stat *status, tn_descriptor_info
 
 #define HAS_NO_CONTENTS(access) ((void)(access), 0)
 
-/* Memory under a name that nobody can guess, and that is gone before anybody could use it. Its size can be set once. */
+/* Creates memory under a name that others cannot guess and that is removed at once. Its size can be set only once. */
 static int create_memory(const char *name, off_t byte_size) {
   (void)name;
   char path[32];
@@ -85,8 +85,7 @@ static int create_memory(const char *name, off_t byte_size) {
   return -1;
 }
 
-/* Memory of shm_open() is no file: it has no type. Nobody can set its size a second time, which is what two seals
- * say. */
+/* Memory of shm_open() has no file type. Its size cannot be set a second time, which corresponds to two seals. */
 static uint32_t seals_of(int descriptor) {
   struct stat status;
   if (fstat(descriptor, &status) != 0 || (status.st_mode & S_IFMT) != 0) return 0;
@@ -96,7 +95,7 @@ static uint32_t seals_of(int descriptor) {
 static int look_up(int descriptor, const struct stat *status, tn_descriptor_info_t *info) {
   info->is_regular = S_ISREG(status->st_mode) || info->seals != 0;
   struct statfs file_system;
-  /* Memory has none. */
+  /* Memory has no file system. */
   info->file_system = fstatfs(descriptor, &file_system) == 0 && (file_system.f_flags & MNT_LOCAL) != 0;
   return 0;
 }
@@ -114,7 +113,7 @@ int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t la
   name[label_length] = 0;
   int descriptor = create_memory(name, (off_t)byte_size);
   if (descriptor < 0)
-    return tn__fail(TN_SYSTEM, "memory of %llu bytes could not be made: %s", (unsigned long long)byte_size, strerror(errno));
+    return tn__fail(TN_SYSTEM, "%llu bytes could not be created: %s", (unsigned long long)byte_size, strerror(errno));
   *out = descriptor;
   return TN_OK;
 }
@@ -122,7 +121,7 @@ int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t la
 int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
 #if !defined(__linux__)
   (void)descriptor, (void)seals;
-  return tn__fail(TN_UNSUPPORTED, "memory can't be sealed on this platform");
+  return tn__fail(TN_UNSUPPORTED, "memory can be sealed only on Linux");
 #else
   if (fcntl(descriptor, F_ADD_SEALS, (int)seals) != 0)
     return tn__fail(TN_SYSTEM, "the memory could not be sealed: %s", strerror(errno));

@@ -1,5 +1,5 @@
-/* Messages over a stream of bytes, for systems without sockets that keep their boundaries: a message says its length,
- * and is taken from the stream once all of it has arrived. */
+/* Messages over a stream of bytes, for systems without sockets that preserve their boundaries. A message contains its
+ * length, and is read from the stream once all of it has arrived. */
 #include "stream.h"
 
 #if defined(TN_CHANNELS_ARE_STREAMS)
@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* How long the rest of a message may take that has begun to arrive, whatever the timeout: a peer that never sends it is
- * done with. */
+/* The time in which the rest of a message must arrive, whatever the timeout. A peer that does not send it is
+ * disconnected. */
 #define REST_TIMEOUT TN__SECOND
 
-/* Where a stream can't be understood any more, it ends for both sides. */
+/* Ends a stream for both sides, because the boundaries of its messages are lost. */
 static int32_t break_off(int socket, int32_t status) {
   shutdown(socket, SHUT_RDWR);
   return status;
@@ -27,7 +27,7 @@ int32_t tn__stream_send(int socket, const void *bytes, size_t length, const int3
     struct iovec part = {.iov_base = (char *)(uintptr_t)bytes + done, .iov_len = length - done};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     tn__control_t control;
-    /* Descriptors come with the first byte. */
+    /* Descriptors are sent with the first byte. */
     if (count > 0 && done == 0) tn__control_write(&message, &control, descriptors, count);
     ssize_t sent = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
@@ -35,15 +35,15 @@ int32_t tn__stream_send(int socket, const void *bytes, size_t length, const int3
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN && errno != ENOBUFS) return tn__socket_failed("sending a message");
+    if (errno != EAGAIN && errno != ENOBUFS) return tn__socket_failed("sendmsg() failed");
     int32_t status = tn__socket_wait(socket, POLLOUT, deadline);
     if (status == TN_OK) continue;
-    return done == 0 ? status : break_off(socket, tn__fail(TN_CLOSED, "the peer took half a message"));
+    return done == 0 ? status : break_off(socket, tn__fail(TN_CLOSED, "the peer has read only a part of a message"));
   }
   return TN_OK;
 }
 
-/* How long the message at the start of the stream is, once all of it is there: 0 while it isn't, with a status then. */
+/* Finds the length of the message at the start of the stream, or 0 until all of it has arrived. */
 static int32_t whole_message(int socket, void *bytes, size_t *length, int *has_begun) {
   ssize_t there;
   do {
@@ -52,18 +52,18 @@ static int32_t whole_message(int socket, void *bytes, size_t *length, int *has_b
   *length = 0;
   *has_begun = there > 0;
   if (there < 0 && errno == EAGAIN) return TN_OK;
-  if (there < 0) return tn__socket_failed("receiving a message");
-  if (there == 0) return tn__fail(TN_CLOSED, "the peer is gone");
+  if (there < 0) return tn__socket_failed("recv() failed");
+  if (there == 0) return tn__fail(TN_CLOSED, "the peer has closed the connection");
   if ((size_t)there < sizeof(tn_frame_t)) return TN_OK;
   tn_frame_t header;
   memcpy(&header, bytes, sizeof header);
   if (header.magic != TN_FRAME_MAGIC || header.length < sizeof header || header.length > TN_FRAME_MAXIMUM)
-    return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "a malformed message: its start"));
+    return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "malformed message: wrong magic number or length"));
   if ((size_t)there >= header.length) *length = header.length;
   return TN_OK;
 }
 
-/* Waits until a whole message is there. */
+/* Waits until a whole message has arrived. */
 static int32_t await_message(int socket, void *bytes, size_t *length, int64_t timeout) {
   int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
   int64_t begun = -1;
@@ -79,8 +79,8 @@ static int32_t await_message(int socket, void *bytes, size_t *length, int64_t ti
     int64_t time = tn__now();
     if (begun < 0) begun = time;
     if (time - begun > REST_TIMEOUT)
-      return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "a malformed message: its end never came"));
-    /* The socket is readable all the while, so there is nothing to wait for but time. */
+      return break_off(socket, tn__fail(TN_INVALID_ARGUMENT, "malformed message: its end has not arrived"));
+    /* poll() would return at once, because the socket is readable. */
     struct timespec pause = {.tv_sec = 0, .tv_nsec = 200000};
     nanosleep(&pause, NULL);
   }
@@ -93,7 +93,7 @@ int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t
   size_t done = 0;
   size_t taken = 0;
   int is_cut = 0;
-  /* Descriptors end what one call receives, so a message may come in parts. */
+  /* One call receives bytes up to the next descriptors, so a message may arrive in parts. */
   while (status == TN_OK && done < length) {
     struct iovec part = {.iov_base = (char *)bytes + done, .iov_len = length - done};
     tn__control_t control;
@@ -102,7 +102,7 @@ int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t
     ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (received < 0 && errno == EINTR) continue;
     if (received <= 0) {
-      status = tn__fail(TN_CLOSED, "the peer is gone");
+      status = tn__fail(TN_CLOSED, "the peer has closed the connection");
       break;
     }
     done += (size_t)received;
@@ -112,7 +112,7 @@ int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t
   }
   size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
   if (status == TN_OK && is_cut)
-    status = tn__fail(TN_INVALID_ARGUMENT, "a malformed message: with too many descriptors");
+    status = tn__fail(TN_INVALID_ARGUMENT, "malformed message: too many descriptors");
   if (status == TN_OK) status = tn_frame_check(bytes, length, taken);
   if (status != TN_OK) {
     for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);

@@ -1,4 +1,4 @@
-/* What stream.c gives to channel.c. */
+/* Messages over a stream of bytes. */
 #ifndef TENON_STREAM_H
 #define TENON_STREAM_H
 

@@ -14,7 +14,7 @@ static void *prepare_one(tn_xla_handler_t *execute) {
   return prepare_bundle(3, (tn_xla_bundle_t){NULL, NULL, NULL, execute});
 }
 
-/* --- Metadata --- */
+/* --- Metadata ----------------------------------------------------------------------------------------------------- */
 
 static tn_xla_error_t *of_version_2(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {2, TN_XLA_EXECUTE, TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE, 0, 0, 0};
@@ -47,7 +47,7 @@ TEST(metadata_tells_version_and_traits) {
   CHECK(tn_xla_metadata(NULL, &metadata, &code) == TN_INVALID_ARGUMENT);
 }
 
-/* --- Failures --- */
+/* --- Failures ----------------------------------------------------------------------------------------------------- */
 
 static tn_xla_error_t *fail_99(tn_xla_call_frame_t *frame) { return tn_xla_fail(frame, 99, "ninety-nine"); }
 
@@ -88,7 +88,7 @@ TEST(an_error_that_is_none_is_never_followed) {
   finish(call);
 }
 
-/* --- Stages --- */
+/* --- Stages ------------------------------------------------------------------------------------------------------- */
 
 static char order[8];
 
@@ -124,7 +124,7 @@ TEST(a_failing_stage_stops_the_run) {
   finish(call);
 }
 
-/* --- Futures --- */
+/* --- Futures ------------------------------------------------------------------------------------------------------ */
 
 static tn_xla_future_t *pending;
 static const tn_xla_api_t *pending_api;
@@ -216,7 +216,7 @@ TEST(a_foreign_future_is_never_followed) {
   finish(call);
 }
 
-/* --- The context --- */
+/* --- The context -------------------------------------------------------------------------------------------------- */
 
 static tn_xla_error_t *get_stream(tn_xla_call_frame_t *frame) {
   tn_xla_stream_get_args_t args = {sizeof args, NULL, frame->ctx, NULL};

@@ -34,7 +34,6 @@ static tn_xla_error_t *schedule_all(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
-
 static int64_t threads;
 
 static tn_xla_error_t *count_threads(tn_xla_call_frame_t *frame) {
