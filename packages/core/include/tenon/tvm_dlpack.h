@@ -1,7 +1,7 @@
-/* DLPack 1.1: how programs describe an n-dimensional array to each other. Layouts are those of x86-64 and arm64.
+/* DLPack 1.1, the description by which programs exchange n-dimensional arrays, laid out as on x86-64 and arm64.
  *
- * Who fills a DLTensor owns `data`, `shape` and `strides`, and keeps them while the tensor is used. A managed tensor
- * belongs to who received it, until that one calls its deleter, once, from any thread. */
+ * The program that fills a DLTensor owns `data`, `shape` and `strides`, and keeps them while the tensor is used. The
+ * receiver of a managed tensor owns it until it calls the deleter, once, on any thread. */
 #ifndef TENON_TVM_DLPACK_H
 #define TENON_TVM_DLPACK_H
 
@@ -36,7 +36,7 @@ enum {
   kDLFloat4_e2m1fn = 17
 };
 
-/* Kinds of memory: DLDevice.device_type. The first is the only one that the CPU reads. */
+/* Kinds of memory: DLDevice.device_type. The CPU can only read the first. */
 enum { kDLCPU = 1, kDLCUDA = 2, kDLCUDAHost = 3, kDLROCM = 10, kDLROCMHost = 11, kDLCUDAManaged = 13 };
 
 typedef struct {
@@ -84,7 +84,8 @@ typedef struct DLManagedTensorVersioned {
   DLTensor dl_tensor;
 } DLManagedTensorVersioned;
 
-/* Makes a tensor like `prototype`; on failure calls `set_error` with the kind and the text and returns nonzero. */
+/* Allocates a tensor like `prototype`. On failure it calls `set_error` with the kind and the message, and returns
+ * nonzero. */
 typedef int (*DLPackManagedTensorAllocator)(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_context,
                                             void (*set_error)(void *error_context, const char *kind,
                                                               const char *message));

@@ -1,10 +1,10 @@
 /* The C ABI of tvm-ffi 0.1 (48 functions), which libtvm_ffi of this package implements and kernels are compiled for.
  *
  * Rules that hold for every function here:
- * - an int result is 0, or nonzero with an error in the calling thread's slot (TVMFFIErrorMoveFromRaised takes it);
- * - an object handle that comes back through a pointer is owned by the caller (TVMFFIObjectDecRef), one that is passed
- *   in is borrowed, unless a comment says otherwise;
- * - values passed as arguments are borrowed for the call; a result is owned by the caller;
+ * - an int result is 0, or nonzero with an error in the calling thread's slot, which TVMFFIErrorMoveFromRaised() takes;
+ * - the caller owns an object handle that is returned through a pointer, and releases it with TVMFFIObjectDecRef(); a
+ *   handle that is passed in is borrowed, unless a comment says otherwise;
+ * - values passed as arguments are borrowed for the call; the caller owns the result;
  * - strings are (pointer, size) spans of UTF-8, copied; a `const char *` is NUL-terminated;
  * - every function may be called from any thread. */
 #ifndef TENON_TVM_FFI_H
@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/* What a TVMFFIAny holds. Below 64 the value itself; from 64 on an object. 7 to 10 are views: only ever arguments. */
+/* The type of a TVMFFIAny. Below 64 it holds the value itself, from 64 on an object. 7 to 10 are views, which only
+ * occur as arguments. */
 enum {
   kTVMFFINone = 0,
   kTVMFFIInt = 1,
@@ -60,15 +61,16 @@ enum {
 
 typedef void *TVMFFIObjectHandle;
 
-/* What a deleter has to do: run the destructor (1), free the memory (2), or both (3). */
+/* The task of a deleter: run the destructor (1), free the memory (2), or both (3). */
 enum {
   kTVMFFIObjectDeleterFlagBitMaskStrong = 1,
   kTVMFFIObjectDeleterFlagBitMaskWeak = 2,
   kTVMFFIObjectDeleterFlagBitMaskBoth = 3
 };
 
-/* The head of every object, 24 bytes. The low half of the count is strong references, the high half weak ones, of
- * which all strong ones together have one. A null deleter marks an object that is never freed. */
+/* The head of every object, 24 bytes. The low half of the count is the number of strong references. The high half is
+ * the number of weak references; all strong references together count as one of them. An object with a null deleter
+ * is never freed. */
 typedef struct {
   uint64_t combined_ref_count;
   int32_t type_index;
@@ -79,7 +81,7 @@ typedef struct {
   };
 } TVMFFIObject;
 
-/* A tagged value, 16 bytes. Bytes that the tag doesn't use are zero. */
+/* A tagged value, 16 bytes. Bytes that the type does not use are zero. */
 typedef struct {
   int32_t type_index;
   union {
@@ -126,7 +128,7 @@ typedef struct {
   TVMFFIObjectHandle extra_context; /* any object or null, owned */
 } TVMFFIErrorCell;
 
-/* A packed function: 0 and a result, or nonzero and a raised error. On entry `result` holds None. */
+/* A packed function returns 0 and a result, or nonzero with an error raised. On entry `result` holds None. */
 typedef int (*TVMFFISafeCallType)(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
 typedef struct {
@@ -142,7 +144,7 @@ typedef struct {
   uint32_t major, minor, patch;
 } TVMFFIVersion;
 
-/* Lies directly before every object that a custom allocator made. */
+/* The header directly before every object that a custom allocator allocated. */
 typedef struct {
   void (*delete_space)(void *object);
 } TVMFFIObjectAllocHeader;
@@ -163,7 +165,7 @@ static inline DLTensor *TVMFFITensorGetDLTensorPtr(TVMFFIObjectHandle object) {
   return (DLTensor *)(void *)((TVMFFIObject *)object + 1);
 }
 
-/* --- reflection ------------------------------------------------------------------------------------------------ */
+/* --- reflection --------------------------------------------------------------------------------------------------- */
 
 typedef int (*TVMFFIFieldGetter)(void *field, TVMFFIAny *result);
 typedef int (*TVMFFIObjectCreator)(TVMFFIObjectHandle *result);
@@ -213,40 +215,41 @@ typedef struct TVMFFITypeInfo {
   const TVMFFITypeMetadata *metadata;
 } TVMFFITypeInfo;
 
-/* --- objects ----------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 TVM_FFI_EXPORT void TVMFFIGetVersion(TVMFFIVersion *out_version);
 TVM_FFI_EXPORT int TVMFFIObjectIncRef(TVMFFIObjectHandle object);
 TVM_FFI_EXPORT int TVMFFIObjectDecRef(TVMFFIObjectHandle object);
-/* Wraps a foreign handle; `deleter(handle)` runs with the last reference, on whichever thread gives it back. */
+/* Wraps a foreign handle. `deleter(handle)` runs when the last reference is released, on the thread that releases
+ * it. */
 TVM_FFI_EXPORT int TVMFFIObjectCreateOpaque(void *handle, int32_t type_index, void (*deleter)(void *handle),
                                             TVMFFIObjectHandle *out);
-/* The allocator of all objects, of the process; null restores the built-in one. */
+/* The allocator of all objects of the process; null restores the built-in allocator. */
 TVM_FFI_EXPORT TVMFFICustomAllocator *TVMFFIGetCustomAllocator(void);
 TVM_FFI_EXPORT int TVMFFISetCustomAllocator(TVMFFICustomAllocator *allocator);
 
-/* --- functions ----------------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
-/* `deleter(self)`, if not null, runs once with the last reference, on whichever thread gives it back. */
+/* `deleter(self)`, if not null, runs when the last reference is released, on the thread that releases it. */
 TVM_FFI_EXPORT int TVMFFIFunctionCreate(void *self, TVMFFISafeCallType safe_call, void (*deleter)(void *self),
                                         TVMFFIObjectHandle *out);
 /* `result` must hold a value below 64. */
 TVM_FFI_EXPORT int TVMFFIFunctionCall(TVMFFIObjectHandle function, TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
-/* Null, and success, if there is none. */
+/* Returns 0 and null if the name is not registered. */
 TVM_FFI_EXPORT int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out);
 TVM_FFI_EXPORT int TVMFFIFunctionSetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle function, int allow_override);
 TVM_FFI_EXPORT int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int allow_override);
-/* Turns an argument into a value to keep: text and bytes are copied, an rvalue reference is moved. */
+/* Converts an argument to an owned value: text and bytes are copied, an rvalue reference is moved. */
 TVM_FFI_EXPORT int TVMFFIAnyViewToOwnedAny(const TVMFFIAny *view, TVMFFIAny *out);
 
-/* --- errors -------------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
-/* Takes the calling thread's error, or null. */
+/* Takes the calling thread's error out of its slot; null if there is none. */
 TVM_FFI_EXPORT void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle *result);
 /* Replaces the calling thread's error. */
 TVM_FFI_EXPORT void TVMFFIErrorSetRaised(TVMFFIObjectHandle error);
 TVM_FFI_EXPORT void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message);
-/* Null parts are left out. */
+/* Null parts are omitted. */
 TVM_FFI_EXPORT void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **message_parts, int32_t num_parts);
 TVM_FFI_EXPORT int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *message,
                                      const TVMFFIByteArray *backtrace, TVMFFIObjectHandle *out);
@@ -255,21 +258,21 @@ TVM_FFI_EXPORT int TVMFFIErrorCreateWithCauseAndExtraContext(const TVMFFIByteArr
                                                              const TVMFFIByteArray *backtrace,
                                                              TVMFFIObjectHandle cause_chain,
                                                              TVMFFIObjectHandle extra_context, TVMFFIObjectHandle *out);
-/* One line for the place that is named, in a buffer of the calling thread. */
+/* A line for the named place, in a buffer of the calling thread. */
 TVM_FFI_EXPORT const TVMFFIByteArray *TVMFFIBacktrace(const char *filename, int lineno, const char *func,
                                                       int cross_ffi_boundary);
 
-/* --- tensors, text, element types ------------------------------------------------------------------------------------ */
+/* --- tensors, text, element types --------------------------------------------------------------------------------- */
 
-/* Takes over the managed tensor on success; on failure it is still the caller's. */
+/* Takes ownership of the managed tensor on success; on failure the caller still owns it. */
 TVM_FFI_EXPORT int TVMFFITensorFromDLPack(DLManagedTensor *from, int32_t require_alignment, int32_t require_contiguous,
                                           TVMFFIObjectHandle *out);
 TVM_FFI_EXPORT int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned *from, int32_t require_alignment,
                                                    int32_t require_contiguous, TVMFFIObjectHandle *out);
-/* The managed tensor keeps the tensor until its deleter is called. */
+/* The managed tensor retains the tensor until its deleter is called. */
 TVM_FFI_EXPORT int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor **out);
 TVM_FFI_EXPORT int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersioned **out);
-/* A tensor over the memory that `prototype` names, which keeps `source`. Shape and strides are copied. */
+/* Creates a tensor over the memory that `prototype` describes. It retains `source`; shape and strides are copied. */
 TVM_FFI_EXPORT int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor *prototype,
                                                 TVMFFIObjectHandle *out);
 TVM_FFI_EXPORT int TVMFFIStringFromByteArray(const TVMFFIByteArray *input, TVMFFIAny *out);
@@ -277,15 +280,15 @@ TVM_FFI_EXPORT int TVMFFIBytesFromByteArray(const TVMFFIByteArray *input, TVMFFI
 TVM_FFI_EXPORT int TVMFFIDataTypeFromString(const TVMFFIByteArray *text, DLDataType *out);
 TVM_FFI_EXPORT int TVMFFIDataTypeToString(const DLDataType *dtype, TVMFFIAny *out);
 
-/* --- types --------------------------------------------------------------------------------------------------------- */
+/* --- types -------------------------------------------------------------------------------------------------------- */
 
 TVM_FFI_EXPORT int TVMFFITypeKeyToIndex(const TVMFFIByteArray *type_key, int32_t *out_index);
-/* The index of a type; a new one if the key is new, except with parent -2, which only asks. Ends the process if the
- * table is contradicted, since it has no way to fail. */
+/* Returns the index of a type, and registers a new key, unless the parent is -2. Ends the process if the arguments
+ * contradict the table, because the function cannot return an error. */
 TVM_FFI_EXPORT int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t static_type_index,
                                                  int32_t type_depth, int32_t num_child_slots,
                                                  int32_t child_slots_can_overflow, int32_t parent_type_index);
-/* Ends the process if there is no such type. */
+/* Ends the process if the type does not exist. */
 TVM_FFI_EXPORT const TVMFFITypeInfo *TVMFFIGetTypeInfo(int32_t type_index);
 TVM_FFI_EXPORT int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info);
 TVM_FFI_EXPORT int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info);
@@ -294,14 +297,15 @@ TVM_FFI_EXPORT int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteAr
 /* Null if no type has the attribute. */
 TVM_FFI_EXPORT const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name);
 
-/* --- environment ------------------------------------------------------------------------------------------------------ */
+/* --- environment -------------------------------------------------------------------------------------------------- */
 
 TVM_FFI_EXPORT int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result));
 TVM_FFI_EXPORT int TVMFFIHandleDeinitOnce(void **handle, int (*deinit)(void *handle));
-/* The stream of a device, of the calling thread. `out_original` may be null. */
+/* Sets the calling thread's stream of a device. `out_original` may be null. */
 TVM_FFI_EXPORT int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, void *stream, void **out_original);
 TVM_FFI_EXPORT void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
-/* The calling thread's allocator, and the process's with `write_to_global`. `out_original` may be null. */
+/* Sets the allocator of the calling thread, and with `write_to_global` also of the process. `out_original` may be
+ * null. */
 TVM_FFI_EXPORT int TVMFFIEnvSetDLPackManagedTensorAllocator(DLPackManagedTensorAllocator allocator, int write_to_global,
                                                             DLPackManagedTensorAllocator *out_original);
 TVM_FFI_EXPORT DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator(void);
@@ -309,7 +313,8 @@ TVM_FFI_EXPORT int TVMFFIEnvTensorAlloc(DLTensor *prototype, TVMFFIObjectHandle 
 /* Nonzero when the program was interrupted and the kernel should return. */
 TVM_FFI_EXPORT int TVMFFIEnvCheckSignals(void);
 TVM_FFI_EXPORT int TVMFFIEnvRegisterCAPI(const char *name, void *symbol);
-/* Finds a function in the imports of a library's module, then among the global ones. Borrowed: the module keeps it. */
+/* Looks up a function in the imports of a library's module, then among the global functions. The result is borrowed
+ * from the module. */
 TVM_FFI_EXPORT int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *func_name,
                                                  TVMFFIObjectHandle *out);
 TVM_FFI_EXPORT int TVMFFIEnvModRegisterContextSymbol(const char *name, void *symbol);

@@ -1,11 +1,12 @@
-/* The C API of TVM before tvm-ffi (to version 0.20, with the codes of 0.18): parallel arrays of values and codes. For compiled
- * kernels, and for programs in C that load and call them. TVMThrowLastError() is not here: it throws an exception of C++.
+/* The C API of TVM before tvm-ffi (to version 0.20, with the codes of 0.18), which passes parallel arrays of values and
+ * codes. It is for compiled kernels, and for C programs that load and call them. TVMThrowLastError() is missing, because it
+ * throws a C++ exception.
  *
- * Handles are objects of tvm-ffi, and there is one table of global functions, so that functions of both conventions call each
- * other. Rules that hold for every function here:
- * - an int result is 0, or -1 with an error that TVMGetLastError() tells;
- * - a handle that comes back through a pointer is owned by the caller, one that is passed in is borrowed;
- * - TVMObjectFree, TVMModFree, TVMFuncFree and TVMArrayFree give one reference back;
+ * Handles are objects of tvm-ffi, and both conventions share one table of global functions, so that their functions can call
+ * each other. Rules that hold for every function here:
+ * - an int result is 0, or -1 with an error that TVMGetLastError() returns;
+ * - the caller owns a handle that is returned through a pointer; a handle that is passed in is borrowed;
+ * - TVMObjectFree, TVMModFree, TVMFuncFree and TVMArrayFree release one reference;
  * - every function may be called from any thread. Kernels that use `tvm_backend.h` as well are compiled with both. */
 #ifndef TENON_TVM_RUNTIME_H
 #define TENON_TVM_RUNTIME_H
@@ -25,7 +26,7 @@
 extern "C" {
 #endif
 
-/* What a TVMValue holds. Kernels take no int for a float. */
+/* The code of a TVMValue. Kernels do not accept an int for a float. */
 enum {
   kTVMArgInt = 0,
   kTVMArgFloat = 2,
@@ -63,24 +64,25 @@ typedef void *TVMFunctionHandle;
 typedef void *TVMModuleHandle;
 typedef void *TVMRetValueHandle;
 typedef void *TVMStreamHandle;
-/* An array's handle is the DLTensor inside its object. */
+/* The handle of an array points to the DLTensor inside its object. */
 typedef DLTensor *TVMArrayHandle;
 
-/* What an exported kernel is. */
+/* An exported kernel. */
 typedef int (*TVMBackendPackedCFunc)(TVMValue *args, int *type_codes, int num_args, TVMValue *out_ret_value,
                                      int *out_ret_tcode, void *resource_handle);
 
-/* What a host's function is: it leaves its result with TVMCFuncSetReturn(). */
+/* A function of a host: it sets its result with TVMCFuncSetReturn(). */
 typedef int (*TVMPackedCFunc)(TVMValue *args, int *type_codes, int num_args, TVMRetValueHandle ret, void *resource_handle);
 
-/* What a loader of modules, the global function `runtime.module.loadbinary_<kind>`, reads its module from: its argument is a
- * TVMStream *, borrowed (code kTVMOpaqueHandle). It is laid out as an object of C++ with these virtual functions. */
+/* The source from which a loader of modules, the global function `runtime.module.loadbinary_<kind>`, reads its
+ * module. The argument of the loader is a borrowed TVMStream * (code kTVMOpaqueHandle), laid out as a C++ object
+ * with these virtual functions. */
 typedef struct TVMStream TVMStream;
 
 typedef struct {
-  /* Copies as many bytes as there are, at most `size`, and returns how many. */
+  /* Copies at most `size` bytes and returns the number of copied bytes. */
   size_t (*read)(TVMStream *self, void *data, size_t size);
-  /* Writes nothing and returns 0: the stream is one to read. */
+  /* Writes nothing and returns 0, because the stream can only be read. */
   size_t (*write)(TVMStream *self, const void *data, size_t size);
   void (*destroy)(TVMStream *self);
   void (*destroy_and_free)(TVMStream *self);
@@ -90,110 +92,111 @@ struct TVMStream {
   const TVMStreamFunctions *functions;
 };
 
-/* --- errors ---------------------------------------------------------------------------------------------------------- */
+/* --- errors ------------------------------------------------------------------------------------------------------- */
 
-/* Sets the calling thread's error. Text that begins with a kind that ends in Error, `ValueError: `, is of that kind; what
- * follows a line `Stack trace:` is its backtrace. */
+/* Sets the calling thread's error. A kind that ends in Error at the start of the message, as in `ValueError: text`,
+ * becomes the kind of the error. The text after a line `Stack trace:` becomes its backtrace. */
 TVM_RUNTIME_EXPORT void TVMAPISetLastError(const char *message);
-/* The text of the calling thread's last error, and its backtrace: valid until its next. */
+/* The text and the backtrace of the calling thread's last error, valid until its next error. */
 TVM_RUNTIME_EXPORT const char *TVMGetLastError(void);
 TVM_RUNTIME_EXPORT const char *TVMGetLastBacktrace(void);
-/* An error object of the host's language, for a host whose function returns -2. It is retained and released by the functions
- * that were registered as Py_IncRef and Py_DecRef. */
+/* An error object of the host's language, for a host function that returns -2. The functions that are registered as
+ * Py_IncRef and Py_DecRef retain and release it. */
 TVM_RUNTIME_EXPORT void TVMAPISetLastPythonError(void *error);
 TVM_RUNTIME_EXPORT void *TVMGetLastPythonError(void);
 TVM_RUNTIME_EXPORT void TVMDropLastPythonError(void);
 
-/* --- functions ------------------------------------------------------------------------------------------------------- */
+/* --- functions ---------------------------------------------------------------------------------------------------- */
 
-/* Arguments are borrowed. A string, bytes or element type (as text) that comes back lies in a buffer of the calling thread
- * until its next call; an object is owned by the caller, who gives it back by its code: TVMObjectFree for 8, TVMModFree for
- * 9, TVMFuncFree for 10, TVMArrayFree for 13. */
+/* Arguments are borrowed. A returned string, bytes or element type (as text) lies in a buffer of the calling thread
+ * until its next call. The caller owns a returned object and releases it according to its code: TVMObjectFree for 8,
+ * TVMModFree for 9, TVMFuncFree for 10, TVMArrayFree for 13. */
 TVM_RUNTIME_EXPORT int TVMFuncCall(TVMFunctionHandle function, TVMValue *args, int *type_codes, int num_args,
                                    TVMValue *ret_value, int *ret_type_code);
 TVM_RUNTIME_EXPORT int TVMFuncFree(TVMFunctionHandle function);
-/* For the bytes that a call returned: they go with the thread's next call anyway. */
+/* Accepts the bytes that a call returned. They are freed by the thread's next call in any case. */
 TVM_RUNTIME_EXPORT int TVMByteArrayFree(TVMByteArray *bytes);
-/* `finalizer(resource_handle)`, if not null, runs once with the last reference, on whichever thread. */
+/* `finalizer(resource_handle)`, if not null, runs when the last reference is released, on the thread that releases
+ * it. */
 TVM_RUNTIME_EXPORT int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle,
                                               void (*finalizer)(void *resource_handle), TVMFunctionHandle *out);
-/* Inside a TVMPackedCFunc: its result; num_ret is 1. The value is copied, or gets a reference of its own. */
+/* Inside a TVMPackedCFunc, sets its result; num_ret must be 1. The value is copied, an object is retained. */
 TVM_RUNTIME_EXPORT int TVMCFuncSetReturn(TVMRetValueHandle ret, TVMValue *value, int *type_code, int num_ret);
-/* Inside a TVMPackedCFunc: turns a borrowed argument into an owned handle, to keep it; one that is passed to be moved is
- * moved. Text and bytes are refused, a DLTensor * (code 7) stays borrowed. */
+/* Inside a TVMPackedCFunc, converts a borrowed argument to an owned handle; an rvalue reference is moved. Text and
+ * bytes are refused, a DLTensor * (code 7) stays borrowed. */
 TVM_RUNTIME_EXPORT int TVMCbArgToReturn(TVMValue *value, int *type_code);
 
-/* Owned, or null if there is none. */
+/* Returns 0 and null if the name is not registered. */
 TVM_RUNTIME_EXPORT int TVMFuncGetGlobal(const char *name, TVMFunctionHandle *out);
-/* The table takes a reference of its own. */
+/* The table retains the function. */
 TVM_RUNTIME_EXPORT int TVMFuncRegisterGlobal(const char *name, TVMFunctionHandle function, int override);
-/* No error if there is none. */
+/* Not an error if the name is not registered. */
 TVM_RUNTIME_EXPORT int TVMFuncRemoveGlobal(const char *name);
-/* Names in an array of the calling thread, until it asks again. */
+/* The names lie in an array of the calling thread, valid until its next call. */
 TVM_RUNTIME_EXPORT int TVMFuncListGlobalNames(int *out_size, const char ***out_array);
 
-/* --- modules ---------------------------------------------------------------------------------------------------------- */
+/* --- modules ------------------------------------------------------------------------------------------------------ */
 
-/* With the loader `runtime.module.loadfile_<format>`, or with "" by the file's extension. */
+/* Calls the loader `runtime.module.loadfile_<format>`; "" selects the loader of the file's extension. */
 TVM_RUNTIME_EXPORT int TVMModLoadFromFile(const char *file_name, const char *format, TVMModuleHandle *out);
-/* The module retains what it imports. */
+/* The module retains its imports. */
 TVM_RUNTIME_EXPORT int TVMModImport(TVMModuleHandle module, TVMModuleHandle dependency);
-/* Null, and success, if there is none. The function keeps its module. */
+/* Returns 0 and null if the module does not have the function. The function retains its module. */
 TVM_RUNTIME_EXPORT int TVMModGetFunction(TVMModuleHandle module, const char *name, int query_imports, TVMFunctionHandle *out);
 TVM_RUNTIME_EXPORT int TVMModFree(TVMModuleHandle module);
 
-/* --- objects ---------------------------------------------------------------------------------------------------------- */
+/* --- objects ------------------------------------------------------------------------------------------------------ */
 
 TVM_RUNTIME_EXPORT int TVMObjectRetain(TVMObjectHandle object);
 TVM_RUNTIME_EXPORT int TVMObjectFree(TVMObjectHandle object);
-/* Types have the indices 0 to 7 that they had (runtime.Object, runtime.Module, runtime.NDArray, runtime.String, Array, Map,
- * runtime.ShapeTuple, runtime.PackedFunc); all others are those of tvm-ffi, from 64 on. */
+/* The first types keep their indices 0 to 7 (runtime.Object, runtime.Module, runtime.NDArray, runtime.String, Array,
+ * Map, runtime.ShapeTuple, runtime.PackedFunc); all other types have the index of tvm-ffi, from 64 on. */
 TVM_RUNTIME_EXPORT int TVMObjectGetTypeIndex(TVMObjectHandle object, unsigned *out_index);
 TVM_RUNTIME_EXPORT int TVMObjectTypeKey2Index(const char *type_key, unsigned *out_index);
-/* NUL-terminated, freed by the caller with free(). */
+/* A NUL-terminated string that the caller frees with free(). */
 TVM_RUNTIME_EXPORT int TVMObjectTypeIndex2Key(unsigned type_index, char **out_type_key);
-/* Whether a type is the other or one of its descendants: 0 or 1. */
+/* Whether a type is the parent or one of its descendants: 0 or 1. */
 TVM_RUNTIME_EXPORT int TVMObjectDerivedFrom(uint32_t child_type_index, uint32_t parent_type_index, int *is_derived);
 
-/* --- arrays: on the CPU, row-major, 64-byte aligned, zeroed ------------------------------------------------------------- */
+/* --- arrays: on the CPU, row-major, 64-byte aligned, zeroed ------------------------------------------------------- */
 
 TVM_RUNTIME_EXPORT int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits, int dtype_lanes,
                                      int device_type, int device_id, TVMArrayHandle *out);
 TVM_RUNTIME_EXPORT int TVMArrayFree(TVMArrayHandle array);
-/* `byte_size` is that of all elements. */
+/* `byte_size` must be the size of all elements. */
 TVM_RUNTIME_EXPORT int TVMArrayCopyFromBytes(TVMArrayHandle array, void *data, size_t byte_size);
 TVM_RUNTIME_EXPORT int TVMArrayCopyToBytes(TVMArrayHandle array, void *data, size_t byte_size);
 TVM_RUNTIME_EXPORT int TVMArrayCopyFromTo(TVMArrayHandle from, TVMArrayHandle to, TVMStreamHandle stream);
-/* Takes over the managed tensor; on failure it is still the caller's. */
+/* Takes ownership of the managed tensor; on failure the caller still owns it. */
 TVM_RUNTIME_EXPORT int TVMArrayFromDLPack(DLManagedTensor *from, TVMArrayHandle *out);
-/* The managed tensor keeps the array until its deleter is called. */
+/* The managed tensor retains the array until its deleter is called. */
 TVM_RUNTIME_EXPORT int TVMArrayToDLPack(TVMArrayHandle from, DLManagedTensor **out);
-/* For hosts that can't call a pointer. */
+/* Calls the deleter, for hosts that cannot call a function pointer. */
 TVM_RUNTIME_EXPORT void TVMDLManagedTensorCallDeleter(DLManagedTensor *managed);
 
-/* --- devices: there is the CPU ------------------------------------------------------------------------------------------- */
+/* --- devices: only the CPU ---------------------------------------------------------------------------------------- */
 
-/* Memory, zeroed, aligned to 64 bytes at least. */
+/* Allocates zeroed memory, aligned to at least 64 bytes. */
 TVM_RUNTIME_EXPORT int TVMDeviceAllocDataSpace(DLDevice device, size_t byte_size, size_t alignment, DLDataType hint, void **out);
-/* The scope is null, "" or "global". */
+/* `mem_scope` must be null, "" or "global". */
 TVM_RUNTIME_EXPORT int TVMDeviceAllocDataSpaceWithScope(DLDevice device, int ndim, const int64_t *shape, DLDataType dtype,
                                                         const char *mem_scope, void **out);
 TVM_RUNTIME_EXPORT int TVMDeviceFreeDataSpace(DLDevice device, void *memory);
 TVM_RUNTIME_EXPORT int TVMDeviceCopyDataFromTo(DLTensor *from, DLTensor *to, TVMStreamHandle stream);
-/* The CPU's stream is null, and always done. */
+/* The stream of the CPU is null and never has pending work. */
 TVM_RUNTIME_EXPORT int TVMStreamCreate(int device_type, int device_id, TVMStreamHandle *out);
 TVM_RUNTIME_EXPORT int TVMStreamFree(int device_type, int device_id, TVMStreamHandle stream);
-/* The stream of a device that kernels of the calling thread use, whatever the device: TVMFFIEnvGetStream() tells it. */
+/* Sets the stream of any device for the kernels of the calling thread; TVMFFIEnvGetStream() returns it. */
 TVM_RUNTIME_EXPORT int TVMSetStream(int device_type, int device_id, TVMStreamHandle stream);
 TVM_RUNTIME_EXPORT int TVMSynchronize(int device_type, int device_id, TVMStreamHandle stream);
 TVM_RUNTIME_EXPORT int TVMStreamStreamSynchronize(int device_type, int device_id, TVMStreamHandle source,
                                                   TVMStreamHandle target);
 
-/* --- what programs register ------------------------------------------------------------------------------------------------ */
+/* --- registrations ------------------------------------------------------------------------------------------------ */
 
-/* A symbol of the program itself, for the module that `runtime.SystemLib` gives. */
+/* Registers a symbol of the program itself, for the module that `runtime.SystemLib` returns. */
 TVM_RUNTIME_EXPORT int TVMBackendRegisterSystemLibSymbol(const char *name, void *symbol);
-/* PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, Py_IncRef or Py_DecRef of the host. */
+/* Registers the host's PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, Py_IncRef or Py_DecRef. */
 TVM_RUNTIME_EXPORT int TVMBackendRegisterEnvCAPI(const char *name, void *function);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Streams, allocators, interruption, modules and types of libtvm_ffi. */
 #include "support.h"
 
-TEST(tvm_streams_are_a_thread_s) {
+TEST(tvm_streams_are_thread_local) {
   void *before = &before;
   int stream;
   CHECK(TVMFFIEnvGetStream(2, 0) == NULL);
@@ -16,7 +16,7 @@ static int is_interrupted(void) { return interrupted; }
 static void *enter(void) { entered++; return &entered; }
 static void leave(void *state) { left += state == &entered; }
 
-TEST(tvm_interruption_is_asked_of_the_host) {
+TEST(tvm_the_host_decides_about_interruption) {
   CHECK(TVMFFIEnvCheckSignals() == 0);
   CHECK(TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", (void *)(uintptr_t)is_interrupted) == 0);
   CHECK(TVMFFIEnvRegisterCAPI("PyGILState_Ensure", (void *)(uintptr_t)enter) == 0);
@@ -77,7 +77,7 @@ static int call_global(const char *name, TVMFFIAny *args, int32_t count, TVMFFIA
   return status;
 }
 
-TEST(tvm_registered_symbols_are_a_module) {
+TEST(tvm_registered_symbols_form_a_module) {
   static void *context;
   TVMFFIAny module, result, prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_test_"};
   CHECK(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_c_test_answer", (void *)(uintptr_t)answer) == 0);
@@ -91,7 +91,7 @@ TEST(tvm_registered_symbols_are_a_module) {
   TVMFFIAny number = {.type_index = kTVMFFINone};
   CHECK(TVMFFIFunctionCall(result.v_obj, NULL, 0, &number) == 0 && number.v_int64 == 42);
   TVMFFIObjectDecRef(result.v_obj);
-  /* What it finds is borrowed: the module keeps it. */
+  /* The function is borrowed from the module. */
   TVMFFIObjectHandle found, again;
   CHECK(TVMFFIEnvModLookupFromImports(context, "ffi.String", &found) == 0 && found != NULL);
   CHECK(TVMFFIEnvModLookupFromImports(context, "ffi.String", &again) == 0 && again == found);

@@ -16,7 +16,7 @@ static int add_self(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIA
   return 0;
 }
 
-TEST(tvm_a_function_has_its_state_and_ends_it_once) {
+TEST(tvm_a_function_receives_its_state_and_deletes_it_once) {
   int64_t before = tn_tvm_live_objects();
   TVMFFIObjectHandle function;
   deleted = 40;
@@ -25,14 +25,14 @@ TEST(tvm_a_function_has_its_state_and_ends_it_once) {
   CHECK(TVMFFIFunctionCall(function, &argument, 1, &result) == 0);
   CHECK(result.v_int64 == 42);
   CHECK(TVMFFIFunctionCall(function, NULL, 0, &result) != 0);
-  CHECK(result.v_int64 == 42); /* rule 35: the result is untouched */
+  CHECK(result.v_int64 == 42); /* rule 35: the result is unchanged */
   CHECK(raised_is("TypeError", "one argument"));
   TVMFFIObjectDecRef(function);
   CHECK(deleted == 41);
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_the_registry_holds_functions) {
+TEST(tvm_the_registry_retains_functions) {
   TVMFFIObjectHandle first, second, found;
   TVMFFIByteArray name = span_of("test.c.registry");
   int64_t before = tn_tvm_live_objects();
@@ -60,7 +60,7 @@ TEST(tvm_the_registry_holds_functions) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_a_function_can_come_with_metadata) {
+TEST(tvm_a_global_function_can_have_metadata) {
   TVMFFIMethodInfo method = {.name = span_of("test.c.metadata"), .doc = span_of(""), .metadata = span_of("{\"x\":1}")};
   deleted = 0;
   TVMFFIObjectHandle function, ask;
@@ -90,7 +90,7 @@ TEST(tvm_errors_keep_cause_and_context) {
   CHECK(TVMFFIErrorCreateWithCauseAndExtraContext(&kind, &message, &frames, cause, context, &error) == 0);
   TVMFFIObjectDecRef(context);
   TVMFFIObjectDecRef(cause);
-  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  const TVMFFIErrorCell *cell = TVMFFIErrorGetCellPtr(error);
   CHECK(cell->cause_chain == cause && cell->extra_context == context);
   cell->update_backtrace(error, &more, 1);
   CHECK(strcmp(cell->backtrace.data, "first\nsecond\n") == 0);
@@ -113,7 +113,7 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   TVMFFIObjectHandle moved;
   CHECK(TVMFFIErrorCreate(&kind, &message, &none, &error) == 0);
   TVMFFIErrorSetRaised(error);
-  TVMFFIErrorSetRaised(error); /* the same again: still one reference of the slot's */
+  TVMFFIErrorSetRaised(error); /* the slot still has one reference */
   TVMFFIErrorMoveFromRaised(&moved);
   CHECK(moved == error && (((TVMFFIObject *)error)->combined_ref_count & UINT32_MAX) == 2);
   TVMFFIObjectDecRef(moved);
@@ -139,14 +139,15 @@ static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   return -1;
 }
 
-/* How many lines the backtrace of the error that a call of `function` raises has, and whether one has `text`. */
+/* The number of lines in the backtrace of the error that a call of `function` raises; `*found` tells whether one
+ * contains `text`. */
 static int lines_with(TVMFFIObjectHandle function, const char *text, int *has_text) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   TVMFFIObjectHandle error = NULL;
   TVMFFIFunctionCall(function, NULL, 0, &result);
   TVMFFIErrorMoveFromRaised(&error);
   if (error == NULL) return -1;
-  const TVMFFIErrorCell *cell = (const TVMFFIErrorCell *)(const void *)((TVMFFIObject *)error + 1);
+  const TVMFFIErrorCell *cell = TVMFFIErrorGetCellPtr(error);
   int lines = 0;
   for (size_t i = 0; i < cell->backtrace.size; i++) lines += cell->backtrace.data[i] == '\n';
   *has_text = strstr(cell->backtrace.data, text) != NULL;
@@ -154,14 +155,14 @@ static int lines_with(TVMFFIObjectHandle function, const char *text, int *has_te
   return lines;
 }
 
-TEST(tvm_a_backtrace_has_as_many_frames_as_are_wanted) {
+TEST(tvm_a_backtrace_has_at_most_as_many_frames_as_the_limit) {
   TVMFFIObjectHandle function;
   int has_text;
   CHECK(TVMFFIFunctionCreate(NULL, raise_here, NULL, &function) == 0);
-  CHECK(tn_tvm_set_backtrace_limit(0) == 0); /* unasked there is none */
+  CHECK(tn_tvm_set_backtrace_limit(0) == 0); /* disabled by default */
   CHECK(lines_with(function, "File", &has_text) == 0 && !has_text);
   tn_tvm_set_backtrace_limit(100);
-  /* Up to the call that entered native code: the kernel alone. */
+  /* The walk ends at the call that entered native code, so only the kernel has a frame. */
   CHECK(lines_with(function, "  File \"", &has_text) == 1 && has_text);
   int within = 0, beyond = 0;
   const TVMFFIByteArray *frames = TVMFFIBacktrace("file.c", 7, "run", 1);
@@ -183,7 +184,7 @@ static const TVMFFIByteArray *deep(int depth) {
   return frames;
 }
 
-TEST(tvm_a_backtrace_that_is_too_long_ends_with_a_whole_line) {
+TEST(tvm_a_truncated_backtrace_ends_with_a_whole_line) {
   tn_tvm_set_backtrace_limit(INT32_MAX);
   const TVMFFIByteArray *frames = deep(2000);
   CHECK(frames->size > 1000 && frames->data[frames->size - 1] == '\n' && frames->data[frames->size] == '\0');
@@ -211,7 +212,7 @@ static void *register_many(void *seed) {
   return NULL;
 }
 
-TEST(tvm_threads_register_at_the_same_time) {
+TEST(tvm_threads_register_functions_concurrently) {
   pthread_t threads[4];
   for (intptr_t i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, register_many, (void *)i) == 0);
   for (int i = 0; i < 4; i++) {
@@ -250,7 +251,7 @@ static int fail_deinit(void *value) {
   return -5;
 }
 
-TEST(tvm_rule_48_a_handle_is_made_once) {
+TEST(tvm_rule_48_a_handle_is_initialised_once) {
   pthread_t threads[4];
   void *other = NULL;
   for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, init_once, NULL) == 0);

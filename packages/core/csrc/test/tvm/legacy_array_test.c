@@ -31,7 +31,7 @@ TEST(tvm_legacy_arrays_are_zeroed_and_copied) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_legacy_arrays_that_can_not_be_are_refused) {
+TEST(tvm_legacy_invalid_arrays_are_refused) {
   int64_t shape[3] = {1 << 30, 1 << 30, 16}, negative[1] = {-1};
   TVMArrayHandle array;
   CHECK(TVMArrayAlloc(shape, 3, kDLFloat, 32, 1, kDLCPU, 0, &array) == -1 && raised_is("ValueError", "a shape must have"));
@@ -49,7 +49,7 @@ static void count_deletion(DLManagedTensor *self) {
   deleted++;
 }
 
-TEST(tvm_legacy_arrays_come_from_dlpack_and_go_there) {
+TEST(tvm_legacy_arrays_convert_from_and_to_dlpack) {
   int64_t before = tn_tvm_live_objects(), shape[2] = {2, 2}, strides[2] = {1, 2};
   float numbers[4] = {1, 2, 3, 4};
   DLManagedTensor managed = {
@@ -65,7 +65,7 @@ TEST(tvm_legacy_arrays_come_from_dlpack_and_go_there) {
   CHECK(deleted == 1);
   managed.dl_tensor.ndim = -1;
   CHECK(TVMArrayFromDLPack(&managed, &array) == -1 && raised_is("ValueError", "FromDLPack: ndim") && deleted == 1);
-  /* What isn't row-major is not copied as bytes. */
+  /* Arrays that are not row-major cannot be copied as bytes. */
   managed.dl_tensor.ndim = 2;
   managed.dl_tensor.strides = strides;
   CHECK(TVMArrayFromDLPack(&managed, &array) == 0);
@@ -77,7 +77,7 @@ TEST(tvm_legacy_arrays_come_from_dlpack_and_go_there) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_legacy_devices_have_memory) {
+TEST(tvm_legacy_device_memory_is_allocated_on_the_cpu_only) {
   DLDevice cpu = {kDLCPU, 0}, gpu = {kDLCUDA, 0};
   DLDataType dtype = {kDLFloat, 32, 1};
   void *memory;
@@ -106,7 +106,7 @@ TEST(tvm_legacy_devices_have_memory) {
   CHECK(TVMDeviceCopyDataFromTo(&source, &target, NULL) == -1 && raised_is("RuntimeError", "Device API"));
 }
 
-TEST(tvm_legacy_streams_are_those_of_tvm_ffi) {
+TEST(tvm_legacy_streams_are_shared_with_tvm_ffi) {
   TVMStreamHandle stream = &stream;
   CHECK(TVMStreamCreate(kDLCPU, 0, &stream) == 0 && stream == NULL);
   CHECK(TVMSynchronize(kDLCPU, 0, stream) == 0 && TVMStreamStreamSynchronize(kDLCPU, 0, stream, stream) == 0);

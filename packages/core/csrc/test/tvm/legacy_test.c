@@ -9,7 +9,7 @@ static int begins(const char *text, const char *start) { return strncmp(text, st
 static int finalized;
 static void finalize(void *resource) { finalized += *(int *)resource; }
 
-/* The sum of ints and bools, plus what the resource says; -2 without arguments. */
+/* Returns the sum of ints and bools plus the resource, or fails with -2 without arguments. */
 static int sum(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, void *resource) {
   TVMValue total = {.v_int64 = *(int *)resource};
   int code = kTVMArgInt;
@@ -24,7 +24,7 @@ static int sum(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, 
   return TVMCFuncSetReturn(ret, &total, &code, 1);
 }
 
-TEST(tvm_legacy_a_c_function_is_called_and_ends_once) {
+TEST(tvm_legacy_a_c_function_is_called_and_finalized_once) {
   int64_t before = tn_tvm_live_objects();
   int resource = 5, codes[20];
   TVMFunctionHandle function;
@@ -43,7 +43,7 @@ TEST(tvm_legacy_a_c_function_is_called_and_ends_once) {
   codes[3] = 99;
   CHECK(TVMFuncCall(function, args, codes, 4, &result, &code) == -1);
   CHECK(raised_is("TypeError", "a value of code 99 cannot be passed to tvm-ffi"));
-  /* The host has the error: nobody tells more. */
+  /* The host keeps the error, so its message is empty. */
   CHECK(TVMFuncCall(function, NULL, NULL, 0, &result, &code) == -1);
   CHECK(raised_is("EnvErrorAlreadySet", ""));
   CHECK(TVMFuncFree(function) == 0 && finalized == 5);
@@ -56,7 +56,7 @@ static int give(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret,
   return TVMCFuncSetReturn(ret, args, codes, count);
 }
 
-TEST(tvm_legacy_results_of_each_code_come_back) {
+TEST(tvm_legacy_results_of_each_code_are_returned) {
   int64_t before = tn_tvm_live_objects();
   TVMFunctionHandle function;
   TVMValue value, result;
@@ -83,7 +83,7 @@ TEST(tvm_legacy_results_of_each_code_come_back) {
   CHECK(result_code == kTVMStr && strcmp(result.v_str, "short") == 0);
   GIVE(v_str, "text that is longer", kTVMStr);
   CHECK(result_code == kTVMStr && strcmp(result.v_str, "text that is longer") == 0);
-  /* An element type comes back as text. */
+  /* An element type is returned as text. */
   GIVE(v_type, ((DLDataType){kDLFloat, 32, 4}), kTVMDataType);
   CHECK(result_code == kTVMStr && strcmp(result.v_str, "float32x4") == 0);
   TVMByteArray few = {"a\0b", 3}, many = {"bytes\0that are many", 19};
@@ -98,7 +98,7 @@ TEST(tvm_legacy_results_of_each_code_come_back) {
   GIVE(v_handle, function, kTVMPackedFuncHandle);
   CHECK(result_code == kTVMPackedFuncHandle && result.v_handle == function);
   CHECK(TVMFuncFree(result.v_handle) == 0);
-  /* A function gives one value. */
+  /* A function returns one value. */
   TVMValue two[2] = {{.v_int64 = 1}, {.v_int64 = 2}};
   int two_codes[2] = {kTVMArgInt, kTVMArgInt};
   CHECK(TVMFuncCall(function, two, two_codes, 2, &result, &result_code) == -1);
@@ -123,7 +123,7 @@ static int keep(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret,
   return TVMCbArgToReturn(&kept, &kept_code);
 }
 
-TEST(tvm_legacy_an_argument_is_kept_and_moved) {
+TEST(tvm_legacy_an_argument_can_be_kept_or_moved) {
   int64_t before = tn_tvm_live_objects();
   TVMFunctionHandle function, other;
   TVMArrayHandle array;
@@ -144,7 +144,7 @@ TEST(tvm_legacy_an_argument_is_kept_and_moved) {
   CHECK(TVMFuncCall(function, &value, &code, 1, &result, &result_code) == 0);
   CHECK(kept_code == kTVMNDArrayHandle && kept.v_handle == array);
   CHECK(TVMArrayFree(array) == 0 && ((TVMArrayHandle)kept.v_handle)->shape[0] == 2 && TVMArrayFree(kept.v_handle) == 0);
-  /* A reference to the caller's slot: who takes it leaves null. */
+  /* A reference to the caller's slot; taking the object leaves null. */
   value.v_handle = &other;
   code = kTVMObjectRValueRefArg;
   CHECK(TVMFuncCall(function, &value, &code, 1, &result, &result_code) == 0);
@@ -160,7 +160,7 @@ TEST(tvm_legacy_an_argument_is_kept_and_moved) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_legacy_the_registry_is_that_of_tvm_ffi) {
+TEST(tvm_legacy_the_registry_is_shared_with_tvm_ffi) {
   int64_t before = tn_tvm_live_objects();
   TVMFunctionHandle function, found;
   int resource = 1, count = 0, seen = 0;
@@ -201,7 +201,7 @@ TEST(tvm_legacy_errors_are_text_with_kind_and_trace) {
   CHECK(raised_is("my.module.CustomError", "said so"));
   TVMAPISetLastError("");
   CHECK(TVMGetLastError()[0] == '\0' && raised_is("RuntimeError", ""));
-  /* The host's own error objects. */
+  /* Error objects of the host's language. */
   CHECK(TVMBackendRegisterEnvCAPI("Py_IncRef", (void *)(uintptr_t)hold) == 0);
   CHECK(TVMBackendRegisterEnvCAPI("Py_DecRef", (void *)(uintptr_t)drop) == 0);
   CHECK(TVMBackendRegisterEnvCAPI("PyErr_CheckSignals", NULL) == 0);
@@ -216,7 +216,7 @@ TEST(tvm_legacy_errors_are_text_with_kind_and_trace) {
   TVMBackendRegisterEnvCAPI("Py_DecRef", NULL);
 }
 
-TEST(tvm_legacy_types_have_the_indices_that_they_had) {
+TEST(tvm_legacy_types_keep_their_indices) {
   TVMFunctionHandle function;
   unsigned index;
   char *key;
@@ -235,7 +235,7 @@ TEST(tvm_legacy_types_have_the_indices_that_they_had) {
   CHECK(TVMObjectRetain(function) == 0 && TVMObjectFree(function) == 0 && TVMObjectFree(function) == 0);
   CHECK(TVMObjectFree(NULL) == 0);
   CHECK(TVMObjectGetTypeIndex(NULL, &index) == -1 && raised_is("ValueError", "the object must not be null"));
-  /* All others are those of tvm-ffi. */
+  /* All other types have the index of tvm-ffi. */
   TVMFFIByteArray parent_key = span_of("test.c.LegacyParent"), child_key = span_of("test.c.LegacyChild");
   int32_t parent = TVMFFITypeGetOrAllocIndex(&parent_key, -1, 1, 1, 1, kTVMFFIObject);
   int32_t child = TVMFFITypeGetOrAllocIndex(&child_key, -1, 2, 0, 1, parent);
@@ -247,7 +247,7 @@ TEST(tvm_legacy_types_have_the_indices_that_they_had) {
   CHECK(TVMObjectTypeKey2Index("ffi.Error", &index) == 0 && index == kTVMFFIError);
   CHECK(TVMObjectTypeKey2Index("test.c.Nobody", &index) == -1 && raised_is("InternalError", "Cannot find type"));
   CHECK(TVMObjectTypeIndex2Key(9, &key) == -1 && raised_is("InternalError", "Unknown type index 9"));
-  /* The index of tvm-ffi of a type that has another here is none. */
+  /* The tvm-ffi index of a type with a legacy index is unknown. */
   CHECK(TVMObjectTypeIndex2Key(kTVMFFIFunction, &key) == -1 && raised_is("InternalError", "Unknown type index 68"));
   CHECK(TVMObjectDerivedFrom(UINT32_MAX, 0, &is_derived) == -1 && raised_is("InternalError", "Unknown type index"));
 }

@@ -37,7 +37,7 @@ static void *allocate_counted(size_t size, size_t alignment, int32_t type_index,
   return block + 16;
 }
 
-TEST(tvm_objects_come_from_the_allocator_that_was_set_and_go_back_to_it) {
+TEST(tvm_objects_are_allocated_and_freed_by_the_custom_allocator) {
   TVMFFICustomAllocator own = {allocate_counted, &allocations};
   TVMFFICustomAllocator *before = TVMFFIGetCustomAllocator();
   TVMFFIAny text, later;
@@ -67,7 +67,7 @@ TEST(tvm_over_aligned_objects_are_aligned_and_freed) {
   CHECK(builtin->allocate(SIZE_MAX - 8, 16, kTVMFFIObject, builtin->context) == NULL);
 }
 
-TEST(tvm_text_is_small_up_to_seven_bytes) {
+TEST(tvm_text_of_up_to_seven_bytes_is_stored_in_the_value) {
   TVMFFIAny value;
   TVMFFIByteArray seven = span_of("sevenby"), eight = span_of("eightbyt");
   CHECK(TVMFFIBytesFromByteArray(&seven, &value) == 0);
@@ -80,7 +80,7 @@ TEST(tvm_text_is_small_up_to_seven_bytes) {
   TVMFFIObjectDecRef(value.v_obj);
 }
 
-TEST(tvm_views_become_values_to_keep) {
+TEST(tvm_views_convert_to_owned_values) {
   int64_t before = tn_tvm_live_objects();
   TVMFFIByteArray bytes = span_of("some bytes to keep");
   TVMFFIAny out, view = {.type_index = kTVMFFIRawStr, .v_c_str = "some text to keep"};
@@ -106,7 +106,7 @@ TEST(tvm_views_become_values_to_keep) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-TEST(tvm_the_version_is_the_one_that_kernels_know) {
+TEST(tvm_the_version_is_the_one_that_kernels_expect) {
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
   CHECK(version.major == 0 && version.minor == 1);

@@ -5,7 +5,7 @@
 #include "tenon/tvm_backend.h"
 #include "support.h"
 
-/* The library binds tvm-ffi once for the process. */
+/* Binds tvm-ffi, which happens once for the process. */
 static int bind_ffi(void) {
   void *library;
   static const char name[] = "libtvm_ffi.so";
@@ -16,7 +16,7 @@ static int bind_ffi(void) {
 #define ROUNDS 20
 
 typedef struct {
-  int counts[TASKS][ROUNDS]; /* how many tasks were in which round, as each saw it */
+  int counts[TASKS][ROUNDS]; /* the number of tasks in each round, as each task saw it */
   int round[TASKS];
   int runs[TASKS];
 } shared_t;
@@ -47,7 +47,7 @@ static void *launch_often(void *unused) {
   return NULL;
 }
 
-TEST(tvm_launches_of_several_threads_meet_at_their_own_barriers) {
+TEST(tvm_launches_of_several_threads_have_separate_barriers) {
   pthread_t threads[3];
   CHECK(bind_ffi());
   for (int i = 0; i < 3; i++) CHECK(pthread_create(&threads[i], NULL, launch_often, NULL) == 0);
@@ -72,7 +72,7 @@ static int launch_inside(int task_id, TVMParallelGroupEnv *env, void *closure_da
   return TVMBackendParallelLaunch(fail_odd, NULL, 2);
 }
 
-TEST(tvm_the_first_error_of_a_launch_is_raised_where_it_was_launched) {
+TEST(tvm_the_first_error_of_a_launch_is_raised_on_the_launching_thread) {
   int64_t before = tn_tvm_live_objects();
   int inner = 0;
   CHECK(bind_ffi());
@@ -100,7 +100,7 @@ static int fail_before_the_barrier(int task_id, TVMParallelGroupEnv *env, void *
   return -1;
 }
 
-TEST(tvm_nobody_waits_at_a_barrier_for_a_task_that_failed) {
+TEST(tvm_a_failed_task_ends_the_wait_at_the_barrier) {
   CHECK(bind_ffi());
   for (int i = 0; i < 20; i++) {
     int refused = 0;
@@ -109,7 +109,7 @@ TEST(tvm_nobody_waits_at_a_barrier_for_a_task_that_failed) {
   }
 }
 
-TEST(tvm_workspaces_are_aligned_and_used_again) {
+TEST(tvm_workspaces_are_aligned_and_reused) {
   CHECK(bind_ffi());
   char *first = TVMBackendAllocWorkspace(kDLCPU, 0, 1000, kDLFloat, 32);
   char *second = TVMBackendAllocWorkspace(kDLCPU, 0, 100000, kDLFloat, 32);
@@ -150,7 +150,7 @@ TEST(tvm_run_once_runs_until_it_succeeds) {
   CHECK(run_count == 2);
 }
 
-TEST(tvm_functions_are_found_for_kernels) {
+TEST(tvm_kernels_look_up_functions) {
   static void *context;
   TVMFFIAny module = {.type_index = kTVMFFINone}, prefix = {.type_index = kTVMFFIRawStr, .v_c_str = "c_backend_"};
   TVMFFIByteArray name = span_of("ffi.SystemLib");

@@ -1,4 +1,4 @@
-/* Calls of TypeScript functions from other threads, with a trampoline of C in JavaScript's place. */
+/* Calls of TypeScript functions from other threads; a C trampoline takes the place of JavaScript. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,11 +8,11 @@
 
 enum { CALLERS = 4, CALLS = 300 };
 
-/* A thread as JavaScript's: its function returns twice its argument, or later as an asynchronous one. */
+/* A thread that acts as a JavaScript thread. Its function returns twice its argument, or answers so later. */
 typedef struct {
   uint32_t threads;
   uint32_t timeout_ms;
-  bool serves; /* else it sits there until `leave` is set */
+  bool serves; /* otherwise it only waits until `leave` is set */
   TVMFFIObjectHandle function;
   atomic_int is_ready, leave, runs;
   tn_packed_stack_t *stack;
@@ -27,7 +27,7 @@ static TVMFFIAny *slot_at(tn_packed_stack_t *stack, int base) {
   return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS) + base;
 }
 
-/* JavaScript's side of a call. */
+/* The trampoline, which acts as JavaScript. */
 static int32_t run(void) {
   owner_t *owner = this_owner;
   TVMFFIAny *slot = slot_at(owner->stack, (int)owner->call.arguments);
@@ -79,7 +79,7 @@ static int start(owner_t *owner, pthread_t *thread) {
   return owner->function != NULL;
 }
 
-/* Calls with a number and returns what came, or -1. */
+/* Calls a function with a number and returns the result, or -1. */
 static int64_t call_with(TVMFFIObjectHandle function, int64_t value) {
   TVMFFIAny argument = {.type_index = kTVMFFIInt, .v_int64 = value}, result = {.type_index = kTVMFFINone};
   return TVMFFIFunctionCall(function, &argument, 1, &result) == 0 ? result.v_int64 : -1;
@@ -103,7 +103,7 @@ static int64_t wrong_answers(TVMFFIObjectHandle function, int callers) {
   return wrong;
 }
 
-TEST(relayed_calls_of_many_threads_have_their_answers) {
+TEST(relayed_calls_of_many_threads_are_answered) {
   owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 60000, .serves = true};
   pthread_t thread;
   CHECK(start(&owner, &thread));
@@ -125,7 +125,7 @@ TEST(asynchronous_calls_are_answered_later) {
   TVMFFIObjectDecRef(owner.function);
 }
 
-TEST(a_relayed_call_ends_in_time_and_is_not_run_then) {
+TEST(a_relayed_call_that_times_out_is_never_run) {
   owner_t owner = {.threads = TN_PACKED_THREADS_RELAY, .timeout_ms = 30};
   pthread_t thread;
   CHECK(start(&owner, &thread));

@@ -23,7 +23,7 @@ static DLTensor tensor_of(int64_t *strides, uint64_t byte_offset) {
   return (DLTensor){data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, byte_offset};
 }
 
-TEST(tvm_dlpack_goes_in_and_out) {
+TEST(tvm_tensors_convert_from_and_to_dlpack) {
   int64_t before = tn_tvm_live_objects();
   DLManagedTensor *plain = calloc(1, sizeof *plain), *out;
   DLManagedTensorVersioned *versioned;
@@ -36,7 +36,7 @@ TEST(tvm_dlpack_goes_in_and_out) {
   CHECK(TVMFFITensorToDLPack(tensor, &out) == 0 && out->dl_tensor.data == data);
   CHECK(TVMFFITensorToDLPackVersioned(tensor, &versioned) == 0 && versioned->version.major == 1);
   TVMFFIObjectDecRef(tensor);
-  CHECK(deletions == 0); /* those that went out hold it */
+  CHECK(deletions == 0); /* the exported tensors retain it */
   out->deleter(out);
   versioned->deleter(versioned);
   CHECK(deletions == 1);
@@ -54,7 +54,7 @@ TEST(tvm_read_only_stays_read_only) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(tvm_rule_47_what_does_not_fit_is_not_consumed) {
+TEST(tvm_rule_47_a_refused_tensor_is_not_consumed) {
   DLManagedTensorVersioned in = {{1, 1}, NULL, delete_versioned, 0, tensor_of(NULL, 4)};
   DLManagedTensor plain = {tensor_of(odd_strides, 0), NULL, delete_plain};
   TVMFFIObjectHandle tensor = NULL;
@@ -79,7 +79,7 @@ TEST(tvm_rule_52_a_tensor_without_elements_is_contiguous) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(tvm_rule_53_a_view_has_the_data_and_offset_it_is_given_and_keeps_its_source) {
+TEST(tvm_rule_53_a_view_uses_the_given_data_and_offset_and_retains_its_source) {
   DLManagedTensor *plain = calloc(1, sizeof *plain);
   TVMFFIObjectHandle source, view;
   deletions = 0;
@@ -132,7 +132,7 @@ TEST(tvm_element_types_have_names) {
   }
 }
 
-TEST(tvm_rule_19_bad_element_types_are_value_errors) {
+TEST(tvm_rule_19_invalid_element_types_are_value_errors) {
   static const char *const bad[] = {"flot32", "float32x", "float32x0", "int32x70000", "int300", "float8_e9m9", "x",
                                     "float32 ", "int99999999999999999999"};
   DLDataType type;
