@@ -20,11 +20,17 @@ export class MappedFile {
   readonly address: number
   readonly byteSize: number
   readonly buffer: ArrayBuffer
+  /**
+   * Unmaps the pages, for an owner that detaches the buffer itself. The function reaches neither this object nor the
+   * buffer, so a `Cleaner` can keep it.
+   */
+  readonly unmap: () => void
 
   private constructor(address: number, byteSize: number) {
     this.address = address
     this.byteSize = byteSize
     this.buffer = bufferOver(address, byteSize)
+    this.unmap = unmapper(address, byteSize)
   }
 
   /**
@@ -43,7 +49,7 @@ export class MappedFile {
     try {
       return new MappedFile(address, byteSize)
     } catch (error) {
-      unmap(address, byteSize)
+      unmapper(address, byteSize)()
       throw error
     }
   }
@@ -74,7 +80,7 @@ export class MappedFile {
   close(): void {
     if (isDetached(this.buffer)) return
     this.buffer.transfer(0)
-    unmap(this.address, this.byteSize)
+    this.unmap()
   }
 
   [Symbol.dispose](): void {
@@ -82,8 +88,8 @@ export class MappedFile {
   }
 }
 
-function unmap(address: number, byteSize: number): void {
-  checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
+function unmapper(address: number, byteSize: number): () => void {
+  return () => checkStatus(coreFunctions().tn_mapping_close(address, byteSize), 'unmapping a file')
 }
 
 let knownPageSize: number | undefined
