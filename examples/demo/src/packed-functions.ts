@@ -5,7 +5,7 @@ import { formatNs, medianNs } from './timing.ts'
 
 /** Calls packed functions of TVM's convention, both ways, and says what came of it. @throws if an answer is wrong */
 export function callPacked(libraryPath: string, iris: Tensor): string[] {
-  const library = Module.load(libraryPath)
+  const library = Module.open(libraryPath)
   const x = tensor('float32', [600], Array.from(iris.view() as Float32Array))
   const y = tensor('float32', [600])
   library.get('add_one').call(x, y)

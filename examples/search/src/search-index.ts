@@ -23,7 +23,7 @@ export class SearchIndex {
   readonly count: number
   readonly pool: Pool<'writable'>
   readonly #weights: Pool<'frozen'>
-  readonly #module = Module.load(nativeLibrary('text'))
+  readonly #module = Module.open(nativeLibrary('text'))
 
   constructor(texts: readonly string[]) {
     this.count = texts.length

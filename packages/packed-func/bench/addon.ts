@@ -23,7 +23,7 @@ function addressOf(symbol: string): number {
 
 /** A function of the example kernels, called by the addon; it must give what the package gives. */
 export function addonCall(name: string): (...values: AddonValue[]) => number | undefined {
-  const fn = Module.load(kernelLibrary('packed')).get(name)
+  const fn = Module.open(kernelLibrary('packed')).get(name)
   kept.push(fn)
   return addon.bind(addressOf('TVMFFIFunctionCall'), (fn as unknown as { handle: number }).handle)
 }

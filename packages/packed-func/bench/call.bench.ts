@@ -6,7 +6,7 @@ import koffi from 'koffi'
 import { addonCall, addonCallback, addonObject } from './addon.ts'
 import { bitsOf, putInt, rawStack } from './raw-stack.ts'
 
-const lib = Module.load(kernelLibrary('packed'))
+const lib = Module.open(kernelLibrary('packed'))
 
 export const suite = {
   package: '@tenon/packed-func',
@@ -287,7 +287,7 @@ export const suite = {
       name: 'look up a global function',
       unit: 'ns',
       setup: () => ({
-        ours: () => getGlobal('ffi.String').dispose(),
+        ours: () => getGlobal('ffi.String').close(),
         peers: { 'Map of names': () => names.get('ffi.String') },
       }),
     },

@@ -17,7 +17,7 @@ export interface RawStack {
 
 /** The stack for a function of the example kernels. */
 export function rawStack(name: string): RawStack {
-  const fn = Module.load(kernelLibrary('packed')).get(name)
+  const fn = Module.open(kernelLibrary('packed')).get(name)
   const library = koffi.load(null)
   const ffiCall = library.func('TVMFFIFunctionCall', 'int32_t', ['uintptr_t', 'uintptr_t', 'int32_t', 'uintptr_t'])
   const buffer = new ArrayBuffer(4096)

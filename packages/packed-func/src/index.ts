@@ -19,7 +19,7 @@ export {
 } from './errors/packed-func-error.ts'
 export { packedFunc } from './functions/closure.ts'
 export { type PackedFuncOptions } from './functions/relay.ts'
-export { Module } from './functions/module.ts'
+export { Module, type LookUpOptions } from './functions/module.ts'
 export { PackedFunc, type CallResult } from './functions/packed-func.ts'
 export {
   getGlobal,
@@ -43,9 +43,10 @@ export { NativeShape, shape } from './objects/native-shape.ts'
 export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'
 export { accept, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
 export { typedFunc } from './typed/typed-func.ts'
-export { t, type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'
+export { type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'
 export { declarationOf, declarationTypes, isDeclarable, typedBy } from './typed/schema.ts'
-export { typed, type TypedFunction } from './typed/typed-function.ts'
+export { type TypedFunction } from './typed/typed-function.ts'
+export { t } from './typed/types.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'
 export { dataType } from './values/data-type.ts'
 export {

@@ -45,8 +45,8 @@ describe('a call on another thread', () => {
   it('refuses what is only lent, and what is gone', async () => {
     await expect(echo.async(tensorView(tensor('float32', [1])))).rejects.toThrow('DLTensor*')
     const lookup = kernel('nothing')
-    lookup.dispose()
-    await expect(lookup.async()).rejects.toThrow('disposed of')
+    lookup.close()
+    await expect(lookup.async()).rejects.toThrow('closed already')
     await expect(echo.async(Symbol('x') as never)).rejects.toThrow(TypeError)
   })
 

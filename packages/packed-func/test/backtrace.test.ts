@@ -11,7 +11,7 @@ const packed = kernelLibrary('packed')
 async function backtraceOf(limit: number | undefined): Promise<string> {
   const { code, stdout, stderr } = await runScript(
     `import { Module, packedFunc } from '@tenon/packed-func'
-     const lib = Module.load(${JSON.stringify(packed)})
+     const lib = Module.open(${JSON.stringify(packed)})
      try { lib.get('call').call(lib.get('fail_as'), 'KeyError') } catch (error) { console.log(error.nativeBacktrace) }`,
     {
       cwd: root,

@@ -77,9 +77,9 @@ describe('a function of TypeScript', () => {
   })
 
   it('can not return what is only lent', () => {
-    expect(() => call.call(() => tensorView(tensor('float32', [1])))).toThrow('only lent to calls')
+    expect(() => call.call(() => tensorView(tensor('float32', [1])))).toThrow('which calls only borrow')
     const array = echo.call([1]) as NativeArray
-    expect(() => call.call(() => rvalue(array))).toThrow('only lent to calls')
+    expect(() => call.call(() => rvalue(array))).toThrow('which calls only borrow')
     expect(array.isAlive).toBe(true)
   })
 })
@@ -97,7 +97,7 @@ describe('tensors that are lent to a callback', () => {
     })
     expect(() => call.call(keeping, tensorView(tensor('float32', [2], [1, 2])))).toThrow(ScopeHeldError)
     expect(() => seen!.toArray()).toThrow(ScopeClosedError)
-    keeping.dispose()
+    keeping.close()
     expect(live().foreign).toBe(before.foreign + 1)
   })
 
@@ -111,7 +111,7 @@ describe('tensors that are lent to a callback', () => {
     }
     expect(() => call.call(keep, tensorView(x))).toThrow(ScopeHeldError)
     expect(() => seen!.toArray()).toThrow('detached')
-    kept!.dispose()
+    kept!.close()
   })
 
   it('can be read and written during it, and not after', () => {
@@ -123,7 +123,7 @@ describe('tensors that are lent to a callback', () => {
       lent.view()[0] = 9
     }, tensorView(x))
     expect(x.toArray()).toEqual([9, 2, 3])
-    expect(() => kept!.toArray()).toThrow('lent to a callback')
+    expect(() => kept!.toArray()).toThrow('that a callback borrowed')
   })
 })
 
@@ -136,14 +136,14 @@ describe('lifetimes', () => {
     expect(kept.call()).toBe('kept')
     kernel('keep').call(null)
     expect(liveCallbacks()).toBe(before + 1)
-    kept.dispose()
+    kept.close()
     expect(liveCallbacks()).toBe(before)
   })
 
   it('a thousand functions leave nothing', () => {
     const before = live()
     const callbacks = liveCallbacks()
-    for (let i = 0; i < 1000; i++) packedFunc(() => i).dispose()
+    for (let i = 0; i < 1000; i++) packedFunc(() => i).close()
     expect(live()).toEqual(before)
     expect(liveCallbacks()).toBe(callbacks)
   })

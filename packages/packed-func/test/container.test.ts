@@ -39,13 +39,13 @@ describe('arrays', () => {
     expect(many.size).toBe(100_000)
     expect([many.get(99_999), many.get(1024), many.get(1024 * 90 + 1)]).toEqual(['element 99999', 1024, 92_161])
     expect((many.get(2) as NativeArray).toArray()).toEqual([2])
-    many.dispose()
+    many.close()
     values[90_000] = Symbol('no value') as never
-    expect(() => echo.call(values)).toThrow("can't take Symbol")
+    expect(() => echo.call(values)).toThrow('cannot take Symbol')
     const map = echo.call(new Map(values.slice(0, 50_000).map((_, i) => [i, `value ${i}`]))) as NativeMap
     expect(map.size).toBe(50_000)
     expect(map.get(49_999)).toBe('value 49999')
-    map.dispose()
+    map.close()
     expect(live().foreign).toBe(before.foreign)
     // The array that get(2) gave is the garbage collector's.
     expect(live().native).toBeLessThanOrEqual(before.native + 1)
@@ -57,11 +57,11 @@ describe('arrays', () => {
       let chain = echo.call([1]) as NativeArray
       for (let i = 0; i < 200_000; i++) {
         const longer = echo.call([chain]) as NativeArray
-        chain.dispose()
+        chain.close()
         chain = longer
       }
       expect(live().native).toBe(before + 200_001)
-      chain.dispose()
+      chain.close()
       expect(live().native).toBe(before)
     })
 
@@ -140,7 +140,7 @@ describe('maps', () => {
           isOwnLibrary ? [...model] : [...model].toSorted(byKey),
         )
         for (const [k, value] of model) expect(dict.get(k as string)).toBe(value)
-        dict.dispose()
+        dict.close()
       }),
     )
   })
@@ -149,8 +149,8 @@ describe('maps', () => {
     const before = live()
     for (let i = 0; i < 100; i++) {
       const map = echo.call(new Map([[`a key that is long ${i}`, ['a value that is long']]])) as NativeMap
-      for (const [, value] of map) (value as NativeArray).dispose()
-      map.dispose()
+      for (const [, value] of map) (value as NativeArray).close()
+      map.close()
     }
     expect(live()).toEqual(before)
   })
@@ -197,7 +197,7 @@ describe('objects', () => {
     expect(() => kernel('type_index').call(rvalue(array), array)).toThrow(ScopeClosedError)
     expect(() => kernel('type_index').call(rvalue(array), rvalue(array))).toThrow(ScopeClosedError)
     expect(array.toArray()).toEqual([1, 2])
-    array.dispose()
+    array.close()
     expect(array.isAlive).toBe(false)
   })
 
@@ -208,7 +208,7 @@ describe('objects', () => {
     expect(readAfter.call(array, rvalue(array))).toBe(1)
     expect(array.isAlive).toBe(false)
     const other = echo.call([1, 2]) as NativeArray
-    const outer = readAfter.call(other, () => (moveIn.call(rvalue(other)) as NativeArray).dispose())
+    const outer = readAfter.call(other, () => (moveIn.call(rvalue(other)) as NativeArray).close())
     expect(outer).toBeGreaterThan(0)
     expect(other.isAlive).toBe(false)
     expect(live().native).toBe(before)
@@ -223,8 +223,8 @@ describe('objects', () => {
   it('are shown by their types', () => {
     const array = echo.call([1]) as NativeArray
     expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function] }')
-    array.dispose()
-    expect(`${array}`).toBe('[ffi.Array, disposed of]')
+    array.close()
+    expect(`${array}`).toBe('[ffi.Array, closed]')
   })
 
   it('of other types are passed on', () => {

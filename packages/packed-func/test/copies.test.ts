@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest'
 async function copy(): Promise<(value: number) => unknown> {
   vi.resetModules()
   const { Module } = await import('@tenon/packed-func')
-  const sum = Module.load(kernelLibrary('packed')).get('sum')
+  const sum = Module.open(kernelLibrary('packed')).get('sum')
   return (value) => sum.call(value, 1)
 }
 

@@ -73,7 +73,7 @@ describe('DLPack', () => {
     const made = fromDLPack(new OpaquePointer(start)) as NativeObject
     expect(made).toBeInstanceOf(NativeObject)
     expect(made.typeKey).toBe('ffi.Tensor')
-    made.dispose()
+    made.close()
     expect(live()).toEqual(before)
   })
 

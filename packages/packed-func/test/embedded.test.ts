@@ -14,7 +14,7 @@ const generations = [
 
 describe.each(generations)('a library of TVM %s with a module inside', (_, name) => {
   it('imports it', () => {
-    const lib = Module.load(kernelLibrary(name))
+    const lib = Module.open(kernelLibrary(name))
     expect(lib.entry.call()).toBe(40)
     expect(lib.entry.call(2)).toBe(42)
     expect(lib.get('add_setting').call(3)).toBe(43)
@@ -46,7 +46,7 @@ function atKind(bytes: Buffer, offset: number, value: bigint): void {
   bytes.writeBigUInt64LE(value, kindPlace(bytes) - 8 + offset)
 }
 
-const loadedFrom = (path: string): PackedFuncError => thrownBy(() => Module.load(path)) as PackedFuncError
+const loadedFrom = (path: string): PackedFuncError => thrownBy(() => Module.open(path)) as PackedFuncError
 
 if (isOwnLibrary)
   describe('what is inside a library', () => {
@@ -61,10 +61,7 @@ if (isOwnLibrary)
       ['packed_embedded_legacy', 'a column that is none', 84, 7n],
     ])('%s: %s is refused', (name, _, offset, value) => {
       const error = loadedFrom(changed(name, (bytes) => atKind(bytes, offset, value)))
-      expect([error.kind, error.sentence]).toEqual([
-        'ValueError',
-        "the modules inside the library are malformed",
-      ])
+      expect([error.kind, error.sentence]).toEqual(['ValueError', 'the modules inside the library are malformed'])
     })
 
     it.each([
@@ -82,7 +79,7 @@ if (isOwnLibrary)
       ['packed_embedded_026', 'ffi.Module.load_from_bytes.notmodul'],
       ['packed_embedded_legacy', 'runtime.module.loadbinary_notmodul'],
     ])('%s: a loader that makes no module is told', (name, global) => {
-      registerGlobal(global, () => 3, { override: true }).dispose()
+      registerGlobal(global, () => 3, { override: true }).close()
       const error = loadedFrom(changed(name, (bytes) => void bytes.write('notmodul', kindPlace(bytes))))
       expect([error.kind, error.sentence]).toEqual(['TypeError', `${global} must return a module, it returned \`int\``])
     })
@@ -94,12 +91,12 @@ it('a loader can be a function of TypeScript', () => {
     'ffi.Module.load_from_bytes.elsewher',
     (bytes: Uint8Array) => {
       heard = bytes
-      return Module.load(kernelLibrary('packed'))
+      return Module.open(kernelLibrary('packed'))
     },
     { override: true },
-  ).dispose()
+  ).close()
   const path = changed('packed_embedded_026', (bytes) => void bytes.write('elsewher', kindPlace(bytes)))
-  const lib = Module.load(path)
+  const lib = Module.open(path)
   expect(heard).toEqual(new Uint8Array([40, 0, 0, 0, 0, 0, 0, 0]))
   expect(lib.get('sum').call(1, 2)).toBe(3)
 })

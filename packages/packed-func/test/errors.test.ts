@@ -176,7 +176,7 @@ describe('errors of JavaScript', () => {
       throw new Error('again')
     })
     for (let i = 0; i < 1000; i++) run.tryCall()
-    run.dispose()
+    run.close()
     expect(live()).toEqual(before)
   })
 

@@ -9,7 +9,7 @@ const names = ['mylib.add', 'mylib.twice', 'mylib.scale', 'mylib.lookup']
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: {
     '@tenon/core': core,
-    '@tenon/packed-func': { ...packedFunc, Module: { load: loadForExamples } },
+    '@tenon/packed-func': { ...packedFunc, Module: { open: loadForExamples } },
   },
   context() {
     for (const name of names) packedFunc.removeGlobal(name)
@@ -38,5 +38,5 @@ function loadForExamples(path: string): packedFunc.Module {
     './libpacked.so': 'packed',
     './libkernels.so': 'packed',
   }
-  return packedFunc.Module.load(kernelLibrary(libraries[path]!))
+  return packedFunc.Module.open(kernelLibrary(libraries[path]!))
 }

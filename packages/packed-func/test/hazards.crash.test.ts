@@ -11,7 +11,7 @@ async function run(body: string): Promise<ScriptResult> {
   return runScript(
     `import { getGlobal, Module, packedFunc, registerGlobal } from '@tenon/packed-func'
      import { Worker, isMainThread, parentPort } from 'node:worker_threads'
-     const lib = Module.load(${packed})
+     const lib = Module.open(${packed})
      ${body}`,
     { cwd: root, nodeOptions: ['--conditions=@tenon/source', '--no-warnings', '--expose-gc'] },
   )
@@ -77,7 +77,7 @@ describe('hazards', () => {
   })
 
   it('H3: in a worker that ends', async () => {
-    const body = `const lib = Module.load(${packed})
+    const body = `const lib = Module.open(${packed})
       globalThis.kept = []
       try { lib.get('fail_as').call('KeyError') } catch (error) { kept.push(error) }
       lib.get('keep').call(packedFunc(() => 1))
@@ -140,7 +140,7 @@ describe('hazards', () => {
            await w.terminate()
            console.log(f.tryCall().kind)
            getGlobal('ffi.FunctionRemoveGlobal').call('test.hazard.worker')
-           f.dispose()
+           f.close()
          })`,
       ),
     ).toBe('ThreadError\nThreadError')
@@ -168,7 +168,9 @@ describe('hazards', () => {
          console.log(await waiting); console.log(await never); console.log(await fate('test.hazard.relay'))`,
       ),
     ).toBe(
-      ['42', ...Array<string>(3).fill('ThreadError: the thread that owns this TypeScript function has ended')].join('\n'),
+      ['42', ...Array<string>(3).fill('ThreadError: the thread that owns this TypeScript function has ended')].join(
+        '\n',
+      ),
     )
     expect(
       await outputOf(
@@ -183,7 +185,7 @@ describe('hazards', () => {
   it('errors of another thread bring the frames that they came through, if they are traced', async () => {
     const body = (traced: boolean): string =>
       `traceErrors(${traced})
-       const lib = Module.load(${packed})
+       const lib = Module.open(${packed})
        registerGlobal('test.hazard.trace', packedFunc(function inTheWorker() { throw new RangeError('there') }, { relay: true }))
        registerGlobal('test.hazard.through', packedFunc(function passesOn() { lib.get('fail_as').call('KeyError') }, { relay: true }))
        parentPort.postMessage('ready')
@@ -260,14 +262,14 @@ describe('hazards', () => {
 
   it('H13: threads register at the same time', async () => {
     const body = `for (let i = 0; i < 300; i++) {
-        registerGlobal('test.race.' + i, () => 1, { override: true }).dispose()
-        getGlobal('test.race.' + i).dispose()
+        registerGlobal('test.race.' + i, () => 1, { override: true }).close()
+        getGlobal('test.race.' + i).close()
         removeGlobal('test.race.' + i)
       }
       parentPort.postMessage('done')`
     expect(
       await outputOf(
-        `const all = [1, 2, 3].map(() => ${worker(body.replaceAll("getGlobal('test.race.' + i).dispose()", ''))})
+        `const all = [1, 2, 3].map(() => ${worker(body.replaceAll("getGlobal('test.race.' + i).close()", ''))})
          await Promise.all(all.map((w) => new Promise((resolve) => w.once('exit', resolve))))
          console.log('ended')`,
       ),

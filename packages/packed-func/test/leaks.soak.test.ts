@@ -57,7 +57,7 @@ function legacyActions(): Readonly<Record<string, (i: number) => unknown>> {
   const refuse = legacyFunc((args) => void args.at(0).as('DLDevice'))
   return {
     'calls of TVM to 0.20': (i) => load('__tvm_main__', 'c').call(i, 1),
-    'functions of TVM to 0.20': (i) => (load('make_twice', 'c').call(i) as PackedFunc).dispose(),
+    'functions of TVM to 0.20': (i) => (load('make_twice', 'c').call(i) as PackedFunc).close(),
     'arguments of TVM to 0.20': (i) => load('pass', 'sources').call(sources[i % 6]!, read),
     'errors of TVM to 0.20': (i) => load('pass', 'sources').tryCall(sources[i % 6]!, refuse),
   }
@@ -93,7 +93,7 @@ const actions: Readonly<Record<string, (i: number) => unknown>> = {
   'tensors that are made here': () => echo.call(tensor('float32', [4])),
   'tensors that kernels make': () => close(makeRange.call(16) as Tensor),
   'tensors through DLPack': () => close(fromDLPack(toDLPack(shared)) as Tensor),
-  containers: (i) => (echo.call([i, 'a text of its own', [1]]) as NativeArray).dispose(),
+  containers: (i) => (echo.call([i, 'a text of its own', [1]]) as NativeArray).close(),
   'functions that convert their arguments': (i) => call.call(convert, i, words[i % 3]!),
   ...(isOwnLibrary ? legacyActions() : {}),
   'objects that are moved': () => kernel('move_in').call(rvalue(echo.call([1]) as NativeArray)),

@@ -158,7 +158,7 @@ if (isOwnLibrary)
         'InternalError',
         'expected int but got str',
       ])
-      for (const f of [apply, twice]) f.dispose()
+      for (const f of [apply, twice]) f.close()
       expect(live().foreign).toBe(before.foreign)
     })
   })

@@ -15,7 +15,7 @@ import {
 } from '../src/index.ts'
 import { isOwnLibrary, live, thrownBy } from './support.ts'
 
-const load = (name: string): Module => Module.load(kernelLibrary(name))
+const load = (name: string): Module => Module.open(kernelLibrary(name))
 
 if (isOwnLibrary)
   describe('a library of the LLVM code generator of TVM to 0.20', () => {
@@ -121,10 +121,10 @@ if (isOwnLibrary)
       const twice = make.call(1) as PackedFunc
       expect(twice.call(20)).toBe(41)
       expect(twice.tryCall('x')).toMatchObject({ ok: false, kind: 'TypeError', sentence: 'twice takes a whole number' })
-      twice.dispose()
+      twice.close()
       expect(finalized.call()).toBe(count + 1)
-      make.dispose()
-      finalized.dispose()
+      make.close()
+      finalized.close()
       expect(live()).toEqual(before)
     })
 
@@ -160,12 +160,12 @@ if (isOwnLibrary)
 
 if (isOwnLibrary)
   it('a library that nothing marks is loaded if it is said what it is', () => {
-    const lib = Module.load(kernelLibrary('packed_legacy_plain'), { legacy: true })
+    const lib = Module.open(kernelLibrary('packed_legacy_plain'), { legacy: true })
     expect(lib.get('halve').call(float(3))).toBe(1.5)
     expect(lib.get('halve').tryCall(3)).toMatchObject({ ok: false, kind: 'RuntimeError' })
     expect(load('packed_legacy_plain').tryGet('halve')).toBeUndefined()
     // One that is marked is what it is.
-    expect(Module.load(kernelLibrary('packed_tvm_022'), { legacy: true }).has('square_neighbours')).toBe(true)
+    expect(Module.open(kernelLibrary('packed_tvm_022'), { legacy: true }).has('square_neighbours')).toBe(true)
   })
 
 if (!isOwnLibrary)

@@ -153,7 +153,7 @@ function readAs(source: string, target: string, result: string): unknown {
     kernel('pass', 'packed_sources').call(name, read)
     return outcome
   } finally {
-    read.dispose()
+    read.close()
   }
 }
 

@@ -173,7 +173,7 @@ function readAs(source: string, target: string): unknown {
     kernel('pass', 'packed_legacy_sources').call(source, read)
     return outcome
   } finally {
-    read.dispose()
+    read.close()
   }
 }
 

@@ -5,7 +5,7 @@ import type { PackedFuncError } from '../src/index.ts'
 import { Module, registerGlobal, removeGlobal } from '../src/index.ts'
 import { isOwnLibrary, live, thrownBy } from './support.ts'
 
-const load = (name: string): Module => Module.load(kernelLibrary(name))
+const load = (name: string): Module => Module.open(kernelLibrary(name))
 
 describe('a library', () => {
   const lib = load('packed')
@@ -35,20 +35,20 @@ describe('a library', () => {
     const before = live()
     const other = load('packed')
     const sum = other.get('sum')
-    other.dispose()
+    other.close()
     expect(sum.call(2, 3)).toBe(5)
-    sum.dispose()
+    sum.close()
     expect(live()).toEqual(before)
   })
 
   it('rule 45: that is missing, or has no extension, is an error', () => {
-    const missing = thrownBy(() => Module.load('/nowhere/lib.so')) as PackedFuncError
+    const missing = thrownBy(() => Module.open('/nowhere/lib.so')) as PackedFuncError
     expect(missing.kind).toBe('InternalError')
     expect(missing.sentence).toContain('Failed to load dynamic shared library /nowhere/lib.so')
-    const unnamed = thrownBy(() => Module.load('/nowhere/lib')) as PackedFuncError
+    const unnamed = thrownBy(() => Module.open('/nowhere/lib')) as PackedFuncError
     expect(unnamed.kind).toBe('RuntimeError')
     expect(unnamed.sentence).toBe('Failed to get file format from /nowhere/lib')
-    expect((thrownBy(() => Module.load('/nowhere/lib.xyz')) as PackedFuncError).sentence).toContain(
+    expect((thrownBy(() => Module.open('/nowhere/lib.xyz')) as PackedFuncError).sentence).toContain(
       'Loader for `.xyz` files',
     )
   })

@@ -49,13 +49,13 @@ describe('global functions', () => {
     expect(removeGlobal('test.registry.f')).toBe(false)
     expect(tryGetGlobal('test.registry.f')).toBeUndefined()
     expect(held.call()).toBe('here')
-    held.dispose()
+    held.close()
   })
 
   it('leave nothing when they go', () => {
     const before = live()
     for (let i = 0; i < 200; i++) {
-      registerGlobal('test.registry.f', () => i).dispose()
+      registerGlobal('test.registry.f', () => i).close()
       removeGlobal('test.registry.f')
     }
     expect(live()).toEqual(before)

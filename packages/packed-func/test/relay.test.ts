@@ -160,7 +160,7 @@ describe('an asynchronous function', () => {
     )
     expect(await failureOf(call.async(throws))).toBe(mine)
     const lent = packedFunc(async () => tensorView(tensor('float32', [1])), { async: true })
-    expect((await failureOf(call.async(lent))).sentence).toContain('only lent to calls')
+    expect((await failureOf(call.async(lent))).sentence).toContain('which calls only borrow')
   })
 
   it('may answer with tensors and functions', async () => {

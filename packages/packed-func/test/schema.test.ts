@@ -3,7 +3,7 @@ import { ArgumentError, tensor } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { declarationOf, Module, packedFunc, typedBy, type Value } from '../src/index.ts'
 
-const lib = Module.load(kernelLibrary('packed'))
+const lib = Module.open(kernelLibrary('packed'))
 
 /** Metadata as libraries have them: the schema is JSON within JSON. */
 const metadataOf = (...args: unknown[]): string =>

@@ -16,7 +16,7 @@ const modules = new Map<string, Module>()
 export function kernel(name: string, library = 'packed'): PackedFunc {
   let module = modules.get(library)
   if (module === undefined) {
-    module = Module.load(kernelLibrary(library))
+    module = Module.open(kernelLibrary(library))
     modules.set(library, module)
   }
   return module.get(name)

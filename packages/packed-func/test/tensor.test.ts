@@ -106,7 +106,7 @@ describe('a tensor of JavaScript', () => {
     await addOne.async(x, x)
     const array = echo.call([x]) as NativeArray
     expect(() => lifetime.close()).toThrow('1 hold')
-    array.dispose()
+    array.close()
     kernel('keep').call(x)
     expect(() => lifetime.close()).toThrow('1 hold')
     kernel('keep').call(null)

@@ -1,18 +1,18 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Tensor } from '@tenon/core'
-import { getGlobal, initApi, t, typed, type PackedFunc } from '../src/index.ts'
+import { getGlobal, initApi, t, type PackedFunc } from '../src/index.ts'
 
 declare const f: PackedFunc
 
 test('parameters and results follow from the descriptors', () => {
-  expectTypeOf(typed(f, [t.int, t.str], t.float)).toEqualTypeOf<(...values: [number | bigint, string]) => number>()
-  expectTypeOf(typed(f, [], t.none)).returns.toBeNull()
+  expectTypeOf(f.typed([t.int, t.str], t.float)).toEqualTypeOf<(...values: [number | bigint, string]) => number>()
+  expectTypeOf(f.typed([], t.none)).returns.toBeNull()
   expectTypeOf(f.typed([t.array(t.int32)], t.map(t.str, t.bool))).returns.toEqualTypeOf<Map<string, boolean>>()
   expectTypeOf(f.typed([t.tensor], t.optional(t.tensor))).returns.toEqualTypeOf<Tensor | null>()
 })
 
 test('optional parameters at the end may be left out', () => {
-  const call = typed(f, [t.int, t.optional(t.str)], t.bool)
+  const call = f.typed([t.int, t.optional(t.str)], t.bool)
   expectTypeOf(call).toBeCallableWith(1)
   expectTypeOf(call).toBeCallableWith(1, 'x')
   expectTypeOf(call).toBeCallableWith(1, null)
@@ -23,7 +23,7 @@ test('optional parameters at the end may be left out', () => {
 })
 
 test('wrong types do not compile', () => {
-  const call = typed(getGlobal('x'), [t.float, t.bool], t.none)
+  const call = getGlobal('x').typed([t.float, t.bool], t.none)
   expectTypeOf(call).toBeCallableWith(1, true)
   // @ts-expect-error text is no number
   call('1', true)

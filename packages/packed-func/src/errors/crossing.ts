@@ -1,53 +1,52 @@
-import { addressOf, keepAlive } from '@tenon/core/internal'
+import { addressOf, Cleaner, keepAlive } from '@tenon/core/internal'
+import { drainReleased, foreignValues } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { drainReleased, foreignValues } from '../native/foreign.ts'
 import { kindOf, makeError } from './error-kinds.ts'
 import { framesOf } from './frames.ts'
 
 /*
- * An error that crosses the boundary twice comes back as the object it was. One that JavaScript threw is kept while its
- * native counterpart lives; one that native code raised holds its native counterpart while it lives. Both are found by
- * the native object's address, which is not used again before the release has been heard of.
+ * An error that crosses the boundary twice returns as the same object. One that JavaScript threw is kept for as long as its
+ * native counterpart lives, and one that native code raised holds its native counterpart. Both are found by the native
+ * object's address, which native code does not use again before the release has been drained.
  */
 
-/** Native errors that stand for errors of JavaScript. */
+/** Errors of JavaScript that were thrown into native code, by the address of their native counterpart. */
 const thrownHere = new Map<number, unknown>()
 
-/** Errors of JavaScript that stand for native ones. */
+/** JavaScript errors that were made for native ones. */
 const raisedThere = new Map<number, WeakRef<Error>>()
 const nativeErrors = new WeakMap<Error, number>()
-const collected = new FinalizationRegistry<number>((address) => {
+const collected = new Cleaner<number>((address) => {
   if (raisedThere.get(address)?.deref() === undefined) raisedThere.delete(address)
   openStack().host.release(address)
 })
 
-/** Takes the native error that a failed call left in a slot: what is to be thrown. */
+const NO_ERROR = { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
+
+/** The JavaScript error for the native error that a failed call left in a slot. Takes over its reference. */
 export function takeError(stack: Stack, slot: number): unknown {
   const address = stack.pointer(slot)
-  if (address === 0) return makeError('RuntimeError', 'a native function failed and raised no error', {})
-  return errorAt(stack, address)
+  return address === 0 ? makeError(NO_ERROR.kind, NO_ERROR.sentence, {}) : errorAt(stack, address)
 }
 
-/** The kind and text of the native error in a slot, which is given back. */
+/** The kind and text of the native error in a slot. Releases the error. */
 export function takeErrorText(stack: Stack, slot: number): { kind: string; sentence: string } {
   const address = stack.pointer(slot)
-  if (address === 0) return { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
+  if (address === 0) return NO_ERROR
   const { kind, sentence, cause } = readError(stack, address)
   if (cause !== 0) stack.host.release(cause)
   stack.host.release(address)
   return { kind, sentence }
 }
 
-/** The JavaScript error of a native one; takes over a reference. */
+/** The JavaScript error for a native one. Takes over a reference. */
 export function errorAt(stack: Stack, address: number): unknown {
   drainReleased(stack)
-  const known = thrownHere.has(address)
-    ? { error: thrownHere.get(address) }
-    : { error: raisedThere.get(address)?.deref() }
-  if (thrownHere.has(address) || known.error !== undefined) {
+  const known = thrownHere.get(address) ?? raisedThere.get(address)?.deref()
+  if (known !== undefined || thrownHere.has(address)) {
     stack.host.release(address)
-    return known.error
+    return known
   }
   const { kind, sentence, backtrace, cause } = readError(stack, address)
   const error = makeError(kind, sentence, {
@@ -56,7 +55,7 @@ export function errorAt(stack: Stack, address: number): unknown {
   })
   raisedThere.set(address, new WeakRef(error))
   nativeErrors.set(error, address)
-  collected.register(error, address)
+  collected.watch(error, address)
   return error
 }
 
@@ -64,33 +63,31 @@ interface ErrorText {
   readonly kind: string
   readonly sentence: string
   readonly backtrace: string
-  /** A native error with a reference for the reader, or 0. */
+  /** A native error, whose reference the reader takes over, or 0. */
   readonly cause: number
 }
 
 function readError(stack: Stack, address: number): ErrorText {
   const fits = stack.host.readError(stack.address, address) === 1
-  const { words } = stack
-  const [kindSize, sentenceSize, backtraceSize] = [Number(words[0]), Number(words[1]), Number(words[2])]
-  const cause = Number(words[3])
-  if (!fits) {
-    const [kindAt, sentenceAt, backtraceAt] = [Number(words[4]), Number(words[5]), Number(words[6])]
+  const [kindSize, sentenceSize, backtraceSize, cause] = Array.from(stack.words.subarray(0, 4), Number) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (fits) {
     return {
-      kind: stack.copyOf(kindAt, kindSize).toString(),
-      sentence: stack.copyOf(sentenceAt, sentenceSize).toString(),
-      backtrace: stack.copyOf(backtraceAt, backtraceSize).toString(),
+      kind: stack.outText(kindSize),
+      sentence: stack.outText(sentenceSize, kindSize),
+      backtrace: backtraceSize === 0 ? '' : stack.outText(backtraceSize, kindSize + sentenceSize),
       cause,
     }
   }
-  return {
-    kind: stack.outText(kindSize),
-    sentence: stack.outText(sentenceSize, kindSize),
-    backtrace: backtraceSize === 0 ? '' : stack.outText(backtraceSize, kindSize + sentenceSize),
-    cause,
-  }
+  const [kind, sentence, backtrace] = [0, 1, 2].map((part) => stack.copyOfWords(4 + part, part).toString())
+  return { kind: kind!, sentence: sentence!, backtrace: backtrace!, cause }
 }
 
-/** Native backtraces begin with the most recent call; each entry is a line, and lines that belong to it are indented. */
+/** Reverses a native backtrace, which begins with the most recent call. Each line is an entry. */
 function mostRecentLast(backtrace: string): string {
   return backtrace
     .split('\n')
@@ -99,7 +96,7 @@ function mostRecentLast(backtrace: string): string {
     .join('\n')
 }
 
-/** Leaves the native error for something that was thrown in a slot, with a reference of its own. Doesn't throw. */
+/** Leaves the native error for a thrown value in a slot, with a reference. Never throws. */
 export function putError(stack: Stack, slot: number, thrown: unknown): void {
   let cause = 0
   for (const each of withCauses(thrown).toReversed()) {
@@ -109,7 +106,7 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
   }
 }
 
-/** What was thrown and its causes that are errors, as far as they are not native ones already, in a circle or not to be read. */
+/** The thrown value and its causes, up to one that is native already, repeats, is not an error, or cannot be read. */
 function withCauses(thrown: unknown): unknown[] {
   const chain = new Set<unknown>([thrown])
   try {
@@ -119,12 +116,12 @@ function withCauses(thrown: unknown): unknown[] {
       chain.add(last)
     }
   } catch {
-    // A getter of the program's that throws hides what it would have told.
+    // A getter of the program throws, so its value is unknown.
   }
   return [...chain]
 }
 
-/** Leaves one error in a slot, with the native error of its cause or 0. */
+/** Leaves one error in a slot. `cause` is the native error of its cause, or 0. */
 function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): void {
   const known = typeof thrown === 'object' && thrown !== null ? nativeErrors.get(thrown as Error) : undefined
   if (known !== undefined) {
@@ -157,19 +154,19 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   foreignValues.onRelease(id, () => thrownHere.delete(address))
 }
 
-/** Tells a native error the frames that it came through here. */
+/** Appends the frames of JavaScript that a native error passed through. */
 function appendFrames(stack: Stack, address: number, thrown: unknown): void {
   const frames = partsOf(thrown)[2]
   if (frames.length > 0) stack.host.appendBacktrace(address, addressOf(frames), frames.length)
   keepAlive(frames)
 }
 
-/** Kind, sentence and frames. What was thrown may be anything: a getter of it, or a proxy, can throw as well. */
+/** The kind, sentence and frames of a thrown value. Reading them may throw, because it may have getters or be a proxy. */
 function partsOf(thrown: unknown): [kind: Buffer, sentence: Buffer, frames: Buffer] {
   try {
     const { kind, sentence } = kindOf(thrown)
     return [Buffer.from(kind), Buffer.from(sentence), Buffer.from(framesOf(thrown))]
   } catch {
-    return [Buffer.from('RuntimeError'), Buffer.from('what was thrown has no text that can be read'), Buffer.alloc(0)]
+    return [Buffer.from('RuntimeError'), Buffer.from('the thrown value cannot be read'), Buffer.alloc(0)]
   }
 }

@@ -1,16 +1,6 @@
-import { checkName, describe } from '@tenon/core/internal'
-import { ArgumentError } from '@tenon/core'
-import {
-  AssertionError,
-  AttributeError,
-  InternalError,
-  KeyError,
-  MemoryError,
-  RecursionError,
-  RuntimeError,
-  ThreadError,
-  ValueError,
-} from './kind-classes.ts'
+import { checkName } from '@tenon/core/internal'
+import { checkFunction } from './argument-error.ts'
+import { kindClasses } from './kind-classes.ts'
 import {
   PackedFuncError,
   PackedFuncRangeError,
@@ -22,17 +12,7 @@ import {
 export type ErrorFactory = (sentence: string, options: PackedFuncErrorOptions) => Error
 
 const factories = new Map<string, ErrorFactory>([
-  ...[
-    ValueError,
-    KeyError,
-    AttributeError,
-    RuntimeError,
-    InternalError,
-    MemoryError,
-    RecursionError,
-    AssertionError,
-    ThreadError,
-  ].map((Kind): [string, ErrorFactory] => [Kind.kind, (sentence, options) => new Kind(sentence, options)]),
+  ...kindClasses.map((Kind): [string, ErrorFactory] => [Kind.kind, (sentence, options) => new Kind(sentence, options)]),
   ['TypeError', (sentence, options) => new PackedFuncTypeError('TypeError', sentence, options)],
   ['IndexError', (sentence, options) => new PackedFuncRangeError('IndexError', sentence, options)],
   ['OverflowError', (sentence, options) => new PackedFuncRangeError('OverflowError', sentence, options)],
@@ -41,10 +21,10 @@ const factories = new Map<string, ErrorFactory>([
 const kinds = new Map<abstract new (...values: never[]) => Error, string>()
 
 /**
- * Ties a kind of error to a class of your own: errors of the kind become what `make` returns, and thrown objects of
- * the class reach native code under that kind.
+ * Maps a kind of error to a class of your own. `make` creates the JavaScript error for a native error of the kind, and thrown
+ * objects of the class reach native code with the kind.
  *
- * @throws {ArgumentError} if the kind is no name or `make` no function.
+ * @throws {ArgumentError} if the kind is not a valid name, or `make` is not a function.
  * @example
  * class NoSuchModel extends Error {}
  * registerErrorKind('NoSuchModel', NoSuchModel, (sentence) => new NoSuchModel(sentence))
@@ -55,7 +35,7 @@ export function registerErrorKind(
   make: ErrorFactory,
 ): void {
   checkName(kind, 'kind')
-  if (typeof make !== 'function') throw new ArgumentError(`make must be a function, got ${describe(make)}`)
+  checkFunction(make, 'make')
   factories.set(kind, make)
   kinds.set(constructor, kind)
 }
@@ -66,7 +46,7 @@ export function makeError(kind: string, sentence: string, options: PackedFuncErr
   return make === undefined ? new PackedFuncError(kind, sentence, options) : make(sentence, options)
 }
 
-/** Under which kind, and with what text, something that was thrown reaches native code. */
+/** The kind and text with which a thrown value reaches native code. */
 export function kindOf(thrown: unknown): { kind: string; sentence: string } {
   if (!(thrown instanceof Error)) return { kind: 'RuntimeError', sentence: String(thrown) }
   const sentence = 'sentence' in thrown && typeof thrown.sentence === 'string' ? thrown.sentence : thrown.message

@@ -1,27 +1,23 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
 import { TEXT_SIZE } from '../native/stack.ts'
+import { argumentError } from './argument-error.ts'
 
 let isOn = false
 
 /**
- * Says whether errors of this thread take the frames of their stack trace along into native code, where other threads and other
- * languages see them as the error's backtrace. They don't unless it is said: writing a stack trace out takes ten times as long as
- * everything else about an error that crosses.
+ * Makes errors that this thread throws into native code carry the frames of their stack trace, which other threads and other
+ * languages see as the error's backtrace. It is off by default, because formatting a stack trace takes ten times as long as the
+ * rest of the crossing.
  *
- * @throws {ArgumentError} if it is no boolean.
+ * @throws {ArgumentError} if `on` is not a boolean.
  * @example
  * traceErrors(true)
  */
 export function traceErrors(on: boolean): void {
-  if (typeof on !== 'boolean') throw new ArgumentError(`on must be a boolean, got ${describe(on)}`)
+  if (typeof on !== 'boolean') throw argumentError('on', 'a boolean', on)
   isOn = on
 }
 
-/**
- * The frames of what was thrown, the most recent first, in the form that tvm-ffi has them; nothing unless {@link traceErrors} says
- * so.
- */
+/** The frames of a thrown error in the form of tvm-ffi, the most recent first. Empty unless {@link traceErrors} is on. */
 export function framesOf(thrown: unknown): string {
   if (!isOn || !(thrown instanceof Error) || thrown.stack === undefined) return ''
   const frames = [...thrown.stack.matchAll(/^ +at (?:(.+?) \()?(.+?):(\d+):\d+\)?$/gm)]

@@ -1,83 +1,68 @@
 import { defineKind } from '@tenon/core/internal'
 import { PackedFuncError, type PackedFuncErrorOptions } from './packed-func-error.ts'
 
-/** A value has the right type and is not acceptable, such as a name that is not registered. */
-export class ValueError extends PackedFuncError {
+/** The base of the classes for one kind each. */
+abstract class KindError extends PackedFuncError {
+  constructor(sentence: string, options?: PackedFuncErrorOptions) {
+    super(new.target.kind, sentence, options)
+  }
+}
+
+/** A value has the right type but is not acceptable, such as a name that is not registered. */
+export class ValueError extends KindError {
   static override readonly kind: string = 'ValueError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('ValueError', sentence, options)
-  }
 }
-defineKind(ValueError, ['PackedFuncError'])
 
-/** A map has no such key. */
-export class KeyError extends PackedFuncError {
+/** A map does not have the key. */
+export class KeyError extends KindError {
   static override readonly kind: string = 'KeyError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('KeyError', sentence, options)
-  }
 }
-defineKind(KeyError, ['PackedFuncError'])
 
-/** A module or object has nothing of that name. */
-export class AttributeError extends PackedFuncError {
+/** A module or object does not have a member of the name. */
+export class AttributeError extends KindError {
   static override readonly kind: string = 'AttributeError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('AttributeError', sentence, options)
-  }
 }
-defineKind(AttributeError, ['PackedFuncError'])
 
-/** Something failed that has no kind of its own; also a name that is registered already, and a missing loader. */
-export class RuntimeError extends PackedFuncError {
+/** A failure without a kind of its own, such as a name that is registered already, or a missing loader. */
+export class RuntimeError extends KindError {
   static override readonly kind: string = 'RuntimeError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('RuntimeError', sentence, options)
-  }
 }
-defineKind(RuntimeError, ['PackedFuncError'])
 
-/** Something failed inside a kernel, its compiler's runtime, or a C++ exception left it. */
-export class InternalError extends PackedFuncError {
+/** A kernel or its runtime failed, or a C++ exception left a kernel. */
+export class InternalError extends KindError {
   static override readonly kind: string = 'InternalError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('InternalError', sentence, options)
-  }
 }
-defineKind(InternalError, ['PackedFuncError'])
 
-/** There is no memory, or a tensor is too large to be described. */
-export class MemoryError extends PackedFuncError {
+/** Out of memory, or a tensor is too large to be described. */
+export class MemoryError extends KindError {
   static override readonly kind: string = 'MemoryError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('MemoryError', sentence, options)
-  }
 }
-defineKind(MemoryError, ['PackedFuncError'])
 
 /** Calls between JavaScript and native code are nested too deeply, or have too many arguments. */
-export class RecursionError extends PackedFuncError {
+export class RecursionError extends KindError {
   static override readonly kind: string = 'RecursionError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('RecursionError', sentence, options)
-  }
 }
-defineKind(RecursionError, ['PackedFuncError'])
 
-/** A check of a kernel failed. */
-export class AssertionError extends PackedFuncError {
+/** A check in a kernel failed. */
+export class AssertionError extends KindError {
   static override readonly kind: string = 'AssertionError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('AssertionError', sentence, options)
-  }
 }
-defineKind(AssertionError, ['PackedFuncError'])
 
-/** A TypeScript function was called from a thread that can't run it: see `packedFunc`. */
-export class ThreadError extends PackedFuncError {
+/** A TypeScript function was called from a thread that cannot run it: see `packedFunc`. */
+export class ThreadError extends KindError {
   static override readonly kind: string = 'ThreadError'
-  constructor(sentence: string, options?: PackedFuncErrorOptions) {
-    super('ThreadError', sentence, options)
-  }
 }
-defineKind(ThreadError, ['PackedFuncError'])
+
+/** All classes for one kind each. */
+export const kindClasses: readonly (typeof ValueError)[] = [
+  ValueError,
+  KeyError,
+  AttributeError,
+  RuntimeError,
+  InternalError,
+  MemoryError,
+  RecursionError,
+  AssertionError,
+  ThreadError,
+]
+for (const Kind of kindClasses) defineKind(Kind, ['PackedFuncError'])

@@ -1,19 +1,18 @@
-import { TenonError } from '@tenon/core'
+import { TenonError, type TenonErrorOptions } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/** What an error of packed functions carries besides its message. */
-export interface PackedFuncErrorOptions {
-  readonly cause?: unknown
+/** The options of an error of packed functions. */
+export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' | 'details'> {
   /** The frames of native code and of other languages, the most recent call last. */
   readonly nativeBacktrace?: string
 }
 
 /**
- * An error of a packed function. `kind` is the name that all languages see (`ValueError`, `KeyError`, one of your own), and
- * `sentence` the text as it was raised.
+ * An error of a packed function. `kind` is the name that all languages see, such as `ValueError`, `KeyError` or a kind of your
+ * own, and `sentence` is the text as it was raised.
  *
- * Kinds that JavaScript has too are also of its classes: a `TypeError` is a `TypeError`, an `IndexError` and an
- * `OverflowError` are a `RangeError`.
+ * Kinds that JavaScript has too are instances of its classes: errors of kind `TypeError` are `TypeError`s, and those of kind
+ * `IndexError` and `OverflowError` are `RangeError`s.
  *
  * @example
  * try {
@@ -28,20 +27,20 @@ export class PackedFuncError extends TenonError {
   readonly nativeBacktrace: string
 
   constructor(kind: string, sentence: string, options: PackedFuncErrorOptions = {}) {
-    super('TENON_PACKED_FUNC', sentence, 'cause' in options ? { cause: options.cause } : {})
+    super('TENON_PACKED_FUNC', sentence, options)
     this.kind = kind
     this.nativeBacktrace = options.nativeBacktrace ?? ''
   }
 }
 defineKind(PackedFuncError)
 
-/** Also a `TypeError` of JavaScript. */
+/** A packed function's error that is also a `TypeError` of JavaScript. */
 export class PackedFuncTypeError extends PackedFuncError {
   static override readonly kind: string = 'PackedFuncTypeError'
 }
 defineKind(PackedFuncTypeError, ['PackedFuncError'], TypeError)
 
-/** Also a `RangeError` of JavaScript. */
+/** A packed function's error that is also a `RangeError` of JavaScript. */
 export class PackedFuncRangeError extends PackedFuncError {
   static override readonly kind: string = 'PackedFuncRangeError'
 }

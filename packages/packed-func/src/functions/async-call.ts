@@ -1,12 +1,12 @@
-import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { takeError } from '../errors/crossing.ts'
+import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { unpack } from '../values/unpack.ts'
 
-/** Calls a function on another thread: the arguments wait in a job of native code, and so does the result. */
+/** Calls a function on another thread. A native job holds the arguments, and later the result. */
 export async function callOnThread(
   target: NativeObject,
   values: readonly Argument[],
@@ -22,7 +22,7 @@ export async function callOnThread(
   try {
     return finishJob(stack, job)
   } catch (error) {
-    // What C++ kernels raise when they find that the host has asked them to stop: the host knows why.
+    // C++ kernels raise this kind when they see that the host asked them to stop. The host knows the reason.
     if (error instanceof PackedFuncError && error.kind === 'EnvErrorAlreadySet' && signal?.aborted === true)
       throw signal.reason
     throw error
@@ -30,28 +30,21 @@ export async function callOnThread(
 }
 
 function createJob(stack: Stack, handle: number, values: readonly Argument[]): number {
-  const { top: base, text, undo } = stack
-  const undone = undo.length
-  stack.enter(values.length)
-  try {
+  return stack.frame(values.length, (base) => {
     values.forEach((value, i) => pack(stack, base + 1 + i, value))
     if (stack.host.createJob(handle, stack.slotAddress(base), values.length) !== 0) throw takeError(stack, base)
     return stack.pointer(base)
-  } finally {
-    stack.settle(undone)
-    stack.leave(base, text)
-  }
+  })
 }
 
 function finishJob(stack: Stack, job: number): Value {
-  const { top: base, text } = stack
-  stack.enter(0)
   try {
-    const typeIndex = stack.host.finishJob(job, stack.slotAddress(base))
-    if (typeIndex === -1) throw takeError(stack, base)
-    return unpack(stack, base, typeIndex)
+    return stack.frame(0, (base) => {
+      const typeIndex = stack.host.finishJob(job, stack.slotAddress(base))
+      if (typeIndex === -1) throw takeError(stack, base)
+      return unpack(stack, base, typeIndex)
+    })
   } finally {
-    stack.leave(base, text)
     if (stack.head[PENDING] !== 0 && stack.top === 0) catchUp(stack)
   }
 }

@@ -1,13 +1,14 @@
-import type { PackedFunc } from './packed-func.ts'
-import { getGlobal } from './registry.ts'
+import { globalFunction } from '../native/global-function.ts'
+import { TypeIndex } from '../native/type-index.ts'
+import { PackedFunc } from './packed-func.ts'
 
 const found = new Map<string, PackedFunc>()
 
-/** A function of tvm-ffi itself, looked up once. @throws {PackedFuncError} of kind `ValueError` if the library lacks it. */
+/** A function of tvm-ffi itself, looked up once. @throws {ValueError} if the library does not register it. */
 export function builtin(name: string): PackedFunc {
   let builtinFunction = found.get(name)
   if (builtinFunction === undefined) {
-    builtinFunction = getGlobal(name)
+    builtinFunction = new PackedFunc(TypeIndex.Function, globalFunction(name))
     found.set(name, builtinFunction)
   }
   return builtinFunction

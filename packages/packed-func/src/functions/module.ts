@@ -1,52 +1,60 @@
-import { checkName } from '@tenon/core/internal'
+import { checkName, checkOptions } from '@tenon/core/internal'
 import { AttributeError } from '../errors/kind-classes.ts'
 import { prepareLegacy } from '../native/legacy.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject } from '../objects/native-object.ts'
+import { NativeObject, registerClass } from '../objects/native-object.ts'
 import { builtin } from './builtin.ts'
 import type { PackedFunc } from './packed-func.ts'
 
+/** How {@link Module} looks up a function. */
+export interface LookUpOptions {
+  /** Whether to search the modules that the module imports too: true by default. */
+  readonly imports?: boolean
+}
+
 /**
- * A library of compiled kernels. Its functions keep it; its code stays mapped for as long as the process runs.
+ * A library of compiled kernels. Its functions keep it open, and its code stays mapped for as long as the process runs.
  *
- * Libraries of tvm-ffi 0.1 and of TVM are understood, whatever the version: the names of their functions, the variables that
- * they want to be filled, and the calling convention before tvm-ffi.
+ * It can be a library of any version of tvm-ffi 0.1 or TVM: Tenon knows how each names its functions, which variables it
+ * expects to be filled, and the calling convention before tvm-ffi.
  *
  * @example
- * const lib = Module.load('./libkernels.so')
+ * const lib = Module.open('./libkernels.so')
  * lib.get('add_one').call(x, y)
  */
 export class Module extends NativeObject {
-  /** @internal takes over a reference */
-  constructor(handle: number) {
-    super(TypeIndex.Module, handle)
+  static {
+    registerClass(this, TypeIndex.Module)
   }
 
+  #path: string | undefined
+
   /**
-   * Loads a library: by its extension, with the loader `ffi.Module.load_from_file.<extension>`.
+   * Opens a library. Its extension selects the loader, `ffi.Module.load_from_file.<extension>`.
    *
-   * @param options with `legacy` a shared library that nothing marks has kernels of TVM to 0.20, written by hand.
-   * @throws {PackedFuncError} of kind `InternalError` with the system's words if it can't be loaded, of kind `RuntimeError`
-   * if there is no loader for it, or it has modules inside that can't be loaded.
-   * @throws {LoadError} if it has kernels of TVM to 0.20, and the process uses another tvm-ffi library than this package's.
+   * @param options.legacy says that a shared library without any mark of its version has hand-written kernels of TVM to 0.20.
+   * @throws {PackedFuncError} of kind `InternalError`, with the system's message, if the library cannot be loaded; of kind
+   * `RuntimeError` if there is no loader for it, or for a module inside it.
+   * @throws {LoadError} if it has kernels of TVM to 0.20, and the process uses a tvm-ffi library other than this package's.
    */
-  static load(path: string, options: { readonly legacy?: boolean } = {}): Module {
-    const legacy = options.legacy ?? false
+  static open(path: string, options?: { readonly legacy?: boolean }): Module {
+    const { legacy = false } = checkOptions(options, ['legacy'])
     prepareLegacy(checkName(path, 'path'), legacy)
     const module = legacy
       ? builtin('runtime.module.loadfile_so').call(path, 'so')
       : builtin('ffi.ModuleLoadFromFile').call(path)
-    return module as Module
+    const opened = module as Module
+    opened.#path = path
+    return opened
   }
 
-  /** A function of the library or, with `imports`, of the modules that it imports; undefined if there is none. */
-  tryGet(name: string, options: { readonly imports?: boolean } = {}): PackedFunc | undefined {
-    const found = this.#ask('ffi.ModuleGetFunction', name, options.imports ?? true) as PackedFunc | null
-    return found ?? undefined
+  /** Looks up a function of the module. @returns undefined if there is none. */
+  tryGet(name: string, options?: LookUpOptions): PackedFunc | undefined {
+    return (this.#ask('GetFunction', name, options) as PackedFunc | null) ?? undefined
   }
 
-  /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is none. */
-  get(name: string, options: { readonly imports?: boolean } = {}): PackedFunc {
+  /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is no such function. */
+  get(name: string, options?: LookUpOptions): PackedFunc {
     const found = this.tryGet(name, options)
     if (found === undefined) throw new AttributeError(`Module has no function '${name}'`)
     return found
@@ -58,31 +66,37 @@ export class Module extends NativeObject {
   }
 
   /** Whether {@link get} would find a function. */
-  has(name: string, options: { readonly imports?: boolean } = {}): boolean {
-    return this.#ask('ffi.ModuleImplementsFunction', name, options.imports ?? true) as boolean
+  has(name: string, options?: LookUpOptions): boolean {
+    return this.#ask('ImplementsFunction', name, options) as boolean
   }
 
-  /** What made it: `library`. */
+  /** The kind of module, such as `library`. */
   get kind(): string {
     return builtin('ffi.ModuleGetKind').call(this) as string
   }
 
-  /** What the library tells of a function: JSON with its `type_schema`, or undefined. */
+  /** The metadata that the library carries for a function: JSON with its `type_schema`, or undefined. */
   metadata(name: string): string | undefined {
-    return (this.#ask('ffi.ModuleGetFunctionMetadata', name, true) as string | null) ?? undefined
+    return (this.#ask('GetFunctionMetadata', name) as string | null) ?? undefined
   }
 
-  /** The documentation of a function, or undefined. */
+  /** The documentation that the library carries for a function, or undefined. */
   doc(name: string): string | undefined {
-    return (this.#ask('ffi.ModuleGetFunctionDoc', name, true) as string | null) ?? undefined
+    return (this.#ask('GetFunctionDoc', name) as string | null) ?? undefined
   }
 
-  /** Lets functions of another module be found through this one. @throws {PackedFuncError} if that makes a circle. */
+  /** Makes functions of another module available through this one. @throws {PackedFuncError} if that makes a circle. */
   import(module: Module): void {
     builtin('ffi.ModuleImportModule').call(this, module)
   }
 
-  #ask(what: string, name: string, imports: boolean): unknown {
-    return builtin(what).call(this, checkName(name, 'name'), imports)
+  /** The path that was opened: `Module ./libkernels.so`. */
+  override toString(): string {
+    return this.#path === undefined ? super.toString() : `Module ${this.#path}${this.isAlive ? '' : ', closed'}`
+  }
+
+  #ask(what: string, name: string, options?: LookUpOptions): unknown {
+    const { imports = true } = checkOptions(options, ['imports'])
+    return builtin(`ffi.Module${what}`).call(this, checkName(name, 'name'), imports)
   }
 }

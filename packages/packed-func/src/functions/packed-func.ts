@@ -1,19 +1,21 @@
 import type { Tensor } from '@tenon/core'
-import { callOnThread } from './async-call.ts'
+import { checkOptions } from '@tenon/core/internal'
 import { takeError, takeErrorText } from '../errors/crossing.ts'
 import { CALL, CALL_MEANT, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
 import { INT_TAG, TypeIndex } from '../native/type-index.ts'
-import { catchUp, NativeObject } from '../objects/native-object.ts'
+import { catchUp, NativeObject, registerClass } from '../objects/native-object.ts'
+import { handOver } from '../tensors/pack-tensor.ts'
 import { MISMATCH, type AnyDescriptor } from '../typed/descriptor.ts'
 import { putTyped } from '../typed/put-typed.ts'
 import type { Signature } from '../typed/signature.ts'
-import { typed, type TypedFunction } from '../typed/typed-function.ts'
+import { typeName } from '../typed/type-name.ts'
+import { bindTypes, type TypedFunction } from '../typed/typed-function.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { handOver } from '../tensors/pack-tensor.ts'
 import { put } from '../values/put.ts'
 import { unpack } from '../values/unpack.ts'
+import { callOnThread } from './async-call.ts'
 
-/** How a call ended: see {@link PackedFunc.tryCall}. */
+/** The outcome of {@link PackedFunc.tryCall}. */
 export type CallResult =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly kind: string; readonly sentence: string }
@@ -21,28 +23,33 @@ export type CallResult =
 let stack: Stack
 
 /**
- * A packed function: called with values of any type, in whatever language it is written.
+ * A packed function. It takes values of any type, and may be written in any language.
  *
  * @example
  * const add = packedFunc((a: number, b: number) => a + b)
  * add.call(1, 2) // 3
  */
 export class PackedFunc extends NativeObject {
+  static {
+    registerClass(this, TypeIndex.Function)
+  }
+
   /** @internal takes over a reference */
-  constructor(handle: number) {
-    super(TypeIndex.Function, handle)
+  constructor(typeIndex: number, handle: number) {
+    super(typeIndex, handle)
     stack ??= openStack()
   }
 
   /**
    * Calls the function.
    *
-   * @returns what it returned; objects are the caller's.
-   * @throws {PackedFuncError} what it raised; an error of JavaScript that went through native code comes back as it was.
-   * @throws {ScopeClosedError} if the function, or memory of a tensor, is gone.
+   * @returns the result. An object belongs to the caller.
+   * @throws {PackedFuncError} the error that the function raised. An error of JavaScript that passed through native code is
+   * thrown as the same object.
+   * @throws {ScopeClosedError} if the function is closed, or the memory of a tensor is closed or closing.
    */
   call(...values: Argument[]): Value
-  // Named parameters, and the usual whole numbers written out: a call through a rest parameter and a loop takes a third longer.
+  // Named parameters, and int32 values written inline: a rest parameter and a loop take a third longer.
   call(a?: Argument, b?: Argument, c?: Argument): Value {
     const count = arguments.length
     if (count > 3) return this.#callMany(...(arguments as unknown as Argument[]))
@@ -102,7 +109,7 @@ export class PackedFunc extends NativeObject {
     }
   }
 
-  /** @internal {@link call} with values that a signature checks, as many as it has parameters: three at most */
+  /** @internal {@link call} with values that a signature checks: as many as it has parameters, at most three */
   callTypedFew(signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value {
     const s = stack
     if (this.handle === 0) this.checkAlive()
@@ -136,62 +143,40 @@ export class PackedFunc extends NativeObject {
     }
   }
 
-  /** @internal {@link call} with values that a signature checks; parameters that were left out are None */
+  /** @internal {@link call} with values that a signature checks. Omitted parameters are None. */
   callTyped(signature: Signature, values: readonly unknown[]): Value {
     const { parameters } = signature
     const converted = parameters.map((type, i) => {
       const native = type.toNative(i < values.length ? values[i] : null)
-      if (native === MISMATCH) throw signature.mismatch(i, values[i])
+      if (native === MISMATCH) throw signature.mismatch(i, typeName(values[i]))
       return native
     })
     return this.#callMany(...converted)
   }
 
   #callMany(...values: Argument[]): Value {
-    const s = stack
-    this.checkAlive()
-    const { top: base, text, undo } = s
-    const undone = undo.length
-    s.enter(values.length)
-    try {
-      return finish(s, base, callAny(s, this.pointer, base, values))
-    } finally {
-      s.settle(undone)
-      s.leave(base, text)
-      if (s.head[PENDING] !== 0 && s.top === 0) catchUp(s)
-    }
+    return callAll(this, values, finish)
   }
 
   /**
-   * Calls the function without throwing what it raises: a failure costs no stack trace.
+   * Calls the function and returns the error that it raises instead of throwing it, so that a failure costs no stack trace.
    *
-   * @throws {ArgumentError} if a value can't be passed. @throws {ScopeClosedError} as {@link call}
+   * @throws {ArgumentError} if a value cannot be passed. @throws {ScopeClosedError} as {@link call}
    * @example
    * const result = lookup.tryCall('key')
    * if (!result.ok && result.kind === 'KeyError') console.log('not there')
    */
   tryCall(...values: Argument[]): CallResult {
-    const s = stack
-    this.checkAlive()
-    const { top: base, text, undo } = s
-    const undone = undo.length
-    s.enter(values.length)
-    try {
-      const typeIndex = callAny(s, this.pointer, base, values)
-      if (typeIndex === -1) return { ok: false, ...takeErrorText(s, base) }
-      return { ok: true, value: unpack(s, base, typeIndex) }
-    } finally {
-      s.settle(undone)
-      s.leave(base, text)
-      if (s.head[PENDING] !== 0 && s.top === 0) catchUp(s)
-    }
+    return callAll(this, values, (s, base, typeIndex) =>
+      typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
+    )
   }
 
   /**
-   * Calls the function on another thread. Arguments are copied, or held until it has ended; tensors must not be written
-   * to meanwhile. A function of TypeScript can't be called there: it fails with kind `ThreadError`.
+   * Calls the function on another thread. Arguments are copied, or held until the call ends; do not write to tensors meanwhile. A
+   * function of TypeScript fails there with kind `ThreadError`, unless it was made with `relay` or `async`.
    *
-   * It takes some 50 us more than {@link call}: for work that is worth it.
+   * It takes some 50 us more than {@link call}, so use it for calls that take longer.
    *
    * @example
    * const total = await lib.get('sum').async(1, 2)
@@ -201,17 +186,21 @@ export class PackedFunc extends NativeObject {
   }
 
   /**
-   * As {@link async}, with a signal: kernels that ask (`TVMFFIEnvCheckSignals`) stop early.
+   * As {@link async}, with a signal: kernels that check for it (`TVMFFIEnvCheckSignals`) stop early.
    *
-   * @throws the signal's reason, if it was aborted before the call; else what the kernel raises when it stops.
+   * @throws the signal's reason, if it was aborted before the call; otherwise the error that the kernel raises when it stops.
    */
-  asyncWith(options: { readonly signal?: AbortSignal }, ...values: Argument[]): Promise<Value> {
-    return callOnThread(this, values, options.signal)
+  async asyncWith(options: { readonly signal?: AbortSignal }, ...values: Argument[]): Promise<Value> {
+    return callOnThread(this, values, checkOptions(options, ['signal']).signal)
   }
 
   /**
-   * The function with the types of its parameters and its result.
+   * Binds the function to the types of its parameters and its result. TypeScript checks them at compile time. Each call checks
+   * and converts the values before native code sees them.
    *
+   * @param name the name of the returned function, which messages quote.
+   * @throws {ArgumentError} if a type is not a type such as `t.int`. The returned function throws a {@link PackedFuncTypeError} if
+   * an argument or the result has another type.
    * @example
    * const add = lib.get('sum').typed([t.int, t.int], t.int)
    * add(1, 2) // 3
@@ -221,37 +210,49 @@ export class PackedFunc extends NativeObject {
     result: R,
     name = '',
   ): TypedFunction<P, R> {
-    return typed(this, parameters, result, name)
+    return bindTypes(this, parameters, result, name)
   }
 
-  /** The function as a function of JavaScript. */
+  /** Returns a plain JavaScript function that calls this one. */
   asFunction(): (...values: Argument[]) => Value {
-    return (...values) => this.call(...values)
+    const packedFunction = (...values: Argument[]): Value => this.call(...values)
+    return packedFunction
   }
 }
 
-function putAll(s: Stack, base: number, values: readonly unknown[]): number {
-  let tensors = 0
-  for (let i = 0; i < values.length; i++) {
-    const bit = put(s, base + 1 + i, i, values[i])
-    if (bit !== 0) s.undo.push((values[i] as Tensor).gate)
-    tensors |= bit
+/** Calls with any number of arguments. `read` gets the result before its slot is used again. */
+function callAll<Result>(
+  target: PackedFunc,
+  values: readonly unknown[],
+  read: (s: Stack, base: number, typeIndex: number) => Result,
+): Result {
+  const s = stack
+  target.checkAlive()
+  const { top: base, text, undo } = s
+  const undone = undo.length
+  s.enter(values.length)
+  try {
+    let tensors = 0
+    for (let i = 0; i < values.length; i++) {
+      const bit = put(s, base + 1 + i, i, values[i])
+      if (bit !== 0) undo.push((values[i] as Tensor).gate)
+      tensors |= bit
+    }
+    s.f64[base * 2 + 1] = target.pointer
+    s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
+    if (tensors !== 0) s.head[TENSORS] = tensors
+    const typeIndex = s.host.call()
+    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
+    return read(s, base, typeIndex)
+  } finally {
+    s.settle(undone)
+    s.top = base
+    s.text = text
+    if (s.head[PENDING] !== 0 && base === 0) catchUp(s)
   }
-  return tensors
 }
 
-/** Calls with any arguments, and hands over what native code kept. */
-function callAny(s: Stack, pointer: number, base: number, values: readonly unknown[]): number {
-  const tensors = putAll(s, base, values)
-  s.f64[base * 2 + 1] = pointer
-  s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
-  if (tensors !== 0) s.head[TENSORS] = tensors
-  const typeIndex = s.host.call()
-  if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
-  return typeIndex
-}
-
-/** What a call gave: the usual integers in line. */
+/** Reads the result of a call: int32 values and floats inline. */
 function finish(s: Stack, base: number, typeIndex: number): Value {
   const low = s.i32[base * 4 + 2]!
   if (typeIndex === TypeIndex.Int && s.i32[base * 4 + 3] === low >> 31) return low

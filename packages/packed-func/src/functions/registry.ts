@@ -1,80 +1,62 @@
-import { ArgumentError } from '@tenon/core'
-import { addressOf, checkName, describe, keepAlive } from '@tenon/core/internal'
+import { addressOf, checkName, checkOptions, keepAlive } from '@tenon/core/internal'
+import { argumentError } from '../errors/argument-error.ts'
 import { takeError } from '../errors/crossing.ts'
-import { ValueError } from '../errors/kind-classes.ts'
+import { findGlobal, globalFunction } from '../native/global-function.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import type { AnyDescriptor } from '../typed/descriptor.ts'
 import type { TypedFunction } from '../typed/typed-function.ts'
 import type { Argument } from '../values/argument.ts'
-import { packedFunc } from './closure.ts'
 import { builtin } from './builtin.ts'
+import { packedFunc } from './closure.ts'
 import { PackedFunc } from './packed-func.ts'
 
 /**
- * The global function of a name.
+ * Looks up a global function.
  *
  * @throws {PackedFuncError} of kind `ValueError` if there is none.
  * @example
  * getGlobal('ffi.String').call('hello') // 'hello'
  */
 export function getGlobal(name: string): PackedFunc {
-  const found = tryGetGlobal(name)
-  if (found === undefined) throw new ValueError(`Function ${name} not found`)
-  return found
+  return new PackedFunc(TypeIndex.Function, globalFunction(name))
 }
 
-/** The global function of a name, or undefined. @throws {ArgumentError} if the name is no text. */
+/** Looks up a global function. @returns undefined if there is none. @throws {ArgumentError} if the name is not valid. */
 export function tryGetGlobal(name: string): PackedFunc | undefined {
-  const text = Buffer.from(checkName(name, 'name'))
-  const stack = openStack()
-  const slot = stack.top
-  stack.enter(0)
-  try {
-    const status = stack.host.getGlobal(stack.slotAddress(slot), addressOf(text), text.length)
-    keepAlive(text)
-    if (status !== 0) throw takeError(stack, slot)
-    return stack.i32[slot * 4] === TypeIndex.Function ? new PackedFunc(stack.pointer(slot)) : undefined
-  } finally {
-    stack.leave(slot, stack.text)
-  }
+  const handle = findGlobal(name)
+  return handle === 0 ? undefined : new PackedFunc(TypeIndex.Function, handle)
 }
 
 /**
- * Registers a function under a name for the whole process: native code and other threads find it.
+ * Registers a function under a name for the whole process, so that native code and other threads find it.
  *
  * @param options.override replaces a function that has the name.
- * @throws {PackedFuncError} of kind `RuntimeError` if the name is taken. @throws {ArgumentError} if `run` is no function.
+ * @throws {PackedFuncError} of kind `RuntimeError` if the name is taken.
+ * @throws {ArgumentError} if `run` is not a function, or the name or an option is not valid.
  * @example
  * registerGlobal('mylib.twice', (x: number) => 2 * x)
  */
 export function registerGlobal(
   name: string,
   run: PackedFunc | ((...values: never[]) => Argument | void),
-  options: { readonly override?: boolean } = {},
+  options?: { readonly override?: boolean },
 ): PackedFunc {
   const text = Buffer.from(checkName(name, 'name'))
-  const made = run instanceof PackedFunc ? undefined : packedFunc(run)
-  const registered = made ?? (run as PackedFunc)
+  const override = checkOptions(options, ['override']).override === true ? 1 : 0
+  const registered = run instanceof PackedFunc ? run : packedFunc(run)
   const stack = openStack()
-  const slot = stack.top
-  stack.enter(0)
-  try {
-    const override = options.override === true ? 1 : 0
+  return stack.frame(0, (slot) => {
     const handle = registered.checkAlive()
     const status = stack.host.setGlobal(stack.slotAddress(slot), addressOf(text), text.length, handle, override)
     keepAlive(text)
-    if (status !== 0) {
-      made?.dispose()
-      throw takeError(stack, slot)
-    }
-    return registered
-  } finally {
-    stack.leave(slot, stack.text)
-  }
+    if (status === 0) return registered
+    if (registered !== run) registered.close()
+    throw takeError(stack, slot)
+  })
 }
 
-/** Takes a name out of the registry; whoever holds the function may still call it. @returns whether there was one */
+/** Removes a name from the registry. Whoever holds the function can still call it. @returns whether the name was registered */
 export function removeGlobal(name: string): boolean {
   return builtin('ffi.FunctionRemoveGlobal').call(checkName(name, 'name')) as boolean
 }
@@ -85,26 +67,26 @@ export function listGlobalNames(): string[] {
   try {
     return Array.from({ length: ask.call(-1) as number }, (_, i) => ask.call(i) as string)
   } finally {
-    ask.dispose()
+    ask.close()
   }
 }
 
 /** The functions that {@link initApi} attached, by their names without the prefix. */
 export type Api = Record<string, PackedFunc>
 
-/** The types of functions by name: what `PackedFunc.typed` takes. */
+/** The types of functions by name, as `PackedFunc.typed` takes them. */
 export type ApiSchema = Readonly<Record<string, readonly [parameters: readonly AnyDescriptor[], result: AnyDescriptor]>>
 
 /** The typed functions that {@link initApi} attached for a schema. */
 export type TypedApi<S extends ApiSchema> = { [K in keyof S]: TypedFunction<S[K][0], S[K][1]> }
 
 /**
- * Attaches every global function `prefix.name` to an object as `name`; names with further dots are left out.
+ * Attaches every global function `prefix.name` to an object as `name`. Names with further dots are left out.
  *
  * @param prefix with or without the leading `tvm.` that Python modules of TVM have.
- * @param schema the types of functions, `[parameters, result]` by name: those are attached as typed functions, and must exist.
+ * @param schema the types of functions, `[parameters, result]` by name. These are attached as typed functions, and must exist.
  * @returns the object.
- * @throws {ArgumentError} if the prefix is no text or the target no object.
+ * @throws {ArgumentError} if the prefix is not valid, or the target or the schema is not an object.
  * @throws {ValueError} if there is no function for a name of the schema.
  * @example
  * registerGlobal('mylib.add', (a: number, b: number) => a + b)
@@ -121,10 +103,8 @@ export function initApi<T extends object, const S extends ApiSchema>(
 ): T & Omit<Api, keyof S> & TypedApi<S>
 export function initApi(prefix: string, target: object = {}, schema: ApiSchema = {}): object {
   const start = `${checkName(prefix, 'prefix').replace(/^tvm\./, '')}.`
-  if (typeof target !== 'object' || target === null)
-    throw new ArgumentError(`target must be an object, got ${describe(target)}`)
-  if (typeof schema !== 'object' || schema === null)
-    throw new ArgumentError(`schema must be an object, got ${describe(schema)}`)
+  for (const [name, value] of Object.entries({ target, schema }))
+    if (typeof value !== 'object' || value === null) throw argumentError(name, 'an object', value)
   for (const name of listGlobalNames()) {
     const rest = name.slice(start.length)
     if (!name.startsWith(start) || rest === '' || rest.includes('.') || Object.hasOwn(schema, rest)) continue
@@ -136,7 +116,7 @@ export function initApi(prefix: string, target: object = {}, schema: ApiSchema =
   return target
 }
 
-/** An own property, whatever the name: `__proto__` is none of an object's. */
+/** Defines an own property, also for a name such as `__proto__`. */
 function attach(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true })
 }

@@ -8,7 +8,7 @@ import { dataType } from '../values/data-type.ts'
 import { DataType, OpaquePointer } from '../values/scalars.ts'
 import { constantOfCode, nameOfCode, TypeCode } from './type-code.ts'
 
-/** What a value can be read as, and what comes of it. */
+/** The types that a value can be converted to, and what each is in JavaScript. */
 export interface ConversionTargets {
   readonly int64: number | bigint
   readonly int32: number
@@ -26,7 +26,7 @@ export interface ConversionTargets {
   readonly DLDevice: Device
 }
 
-/** The name of a type that `TVMArgValue` can be read as: see {@link ConversionTargets}. */
+/** The name of a type that a `TVMArgValue` can be converted to: see {@link ConversionTargets}. */
 export type ConversionTarget = keyof ConversionTargets
 
 type Convert<Out> = (value: Value, code: TypeCode) => Out
@@ -35,11 +35,11 @@ const INT32_MAX = 2 ** 31 - 1
 
 const fail = (sentence: string): PackedFuncError => new PackedFuncError('InternalError', sentence)
 
-/** The value is of another kind than is expected. */
+/** The error for a value of another type. */
 const unexpected = (expected: string, code: TypeCode): PackedFuncError =>
   fail(`expected ${expected} but got ${nameOfCode(code)}`)
 
-/** The same of a check that tells the codes. */
+/** The error for a value of another type, by a check that prints the codes. */
 const wrongCode = (expected: TypeCode, code: TypeCode): PackedFuncError =>
   fail(
     `Check failed: type_code_ == ${constantOfCode(expected)} (${code} vs. ${expected}) : ` +
@@ -74,7 +74,7 @@ function double(value: Value, code: TypeCode): number {
   throw wrongCode(TypeCode.Float, code)
 }
 
-/** Reads handles of one code; null is the null handle. */
+/** Converts handles of one code. Null is the null handle. */
 const handle =
   <Out>(expected: TypeCode) =>
   (value: Value, code: TypeCode): Out | null => {
@@ -137,7 +137,7 @@ const conversions: { readonly [T in ConversionTarget]: Convert<ConversionTargets
   DLDevice: deviceOf,
 }
 
-/** Reads a value as another type, by the rules of TVM 0.18. @throws {PackedFuncError} of kind `InternalError` */
+/** Converts a value by the rules of TVM 0.18. @throws {PackedFuncError} of kind `InternalError` if it does not convert. */
 export function convert<T extends ConversionTarget>(value: Value, code: TypeCode, target: T): ConversionTargets[T] {
   return (conversions[target] as Convert<ConversionTargets[T]>)(value, code)
 }

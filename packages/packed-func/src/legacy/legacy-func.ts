@@ -1,27 +1,26 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkFunction } from '../errors/argument-error.ts'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
-import type { Argument, Value } from '../values/argument.ts'
 import { argumentTypes, resultType } from '../values/argument-types.ts'
+import type { Argument, Value } from '../values/argument.ts'
 import type { ConversionTarget, ConversionTargets } from './conversions.ts'
 import { TVMArgs, TVMArgValue, TVMRetValue } from './legacy-values.ts'
 import { codeOfTypeIndex } from './type-code.ts'
 
 /**
- * Makes a packed function in the manner of TVM to 0.20: the function gets all arguments with their type codes, converts them
- * itself, and sets its result. It is a packed function like any other: kernels of both conventions call it.
+ * Makes a packed function in the style of TVM to 0.20. The function gets all arguments with their type codes, converts them
+ * itself, and sets its result. Kernels of both calling conventions can call it.
  *
- * Arguments are copies, or references of its own that may be kept, except `DLTensor*`, which ends with the call.
+ * Arguments are copies or references that the function may keep, except `DLTensor*`, which is closed when the call ends.
  *
- * @throws {ArgumentError} if it is no function.
+ * @throws {ArgumentError} if `run` is not a function.
  * @example
  * const addOne = legacyFunc((args, rv) => rv.set(args.at(0).as('int32') + 1))
  * addOne.call(41) // 42
  */
 export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): PackedFunc {
-  if (typeof run !== 'function') throw new ArgumentError(`run must be a function, got ${describe(run)}`)
+  checkFunction(run, 'run')
   return packedFunc((...values: Value[]) => {
     const types = argumentTypes(values)
     const result = new TVMRetValue()
@@ -31,9 +30,9 @@ export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): Packe
 }
 
 /**
- * Calls a function and gives its result with its type code: JavaScript alone has one type for ints and floats.
+ * Calls a function and returns its result with its type code, which distinguishes ints from floats.
  *
- * @throws what `PackedFunc.call` throws.
+ * @throws as `PackedFunc.call`.
  * @example
  * const half = packedFunc((x: number) => float(x / 2))
  * callLegacy(half, 4).typeCode // TypeCode.Float
@@ -43,21 +42,21 @@ export function callLegacy(target: PackedFunc, ...values: Argument[]): TVMRetVal
   return new TVMRetValue(value, codeOfTypeIndex(resultType(value)))
 }
 
-/** How the types of a signature are printed. */
+/** The names of types in a printed signature, where they differ from the target's. */
 const printed: Readonly<Partial<Record<ConversionTarget, string>>> = {
   int64: 'int64_t',
   int32: 'int',
   uint64: 'uint64_t',
 }
 
-/** What a function gets for a list of targets. */
+/** The arguments of a function for a list of targets. */
 type Converted<P extends readonly ConversionTarget[]> = { [I in keyof P]: ConversionTargets[P[I]] }
 
 /**
- * A {@link legacyFunc} whose arguments are converted for it, as `TypedPackedFunc` does. Calls with another number of arguments,
- * or with a value that is none of its type, fail with the texts of TVM 0.18.
+ * A {@link legacyFunc} whose arguments are converted to `targets`, as `TypedPackedFunc` does. Calls with another number of
+ * arguments, or with a value of another type, fail with the messages of TVM 0.18.
  *
- * @param name for messages.
+ * @param name the name of the function in messages.
  * @example
  * const repeat = typedLegacyFunc(['string', 'int32'], (text, count) => text.repeat(count), 'repeat')
  * repeat.call('ab', 2) // 'abab'

@@ -1,19 +1,29 @@
 import { Tensor } from '@tenon/core'
+import { describe, inspectAsText } from '@tenon/core/internal'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { Module } from '../functions/module.ts'
 import { PackedFunc } from '../functions/packed-func.ts'
+import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { DataType, DeviceValue, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
 import { convert, type ConversionTarget, type ConversionTargets } from './conversions.ts'
-import { TypeCode } from './type-code.ts'
+import { nameOfCode, TypeCode } from './type-code.ts'
 
-/** What a value of TVM to 0.20 holds, as JavaScript has it: its {@link TypeCode} tells what it is. */
+/** A value of TVM to 0.20 in JavaScript. Its {@link TypeCode} says which type it has in native code. */
 export type TVMValue = Value
 
-/** An argument of a `legacyFunc`: what arrived, and what it is read as. */
+/** A type and a value in one line: `int 3`. */
+const textOf = (code: TypeCode, value: unknown): string =>
+  `${nameOfCode(code)} ${typeof value === 'object' && value instanceof NativeObject ? value.toString() : describe(value)}`
+
+/** An argument of a `legacyFunc`, with the type that it has in native code. */
 export class TVMArgValue {
+  static {
+    inspectAsText(this)
+  }
+
   readonly typeCode: TypeCode
-  /** The value as a function of `packedFunc` would get it. */
+  /** The value as a function made by `packedFunc` gets it. */
   readonly value: TVMValue
 
   /** @internal */
@@ -23,20 +33,29 @@ export class TVMArgValue {
   }
 
   /**
-   * Reads the value as another type: what TVM 0.18 converts, with its messages. Whole numbers are read as floats and bools,
-   * never the reverse; `int32` is checked for its range, `uint64` wraps.
+   * Converts the value as TVM 0.18 does, with its messages. Whole numbers convert to floats and bools, never the reverse. `int32`
+   * is checked for its range, `uint64` wraps.
    *
-   * @throws {PackedFuncError} of kind `InternalError` if the value is of another kind.
+   * @throws {PackedFuncError} of kind `InternalError` if the value does not convert.
    * @example
    * legacyFunc((args, rv) => rv.set(args.at(0).as('double') / 2))
    */
   as<T extends ConversionTarget>(target: T): ConversionTargets[T] {
     return convert(this.value, this.typeCode, target)
   }
+
+  /** The type and the value: `TVMArgValue(int 3)`. */
+  toString(): string {
+    return `TVMArgValue(${textOf(this.typeCode, this.value)})`
+  }
 }
 
 /** The arguments of a `legacyFunc`. */
 export class TVMArgs {
+  static {
+    inspectAsText(this)
+  }
+
   readonly #values: readonly TVMArgValue[]
 
   /** @internal */
@@ -48,7 +67,7 @@ export class TVMArgs {
     return this.#values.length
   }
 
-  /** The argument of an index. @throws {PackedFuncError} of kind `InternalError` if there is none. */
+  /** The argument at an index from 0. @throws {PackedFuncError} of kind `InternalError` if there is none. */
   at(index: number): TVMArgValue {
     const value = this.#values[index]
     if (value !== undefined) return value
@@ -61,16 +80,25 @@ export class TVMArgs {
   [Symbol.iterator](): Iterator<TVMArgValue> {
     return this.#values[Symbol.iterator]()
   }
+
+  /** The types and the values: `TVMArgs(int 3, str "x")`. */
+  toString(): string {
+    return `TVMArgs(${this.#values.map(({ typeCode, value }) => textOf(typeCode, value)).join(', ')})`
+  }
 }
 
 /**
- * A result of TVM to 0.20: what a `legacyFunc` sets, null until then, or what a call by `callLegacy` gave.
+ * A result of TVM to 0.20: the one that a `legacyFunc` sets, null until then, or the one that `callLegacy` returns.
  *
  * @example
  * const count = packedFunc((text: string) => text.length)
  * callLegacy(count, 'abc').as('int64') // 3
  */
 export class TVMRetValue {
+  static {
+    inspectAsText(this)
+  }
+
   #value: Argument
   #code: TypeCode
 
@@ -80,7 +108,7 @@ export class TVMRetValue {
     this.#code = code
   }
 
-  /** Sets what the function returns. @throws {PackedFuncError} of kind `InternalError` for an integer outside int64 */
+  /** Sets the result of the function. @throws {PackedFuncError} of kind `InternalError` for an integer outside int64. */
   set(value: Argument): void {
     if (typeof value === 'bigint' && !isInt64(value))
       throw new PackedFuncError('InternalError', `an integer must be from -2^63 to 2^63 - 1, got ${value}`)
@@ -88,7 +116,6 @@ export class TVMRetValue {
     this.#code = codeOf(value)
   }
 
-  /** What was set, or came back. */
   get value(): Argument {
     return this.#value
   }
@@ -97,15 +124,20 @@ export class TVMRetValue {
     return this.#code
   }
 
-  /** Reads the result as another type, as {@link TVMArgValue.as} does. @throws as that */
+  /** Converts the result as {@link TVMArgValue.as} does. @throws as it does */
   as<T extends ConversionTarget>(target: T): ConversionTargets[T] {
     const value = this.#value
     const plain = value instanceof FloatValue || value instanceof IntValue ? value.value : (value ?? null)
     return convert(plain as TVMValue, this.#code, target)
   }
+
+  /** The type and the value: `TVMRetValue(float 1.5)`. */
+  toString(): string {
+    return `TVMRetValue(${textOf(this.#code, this.#value)})`
+  }
 }
 
-/** The code of a value that is set. */
+/** The type code of a value that a function sets. */
 function codeOf(value: Argument): TypeCode {
   switch (typeof value) {
     case 'undefined':

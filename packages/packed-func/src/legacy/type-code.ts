@@ -1,7 +1,7 @@
 import { TypeIndex } from '../native/type-index.ts'
 
 /**
- * What a value of TVM to 0.20 holds: the codes of version 0.18.
+ * The types of values of TVM to 0.20: the codes of version 0.18.
  *
  * @example
  * TypeCode.Str // 11
@@ -27,7 +27,7 @@ export const TypeCode = {
 /** One of the codes of {@link TypeCode}. */
 export type TypeCode = (typeof TypeCode)[keyof typeof TypeCode]
 
-/** The names of the codes in C, and those that messages have. */
+/** The names of the codes in C and in messages. */
 const names: Readonly<Record<TypeCode, readonly [inC: string, inMessages: string]>> = {
   [TypeCode.Int]: ['kTVMArgInt', 'int'],
   [TypeCode.Float]: ['kTVMArgFloat', 'float'],
@@ -46,7 +46,7 @@ const names: Readonly<Record<TypeCode, readonly [inC: string, inMessages: string
   [TypeCode.Bool]: ['kTVMArgBool', 'bool'],
 }
 
-/** The word for a code in messages: `int`, `handle`, `NDArrayContainer`. */
+/** The name of a code in messages: `int`, `handle`, `NDArrayContainer`. */
 export const nameOfCode = (code: TypeCode): string => names[code][1]
 
 /** The name of a code in C: `kTVMOpaqueHandle`. */
@@ -72,5 +72,5 @@ const byTypeIndex: ReadonlyMap<number, TypeCode> = new Map([
   [TypeIndex.Tensor, TypeCode.NDArray],
 ])
 
-/** The code of what has a type index of tvm-ffi. */
+/** The type code of values that have a type index in tvm-ffi. */
 export const codeOfTypeIndex = (typeIndex: number): TypeCode => byTypeIndex.get(typeIndex) ?? TypeCode.Object

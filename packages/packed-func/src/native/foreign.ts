@@ -2,17 +2,17 @@ import { addressOf } from '@tenon/core/internal'
 import type { Stack } from './stack.ts'
 
 /**
- * Values of JavaScript that native code holds by id: what is to be done when it gives one back. Releases come from any
- * thread and wait in a queue until this thread looks.
+ * Values of JavaScript that native code holds by id, and the action for the moment when native code releases each.
+ * Releases come from any thread and are queued until this thread drains the queue.
  */
 class ForeignValues {
   readonly #actions = new Map<number, () => void>()
   #last = 0
 
-  /** A new id. */
-  add(onRelease: () => void = () => {}): number {
+  /** Adds a value without an action. @returns its id */
+  add(): number {
     const id = ++this.#last
-    this.#actions.set(id, onRelease)
+    this.onRelease(id, () => {})
     return id
   }
 
@@ -24,7 +24,7 @@ class ForeignValues {
     this.#actions.delete(id)
   }
 
-  /** Does what was to be done for an id that came back. */
+  /** Runs the action of an id that native code released. */
   release(id: number): void {
     const action = this.#actions.get(id)
     this.#actions.delete(id)
@@ -41,7 +41,7 @@ export const foreignValues: ForeignValues = new ForeignValues()
 const CAPACITY = 256
 const ids = new BigInt64Array(CAPACITY)
 
-/** Hears of the values that native code has given back. Nothing to do, and no call, if it holds none. */
+/** Runs the actions of all values that native code released. Makes no native call while native code holds none. */
 export function drainReleased(stack: Stack): void {
   while (foreignValues.size > 0) {
     const count = stack.host.takeReleased(stack.address, addressOf(ids), CAPACITY)

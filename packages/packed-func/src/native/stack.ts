@@ -2,7 +2,7 @@ import { addressOf, bufferOver, Gate } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/kind-classes.ts'
 import { host, type Host } from './host.ts'
 
-/* The layout of the memory that JavaScript and libtenon_packed share: see csrc/tvm/host/host.h. */
+/* The layout of the memory that JavaScript shares with libtenon_packed: see csrc/tvm/host/host.h. */
 const SIZE = 262_144
 const WORDS = 16
 const ZERO = 136
@@ -12,27 +12,33 @@ export const SLOT_COUNT = 6912
 const TEXT = 131_072
 export const TEXT_SIZE: number = SIZE - TEXT
 
-/** The place in `head` of the tensors among the arguments of a call (bit i for argument i), then of those that were kept. */
+/** The index in `head` of a mask: before a call its tensor arguments (bit i for argument i), after it those that were kept. */
 export const TENSORS = 3
 
-/** The place in `head` of a flag: something waits for the end of the outermost call. */
+/** The index in `head` of a flag: work is waiting for the end of the outermost call. */
 export const PENDING = 32
 
-/** The place in `head` of what is called: the frame's first slot, and above {@link CALL_SHIFT} bits the number of arguments. */
+/** The index in `head` of the next call: the first slot of its frame, and from bit {@link CALL_SHIFT} on the number of arguments. */
 export const CALL = 33
 export const CALL_SHIFT = 13
-/** Set in it for each call: another copy of the package in this thread has a stack of its own. */
+/** A bit of `head[CALL]`, set for each call. Another copy of the package in this thread has a stack of its own. */
 export const CALL_MEANT: number = 1 << 30
 
-/** How deep JavaScript and native code may call each other: far below where the driver ends, with an error of its own. */
+/** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
 
-/** A slot whose value has to be cleared, a gate that is held open, or something else. */
+/** A slot to be cleared, a gate to be left, or another action. */
 export type Undo = number | Gate | { settle(): void }
 
 /**
- * The argument stack of this thread: frames of 16-byte slots, one for the result and one for each argument. Nested calls
- * take the slots above. Slots are counted from 0; `i32`, `f64` and `i64` begin at slot 0.
+ * Writes a value of JavaScript into a slot: `pack` of `values/pack.ts`. Whatever `pack` itself calls gets it as a
+ * parameter, so that their files do not import each other.
+ */
+export type Pack = (stack: Stack, slot: number, value: unknown) => void
+
+/**
+ * The argument stack of this thread. A frame consists of 16-byte slots, one for the result and one for each argument, and
+ * nested calls take the slots above. Slots are counted from 0, where `i32`, `f64` and `i64` begin.
  */
 export class Stack {
   readonly host: Host
@@ -43,23 +49,23 @@ export class Stack {
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
   /**
-   * Shared with native code: 0 `top`; 1 a TypeScript function failed; 2 its result is not only lent; {@link TENSORS},
-   * {@link PENDING} and {@link CALL}.
+   * Words that native code reads and writes too: 0 is `top`, 1 says that a TypeScript function failed, 2 that its result
+   * has a reference for the caller; then {@link TENSORS}, {@link PENDING} and {@link CALL}.
    */
   readonly head: Int32Array
   /** The first free slot: 0 while no call is in progress. */
   top = 0
-  /** How many TypeScript functions native code is in the middle of calling. */
+  /** The number of TypeScript functions that native code is calling. */
   depth = 0
-  /** The first free byte of the text region, from its start. */
+  /** The number of bytes of the text region that are in use. */
   text = 0
-  /** What the calls in progress have to undo when they end. */
+  /** What calls in progress undo when they end. */
   readonly undo: Undo[] = []
 
   constructor() {
     this.host = host()
     const out = new BigUint64Array(1)
-    if (this.host.open(addressOf(out)) !== 0) throw new MemoryError('no memory for an argument stack')
+    if (this.host.open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
@@ -70,7 +76,7 @@ export class Stack {
     this.head = new Int32Array(buffer, 0, CALL + 1)
   }
 
-  /** Takes a frame of `count` arguments above the top. @throws if the stack is full */
+  /** Takes a frame of `count` arguments above the top. @throws {RecursionError} if the stack is full. */
   enter(count: number): void {
     const top = this.top + count + 1
     if (top > SLOT_COUNT) throw this.full(count)
@@ -78,37 +84,49 @@ export class Stack {
     this.head[0] = top
   }
 
-  /** Gives the frame back that began at `base`, and the text region from `text` on. */
-  leave(base: number, text: number): void {
-    this.top = base
-    this.text = text
+  /** Runs `body` with a frame of `count` arguments, then undoes what `body` left to undo and gives the frame back. */
+  frame<Result>(count: number, body: (base: number) => Result): Result {
+    const { top: base, text } = this
+    const undone = this.undo.length
+    this.enter(count)
+    try {
+      return body(base)
+    } finally {
+      this.settle(undone)
+      this.top = base
+      this.text = text
+    }
   }
 
-  /** The address of a slot. */
   slotAddress(slot: number): number {
     return this.address + SLOTS + slot * 16
   }
 
-  /** Where a slot is in `bytes`. */
+  /** The offset of a slot in `bytes`. */
   slotOffset(slot: number): number {
     return SLOTS + slot * 16
   }
 
-  /** An address that a slot holds. */
+  /** The address that a slot holds. */
   pointer(slot: number): number {
     const at = slot * 4 + 2
     return (this.i32[at]! >>> 0) + (this.i32[at + 1]! >>> 0) * 2 ** 32
   }
 
   setPointer(slot: number, typeIndex: number, address: number): void {
+    this.set(slot, typeIndex, address, address / 2 ** 32)
+  }
+
+  /** Writes a slot: its type and both halves of its value, of which the low 32 bits are kept. */
+  set(slot: number, typeIndex: number, low: number, high: number): void {
     const at = slot * 4
     this.i32[at] = typeIndex
     this.i32[at + 1] = 0
-    this.i32[at + 2] = address
-    this.i32[at + 3] = address / 2 ** 32
+    this.i32[at + 2] = low
+    this.i32[at + 3] = high
   }
 
-  /** Calls a function whose arguments are in the slots after `base`: as the host's `call`. */
+  /** Calls the function at `handle` with the arguments in the slots after `base`. @returns the type index of the result, or -1. */
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
     this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
@@ -120,12 +138,12 @@ export class Stack {
     return this.address + ZERO
   }
 
-  /** Text that native code left, of `size` bytes, `from` bytes after its start. */
+  /** The text of `size` bytes that native code wrote, `from` bytes after the start of the output region. */
   outText(size: number, from = 0): string {
     return this.bytes.toString('utf8', OUT + from, OUT + from + size)
   }
 
-  /** The 64-bit integers that native code left. */
+  /** The 64-bit integers that native code wrote to the output region. */
   outNumbers(count: number, from = 0): number[] {
     return Array.from({ length: count }, (_, i) => Number(this.bytes.readBigInt64LE(OUT + (from + i) * 8)))
   }
@@ -134,8 +152,14 @@ export class Stack {
     return new Uint8Array(this.bytes.subarray(OUT, OUT + size))
   }
 
-  /** Where the free part of the text region starts: in `bytes`, and as an address. */
+  /** The offset in `bytes` of the free part of the text region. */
   textOffset(): number {
+    return TEXT + this.text
+  }
+
+  /** As {@link textOffset}, after moving on to a multiple of eight. */
+  alignedTextOffset(): number {
+    this.text = (this.text + 7) & ~7
     return TEXT + this.text
   }
 
@@ -146,7 +170,12 @@ export class Stack {
     return copy
   }
 
-  /** Undoes what was done since there were `count` things to undo, last first. */
+  /** A copy of the memory whose address and size are in two of the `words`. */
+  copyOfWords(address: number, size: number): Buffer {
+    return this.copyOf(Number(this.words[address]), Number(this.words[size]))
+  }
+
+  /** Undoes everything beyond the first `count` entries of `undo`, last first. */
   settle(count: number): void {
     while (this.undo.length > count) {
       const last = this.undo.pop()!
@@ -156,7 +185,7 @@ export class Stack {
     }
   }
 
-  /** The error for more arguments than there are slots. */
+  /** The error for more arguments than there are free slots. */
   full(count: number): RecursionError {
     return new RecursionError(`the argument stack has no room for ${count} more arguments`)
   }

@@ -1,4 +1,4 @@
-/** What a tagged value of tvm-ffi holds, by its type index. From 64 on it is an object. */
+/** The kind of value in a tagged value of tvm-ffi. Values from 64 on are objects. */
 export const TypeIndex = {
   None: 0,
   Int: 1,
@@ -28,7 +28,7 @@ export const TypeIndex = {
   Dict: 76,
 } as const
 
-/** The first eight bytes of a slot, a type index and zeros, as the bits of a float64: one store writes both. */
+/** The first eight bytes of a slot, a type index and zeros, as a float64 with the same bits: one store writes them. */
 export const tagOf = (typeIndex: number): number => typeIndex * Number.MIN_VALUE
 
 export const INT_TAG: number = tagOf(TypeIndex.Int)

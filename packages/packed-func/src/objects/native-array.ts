@@ -1,16 +1,20 @@
 import { builtin } from '../functions/builtin.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import type { Value } from '../values/argument.ts'
-import { NativeObject } from './native-object.ts'
+import { NativeObject, registerClass } from './native-object.ts'
 
 /**
- * An array of values in native code: an `ffi.Array`, or an `ffi.List`, which can change. Elements become values of
- * JavaScript when they are read; an array of JavaScript becomes one of these when it is passed.
+ * An array in native code: an `ffi.Array`, or an `ffi.List`, which can change. Reading an element converts it to a value of
+ * JavaScript. An array of JavaScript that is passed to a function becomes an `ffi.Array`.
  *
  * @example
  * for (const item of array) console.log(item)
  */
 export class NativeArray extends NativeObject {
+  static {
+    registerClass(this, TypeIndex.Array, TypeIndex.List)
+  }
+
   /** The number of elements. */
   get size(): number {
     return this.#ask('Size') as number
@@ -21,7 +25,6 @@ export class NativeArray extends NativeObject {
     return this.#ask('GetItem', index)
   }
 
-  /** The elements, as values. */
   toArray(): Value[] {
     return Array.from({ length: this.size }, (_, i) => this.get(i))
   }

@@ -1,19 +1,27 @@
 import { builtin } from '../functions/builtin.ts'
-import { TypeIndex } from '../native/type-index.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { NativeObject } from './native-object.ts'
+import { NativeObject, registerClass } from './native-object.ts'
 
-/* What a native iterator answers. */
+/* The commands of a native iterator. */
 const KEY = 0
 const VALUE = 1
 const NEXT = 2
 
 /**
- * A map of values in native code: an `ffi.Map`, or an `ffi.Dict`, which can change. Text is found by content, numbers by
- * type and value, objects by identity. A Map of JavaScript becomes one of these when it is passed.
+ * A map in native code: an `ffi.Map`, or an `ffi.Dict`, which can change. Text is looked up by content, numbers by type and
+ * value, objects by identity. A Map of JavaScript that is passed to a function becomes an `ffi.Map`.
+ *
+ * @example
+ * const map = getGlobal('ffi.Map').call('a', 1) as NativeMap
+ * map.get('a') // 1
  */
 export class NativeMap extends NativeObject {
+  static {
+    registerClass(this, TypeIndex.Map, TypeIndex.Dict)
+  }
+
   /** The number of entries. */
   get size(): number {
     return this.#ask('Size') as number
@@ -29,19 +37,27 @@ export class NativeMap extends NativeObject {
   }
 
   /** The entries in order of insertion. */
-  *entries(): Generator<[key: Value, value: Value]> {
+  entries(): Generator<[key: Value, value: Value]> {
+    const same = (value: Value): Value => value
+    return this.readEntries(same, same)
+  }
+
+  /** @internal the entries as `convert` reads their keys and values, right after the calls that return them */
+  *readEntries<Key, Item>(
+    convertKey: (value: Value) => Key,
+    convert: (value: Value) => Item,
+  ): Generator<[key: Key, value: Item]> {
     if (this.size === 0) return
     const iterator = this.#ask('ForwardIterFunctor') as PackedFunc
     try {
       do {
-        yield [iterator.call(KEY), iterator.call(VALUE)]
+        yield [convertKey(iterator.call(KEY)), convert(iterator.call(VALUE))]
       } while (iterator.call(NEXT) === true)
     } finally {
-      iterator.dispose()
+      iterator.close()
     }
   }
 
-  /** The entries as a Map of JavaScript. */
   toMap(): Map<Value, Value> {
     return new Map(this.entries())
   }

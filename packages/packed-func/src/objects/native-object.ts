@@ -1,18 +1,18 @@
 import { ScopeClosedError } from '@tenon/core'
-import { pointerBits } from '@tenon/core/internal'
+import { Cleaner, inspectAsText, pointerBits } from '@tenon/core/internal'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { tagOf } from '../native/type-index.ts'
 
-const collected = new FinalizationRegistry<number>((address) => {
+const collected = new Cleaner<number>((address) => {
   live--
   release(openStack(), address)
 })
 
-/** References to be given back once no call is in progress: a call may be using the object. */
+/** References to release once no call is in progress, because a call may be using the objects. */
 const waiting: number[] = []
 
-/** Gives a reference back: at once, or after the outermost call. */
+/** Releases a reference: at once, or after the outermost call. */
 export function release(stack: Stack, address: number): void {
   if (stack.top === 0) {
     stack.host.release(address)
@@ -23,7 +23,7 @@ export function release(stack: Stack, address: number): void {
   stack.head[PENDING] = 1
 }
 
-/** After the outermost call, if the flag says so: gives back what was disposed of, and hears of what native code gave back. */
+/** Runs after the outermost call if the flag is set: releases what was closed meanwhile, and drains native code's releases. */
 export function catchUp(stack: Stack): void {
   stack.head[PENDING] = 0
   while (waiting.length > 0) stack.host.release(waiting.pop()!)
@@ -32,21 +32,25 @@ export function catchUp(stack: Stack): void {
 
 let live = 0
 
-/** How many native objects this thread holds: for tests of leaks. */
+/** The number of native objects that this thread holds. Tests look for leaks with it. */
 export const heldObjects = (): number => live
 
 /**
- * An object of native code, held by one reference. The garbage collector gives it back, or `dispose` does at once.
+ * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does.
+ *
+ * @example
+ * const list = getGlobal('ffi.List').call(1, 2) as NativeArray
+ * String(list) // '[ffi.List]'
+ * list.close()
  */
 export class NativeObject {
   static {
-    // What console.log asks for.
-    Object.defineProperty(this.prototype, Symbol.for('nodejs.util.inspect.custom'), { value: this.prototype.toString })
+    inspectAsText(this)
   }
 
-  /** @internal the object's address, 0 after it was given back */
+  /** @internal the object's address, 0 once the reference is released */
   handle: number
-  /** @internal the address as the bits of a float64: one store writes it */
+  /** @internal the address as the bits of a float64, so that one store writes it */
   readonly pointer: number
   /** @internal the first half of a slot that holds the object */
   readonly tag: number
@@ -59,73 +63,85 @@ export class NativeObject {
     this.pointer = pointerBits(handle)
     this.tag = tagOf(typeIndex)
     live++
-    collected.register(this, handle, this)
+    collected.watch(this, handle, this)
   }
 
-  /** Whether it can still be used. */
+  /** Whether the object can be used: false once it is closed or moved into native code. */
   get isAlive(): boolean {
     return this.handle !== 0
   }
 
-  /** The name of the object's type: `ffi.Function`. @throws {ScopeClosedError} after `dispose`. */
+  /** The name of the object's type, such as `ffi.Function`. @throws {ScopeClosedError} once closed. */
   get typeKey(): string {
     this.checkAlive()
     return typeKeyOf(this.typeIndex)
   }
 
-  /** Its type, for people: `[ffi.Array]`. */
+  /** The type in brackets: `[ffi.Array]`, or `[ffi.Array, closed]`. */
   toString(): string {
-    return this.isAlive ? `[${this.typeKey}]` : `[${typeKeyOf(this.typeIndex)}, disposed of]`
+    return `[${typeKeyOf(this.typeIndex)}${this.isAlive ? '' : ', closed'}]`
   }
 
   /** @internal the address, for calls */
   checkAlive(): number {
     if (this.handle !== 0) return this.handle
-    throw new ScopeClosedError('the native object is disposed of already', {
-      hint: 'use it before it is disposed of, or keep another reference.',
+    throw new ScopeClosedError('the native object is closed already', {
+      hint: 'Use it before you close it or pass it as rvalue().',
+      details: { expected: 'an open native object', received: String(this) },
     })
   }
 
-  /** Gives the reference back. Native code may still hold the object. Idempotent. */
-  dispose(): void {
-    if (this.handle === 0) return
-    const handle = this.handle
-    this.handle = 0
-    live--
-    collected.unregister(this)
-    release(openStack(), handle)
+  /** Releases the reference. Native code may still hold the object. @throws {ScopeClosedError} if it is closed already. */
+  close(): void {
+    release(openStack(), this.surrender())
   }
 
-  /** @internal takes the reference away, for a value that native code moves out */
+  /** As {@link close}, but does nothing if the object is closed already. */
+  [Symbol.dispose](): void {
+    if (this.handle !== 0) this.close()
+  }
+
+  /** @internal gives the reference to the caller, for a value that is moved into native code */
   surrender(): number {
     const handle = this.checkAlive()
     this.handle = 0
     live--
-    collected.unregister(this)
+    collected.forget(this)
     return handle
   }
 
-  /** @internal takes back what was surrendered, and not taken */
+  /** @internal takes a reference back that was surrendered */
   restore(handle: number): void {
     this.handle = handle
     live++
-    collected.register(this, handle, this)
+    collected.watch(this, handle, this)
   }
+}
 
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
+type ObjectClass = new (typeIndex: number, handle: number) => NativeObject
+
+/** The classes of objects by type index. Each class registers itself, so that the code that reads values imports none. */
+const classes = new Map<number, ObjectClass>()
+
+export function registerClass(constructor: ObjectClass, ...typeIndices: readonly number[]): void {
+  for (const typeIndex of typeIndices) classes.set(typeIndex, constructor)
+}
+
+/** Makes the JavaScript object of a native one. Takes over a reference. */
+export function wrapObject(typeIndex: number, handle: number): NativeObject {
+  return new (classes.get(typeIndex) ?? NativeObject)(typeIndex, handle)
 }
 
 const typeKeys = new Map<number, string>()
 
 /** The name of a type, which never changes. */
 export function typeKeyOf(typeIndex: number): string {
-  const known = typeKeys.get(typeIndex)
-  if (known !== undefined) return known
-  const stack = openStack()
-  stack.host.typeKey(stack.address, typeIndex)
-  const key = stack.copyOf(Number(stack.words[0]), Number(stack.words[1])).toString()
-  typeKeys.set(typeIndex, key)
+  let key = typeKeys.get(typeIndex)
+  if (key === undefined) {
+    const stack = openStack()
+    stack.host.typeKey(stack.address, typeIndex)
+    key = stack.copyOfWords(0, 1).toString()
+    typeKeys.set(typeIndex, key)
+  }
   return key
 }

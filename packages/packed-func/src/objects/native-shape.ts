@@ -1,19 +1,18 @@
 import { builtin } from '../functions/builtin.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeObject } from './native-object.ts'
+import { NativeObject, registerClass } from './native-object.ts'
 
-/** Where the address and the count of the sizes are in a shape object. */
+/** The offset in a shape object of the address of its sizes, which their count follows. */
 const CELL_OFFSET = 24
 
-/** A shape: whole numbers in an object of native code. Made by {@link shape}. */
+/** A shape in native code: a list of whole numbers. Made by {@link shape}. */
 export class NativeShape extends NativeObject {
-  /** @internal takes over a reference */
-  constructor(handle: number) {
-    super(TypeIndex.Shape, handle)
+  static {
+    registerClass(this, TypeIndex.Shape)
   }
 
-  /** The sizes: bigints where a number would not be exact. */
+  /** The sizes, as bigints where a number would not be exact. */
   toArray(): (number | bigint)[] {
     const stack = openStack()
     const cell = stack.copyOf(this.checkAlive() + CELL_OFFSET, 16)
@@ -27,9 +26,9 @@ export class NativeShape extends NativeObject {
 }
 
 /**
- * A shape to pass to functions that want one.
+ * Makes a shape, for functions that take one.
  *
- * @throws {PackedFuncError} of kind `ValueError` if a size is no whole number.
+ * @throws {PackedFuncError} of kind `ValueError` if a size is not a whole number.
  * @example
  * shape([2, 3]).toArray() // [2, 3]
  */

@@ -3,27 +3,26 @@ import { rowMajorStrides } from '@tenon/core/internal'
 import { ValueError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
-/* DLPack's flags of a managed tensor. */
+/* Flags of a managed tensor in DLPack. */
 export const READ_ONLY_FLAG = 1
 const SUBBYTE_PADDED = 4
 
 const HEAD_SIZE = 40
 
-/** DLPack's element type as it lies in memory: code, bits, one lane. */
+/** The element type in DLPack, as a word: code, bits, one lane. */
 function dlpackType(type: TensorType): number {
   const { dlpack, bits } = dtypeInfo(type.dtype)
   return dlpack | (bits << 8) | (1 << 16)
 }
 
-/** Describes a tensor for native code in the text region, and returns the address of the description. */
+/** Writes the description of a tensor to the text region. @returns the address of the description */
 export function writeDescription(stack: Stack, tensor: Tensor, id: number): number {
   const { type, segment, device } = tensor
   const { shape } = type
   const strides = type.strides ?? rowMajorStrides(shape)
-  stack.text = (stack.text + 7) & ~7
-  const offset = stack.textOffset()
+  const offset = stack.alignedTextOffset()
   if (HEAD_SIZE + 16 * shape.length > TEXT_SIZE - stack.text) {
-    throw new ValueError(`a tensor of ${shape.length} axes has no room on the argument stack`)
+    throw new ValueError(`the argument stack has no room for a tensor of ${shape.length} axes`)
   }
   const { bytes } = stack
   const isPadded = type.packing === 'element' && dtypeInfo(type.dtype).bits < 8
@@ -40,18 +39,18 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   return stack.address + offset
 }
 
-/** What native code told of a tensor. */
+/** The description of a native tensor. */
 export interface Description {
   readonly address: number
   readonly device: { readonly type: number; readonly id: number }
   readonly readOnly: boolean
-  /** Undefined if `@tenon/core` has no such type: vectors as elements, negative strides, sizes from 2^53 on. */
+  /** Undefined if Tenon does not have the type: vectors as elements, negative strides, or sizes from 2^53 on. */
   readonly type: TensorType | undefined
 }
 
 const byCode = new Map<number, DType>(dtypes.map((info) => [info.dlpack | (info.bits << 8) | (1 << 16), info.name]))
 
-/** Reads what the last call of `describeTensor` or `describeView` left. */
+/** Reads the description that `describeTensor` or `describeView` left. */
 export function readDescription(stack: Stack): Description {
   const [address, deviceType, deviceId, ndim, dtypeBits, hasStrides, flags] = Array.from(
     stack.words.subarray(0, 7),

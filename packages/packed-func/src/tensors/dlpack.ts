@@ -1,5 +1,6 @@
-import { ArgumentError, ArgumentRangeError, ReadOnlyError, Tensor } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { ReadOnlyError, Tensor } from '@tenon/core'
+import { checkOptions } from '@tenon/core/internal'
+import { argumentError, rangeError } from '../errors/argument-error.ts'
 import { takeError } from '../errors/crossing.ts'
 import { openStack } from '../native/stack.ts'
 import type { NativeObject } from '../objects/native-object.ts'
@@ -8,74 +9,70 @@ import { READ_ONLY_FLAG } from './description.ts'
 import { packTensor } from './pack-tensor.ts'
 import { tensorOf } from './unpack-tensor.ts'
 
-/** How a tensor is exchanged: see {@link toDLPack} and {@link fromDLPack}. */
+/** The form of a managed tensor: see {@link toDLPack} and {@link fromDLPack}. */
 export interface DLPackOptions {
-  /** A `DLManagedTensorVersioned` of DLPack 1, which knows read-only memory; if false the `DLManagedTensor` before it. */
+  /**
+   * True, the default, for a `DLManagedTensorVersioned` of DLPack 1, which records read-only memory; false for the older
+   * `DLManagedTensor`.
+   */
   readonly versioned?: boolean
 }
 
 /**
- * A managed tensor of DLPack over a tensor's memory, for another library, which calls its deleter when it is done. Nothing is
- * copied, and the memory is held open until then.
+ * Creates a managed tensor of DLPack over a tensor's memory, for another library, which must call its deleter. Nothing is copied,
+ * and the memory is held open until then. If the address is dropped, the memory is never released.
  *
- * @returns its address. Who drops it drops the memory with it: nothing frees it.
- * @throws {ArgumentError} if it is no tensor. @throws {ReadOnlyError} if it is read-only and not `versioned`.
- * @throws {ScopeClosedError} if its memory is closed.
+ * @returns the address of the managed tensor.
+ * @throws {ArgumentError} if `tensor` is not a tensor. @throws {ReadOnlyError} if it is read-only and `versioned` is false.
+ * @throws {ScopeClosedError} if its memory is closed or closing.
  * @example
  * const pointer = toDLPack(x)
  * fromDLPack(pointer) // a tensor over the memory of x
  */
-export function toDLPack(tensor: Tensor, { versioned = true }: DLPackOptions = {}): OpaquePointer {
-  if (!(tensor instanceof Tensor)) throw new ArgumentError(`tensor must be a tensor, got ${describe(tensor)}`)
-  if (!versioned && tensor.segment.readOnly) {
-    throw new ReadOnlyError('a DLManagedTensor can not say that its memory is read-only', {
-      hint: 'leave versioned out, or copy the tensor.',
+export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer {
+  if (!(tensor instanceof Tensor)) throw argumentError('tensor', 'a tensor', tensor)
+  const { versioned = true } = checkOptions(options, ['versioned'])
+  const { readOnly } = tensor.segment
+  if (!versioned && readOnly) {
+    throw new ReadOnlyError('a DLManagedTensor cannot record that its memory is read-only', {
+      hint: 'Leave versioned out, or copy the tensor.',
     })
   }
   const stack = openStack()
-  const { top: slot, text } = stack
-  const undone = stack.undo.length
-  stack.enter(1)
-  try {
+  const { host } = stack
+  return stack.frame(1, (slot) => {
     packTensor(stack, slot + 1, tensor)
-    const { host } = stack
-    const flags = tensor.segment.readOnly ? READ_ONLY_FLAG : 0
+    const flags = readOnly ? READ_ONLY_FLAG : 0
     const status = host.tensorToDLPack(stack.slotAddress(slot), stack.pointer(slot + 1), versioned ? 1 : 0, flags)
     if (status !== 0) throw takeError(stack, slot)
     return new OpaquePointer(BigInt(stack.pointer(slot)))
-  } finally {
-    stack.settle(undone)
-    stack.leave(slot, text)
-  }
+  })
 }
 
 /**
- * A tensor over the memory of a managed tensor of DLPack, which is taken over: its deleter is called when the tensor's lifetime is
- * closed or the garbage collector has found it, and native code has given it back. Read-only memory stays so.
+ * Takes over a managed tensor of DLPack and makes a tensor over its memory. The deleter is called once native code has released the
+ * tensor, and its lifetime is closed or the garbage collector has found it. Read-only memory stays read-only.
  *
- * @param pointer its address. It is believed: any other address may end the process.
- * @param options.alignment what the memory's address has to be a multiple of, in bytes; 1 without it.
- * @returns a native object, not a tensor, if the memory is not the CPU's or the element type has no equal here.
- * @throws {ArgumentError} if it is no pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if it is not aligned: it
- * stays the caller's.
+ * @param pointer the address of the managed tensor. It cannot be checked: another address may end the process.
+ * @param options.alignment the alignment in bytes that the memory must have; 1 by default.
+ * @returns a native object instead of a tensor if the memory is not on the CPU, or Tenon does not have the element type.
+ * @throws {ArgumentError} if `pointer` is not a pointer, or null. @throws {PackedFuncError} of kind `RuntimeError` if the memory is
+ * not aligned; the managed tensor then stays the caller's.
  */
 export function fromDLPack(
   pointer: OpaquePointer,
-  { versioned = true, alignment = 1 }: DLPackOptions & { readonly alignment?: number } = {},
+  options?: DLPackOptions & { readonly alignment?: number },
 ): Tensor | NativeObject {
   if (!(pointer instanceof OpaquePointer) || pointer.address === 0n)
-    throw new ArgumentError(`pointer must be the address of a managed tensor, got ${describe(pointer)}`)
+    throw argumentError('pointer', 'the address of a managed tensor', pointer)
+  const { versioned = true, alignment = 1 } = checkOptions(options, ['versioned', 'alignment'])
   if (!Number.isInteger(alignment) || alignment < 1 || alignment > 2 ** 30)
-    throw new ArgumentRangeError(`alignment must be a whole number of bytes up to 2^30, got ${describe(alignment)}`)
+    throw rangeError('alignment', 'a whole number of bytes up to 2^30', alignment)
   const stack = openStack()
-  const { top: slot, text } = stack
-  stack.enter(0)
-  try {
+  return stack.frame(0, (slot) => {
     const address = Number(pointer.address)
     const status = stack.host.tensorFromDLPack(stack.slotAddress(slot), address, versioned ? 1 : 0, alignment)
     if (status !== 0) throw takeError(stack, slot)
     return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeObject
-  } finally {
-    stack.leave(slot, text)
-  }
+  })
 }

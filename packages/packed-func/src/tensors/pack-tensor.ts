@@ -6,36 +6,37 @@ import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
 import { TensorObject, tensorOfObject } from './tensor-object.ts'
 
-/** Where a DLTensor begins in a tensor object. */
+/** The offset of the DLTensor in a tensor object. */
 const DLTENSOR_OFFSET = 24
 
-/** How many arguments of a call can be told to be tensors. */
+/** The number of arguments of a call that the mask of tensors covers. */
 export const MASKED_ARGUMENTS = 30
 
 /**
- * Passes a tensor as a tensor object over its memory, which is made once for each tensor, and holds the memory open: the
- * caller counts the hold down after the call, and hands over what native code kept.
+ * Packs a tensor as a tensor object over its memory, which is created once for each tensor, and enters its gate. After the
+ * call the caller leaves the gate, and hands over the tensors that native code kept.
+ *
+ * @throws {ScopeClosedError} from the moment that closing of its memory begins.
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
-  const { gate } = tensor
-  if (!gate.open) gate.owner.checkOpen()
-  const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
+  const object = objectOf(stack, slot, tensor)
   stack.f64[slot * 2] = TENSOR_TAG
   stack.f64[slot * 2 + 1] = object.pointer
-  gate.enter()
+  tensor.gate.enter()
 }
 
-/** Passes the address of the tensor's DLTensor, which is only lent. */
+/** Packs the address of the tensor's DLTensor, which the call borrows. @throws as {@link lendTensor} */
 export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void {
-  const { gate } = tensor
-  if (!gate.open) gate.owner.checkOpen()
-  const object = (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
-  gate.enter()
-  stack.undo.push(gate)
+  const object = objectOf(stack, slot, tensor)
+  tensor.gate.enter()
+  stack.undo.push(tensor.gate)
   stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
 }
 
-/** Passes a tensor that native code may keep: the object is given back after the call, and the memory held until then. */
+/**
+ * Packs a tensor that native code may keep. The call releases the object at its end, and the memory is held until native code
+ * releases it too. @throws as {@link lendTensor}
+ */
 export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const { gate } = tensor
   if (!gate.open) gate.owner.checkOpen()
@@ -50,6 +51,13 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   stack.undo.push(slot)
 }
 
+/** The tensor object of a tensor whose memory is open. */
+function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
+  const { gate } = tensor
+  if (!gate.open) gate.owner.checkOpen()
+  return (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
+}
+
 function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   const id = create(stack, slot, tensor)
   const address = stack.pointer(slot)
@@ -60,39 +68,38 @@ function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   return object
 }
 
-/** Makes the tensor object in the slot and returns the id that comes back when it ends. */
+/** Creates the tensor object in the slot. @returns the id that native code releases when the object ends */
 function create(stack: Stack, slot: number, tensor: Tensor): number {
   const { text } = stack
   const id = foreignValues.add()
   try {
-    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) === 0) {
-      // An earlier object may have had this address.
-      drainReleased(stack)
-      return id
-    }
+    // A failed attempt has queued the id already.
+    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) !== 0)
+      throw takeError(stack, slot)
   } finally {
     stack.text = text
   }
-  // The failed attempt has queued the id already.
-  throw takeError(stack, slot)
+  // An earlier object may have had this address.
+  drainReleased(stack)
+  return id
 }
 
-/** Keeps a tensor and its memory for native code, until the id comes back. */
+/** Keeps a tensor and its memory for native code, until it releases the id. */
 function keep(tensor: Tensor, id: number, address: number): void {
   const hold = tensor.segment.lifetime.acquire()
   tensorOfObject.set(address, new WeakRef(tensor))
   foreignValues.onRelease(id, () => {
     hold.release()
-    // The reference from here keeps memory alive that the garbage collector owns.
     keptTensors.delete(tensor)
     tensorOfObject.delete(address)
   })
   keptTensors.add(tensor)
 }
 
+/** References to kept tensors, which keep memory alive that the garbage collector owns. */
 const keptTensors = new Set<Tensor>()
 
-/** After a call in which native code kept tensors: hands their objects over to it. */
+/** Hands the objects of the tensors that native code kept during a call over to native code. */
 export function handOver(stack: Stack, base: number): void {
   const kept = stack.head[TENSORS]!
   stack.head[TENSORS] = 0
@@ -100,7 +107,7 @@ export function handOver(stack: Stack, base: number): void {
     if ((kept & (1 << i)) === 0) continue
     const tensor = tensorOfObject.get(stack.pointer(base + 1 + i))?.deref()
     const object = tensor?.descriptor as TensorObject | null | undefined
-    // Native tensors may be shared; and the same tensor may have been passed twice.
+    // A native tensor needs no keeping, and the same tensor may have been passed twice.
     if (tensor === undefined || object === undefined || object === null || object.isNative) continue
     tensor.descriptor = null
     keep(tensor, object.id, object.address)

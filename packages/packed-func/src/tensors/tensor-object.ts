@@ -1,21 +1,21 @@
 import type { Tensor } from '@tenon/core'
-import { pointerBits } from '@tenon/core/internal'
+import { Cleaner, pointerBits } from '@tenon/core/internal'
 import { openStack, type Stack } from '../native/stack.ts'
 import { release } from '../objects/native-object.ts'
 
-const collected = new FinalizationRegistry<number>((address) => openStack().host.release(address))
+const collected = new Cleaner<number>((address) => openStack().host.release(address))
 
 /**
- * The tensor object of one tensor of `@tenon/core`, kept in its descriptor: one reference. The garbage collector gives it
- * back with the tensor.
+ * The tensor object of one tensor of `@tenon/core`, kept in its descriptor. It holds one reference, which is released when the
+ * tensor is collected.
  */
 export class TensorObject {
   readonly address: number
   /** The address as the bits of a float64. */
   readonly pointer: number
-  /** The id that comes back when the object over JavaScript's memory ends; 0 for a native one. */
+  /** The id that native code releases when an object over JavaScript's memory ends; 0 for a native tensor. */
   readonly id: number
-  /** Whether native code made it and owns the memory. */
+  /** Whether native code created the tensor and owns its memory. */
   readonly isNative: boolean
 
   constructor(address: number, id: number, isNative: boolean) {
@@ -23,15 +23,15 @@ export class TensorObject {
     this.pointer = pointerBits(address)
     this.id = id
     this.isNative = isNative
-    if (!isNative) collected.register(this, address, this)
+    if (!isNative) collected.watch(this, address, this)
   }
 
-  /** Gives the reference back while native code has others, when no call borrows it any more. */
+  /** Releases the reference while native code has others, once no call borrows it. */
   surrender(stack: Stack): void {
-    collected.unregister(this)
+    collected.forget(this)
     release(stack, this.address)
   }
 }
 
-/** The tensors of the objects that live, by address: what goes out comes back as the same tensor. */
+/** The tensors of live tensor objects, by address: a tensor that is passed to native code is returned as itself. */
 export const tensorOfObject: Map<number, WeakRef<Tensor>> = new Map()

@@ -1,5 +1,5 @@
 import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
-import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import { Block, bufferOver, Cleaner, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
@@ -11,8 +11,8 @@ import { TensorObject, tensorOfObject } from './tensor-object.ts'
 
 const CPU = 1
 
-/** References of tensor objects whose memory nothing of JavaScript reaches any more. */
-const collected = new FinalizationRegistry<number>(releaseObject)
+/** Releases tensor objects whose memory JavaScript cannot reach any more. */
+const collected = new Cleaner<number>(releaseObject)
 
 function releaseObject(address: number): void {
   if (tensorOfObject.get(address)?.deref()?.gate.alive !== true) tensorOfObject.delete(address)
@@ -20,26 +20,26 @@ function releaseObject(address: number): void {
 }
 
 /**
- * The lifetime of memory that a native tensor owns. Closing it ends all views and gives the tensor object back; without
- * closing, the garbage collector does so when the last view is gone.
+ * The lifetime of memory that a native tensor owns. Closing it detaches all views and releases the tensor object. If it is not
+ * closed, the object is released once the last view is collected.
  */
 class NativeTensorLifetime extends ManagedLifetime {
   readonly #buffer: WeakRef<ArrayBuffer>
   readonly #object: number
 
-  /** @param object takes over a reference of this tensor object; 0 for memory that is only lent */
+  /** @param object a tensor object, whose reference is taken over; 0 for borrowed memory */
   constructor(buffer: ArrayBuffer, object: number) {
     super()
     this.#buffer = new WeakRef(buffer)
     this.#object = object
-    if (object !== 0) collected.register(buffer, object, this)
+    if (object !== 0) collected.watch(buffer, object, this)
   }
 
   protected override get label(): string {
-    return this.#object === 0 ? 'the tensor that was lent to a callback' : 'the memory of a native tensor'
+    return this.#object === 0 ? 'the tensor that a callback borrowed' : 'the memory of a native tensor'
   }
 
-  /** Ends it although something may hold it. */
+  /** Closes the lifetime, or only detaches its memory if it is held. */
   abandon(): void {
     try {
       this[Symbol.dispose]()
@@ -48,7 +48,7 @@ class NativeTensorLifetime extends ManagedLifetime {
     }
   }
 
-  /** Ends every view that JavaScript has of the memory. */
+  /** Detaches every view of the memory. */
   #detach(): void {
     this.#buffer.deref()?.transfer(0)
   }
@@ -56,12 +56,12 @@ class NativeTensorLifetime extends ManagedLifetime {
   protected override release(): void {
     this.#detach()
     if (this.#object === 0) return
-    collected.unregister(this)
+    collected.forget(this)
     releaseObject(this.#object)
   }
 }
 
-/** The tensor of a tensor object: the one that was passed, or one over native memory. Takes over a reference. */
+/** The tensor of a tensor object: the one that was passed, or a new one over native memory. Takes over a reference. */
 export function tensorOf(stack: Stack, address: number): Value {
   drainReleased(stack)
   const known = tensorOfObject.get(address)?.deref()
@@ -92,34 +92,35 @@ function overNative({ address, device, readOnly }: Description, type: TensorType
   return new Tensor(new Segment(block, 0, type.byteSize, readOnly ? READ_ONLY : 0), type, device)
 }
 
-/** The lifetimes of tensors that were lent to the callbacks in progress. */
+/** The lifetimes of the tensors that callbacks in progress borrow. */
 const borrowed: NativeTensorLifetime[] = []
 
 export const borrowedTensors: readonly ManagedLifetime[] = borrowed
 
-/** When a callback ends: the tensors lent to it, from `count` on, end with it. @throws if something still holds one */
+/** Closes the tensors that a callback borrowed, from `count` on. @throws {ScopeHeldError} if one is still held. */
 export function endBorrowing(count: number): void {
   while (borrowed.length > count) {
-    borrowed.at(-1)!.close()
+    borrowed.at(-1)![Symbol.dispose]()
     borrowed.pop()
   }
 }
 
-/** As {@link endBorrowing}, when a callback failed: JavaScript loses sight of the memory, whatever holds the tensor. */
+/** As {@link endBorrowing} for a callback that failed: a tensor that is still held loses its memory. */
 export function abandonBorrowed(count: number): void {
   while (borrowed.length > count) borrowed.pop()!.abandon()
 }
 
-/** A tensor over a DLTensor that native code lends for the time of a callback. */
+/** A tensor over a DLTensor that a callback borrows. */
 export function borrowedTensor(stack: Stack, address: number): Tensor {
-  const fits = stack.host.describeView(stack.address, address) === 0
+  const isReadable = stack.host.describeView(stack.address, address) === 0
   stack.words[6] = 0n
-  const description = fits ? readDescription(stack) : undefined
-  if (description?.type === undefined || description.device.type !== CPU) {
-    throw new PackedFuncTypeError('TypeError', 'a tensor that is lent must be on the CPU and have plain elements')
+  const description = isReadable ? readDescription(stack) : undefined
+  const type = description?.device.type === CPU ? description.type : undefined
+  if (description === undefined || type === undefined) {
+    throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must be on the CPU and have an element type of Tenon')
   }
-  const { type, device } = description
-  if (type.byteSize > 0 && description.address === 0)
-    throw new PackedFuncTypeError('TypeError', 'a tensor that is lent must have memory, its data is null')
-  return type.byteSize === 0 ? new Tensor(gcAllocator.allocate(0, 16), type, device) : overNative(description, type, 0)
+  if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0, 16), type, description.device)
+  if (description.address === 0)
+    throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must have memory, but its data is null')
+  return overNative(description, type, 0)
 }

@@ -6,12 +6,13 @@ import { NativeArray } from '../objects/native-array.ts'
 import { NativeMap } from '../objects/native-map.ts'
 import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
 import { NativeShape } from '../objects/native-shape.ts'
-import type { Value } from '../values/argument.ts'
 import { resultType } from '../values/argument-types.ts'
+import type { Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
+import { NamedType } from './descriptor.ts'
 
-/** A value is none of the type that is wanted: what it is instead. */
+/** Marks a value that does not have the type. `got` names the type that it has. */
 export class Mismatch {
   readonly got: string
   constructor(got: string) {
@@ -19,18 +20,31 @@ export class Mismatch {
   }
 }
 
-/** Reads an argument of a function of TypeScript: made by {@link accept}. */
+type Read<Out> = (value: Value, typeIndex: number) => Out | Mismatch
+
+/** Reads an argument of a TypeScript function: one of {@link accept}. */
 export interface Acceptor<Out> {
-  /** As tvm-ffi prints the type. */
+  /** The type as tvm-ffi prints it. */
   readonly name: string
   /** @internal */
-  readonly read: (value: Value, typeIndex: number) => Out | Mismatch
+  readonly read: Read<Out>
 }
 
-/** What an acceptor gives. */
+class NamedAcceptor<Out> extends NamedType implements Acceptor<Out> {
+  readonly read: Read<Out>
+
+  constructor(name: string, read: Read<Out>) {
+    super(name)
+    this.read = read
+  }
+}
+
+const acceptor = <Out>(name: string, read: Read<Out>): Acceptor<Out> => new NamedAcceptor(name, read)
+
+/** The type of the values that an acceptor reads. */
 export type Accepted<A> = A extends Acceptor<infer Out> ? Out : never
 
-/** What tvm-ffi calls the types below 64. */
+/** The names that tvm-ffi has for the types below 64. */
 const names: Readonly<Record<number, string>> = {
   [TypeIndex.None]: 'None',
   [TypeIndex.Int]: 'int',
@@ -52,11 +66,9 @@ const mismatch = (typeIndex: number): Mismatch => new Mismatch(names[typeIndex] 
 const strings: readonly number[] = [TypeIndex.RawStr, TypeIndex.SmallStr, TypeIndex.Str]
 const bytes: readonly number[] = [TypeIndex.ByteArrayPtr, TypeIndex.SmallBytes, TypeIndex.Bytes]
 
-/** Takes some types as they are. */
-const taking = <Out>(name: string, ...typeIndices: readonly number[]): Acceptor<Out> => ({
-  name,
-  read: (value, typeIndex) => (typeIndices.includes(typeIndex) ? (value as Out) : mismatch(typeIndex)),
-})
+/** Accepts the values of some types as they are. */
+const taking = <Out>(name: string, ...typeIndices: readonly number[]): Acceptor<Out> =>
+  acceptor(name, (value, typeIndex) => (typeIndices.includes(typeIndex) ? (value as Out) : mismatch(typeIndex)))
 
 function readWhole(value: Value, typeIndex: number): number | bigint | Mismatch {
   if (typeIndex === TypeIndex.Int) return value as number | bigint
@@ -85,15 +97,15 @@ function readDevice(value: Value, typeIndex: number): Device | Mismatch {
   }
 }
 
-/** The elements of an array, each read as one type. */
+/** Reads the elements of an array, each as one type. */
 function readElements<Out>(array: NativeArray, element: Acceptor<Out>): Out[] | Mismatch {
   const read: Out[] = []
   const get = builtin(array.typeIndex === TypeIndex.List ? 'ffi.ListGetItem' : 'ffi.ArrayGetItem')
   for (let i = 0, { size } = array; i < size; i++) {
     const item = get.call(array, i)
-    const made = element.read(item, resultType(item))
-    if (made instanceof Mismatch) return new Mismatch(`Array[index ${i}: ${made.got}]`)
-    read.push(made)
+    const converted = element.read(item, resultType(item))
+    if (converted instanceof Mismatch) return new Mismatch(`Array[index ${i}: ${converted.got}]`)
+    read.push(converted)
   }
   return read
 }
@@ -105,31 +117,19 @@ function readShape(value: Value, typeIndex: number): (number | bigint)[] | Misma
     : mismatch(typeIndex)
 }
 
-/** What a native iterator of a map answers. */
-const KEY = 0
-const VALUE = 1
-const NEXT = 2
-
-/** The entries of a map, each read as two types. */
+/** Reads the entries of a map, each as two types. */
 function readMap<K, V>(map: NativeMap, key: Acceptor<K>, type: Acceptor<V>): Map<K, V> | Mismatch {
   const read = new Map<K, V>()
-  const iterator = builtin('ffi.MapForwardIterFunctor').call(map) as PackedFunc
-  const part = <Out>(which: number, acceptor: Acceptor<Out>): Out | Mismatch => {
-    const value = iterator.call(which)
-    return acceptor.read(value, resultType(value))
+  const readBy =
+    <Out>(one: Acceptor<Out>) =>
+    (value: Value): Out | Mismatch =>
+      one.read(value, resultType(value))
+  for (const [k, v] of map.readEntries(readBy(key), readBy(type))) {
+    if (k instanceof Mismatch) return new Mismatch(`Map[${k.got}, V]`)
+    if (v instanceof Mismatch) return new Mismatch(`Map[K, ${v.got}]`)
+    read.set(k, v)
   }
-  try {
-    for (let left = map.size; left > 0; left--) {
-      const [k, v] = [part(KEY, key), part(VALUE, type)]
-      if (k instanceof Mismatch) return new Mismatch(`Map[${k.got}, V]`)
-      if (v instanceof Mismatch) return new Mismatch(`Map[K, ${v.got}]`)
-      read.set(k, v)
-      iterator.call(NEXT)
-    }
-    return read
-  } finally {
-    iterator.dispose()
-  }
+  return read
 }
 
 /** The type of {@link accept}. */
@@ -152,70 +152,64 @@ export interface Acceptors {
   readonly any: Acceptor<Value>
   /** The type, or null. */
   optional<Out>(type: Acceptor<Out>): Acceptor<Out | null>
-  /** An array, element by element. */
+  /** An array, read element by element. */
   array<Out>(type: Acceptor<Out>): Acceptor<Out[]>
-  /** A map, entry by entry. */
+  /** A map, read entry by entry. */
   map<K, V>(key: Acceptor<K>, type: Acceptor<V>): Acceptor<Map<K, V>>
 }
 
 /**
- * What a function of TypeScript takes, by the conversions of tvm-ffi's own functions in C++: see `typedFunc`.
+ * The types of the arguments of a TypeScript function, with the conversions of tvm-ffi for functions of C++: see `typedFunc`.
  *
- * | type | takes |
+ * | type | accepts |
  * | --- | --- |
- * | `int` | ints and bools, no float |
+ * | `int` | ints and bools, not floats |
  * | `float` | floats, ints and bools |
- * | `bool`, `strictBool` | bools and ints; bools only |
+ * | `bool`, `strictBool` | bools and ints; only bools |
  * | `str`, `bytes`, `text` | text; bytes; either |
  * | `dtype`, `device` | themselves, and text that names one |
- * | `tensor`, `tensorView` | tensors, which may be kept, or null; also those that are only lent |
- * | `func`, `object`, `pointer` | themselves, or null |
+ * | `tensor`, `tensorView` | owned tensors and null; owned and borrowed tensors |
+ * | `func`, `object`, `pointer` | themselves, and null |
  * | `shape` | shapes, and arrays of ints |
  * | `optional(x)`, `array(x)`, `map(k, v)` | null too; arrays and maps, element by element |
+ *
+ * @example
+ * accept.array(accept.int).name // 'Array<int>'
  */
 export const accept: Acceptors = {
-  int: { name: 'int', read: readWhole },
-  float: { name: 'float', read: readDouble },
-  bool: {
-    name: 'bool',
-    read: (value, typeIndex) => {
-      const whole = readWhole(value, typeIndex)
-      return whole instanceof Mismatch ? whole : Number(whole) !== 0
-    },
-  },
+  int: acceptor('int', readWhole),
+  float: acceptor('float', readDouble),
+  bool: acceptor('bool', (value, typeIndex) => {
+    const whole = readWhole(value, typeIndex)
+    return whole instanceof Mismatch ? whole : Number(whole) !== 0
+  }),
   strictBool: taking('bool', TypeIndex.Bool),
   pointer: taking('void*', TypeIndex.OpaquePtr, TypeIndex.None),
   str: taking('str', ...strings),
   bytes: taking('bytes', ...bytes),
-  text: {
-    name: 'std::string',
-    read: (value, typeIndex) =>
-      bytes.includes(typeIndex) ? Buffer.from(value as Uint8Array).toString() : accept.str.read(value, typeIndex),
-  },
-  dtype: { name: 'DataType', read: readDataType },
-  device: { name: 'Device', read: readDevice },
+  text: acceptor('std::string', (value, typeIndex) =>
+    bytes.includes(typeIndex) ? Buffer.from(value as Uint8Array).toString() : accept.str.read(value, typeIndex),
+  ),
+  dtype: acceptor('DataType', readDataType),
+  device: acceptor('Device', readDevice),
   tensor: taking('ffi.Tensor', TypeIndex.Tensor, TypeIndex.None),
   tensorView: taking('DLTensor*', TypeIndex.DLTensorPtr, TypeIndex.Tensor),
   func: taking('ffi.Function', TypeIndex.Function, TypeIndex.None),
-  object: {
-    name: 'ffi.Object',
-    read: (value, typeIndex) =>
-      typeIndex >= TypeIndex.Object || typeIndex === TypeIndex.None ? (value as NativeObject) : mismatch(typeIndex),
-  },
-  shape: { name: 'ffi.Shape', read: readShape },
-  any: { name: 'Any', read: (value) => value },
-  optional: <Out>(type: Acceptor<Out>): Acceptor<Out | null> => ({
-    name: `Optional<${type.name}>`,
-    read: (value, typeIndex) => (typeIndex === TypeIndex.None ? null : type.read(value, typeIndex)),
-  }),
-  array: <Out>(type: Acceptor<Out>): Acceptor<Out[]> => ({
-    name: `Array<${type.name}>`,
-    read: (value, typeIndex) =>
+  object: acceptor('ffi.Object', (value, typeIndex) =>
+    typeIndex >= TypeIndex.Object || typeIndex === TypeIndex.None ? (value as NativeObject) : mismatch(typeIndex),
+  ),
+  shape: acceptor('ffi.Shape', readShape),
+  any: acceptor('Any', (value) => value),
+  optional: <Out>(type: Acceptor<Out>) =>
+    acceptor<Out | null>(`Optional<${type.name}>`, (value, typeIndex) =>
+      typeIndex === TypeIndex.None ? null : type.read(value, typeIndex),
+    ),
+  array: <Out>(type: Acceptor<Out>) =>
+    acceptor<Out[]>(`Array<${type.name}>`, (value, typeIndex) =>
       value instanceof NativeArray && typeIndex === TypeIndex.Array ? readElements(value, type) : mismatch(typeIndex),
-  }),
-  map: <K, V>(key: Acceptor<K>, type: Acceptor<V>): Acceptor<Map<K, V>> => ({
-    name: `Map<${key.name}, ${type.name}>`,
-    read: (value, typeIndex) =>
+    ),
+  map: <K, V>(key: Acceptor<K>, type: Acceptor<V>) =>
+    acceptor<Map<K, V>>(`Map<${key.name}, ${type.name}>`, (value, typeIndex) =>
       value instanceof NativeMap && typeIndex === TypeIndex.Map ? readMap(value, key, type) : mismatch(typeIndex),
-  }),
+    ),
 }

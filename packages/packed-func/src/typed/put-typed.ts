@@ -2,16 +2,15 @@ import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
 import { FLOAT_TAG, INT_TAG } from '../native/type-index.ts'
 import { MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
-import type { Argument } from '../values/argument.ts'
 import { put, putTensor } from '../values/put.ts'
 import { Form, MISMATCH, type AnyDescriptor } from './descriptor.ts'
 import type { Signature } from './signature.ts'
+import { typeName } from './type-name.ts'
 
 /**
- * Checks an argument and writes it into its slot: plain numbers and tensors in line, the rest as its type says. Returns what
- * `put` does.
+ * Checks an argument and writes it into its slot: numbers and tensors inline, other values as their type converts them.
  *
- * @throws {PackedFuncTypeError} if the value has not the type.
+ * @returns as `put`. @throws {PackedFuncTypeError} if the value does not have the type.
  */
 export function putTyped(
   stack: Stack,
@@ -38,18 +37,7 @@ export function putTyped(
   } else if (type.form === Form.Tensor && value instanceof Tensor && index < MASKED_ARGUMENTS) {
     return putTensor(stack, slot, index, value)
   }
-  return putConverted(stack, slot, index, type, value, signature)
-}
-
-function putConverted(
-  stack: Stack,
-  slot: number,
-  index: number,
-  type: AnyDescriptor,
-  value: unknown,
-  signature: Signature,
-): number {
-  const native: Argument | typeof MISMATCH = type.toNative(value)
-  if (native === MISMATCH) throw signature.mismatch(index, value)
+  const native = type.toNative(value)
+  if (native === MISMATCH) throw signature.mismatch(index, typeName(value))
   return put(stack, slot, index, native)
 }

@@ -1,31 +1,29 @@
 import { ArgumentError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
+import { argumentError } from '../errors/argument-error.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { t, type TypeDescriptor } from './descriptor.ts'
-import { typed } from './typed-function.ts'
+import type { AnyDescriptor } from './descriptor.ts'
+import { t } from './types.ts'
 
-/** A type as libraries of tvm-ffi write it in their metadata. */
+/** A type in the metadata of a tvm-ffi library. */
 interface Schema {
   readonly type: string
   readonly args?: readonly Schema[]
 }
 
-/** How a type of tvm-ffi is checked here, and how TypeScript writes it: as a parameter and as a result. */
+/** The descriptor of a type, and its TypeScript as a parameter and as a result. */
 interface Known {
-  readonly descriptor: TypeDescriptor<unknown, unknown>
+  readonly descriptor: AnyDescriptor
   readonly input: string
   readonly output: string
 }
 
-const plain = (descriptor: TypeDescriptor<unknown, unknown>, input: string, output = input): Known => ({
-  descriptor,
-  input,
-  output,
-})
+const plain = (descriptor: AnyDescriptor, input: string, output = input): Known => ({ descriptor, input, output })
 
 const anything = plain(t.any, 'Argument', 'Value')
 const text = plain(t.str, 'string')
+const bytes = plain(t.bytes, 'Uint8Array')
 const tensor = plain(t.tensor, 'Tensor | TensorView', 'Tensor')
 
 const known: Readonly<Record<string, Known>> = {
@@ -36,8 +34,8 @@ const known: Readonly<Record<string, Known>> = {
   'ffi.String': text,
   'ffi.SmallStr': text,
   'const char*': text,
-  'ffi.Bytes': plain(t.bytes, 'Uint8Array'),
-  'ffi.SmallBytes': plain(t.bytes, 'Uint8Array'),
+  'ffi.Bytes': bytes,
+  'ffi.SmallBytes': bytes,
   DataType: plain(t.dtype, 'DataType'),
   Device: plain(t.device, 'Device'),
   'ffi.Tensor': tensor,
@@ -47,7 +45,7 @@ const known: Readonly<Record<string, Known>> = {
   'void*': plain(t.pointer, 'OpaquePointer | null'),
 }
 
-/** The functions and types that declarations of {@link declarationOf} mention, for an import. */
+/** The names of this package that the declarations of {@link declarationOf} may use, for an import. */
 export const declarationTypes: readonly string[] = Object.freeze([
   'Argument',
   'DataType',
@@ -59,7 +57,7 @@ export const declarationTypes: readonly string[] = Object.freeze([
   'Value',
 ])
 
-/** What is known of a type: types without an equal here take and give anything. */
+/** The description of a type. A type that Tenon does not have takes and returns anything. */
 function resolve({ type, args = [] }: Schema): Known {
   const [first, second] = args.map(resolve)
   if (type === 'Optional' && first !== undefined) {
@@ -78,7 +76,7 @@ function resolve({ type, args = [] }: Schema): Known {
   return known[type] ?? anything
 }
 
-/** The types of the result and the parameters that a function's metadata tell. @throws {ArgumentError} if they tell none */
+/** The types of a function's result and parameters by its metadata. @throws {ArgumentError} if it has no types. */
 function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
   try {
     const outer = JSON.parse(metadata) as { type_schema?: unknown }
@@ -86,29 +84,28 @@ function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
     const [result, ...parameters] = schema.args!.map(resolve)
     return { result: result!, parameters }
   } catch (cause) {
-    throw new ArgumentError(`metadata must be JSON with the type_schema of a function, got ${describe(metadata)}`, {
+    const expected = 'JSON with the type_schema of a function'
+    const received = describe(metadata)
+    throw new ArgumentError(`metadata must be ${expected}, got ${received}`, {
       cause,
+      details: { name: 'metadata', expected, received },
     })
   }
 }
 
 /**
- * Gives a packed function the types that its library tells of it.
+ * Binds a packed function to the types in its library's metadata: see `PackedFunc.typed`.
  *
- * @param metadata what `Module.metadata` returned.
- * @throws {ArgumentError} if the metadata tell no types.
+ * @param metadata the result of `Module.metadata`.
+ * @throws {ArgumentError} if the metadata has no types.
  * @example
  * const sum = typedBy(lib.get('sum'), lib.metadata('sum') ?? '', 'sum')
  * sum(1, 2) // 3
  */
 export function typedBy(target: PackedFunc, metadata: string, name = ''): (...values: Argument[]) => Value | Value[] {
   const { result, parameters } = signatureOf(metadata)
-  return typed(
-    target,
-    parameters.map((parameter) => parameter.descriptor),
-    result.descriptor,
-    name,
-  ) as unknown as (...values: Argument[]) => Value | Value[]
+  const descriptors = parameters.map((parameter) => parameter.descriptor)
+  return target.typed(descriptors, result.descriptor, name) as unknown as (...values: Argument[]) => Value | Value[]
 }
 
 const reserved = new Set(
@@ -120,7 +117,7 @@ const reserved = new Set(
 )
 
 /**
- * Whether a function of a module can have a name: `sum` can, `delete` and `relu.v2` can't.
+ * Whether a module of JavaScript can export a function under a name: `sum`, but not `delete` or `relu.v2`.
  *
  * @example
  * isDeclarable('sum') // true
@@ -130,14 +127,14 @@ export function isDeclarable(name: string): boolean {
 }
 
 /**
- * A function's metadata as a declaration of TypeScript, for a `.d.ts` file.
+ * The declaration of a function in TypeScript by its metadata, for a `.d.ts` file.
  *
- * @throws {ArgumentError} if the metadata tell no types.
+ * @throws {ArgumentError} if the metadata has no types, or the name is not a name of JavaScript.
  * @example
  * declarationOf('sum', lib.metadata('sum') ?? '') // 'export function sum(a0: number | bigint, a1: number | bigint): number'
  */
 export function declarationOf(name: string, metadata: string): string {
   const { result, parameters } = signatureOf(metadata)
-  if (!isDeclarable(name)) throw new ArgumentError(`name must be a name of JavaScript, got ${describe(name)}`)
+  if (!isDeclarable(name)) throw argumentError('name', 'a name of JavaScript', name)
   return `export function ${name}(${parameters.map((parameter, i) => `a${i}: ${parameter.input}`).join(', ')}): ${result.output}`
 }

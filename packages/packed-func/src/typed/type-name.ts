@@ -2,7 +2,7 @@ import { Tensor } from '@tenon/core'
 import { NativeObject } from '../objects/native-object.ts'
 import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
 
-/** What tvm-ffi calls the type of a value: the words of its messages. */
+/** The name that the messages of tvm-ffi have for the type of a value. */
 export function typeName(value: unknown): string {
   switch (typeof value) {
     case 'undefined':
@@ -24,15 +24,18 @@ export function typeName(value: unknown): string {
   }
 }
 
+const names = [
+  [Tensor, 'ffi.Tensor'],
+  [Uint8Array, 'bytes'],
+  [IntValue, 'int'],
+  [FloatValue, 'float'],
+  [DataType, 'DataType'],
+  [OpaquePointer, 'void*'],
+  [Array, 'ffi.Array'],
+  [Map, 'ffi.Map'],
+] as const
+
 function objectName(value: object): string {
-  if (value instanceof NativeObject) return value.isAlive ? value.typeKey : 'a native object that is disposed of'
-  if (value instanceof Tensor) return 'ffi.Tensor'
-  if (value instanceof Uint8Array) return 'bytes'
-  if (value instanceof IntValue) return 'int'
-  if (value instanceof FloatValue) return 'float'
-  if (value instanceof DataType) return 'DataType'
-  if (value instanceof OpaquePointer) return 'void*'
-  if (Array.isArray(value)) return 'ffi.Array'
-  if (value instanceof Map) return 'ffi.Map'
-  return value.constructor?.name ?? 'Object'
+  if (value instanceof NativeObject) return value.isAlive ? value.typeKey : 'a native object that is closed'
+  return names.find(([constructor]) => value instanceof constructor)?.[1] ?? value.constructor?.name ?? 'Object'
 }

@@ -1,6 +1,5 @@
 import type { Device, Tensor } from '@tenon/core'
 import type { NativeObject } from '../objects/native-object.ts'
-import type { PackedFunc } from '../functions/packed-func.ts'
 import type { DataType, FloatValue, IntValue, OpaquePointer } from './scalars.ts'
 import type { RValue, TensorView } from './wrappers.ts'
 
@@ -8,7 +7,7 @@ import type { RValue, TensorView } from './wrappers.ts'
 export type PackedCallback = (...values: never[]) => unknown
 
 /**
- * What can be passed to a packed function:
+ * The values that can be passed to a packed function:
  *
  * | JavaScript | native |
  * | --- | --- |
@@ -16,12 +15,12 @@ export type PackedCallback = (...values: never[]) => unknown
  * | `true`, `false` | Bool |
  * | a whole number below 2^53, not -0 | Int |
  * | any other number | Float |
- * | a bigint | Int, refused outside int64 |
+ * | a bigint of int64 | Int |
  * | a string, a `Uint8Array` | String, Bytes |
  * | `dataType()`, `device()` | DataType, Device |
  * | a tensor of `@tenon/core` | Tensor |
  * | an array, a Map | Array, Map |
- * | a function | Function |
+ * | a function, a `PackedFunc` | Function |
  * | an Error | Error |
  */
 export type Argument =
@@ -39,7 +38,6 @@ export type Argument =
   | Device
   | Tensor
   | TensorView
-  | PackedFunc
   | NativeObject
   | RValue
   | Error
@@ -47,7 +45,7 @@ export type Argument =
   | readonly Argument[]
   | ReadonlyMap<Argument, Argument>
 
-/** What a packed function gives back: integers as numbers if they are safe, else as bigints; None as null. */
+/** The values that a packed function returns. Integers are numbers if they are safe, else bigints; None is null. */
 export type Value =
   | null
   | boolean

@@ -1,14 +1,15 @@
 import { checkName } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { openStack, type Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import { DataType } from './scalars.ts'
 import { readSmallText } from './text.ts'
 
-/** By code, bits and lanes as they lie in memory. */
+/** Element types by the word that holds their code, bits and lanes. */
 const known = new Map<number, DataType>()
 
 /**
- * An element type by the name that tvm-ffi has for it: `float32`, `int8x4`, `bool`, `float8_e4m3fn`.
+ * An element type by its name in tvm-ffi: `float32`, `int8x4`, `bool`, `float8_e4m3fn`.
  *
  * @throws {PackedFuncError} of kind `ValueError` if there is no such type.
  * @example
@@ -17,27 +18,24 @@ const known = new Map<number, DataType>()
 export function dataType(name: string): DataType {
   checkName(name, 'name')
   const stack = openStack()
-  const slot = stack.top
-  const offset = stack.textOffset()
-  stack.enter(0)
-  try {
+  return stack.frame(0, (slot) => {
+    const offset = stack.textOffset()
     const size = stack.bytes.write(name, offset, 256)
     if (stack.host.parseDType(stack.slotAddress(slot), stack.address + offset, size) !== 0) throw takeError(stack, slot)
     return dataTypeAt(stack, slot)
-  } finally {
-    stack.leave(slot, stack.text)
-  }
+  })
 }
 
 /** The element type in a slot. */
 export function dataTypeAt(stack: Stack, slot: number): DataType {
-  const bits = stack.i32[slot * 4 + 2]!
-  const found = known.get(bits)
-  if (found !== undefined) return found
-  if (stack.host.dtypeText(stack.slotAddress(slot)) !== 0) throw takeError(stack, slot)
-  const isLong = stack.i32[slot * 4 + 1] === 1 && stack.i32[slot * 4] === 65
-  const text = isLong ? stack.outText(stack.i32[slot * 4 + 2]!) : readSmallText(stack, slot)
-  const made = new DataType(bits & 0xff, (bits >> 8) & 0xff, (bits >> 16) & 0xffff, text)
-  known.set(bits, made)
-  return made
+  const word = stack.i32[slot * 4 + 2]!
+  let type = known.get(word)
+  if (type === undefined) {
+    if (stack.host.dtypeText(stack.slotAddress(slot)) !== 0) throw takeError(stack, slot)
+    const isLong = stack.i32[slot * 4 + 1] === 1 && stack.i32[slot * 4] === TypeIndex.Str
+    const text = isLong ? stack.outText(stack.i32[slot * 4 + 2]!) : readSmallText(stack, slot)
+    type = new DataType(word & 0xff, (word >> 8) & 0xff, (word >> 16) & 0xffff, text)
+    known.set(word, type)
+  }
+  return type
 }

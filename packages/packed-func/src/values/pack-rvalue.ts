@@ -1,18 +1,16 @@
-import { release, type NativeObject } from '../objects/native-object.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
+import { release, type NativeObject } from '../objects/native-object.ts'
 
 /**
- * Passes the address of a place that holds the object's address: a function that moves it leaves a null there. Meanwhile the
- * object is gone here, so that no second argument can use what may be freed.
+ * Packs the address of a cell that holds the object's address. A function that moves the object leaves null in the cell. Until
+ * the call ends the object cannot be used here, so that no second argument can use memory that the function may free.
  */
 export function packRValue(stack: Stack, slot: number, object: NativeObject): void {
-  const handle = object.checkAlive()
-  stack.text = (stack.text + 7) & ~7
-  const offset = stack.textOffset()
+  const handle = object.surrender()
+  const offset = stack.alignedTextOffset()
   stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
-  object.surrender()
-  // What calls in progress borrow stays theirs until they have ended. Functions are: they may be what is called.
+  // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
   const isBorrowed = object.typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
   if (isBorrowed) stack.host.retain(handle)
   stack.text += 8
@@ -25,7 +23,7 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
   })
 }
 
-/** Whether an argument before this one is the object. */
+/** Whether a slot before `end` holds the object. */
 function isInSlot(stack: Stack, end: number, handle: number): boolean {
   for (let slot = 0; slot < end; slot++) {
     if (stack.i32[slot * 4]! >= TypeIndex.Object && stack.pointer(slot) === handle) return true

@@ -1,15 +1,16 @@
 import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
 import { INT_TAG, TENSOR_TAG } from '../native/type-index.ts'
+import { NativeObject } from '../objects/native-object.ts'
 import { lendTensor, MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
 import type { TensorObject } from '../tensors/tensor-object.ts'
-import { NativeObject } from '../objects/native-object.ts'
 import { pack, packNative } from './pack.ts'
 
 /**
- * Writes an argument into its slot: small whole numbers and tensors that were passed before in line, the rest by `pack`.
- * Returns the argument's bit if it is a tensor that native code may keep, whose memory is held until the caller counts its
- * gate down, else 0.
+ * Writes an argument into its slot: int32 values and tensors that were passed before inline, other values with `pack`.
+ *
+ * @returns the argument's bit if it is a tensor that native code may keep, or 0. The tensor's gate is entered, and the caller
+ * must leave it.
  */
 export function put(stack: Stack, slot: number, index: number, value: unknown): number {
   if (typeof value === 'number' && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
@@ -28,7 +29,7 @@ export function put(stack: Stack, slot: number, index: number, value: unknown): 
   return 0
 }
 
-/** A tensor that native code may keep: one that was passed before in line. */
+/** Writes a tensor that native code may keep: inline if it was passed before. @returns as {@link put} */
 export function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
   const { gate } = tensor
   const object = tensor.descriptor as TensorObject | null

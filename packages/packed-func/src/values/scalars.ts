@@ -1,90 +1,112 @@
-import { ArgumentError, ArgumentRangeError, type Device } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { ArgumentError, type Device } from '@tenon/core'
+import { checkSize, describe, hex, inspectAsText } from '@tenon/core/internal'
+import { argumentError, rangeError } from '../errors/argument-error.ts'
 
-/** A number that travels as a float, whatever its value: made by {@link float}. */
+/** A number that is passed as a float, whatever its value: made by {@link float}. */
 export class FloatValue {
+  static {
+    inspectAsText(this)
+  }
+
   readonly value: number
   /** @internal */
   constructor(value: number) {
     this.value = value
   }
+
+  toString(): string {
+    return `float(${this.value})`
+  }
 }
 
-/** A whole number that travels as an int: made by {@link int}. */
+/** A whole number that is passed as an int: made by {@link int}. */
 export class IntValue {
+  static {
+    inspectAsText(this)
+  }
+
   readonly value: number | bigint
   /** @internal */
   constructor(value: number | bigint) {
     this.value = value
   }
+
+  toString(): string {
+    return `int(${this.value})`
+  }
 }
 
 /**
- * Makes a number travel as a float. Kernels that TVM compiled take no int where they want a float.
+ * Passes a number as a float. Kernels that TVM compiled do not accept an int for a float.
  *
- * @throws {ArgumentError} if it is no number.
+ * @throws {ArgumentError} if `value` is not a number.
  * @example
  * scale.call(x, float(2))
  */
 export function float(value: number): FloatValue {
-  if (typeof value !== 'number') throw new ArgumentError(`value must be a number, got ${describe(value)}`)
+  if (typeof value !== 'number') throw argumentError('value', 'a number', value)
   return new FloatValue(value)
 }
 
-const INT64_MIN = -(2n ** 63n)
-const INT64_MAX = 2n ** 63n - 1n
-const UINT64_MAX = 2n ** 64n - 1n
+/** Whether a bigint is an int64. */
+export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
 
 /**
- * Makes a whole number travel as an int, and refuses any other.
+ * Passes a whole number as an int.
  *
- * @throws {ArgumentError} if it is no number or bigint. @throws {ArgumentRangeError} if it is no int64.
+ * @throws {ArgumentError} if `value` is not a number or bigint. @throws {ArgumentRangeError} if it is not an int64.
  */
 export function int(value: number | bigint): IntValue {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value))
-      throw new ArgumentRangeError(`value must be a whole number below 2^53, got ${describe(value)}`, {
-        hint: 'pass a bigint for larger ones.',
-      })
+      throw rangeError('value', 'a whole number below 2^53', value, 'Pass a bigint for larger numbers.')
   } else if (typeof value !== 'bigint') {
-    throw new ArgumentError(`value must be a number or bigint, got ${describe(value)}`)
-  } else if (value < INT64_MIN || value > INT64_MAX) {
-    throw new ArgumentRangeError(`value must be from -2^63 to 2^63 - 1, got ${describe(value)}`)
+    throw argumentError('value', 'a number or bigint', value)
+  } else if (!isInt64(value)) {
+    throw rangeError('value', 'from -2^63 to 2^63 - 1', value)
   }
   return new IntValue(value)
 }
 
 /**
- * Passes a whole number from 0 to 2^64 - 1 by its 64 bits, for functions that take them for a uint64: what is above 2^63 - 1
- * travels as a negative int, and comes back as one. `BigInt.asUintN(64, result)` turns it back.
+ * Passes the 64 bits of a whole number from 0 to 2^64 - 1, for functions that read a uint64. A number above 2^63 - 1 is passed and
+ * returned as a negative int, which `BigInt.asUintN(64, result)` converts back.
  *
- * @throws {ArgumentError} if it is no number or bigint. @throws {ArgumentRangeError} if it is no uint64.
+ * @throws {ArgumentError} if `value` is not a number or bigint. @throws {ArgumentRangeError} if it is not a uint64.
  * @example
  * u64(2n ** 64n - 1n).value // -1n
  */
 export function u64(value: number | bigint): IntValue {
   if (typeof value !== 'bigint') return int(checkSize(value, 'value', ''))
-  if (value < 0n || value > UINT64_MAX)
-    throw new ArgumentRangeError(`value must be from 0 to 2^64 - 1, got ${describe(value)}`)
+  if (BigInt.asUintN(64, value) !== value) throw rangeError('value', 'from 0 to 2^64 - 1', value)
   return new IntValue(BigInt.asIntN(64, value))
 }
 
-/** Whether a bigint is an int64. */
-export const isInt64 = (value: bigint): boolean => value >= INT64_MIN && value <= INT64_MAX
-
-/** An address in native code's hands, of which nothing is known: never read, passed on as it came. */
+/** An address whose meaning only native code knows. It is passed on unchanged and never read. */
 export class OpaquePointer {
+  static {
+    inspectAsText(this)
+  }
+
   readonly address: bigint
   /** @internal */
   constructor(address: bigint) {
     this.address = address
   }
+
+  toString(): string {
+    return `OpaquePointer ${hex(this.address)}`
+  }
 }
 
 /**
- * An element type as tvm-ffi has it: DLPack's code, bits and lanes. Made by `dataType()`.
+ * An element type of tvm-ffi: DLPack's code, bits and lanes. Made by `dataType()`.
  */
 export class DataType {
+  static {
+    inspectAsText(this)
+  }
+
   readonly code: number
   readonly bits: number
   readonly lanes: number
@@ -98,7 +120,7 @@ export class DataType {
     this.#text = text
   }
 
-  /** As tvm-ffi writes it: `float32`, `int8x4`. */
+  /** The name that tvm-ffi has for the type: `float32`, `int8x4`. */
   toString(): string {
     return this.#text
   }
@@ -106,6 +128,10 @@ export class DataType {
 
 /** A device as an argument or a result: made by {@link device}. */
 export class DeviceValue implements Device {
+  static {
+    inspectAsText(this)
+  }
+
   readonly type: number
   readonly id: number
   /** @internal */
@@ -114,14 +140,14 @@ export class DeviceValue implements Device {
     this.id = id
   }
 
-  /** `cuda:1`; a type without a name is `device(40):0`. */
+  /** The name and index, such as `cuda:1`. A type without a name is `device(40):0`. */
   toString(): string {
     const name = [...deviceTypes].find(([, type]) => type === this.type)?.[0] ?? `device(${this.type})`
     return `${name}:${this.id}`
   }
 }
 
-/** DLPack's device types by name; the first of several names is the usual one. */
+/** DLPack's device types by name. */
 const deviceTypes = new Map<string, number>([
   ['cpu', 1],
   ['cuda', 2],
@@ -142,9 +168,9 @@ const deviceTypes = new Map<string, number>([
 ])
 
 /**
- * A device: `cpu`, `cuda:1`, or a type of DLPack and an index.
+ * A device by name, such as `cpu` or `cuda:1`, or by its type in DLPack and its index.
  *
- * @throws {ArgumentError} if the name is unknown. @throws {ArgumentRangeError} if a number is not valid.
+ * @throws {ArgumentError} if the name is not known. @throws {ArgumentRangeError} if a number is not valid.
  * @example
  * device('cuda:1').type // 2
  */
@@ -153,14 +179,16 @@ export function device(name: string | number, id?: number): DeviceValue {
   const match = typeof name === 'string' ? /^([a-z_]+)(?::(\d+))?$/.exec(name) : null
   const type = match === null ? undefined : deviceTypes.get(match[1]!)
   if (type === undefined) {
+    const known = [...deviceTypes.keys()]
     throw new ArgumentError(`a device must be a name such as cpu or cuda:1, got ${describe(name)}`, {
-      hint: `known are ${[...deviceTypes.keys()].join(', ')}.`,
+      hint: `Use one of ${known.join(', ')}.`,
+      details: { expected: known, received: describe(name) },
     })
   }
   return new DeviceValue(type, checkInt32(id ?? Number(match![2] ?? 0), 'id'))
 }
 
 function checkInt32(value: number, name: string): number {
-  if (checkSize(value, name, '') > 0x7fff_ffff) throw new ArgumentRangeError(`${name} must be below 2^31, got ${value}`)
+  if (checkSize(value, name, '') > 0x7fff_ffff) throw rangeError(name, 'below 2^31', value)
   return value
 }

@@ -2,8 +2,8 @@ import { errorAt } from '../errors/crossing.ts'
 import { InternalError } from '../errors/kind-classes.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { wrapObject } from '../objects/wrap.ts'
-import { borrowedTensor } from '../tensors/unpack-tensor.ts'
+import { wrapObject } from '../objects/native-object.ts'
+import { borrowedTensor, tensorOf } from '../tensors/unpack-tensor.ts'
 import type { Value } from './argument.ts'
 import { dataTypeAt } from './data-type.ts'
 import { DeviceValue, OpaquePointer } from './scalars.ts'
@@ -11,8 +11,8 @@ import { readSmallBytes, readSmallText } from './text.ts'
 
 type Reader = (stack: Stack, slot: number) => Value
 
-/** Reads results by type index; an owned object is taken over. What is not here is an object. */
-const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader | undefined>(TypeIndex.Error + 1), {
+/** Reads results by type index, and takes over the reference of an object. Types that are missing here are objects. */
+const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader | undefined>(TypeIndex.Bytes + 1), {
   [TypeIndex.None]: () => null,
   [TypeIndex.Int]: readInt,
   [TypeIndex.Bool]: (stack: Stack, slot: number) => stack.i32[slot * 4 + 2] !== 0,
@@ -26,10 +26,9 @@ const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader 
   [TypeIndex.SmallBytes]: readSmallBytes,
   [TypeIndex.Str]: readText,
   [TypeIndex.Bytes]: readBytes,
-  [TypeIndex.Error]: (stack: Stack, slot: number) => errorAt(stack, stack.pointer(slot)) as Error,
 })
 
-/** The value of a result's slot. Owned: what it refers to becomes the caller's, and the slot names it no more. */
+/** The value of a result's slot. The caller takes over the reference of an object, and the slot loses it. */
 export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
   const value = unpackOwned(stack, slot, typeIndex)
   if (typeIndex >= TypeIndex.Object) stack.f64[slot * 2 + 1] = 0
@@ -37,25 +36,25 @@ export function unpack(stack: Stack, slot: number, typeIndex: number): Value {
 }
 
 function unpackOwned(stack: Stack, slot: number, typeIndex: number): Value {
-  const read = typeIndex <= TypeIndex.Error ? readers[typeIndex] : undefined
+  const read = typeIndex <= TypeIndex.Bytes ? readers[typeIndex] : undefined
   if (read !== undefined) return read(stack, slot)
   if (typeIndex < TypeIndex.Object) {
-    throw new InternalError(`a function can't return a value of type index ${typeIndex}: it is only lent to calls`)
+    throw new InternalError(`a function cannot return a value of type index ${typeIndex}, which calls only borrow`)
   }
-  return wrapObject(stack, typeIndex, stack.pointer(slot))
+  return objectAt(stack, typeIndex, stack.pointer(slot))
 }
 
-/** The value of an argument's slot, which is only lent: text is copied, objects get a reference of their own. */
+/** The value of an argument's slot, which is borrowed: text is copied, and objects get another reference. */
 export function unpackArgument(stack: Stack, slot: number): Value {
   const typeIndex = stack.i32[slot * 4]!
   if (typeIndex === TypeIndex.Int) return readInt(stack, slot)
   switch (typeIndex) {
     case TypeIndex.RawStr:
     case TypeIndex.Str:
-      return peek(stack, slot).toString()
+      return textAt(stack, slot).toString()
     case TypeIndex.ByteArrayPtr:
     case TypeIndex.Bytes:
-      return new Uint8Array(peek(stack, slot))
+      return new Uint8Array(textAt(stack, slot))
     case TypeIndex.DLTensorPtr:
       return borrowedTensor(stack, stack.pointer(slot))
     case TypeIndex.ObjectRValueRef:
@@ -66,14 +65,20 @@ export function unpackArgument(stack: Stack, slot: number): Value {
   }
 }
 
-/** Takes the object over that the caller offers, and tells it so. */
+/** Takes over an object that the caller offers, and leaves null in the caller's cell. */
 function unpackMoved(stack: Stack, slot: number): Value {
-  const place = stack.pointer(slot)
-  const moved = stack.copyOf(place, 8)
-  const object = Number(moved.readBigUInt64LE())
+  const cell = stack.pointer(slot)
+  const object = Number(stack.copyOf(cell, 8).readBigUInt64LE())
   if (object === 0) throw new InternalError('RValueRef already moved')
-  stack.host.copy(stack.zeroAddress(), place, 8)
-  return wrapObject(stack, stack.copyOf(object + 8, 4).readInt32LE(), object)
+  stack.host.copy(stack.zeroAddress(), cell, 8)
+  return objectAt(stack, stack.copyOf(object + 8, 4).readInt32LE(), object)
+}
+
+/** The JavaScript object of a native one. Takes over a reference. */
+function objectAt(stack: Stack, typeIndex: number, address: number): Value {
+  if (typeIndex === TypeIndex.Tensor) return tensorOf(stack, address)
+  if (typeIndex === TypeIndex.Error) return errorAt(stack, address) as Error
+  return wrapObject(typeIndex, address)
 }
 
 function readInt(stack: Stack, slot: number): number | bigint {
@@ -85,7 +90,7 @@ function readInt(stack: Stack, slot: number): number | bigint {
   return Number.isSafeInteger(value) ? value : stack.i64[slot * 2 + 1]!
 }
 
-/** Text that the call copied out, or that was too long for that and is in an object still. */
+/** Reads text that the call copied to the output region, or left in an object because it was too long. */
 function readText(stack: Stack, slot: number): string {
   if (stack.i32[slot * 4 + 1] === 1) return stack.outText(stack.i32[slot * 4 + 2]!)
   return takeLong(stack, slot).toString()
@@ -98,14 +103,13 @@ function readBytes(stack: Stack, slot: number): Uint8Array {
 
 function takeLong(stack: Stack, slot: number): Buffer {
   const object = stack.pointer(slot)
-  stack.host.text(stack.address, stack.slotAddress(slot))
-  const copy = stack.copyOf(Number(stack.words[0]), Number(stack.words[1]))
+  const copy = textAt(stack, slot)
   stack.host.release(object)
   return copy
 }
 
-/** A copy of text that stays its owner's. */
-function peek(stack: Stack, slot: number): Buffer {
+/** Copies the text or the bytes that a slot refers to. */
+function textAt(stack: Stack, slot: number): Buffer {
   stack.host.text(stack.address, stack.slotAddress(slot))
-  return stack.copyOf(Number(stack.words[0]), Number(stack.words[1]))
+  return stack.copyOfWords(0, 1)
 }

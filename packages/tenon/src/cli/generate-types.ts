@@ -5,14 +5,18 @@ import { packedFunctions } from '../packed-functions.ts'
 import { openModule } from './open-module.ts'
 import { UsageError } from './usage-error.ts'
 
-/** A packed function with what its library tells of it. */
+/** A packed function with the metadata of its library. */
 export interface Described {
   readonly name: string
   readonly metadata: string | undefined
   readonly doc: string | undefined
 }
 
-/** The packed functions of a library; `left` are those whose names JavaScript can't have. @throws {UsageError} if it has none */
+/**
+ * The packed functions of a library; `left` are those whose names are not valid in JavaScript.
+ *
+ * @throws {UsageError} if the library does not have packed functions
+ */
 export function describePacked(path: string): { functions: Described[]; left: string[] } {
   const { names } = packedFunctions(readBinary(path))
   if (names.length === 0) throw new UsageError(`${path} has no packed functions`)
@@ -23,7 +27,7 @@ export function describePacked(path: string): { functions: Described[]; left: st
   return { functions, left: names.filter((name) => !isDeclarable(name)) }
 }
 
-/** The declarations of functions, as a `.d.ts` file has them. Functions without metadata take and give anything. */
+/** The declarations of functions for a `.d.ts` file. Functions without metadata accept and return any value. */
 export function declarations(path: string, functions: readonly Described[]): string {
   const lines = functions.map(({ name, metadata, doc }) => {
     const declared =
@@ -46,7 +50,7 @@ export function declarations(path: string, functions: readonly Described[]): str
   ].join('\n')
 }
 
-/** A module that loads the library and has a function for each packed one; `place` is the library's path or URL from there. */
+/** A module that loads the library and exports its packed functions. `place` is the library's path or URL relative to it. */
 export function wrappers(place: string, functions: readonly Described[]): string {
   const lines = functions.map(({ name, metadata }) =>
     metadata === undefined
@@ -59,7 +63,7 @@ export function wrappers(place: string, functions: readonly Described[]): string
     `import { fileURLToPath } from 'node:url'`,
     `import { ${imported} } from 'tenon/packed-func'`,
     '',
-    `const library = Module.load(fileURLToPath(new URL('${place}', import.meta.url)))`,
+    `const library = Module.open(fileURLToPath(new URL('${place}', import.meta.url)))`,
     '',
     ...lines,
     '',

@@ -1,0 +1,135 @@
+import { Callback } from '@tenon/core/internal'
+import { putError, takeError } from '../errors/crossing.ts'
+import { RecursionError } from '../errors/kind-classes.ts'
+import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { drainReleased } from '../native/foreign.ts'
+import { DEPTH_LIMIT, type Pack, type Stack } from '../native/stack.ts'
+import { INT_TAG, TypeIndex } from '../native/type-index.ts'
+import { abandonBorrowed, borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
+import type { Value } from '../values/argument.ts'
+import { unpackArgument } from '../values/unpack.ts'
+import { refuseBorrowed } from '../values/wrappers.ts'
+
+/** A TypeScript function that native code calls. */
+export type Run = (...values: Value[]) => unknown
+
+/** What native code does with calls from other threads: the numbers of its `threads_t`. */
+export const Threads = { Refused: 0, Relayed: 1, Async: 2 } as const
+
+/** How a function treats calls from other threads. */
+export interface ThreadRules {
+  readonly mode: (typeof Threads)[keyof typeof Threads]
+  /** How long callers wait, in milliseconds. */
+  readonly timeout: number
+}
+
+/** Calls from other threads are refused. */
+export const ownThreadOnly: ThreadRules = { mode: Threads.Refused, timeout: 0 }
+
+/** Leaves a packed function that calls `run` in a slot, with one reference. */
+export function makeFunction(
+  stack: Stack,
+  slot: number,
+  run: Run,
+  pack: Pack,
+  rules: ThreadRules = ownThreadOnly,
+): void {
+  const callback = new Callback((base, count) => runInFrame(stack, base, count, run, pack))
+  try {
+    const status = stack.host.createFunction(stack.slotAddress(slot), callback.address, rules.mode, rules.timeout)
+    if (status !== 0) throw takeError(stack, slot)
+  } finally {
+    // From now on the native function keeps the callback.
+    callback.release()
+  }
+}
+
+/** Runs a function whose arguments are in the slots after `base`, and leaves its result or its error in `base`. */
+function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: Pack): void {
+  const { top, text } = stack
+  const undone = stack.undo.length
+  const borrowed = borrowedTensors.length
+  stack.top = base + count + 1
+  stack.depth++
+  try {
+    if (stack.depth > DEPTH_LIMIT)
+      throw new RecursionError(`calls between JavaScript and native code are nested more than ${DEPTH_LIMIT} deep`)
+    packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
+    if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
+  } catch (error) {
+    fail(stack, base, error, { undone, borrowed })
+  }
+  if (stack.undo.length !== undone) stack.settle(undone)
+  stack.depth--
+  stack.top = top
+  stack.text = text
+}
+
+/** Leaves the error of a function in the slot of its result. */
+function fail(
+  stack: Stack,
+  base: number,
+  error: unknown,
+  { undone, borrowed }: { undone: number; borrowed: number },
+): void {
+  // A result that is already in the slot may hold a borrowed tensor.
+  if (stack.head[2] === 1) stack.host.clear(stack.slotAddress(base))
+  stack.head[2] = 0
+  stack.settle(undone)
+  drainReleased(stack)
+  abandonBorrowed(borrowed)
+  putError(stack, base, error)
+  stack.head[1] = 1
+}
+
+/** Calls a function with `count` arguments from a slot on, without an array for up to three. */
+function callWith(stack: Stack, first: number, count: number, run: Run): unknown {
+  switch (count) {
+    case 0:
+      return run()
+    case 1:
+      return run(argumentAt(stack, first))
+    case 2:
+      return run(argumentAt(stack, first), argumentAt(stack, first + 1))
+    case 3:
+      return run(argumentAt(stack, first), argumentAt(stack, first + 1), argumentAt(stack, first + 2))
+    default:
+      return run(...Array.from({ length: count }, (_, i) => argumentAt(stack, first + i)))
+  }
+}
+
+/** Reads an argument: int32 values inline. */
+function argumentAt(stack: Stack, slot: number): Value {
+  const at = slot * 4
+  const low = stack.i32[at + 2]!
+  return stack.i32[at] === TypeIndex.Int && stack.i32[at + 3] === low >> 31 ? low : unpackArgument(stack, slot)
+}
+
+/** Packs a result. The caller gets the reference of a new object; native code copies other results. */
+function packResult(stack: Stack, slot: number, result: unknown, undone: number, pack: Pack): void {
+  if (typeof result === 'number' && (result | 0) === result && (result !== 0 || 1 / result > 0)) {
+    const at = slot * 4
+    stack.f64[slot * 2] = INT_TAG
+    stack.i32[at + 2] = result
+    stack.i32[at + 3] = result >> 31
+    return
+  }
+  if (typeof result === 'object' && result !== null) {
+    if (result instanceof Promise) throw asynchronous(result)
+    refuseBorrowed(result)
+  }
+  pack(stack, slot, result)
+  if (stack.undo.length === undone) return
+  const created = stack.undo.indexOf(slot, undone)
+  if (created === -1) return
+  stack.undo.splice(created, 1)
+  stack.head[2] = 1
+}
+
+function asynchronous(result: Promise<unknown>): PackedFuncTypeError {
+  result.catch(() => {})
+  return new PackedFuncTypeError(
+    'TypeError',
+    'asynchronous function used as packed function: declare it with { async: true }, so that other threads wait for it',
+  )
+}

@@ -1,0 +1,24 @@
+import { addressOf, checkName, keepAlive } from '@tenon/core/internal'
+import { takeError } from '../errors/crossing.ts'
+import { ValueError } from '../errors/kind-classes.ts'
+import { openStack } from './stack.ts'
+import { TypeIndex } from './type-index.ts'
+
+/** The address of the global function of a name, with a reference for the caller; 0 if there is none. */
+export function findGlobal(name: string): number {
+  const text = Buffer.from(checkName(name, 'name'))
+  const stack = openStack()
+  return stack.frame(0, (slot) => {
+    const status = stack.host.getGlobal(stack.slotAddress(slot), addressOf(text), text.length)
+    keepAlive(text)
+    if (status !== 0) throw takeError(stack, slot)
+    return stack.i32[slot * 4] === TypeIndex.Function ? stack.pointer(slot) : 0
+  })
+}
+
+/** As {@link findGlobal}. @throws {ValueError} if there is no such function. */
+export function globalFunction(name: string): number {
+  const handle = findGlobal(name)
+  if (handle === 0) throw new ValueError(`Function ${name} not found`)
+  return handle
+}

@@ -1,0 +1,214 @@
+import { Tensor, type Device } from '@tenon/core'
+import { Module } from '../functions/module.ts'
+import { PackedFunc } from '../functions/packed-func.ts'
+import { NativeArray } from '../objects/native-array.ts'
+import { NativeMap } from '../objects/native-map.ts'
+import { NativeObject } from '../objects/native-object.ts'
+import type { Argument, PackedCallback, Value } from '../values/argument.ts'
+import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
+import { TensorView } from '../values/wrappers.ts'
+import { Descriptor, Form, MISMATCH, type TypeDescriptor } from './descriptor.ts'
+
+type Is<T> = (value: unknown) => value is T
+
+const isA =
+  <T>(constructor: abstract new (...values: never[]) => T): Is<T> =>
+  (value): value is T =>
+    value instanceof constructor
+
+const either =
+  <A, B>(isFirst: Is<A>, isSecond: Is<B>): Is<A | B> =>
+  (value): value is A | B =>
+    isFirst(value) || isSecond(value)
+
+const isString: Is<string> = (value) => typeof value === 'string'
+const isNull: Is<null> = (value) => value === null
+const isFunction: Is<PackedCallback> = (value): value is PackedCallback => typeof value === 'function'
+const isDevice: Is<Device> = (value): value is Device =>
+  typeof value === 'object' && value !== null && 'type' in value && 'id' in value
+const isInteger: Is<number | bigint> = (value): value is number | bigint =>
+  typeof value === 'bigint' ? isInt64(value) : Number.isSafeInteger(value)
+
+/** A type whose values pass as they are. */
+function matching<In, Out>(
+  name: string,
+  isInput: Is<In>,
+  isOutput: Is<Out>,
+  form: number = Form.Other,
+): TypeDescriptor<In, Out> {
+  return new Descriptor<In, Out>(
+    name,
+    (value) => (isInput(value) ? (value as Argument) : MISMATCH),
+    (value) => (isOutput(value) ? value : MISMATCH),
+    form,
+  )
+}
+
+const same = <T>(name: string, is: Is<T>): TypeDescriptor<T, T> => matching(name, is, is)
+
+function integer(name: string, low: number, high: number): TypeDescriptor<number, number> {
+  const isInRange = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high
+  return new Descriptor<number, number>(
+    name,
+    (value) => (isInRange(value) && !Object.is(value, -0) ? value : MISMATCH),
+    (value) => (isInRange(value) ? value : MISMATCH),
+    Form.Int,
+    [low, high],
+  )
+}
+
+const integerToNative = (value: unknown): Argument | typeof MISMATCH =>
+  isInteger(value) ? new IntValue(value) : MISMATCH
+
+/** The type of {@link t}. */
+export interface Types {
+  readonly int: TypeDescriptor<number | bigint, number | bigint>
+  readonly bigint: TypeDescriptor<number | bigint, bigint>
+  readonly int8: TypeDescriptor<number, number>
+  readonly uint8: TypeDescriptor<number, number>
+  readonly int16: TypeDescriptor<number, number>
+  readonly uint16: TypeDescriptor<number, number>
+  readonly int32: TypeDescriptor<number, number>
+  readonly uint32: TypeDescriptor<number, number>
+  readonly float: TypeDescriptor<number, number>
+  readonly bool: TypeDescriptor<boolean, boolean>
+  readonly none: TypeDescriptor<null | undefined, null>
+  readonly str: TypeDescriptor<string, string>
+  readonly bytes: TypeDescriptor<Uint8Array, Uint8Array>
+  readonly dtype: TypeDescriptor<DataType | string, DataType>
+  readonly device: TypeDescriptor<Device, Device>
+  readonly tensor: TypeDescriptor<Tensor | TensorView, Tensor>
+  readonly func: TypeDescriptor<PackedFunc | PackedCallback, PackedFunc>
+  readonly module: TypeDescriptor<Module, Module>
+  readonly object: TypeDescriptor<NativeObject, NativeObject>
+  readonly pointer: TypeDescriptor<OpaquePointer | null, OpaquePointer | null>
+  readonly any: TypeDescriptor<Argument, Value>
+  /** The type, or null. A trailing parameter may be omitted. */
+  optional<In, Out>(type: TypeDescriptor<In, Out>): TypeDescriptor<In | null | undefined, Out | null>
+  /** An array of JavaScript, as argument and as result, whose elements have the type. */
+  array<In, Out>(type: TypeDescriptor<In, Out>): TypeDescriptor<readonly In[], Out[]>
+  /** A Map of JavaScript, as argument and as result, whose keys and values have the types. */
+  map<KeyIn, KeyOut, In, Out>(
+    key: TypeDescriptor<KeyIn, KeyOut>,
+    type: TypeDescriptor<In, Out>,
+  ): TypeDescriptor<ReadonlyMap<KeyIn, In>, Map<KeyOut, Out>>
+}
+
+/**
+ * The types of parameters and results: see `PackedFunc.typed`.
+ *
+ * | type | argument | result |
+ * | --- | --- | --- |
+ * | `int` | a whole number or bigint of int64 | a number if it is safe, else a bigint |
+ * | `bigint` | the same | always a bigint |
+ * | `int32`, `uint32`, `int8` ... | a whole number in range | the same, checked |
+ * | `float` | any number, passed as a float | a number |
+ * | `bool`, `str`, `bytes`, `dtype`, `device`, `tensor`, `func`, `module`, `object`, `array`, `map` | themselves | themselves |
+ * | `none` | null | null, whatever the function returned |
+ * | `any` | anything | anything |
+ *
+ * @example
+ * t.array(t.int).name // 'Array<int>'
+ */
+export const t: Types = {
+  int: new Descriptor<number | bigint, number | bigint>(
+    'int',
+    integerToNative,
+    (value) => (isInteger(value) ? value : MISMATCH),
+    Form.Int,
+    [-(2 ** 31), 2 ** 31 - 1],
+  ),
+  bigint: new Descriptor<number | bigint, bigint>('int', integerToNative, (value) =>
+    isInteger(value) ? BigInt(value) : MISMATCH,
+  ),
+  int8: integer('int8', -128, 127),
+  uint8: integer('uint8', 0, 255),
+  int16: integer('int16', -32_768, 32_767),
+  uint16: integer('uint16', 0, 65_535),
+  int32: integer('int32', -(2 ** 31), 2 ** 31 - 1),
+  uint32: integer('uint32', 0, 2 ** 32 - 1),
+  float: new Descriptor<number, number>(
+    'float',
+    (value) => (typeof value === 'number' ? new FloatValue(value) : MISMATCH),
+    (value) => (typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : MISMATCH),
+    Form.Float,
+  ),
+  bool: new Descriptor<boolean, boolean>(
+    'bool',
+    (value) => (typeof value === 'boolean' ? value : MISMATCH),
+    // Many functions return 0 and 1 as a bool.
+    (value) => (typeof value === 'boolean' ? value : value === 0 || value === 1 ? value === 1 : MISMATCH),
+  ),
+  none: new Descriptor<null | undefined, null>(
+    'None',
+    (value) => (value === null || value === undefined ? null : MISMATCH),
+    () => null,
+    Form.None,
+  ),
+  str: same('str', isString),
+  bytes: same('bytes', isA(Uint8Array)),
+  dtype: matching('DataType', either(isA(DataType), isString), isA(DataType)),
+  device: same('Device', isDevice),
+  tensor: matching('Tensor', either(isA(Tensor), isA(TensorView)), isA(Tensor), Form.Tensor),
+  func: matching('Function', either(isA(PackedFunc), isFunction), isA(PackedFunc)),
+  module: same('Module', isA(Module)),
+  object: same('Object', isA(NativeObject)),
+  pointer: same('void*', either(isA(OpaquePointer), isNull)),
+  any: new Descriptor<Argument, Value>(
+    'Any',
+    (value) => value as Argument,
+    (value) => value,
+    Form.Any,
+  ),
+  optional: (type) =>
+    new Descriptor(
+      `Optional<${type.name}>`,
+      (value) => (value === null || value === undefined ? null : type.toNative(value)),
+      (value) => (value === null ? null : type.fromNative(value)),
+      Form.Other,
+      [0, 0],
+      true,
+    ),
+  array: (type) =>
+    new Descriptor(
+      `Array<${type.name}>`,
+      (value) => (Array.isArray(value) ? convertAll(value, type.toNative) : MISMATCH),
+      (value) => (value instanceof NativeArray ? convertAll(value.toArray(), type.fromNative) : MISMATCH),
+    ),
+  map: (key, type) =>
+    new Descriptor(
+      `Map<${key.name}, ${type.name}>`,
+      (value) => (value instanceof Map ? convertEntries([...value], key.toNative, type.toNative) : MISMATCH),
+      (value) =>
+        value instanceof NativeMap ? convertEntries([...value.entries()], key.fromNative, type.fromNative) : MISMATCH,
+    ),
+}
+
+function convertEntries<FromKey, From, ToKey, To>(
+  entries: readonly (readonly [FromKey, From])[],
+  convertKey: (value: FromKey) => ToKey | typeof MISMATCH,
+  convert: (value: From) => To | typeof MISMATCH,
+): Map<ToKey, To> | typeof MISMATCH {
+  const converted = new Map<ToKey, To>()
+  for (const [key, value] of entries) {
+    const newKey = convertKey(key)
+    const newValue = convert(value)
+    if (newKey === MISMATCH || newValue === MISMATCH) return MISMATCH
+    converted.set(newKey, newValue)
+  }
+  return converted
+}
+
+function convertAll<From, To>(
+  values: readonly From[],
+  convert: (value: From) => To | typeof MISMATCH,
+): To[] | typeof MISMATCH {
+  const converted: To[] = []
+  for (const value of values) {
+    const element = convert(value)
+    if (element === MISMATCH) return MISMATCH
+    converted.push(element)
+  }
+  return converted
+}
