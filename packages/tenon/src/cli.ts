@@ -3,7 +3,7 @@ import { reportLostOutput } from './cli/failure.ts'
 import { main } from './cli/main.ts'
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // A reader that has seen enough (`tenon inspect ... | head`) is no failure.
+  // A reader that closes the pipe early (`tenon inspect ... | head`) is not an error.
   process.exit(error.code === 'EPIPE' ? 0 : reportLostOutput(error))
 })
 

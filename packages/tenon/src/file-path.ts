@@ -3,9 +3,9 @@ import { ArgumentError } from '@tenon/core'
 import { checkName, describe } from '@tenon/core/internal'
 
 /**
- * The path of a file that was given as a path or as a `file:` URL.
+ * Converts a path or a `file:` URL to a path.
  *
- * @throws {ArgumentError} if it is neither
+ * @throws {ArgumentError} if the value is neither
  */
 export function filePath(file: unknown): string {
   if (!(file instanceof URL)) return checkName(file, 'path')

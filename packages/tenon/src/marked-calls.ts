@@ -1,10 +1,10 @@
 import type { BinaryInfo } from '@tenon/core'
 
-/** How custom calls of devices are called. No library says so of its functions. */
+/** The calling conventions of device custom calls. Libraries do not mark these. */
 export const deviceConventions: ['cuda', 'cuda-status', 'cuda-typed'] = ['cuda', 'cuda-status', 'cuda-typed']
 export type DeviceConvention = (typeof deviceConventions)[number]
 
-/** How custom calls are called. */
+/** The calling conventions of host custom calls. */
 export const conventions: ['typed', 'host', 'host-status', 'host-unified'] = [
   'typed',
   'host',
@@ -12,16 +12,16 @@ export const conventions: ['typed', 'host', 'host-status', 'host-unified'] = [
   'host-unified',
 ]
 
-/** How a custom call is called. */
+/** The calling convention of a custom call. */
 export type CallConvention = (typeof conventions)[number]
 
-/** A function that its library says is a custom call. */
+/** A function that its library marks as a custom call. */
 export interface MarkedCall {
   readonly name: string
   readonly convention: CallConvention
 }
 
-/** The marks of tenon/xla_mark.h: what is exported beside a function, under its name and this suffix. */
+/** The marks of tenon/xla_mark.h: symbols that are exported beside a function, with its name and this suffix. */
 const marks: readonly (readonly [suffix: string, convention: CallConvention])[] = [
   ['__xla_ffi', 'typed'],
   ['__xla_host', 'host'],
@@ -29,7 +29,7 @@ const marks: readonly (readonly [suffix: string, convention: CallConvention])[] 
   ['__xla_host_unified', 'host-unified'],
 ]
 
-/** The custom calls that a library marks, sorted by name. Nothing is called to find out. */
+/** The custom calls that a library marks, sorted by name. No function is called. */
 export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
   const names = new Set(exports.map(({ name }) => name))
   return [...names]
@@ -39,7 +39,7 @@ export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
     )
 }
 
-/** Whether a symbol is such a mark. */
+/** Whether a symbol is a mark. */
 export function isMark(name: string): boolean {
   return marks.some(([suffix]) => name.endsWith(suffix))
 }

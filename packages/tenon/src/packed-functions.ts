@@ -1,21 +1,21 @@
 import type { BinaryInfo } from '@tenon/core'
 
-/** The packed functions of a library, and what made it. */
+/** The packed functions of a library, and the compiler that made it. */
 export interface PackedFunctions {
-  /** The convention and the compilers that follow it; undefined if the library has no packed functions. */
+  /** The convention and its compilers; undefined without packed functions. */
   readonly generation: string | undefined
-  /** Sorted, without the prefix that tvm-ffi puts before them. */
+  /** The names, sorted, without tvm-ffi's prefix. */
   readonly names: readonly string[]
 }
 
 const PREFIX = '__tvm_ffi_'
 
-/** What compilers export besides functions. */
+/** The variables that compilers export beside functions. */
 const variables = new Set(['__tvm_ffi_library_ctx', '__tvm_ffi_library_bin'])
 
 const none: PackedFunctions = { generation: undefined, names: [] }
 
-/** Finds packed functions by the names that compilers give them, and to variables that loaders fill. Nothing is called. */
+/** Finds packed functions by their names and by the variables that loaders write. No function is called. */
 export function packedFunctions({ exports }: BinaryInfo): PackedFunctions {
   const names = new Set(exports.map(({ name }) => name))
   if (names.has('__tvm_module_ctx') && !names.has('__tvm_ffi__library_ctx'))
@@ -28,19 +28,19 @@ export function packedFunctions({ exports }: BinaryInfo): PackedFunctions {
   return { generation: compilerOf(names), names: prefixed.map((name) => name.slice(PREFIX.length)).toSorted() }
 }
 
-/** Which variables a loader fills changed with TVM; kernels that are written by hand have none. */
+/** Tells versions of TVM apart by the variables that a loader writes. Hand-written kernels do not have them. */
 function compilerOf(names: ReadonlySet<string>): string {
   if (names.has('__TVMFFIEnvModLookupFromImports')) return 'tvm-ffi, TVM 0.26 or newer'
   if (names.has('__TVMBackendGetFuncFromEnv')) return 'tvm-ffi, TVM 0.22 to 0.25'
   return 'tvm-ffi'
 }
 
-/** Before tvm-ffi, functions have their plain names. */
+/** The functions of a library from before tvm-ffi, which have plain names. */
 const plainFunctions = (exports: BinaryInfo['exports']): string[] =>
   exports
     .filter(({ name, kind }) => kind === 'function' && /^[A-Za-z]\w*$/.test(name))
     .map(({ name }) => name)
     .toSorted()
 
-/** The symbol of a packed function, or of what belongs to one. */
+/** Whether a symbol is a packed function, or belongs to one. */
 export const isPackedSymbol = (name: string): boolean => name.startsWith(PREFIX) || /^__(tvm|TVM)/.test(name)

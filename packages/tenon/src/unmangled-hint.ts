@@ -1,6 +1,6 @@
 /**
- * What to do if a library has a function of this name under the longer one that C++ made of it (Itanium's rule: the
- * name with its length before it, behind `_Z`), or nothing.
+ * Returns a hint if C++ mangled the name of the function (Itanium's rule: `_Z`, and the name after its length), or
+ * undefined.
  */
 export function unmangledHint(name: string, symbols: readonly string[]): string | undefined {
   const written = `${name.length}${name}`
@@ -8,5 +8,5 @@ export function unmangledHint(name: string, symbols: readonly string[]): string 
     const at = symbol.indexOf(written)
     return symbol.startsWith('_Z') && at > 0 && !/\d/.test(symbol[at - 1]!)
   })
-  return changed && `C++ changed its name to ${changed}: put extern "C" (TN_XLA_EXPORT) before it.`
+  return changed && `Declare it extern "C" (TN_XLA_EXPORT), because C++ exports it as ${changed}.`
 }

@@ -3,15 +3,15 @@ import { parseArgs } from 'node:util'
 import type { ArgDef } from 'citty'
 import { UsageError } from './usage-error.ts'
 
-/** A command's arguments as citty has them, and which flags may be given several times. */
+/** The arguments of a command in citty's form, with a mark for flags that may be repeated. */
 export type Definition = Readonly<Record<string, ArgDef & { readonly repeatable?: true }>>
 
 /**
- * Checks a command line against a command's definition: citty itself passes over unknown flags, missing values and
+ * Checks a command line against a command's definition, because citty ignores unknown flags, missing values and
  * repetitions.
  *
  * @returns all values of each flag, in order
- * @throws {UsageError} naming what is wrong, with the nearest flag for an unknown one
+ * @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one
  */
 export function checkArguments(
   rawArgs: readonly string[],
@@ -64,7 +64,7 @@ function checkOption(token: OptionToken, definition: Definition): string {
     if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`)
     return ''
   }
-  // What looks like the next flag is no value; a real value of that kind is given as --flag=value.
+  // A text that looks like a flag is not a value. Such a value can be passed as --flag=value.
   const missing = token.value === undefined || (!token.inlineValue && /^--[a-z]/.test(token.value))
   if (missing) throw new UsageError(`${token.rawName} needs a value: ${token.rawName} <${option.valueHint ?? 'value'}>`)
   if (option.type === 'enum' && !option.options?.includes(token.value!)) {

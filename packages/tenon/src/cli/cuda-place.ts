@@ -1,17 +1,17 @@
 import type { Tensor } from '@tenon/core'
 import { Cuda, type CudaStream, type DeviceMemory } from '@tenon/custom-call'
 
-/** The first device, and the arrays of a call on it. */
+/** The first device, with the tensors of a call on it. */
 export interface CudaPlace {
   readonly stream: CudaStream
-  /** The tensor of the device that stands for one of the Host: with its values, the same each time. */
+  /** Returns the device tensor for a host tensor, with its values. Each host tensor has one. */
   place(host: Tensor): Tensor
-  /** Copies tensors that were placed back to the Host, and waits for all work. */
+  /** Copies placed tensors back to the host, and waits for all work. */
   fetch(hosts: readonly Tensor[]): void
   close(): void
 }
 
-/** Opens the first device. @throws {CudaUnavailableError} if there is no driver or no device, with the reason */
+/** Opens the first device. @throws {CudaUnavailableError} with the reason, if there is no driver or no device */
 export function openCuda(driver: string | undefined): CudaPlace {
   const device = Cuda.open(driver === undefined ? {} : { library: driver }).openDevice()
   const stream = device.openStream()

@@ -1,10 +1,10 @@
 import { type DType, type DTypeInfo, type Element } from '@tenon/core'
 import { elementCodec } from '@tenon/core/internal'
 
-/** Digits after the point that are printed at most, as NumPy does. */
+/** The largest number of digits after the point, as in NumPy. */
 const PRECISION = 8
 
-/** The texts of some elements, of one width and with their points below each other, as NumPy prints them. */
+/** Formats elements with one width and aligned decimal points, as NumPy does. */
 export function formatElements(values: readonly Element[], { name, kind, bits }: DTypeInfo): string[] {
   if (kind === 'complex') {
     const parts = values as readonly (readonly [number, number])[]
@@ -36,7 +36,7 @@ function formatFloats(values: readonly number[], dtype: DType): string[] {
   const finite = values.filter((value) => Number.isFinite(value))
   const sizes = finite.filter((value) => value !== 0).map(Math.abs)
   const [low, high] = [Math.min(...sizes), Math.max(...sizes)]
-  // NumPy's rule for exponents.
+  // NumPy's rule for the use of exponents.
   const exponents = sizes.length > 0 && (high >= 1e8 || low < 1e-4 || high / low > 1000)
   const split = (value: number): readonly [mantissa: string, exponent: string] =>
     exponents ? withExponent(shortest(value, dtype)) : [withoutExponent(shortest(value, dtype)), '']
@@ -44,7 +44,7 @@ function formatFloats(values: readonly number[], dtype: DType): string[] {
   const texts = values.map((value) => {
     if (!Number.isFinite(value)) return Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf'
     const [mantissa, exponent] = split(value)
-    // Points below each other: zeros before an exponent, blanks where nothing follows.
+    // Decimal points are aligned with zeros before an exponent, and with blanks otherwise.
     return mantissa + (exponents ? '0' : ' ').repeat(digits - fractionOf(mantissa).length) + exponent
   })
   return padded(texts)
@@ -58,12 +58,12 @@ function withExponent(value: number): [mantissa: string, exponent: string] {
   return [rounded(mantissa), `e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`]
 }
 
-/** The numbers that come here lie between 1e-4 and 1e8, or are 0. */
+/** Formats a number that is 0, or between 1e-4 and 1e8. */
 function withoutExponent(value: number): string {
   return (Object.is(value, -0) ? '-' : '') + rounded(String(value))
 }
 
-/** A decimal text with a point, at most PRECISION digits after it, and no zeros at its end. */
+/** Rounds a decimal text to at most PRECISION digits after the point, without trailing zeros. */
 function rounded(text: string): string {
   if (!text.includes('.')) return `${text}.`
   return fractionOf(text).length > PRECISION ? Number(text).toFixed(PRECISION).replace(/0+$/, '') : text
@@ -71,7 +71,7 @@ function rounded(text: string): string {
 
 const bytes = new DataView(new ArrayBuffer(8))
 
-/** The shortest decimal number that is this one in its own type: 0.1 for the float32 nearest to it. */
+/** The shortest decimal number that denotes the value in its own type: 0.1 for the float32 nearest to 0.1. */
 function shortest(value: number, dtype: DType): number {
   if (dtype === 'float64' || value === 0) return value
   const codec = elementCodec(dtype)

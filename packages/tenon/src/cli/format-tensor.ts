@@ -2,12 +2,12 @@ import { dtypeInfo, type Tensor } from '@tenon/core'
 import { elementCodec } from '@tenon/core/internal'
 import { formatElements } from './format-number.ts'
 
-/** Larger arrays are abbreviated, to so many elements at both ends of each axis; NumPy's limits. */
+/** Arrays with more elements are abbreviated to EDGE elements at both ends of each axis, with NumPy's limits. */
 const THRESHOLD = 1000
 const EDGE = 3
 const LINE_WIDTH = 75
 
-/** A row-major array as NumPy prints it: nested brackets, aligned, the middle of large ones left out. */
+/** Formats a row-major array like NumPy: nested brackets, aligned, with the middle of large arrays left out. */
 export function formatTensor({ shape, dtype, type, segment }: Tensor): string {
   const codec = elementCodec(dtype)
   const view = segment.view()
@@ -24,7 +24,7 @@ export function formatTensor({ shape, dtype, type, segment }: Tensor): string {
   return shape.length === 0 ? texts[0]! : nest(texts[Symbol.iterator](), picked, 0)
 }
 
-/** The indices shown along an axis; undefined stands for those left out. */
+/** The indices shown along an axis; undefined stands for the omitted ones. */
 function pickIndices(size: number, abbreviated: boolean): (number | undefined)[] {
   const all = Array.from({ length: abbreviated && size > 2 * EDGE ? 2 * EDGE : size }, (_, index) => index)
   if (all.length === size) return all

@@ -2,7 +2,7 @@ import { dtypes } from '@tenon/core'
 import type { Stage } from '@tenon/custom-call'
 import { classOfMember, type CppType } from './itanium-type.ts'
 
-/** What the symbols of a C++ handler reveal: not its name. */
+/** The signature of a C++ handler, which its symbols contain. They do not contain its name. */
 export interface HandlerSignature {
   readonly stage: Stage
   /** In the order in which the handler binds them: `attr float32`, `arg float32[...]`, `ret int32[rank 2]`. */
@@ -27,16 +27,16 @@ const SCALARS: Readonly<Record<string, string>> = {
   double: 'float64',
 }
 
-/** What XLA's header instantiates for each handler, at least one member of which is exported: xla::ffi::Handler<...>. */
+/** The members of xla::ffi::Handler<...>, which XLA's header instantiates for each handler. At least one is exported. */
 const HANDLER = /^_ZNK?3xla3ffi7HandlerI.*E(?:4CallE|[CD][012]E)/
 
-/** The signatures of the handlers in a library that were written with XLA's C++ header, without repetition. */
+/** The distinct signatures of the handlers in a library that were written with XLA's C++ header. */
 export function handlerSignatures(symbols: readonly string[]): HandlerSignature[] {
   const found = symbols.flatMap((symbol): HandlerSignature[] => {
     const type = HANDLER.test(symbol) ? classOfMember(symbol) : undefined
     const stage = STAGES[Number(type?.args[0]?.name)]
     if (type === undefined || stage === undefined) return []
-    // Behind the stage comes the type of the function, then a tag for each parameter.
+    // The type of the function follows the stage, and then a tag for each parameter.
     return [{ stage, parameters: type.args.slice(2).map(describeTag) }]
   })
   const seen = new Map(found.map((signature) => [JSON.stringify(signature), signature]))
@@ -66,7 +66,7 @@ function describeTag({ name, args }: CppType): string {
     case 'CtxTag':
       return plain(inner?.name ?? '') === 'State' ? `state ${describeType(inner!.args[0]!)}` : `context ${type}`
     default:
-      // Before 0.2, operands have no tag around their type.
+      // Before 0.2, the types of operands are not wrapped in a tag.
       return `arg ${describeType({ name, args })}`
   }
 }
@@ -84,7 +84,7 @@ function describeType({ name, args }: CppType): string {
   return SCALARS[name] ?? plain(name)
 }
 
-/** Ranks that are as large as can be stand for any. */
+/** The largest possible rank stands for any rank. */
 function describeBuffer([code, rank]: readonly CppType[]): string {
   const dtype = dtypes.find(({ xla }) => String(xla) === code?.name)?.name ?? `type ${code?.name}`
   const axes = Number(rank?.name)

@@ -13,7 +13,7 @@ const args = {
     description: 'the shared library: ELF, Mach-O or PE, for any processor',
   },
   symbols: { type: 'boolean', description: 'list every exported and imported symbol' },
-  needed: { type: 'boolean', description: 'list only the libraries it needs, one a line, and whether they are found' },
+  needed: { type: 'boolean', description: 'list only the dependencies, one per line, and whether they are found' },
   handler: {
     type: 'string',
     repeatable: true,
@@ -27,9 +27,9 @@ const args = {
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
-/** `tenon inspect`: what is in a library. */
+/** The command `tenon inspect`, which describes a library. */
 export const inspectCommand: CommandDef = defineSubCommand({
-  meta: { name: 'inspect', description: 'Say what is in a shared library: format, needs, custom calls, functions' },
+  meta: { name: 'inspect', description: 'Describe a shared library: format, dependencies, custom calls, functions' },
   args,
   run({ rawArgs, args: { library, symbols = false, needed, json, handlers: all = false } }) {
     const names = checkArguments(rawArgs, args).get('handler') ?? []
@@ -47,7 +47,7 @@ export const inspectCommand: CommandDef = defineSubCommand({
 const bigintAsHex = (_key: string, value: unknown): unknown =>
   typeof value === 'bigint' ? `0x${value.toString(16)}` : value
 
-/** For other programs: name, then `missing` behind a tab, then the file that needs it where that is another one. */
+/** One line per library for other programs: name, `missing`, and the file that needs it if that is another one. */
 function neededLines({ needed, missing = [] }: InspectReport): string[] {
   const lacking = new Set(missing.map(({ name }) => name))
   return [

@@ -4,35 +4,35 @@ import { handlerSignatures, type HandlerSignature } from './handler-signatures.t
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 
-/** What `tenon inspect` finds out about a library, without loading it. */
+/** The findings of `tenon inspect`, which does not load the library. */
 export interface InspectReport extends BinaryInfo {
   readonly path: string
-  /** Needed libraries that this system's loader won't find; undefined for a library of another system. */
+  /** The dependencies that this system's loader cannot find; undefined for a library of another system. */
   readonly missing: readonly MissingLibrary[] | undefined
-  /** What the library marks as a custom call. */
+  /** The functions that the library marks as custom calls. */
   readonly customCalls: readonly MarkedCall[]
-  /** Packed functions, without their prefix. */
+  /** The packed functions, without their prefix. */
   readonly packedFunctions: readonly string[]
-  /** Which convention they follow, and what compiles to it; undefined without packed functions. */
+  /** The convention of the packed functions and its compilers; undefined without packed functions. */
   readonly packedGeneration: string | undefined
-  /** How many typed handlers written with XLA's own C++ header it holds. Their names can't be told. */
+  /** The number of typed handlers that were written with XLA's C++ header. Their names are not recorded. */
   readonly cppHandlers: number
-  /** What the symbols of these reveal of their stages and parameters. */
+  /** The stages and parameters of these handlers, from their symbols. */
   readonly cppSignatures: readonly HandlerSignature[]
-  /** Whether it reports failures through the status of untyped custom calls. */
+  /** Whether the library reports failures through the status of untyped custom calls. */
   readonly usesCallStatus: boolean
-  /** Whether it asks for XLA's table of functions, to register types or handlers itself. */
+  /** Whether the library imports XLA's table of functions, with which it registers types or handlers itself. */
   readonly registersItself: boolean
-  /** The functions exported besides those under plain names, as C has them. */
+  /** The other exported functions with plain names, as in C. */
   readonly functions: readonly string[]
-  /** How many functions are exported under names of C++ or Rust. */
+  /** The number of functions that are exported under mangled names of C++ or Rust. */
   readonly mangledFunctions: number
 }
 
-/** The function that each of XLA's C++ handlers exports weakly: xla::ffi::Handler<...>::Call(...) const. */
+/** The weak export of each of XLA's C++ handlers: xla::ffi::Handler<...>::Call(...) const. */
 const cppHandler = /^_ZNK?3xla3ffi7HandlerI.*E4CallE/
 
-/** Names that C++ and Rust make of a function's name and types. */
+/** The beginnings of names that C++ and Rust mangle. */
 const mangled = /^(_Z|_R|\?)/
 
 const statusFunctions = new Set(['XlaCustomCallStatusSetSuccess', 'XlaCustomCallStatusSetFailure'])
@@ -41,8 +41,8 @@ const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv']
 /**
  * Reads the headers and symbols of a library.
  *
- * @throws {BinaryFormatError} if it is none
- * @throws the system's error if it can't be opened
+ * @throws {BinaryFormatError} if the file is not a library
+ * @throws the system's error if it cannot be opened
  */
 export function inspectLibrary(path: string): InspectReport {
   const info = readBinary(path)

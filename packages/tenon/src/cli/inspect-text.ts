@@ -2,13 +2,13 @@ import { isMark } from '../marked-calls.ts'
 import type { InspectReport } from './inspect-report.ts'
 import { alignColumns, printable, type Style } from './terminal.ts'
 
-/** Functions listed before `--symbols` is pointed to. */
+/** The number of functions that are listed without `--symbols`. */
 const MAX_FUNCTIONS = 24
 
 const formats = { elf: 'ELF', 'mach-o': 'Mach-O', pe: 'PE' } as const
 const kinds = { shared: 'shared library', executable: 'program', object: 'object file', other: 'file' } as const
 
-/** A report as a person reads it. */
+/** The report as text for people. */
 export function inspectText(untrusted: InspectReport, style: Style, symbols: boolean): string {
   const report = withPrintableTexts(untrusted)
   return [
@@ -71,7 +71,7 @@ function section(title: string, lines: readonly string[], style: Style): string[
   return lines.length === 0 ? [] : ['', style.strong(title), ...lines]
 }
 
-/** What the symbols tell of custom calls that aren't marked. */
+/** Notes on custom calls that the library does not mark, from its symbols. */
 function evidence(
   { cppHandlers, usesCallStatus, registersItself, customCalls }: InspectReport,
   style: Style,

@@ -1,4 +1,4 @@
-/** A type in a mangled C++ name: its text without template arguments, and those. */
+/** A type in a mangled C++ name: its text without template arguments, and the template arguments. */
 export interface CppType {
   /** `float`, `xla::ffi::Buffer`, `const`, `*`, or the digits of a value. */
   readonly name: string
@@ -35,9 +35,9 @@ const ABBREVIATIONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * The class whose member a mangled name of the Itanium C++ ABI is, with its template arguments:
- * `_ZN1a1bIfE1cEv` gives `a::b` with the argument `float`. Undefined for what is written in another way, or uses more of the
- * grammar than types of classes, functions and numbers do.
+ * Reads the class of a member from its mangled name (Itanium C++ ABI), with the template arguments of the class:
+ * `_ZN1a1bIfE1cEv` gives `a::b` with the argument `float`. Returns undefined for other names, and for names that use more of
+ * the grammar than classes, functions and numbers.
  */
 export function classOfMember(symbol: string): CppType | undefined {
   const match = /^_ZN[rVK]*/.exec(symbol)
@@ -50,7 +50,7 @@ export function classOfMember(symbol: string): CppType | undefined {
   }
 }
 
-/** Reads the grammar from left to right; what was read can be named again by its number. */
+/** Reads the grammar from left to right, and keeps the parts that later substitutions refer to by number. */
 class Parser {
   readonly #text: string
   #at: number
@@ -92,7 +92,7 @@ class Parser {
     return this.#text.slice(start, this.#at)
   }
 
-  /** A name behind a scope, which can be named again from now on. */
+  /** Reads a name after its scope, and keeps both as a substitution. */
   #name(scope: string): CppType {
     return this.#see({ name: scope + this.#source(), args: [] })
   }
@@ -101,7 +101,7 @@ class Parser {
     return this.#see({ name, args: this.#args() })
   }
 
-  /** `I...E` and `J...E`. */
+  /** Reads the template arguments `I...E` and `J...E`. */
   #args(): CppType[] {
     this.#at++
     const args: CppType[] = []
@@ -131,7 +131,7 @@ class Parser {
     if (start === 'F') return this.#function()
     if (start === 'N') return this.#nested()
     const builtin = BUILTINS[start]
-    if (builtin === undefined) throw new SyntaxError(`${start} is no type that is read here`)
+    if (builtin === undefined) throw new SyntaxError(`${start} is not a supported type`)
     return { name: builtin, args: [] }
   }
 
@@ -162,10 +162,10 @@ class Parser {
       return this.#maybeInstance({ name: abbreviation, args: [] })
     }
     const number = /^([0-9A-Z]*)_/.exec(this.#text.slice(this.#at))
-    if (number === null) throw new SyntaxError('a name that is used again must have a number')
+    if (number === null) throw new SyntaxError('a substitution must have a number')
     this.#at += number[0].length
     const found = this.#seen[number[1] === '' ? 0 : Number.parseInt(number[1]!, 36) + 1]
-    if (found === undefined) throw new SyntaxError('a name is used again that was not there')
+    if (found === undefined) throw new SyntaxError('a substitution refers to a name that does not exist')
     return this.#maybeInstance(found)
   }
 }

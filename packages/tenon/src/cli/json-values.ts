@@ -1,17 +1,17 @@
 import type { Element, Tensor } from '@tenon/core'
 
-/** What JSON can hold of an element: it has neither integers of 64 bits nor infinities. */
+/** An element in JSON, which lacks 64-bit integers and infinities. */
 type JsonElement = number | boolean | string | readonly JsonElement[]
 
 /**
- * All elements of a tensor as nested arrays, a scalar as itself. Integers beyond 2^53 become text, and so do `NaN`,
- * `Infinity` and `-Infinity`; a complex number is [real, imaginary].
+ * The elements of a tensor as nested arrays; a scalar is a single value. Integers above 2^53, `NaN`, `Infinity` and
+ * `-Infinity` become strings. A complex number is [real, imaginary].
  */
 export function jsonValues(source: Tensor): unknown {
   return nest(source.toArray().map(jsonElement), source.shape, 0)
 }
 
-/** The elements of a row-major array from `start` on, nested by the sizes of its axes. */
+/** Nests the elements of a row-major array, from `start` on, by the sizes of its axes. */
 function nest(elements: readonly JsonElement[], shape: readonly number[], start: number): unknown {
   const [size, ...inner] = shape
   if (size === undefined) return elements[start]

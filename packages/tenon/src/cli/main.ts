@@ -7,7 +7,7 @@ import { ExitCode, reportFailure } from './failure.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The subcommands, loaded when they are asked for. */
+/** The subcommands, which are loaded when they are run. */
 const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,
@@ -19,7 +19,7 @@ const program: CommandDef = defineCommand({
   meta: {
     name: 'tenon',
     version: packageVersion(),
-    description: 'Look into libraries of native kernels and call them',
+    description: 'Inspect and call libraries of native kernels',
   },
   subCommands: { ...subCommands },
 })
@@ -28,7 +28,7 @@ const program: CommandDef = defineCommand({
  * Runs the `tenon` command.
  *
  * @param argv the arguments after the program's name
- * @returns the exit code: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 the kernel failed
+ * @returns the exit code: 0 success, 1 the input is not valid, 2 the command line is not valid, 3 the kernel failed
  */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   const [name, ...rest] = argv

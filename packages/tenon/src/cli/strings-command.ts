@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts'
 
 const layouts = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const
 const abis = ['le64', 'be64', 'le32', 'be32'] as const
-/** What people write strings in: a string a line, or a JSON array of strings. */
+/** The text forms of strings: one string per line, or a JSON array of strings. */
 const texts = ['lines', 'json'] as const
 
 const args = {
@@ -22,13 +22,13 @@ const args = {
     type: 'enum',
     options: [...layouts, ...texts],
     valueHint: 'form',
-    description: 'its form; needed unless <file>.json tells it',
+    description: 'its form; required unless <file>.json has it',
   },
   abi: {
     type: 'enum',
     options: [...abis],
     valueHint: 'abi',
-    description: 'the machine that wrote it; this one without it',
+    description: 'the machine that wrote it; the default is this one',
   },
   shape: {
     type: 'string',
@@ -41,7 +41,7 @@ const args = {
   output: {
     type: 'string',
     valueHint: 'file',
-    description: 'convert: where to write; lines and json are printed without it',
+    description: 'convert: the file to write; without it, lines and json are printed',
   },
   json: { type: 'boolean', description: 'dump: print one JSON document' },
 } as const satisfies Definition
@@ -53,7 +53,7 @@ interface Options {
   readonly lenient?: boolean
 }
 
-/** `tenon strings`: string tensors in files. */
+/** The command `tenon strings`, which reads and writes string tensors in files. */
 export const stringsCommand: CommandDef = defineSubCommand({
   meta: { name: 'strings', description: 'List and convert string tensors: TensorFlow, TFLite, lines of text, JSON' },
   args,
@@ -94,7 +94,7 @@ function readText(file: string, form: 'lines' | 'json'): (string | Uint8Array)[]
   return value as string[]
 }
 
-/** The bytes of each line, so that text that is no UTF-8 stays what it is. A newline at the end begins no line. */
+/** Splits the file into the bytes of each line, so that invalid UTF-8 stays unchanged. A final newline does not begin a line. */
 function linesOf(bytes: Buffer): Uint8Array[] {
   const lines: Uint8Array[] = []
   for (let start = 0; start < bytes.length;) {

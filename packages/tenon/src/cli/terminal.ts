@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** How the parts of a report look on a terminal; plain text elsewhere. */
+/** The styles of a report on a terminal. Elsewhere they leave the text unchanged. */
 export interface Style {
   strong(text: string): string
   faint(text: string): string
@@ -9,7 +9,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0]
 
-/** Colours where the stream is a terminal that has them and NO_COLOR doesn't forbid it. */
+/** Colours if the stream is a terminal that supports them, and NO_COLOR is not set. */
 export function styleFor(stream: NodeJS.WriteStream): Style {
   const { NO_COLOR, TERM } = process.env
   const coloured = stream.isTTY && (NO_COLOR === undefined || NO_COLOR === '') && TERM !== 'dumb'
@@ -18,7 +18,7 @@ export function styleFor(stream: NodeJS.WriteStream): Style {
   return { strong: apply('bold'), faint: apply('dim'), bad: apply('red') }
 }
 
-/** Names in libraries and words of kernels may be anything: control characters would command the terminal. */
+/** Escapes control characters, with which names in libraries and messages of kernels could control the terminal. */
 export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replaceAll(/[\0-\x1f\x7f-\x9f]/g, (character) => {
@@ -27,17 +27,17 @@ export function printable(text: string): string {
   })
 }
 
-/** What the user asked for. */
+/** Prints the output that the user asked for. */
 export function printData(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** What there is to say about it: never part of the data. */
+/** Prints a message that is not part of the output. */
 export function printTalk(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** Rows of cells as lines, every column as wide as its widest cell but the last. */
+/** Formats rows as lines. Every column but the last is as wide as its widest cell. */
 export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) => (indent + row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ')).trimEnd())

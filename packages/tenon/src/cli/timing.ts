@@ -1,17 +1,17 @@
-/** How long runs took, in nanoseconds for one run. */
+/** The durations of runs, in nanoseconds per run. */
 export interface Timing {
   readonly runs: number
   readonly medianNs: number
-  /** A tenth of the samples was faster. */
+  /** The 10th percentile of the samples. */
   readonly p10Ns: number
-  /** A tenth of the samples was slower. */
+  /** The 90th percentile of the samples. */
   readonly p90Ns: number
 }
 
-/** Samples taken at most: a clock reading costs as much as a small kernel, so many runs share one. */
+/** The largest number of samples. Reading the clock costs as much as a small kernel, so many runs share one reading. */
 const MAX_SAMPLES = 100
 
-/** Runs an action `runs` times and measures it; nothing else happens between the runs of a sample. */
+/** Runs an action `runs` times and measures it. Nothing else happens between the runs of a sample. */
 export function timeRuns(action: () => void, runs: number): Timing {
   const samples: number[] = []
   const count = Math.min(runs, MAX_SAMPLES)

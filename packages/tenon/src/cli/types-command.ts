@@ -13,11 +13,11 @@ const args = {
   output: {
     type: 'string',
     valueHint: 'kernels.js',
-    description: 'a module with a function for each, and its declarations beside it; or kernels.d.ts alone',
+    description: 'the module to write, with its declarations beside it; or a .d.ts file alone',
   },
 } as const satisfies Definition
 
-/** `tenon types`: TypeScript for the packed functions of a library. */
+/** The command `tenon types`, which writes TypeScript for the packed functions of a library. */
 export const typesCommand: CommandDef = defineSubCommand({
   meta: { name: 'types', description: 'Write the TypeScript declarations of the packed functions of a library' },
   args,
@@ -42,7 +42,7 @@ function write(path: string, text: string): void {
   printTalk(`${path}: written`)
 }
 
-/** The library as a module at `output` names it: relative, so that both can move together. */
+/** The path of the library relative to the module at `output`, so that both can be moved together. */
 function placeFrom(output: string, library: string): string {
   const path = relative(dirname(resolve(output)), resolve(library))
   const [first] = path.split(sep)

@@ -1,11 +1,11 @@
-/** Views that move bits without reading them as numbers, by the bytes of a word. */
+/** The views that move words of each size in bytes without interpreting them. */
 const words = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array } as const
 
 /**
  * Copies the elements of a strided array one after another, in row-major order.
  *
  * @param source the bytes from the first element on, aligned to the smaller of the element size and 4
- * @param target as many bytes as the elements have, aligned likewise
+ * @param target the bytes of all elements, with the same alignment
  * @param elementSize 1, 2, 4, 8 or 16 bytes
  * @param strides steps between neighbours along each axis, in elements
  */
@@ -30,7 +30,7 @@ export function copyStrided(
       for (let unit = 0; unit < units; unit += 1) to[written + unit] = from[at + unit]!
       written += units
     }
-    // The next row: count up the leading indices like an odometer.
+    // Increments the leading indices like an odometer.
     let axis = last - 1
     for (; axis >= 0; axis -= 1) {
       const stride = strides[axis]! * units

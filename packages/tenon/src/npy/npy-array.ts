@@ -7,18 +7,18 @@ import { NpyFormatError } from './npy-format-error.ts'
 /**
  * Reads an array from the bytes of a `.npy` file.
  *
- * @param bytes the whole file; copied
- * @param allocator where the tensor's memory comes from; the default is freed by the garbage collector
+ * @param bytes the whole file, which is copied
+ * @param allocator allocates the tensor's memory. The memory of the default is freed by the garbage collector
  * @returns a row-major little-endian tensor. Column-major (Fortran order) files are transposed in memory, big-endian
- * ones swapped: indices mean the same as in NumPy.
- * @throws {NpyFormatError} if it is no `.npy` file, is cut off or too long, or has elements without a type here
- * @throws {AllocationError} if there is no memory
- * @throws {ArgumentError} if there are no bytes, or the allocator is none
+ * ones swapped, so that indices mean the same as in NumPy.
+ * @throws {NpyFormatError} if it is not a `.npy` file, is truncated or too long, or has an unsupported element type
+ * @throws {AllocationError} if memory is exhausted
+ * @throws {ArgumentError} if `bytes` is not a Uint8Array, or the allocator is not one
  */
 export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tensor {
   if (!((bytes as unknown) instanceof Uint8Array)) {
     throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`, {
-      hint: 'readNpy(path) reads a file.',
+      hint: 'Read a file with readNpy(path).',
     })
   }
   const header = decodeNpyHeader(bytes)
@@ -28,27 +28,27 @@ export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tenso
 }
 
 /**
- * The bytes of a `.npy` file with this array, as NumPy writes it: row-major, little-endian.
+ * Encodes an array as the bytes of a `.npy` file, as NumPy does: row-major, little-endian.
  *
- * @throws {ArgumentError} if it is no tensor, NumPy has no such element type, or the tensor is not in the CPU's memory
- * @throws {ScopeClosedError} if its memory was released
+ * @throws {ArgumentError} if it is not a tensor, NumPy lacks the element type, or the tensor is not in CPU memory
+ * @throws {ScopeClosedError} if its memory is closed
  */
 export function encodeNpy(source: Tensor): Uint8Array {
   return Buffer.concat(encodeParts(source))
 }
 
-/** The header, and the elements in row-major order: the tensor's own memory where it has them so. */
+/** The header and the elements in row-major order. The elements are the tensor's own memory if it is row-major. */
 export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint8Array] {
   if (!((source as unknown) instanceof Tensor)) {
-    throw new ArgumentError(`a tensor is needed to write, got ${describe(source)}`, {
-      hint: "make one of values: tensor('f32', [2], [1, 2]).",
+    throw new ArgumentError(`tensor must be a Tensor, got ${describe(source)}`, {
+      hint: "Make one with tensor('f32', [2], [1, 2]).",
     })
   }
   return [encodeNpyHeader(source.dtype, source.shape), rowMajorBytes(source)]
 }
 
 /**
- * Makes the tensor that a header describes and has `read` fill it with the elements as the file has them.
+ * Makes the tensor that a header describes, and lets `read` fill it with the elements of the file.
  *
  * @param fileSize of header and elements together, in bytes
  */
@@ -96,7 +96,7 @@ function rowMajorBytes(source: Tensor): Uint8Array {
   return rows
 }
 
-/** The memory of a tensor on the CPU, as bytes. */
+/** The memory of a CPU tensor as bytes. */
 function bytesOver(source: Tensor): Uint8Array {
   const { buffer, byteOffset, byteLength } = source.view()
   return new Uint8Array(buffer, byteOffset, byteLength)

@@ -3,55 +3,55 @@ import { describe } from '@tenon/core/internal'
 import { NpyFormatError } from './npy-format-error.ts'
 import { PythonList, PythonTuple, type PythonLiteral } from './python-literal.ts'
 
-/** An element type and its byte order in a file. */
+/** The element type and byte order of a file. */
 export interface NpyElementType {
   readonly dtype: DType
   readonly bigEndian: boolean
 }
 
-/** By NumPy's type string without the byte order: `f4`. */
+/** The element types by NumPy's type string without the byte order: `f4`. */
 const byCode = new Map(
   dtypes.flatMap((info) => (info.numpy === undefined ? [] : [[info.numpy.slice(1), info.name] as const])),
 )
 
-/** What to do with types that NumPy has and kernels don't. */
+/** The hints for NumPy's types that kernels lack. */
 const refusals: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
   {
     pattern: /^\|?O/,
     what: 'Python objects, which are pickled',
-    hint: 'save numbers: np.save(path, x.astype(np.float32)).',
+    hint: 'Save numbers: np.save(path, x.astype(np.float32)).',
   },
   {
     pattern: /^[<>|=]?[US]\d*$/,
     what: 'strings',
-    hint: 'save their codes instead: np.save(path, x.view(np.uint8)), or np.uint32 for str.',
+    hint: 'Save their codes instead: np.save(path, x.view(np.uint8)), or np.uint32 for str.',
   },
   {
     pattern: /^[<>|=]?[Mm]8/,
     what: 'dates or durations',
-    hint: 'save the counts behind them: np.save(path, x.view(np.int64)).',
+    hint: 'Save the counts behind them: np.save(path, x.view(np.int64)).',
   },
   {
     pattern: /^[<>|=]?(f(12|16)|c(24|32))$/,
     what: 'extended-precision numbers',
-    hint: 'save double precision: np.save(path, x.astype(np.float64)), or np.complex128.',
+    hint: 'Save double precision: np.save(path, x.astype(np.float64)), or np.complex128.',
   },
   {
     pattern: /^[<>|=]?V\d+$/,
     what: 'raw bytes, as NumPy writes types it does not know (bfloat16, float8)',
-    hint: 'save the bits: np.save(path, x.view(np.uint16)) for bfloat16, np.uint8 for 8-bit types.',
+    hint: 'Save the bits: np.save(path, x.view(np.uint16)) for bfloat16, np.uint8 for 8-bit types.',
   },
 ]
 
 /**
- * The element type that a header's `descr` names.
+ * Decodes the element type that a header's `descr` names.
  *
- * @throws {NpyFormatError} naming what it is, if there is no such type here
+ * @throws {NpyFormatError} that names the type, if it is not supported
  */
 export function decodeDescr(descr: PythonLiteral): NpyElementType {
   if (descr instanceof PythonList || descr instanceof PythonTuple) {
-    throw new NpyFormatError('the elements are structured (records with fields), which have no element type', {
-      hint: "save each field in a file of its own: np.save(path, x['field']).",
+    throw new NpyFormatError('the elements are structured (records with fields), which are not supported', {
+      hint: "Save each field in a file of its own: np.save(path, x['field']).",
     })
   }
   if (typeof descr !== 'string') {
@@ -72,15 +72,15 @@ export function decodeDescr(descr: PythonLiteral): NpyElementType {
 }
 
 /**
- * NumPy's type string of an element type, little-endian.
+ * Encodes an element type as NumPy's type string, little-endian.
  *
- * @throws {ArgumentError} if NumPy has no such type
+ * @throws {ArgumentError} if NumPy lacks the type
  */
 export function encodeDescr(dtype: DType): string {
   const { numpy, bits } = dtypeInfo(dtype)
   if (numpy !== undefined) return numpy
-  throw new ArgumentError(`a .npy file can't hold ${dtype}, a type that NumPy does not have`, {
-    hint: `write its bits as ${bits > 8 ? 'uint16' : 'uint8'}, or its values as float32.`,
+  throw new ArgumentError(`dtype must be a type that NumPy has, got ${dtype}`, {
+    hint: `Write its bits as ${bits > 8 ? 'uint16' : 'uint8'}, or its values as float32.`,
     details: { dtype },
   })
 }

@@ -9,17 +9,17 @@ import { MAX_PREFIX_BYTES, decodeNpyHeader, npyDataOffset } from './npy-header.t
 const MAX_READ_BYTES = 1 << 30
 
 /**
- * Reads a `.npy` file (versions 1.0, 2.0 and 3.0) into a tensor; the elements go straight into its memory.
+ * Reads a `.npy` file (versions 1.0, 2.0 and 3.0) into a tensor. The elements are read directly into its memory.
  *
  * @param path of the file, or its `file:` URL
- * @param allocator where the tensor's memory comes from, such as `NativeScope.ofConfined()`; the default is freed by the
- * garbage collector
+ * @param allocator allocates the tensor's memory, such as `NativeScope.ofConfined()`. The memory of the default is freed by
+ * the garbage collector
  * @returns a row-major little-endian tensor. Column-major (Fortran order) files are transposed in memory, big-endian
  * ones swapped: indices mean the same as in NumPy.
- * @throws {NpyFormatError} if it is no `.npy` file, is cut off or too long, or has elements without a type here
- * @throws {AllocationError} if there is no memory
- * @throws {ArgumentError} if the path is neither a path nor a `file:` URL, or the allocator is none
- * @throws Node's own error (ENOENT, EACCES, EISDIR, ...), with its `code` and `path`, if the system can't read it
+ * @throws {NpyFormatError} if it is not a `.npy` file, is truncated or too long, or has an unsupported element type
+ * @throws {AllocationError} if memory is exhausted
+ * @throws {ArgumentError} if the path is neither a path nor a `file:` URL, or the allocator is not one
+ * @throws Node's own error (ENOENT, EACCES, EISDIR, ...), with its `code` and `path`, if the system cannot read it
  * @example
  * const x = readNpy('x.npy')
  */
@@ -32,7 +32,7 @@ export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor
     return readElements(header, size, allocator, (target) => readInto(file, target, header.dataOffset))
   } catch (error) {
     if (!(error instanceof NpyFormatError)) throw withPath(error, name)
-    throw new NpyFormatError(`can't read ${name}: ${error.sentence}`, {
+    throw new NpyFormatError(`cannot read ${name}: ${error.sentence}`, {
       ...(error.hint === undefined ? {} : { hint: error.hint }),
       details: { ...error.details, path: name },
     })
@@ -45,17 +45,17 @@ export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor
  * Writes a tensor as a `.npy` file, byte for byte as NumPy does: row-major, little-endian.
  *
  * @param path of the file, or its `file:` URL; an existing one is replaced
- * @throws {ArgumentError} if the path is neither, what should be written is no tensor, NumPy has no such element type, or
- * the tensor is not in the CPU's memory. The file is not touched then.
- * @throws {ScopeClosedError} if its memory was released
- * @throws Node's own error (EACCES, ENOSPC, ...), with its `code` and `path`, if the system can't write it
+ * @throws {ArgumentError} if the path is neither, the source is not a tensor, NumPy lacks the element type, or the
+ * tensor is not in CPU memory. The file is not touched then.
+ * @throws {ScopeClosedError} if its memory is closed
+ * @throws Node's own error (EACCES, ENOSPC, ...), with its `code` and `path`, if the system cannot write it
  * @example
  * writeNpy('y.npy', tensor('float32', [2, 2], [1, 2, 3, 4]))
  */
 export function writeNpy(path: string | URL, source: Tensor): void {
   if ((path as unknown) instanceof Tensor) {
     throw new ArgumentError('path must be a path or a file: URL, got a tensor', {
-      hint: 'the path comes first: writeNpy(path, tensor).',
+      hint: 'Pass the path first: writeNpy(path, tensor).',
     })
   }
   const name = filePath(path)
@@ -70,7 +70,7 @@ export function writeNpy(path: string | URL, source: Tensor): void {
   }
 }
 
-/** The system tells the path of a file that it can't open, but not of one that it can't read or write. */
+/** Adds the path to an error of the system, which has it only if the file could not be opened. */
 function withPath(error: unknown, path: string): unknown {
   return error instanceof Error && 'syscall' in error && !('path' in error) ? Object.assign(error, { path }) : error
 }

@@ -1,7 +1,7 @@
 import { TenonError, type TenonErrorOptions } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/** A file is no `.npy` file that can be read: damaged, or with elements that have no type here. */
+/** A file is not a readable `.npy` file: it is damaged, or has an unsupported element type. */
 export class NpyFormatError extends TenonError {
   static override readonly kind: string = 'NpyFormatError'
   constructor(sentence: string, options?: TenonErrorOptions) {

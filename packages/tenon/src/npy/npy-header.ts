@@ -4,17 +4,17 @@ import { decodeDescr, encodeDescr } from './npy-dtype.ts'
 import { NpyFormatError } from './npy-format-error.ts'
 import { PythonTuple, parsePythonDictionary, type PythonLiteral } from './python-literal.ts'
 
-/** What stands before the elements of a `.npy` file. */
+/** The header of a `.npy` file. */
 export interface NpyHeader {
   readonly version: readonly [major: number, minor: number]
   readonly dtype: DType
-  /** Elements of more than one byte lie most significant byte first. */
+  /** Whether the most significant byte of an element comes first. */
   readonly bigEndian: boolean
-  /** Neighbours in memory differ in the first index (column-major) instead of the last one. */
+  /** Whether the array is column-major: neighbours in memory differ in the first index. */
   readonly fortranOrder: boolean
-  /** Empty for a scalar. */
+  /** The shape; empty for a scalar. */
   readonly shape: readonly number[]
-  /** Where the elements begin, in bytes from the start of the file. */
+  /** The offset of the first element in bytes. */
   readonly dataOffset: number
 }
 
@@ -23,20 +23,20 @@ const magic = Buffer.from('\x93NUMPY', 'latin1')
 /** The bytes before the header's text: magic, version (2 bytes), length (2 bytes in version 1.0, else 4). */
 export const MAX_PREFIX_BYTES = 12
 
-/** NumPy itself refuses to read more than 10 000 characters unless told otherwise. */
+/** The largest header in bytes. NumPy's own default limit is 10 000 characters. */
 const MAX_HEADER_BYTES = 1_048_576
 
-/** Elements are aligned to it for memory mapping. */
+/** The alignment of the elements in bytes, for memory mapping. */
 const ALIGNMENT = 64
 
-/** The digits that NumPy leaves room for, so that an array can grow in its file. */
+/** The number of digits that NumPy reserves, so that an array can grow in its file. */
 const GROWTH_DIGITS = 21
 
 /**
- * Where the elements begin, from the first bytes of a file.
+ * Reads the offset of the elements from the first bytes of a file.
  *
  * @param bytes from the start of the file, {@link MAX_PREFIX_BYTES} or all there are
- * @throws {NpyFormatError} if it is no `.npy` file of version 1.0, 2.0 or 3.0
+ * @throws {NpyFormatError} if it is not a `.npy` file of version 1.0, 2.0 or 3.0
  */
 export function npyDataOffset(bytes: Uint8Array): number {
   const { textOffset, textSize } = readPrefix(bytes)
@@ -47,7 +47,7 @@ export function npyDataOffset(bytes: Uint8Array): number {
  * Reads the header of a `.npy` file, versions 1.0, 2.0 and 3.0 (NumPy's format description, numpy.lib.format).
  *
  * @param bytes from the start of the file to the end of the header at least
- * @throws {NpyFormatError} if it is no such file, is cut off, or has elements of a type that has no name here
+ * @throws {NpyFormatError} if it is not such a file, is truncated, or has an unsupported element type
  * @example
  * const { dtype, shape, dataOffset } = decodeNpyHeader(readFileSync('x.npy'))
  */
@@ -56,7 +56,7 @@ export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
   const dataOffset = textOffset + textSize
   if (bytes.length < dataOffset) {
     throw new NpyFormatError(`the header should end at byte ${dataOffset}, but the file ends at ${bytes.length}`, {
-      hint: 'the file is cut off: save or copy it again.',
+      hint: 'Save or copy the file again, because it is truncated.',
     })
   }
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + textOffset, textSize).toString(
@@ -83,11 +83,11 @@ export function decodeNpyHeader(bytes: Uint8Array): NpyHeader {
 function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; textOffset: number; textSize: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (!buffer.subarray(0, magic.length).equals(magic)) {
-    throw new NpyFormatError('this is no .npy file: it does not begin with the bytes 93 4e 55 4d 50 59', {
+    throw new NpyFormatError('the file is not a .npy file: it does not begin with the bytes 93 4e 55 4d 50 59', {
       hint:
         buffer.toString('latin1', 0, 2) === 'PK'
-          ? 'it is a zip archive (.npz?): take the arrays out of it.'
-          : 'make one in Python with np.save(path, array).',
+          ? 'Extract the arrays from the zip archive (.npz).'
+          : 'Write one in Python with np.save(path, array).',
     })
   }
   const version = [buffer[6] ?? 0, buffer[7] ?? 0] as const
@@ -97,12 +97,12 @@ function readPrefix(bytes: Uint8Array): { version: readonly [number, number]; te
   const textOffset = version[0] === 1 ? 10 : 12
   if (buffer.length < textOffset) {
     throw new NpyFormatError(`the file ends after ${buffer.length} bytes, within its header`, {
-      hint: 'the file is cut off: save or copy it again.',
+      hint: 'Save or copy the file again, because it is truncated.',
     })
   }
   const textSize = version[0] === 1 ? buffer.readUInt16LE(8) : buffer.readUInt32LE(8)
   if (textSize > MAX_HEADER_BYTES) {
-    throw new NpyFormatError(`the header has ${textSize} bytes, more than the ${MAX_HEADER_BYTES} read at most`)
+    throw new NpyFormatError(`the header has ${textSize} bytes, more than the limit of ${MAX_HEADER_BYTES}`)
   }
   return { version, textOffset, textSize }
 }
@@ -122,10 +122,10 @@ function decodeShape(literal: PythonLiteral): number[] {
 }
 
 /**
- * The header of a row-major little-endian array, byte for byte as NumPy writes it: version 1.0, or 2.0 if it takes more
+ * Encodes the header of a row-major little-endian array, byte for byte as NumPy does: version 1.0, or 2.0 if it has more
  * than 65 535 bytes.
  *
- * @throws {ArgumentError} if NumPy has no such element type
+ * @throws {ArgumentError} if NumPy lacks the element type
  */
 export function encodeNpyHeader(dtype: DType, shape: readonly number[]): Uint8Array {
   const tuple = shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(', ')})`

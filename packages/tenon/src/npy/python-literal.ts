@@ -1,15 +1,15 @@
 import { NpyFormatError } from './npy-format-error.ts'
 
-/** The Python literals that headers of `.npy` files are made of. */
+/** The Python literals in headers of `.npy` files. */
 export type PythonLiteral = string | number | boolean | PythonTuple | PythonList
-/** `(2, 4)` */
+/** A tuple such as `(2, 4)`. */
 export class PythonTuple {
   readonly items: readonly PythonLiteral[]
   constructor(items: readonly PythonLiteral[]) {
     this.items = items
   }
 }
-/** `[('x', '<f4')]`, the element type of structured arrays. */
+/** A list such as `[('x', '<f4')]`, the element type of structured arrays. */
 export class PythonList {
   readonly items: readonly PythonLiteral[]
   constructor(items: readonly PythonLiteral[]) {
@@ -17,14 +17,14 @@ export class PythonList {
   }
 }
 
-/** Headers nest two or three levels: structured types in structured types. */
+/** The largest depth of nesting. Headers of structured types nest two or three levels. */
 const MAX_DEPTH = 32
 
-/** One token after white space; nothing where there is none. A number may have Python 2's mark of long integers. */
+/** Matches one token after white space, or an empty text. A number may have the suffix of Python 2's long integers. */
 const tokens = /(\s*)(?:([{}()[\],:])|(\d+)L?|(True|False)\b|'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|)/y
 
 /**
- * Parses a dictionary display of Python such as `{'descr': '<f4', 'shape': (2, 4), }`. Nothing is evaluated.
+ * Parses a Python dictionary display such as `{'descr': '<f4', 'shape': (2, 4), }` without evaluating it.
  *
  * @throws {NpyFormatError} if the text is anything else
  */
@@ -53,7 +53,7 @@ interface Token {
   readonly value: PythonLiteral | undefined
 }
 
-/** One pass over the text, a token ahead. */
+/** Reads the text once, one token ahead. */
 class Parser {
   readonly #text: string
   #position = 0
@@ -90,7 +90,7 @@ class Parser {
     throw this.error('a value')
   }
 
-  /** One value in parentheses is that value; a comma makes it a tuple. */
+  /** Reads the rest of a parenthesis: one value without a comma is that value, everything else is a tuple. */
   #tuple(depth: number): PythonLiteral {
     const { items, comma } = this.#items(')', depth)
     return items.length === 1 && !comma ? items[0]! : new PythonTuple(items)
