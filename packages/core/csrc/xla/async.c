@@ -179,29 +179,21 @@ int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses
   return TN_OK;
 }
 
-/* Waits for the last run, because runs write to memory of JavaScript. The lock is held. */
-static void close_queue(tn_xla_async_t *queue) {
-  while (queue->in_flight > 0) tn__wait(&queue->settled, &queue->lock);
-  /* Expected events are not waited for, because they may never happen. */
-  queue->closed = 1;
-}
-
-void tn_xla_async_close(tn_xla_async_t *queue) {
-  if (queue == NULL) return;
+/* Waits for the last run, because runs write to memory of JavaScript. Expected events are not waited for, because they
+ * may never happen. */
+static void close_queue(tn_xla_async_t *queue, int is_end_of_thread) {
   tn__lock(&queue->lock);
-  close_queue(queue);
+  while (queue->in_flight > 0) tn__wait(&queue->settled, &queue->lock);
+  queue->closed = 1;
+  if (is_end_of_thread) queue->has_hook = 0;
   const int is_free = queue->expected == 0 && !queue->has_hook;
   tn__unlock(&queue->lock);
   if (is_free) free_queue(queue);
 }
 
-/* A worker that is terminated does not close its queue. */
-static void end_thread(void *data) {
-  tn_xla_async_t *queue = data;
-  tn__lock(&queue->lock);
-  close_queue(queue);
-  queue->has_hook = 0;
-  const int is_free = queue->expected == 0;
-  tn__unlock(&queue->lock);
-  if (is_free) free_queue(queue);
+void tn_xla_async_close(tn_xla_async_t *queue) {
+  if (queue != NULL) close_queue(queue, 0);
 }
+
+/* A worker that is terminated does not close its queue. */
+static void end_thread(void *queue) { close_queue(queue, 1); }

@@ -3,25 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "status.h"
+#include "internal.h"
 
-TN_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) { tn__xla_status_clear(status); }
+TN_API void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) {
+  if (status == NULL) return;
+  free(status->message);
+  *status = (XlaCustomCallStatus){0, 0, NULL};
+}
 
 TN_API void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_length) {
   if (status == NULL) return;
   size_t length = 0;
   while (message != NULL && length < message_length && message[length] != '\0') length++;
-  tn__xla_status_clear(status);
+  XlaCustomCallStatusSetSuccess(status);
   status->failed = 1;
   /* Without memory for the message, the status is still a failure. */
   status->message = length == 0 ? NULL : malloc(length);
   if (status->message == NULL) return;
   memcpy(status->message, message, length);
   status->length = length;
-}
-
-void tn__xla_status_clear(XlaCustomCallStatus *status) {
-  if (status == NULL) return;
-  free(status->message);
-  *status = (XlaCustomCallStatus){0, 0, NULL};
 }

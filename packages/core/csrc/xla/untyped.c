@@ -2,9 +2,6 @@
 #include <string.h>
 
 #include "internal.h"
-#include "status.h"
-
-_Static_assert(sizeof(tn_xla_untyped_call_t) == 88, "callers lay it out by hand");
 
 static void run_on_host(tn_xla_untyped_call_t *call) {
   const void **in = (const void **)call->buffers;
@@ -44,7 +41,7 @@ int32_t tn_xla_execute_untyped(void *memory) {
   if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
   if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
     return tn__fail(TN_INVALID_ARGUMENT, "api_version is unknown: %d", (int)call->api_version);
-  tn__xla_status_clear(&call->status);
+  XlaCustomCallStatusSetSuccess(&call->status);
   if (!tn__xla_enter(call->device)) {
     XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);
     return TN_KERNEL_FAILED;
@@ -65,6 +62,6 @@ int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, siz
   const size_t copied = whole < capacity ? whole : capacity;
   if (copied > 0) memcpy(message, call->status.message, copied);
   *length = whole;
-  if (copied == whole) tn__xla_status_clear(&call->status);
+  if (copied == whole) XlaCustomCallStatusSetSuccess(&call->status);
   return TN_OK;
 }

@@ -114,23 +114,12 @@ int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
   return TN_OK;
 }
 
+int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
+                        int64_t timeout) {
+  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
 #if defined(TN_CHANNELS_ARE_STREAMS)
-
-int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
-                        int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
   return tn__stream_send(channel, bytes, length, descriptors, count, timeout);
-}
-
-int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
-  return tn__stream_receive(channel, bytes, descriptors, count, timeout);
-}
-
 #else
-
-int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
-                        int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
   struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
   tn__control_t control;
@@ -147,9 +136,13 @@ int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const
     int32_t status = tn__socket_wait(channel, POLLOUT, deadline);
     if (status != TN_OK) return status;
   }
+#endif
 }
 
 int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
+#if defined(TN_CHANNELS_ARE_STREAMS)
+  return tn__stream_receive(channel, bytes, descriptors, count, timeout);
+#else
   if (timeout > 0) {
     int32_t status = tn__socket_wait(channel, POLLIN, tn__now() + timeout);
     if (status != TN_OK) return status;
@@ -165,24 +158,17 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
   if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "timed out");
   if (length < 0) return tn__socket_failed("recv() failed");
   size_t taken = tn__control_take(&message, descriptors, TN_FRAME_DESCRIPTORS);
-  size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
   int32_t status = TN_OK;
   if (length == 0 && taken == 0) {
     status = tn__fail(TN_CLOSED, "the peer has closed the connection");
-  } else if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || taken > kept) {
+  } else if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 || taken > TN_FRAME_DESCRIPTORS) {
     status = tn__fail(TN_INVALID_ARGUMENT, "malformed message: too long, or too many descriptors");
   } else {
     status = tn_frame_check(bytes, (size_t)length, taken);
   }
-  if (status != TN_OK) {
-    for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);
-    return status;
-  }
-  *count = taken;
-  return TN_OK;
-}
-
+  return tn__control_finish(status, descriptors, taken, count);
 #endif
+}
 
 int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
                         size_t *count, int64_t timeout) {

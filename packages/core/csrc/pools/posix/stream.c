@@ -110,16 +110,9 @@ int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t
     taken = kept + tn__control_take(&message, descriptors + kept, TN_FRAME_DESCRIPTORS - kept);
     is_cut |= (message.msg_flags & MSG_CTRUNC) != 0 || taken > TN_FRAME_DESCRIPTORS;
   }
-  size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
-  if (status == TN_OK && is_cut)
-    status = tn__fail(TN_INVALID_ARGUMENT, "malformed message: too many descriptors");
+  if (status == TN_OK && is_cut) status = tn__fail(TN_INVALID_ARGUMENT, "malformed message: too many descriptors");
   if (status == TN_OK) status = tn_frame_check(bytes, length, taken);
-  if (status != TN_OK) {
-    for (size_t i = 0; i < kept; i++) tn_descriptor_discard(descriptors[i]);
-    return status;
-  }
-  *count = taken;
-  return TN_OK;
+  return tn__control_finish(status, descriptors, taken, count);
 }
 
 #endif

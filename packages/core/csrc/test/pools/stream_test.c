@@ -28,6 +28,7 @@
 #define tn__socket_open streams__open
 #define tn__socket_pair streams__socket_pair
 #define tn__control_write streams__control_write
+#define tn__control_finish streams__control_finish
 #define tn__control_take streams__control_take
 #define tn__stream_send streams__send
 #define tn__stream_receive streams__receive

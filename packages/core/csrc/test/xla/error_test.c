@@ -1,7 +1,7 @@
 /* xla_error.c, xla_api.c, xla_status.c: errors, the table, the untyped status. */
-#include "xla/status.h"
 #include "check.h"
 #include "support.h"
+#include "tenon/xla_custom_call.h"
 
 static const tn_xla_api_t *api(void) { return XLA_FFI_GetApi(); }
 
