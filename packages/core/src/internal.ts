@@ -30,8 +30,12 @@ export {
   statusName,
   type CoreFunctions,
 } from './native/core-library.ts'
-export { type FunctionsOf } from './native/function-table.ts'
-export { coreFunctionAddress, libraryFunctions, siblingPath } from './native/library-functions.ts'
+export {
+  coreFunctionAddress,
+  libraryFunctions,
+  siblingPath,
+  type LibraryFunctions,
+} from './native/library-functions.ts'
 export {
   addressOf,
   bufferOver,

@@ -138,6 +138,10 @@ export const FUNCTIONS = {
     tn_fence_status: ['int32_t', ['int32_t', 'uintptr_t']],
     tn_channel_ring: ['int32_t', ['int32_t']],
   },
+  tenon_nnapi: {
+    tn_nn_check: ['int32_t', ['uintptr_t', 'uintptr_t']],
+    tn_nn_run: ['int32_t', ['uintptr_t', 'uint32_t', 'uint32_t', 'uintptr_t']],
+  },
   tvm_ffi: {
     tn_tvm_live_objects: ['int64_t', []],
     tn_tvm_set_backtrace_limit: ['int32_t', ['int32_t']],

@@ -10,6 +10,9 @@ import { NativeLibrary } from './native-library.ts'
 
 type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
 
+/** The functions of a library beside the C core, by name. */
+export type LibraryFunctions<Name extends Library> = FunctionsOf<(typeof FUNCTIONS)[Name]>
+
 /** Returns the address of a function of the C core, for native code that calls it. */
 export function coreFunctionAddress(name: keyof CoreFunctions): number {
   return Number(NativeLibrary.open(coreLibrary().path).symbol(name))
@@ -26,7 +29,7 @@ export function siblingPath(name: Library): string {
  *
  * @throws {LoadError} if the library is missing.
  */
-export function libraryFunctions<Name extends Library>(name: Name): FunctionsOf<(typeof FUNCTIONS)[Name]> {
+export function libraryFunctions<Name extends Library>(name: Name): LibraryFunctions<Name> {
   const path = siblingPath(name)
   if (!existsSync(path)) {
     throw new LoadError(`the library ${path} does not exist`, {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pools/nnapi/nnapi.h"
+#include "tenon_nnapi.h"
 
 enum { NNAPI_TENSORS = 5, NNAPI_MOST_ELEMENTS = 4096, NNAPI_MOST_CHANNELS = 8 };
 

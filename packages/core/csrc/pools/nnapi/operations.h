@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "half.h"
-#include "nnapi.h"
+#include "tenon_nnapi.h"
 
 /* A step with its operands looked up. */
 typedef struct {

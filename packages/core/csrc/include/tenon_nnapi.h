@@ -4,14 +4,7 @@
 #ifndef TENON_NNAPI_H
 #define TENON_NNAPI_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(_WIN32)
-#define TN_NN_API __declspec(dllexport)
-#else
-#define TN_NN_API __attribute__((visibility("default")))
-#endif
+#include "tenon.h"
 
 #define TN_NN_RANK 6
 
@@ -99,10 +92,10 @@ typedef struct {
 
 /* Checks the types, shapes and parameters of all steps. Fails with TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION, and
  * writes the index of the invalid step to `failed`, or UINT32_MAX for a tensor or the program itself. */
-TN_NN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
+TN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
 
 /* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes
  * its index to `failed`. */
-TN_NN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
+TN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
 
 #endif
