@@ -1,4 +1,4 @@
-import { describe } from '@tenon/core/internal'
+import { describe, LAYOUTS } from '@tenon/core/internal'
 import { type OutputShape, PoolsError, refused } from '../error-status.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { isU32 } from '../model/operand-types.ts'
@@ -6,10 +6,12 @@ import type { PoolFacts } from '../pool/pool-facts.ts'
 import { FRAME_MAXIMUM } from '../native/link.ts'
 import { HEADER_SIZE, readU64, writeU64 } from './frame.ts'
 
-const POOLS_AT = HEADER_SIZE + 16
+const { size: EXECUTE_SIZE, offsets: EXECUTE } = LAYOUTS.tn_frame_execute_t
+const { size: ARGUMENT_SIZE, offsets: ARGUMENT } = LAYOUTS.tn_frame_argument_t
+const { size: RESULT_SIZE, offsets: RESULT } = LAYOUTS.tn_frame_result_t
+const POOLS_AT = HEADER_SIZE + EXECUTE_SIZE
 const POOL_SIZE = 8
-const ARGUMENT_SIZE = 24
-const SHAPES_AT = HEADER_SIZE + 16
+const SHAPES_AT = HEADER_SIZE + RESULT_SIZE
 
 /** How a pool is named in a message: memory by its id, a device buffer by its token. */
 export interface PoolName {
@@ -30,12 +32,12 @@ export function writeExecute(
   if (length > FRAME_MAXIMUM || Math.max(inputs.length, outputs.length, pools.length) > 0xffff) {
     throw new PoolsError('INVALID_ARGUMENT', `a request must fit ${FRAME_MAXIMUM} bytes, this one has ${length}`)
   }
-  view.setUint32(HEADER_SIZE, model, true)
-  view.setUint16(HEADER_SIZE + 4, inputs.length, true)
-  view.setUint16(HEADER_SIZE + 6, outputs.length, true)
-  view.setUint16(HEADER_SIZE + 8, pools.length, true)
-  view.setUint16(HEADER_SIZE + 10, 0, true)
-  view.setUint32(HEADER_SIZE + 12, dimensions, true)
+  view.setUint32(HEADER_SIZE + EXECUTE.model, model, true)
+  view.setUint16(HEADER_SIZE + EXECUTE.inputs, inputs.length, true)
+  view.setUint16(HEADER_SIZE + EXECUTE.outputs, outputs.length, true)
+  view.setUint16(HEADER_SIZE + EXECUTE.pools, pools.length, true)
+  view.setUint16(HEADER_SIZE + EXECUTE.reserved, 0, true)
+  view.setUint32(HEADER_SIZE + EXECUTE.dimensions, dimensions, true)
   let at = POOLS_AT
   for (const pool of pools) {
     const { isToken, id } = name(pool)
@@ -56,12 +58,12 @@ export function writeExecute(
 }
 
 function writeArgument(view: DataView, at: number, { hasNoValue, location, dimensions }: RequestArgument): void {
-  view.setUint32(at, hasNoValue ? 1 : 0, true)
-  view.setUint32(at + 4, u32(location.poolIndex), true)
-  view.setUint32(at + 8, u32(location.offset), true)
-  view.setUint32(at + 12, u32(location.length), true)
-  view.setUint32(at + 16, u32(location.padding), true)
-  view.setUint32(at + 20, dimensions.length, true)
+  view.setUint32(at + ARGUMENT.has_no_value, hasNoValue ? 1 : 0, true)
+  view.setUint32(at + ARGUMENT.pool, u32(location.poolIndex), true)
+  view.setUint32(at + ARGUMENT.offset, u32(location.offset), true)
+  view.setUint32(at + ARGUMENT.length, u32(location.length), true)
+  view.setUint32(at + ARGUMENT.padding, u32(location.padding), true)
+  view.setUint32(at + ARGUMENT.rank, dimensions.length, true)
 }
 
 function u32(value: number): number {
@@ -79,9 +81,9 @@ export interface ExecuteFrame {
 
 /** Reads a request whose layout was checked. */
 export function readExecute(view: DataView): ExecuteFrame {
-  const inputCount = view.getUint16(HEADER_SIZE + 4, true)
-  const outputCount = view.getUint16(HEADER_SIZE + 6, true)
-  const poolCount = view.getUint16(HEADER_SIZE + 8, true)
+  const inputCount = view.getUint16(HEADER_SIZE + EXECUTE.inputs, true)
+  const outputCount = view.getUint16(HEADER_SIZE + EXECUTE.outputs, true)
+  const poolCount = view.getUint16(HEADER_SIZE + EXECUTE.pools, true)
   const pools = Array.from({ length: poolCount }, (_, i) => ({
     isToken: view.getUint32(POOLS_AT + i * POOL_SIZE, true) === 1,
     id: view.getUint32(POOLS_AT + i * POOL_SIZE + 4, true),
@@ -90,22 +92,22 @@ export function readExecute(view: DataView): ExecuteFrame {
   let dimensionsAt = argumentsAt + (inputCount + outputCount) * ARGUMENT_SIZE
   const all = Array.from({ length: inputCount + outputCount }, (_, i): RequestArgument => {
     const at = argumentsAt + i * ARGUMENT_SIZE
-    const rank = view.getUint32(at + 20, true)
+    const rank = view.getUint32(at + ARGUMENT.rank, true)
     const dimensions = readDimensions(view, dimensionsAt, rank)
     dimensionsAt += rank * 4
     return {
-      hasNoValue: view.getUint32(at, true) === 1,
+      hasNoValue: view.getUint32(at + ARGUMENT.has_no_value, true) === 1,
       location: {
-        poolIndex: view.getUint32(at + 4, true),
-        offset: view.getUint32(at + 8, true),
-        length: view.getUint32(at + 12, true),
-        padding: view.getUint32(at + 16, true),
+        poolIndex: view.getUint32(at + ARGUMENT.pool, true),
+        offset: view.getUint32(at + ARGUMENT.offset, true),
+        length: view.getUint32(at + ARGUMENT.length, true),
+        padding: view.getUint32(at + ARGUMENT.padding, true),
       },
       dimensions,
     }
   })
   return {
-    model: view.getUint32(HEADER_SIZE, true),
+    model: view.getUint32(HEADER_SIZE + EXECUTE.model, true),
     inputs: all.slice(0, inputCount),
     outputs: all.slice(inputCount),
     pools,
@@ -115,9 +117,9 @@ export function readExecute(view: DataView): ExecuteFrame {
 /** Writes what an execution came to after the header; returns the length of the whole message. */
 export function writeResult(view: DataView, shapes: readonly OutputShape[], driverTime: number): number {
   const dimensions = shapes.reduce((sum, shape) => sum + shape.dimensions.length, 0)
-  view.setUint32(HEADER_SIZE, shapes.length, true)
-  view.setUint32(HEADER_SIZE + 4, dimensions, true)
-  writeU64(view, HEADER_SIZE + 8, driverTime)
+  view.setUint32(HEADER_SIZE + RESULT.outputs, shapes.length, true)
+  view.setUint32(HEADER_SIZE + RESULT.dimensions, dimensions, true)
+  writeU64(view, HEADER_SIZE + RESULT.driver_time, driverTime)
   let dimensionsAt = SHAPES_AT + shapes.length * 8
   shapes.forEach((shape, i) => {
     view.setUint32(SHAPES_AT + i * 8, shape.isSufficient ? 1 : 0, true)
@@ -132,7 +134,7 @@ export function writeResult(view: DataView, shapes: readonly OutputShape[], driv
 
 /** Reads what an execution came to, whose layout was checked. */
 export function readResult(view: DataView): { readonly outputs: OutputShape[]; readonly driverTime: number } {
-  const count = view.getUint32(HEADER_SIZE, true)
+  const count = view.getUint32(HEADER_SIZE + RESULT.outputs, true)
   let dimensionsAt = SHAPES_AT + count * 8
   const outputs = Array.from({ length: count }, (_, i) => {
     const rank = view.getUint32(SHAPES_AT + i * 8 + 4, true)
@@ -140,7 +142,7 @@ export function readResult(view: DataView): { readonly outputs: OutputShape[]; r
     dimensionsAt += rank * 4
     return { dimensions, isSufficient: view.getUint32(SHAPES_AT + i * 8, true) === 1 }
   })
-  return { outputs, driverTime: readU64(view, HEADER_SIZE + 8) }
+  return { outputs, driverTime: readU64(view, HEADER_SIZE + RESULT.driver_time) }
 }
 
 function readDimensions(view: DataView, at: number, rank: number): number[] {

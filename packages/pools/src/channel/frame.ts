@@ -1,3 +1,5 @@
+import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
+
 /**
  * The header of every message and the two messages of an execution, as `tn_frame_t` and the structures below it have them
  * in the core's header. Little-endian; offsets in bytes. The core checks the layout of what is received.
@@ -6,7 +8,7 @@ export const operations = {
   HELLO: 1,
   PREPARE: 2,
   RELEASE_MODEL: 3,
-  EXECUTE: 4,
+  EXECUTE: CONSTANTS.TN_FRAME_EXECUTE,
   ALLOCATE: 5,
   RELEASE_BUFFER: 6,
   COPY_FROM: 7,
@@ -19,15 +21,15 @@ export const operations = {
   FENCED_INFO: 14,
 } as const
 
-export const HEADER_SIZE = 40
-/** Where flags, id and timeout stand in a header. */
-export const HEADER_FLAGS = 14
-export const HEADER_ID = 16
-export const HEADER_TIMEOUT = 24
-const MAGIC = 0x4c4f_4f50
-const VERSION = 1
-const REPLY = 0x8000
-const RING = 1
+const { size, offsets: AT } = LAYOUTS.tn_frame_t
+export const HEADER_SIZE: number = size
+/** The offsets of flags, id and timeout in a header. */
+export const [HEADER_FLAGS, HEADER_ID, HEADER_TIMEOUT]: readonly [number, number, number] = [
+  AT.flags,
+  AT.id,
+  AT.timeout,
+]
+const { TN_FRAME_MAGIC: MAGIC, TN_FRAME_VERSION: VERSION, TN_FRAME_REPLY: REPLY, TN_FRAME_RING: RING } = CONSTANTS
 
 /** What a header says. */
 export interface FrameHeader {
@@ -57,33 +59,33 @@ export interface HeaderFields {
 export function writeHeader(view: DataView, length: number, fields: HeaderFields): void {
   const { operation, id, isReply = false, descriptors = 0, rings = false, timeout, status = 0, priority = 0 } = fields
   const nanoseconds = timeout === undefined ? 0 : Math.max(1, Math.ceil(timeout * 1e6))
-  view.setUint32(0, MAGIC, true)
-  view.setUint16(4, VERSION, true)
-  view.setUint16(6, isReply ? operation | REPLY : operation, true)
-  view.setUint32(8, length, true)
-  view.setUint16(12, descriptors, true)
-  view.setUint16(14, rings ? RING : 0, true)
-  writeU64(view, 16, id)
-  writeU64(view, 24, nanoseconds)
-  view.setInt32(32, status, true)
-  view.setUint32(36, priority, true)
+  view.setUint32(AT.magic, MAGIC, true)
+  view.setUint16(AT.version, VERSION, true)
+  view.setUint16(AT.operation, isReply ? operation | REPLY : operation, true)
+  view.setUint32(AT.length, length, true)
+  view.setUint16(AT.descriptors, descriptors, true)
+  view.setUint16(AT.flags, rings ? RING : 0, true)
+  writeU64(view, AT.id, id)
+  writeU64(view, AT.timeout, nanoseconds)
+  view.setInt32(AT.status, status, true)
+  view.setUint32(AT.priority, priority, true)
 }
 
 /** A view of bytes. */
 export const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 export function readHeader(view: DataView): FrameHeader {
-  const operation = view.getUint16(6, true)
-  const nanoseconds = readU64(view, 24)
+  const operation = view.getUint16(AT.operation, true)
+  const nanoseconds = readU64(view, AT.timeout)
   return {
     operation: operation & ~REPLY,
     isReply: (operation & REPLY) !== 0,
-    length: view.getUint32(8, true),
-    rings: view.getUint16(14, true) === RING,
-    id: readU64(view, 16),
+    length: view.getUint32(AT.length, true),
+    rings: view.getUint16(AT.flags, true) === RING,
+    id: readU64(view, AT.id),
     timeout: nanoseconds === 0 ? undefined : nanoseconds / 1e6,
-    status: view.getInt32(32, true),
-    priority: view.getUint32(36, true),
+    status: view.getInt32(AT.status, true),
+    priority: view.getUint32(AT.priority, true),
   }
 }
 

@@ -1,7 +1,14 @@
-import { addressOf, newArrayBuffer, pointerBits } from '@tenon/core/internal'
+import {
+  addressOf,
+  CONSTANTS,
+  LAYOUTS,
+  libraryFunctions,
+  type LibraryFunctions,
+  newArrayBuffer,
+  pointerBits,
+} from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import type { NativeStep } from '../kernels/kernel.ts'
-import { nativeOperations } from '../kernels/native-operations.ts'
 import type { ChannelQuantization } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 import { operandTypes } from '../model/operand-types.ts'
@@ -21,16 +28,18 @@ export interface ProgramStep {
   readonly tensors: readonly number[]
 }
 
-// Layouts of csrc/pools/nnapi/nnapi.h, in bytes.
-const TENSOR = 72
-const STEP = 64
-const HEADER = 40
-const [RANK, NUMBERS, REALS] = [6, 10, 2]
+const { size: HEADER_SIZE, offsets: HEADER } = LAYOUTS.tn_nn_program_t
+const { size: TENSOR_SIZE, offsets: TENSOR } = LAYOUTS.tn_nn_tensor_t
+const { size: STEP_SIZE, offsets: STEP } = LAYOUTS.tn_nn_step_t
+const NUMBERS = (STEP.reals - STEP.numbers) / 4
+const REALS = (STEP_SIZE - STEP.reals) / 4
+
+let library: LibraryFunctions<'tenon_nnapi'> | undefined
 
 /** What the outcomes of the library mean. */
 const reasons: Readonly<Record<number, string>> = {
-  [-2]: 'an index lies outside its axis',
-  [-4]: 'a whole number is divided by 0',
+  [CONSTANTS.TN_NN_BAD_INDEX]: 'an index lies outside its axis',
+  [CONSTANTS.TN_NN_DIVIDED_BY_ZERO]: 'a whole number is divided by 0',
 }
 
 /**
@@ -40,49 +49,49 @@ const reasons: Readonly<Record<number, string>> = {
 export class Program {
   readonly #view: DataView
   readonly #address: number
-  readonly #library = nativeOperations()
+  readonly #library = (library ??= libraryFunctions('tenon_nnapi'))
   readonly #failed: number
 
   /** @throws {PoolsError} `GENERAL_FAILURE` if a kernel planned a step that the library refuses. */
   constructor(tensors: readonly ProgramTensor[], steps: readonly ProgramStep[]) {
     const operandCount = steps.reduce((sum, step) => sum + step.tensors.length, 0)
     const scaleCount = tensors.reduce((sum, { channelQuant }) => sum + (channelQuant?.scales.length ?? 0), 0)
-    const stepsAt = HEADER + tensors.length * TENSOR
-    const operandsAt = stepsAt + steps.length * STEP
+    const stepsAt = HEADER_SIZE + tensors.length * TENSOR_SIZE
+    const operandsAt = stepsAt + steps.length * STEP_SIZE
     const scalesAt = operandsAt + operandCount * 4
     this.#failed = scalesAt + scaleCount * 4
     const buffer = newArrayBuffer(this.#failed + 4, 16)
     this.#address = addressOf(buffer)
     const view = new DataView(buffer)
     this.#view = view
-    view.setUint32(0, HEADER, true)
-    view.setUint32(4, steps.length, true)
-    view.setUint32(8, tensors.length, true)
-    view.setUint32(12, operandCount, true)
-    this.#setPointer(16, this.#address + HEADER)
-    this.#setPointer(24, this.#address + stepsAt)
-    this.#setPointer(32, this.#address + operandsAt)
+    view.setUint32(HEADER.struct_size, HEADER_SIZE, true)
+    view.setUint32(HEADER.step_count, steps.length, true)
+    view.setUint32(HEADER.tensor_count, tensors.length, true)
+    view.setUint32(HEADER.operand_count, operandCount, true)
+    this.#setPointer(HEADER.tensors, this.#address + HEADER_SIZE)
+    this.#setPointer(HEADER.steps, this.#address + stepsAt)
+    this.#setPointer(HEADER.operands, this.#address + operandsAt)
     let scale = scalesAt
     tensors.forEach((tensor, i) => {
-      this.#writeTensor(HEADER + i * TENSOR, tensor, scale)
+      this.#writeTensor(HEADER_SIZE + i * TENSOR_SIZE, tensor, scale)
       scale += 4 * (tensor.channelQuant?.scales.length ?? 0)
     })
     let operand = 0
     steps.forEach((step, i) => {
-      this.#writeStep(stepsAt + i * STEP, step, operand)
+      this.#writeStep(stepsAt + i * STEP_SIZE, step, operand)
       for (const index of step.tensors) view.setUint32(operandsAt + 4 * operand++, index, true)
     })
-    this.#expectSuccess(this.#library.check(this.#address, this.#address + this.#failed))
+    this.#expectSuccess(this.#library.tn_nn_check(this.#address, this.#address + this.#failed))
   }
 
   /** Says where a tensor is. */
   setAddress(tensor: number, address: number): void {
-    this.#view.setFloat64(HEADER + tensor * TENSOR, pointerBits(address), true)
+    this.#view.setFloat64(HEADER_SIZE + tensor * TENSOR_SIZE + TENSOR.data, pointerBits(address), true)
   }
 
   /** Runs steps. @throws {PoolsError} `GENERAL_FAILURE` if one fails. */
   run(first: number, count: number): void {
-    this.#expectSuccess(this.#library.run(this.#address, first, count, this.#address + this.#failed))
+    this.#expectSuccess(this.#library.tn_nn_run(this.#address, first, count, this.#address + this.#failed))
   }
 
   #expectSuccess(outcome: unknown): void {
@@ -103,15 +112,16 @@ export class Program {
   ): void {
     const view = this.#view
     const count = dimensions.reduce((total, size) => total * size, 1)
-    view.setBigUint64(at + 8, BigInt(count), true)
-    view.setUint32(at + 16, operandTypes[type].number, true)
-    view.setUint32(at + 20, dimensions.length, true)
-    for (let axis = 0; axis < RANK; axis++) view.setUint32(at + 24 + axis * 4, dimensions[axis] ?? 1, true)
-    view.setFloat32(at + 48, scale, true)
-    view.setInt32(at + 52, zeroPoint, true)
+    view.setBigUint64(at + TENSOR.count, BigInt(count), true)
+    view.setUint32(at + TENSOR.type, operandTypes[type].number, true)
+    view.setUint32(at + TENSOR.rank, dimensions.length, true)
+    for (let axis = 0; axis < CONSTANTS.TN_NN_RANK; axis++)
+      view.setUint32(at + TENSOR.dimensions + axis * 4, dimensions[axis] ?? 1, true)
+    view.setFloat32(at + TENSOR.scale, scale, true)
+    view.setInt32(at + TENSOR.zero_point, zeroPoint, true)
     if (channelQuant === undefined) return
-    this.#setPointer(at + 56, this.#address + scalesAt)
-    view.setUint32(at + 64, channelQuant.channelDim, true)
+    this.#setPointer(at + TENSOR.scales, this.#address + scalesAt)
+    view.setUint32(at + TENSOR.channel_axis, channelQuant.channelDim, true)
     channelQuant.scales.forEach((one, i) => view.setFloat32(scalesAt + 4 * i, one, true))
   }
 
@@ -122,11 +132,11 @@ export class Program {
       const sentence = `a step has at most ${NUMBERS} numbers and ${REALS} reals, got ${numbers.length} and ${reals.length}`
       throw new PoolsError('GENERAL_FAILURE', sentence)
     }
-    view.setUint32(at, operation, true)
-    view.setUint32(at + 4, tensors.length - 1, true)
-    view.setUint32(at + 8, firstOperand, true)
-    view.setInt32(at + 12, activation, true)
-    numbers.forEach((number, i) => view.setInt32(at + 16 + i * 4, number, true))
-    reals.forEach((real, i) => view.setFloat32(at + 56 + i * 4, real, true))
+    view.setUint32(at + STEP.operation, operation, true)
+    view.setUint32(at + STEP.input_count, tensors.length - 1, true)
+    view.setUint32(at + STEP.first_operand, firstOperand, true)
+    view.setInt32(at + STEP.activation, activation, true)
+    numbers.forEach((number, i) => view.setInt32(at + STEP.numbers + i * 4, number, true))
+    reals.forEach((real, i) => view.setFloat32(at + STEP.reals + i * 4, real, true))
   }
 }

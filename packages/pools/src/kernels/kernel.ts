@@ -25,7 +25,7 @@ export interface KernelInput extends KernelOperand {
   readonly numbers: () => readonly number[]
 }
 
-/** A step for the library of operations; see `csrc/pools/nnapi/nnapi.h` of the core. */
+/** A step for the library of operations; see `csrc/include/tenon_nnapi.h` of the core. */
 export interface NativeStep {
   readonly operation: number
   /** Which inputs of the operation it takes, by index. */

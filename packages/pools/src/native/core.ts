@@ -1,27 +1,14 @@
-import { addressOf, coreFunction, lastError, statusName, type CFunction, type CType } from '@tenon/core/internal'
+import { addressOf, coreFunctions, lastError, statusName, type CoreFunctions } from '@tenon/core/internal'
 import { PoolsError, type ErrorStatus } from '../error-status.ts'
 import { sharesDescriptors } from './platform.ts'
 
-/** Functions of the core by name, each declared once. */
-const declared = new Map<string, CFunction>()
-
-/** A function that the core has on every platform. */
-export function core(name: string, parameters: readonly CType[], result: CType = 'int32_t'): CFunction {
-  let found = declared.get(name)
-  if (found === undefined) {
-    found = coreFunction(name, result, parameters)
-    declared.set(name, found)
-  }
-  return found
-}
-
 /**
- * A function for what processes share by descriptor.
+ * Returns the functions of the core, for those that work with descriptors that processes share.
  *
- * @throws {PoolsError} `GENERAL_FAILURE` on a platform that has nothing of the kind.
+ * @throws {PoolsError} `GENERAL_FAILURE` on a platform without such descriptors.
  */
-export function sharing(name: string, parameters: readonly CType[], result: CType = 'int32_t'): CFunction {
-  if (sharesDescriptors()) return core(name, parameters, result)
+export function sharing(): CoreFunctions {
+  if (sharesDescriptors()) return coreFunctions()
   throw new PoolsError(
     'GENERAL_FAILURE',
     `this needs descriptors that processes share, which ${process.platform} lacks`,

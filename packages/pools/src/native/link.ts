@@ -1,9 +1,9 @@
-import { addressOf, keepAlive } from '@tenon/core/internal'
-import { check, core } from './core.ts'
+import { addressOf, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
+import { check } from './core.ts'
 import { closeDescriptor, discardDescriptor } from './descriptor.ts'
 
 /** The largest message, in bytes. */
-export const FRAME_MAXIMUM = 65_536
+export const FRAME_MAXIMUM: number = CONSTANTS.TN_FRAME_MAXIMUM
 
 /** The peer of a channel is gone. */
 export class PeerGone extends Error {}
@@ -55,8 +55,8 @@ export interface Link {
 
 /** Checks the layout of a message that didn't come through a socket. @throws {PoolsError} */
 export function checkFrame(message: Uint8Array, attachments = 0): void {
-  const checkLayout = core('tn_frame_check', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
-  check(Number(checkLayout(addressOf(message), message.length, attachments)), 'reading a message', 'INVALID_ARGUMENT')
+  const code = coreFunctions().tn_frame_check(addressOf(message), message.length, attachments)
+  check(code, 'reading a message', 'INVALID_ARGUMENT')
   keepAlive(message)
 }
 

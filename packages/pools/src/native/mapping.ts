@@ -1,11 +1,11 @@
-import { addressOf, bufferOver, keepAlive } from '@tenon/core/internal'
+import { addressOf, bufferOver, CONSTANTS, coreFunctions, keepAlive } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
-import { check, core, failure, out, outAddress, sharing } from './core.ts'
+import { check, failure, out, outAddress, sharing } from './core.ts'
 import { hasViews, sharesDescriptors } from './platform.ts'
 
 /** The page that offsets of mappings are multiples of, in bytes. */
 export function pageSize(): number {
-  return Number(sharing('tn_page_size', [], 'uintptr_t')())
+  return Number(sharing().tn_page_size())
 }
 
 /** How many mappings that raw views were taken of keep their addresses after they are closed. */
@@ -33,8 +33,9 @@ export interface MappingOptions {
 /** Maps part of a descriptor, which may be closed afterwards. @throws {PoolsError} P17 */
 export function openMapping(descriptor: number, offset: number, byteSize: number, options: MappingOptions): Mapping {
   const { isShared, isGuarded } = options
-  const open = sharing('tn_mapping_open', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t'])
-  const code = open(descriptor, offset, byteSize, (isShared ? 1 : 0) | (isGuarded ? 2 : 0), outAddress())
+  const { TN_MAPPING_SHARED: shared, TN_MAPPING_GUARDED: guarded } = CONSTANTS
+  const flags = (isShared ? shared : 0) | (isGuarded ? guarded : 0)
+  const code = sharing().tn_mapping_open(descriptor, offset, byteSize, flags, outAddress())
   if (code !== 0) {
     const { sentence, details } = failure('GENERAL_FAILURE', 'mapping a pool', code)
     throw new PoolsError('GENERAL_FAILURE', sentence, { rule: 'P17', details })
@@ -62,7 +63,7 @@ export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
   const { address, byteSize, buffer } = mapping
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
   if (!wasExposed) return unmap(address, byteSize)
-  check(sharing('tn_mapping_retire', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'taking memory away')
+  check(sharing().tn_mapping_retire(address, byteSize), 'taking memory away')
   retired.push({ address, byteSize })
   if (retired.length > RETIRED) {
     const oldest = retired.shift()!
@@ -71,7 +72,7 @@ export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
 }
 
 function unmap(address: number, byteSize: number): void {
-  check(sharing('tn_mapping_close', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'unmapping a pool')
+  check(sharing().tn_mapping_close(address, byteSize), 'unmapping a pool')
 }
 
 /** Copies bytes out of a mapping that can't be looked at. The caller has checked the range. */
@@ -87,19 +88,19 @@ export function copyToMapping({ address }: Mapping, byteOffset: number, source: 
 }
 
 function copyMemory(to: number, from: number, byteSize: number): void {
-  if (byteSize > 0) core('tn_memory_copy', ['uintptr_t', 'uintptr_t', 'uintptr_t'], 'void')(to, from, byteSize)
+  if (byteSize > 0) coreFunctions().tn_memory_copy(to, from, byteSize)
 }
 
 /** How often a page of a guarded mapping was missing; 0 for others. */
 export function mappingFaults({ address, isGuarded }: Mapping): number {
   if (!isGuarded) return 0
-  check(sharing('tn_mapping_faults', ['uintptr_t', 'uintptr_t'])(address, outAddress()), 'asking for faults')
+  check(sharing().tn_mapping_faults(address, outAddress()), 'asking for faults')
   return Number(out.u64[0])
 }
 
 /** Waits until a shared mapping of a file is on its device. @throws {PoolsError} */
 export function syncMapping({ address, byteSize }: Mapping): void {
-  check(sharing('tn_mapping_sync', ['uintptr_t', 'uintptr_t'])(address, byteSize), 'writing a file pool')
+  check(sharing().tn_mapping_sync(address, byteSize), 'writing a file pool')
 }
 
 /** What pools of this process hold at the moment. */
@@ -117,7 +118,7 @@ export interface PoolUsage {
 export function poolUsage(): PoolUsage {
   let [mappings, mappedBytes] = [own.size, [...own].reduce((sum, { byteSize }) => sum + byteSize, 0)]
   if (sharesDescriptors()) {
-    sharing('tn_mapping_totals', ['uintptr_t', 'uintptr_t'], 'void')(outAddress(), outAddress() + 8)
+    sharing().tn_mapping_totals(outAddress(), outAddress() + 8)
     mappings += Number(out.u64[0]) - retired.length
     mappedBytes += Number(out.u64[1]) - retired.reduce((sum, { byteSize }) => sum + byteSize, 0)
   }

@@ -1,19 +1,19 @@
-import { addressOf, keepAlive } from '@tenon/core/internal'
+import { addressOf, CONSTANTS, keepAlive, STATUS } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from './core.ts'
 import { FRAME_MAXIMUM, nanoseconds, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
 
 /** Statuses of the core that channels tell apart. */
-const TIMED_OUT = -13
-const CLOSED = -10
+const { value: TIMED_OUT } = STATUS.TIMED_OUT
+const { value: CLOSED } = STATUS.CLOSED
 
 /** The most descriptors that come with a message. */
-export const DESCRIPTORS = 16
+export const DESCRIPTORS: number = CONSTANTS.TN_FRAME_DESCRIPTORS
 
 /** Two connected sockets: of messages, or a stream. The caller closes both. */
 export function socketPair(kind: 'messages' | 'stream'): [number, number] {
   check(
-    sharing('tn_channel_pair', ['int32_t', 'uintptr_t'])(kind === 'stream' ? 1 : 0, outAddress()),
+    sharing().tn_channel_pair(kind === 'stream' ? 1 : 0, outAddress()),
     'making sockets',
     'RESOURCE_EXHAUSTED_TRANSIENT',
   )
@@ -23,10 +23,7 @@ export function socketPair(kind: 'messages' | 'stream'): [number, number] {
 /** Waits for connections at a path. @throws {PoolsError} */
 export function listenAt(path: string): number {
   const name = Buffer.from(path)
-  check(
-    sharing('tn_channel_listen', ['uintptr_t', 'uintptr_t', 'uintptr_t'])(addressOf(name), name.length, outAddress()),
-    `listening at ${path}`,
-  )
+  check(sharing().tn_channel_listen(addressOf(name), name.length, outAddress()), `listening at ${path}`)
   keepAlive(name)
   return out.i32[0]!
 }
@@ -34,27 +31,27 @@ export function listenAt(path: string): number {
 /** Connects to a path. @throws {PoolsError} `DEVICE_UNAVAILABLE` */
 export function connectTo(path: string): number {
   const name = Buffer.from(path)
-  const connect = sharing('tn_channel_connect', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
-  check(connect(addressOf(name), name.length, outAddress()), `connecting to ${path}`, 'DEVICE_UNAVAILABLE')
+  const code = sharing().tn_channel_connect(addressOf(name), name.length, outAddress())
+  check(code, `connecting to ${path}`, 'DEVICE_UNAVAILABLE')
   keepAlive(name)
   return out.i32[0]!
 }
 
 /** The next connection of a listener; undefined if none waits or it can't be taken now. */
 export function acceptFrom(listener: number): number | undefined {
-  const code = Number(sharing('tn_channel_accept', ['int32_t', 'uintptr_t'])(listener, outAddress()))
+  const code = sharing().tn_channel_accept(listener, outAddress())
   return code === 0 ? out.i32[0]! : undefined
 }
 
 /** The user that a connection comes from. */
 export function peerUser(channel: number): number {
-  check(sharing('tn_channel_peer', ['int32_t', 'uintptr_t'])(channel, outAddress()), 'asking who the peer is')
+  check(sharing().tn_channel_peer(channel, outAddress()), 'asking who the peer is')
   return out.u32[0]!
 }
 
 /** Wakes a peer that waits for a byte on a stream. A peer that is gone is noticed elsewhere. */
 export function ring(stream: number): void {
-  sharing('tn_channel_ring', ['int32_t'])(stream)
+  sharing().tn_channel_ring(stream)
 }
 
 /** Which of several sockets have something to read, once any has. `timeout` in milliseconds, negative for ever. */
@@ -65,8 +62,7 @@ export function pollSockets(sockets: readonly number[], timeout: number): readon
   const [list, ready] = [new Int32Array(memory, 0, count), new Uint8Array(memory, 4 * count, count)]
   list.set(sockets)
   const start = addressOf(memory)
-  const poll = sharing('tn_channel_poll', ['uintptr_t', 'uintptr_t', 'int64_t', 'uintptr_t'])
-  const code = Number(poll(start, count, nanoseconds(timeout), start + 4 * count))
+  const code = sharing().tn_channel_poll(start, count, nanoseconds(timeout), start + 4 * count)
   if (code !== TIMED_OUT) check(code, 'waiting for sockets')
   return Array.from(ready, (value) => value === 1)
 }
@@ -76,9 +72,11 @@ export type FenceStatus = 'active' | 'signaled' | 'failed'
 
 /** Looks at a fence, without changing it. @throws {PoolsError} `INVALID_ARGUMENT` if the descriptor is something else. */
 export function fenceStatus(fence: number): FenceStatus {
-  const code = Number(sharing('tn_fence_status', ['int32_t', 'uintptr_t'])(fence, outAddress()))
+  const code = sharing().tn_fence_status(fence, outAddress())
   if (code !== 0) throw failure('INVALID_ARGUMENT', 'looking at a fence', code)
-  return out.i32[0] === 0 ? 'active' : out.i32[0] === 1 ? 'signaled' : 'failed'
+  const [state] = out.i32
+  if (state === CONSTANTS.TN_FENCE_ACTIVE) return 'active'
+  return state === CONSTANTS.TN_FENCE_SIGNALED ? 'signaled' : 'failed'
 }
 
 /** One end of a channel to another process: messages with descriptors, in buffers that are used again for each. */
@@ -95,17 +93,9 @@ export class Socket implements Link {
   /** Only its lower half: there are never more than a few. */
   readonly #count: Uint32Array
   readonly #functions = {
-    send: sharing('tn_channel_send', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
-    receive: sharing('tn_channel_receive', ['int32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t', 'int64_t']),
-    call: sharing('tn_channel_call', [
-      'int32_t',
-      'uintptr_t',
-      'uintptr_t',
-      'uintptr_t',
-      'uintptr_t',
-      'uintptr_t',
-      'int64_t',
-    ]),
+    send: sharing().tn_channel_send,
+    receive: sharing().tn_channel_receive,
+    call: sharing().tn_channel_call,
   }
   #descriptor: number
 
@@ -141,32 +131,29 @@ export class Socket implements Link {
     const descriptors = attachments.length === 0 ? NO_DESCRIPTORS : attachments.map(descriptorOf)
     if (descriptors.length > 0) this.#descriptors.set(descriptors)
     const { sent, descriptors: at } = this.#addresses
-    this.#settle(
-      Number(this.#functions.send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))),
-      'sending a message',
-    )
+    const code = this.#functions.send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))
+    this.#settle(code, 'sending a message')
   }
 
   receive(timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { received, descriptors, count } = this.#addresses
-    const code = Number(this.#functions.receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout)))
+    const code = this.#functions.receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout))
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
   call(length: number, timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { sent, received, descriptors, count } = this.#addresses
-    const code = Number(
-      this.#functions.call(this.#descriptor, sent, length, received, descriptors, count, nanoseconds(timeout)),
-    )
+    const { call } = this.#functions
+    const code = call(this.#descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
   close(): void {
     const descriptor = this.#descriptor
     this.#descriptor = -1
-    if (descriptor !== -1) check(sharing('tn_descriptor_close', ['int32_t'])(descriptor), 'closing a channel')
+    if (descriptor !== -1) check(sharing().tn_descriptor_close(descriptor), 'closing a channel')
   }
 
   #taken(code: number): readonly number[] {
