@@ -1,65 +1,34 @@
 import { readFileSync } from 'node:fs'
 import { AllocationError, NativeError } from '@tenon/core'
-import {
-  addressOf,
-  bufferOver,
-  checkStatus,
-  coreFunction,
-  keepAlive,
-  lastError,
-  type CFunction,
-} from '@tenon/core/internal'
+import { addressOf, bufferOver, checkStatus, coreFunctions, keepAlive, lastError, pageSize } from '@tenon/core/internal'
 import { type Chunk, chunkIn, newSharedChunk } from '../scope/chunk.ts'
 
-/** A chunk whose surroundings are watched. */
+/** A chunk whose surroundings are checked for writes. */
 export interface WatchedChunk extends Chunk {
-  /** Whether something was written around it, which no protected page sees. @throws {NativeError} */
+  /** Checks the bytes around the chunk that no protected page covers. @throws {NativeError} if they were written. */
   readonly check: () => void
 }
 
-/** A chunk on pages of its own, which end at a protected page. */
+/** A chunk on pages of its own that end at a protected page. */
 export interface GuardedChunk extends WatchedChunk {
   /** Protects the pages, and unmaps those that were freed long ago. */
   readonly free: () => void
 }
 
-interface Functions {
-  readonly pageSize: number
-  readonly open: CFunction
-  readonly protect: CFunction
-  readonly close: CFunction
-  readonly add: CFunction
-  readonly remove: CFunction
-}
-
-let known: Functions | undefined
-
-function functions(): Functions {
-  const range = ['uintptr_t', 'uintptr_t'] as const
-  return (known ??= {
-    pageSize: Number(coreFunction('tn_page_size', 'uintptr_t', [])()),
-    open: coreFunction('tn_pages_open', 'int32_t', range),
-    protect: coreFunction('tn_pages_protect', 'int32_t', range),
-    close: coreFunction('tn_pages_close', 'int32_t', range),
-    add: coreFunction('tn_guard_report_add', 'int32_t', [...range, ...range, ...range]),
-    remove: coreFunction('tn_guard_report_remove', 'void', ['uintptr_t']),
-  })
-}
-
-/** What stands around the bytes of a chunk. */
+/** The value of the bytes around a chunk. */
 const CANARY = 0xa7
 
-/** How much is watched on both sides of shared memory, in bytes. */
+/** The number of bytes that are checked on both sides of shared memory. */
 const MARGIN = 128
 
-/** How many freed blocks stay protected, to catch whoever still uses them. */
+/** The number of freed blocks that stay protected, so that later uses of them fault. */
 const QUARANTINE = 1024
 
-/** How many blocks a process can have: each takes two mappings, and a quarter is left to everybody else. */
+/** The limit of guarded blocks. Each takes two mappings, and a quarter of all mappings is left to other users. */
 const mostBlocks = Math.floor((mostMappings() * 3) / 8)
 let blocks = 0
 
-/** How many mappings the system lets a process have. */
+/** The system's limit of mappings for a process. */
 function mostMappings(): number {
   try {
     return Number(readFileSync('/proc/sys/vm/max_map_count', 'utf8'))
@@ -70,21 +39,18 @@ function mostMappings(): number {
 
 const quarantine: { address: number; byteSize: number }[] = []
 
-/**
- * Zeroed memory whose end is as near to a protected page as the alignment lets it be; `name` is for the report of a
- * crash.
- */
+/** Allocates zeroed memory that ends as close to a protected page as its alignment allows. A crash report has `name`. */
 export function newGuardedChunk(byteSize: number, byteAlignment: number, name: string): GuardedChunk {
-  const { pageSize, open, add } = functions()
+  const { tn_pages_open: open, tn_guard_report_add: add } = coreFunctions()
   const size = Math.max(byteSize, 1)
-  const gap = Math.max(byteAlignment - pageSize, 0)
-  const room = Math.ceil((size + gap) / pageSize) * pageSize
+  const gap = Math.max(byteAlignment - pageSize(), 0)
+  const room = Math.ceil((size + gap) / pageSize()) * pageSize()
   const out = new BigUint64Array(1)
   const isFull = blocks >= mostBlocks
-  if (isFull || Number(open(room, addressOf(out))) !== 0) {
+  if (isFull || open(room, addressOf(out)) !== 0) {
     const reason = isFull ? `the process has ${blocks} guarded blocks already` : lastError()
     throw new AllocationError(`${byteSize} guarded bytes could not be allocated: ${reason}`, {
-      hint: 'guard mode takes two mappings for each allocation: raise vm.max_map_count, or guard less.',
+      hint: 'Raise vm.max_map_count, because guard mode takes two mappings for each allocation, or allocate less.',
       details: { byteSize, byteAlignment },
     })
   }
@@ -93,7 +59,7 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
   const last = room - size
   const start = last - ((address + last) % byteAlignment)
   const label = Buffer.from(name)
-  checkStatus(Number(add(address, room, start, byteSize, addressOf(label), label.length)), 'naming a guarded block')
+  checkStatus(add(address, room, start, byteSize, addressOf(label), label.length), 'naming a guarded block')
   keepAlive(label)
   const buffer = bufferOver(address, room)
   const chunk = chunkIn(buffer, start, size, address + start)
@@ -101,25 +67,24 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
 }
 
 /**
- * Shared memory can't lie on protected pages: only what is written next to it is seen, when the handle that allocated it
- * closes.
+ * Shared memory cannot lie on protected pages. Writes next to it are detected when the handle that allocated it closes.
  */
 export function newWatchedSharedChunk(byteSize: number, byteAlignment: number, name: string): WatchedChunk {
   const chunk = newSharedChunk(byteSize, byteAlignment, MARGIN)
   return { ...chunk, check: watch(chunk, byteSize, name) }
 }
 
-/** Fills what is around a chunk in its buffer; the returned function looks whether it still is as it was. */
+/** Fills the bytes around a chunk. @returns a function that checks whether they are unchanged. */
 function watch({ view, size }: Chunk, byteSize: number, name: string): () => void {
   const { buffer, byteOffset } = view
   const before = new Uint8Array(buffer, 0, byteOffset).fill(CANARY)
-  const behind = new Uint8Array(buffer, byteOffset + size).fill(CANARY)
+  const after = new Uint8Array(buffer, byteOffset + size).fill(CANARY)
   return () => {
-    const [early, late] = [changed(before), changed(behind)]
+    const [early, late] = [changed(before), changed(after)]
     if (early === 0 && late === 0) return
     throw new NativeError(
-      `native code wrote outside a segment of ${byteSize} bytes of ${name}: ${early} bytes before it, ${late} behind it`,
-      { hint: 'look at the calls that were given this segment.', details: { before: early, behind: late } },
+      `native code wrote outside a segment of ${byteSize} bytes of ${name}: ${early} bytes before it, ${late} bytes after it`,
+      { hint: 'Check the calls that this segment was passed to.', details: { before: early, after: late } },
     )
   }
 }
@@ -127,12 +92,12 @@ function watch({ view, size }: Chunk, byteSize: number, name: string): () => voi
 const changed = (bytes: Uint8Array): number => bytes.reduce((count, byte) => (byte === CANARY ? count : count + 1), 0)
 
 function retire(address: number, byteSize: number): void {
-  const { protect, close, remove } = functions()
-  checkStatus(Number(protect(address, byteSize)), 'protecting freed memory')
+  const { tn_pages_protect: protect, tn_pages_close: close, tn_guard_report_remove: remove } = coreFunctions()
+  checkStatus(protect(address, byteSize), 'protecting freed memory')
   quarantine.push({ address, byteSize })
   if (quarantine.length <= QUARANTINE) return
   const oldest = quarantine.shift()!
   blocks--
   remove(oldest.address)
-  checkStatus(Number(close(oldest.address, oldest.byteSize)), 'unmapping freed memory')
+  checkStatus(close(oldest.address, oldest.byteSize), 'unmapping freed memory')
 }
