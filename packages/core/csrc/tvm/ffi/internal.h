@@ -79,7 +79,7 @@ uint64_t tn__value_hash(const TVMFFIAny *value);
 TN_PRINTF(2, 3) int tn__raise(const char *kind, const char *format, ...);
 int tn__no_memory(void);
 
-/* --- posix/frames.c, win32/frames.c ------------------------------------------------------------------------------- */
+/* --- posix/address.c, win32/address.c ------------------------------------------------------------------------------- */
 
 /* A call in progress on the calling thread. */
 typedef struct {
@@ -90,6 +90,8 @@ typedef struct {
 } tn__frame_t;
 /* Calls `visit` for at most `limit` frames, the most recent first, until it returns false. */
 void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *context), void *context);
+/* Whether an address is that of a function of its library, and not of a variable. */
+bool tn__is_function(const void *address);
 
 /* --- names.c: a map from text to pointers in order of insertion, locked by its owner ------------------------------ */
 
@@ -106,11 +108,12 @@ typedef struct {
   uint32_t *slots; /* the index of an entry + 1, or 0; twice the capacity */
 } tn__names_t;
 
-/* The address of a key's value, or null. Valid until the next change. */
-void **tn__names_find(const tn__names_t *names, TVMFFIByteArray key);
-/* The address of a key's value, which is null if the key is new. Null without memory. */
+/* The value of a key, or null. */
+void *tn__names_get(const tn__names_t *names, TVMFFIByteArray key);
+/* The address of a key's value, which is null if the key is new. Null without memory; valid until the next change. */
 void **tn__names_add(tn__names_t *names, TVMFFIByteArray key);
-void tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
+/* Removes a key and returns its value, or null. */
+void *tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
 
 /* --- type.c ------------------------------------------------------------------------------------------------------- */
 

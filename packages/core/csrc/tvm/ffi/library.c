@@ -89,16 +89,16 @@ static int system_module(const tn__call_t *call) {
   if (call->num_args > 1) return tn__expect_count(call, 1);
   if (call->num_args == 1 && tn__argument_text(call, 0, &prefix) != 0) return -1;
   tn__lock(&lock);
-  void **place = tn__names_find(&modules, prefix);
-  if (place != NULL) *call->result = tn__object(*place);
-  if (place != NULL) tn__retain(*place);
+  void *known = tn__names_get(&modules, prefix);
+  if (known != NULL) tn__retain(known);
   tn__unlock(&lock);
-  if (place != NULL) return 0;
+  *call->result = tn__object(known);
+  if (known != NULL) return 0;
   tn__library_t library = {NULL, tn__duplicate(prefix)};
   if (library.prefix == NULL) return tn__no_memory();
   if (make_module(library, TN_SYMBOLS_PREFIXED, call->result) != 0) return -1;
   tn__lock(&lock);
-  place = tn__names_add(&modules, prefix);
+  void **place = tn__names_add(&modules, prefix);
   if (place != NULL && *place == NULL) {
     *place = call->result->v_obj;
     tn__retain(*place);

@@ -259,26 +259,36 @@ static uint64_t claim(tn__map_t *map, const TVMFFIAny *key) {
   return found;
 }
 
-/* Moves all entries into a larger dense form. */
-static bool grow_dense(tn__map_t *map) {
+static bool grow(tn__map_t *map);
+
+/* Adds a pair whose key is new. False without memory. */
+static bool insert(tn__map_t *map, tn__pair_t pair) {
+  if (is_small(map) && map->size == small_slots(map) && !grow(map)) return false;
+  if (is_small(map)) {
+    small_pairs(map)[map->size++] = pair;
+    return true;
+  }
+  uint64_t slot;
+  while ((slot = claim(map, &pair.key)) == TN_MAP_END)
+    if (!grow(map)) return false;
+  item_of(map, slot)->pair = pair;
+  append(map, slot);
+  map->size++;
+  return true;
+}
+
+/* Moves all entries into larger memory: the largest small form, then the smallest dense form, then twice as many
+ * slots. */
+static bool grow(tn__map_t *map) {
   tn__map_t larger = *map;
-  bool made = is_small(map) ? give_dense_for(&larger, SMALL_LIMIT + 1) : give_dense(&larger, map->slots * 2, map->shift - 1);
+  bool made = !is_small(map)               ? give_dense(&larger, map->slots * 2, map->shift - 1)
+              : map->size >= SMALL_LIMIT ? give_dense_for(&larger, SMALL_LIMIT + 1)
+                                         : give_small(&larger, SMALL_LIMIT);
   if (!made) return false;
   for (uint64_t at = tn__map_begin(map); at != TN_MAP_END; at = tn__map_next(map, at)) {
-    const tn__pair_t *pair = tn__map_pair(map, at);
-    uint64_t slot = claim(&larger, &pair->key);
-    if (slot == TN_MAP_END) {
-      /* With very bad hashes even the doubled table has no room, and doubles again. */
-      bool grown = grow_dense(&larger);
-      slot = grown ? claim(&larger, &pair->key) : TN_MAP_END;
-      if (slot == TN_MAP_END) {
-        drop_data(&larger);
-        return false;
-      }
-    }
-    item_of(&larger, slot)->pair = *pair;
-    append(&larger, slot);
-    larger.size++;
+    if (insert(&larger, *tn__map_pair(map, at))) continue;
+    drop_data(&larger);
+    return false;
   }
   drop_data(map);
   larger.head = map->head;
@@ -286,39 +296,13 @@ static bool grow_dense(tn__map_t *map) {
   return true;
 }
 
-static bool grow_small(tn__map_t *map) {
-  tn__pair_t *pairs = calloc(SMALL_LIMIT, sizeof *pairs);
-  if (pairs == NULL) return false;
-  if (map->size > 0) memcpy(pairs, map->data, map->size * sizeof *pairs);
-  drop_data(map);
-  map->data = pairs;
-  map->data_deleter = free;
-  map->slots = SMALL_LIMIT | SMALL_TAG;
-  return true;
-}
-
 bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value) {
   tn__pair_t *known = tn__map_find(map, &key);
-  if (known != NULL) {
-    TVMFFIAny old = known->value;
-    known->value = value;
-    tn__clear(&key);
-    tn__clear(&old);
-    return true;
-  }
-  if (is_small(map) && map->size == small_slots(map)) {
-    if (!(map->size < SMALL_LIMIT ? grow_small(map) : grow_dense(map))) return false;
-  }
-  if (is_small(map)) {
-    small_pairs(map)[map->size++] = (tn__pair_t){key, value};
-    return true;
-  }
-  uint64_t slot;
-  while ((slot = claim(map, &key)) == TN_MAP_END)
-    if (!grow_dense(map)) return false;
-  item_of(map, slot)->pair = (tn__pair_t){key, value};
-  append(map, slot);
-  map->size++;
+  if (known == NULL) return insert(map, (tn__pair_t){key, value});
+  TVMFFIAny old = known->value;
+  known->value = value;
+  tn__clear(&key);
+  tn__clear(&old);
   return true;
 }
 

@@ -166,8 +166,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
   if (module == NULL) return tn__raise("InternalError", "the library was not loaded as a module, so it has no context");
   const TVMFFIByteArray name = tn__span(func_name);
   tn__lock(&lock);
-  void **place = tn__names_find(&module->found, name);
-  void *function = place == NULL ? NULL : *place;
+  void *function = tn__names_get(&module->found, name);
   tn__unlock(&lock);
   if (function == NULL) {
     if (imported_function(module, func_name, &function) != 0) return -1;
@@ -176,7 +175,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
       return tn__raise("ValueError", "Cannot find function %s in the imported modules or global registry.", func_name);
     void *unused = function;
     tn__lock(&lock);
-    place = tn__names_add(&module->found, name);
+    void **place = tn__names_add(&module->found, name);
     if (place != NULL && *place == NULL) {
       *place = function;
       unused = NULL;

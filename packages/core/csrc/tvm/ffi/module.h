@@ -18,9 +18,6 @@ void *tn__library_symbol(const tn__library_t *library, const char *name);
 /* Writes the context symbols into the variables that the library exports under their names. */
 void tn__fill_context(const tn__library_t *library);
 
-/* posix/symbol.c, win32/symbol.c: whether an address is that of a function of its library, and not of a variable. */
-bool tn__is_function(const void *address);
-
 /* --- module.c ----------------------------------------------------------------------------------------------------- */
 
 /* How the compiler of a library names symbols. */

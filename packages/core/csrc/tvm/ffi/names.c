@@ -41,15 +41,21 @@ static bool resize(tn__names_t *names, size_t capacity) {
   return true;
 }
 
-void **tn__names_find(const tn__names_t *names, TVMFFIByteArray key) {
+/* The entry of a key, or null. */
+static tn__name_t *find(const tn__names_t *names, TVMFFIByteArray key) {
   if (names->capacity == 0) return NULL;
   uint32_t place = names->slots[slot_of(names, key, tn__hash(key))];
-  return place == 0 ? NULL : &names->entries[place - 1].value;
+  return place == 0 ? NULL : &names->entries[place - 1];
+}
+
+void *tn__names_get(const tn__names_t *names, TVMFFIByteArray key) {
+  const tn__name_t *entry = find(names, key);
+  return entry == NULL ? NULL : entry->value;
 }
 
 void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
-  void **found = tn__names_find(names, key);
-  if (found != NULL) return found;
+  tn__name_t *entry = find(names, key);
+  if (entry != NULL) return &entry->value;
   if (names->used == names->capacity) {
     /* Grows only if removing the dead entries does not make enough room. */
     size_t capacity = names->capacity == 0 ? FIRST_CAPACITY : names->capacity;
@@ -59,7 +65,7 @@ void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
   char *copy = tn__duplicate(key);
   if (copy == NULL) return NULL;
   uint64_t hash = tn__hash(key);
-  tn__name_t *entry = &names->entries[names->used];
+  entry = &names->entries[names->used];
   size_t slot = slot_of(names, key, hash);
   *entry = (tn__name_t){copy, key.size, hash, NULL};
   names->slots[slot] = (uint32_t)++names->used;
@@ -67,14 +73,14 @@ void **tn__names_add(tn__names_t *names, TVMFFIByteArray key) {
   return &entry->value;
 }
 
-void tn__names_remove(tn__names_t *names, TVMFFIByteArray key) {
-  if (names->capacity == 0) return;
-  uint32_t place = names->slots[slot_of(names, key, tn__hash(key))];
-  if (place == 0) return;
+void *tn__names_remove(tn__names_t *names, TVMFFIByteArray key) {
+  tn__name_t *entry = find(names, key);
+  if (entry == NULL) return NULL;
   /* The slot stays occupied, so that searches for other keys continue past it. */
-  tn__name_t *entry = &names->entries[place - 1];
+  void *value = entry->value;
   free(entry->key);
   entry->key = NULL;
   entry->value = NULL;
   names->live--;
+  return value;
 }

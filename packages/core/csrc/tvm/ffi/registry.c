@@ -32,15 +32,12 @@ static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, b
   tn__retain(function);
   *global = (global_t){function, text, metadata.size};
   tn__lock(&lock);
-  void **place = tn__names_find(&globals, name);
-  bool taken = place != NULL && !allow_override;
+  bool taken = !allow_override && tn__names_get(&globals, name) != NULL;
+  void **place = taken ? NULL : tn__names_add(&globals, name);
   global_t *unused = global;
-  if (!taken) {
-    place = tn__names_add(&globals, name);
-    if (place != NULL) {
-      unused = *place;
-      *place = global;
-    }
+  if (place != NULL) {
+    unused = *place;
+    *place = global;
   }
   tn__unlock(&lock);
   free_global(unused); /* not under the lock, because this may run a deleter */
@@ -61,11 +58,10 @@ int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int al
 
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out) {
   tn__lock(&lock);
-  void **place = tn__names_find(&globals, *name);
-  void *function = place == NULL ? NULL : ((global_t *)*place)->function;
-  if (function != NULL) tn__retain(function);
+  const global_t *global = tn__names_get(&globals, *name);
+  *out = global == NULL ? NULL : global->function;
+  if (*out != NULL) tn__retain(*out);
   tn__unlock(&lock);
-  *out = function;
   return 0;
 }
 
@@ -82,9 +78,7 @@ static int remove_global(const tn__call_t *call) {
   TVMFFIByteArray name;
   if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
-  void **place = tn__names_find(&globals, name);
-  global_t *global = place == NULL ? NULL : *place;
-  if (global != NULL) tn__names_remove(&globals, name);
+  global_t *global = tn__names_remove(&globals, name);
   tn__unlock(&lock);
   *call->result = tn__bool(global != NULL);
   free_global(global);
@@ -96,11 +90,10 @@ static int get_metadata(const tn__call_t *call) {
   TVMFFIByteArray name;
   if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
-  void **place = tn__names_find(&globals, name);
-  int status = 0;
-  if (place != NULL) status = tn__text(((global_t *)*place)->metadata, ((global_t *)*place)->metadata_size, call->result);
+  const global_t *global = tn__names_get(&globals, name);
+  int status = global == NULL ? 0 : tn__text(global->metadata, global->metadata_size, call->result);
   tn__unlock(&lock);
-  if (place == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
+  if (global == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
   return status;
 }
 

@@ -27,8 +27,7 @@ int TVMFFIEnvModRegisterSystemLibSymbol(const char *name, void *symbol) {
 
 static void *system_symbol(const char *name) {
   tn__lock(&lock);
-  void **place = tn__names_find(&system_symbols, tn__span(name));
-  void *symbol = place == NULL ? NULL : *place;
+  void *symbol = tn__names_get(&system_symbols, tn__span(name));
   tn__unlock(&lock);
   return symbol;
 }

@@ -83,10 +83,10 @@ static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth
 int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t static_type_index, int32_t type_depth,
                                   int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index) {
   tn__lock(&tn__type_lock);
-  void **place = tn__names_find(&by_key, *type_key);
+  const tn__type_t *type = tn__names_get(&by_key, *type_key);
   int32_t index;
-  if (place != NULL) {
-    index = ((tn__type_t *)*place)->info.type_index;
+  if (type != NULL) {
+    index = type->info.type_index;
   } else if (parent_type_index == QUERY_ONLY) {
     index = QUERY_ONLY;
   } else {
@@ -99,10 +99,10 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t stati
 
 int TVMFFITypeKeyToIndex(const TVMFFIByteArray *type_key, int32_t *out_index) {
   tn__lock(&tn__type_lock);
-  void **place = tn__names_find(&by_key, *type_key);
-  if (place != NULL) *out_index = ((tn__type_t *)*place)->info.type_index;
+  const tn__type_t *type = tn__names_get(&by_key, *type_key);
   tn__unlock(&tn__type_lock);
-  if (place != NULL) return 0;
+  if (type != NULL) *out_index = type->info.type_index;
+  if (type != NULL) return 0;
   return tn__raise("InternalError", "Cannot find type `%.*s`", (int)type_key->size, type_key->data);
 }
 

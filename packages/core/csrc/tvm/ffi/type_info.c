@@ -160,8 +160,7 @@ int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray *attr_name,
 
 const TVMFFITypeAttrColumn *TVMFFIGetTypeAttrColumn(const TVMFFIByteArray *attr_name) {
   tn__lock(&tn__type_lock);
-  void **place = tn__names_find(&columns, *attr_name);
-  const TVMFFITypeAttrColumn *column = place == NULL ? NULL : &((column_t *)*place)->column;
+  const column_t *found = tn__names_get(&columns, *attr_name);
   tn__unlock(&tn__type_lock);
-  return column;
+  return found == NULL ? NULL : &found->column;
 }

@@ -68,10 +68,7 @@ static int call_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVM
 int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads, uint32_t timeout_ms) {
   closure_t *closure = malloc(sizeof *closure);
   TVMFFIObjectHandle function = NULL;
-  if (closure == NULL) {
-    tn__packed_raise("MemoryError", "out of memory for a function");
-    return tn__take_error(slot);
-  }
+  if (closure == NULL) return tn__packed_fail(slot, "MemoryError", "out of memory for a function");
   *closure = (closure_t){callback, tn__stack_of(slot), threads, (int32_t)timeout_ms};
   tn_callback_retain(callback);
   tn__stack_retain(closure->stack);

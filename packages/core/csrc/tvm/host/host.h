@@ -106,4 +106,10 @@ int tn__packed_raise(const char *kind, const char *message);
 /* Moves the calling thread's error into a slot and returns -1. */
 int32_t tn__take_error(TVMFFIAny *slot);
 
+/* Creates an error in a slot and returns -1. */
+static inline int32_t tn__packed_fail(TVMFFIAny *slot, const char *kind, const char *message) {
+  tn__packed_raise(kind, message);
+  return tn__take_error(slot);
+}
+
 #endif

@@ -27,10 +27,7 @@ int32_t tn_packed_install_signals(void) {
 
 int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count) {
   tn_packed_job_t *job = calloc(1, sizeof *job + ((size_t)count + 1) * sizeof(TVMFFIAny));
-  if (job == NULL) {
-    tn__packed_raise("MemoryError", "out of memory for a call");
-    return tn__take_error(frame);
-  }
+  if (job == NULL) return tn__packed_fail(frame, "MemoryError", "out of memory for a call");
   for (int32_t i = 1; i <= count; i++) {
     /* Some versions of tvm-ffi copy the pointer instead of refusing it. */
     if (frame[i].type_index == kTVMFFIDLTensorPtr) {

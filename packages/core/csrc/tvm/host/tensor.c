@@ -20,8 +20,7 @@ int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t *descr
   if (own != NULL) own->foreign = tn__foreign_new(tn__stack_of(slot), description->id);
   if (own == NULL || own->foreign == NULL) {
     free(own);
-    tn__packed_raise("MemoryError", "out of memory for a tensor");
-    return tn__take_error(slot);
+    return tn__packed_fail(slot, "MemoryError", "out of memory for a tensor");
   }
   memcpy(own->numbers, description + 1, 2 * ndim * sizeof(int64_t));
   DLTensor *tensor = &own->managed.dl_tensor;

@@ -1,7 +1,5 @@
 /* Conversion of values between the two conventions: by a table where possible. */
-#include "convert.h"
-
-#include "error.h"
+#include "runtime.h"
 
 static int no_such(const char *direction, int code) {
   return tn__legacy_raise("TypeError", "a value of code %d cannot be passed to %s", code, direction);

@@ -1,9 +1,6 @@
 /* Devices: CPU memory, and streams. */
-#include "device.h"
-
 #include "../tensor.h"
-#include "error.h"
-#include "tenon/tvm_runtime.h"
+#include "runtime.h"
 
 int tn__expect_cpu(int device_type) {
   if (device_type == kDLCPU) return 0;

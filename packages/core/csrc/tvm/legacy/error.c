@@ -1,12 +1,10 @@
 /* Errors: raised in the slot of tvm-ffi, and available as text. */
-#include "error.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tenon/tvm_runtime.h"
+#include "runtime.h"
 
 static _Thread_local char last_error[4096];
 static _Thread_local char last_backtrace[4096];

@@ -1,8 +1,6 @@
 /* Calls between functions of the two conventions. */
 #include <stdlib.h>
 
-#include "convert.h"
-#include "error.h"
 #include "runtime.h"
 
 /* --- calls of functions ------------------------------------------------------------------------------------------- */
@@ -62,36 +60,27 @@ int TVMFuncFree(TVMFunctionHandle function) { return TVMFFIObjectDecRef(function
 /* The status of a function that failed with an error of the host's language, which the host keeps. */
 #define HOST_KNOWS (-2)
 
+#define ARGUMENT_SIZE (sizeof(TVMValue) + sizeof(TVMByteArray) + sizeof(int))
+
 /* The arguments of a call in this convention. */
 typedef struct {
-  TVMValue values[FEW_ARGUMENTS];
-  int codes[FEW_ARGUMENTS];
-  TVMByteArray bytes[FEW_ARGUMENTS];
-  TVMValue *all_values; /* the arrays above, or one allocated block */
-  int *all_codes;
-  TVMByteArray *all_bytes;
+  TVMValue *values;
+  TVMByteArray *bytes;
+  int *codes;
+  _Alignas(TVMValue) char few[FEW_ARGUMENTS * ARGUMENT_SIZE]; /* holds the three arrays if they fit */
 } arguments_t;
 
 static void free_arguments(arguments_t *arguments) {
-  if (arguments->all_values != arguments->values) free(arguments->all_values);
+  if ((char *)arguments->values != arguments->few) free(arguments->values);
 }
 
 static int convert_arguments(const TVMFFIAny *args, int32_t count, arguments_t *out) {
-  out->all_values = out->values;
-  out->all_codes = out->codes;
-  out->all_bytes = out->bytes;
-  if (count > FEW_ARGUMENTS) {
-    char *memory = malloc((size_t)count * (sizeof *out->values + sizeof *out->bytes + sizeof *out->codes));
-    if (memory == NULL) {
-      out->all_values = out->values;
-      return tn__legacy_raise("MemoryError", "out of memory for the arguments");
-    }
-    out->all_values = (TVMValue *)(void *)memory;
-    out->all_bytes = (TVMByteArray *)(void *)(out->all_values + count);
-    out->all_codes = (int *)(void *)(out->all_bytes + count);
-  }
+  out->values = count <= FEW_ARGUMENTS ? (TVMValue *)(void *)out->few : malloc((size_t)count * ARGUMENT_SIZE);
+  if (out->values == NULL) return tn__legacy_raise("MemoryError", "out of memory for the arguments");
+  out->bytes = (TVMByteArray *)(void *)(out->values + count);
+  out->codes = (int *)(void *)(out->bytes + count);
   for (int32_t i = 0; i < count; i++)
-    if (tn__ffi_to_legacy(&args[i], &out->all_values[i], &out->all_codes[i], &out->all_bytes[i]) != 0) return -1;
+    if (tn__ffi_to_legacy(&args[i], &out->values[i], &out->codes[i], &out->bytes[i]) != 0) return -1;
   return 0;
 }
 
@@ -101,8 +90,7 @@ int tn__legacy_call_kernel(void *kernel, const TVMFFIAny *args, int32_t num_args
   int code = kTVMNullptr;
   int status = convert_arguments(args, num_args, &arguments);
   if (status == 0)
-    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.all_values, arguments.all_codes, num_args, &value, &code,
-                                                        NULL);
+    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.values, arguments.codes, num_args, &value, &code, NULL);
   free_arguments(&arguments);
   if (status == HOST_KNOWS) return tn__legacy_host_error();
   if (status != 0) return status;
@@ -122,7 +110,7 @@ static int call_host(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFI
   const host_function_t *host = self;
   arguments_t arguments;
   int status = convert_arguments(args, num_args, &arguments);
-  if (status == 0) status = host->function(arguments.all_values, arguments.all_codes, num_args, result, host->resource);
+  if (status == 0) status = host->function(arguments.values, arguments.codes, num_args, result, host->resource);
   free_arguments(&arguments);
   return status == HOST_KNOWS ? tn__legacy_host_error() : status;
 }

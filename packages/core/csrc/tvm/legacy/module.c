@@ -2,8 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "convert.h"
-#include "error.h"
 #include "runtime.h"
 #include "tenon_tvm.h"
 

@@ -3,8 +3,6 @@
 #include <string.h>
 
 #include "../host/thread_end.h"
-#include "convert.h"
-#include "error.h"
 #include "runtime.h"
 
 int tn__legacy_call_global(const char *name, TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
@@ -37,61 +35,49 @@ int TVMFuncRemoveGlobal(const char *name) {
   return tn__legacy_end(tn__legacy_call_global("ffi.FunctionRemoveGlobal", &argument, 1, &result));
 }
 
-/* --- the list of names: pointers, then texts, in a block that the thread keeps until its next call ---------------- */
+/* --- the list of names, which the thread keeps until its next call ------------------------------------------------ */
 
-static _Thread_local void *listing;
-static tn__thread_end_t thread_end = TN__THREAD_END(free);
+static _Thread_local char **listing; /* up to a null */
 
-typedef struct {
-  const char **names;
-  char *text;
-} list_t;
-
-static TVMFFIByteArray text_of(const TVMFFIAny *value) {
-  if (value->type_index == kTVMFFISmallStr) return (TVMFFIByteArray){value->v_bytes, value->small_str_len};
-  return *TVMFFIBytesGetByteArrayPtr(value->v_obj);
+static void free_listing(void *value) {
+  for (char **name = value; name != NULL && *name != NULL; name++) free(*name);
+  free(value);
 }
 
-/* Adds the size of the name at an index, with its NUL, to `size`. Copies the name to `list` unless that is null. */
-static int read_name(TVMFFIObjectHandle names, int index, list_t *list, size_t *size) {
+static tn__thread_end_t thread_end = TN__THREAD_END(free_listing);
+
+/* A copy of the name at an index, or null with an error raised. */
+static char *name_at(TVMFFIObjectHandle names, int index) {
   TVMFFIAny argument = {.type_index = kTVMFFIInt, .v_int64 = index}, name = {.type_index = kTVMFFINone};
-  if (TVMFFIFunctionCall(names, &argument, 1, &name) != 0) return -1;
-  TVMFFIByteArray text = text_of(&name);
-  if (list != NULL) {
-    memcpy(list->text + *size, text.data, text.size);
-    list->text[*size + text.size] = '\0';
-    list->names[index] = list->text + *size;
-  }
-  *size += text.size + 1;
+  if (TVMFFIFunctionCall(names, &argument, 1, &name) != 0) return NULL;
+  const TVMFFIByteArray small = {name.v_bytes, name.small_str_len};
+  const TVMFFIByteArray text = name.type_index == kTVMFFISmallStr ? small : *TVMFFIBytesGetByteArrayPtr(name.v_obj);
+  char *copy = calloc(1, text.size + 1);
+  if (copy != NULL) memcpy(copy, text.data, text.size);
+  else tn__legacy_raise("MemoryError", "out of memory for the names");
   tn__legacy_drop(&name);
-  return 0;
+  return copy;
 }
 
 static int list_names(TVMFFIObjectHandle names, int *out_size, const char ***out_array) {
   TVMFFIAny argument = {.type_index = kTVMFFIInt, .v_int64 = -1}, count = {.type_index = kTVMFFINone};
   if (TVMFFIFunctionCall(names, &argument, 1, &count) != 0) return -1;
-  const int total = (int)count.v_int64;
-  size_t size = 0, end = 0;
-  for (int i = 0; i < total; i++)
-    if (read_name(names, i, NULL, &size) != 0) return -1;
-  const char **block = malloc((size_t)total * sizeof *block + size + 1);
+  char **block = calloc((size_t)count.v_int64 + 1, sizeof *block);
   if (block == NULL || !tn__at_thread_end(&thread_end, block)) {
-    free((void *)block);
+    free(block);
     return tn__legacy_raise("MemoryError", "out of memory for the names");
   }
-  free(listing);
-  listing = (void *)block;
-  list_t list = {.names = block, .text = (char *)(block + total)};
-  for (int i = 0; i < total; i++)
-    if (read_name(names, i, &list, &end) != 0) return -1;
-  *out_size = total;
-  *out_array = block;
+  free_listing(listing);
+  listing = block;
+  for (int i = 0; i < (int)count.v_int64; i++)
+    if ((block[i] = name_at(names, i)) == NULL) return -1;
+  *out_size = (int)count.v_int64;
+  *out_array = (const char **)(void *)block;
   return 0;
 }
 
 int TVMFuncListGlobalNames(int *out_size, const char ***out_array) {
   TVMFFIAny names;
-  /* The function is a snapshot, so it returns the same names on both passes. */
   int status = tn__legacy_call_global("ffi.FunctionListGlobalNamesFunctor", NULL, 0, &names);
   if (status == 0) status = list_names(names.v_obj, out_size, out_array);
   tn__legacy_drop(&names);

@@ -2,12 +2,57 @@
 #ifndef TENON_TVM_LEGACY_RUNTIME_H
 #define TENON_TVM_LEGACY_RUNTIME_H
 
+#include "../../base/internal.h"
 #include "../ffi/legacy.h"
+#include "tenon/tvm_runtime.h"
 
-/* function.c: calls a kernel of TVM to 0.20, as libtvm_ffi's modules do. */
+/* --- error.c: both conventions use the error slot of the thread; this one also has a copy of the text ------------- */
+
+/* Raises an error of tvm-ffi (printf-like) and returns -1. */
+TN_PRINTF(2, 3) int tn__legacy_raise(const char *kind, const char *format, ...);
+
+/* Copies the text of the raised error, which stays raised, for TVMGetLastError(). Returns -1. */
+int tn__legacy_note_error(void);
+
+/* Ends a function of this convention: returns its status, after noting the error of a failure. */
+static inline int tn__legacy_end(int status) { return status == 0 ? 0 : tn__legacy_note_error(); }
+
+/* Raises an error and notes it; returns -1. */
+#define tn__legacy_fail(...) (tn__legacy_raise(__VA_ARGS__), tn__legacy_note_error())
+
+/* Raises an error if none is raised, after a function of this convention has failed with -2, which means that the
+ * host keeps the error. Returns -1. */
+int tn__legacy_host_error(void);
+
+/* --- convert.c: values of one convention as values of the other --------------------------------------------------- */
+
+/* An array's handle points to the DLTensor that follows the head of a tensor object of tvm-ffi. */
+static inline TVMFFIObject *tn__object_of_array(TVMArrayHandle array) { return (TVMFFIObject *)(void *)array - 1; }
+
+/* Both functions convert a borrowed view of an argument. The legacy value may point to `bytes`. 0, or -1 with an
+ * error raised if the other convention has no such value. */
+int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out);
+int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteArray *bytes);
+
+/* --- device.c: tensors in the memory of the CPU. Each function returns 0, or -1 with an error raised -------------- */
+
+int tn__expect_cpu(int device_type);
+
+/* The size of a tensor's elements in bytes. */
+int tn__tensor_size(const DLTensor *tensor, size_t *out);
+
+/* The address of the first byte of a row-major tensor that must have `byte_size` bytes. */
+int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_size, void **out);
+
+/* Copies the bytes of one tensor to another. */
+int tn__tensor_copy(const char *function, const DLTensor *from, const DLTensor *to);
+
+/* --- function.c, registry.c --------------------------------------------------------------------------------------- */
+
+/* Calls a kernel of TVM to 0.20, for the modules of libtvm_ffi. */
 int tn__legacy_call_kernel(void *kernel, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
-/* registry.c: calls a global function. 0 and an owned result, or -1 with an error raised. */
+/* Calls a global function. 0 and an owned result, or -1 with an error raised. */
 int tn__legacy_call_global(const char *name, TVMFFIAny *args, int32_t count, TVMFFIAny *result);
 
 /* Releases the object of an owned value, if it has one. */

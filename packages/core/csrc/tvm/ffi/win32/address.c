@@ -1,4 +1,4 @@
-/* The calls in progress, on Windows: libraries and offsets, without symbol names. */
+/* The loader's information about addresses, on Windows, which has no names for the functions of libraries. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
@@ -21,4 +21,11 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
     const tn__frame_t frame = {is_known ? path : NULL, NULL, (size_t)(at - (const char *)library), library == own};
     if (!visit(&frame, context)) return;
   }
+}
+
+/* Functions lie in executable pages. */
+bool tn__is_function(const void *address) {
+  const DWORD executable = PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY;
+  MEMORY_BASIC_INFORMATION info;
+  return VirtualQuery(address, &info, sizeof info) == 0 || (info.Protect & executable) != 0;
 }

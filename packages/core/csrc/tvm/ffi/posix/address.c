@@ -1,7 +1,10 @@
-/* The calls in progress, on POSIX. */
+/* The loader's information about addresses, on POSIX. */
 #include <dlfcn.h>
 #if defined(__GLIBC__) || defined(__APPLE__)
 #include <execinfo.h>
+#endif
+#if defined(__linux__)
+#include <link.h>
 #endif
 
 #include "../internal.h"
@@ -28,5 +31,17 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
   }
 #else
   (void)limit, (void)visit, (void)context;
+#endif
+}
+
+bool tn__is_function(const void *address) {
+#if defined(__linux__)
+  Dl_info info;
+  const ElfW(Sym) *symbol = NULL;
+  if (dladdr1(address, &info, (void **)(uintptr_t)&symbol, RTLD_DL_SYMENT) == 0 || symbol == NULL) return true;
+  return (symbol->st_info & 0xf) != STT_OBJECT;
+#else
+  (void)address;
+  return true;
 #endif
 }
