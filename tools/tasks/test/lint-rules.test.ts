@@ -52,6 +52,7 @@ describe('imports', () => {
   test.each([
     ['packages/scope/src/a.ts', '@tenon/core/internal'],
     ['packages/scope/src/deep/a.ts', '../b.ts'],
+    ['packages/scope/src/linker/a.ts', '../scope/b.ts'],
     ['packages/scope/test/a.test.ts', '@tenon/core/testing'],
     ['packages/core/src/native/driver.ts', 'koffi'],
     ['packages/core/src/errors/kinds.ts', '@tenon/binary'],
