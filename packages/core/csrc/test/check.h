@@ -1,12 +1,11 @@
-/* The tests of the core: a file of tests includes this, and writes
+/* The test framework of the core. A file of tests includes this header and contains
  *
  *   TEST(memory_is_zeroed) {
  *     ...
  *     CHECK(block[0] == 0);
  *   }
  *
- * A test registers itself before main() runs; main.c runs them all. Everything here is for one thread, except that a
- * CHECK of another thread may fail the running test. */
+ * Tests register themselves before main() runs them. They run on one thread, but a CHECK on another thread may fail the running test. */
 #ifndef TENON_CHECK_H
 #define TENON_CHECK_H
 
@@ -18,10 +17,10 @@ typedef struct check_test {
   struct check_test *next;
 } check_test_t;
 
-/* Appends a test to the list; owned by the caller, for ever. */
+/* Appends a test, which must never be freed, to the list. */
 void check_register(check_test_t *test);
 
-/* Marks the running test as failed, with the place and the reason of its first failure (printf-like). */
+/* Marks the running test as failed and keeps the place and the reason of the first failure (printf-like). */
 __attribute__((format(printf, 3, 4))) void check_fail(const char *file, int line, const char *format, ...);
 
 #define TEST(name)                                                       \
@@ -32,7 +31,7 @@ __attribute__((format(printf, 3, 4))) void check_fail(const char *file, int line
   }                                                                      \
   static void test_##name(void)
 
-/* Fails the running test and leaves the function, if the condition is false. */
+/* Fails the running test and returns from the function if the condition is false. */
 #define CHECK(condition)                                 \
   do {                                                   \
     if (!(condition)) {                                  \

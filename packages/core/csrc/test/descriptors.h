@@ -1,4 +1,4 @@
-/* How many descriptors this process has open: what tests find back at the end. */
+/* Returns how many descriptors this process has open, so that tests find leaks. */
 #ifndef TENON_TEST_DESCRIPTORS_H
 #define TENON_TEST_DESCRIPTORS_H
 
@@ -11,7 +11,8 @@ static int open_descriptors(void) {
   return total;
 }
 
-/* Whether this process comes to have that many: some are closed on other threads. */
+/* Waits until this process has so many descriptors, because some are closed on other threads. Returns whether it
+ * has. */
 static int comes_to(int expected) {
   for (int i = 0; i < 5000 && open_descriptors() != expected; i++) usleep(1000);
   return open_descriptors() == expected;

@@ -1,5 +1,5 @@
-/* Runs every registered test and prints a plan, then for each test its name before and its outcome after: the name that
- * came last is the one that crashed. */
+/* Runs every registered test. Prints a plan, then the name of each test before it and its outcome after it, so that the
+ * last name is that of a test that crashed. */
 #include <stdarg.h>
 #include <stdatomic.h>
 

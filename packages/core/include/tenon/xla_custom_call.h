@@ -1,7 +1,8 @@
-/* The untyped custom-call conventions of XLA: plain C functions, before the typed calls of xla_ffi.h.
+/* The untyped custom-call conventions of XLA. They are plain C functions and older than the typed calls of xla_ffi.h.
  *
- * Nothing in such a function tells its convention: who calls it must know. Buffers are borrowed for the call, operands
- * are read-only, results are undefined on entry. A buffer without elements may be null.
+ * The caller must know the convention of such a function, because the function itself does not show it. Buffers are
+ * borrowed for the call, operands are read-only, and results are undefined on entry. A buffer without elements may be
+ * null.
  *
  *   convention          Host                         CUDA, ROCm (called on the host; buffers are device pointers)
  *   ORIGINAL            tn_xla_host_call_t           tn_xla_device_call_t
@@ -27,7 +28,7 @@
 extern "C" {
 #endif
 
-/* The conventions, numbered as compiled programs number them. */
+/* The conventions, with the numbers of compiled programs. */
 enum {
   TN_XLA_CALL_UNSPECIFIED = 0,
   TN_XLA_CALL_ORIGINAL = 1,
@@ -36,11 +37,11 @@ enum {
   TN_XLA_CALL_TYPED_FFI = 4
 };
 
-/* Whether a call succeeded. Success unless the function says otherwise. */
+/* The status of a call: success, unless the function sets a failure. */
 typedef struct XlaCustomCallStatus_ XlaCustomCallStatus;
 
-/* `in[k]` is the data of operand k, or, if that is a tuple, its array of pointers; `out` is the result's data, or, if the
- * result is a tuple, its array of pointers. `in` may be null when there are no operands. */
+/* `in[k]` is the data of operand k, or its array of pointers if it is a tuple. `out` is the data of the result, or its
+ * array of pointers if it is a tuple. `in` may be null when there are no operands. */
 typedef void tn_xla_host_call_t(void *out, const void **in);
 typedef void tn_xla_host_status_call_t(void *out, const void **in, XlaCustomCallStatus *status);
 typedef void tn_xla_host_unified_call_t(void *out, const void **in, const char *opaque, size_t opaque_length,
@@ -52,9 +53,9 @@ typedef void tn_xla_device_call_t(void *stream, void **buffers, const char *opaq
 typedef void tn_xla_device_status_call_t(void *stream, void **buffers, const char *opaque, size_t opaque_length,
                                          XlaCustomCallStatus *status);
 
-/* Both are provided by the process that makes the call (Tenon's core, loaded before the kernels) and stay undefined in a
- * kernel library. SetFailure copies the message up to `message_length` bytes or its first NUL, whichever comes first; the
- * last call wins; SetSuccess clears a failure. A failure with an empty message is still a failure. */
+/* The calling process (Tenon's core, loaded before the kernels) defines both functions, and kernel libraries leave them
+ * undefined. SetFailure copies the message up to `message_length` bytes or its first NUL. The last call wins, and
+ * SetSuccess clears a failure. A failure with an empty message is still a failure. */
 void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status);
 void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_length);
 

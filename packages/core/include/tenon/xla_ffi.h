@@ -1,19 +1,21 @@
 /* The C ABI of XLA's typed custom calls ("XLA FFI"), versions 0.1, 0.2 and 0.3, for 64-bit platforms.
  *
- * A typed custom call is a function `tn_xla_error_t *handler(tn_xla_call_frame_t *)`. The frame carries the operands, the
- * results, the attributes and a table of functions that the runtime offers (`frame->api`). This header describes those
- * bytes and nothing else; it needs no part of XLA, and a handler compiled against it runs under XLA and under Tenon alike.
- * Comfortable helpers for writing handlers are in xla_handler.h.
+ * A typed custom call is a function `tn_xla_error_t *handler(tn_xla_call_frame_t *)`. The frame contains the operands,
+ * the results, the attributes and the runtime's table of functions (`frame->api`). This header describes only those
+ * bytes and needs no part of XLA. A handler that is compiled with it runs under XLA and under Tenon. xla_handler.h has
+ * helpers for writing handlers.
  *
  * Conventions of the ABI:
  * - Most structs begin with `struct_size` and a list of extensions. The size to put there is the matching
  *   TN_XLA_SIZE_* constant: the end of the last field that the version declared, which is not always sizeof.
  * - A larger `struct_size` than expected does not promise readable bytes beyond the struct.
- * - Enumerations are 32 bits wide; here they are int32_t fields with named values, because C leaves an enum's width open.
+ * - Enumerations are 32 bits wide. Here they are int32_t fields with named values, because C does not define the width of
+ *   an enum.
  * - Spans are (pointer, length) and not NUL-terminated.
- * - Whoever receives an error destroys it: the runtime those that handlers return, handlers those that the table returns.
+ * - The receiver of an error destroys it: the runtime for errors that handlers return, handlers for errors that the table
+ *   returns.
  *
- * Versions differ in three places, and `struct_size` can't tell them apart: the arguments of State_Set and State_Get,
+ * Versions differ in three places, which `struct_size` does not distinguish: the arguments of State_Set and State_Get,
  * those of Type_Register, and the length of the table. Structs that differ carry the version as a suffix: `_v1` is 0.1,
  * `_v2` is 0.2, `_v3` is 0.3. A runtime asks a handler for its version first (tn_xla_metadata_extension_t).
  */
@@ -40,7 +42,7 @@ TN_XLA_ASSERT(sizeof(void *) == 8 && sizeof(size_t) == 8, "XLA FFI is described 
 
 /* --- Values --------------------------------------------------------------------------------------------------- */
 
-/* Error codes. A handler can send any int32; these have names. */
+/* The error codes with names. A handler can use any int32. */
 enum {
   TN_XLA_OK = 0,
   TN_XLA_CANCELLED = 1,
@@ -61,7 +63,7 @@ enum {
   TN_XLA_UNAUTHENTICATED = 16
 };
 
-/* Element types: name, value, bytes of one element in memory. Types of 1, 2 and 4 bits take a whole byte each. */
+/* Element types: name, value, bytes of one element in memory. Elements of 1, 2 and 4 bits take a whole byte. */
 #define TN_XLA_DTYPES(X) \
   X(INVALID, 0, 0)       \
   X(PRED, 1, 1)          \
@@ -114,8 +116,8 @@ enum { TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE = 1 };
 
 typedef struct tn_xla_api tn_xla_api_t;         /* the runtime's table, below */
 typedef struct tn_xla_context tn_xla_context_t; /* one invocation, opaque to handlers */
-typedef struct tn_xla_error tn_xla_error_t;     /* opaque; made and destroyed through the table */
-typedef struct tn_xla_future tn_xla_future_t;   /* opaque; made and completed through the table */
+typedef struct tn_xla_error tn_xla_error_t;     /* opaque; created and destroyed through the table */
+typedef struct tn_xla_future tn_xla_future_t;   /* opaque; created and completed through the table */
 
 typedef struct tn_xla_extension {
   size_t struct_size;
@@ -132,7 +134,7 @@ typedef struct tn_xla_api_version {
 } tn_xla_api_version_t;
 TN_XLA_LAYOUT(tn_xla_api_version_t, 24, minor_version, 20);
 
-/* Bytes that someone else owns. */
+/* Borrowed bytes. */
 typedef struct tn_xla_span {
   const char *ptr;
   size_t len;
@@ -169,12 +171,12 @@ typedef struct tn_xla_array {
 TN_XLA_LAYOUT(tn_xla_array_t, 24, data, 16);
 TN_XLA_FIELD(tn_xla_array_t, size, 8);
 
-/* Names a user's type in this process; 0 is "not registered yet". */
+/* The id of a user's type in this process. 0 means that it is not registered yet. */
 typedef struct tn_xla_type_id {
   int64_t type_id;
 } tn_xla_type_id_t;
 
-/* How the runtime destroys an object of a registered type (0.2 and later). */
+/* The deleter with which the runtime destroys objects of a registered type (0.2 and later). */
 typedef struct tn_xla_type_info {
   size_t struct_size;
   tn_xla_extension_t *extension_start;
@@ -204,7 +206,7 @@ typedef struct tn_xla_rets {
 } tn_xla_rets_t;
 TN_XLA_LAYOUT(tn_xla_rets_t, 40, rets, 32);
 
-/* Attributes, sorted by the bytes of their names; dictionaries inside are sorted likewise. */
+/* Attributes, sorted by the bytes of their names, also inside dictionaries. */
 typedef struct tn_xla_attrs {
   size_t struct_size;
   tn_xla_extension_t *extension_start;
@@ -218,8 +220,8 @@ TN_XLA_FIELD(tn_xla_attrs_t, size, 16);
 TN_XLA_FIELD(tn_xla_attrs_t, types, 24);
 TN_XLA_FIELD(tn_xla_attrs_t, names, 32);
 
-/* Everything a handler is given. It may set `future` and return null to finish later; args, rets and attrs then live
- * until the future completes, the frame and `ctx` only until the handler returns. */
+/* The argument of a handler, which may set `future` and return null to finish later. Then args, rets and attrs live
+ * until the future completes, but the frame and `ctx` only until the handler returns. */
 typedef struct tn_xla_call_frame {
   size_t struct_size; /* exactly TN_XLA_SIZE_CALL_FRAME */
   tn_xla_extension_t *extension_start;
@@ -239,7 +241,7 @@ TN_XLA_FIELD(tn_xla_call_frame_t, args, 40);
 TN_XLA_FIELD(tn_xla_call_frame_t, rets, 80);
 TN_XLA_FIELD(tn_xla_call_frame_t, attrs, 120);
 
-/* A typed custom call. Null is success; an error's ownership goes to the caller. */
+/* A typed custom call. Null is success. The caller owns the error. */
 typedef tn_xla_error_t *tn_xla_handler_t(tn_xla_call_frame_t *frame);
 
 /* The handlers of one target. Only `execute` is required. */
@@ -251,8 +253,8 @@ typedef struct tn_xla_bundle {
 } tn_xla_bundle_t;
 TN_XLA_LAYOUT(tn_xla_bundle_t, 32, execute, 24);
 
-/* What a handler tells about itself. Versions from 0.2 write `state_type_id` whatever `struct_size` says, so the memory
- * must always have room for all 48 bytes. */
+/* The metadata of a handler. Versions from 0.2 write `state_type_id` whatever `struct_size` is, so the memory must have
+ * room for all 48 bytes. */
 typedef struct tn_xla_metadata {
   size_t struct_size;
   tn_xla_api_version_t api_version;
@@ -263,8 +265,8 @@ TN_XLA_LAYOUT(tn_xla_metadata_t, 48, state_type_id, 40);
 TN_XLA_FIELD(tn_xla_metadata_t, api_version, 8);
 TN_XLA_FIELD(tn_xla_metadata_t, traits, 32);
 
-/* The question: a frame whose first extension is this one asks for metadata, at any stage. The handler fills it in and
- * returns null without doing anything else. */
+/* A frame whose first extension is this one asks for the metadata, at any stage. The handler writes the metadata, does
+ * nothing else and returns null. */
 typedef struct tn_xla_metadata_extension {
   tn_xla_extension_t base;
   tn_xla_metadata_t *metadata;
@@ -273,7 +275,7 @@ TN_XLA_LAYOUT(tn_xla_metadata_extension_t, 32, metadata, 24);
 
 /* --- Declared sizes ------------------------------------------------------------------------------------------- */
 
-/* The `struct_size` of each struct, where it isn't sizeof. */
+/* The `struct_size` of each struct for which it is not sizeof. */
 enum {
   TN_XLA_SIZE_CALL_FRAME = 168,
   TN_XLA_SIZE_METADATA = 36,

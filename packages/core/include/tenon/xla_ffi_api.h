@@ -1,4 +1,5 @@
-/* The runtime's table of XLA FFI functions and the arguments of each. Included by xla_ffi.h, never alone. */
+/* The runtime's table of XLA FFI functions and the arguments of each. xla_ffi.h includes this header; never include it
+ * directly. */
 #ifndef TENON_XLA_FFI_API_H
 #define TENON_XLA_FFI_API_H
 
@@ -55,7 +56,7 @@ typedef struct tn_xla_stream_get_args {
 } tn_xla_stream_get_args_t;
 TN_XLA_LAYOUT(tn_xla_stream_get_args_t, 32, stream, 24);
 
-/* 0.1: a type is only a name; its deleter travels with each State_Set. */
+/* 0.1: a type is only a name, and each State_Set passes the deleter. */
 typedef struct tn_xla_type_register_args_v1 {
   TN_XLA_HEAD;
   tn_xla_span_t name;
@@ -63,7 +64,7 @@ typedef struct tn_xla_type_register_args_v1 {
 } tn_xla_type_register_args_v1_t;
 TN_XLA_LAYOUT(tn_xla_type_register_args_v1_t, 40, type_id, 32);
 
-/* 0.2 and later. `struct_size` is 40 here too: the last field isn't counted. */
+/* 0.2 and later. `struct_size` is 40 too, because it does not count the last field. */
 typedef struct tn_xla_type_register_args_v2 {
   TN_XLA_HEAD;
   tn_xla_span_t name;
@@ -210,14 +211,14 @@ TN_XLA_LAYOUT(tn_xla_device_ordinal_get_args_t, 32, device_ordinal, 24);
 
 /* --- The table ------------------------------------------------------------------------------------------------ */
 
-/* What the runtime offers to handlers. Arguments whose layout depends on the version are `void *` here: pass the struct
- * of the version that the handler declares in its metadata, which is also the version of the table it is given. 0.1 ends
+/* The functions that the runtime offers to handlers. Arguments whose layout depends on the version are `void *`. Pass
+ * the struct of the version that the handler declares in its metadata, which is also the version of its table. 0.1 ends
  * after `future_set_error`. */
 struct tn_xla_api {
   size_t struct_size;
   tn_xla_extension_t *extension_start;
   tn_xla_api_version_t api_version;
-  const void *internal_api; /* for code built inside XLA; null elsewhere */
+  const void *internal_api; /* for code inside XLA; null elsewhere */
   tn_xla_error_t *(*error_create)(tn_xla_error_create_args_t *);
   void (*error_get_message)(tn_xla_error_get_message_args_t *);
   void (*error_destroy)(tn_xla_error_destroy_args_t *);
@@ -258,8 +259,8 @@ TN_XLA_FIELD(tn_xla_api_t, future_set_available, 160);
 TN_XLA_FIELD(tn_xla_api_t, future_set_error, 168);
 TN_XLA_FIELD(tn_xla_api_t, run_id_get, 176);
 
-/* The process's table, for code that registers types or handlers outside a call. Provided by the process that runs the
- * handlers (Tenon's core, loaded before them), undefined in a kernel library. It is the table of 0.3. */
+/* The table of 0.3, for code that registers types or handlers outside a call. The process that runs the handlers
+ * (Tenon's core, loaded before them) defines this function, and kernel libraries leave it undefined. */
 const tn_xla_api_t *XLA_FFI_GetApi(void);
 
 #ifdef __cplusplus

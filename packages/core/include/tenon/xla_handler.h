@@ -1,7 +1,7 @@
-/* Helpers for writing typed XLA custom calls in C or C++: nothing to link, everything is inline.
+/* Inline helpers for writing typed XLA custom calls in C or C++.
  *
- * A handler opens a reader on its frame, takes its operands, results and attributes with their exact types, and asks
- * once whether all of them were there. Whatever was wrong is collected into one INVALID_ARGUMENT error.
+ * A handler opens a reader on its frame, takes its operands, results and attributes with their exact types, and then
+ * asks once whether all of them were valid. All problems are reported in one INVALID_ARGUMENT error.
  *
  * Example: y = a * x, f32 of any rank.
  *
@@ -24,7 +24,7 @@
  *   }
  *   TN_XLA_MARK_TYPED(scale);
  *
- * Compiled (where these headers are: packages/core/include, or node_modules/@tenon/core/include) and called:
+ * To compile it (these headers are in packages/core/include or node_modules/@tenon/core/include) and to call it:
  *
  *   gcc -O2 -shared -fPIC -I packages/core/include -o libscale.so scale.c -lm
  *   tenon call libscale.so scale --arg x.npy --attr a=f32:2 --result 'f32[2,4]'
@@ -51,8 +51,8 @@ extern "C" {
 /* Any count, dtype or rank is accepted. */
 #define TN_XLA_ANY (-1)
 
-/* What a handler says of itself: the minor version whose structs it uses, its stage and traits, and how many operands,
- * results and attributes it takes (TN_XLA_ANY: it does not care). */
+/* The declaration of a handler: the minor version whose structs it uses, its stage and traits, and the numbers of its
+ * operands, results and attributes (TN_XLA_ANY for any number). */
 typedef struct tn_xla_signature {
   int32_t minor;
   int32_t stage;
@@ -62,19 +62,19 @@ typedef struct tn_xla_signature {
   int64_t attrs;
 } tn_xla_signature_t;
 
-/* One reading of one frame. Lives on the handler's stack. */
+/* A reader of one frame, on the stack of the handler. */
 typedef struct tn_xla_reader {
   tn_xla_call_frame_t *frame;
-  tn_xla_error_t *error; /* what the handler returns when opening or completing fails */
-  int bound;             /* how many operands, results and attributes were taken so far */
-  int bad;               /* how many of them were not as wanted */
+  tn_xla_error_t *error; /* the result of the handler when tn_xla_open() or tn_xla_complete() fails */
+  int bound;             /* the number of operands, results and attributes that were taken */
+  int bad;               /* the number of those that were invalid */
   size_t indices_length;
   size_t reasons_length;
   char indices[64];  /* "0, 3" */
-  char reasons[448]; /* what was wrong, a line each */
+  char reasons[448]; /* a line for each problem */
 } tn_xla_reader_t;
 
-/* Makes an error; printf-like, at most 1023 bytes. Return it from the handler, which gives it to the runtime. */
+/* Creates an error (printf-like, at most 1023 bytes), which the handler returns to the runtime. */
 TN_XLA_PRINTF(3, 4)
 static inline tn_xla_error_t *tn_xla_fail(tn_xla_call_frame_t *frame, int32_t code, const char *format, ...) {
   char message[1024];
@@ -162,8 +162,8 @@ static inline int tn_xla_check_attr_count(tn_xla_reader_t *in, int64_t expected)
   return 0;
 }
 
-/* Starts a reading: checks the frame, answers a metadata query, checks the stage and the counts. With 0 the handler has
- * nothing more to do and returns in->error (null after a metadata query). */
+/* Opens a reader: checks the frame, answers a metadata query, and checks the stage and the counts. After 0 the handler
+ * returns in->error, which is null after a metadata query. */
 static inline int tn_xla_open(tn_xla_reader_t *in, tn_xla_call_frame_t *frame, const tn_xla_signature_t *signature) {
   in->frame = frame;
   in->error = NULL;
@@ -188,7 +188,7 @@ static inline int tn_xla_open(tn_xla_reader_t *in, tn_xla_call_frame_t *frame, c
          tn_xla_check_attr_count(in, signature->attrs);
 }
 
-/* Notes that what was taken last is not as wanted. */
+/* Reports a problem of the last operand, result or attribute. */
 TN_XLA_PRINTF(2, 3) static inline void tn_xla_note(tn_xla_reader_t *in, const char *format, ...) {
   if (in->indices_length < sizeof in->indices) {
     in->indices_length += (size_t)snprintf(in->indices + in->indices_length, sizeof in->indices - in->indices_length,
@@ -224,19 +224,20 @@ static inline tn_xla_buffer_t *tn_xla_check_buffer(tn_xla_reader_t *in, const ch
   return buffer;
 }
 
-/* Takes operand `index`. The handler may only read its data. Null when it isn't there. */
+/* Takes operand `index`, whose data is read-only. Null if it is missing or invalid. */
 static inline const tn_xla_buffer_t *tn_xla_arg(tn_xla_reader_t *in, int64_t index, int32_t dtype, int64_t rank) {
   const tn_xla_args_t *args = &in->frame->args;
   return tn_xla_check_buffer(in, "argument", index, args->size, args->types, args->args, dtype, rank);
 }
 
-/* Takes result `index`. Its data is undefined until the handler writes it. Null when it isn't there. */
+/* Takes result `index`, whose data is undefined until the handler writes it. Null if it is missing or invalid. */
 static inline tn_xla_buffer_t *tn_xla_ret(tn_xla_reader_t *in, int64_t index, int32_t dtype, int64_t rank) {
   const tn_xla_rets_t *rets = &in->frame->rets;
   return tn_xla_check_buffer(in, "result", index, rets->size, rets->types, rets->rets, dtype, rank);
 }
 
-/* The value of an attribute of the wanted kind, or null. `attrs` is a dictionary, or null for the frame's own. */
+/* Returns the value of an attribute of a kind, or null. `attrs` is a dictionary, or null for the attributes of the
+ * frame. */
 static inline void *tn_xla_attr(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name, int32_t kind) {
   static const char *const kinds[] = {"unknown", "array", "dictionary", "scalar", "string"};
   if (attrs == NULL) attrs = &in->frame->attrs;
@@ -274,7 +275,8 @@ static inline const void *tn_xla_attr_scalar(tn_xla_reader_t *in, const tn_xla_a
   return NULL;
 }
 
-/* tn_xla_attr_f32(&in, attrs, "eps") and so on: a scalar of exactly this type, 0 when it isn't there. */
+/* tn_xla_attr_f32(&in, attrs, "eps") and the functions for other types take a scalar of exactly this type. 0 if it is
+ * missing. */
 #define TN_XLA_SCALAR_READER(suffix, type, dtype)                                                            \
   static inline type tn_xla_attr_##suffix(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name) { \
     type value = 0;                                                                                          \
@@ -295,7 +297,7 @@ TN_XLA_SCALAR_READER(f32, float, TN_XLA_F32)
 TN_XLA_SCALAR_READER(f64, double, TN_XLA_F64)
 #undef TN_XLA_SCALAR_READER
 
-/* An array of exactly this element type, borrowed for the call; empty when it isn't there. */
+/* Takes an array of exactly this element type, borrowed for the call. Empty if it is missing. */
 static inline tn_xla_array_t tn_xla_attr_array(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name,
                                                int32_t dtype) {
   tn_xla_array_t none = {dtype, 0, NULL};
@@ -307,20 +309,20 @@ static inline tn_xla_array_t tn_xla_attr_array(tn_xla_reader_t *in, const tn_xla
   return none;
 }
 
-/* A string (any bytes, not NUL-terminated), borrowed for the call; empty when it isn't there. */
+/* Takes a string (any bytes, not NUL-terminated), borrowed for the call. Empty if it is missing. */
 static inline tn_xla_span_t tn_xla_attr_string(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs, const char *name) {
   tn_xla_span_t none = {"", 0};
   const tn_xla_span_t *string = (const tn_xla_span_t *)tn_xla_attr(in, attrs, name, TN_XLA_STRING);
   return string == NULL ? none : *string;
 }
 
-/* A dictionary to read attributes from, or null: guard with tn_xla_complete() before reading from it. */
+/* Takes a dictionary of attributes. Null if it is missing, so call tn_xla_complete() before reading from it. */
 static inline const tn_xla_attrs_t *tn_xla_attr_dictionary(tn_xla_reader_t *in, const tn_xla_attrs_t *attrs,
                                                            const char *name) {
   return (const tn_xla_attrs_t *)tn_xla_attr(in, attrs, name, TN_XLA_DICTIONARY);
 }
 
-/* Whether everything taken so far was as wanted. With 0 the handler returns in->error. */
+/* Returns whether everything that was taken is valid. After 0 the handler returns in->error. */
 static inline int tn_xla_complete(tn_xla_reader_t *in) {
   if (in->bad == 0) return 1;
   in->error = tn_xla_fail(in->frame, TN_XLA_INVALID_ARGUMENT,

@@ -1,9 +1,9 @@
-/* Marks that tell tools what a function of a library is, without calling it.
+/* Marks with which tools recognise a custom call of a library without calling it.
  *
- * No call can find out safely whether a symbol is a custom call, and of which convention. A mark is a byte of read-only
- * data, exported beside the function under the function's name and a suffix; `tenon inspect` lists what is marked, and
- * `tenon call` takes the convention from it. A mark costs one byte and changes nothing else; it also exports the name
- * from a library that is built with hidden visibility, so give the function the same visibility (TN_XLA_EXPORT).
+ * It is not safe to call a symbol to find out whether it is a custom call, or its convention. A mark is a byte of
+ * read-only data, exported under the function's name and a suffix. `tenon inspect` lists the marked functions, and
+ * `tenon call` reads the convention from the mark. A mark is exported even if the library is built with hidden
+ * visibility, so export the function too (TN_XLA_EXPORT).
  *
  *   convention          mark                                 exported as
  *   typed (xla_ffi.h)   TN_XLA_MARK_TYPED(name)              name__xla_ffi
@@ -25,14 +25,14 @@
 #define TN_XLA_VISIBLE __attribute__((visibility("default")))
 #endif
 
-/* Before a function: exported, with C linkage. */
+/* Exports a function, with C linkage. */
 #ifdef __cplusplus
 #define TN_XLA_EXPORT extern "C" TN_XLA_VISIBLE
 #else
 #define TN_XLA_EXPORT extern TN_XLA_VISIBLE
 #endif
 
-/* Declared first: without it the constant would be internal in C++. */
+/* The declaration is needed because constants have internal linkage in C++. */
 #define TN_XLA_MARK(symbol)                 \
   TN_XLA_EXPORT const unsigned char symbol; \
   const unsigned char symbol = 1

@@ -1,4 +1,5 @@
-/* Functions that only asynchronous calls need. Windows does not support them, because Node can poll only sockets there. */
+/* Functions that only asynchronous calls need. Windows does not support them, because Node can poll only sockets
+ * there. */
 #include "../internal.h"
 
 int tn__environment_on_end(void (*hook)(void *data), void *data) {

@@ -1,5 +1,4 @@
-/* frame.c: messages that nobody should trust. An accepted message must be one that a reader can walk to its exact
- * end. */
+/* message.c: untrusted messages. A reader can walk every accepted message to its exact end. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +7,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  /* An exact copy, so that one byte too far is seen. */
+  /* A copy of the exact size, so that the sanitizer finds an access after the end. */
   uint8_t *copy = malloc(size > 0 ? size : 1);
   if (copy == NULL) return 0;
   if (size > 0) memcpy(copy, data, size);

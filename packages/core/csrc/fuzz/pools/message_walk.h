@@ -1,4 +1,4 @@
-/* Walks messages that tn_frame_check() accepted. For the fuzz program and the tests of frame.c. */
+/* A walk over accepted messages, for the fuzz program and the tests of message.c. */
 #ifndef TENON_FUZZ_FRAME_WALK_H
 #define TENON_FUZZ_FRAME_WALK_H
 
@@ -6,8 +6,8 @@
 
 #include "tenon_pools.h"
 
-/* Walks an accepted message as its readers do, to its end; every byte is looked at, so that the sanitizer sees what
- * lies outside. Returns what is wrong with it; NULL if nothing is. */
+/* Walks a message that tn_frame_check() has accepted to its end, and reads every byte, so that the sanitizer finds
+ * those outside. Returns the first error, or null. */
 static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
   tn_frame_t frame;
   memcpy(&frame, bytes, sizeof frame);

@@ -1,7 +1,7 @@
-/* tstring_*.c: tensors that nobody should trust. Each input is a tensor: a byte for its layout, one for its ABI, two
- * for the number of its elements, then its bytes, in a block of exactly their size. It is validated, and then read in
- * every way whatever the validators said: what they refuse must still lead nowhere, what they accept must convert to
- * every layout and be the same strings there. */
+/* tstring/: untrusted tensors. Each input is a tensor: a byte for its layout, one for its ABI, two for the number of
+ * its elements, then its bytes, in a block of the exact size. It is validated and then read in every way. Refused
+ * tensors must not be read outside their block, and accepted tensors must convert to every layout with the same
+ * strings. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void require(int condition, const char *what) {
   abort();
 }
 
-/* Converts, and compares what came out with the source. Gives whether it could be done. */
+/* Converts a tensor and compares the result with the source. Returns whether the conversion succeeded. */
 static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t abi, int32_t form, int32_t is_inline) {
   tn_tstring_target_t target = {sizeof target, layout, abi, form, is_inline, 0, 0, 0, NULL, NULL};
   if (tn_tstring_measure(source, NULL, source->count, &target, &fault) != TN_OK) return 0;
@@ -56,7 +56,7 @@ static int convert_all(const tn_tstring_tensor_t *source) {
   }
   for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_RFC24; layout++) {
     for (int32_t form = TN_TSTRING_AS_POINTER; form <= TN_TSTRING_AS_BORROWED; form++) {
-      /* Pointers are for the ABI of this machine: on another one this is refused before anything is read. */
+      /* Pointers with another ABI than that of this machine are refused before anything is read. */
       const int32_t host = sizeof(void *) == 8 ? TN_TSTRING_LE64 : TN_TSTRING_LE32;
       done &= convert(source, layout, host, form, source->count % 2);
     }
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(!is_strict || is_valid, "strict takes what lenient refuses");
   require(!is_strict || strict_sums.total == sums.total, "two sums of the same sizes");
   require(!is_valid || (sums.total <= bytes && sums.not_small <= sums.total), "the budget");
-  /* The sum is bounded, so that what is made of it is too. */
+  /* The sum of sizes is limited, which limits the results too. */
   if (is_valid) require(convert_all(&tensor), "it is valid and can't be converted");
   uint32_t *hashes = malloc(4 * (count > 0 ? count : 1));
   if (hashes != NULL) {

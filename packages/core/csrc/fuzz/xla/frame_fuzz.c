@@ -1,5 +1,5 @@
-/* xla_frame.c: descriptors that nobody should trust. What is refused must be refused without harm; what is accepted
- * must be a frame whose every pointer stays inside the block, seen by a handler that follows them all. */
+/* frame.c: untrusted descriptors. All pointers of an accepted frame stay inside its block, which a handler checks by
+ * following them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity);
 
-/* The block of the frame that is being followed. */
+/* The block of the frame that the handler follows. */
 static const uint8_t *block;
 static size_t block_size;
 
@@ -79,7 +79,7 @@ static tn_xla_error_t *follow_frame(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
-/* Builds the frame in a block of exactly the size that was asked for, and runs the handler. */
+/* Builds the frame in a block of the exact size and runs the handler. */
 static void build(const void *descriptor, size_t size) {
   size_t needed = 0;
   if (tn_xla_frame_size(descriptor, size, &needed) != TN_OK) return;
@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *descriptor = malloc(size > 0 ? size : 1);
   if (descriptor == NULL) return 0;
   if (size > 0) memcpy(descriptor, data, size);
-  /* The addresses of handlers are the caller's word: everything else is up to the fuzzer. */
+  /* The caller guarantees the addresses of handlers. The fuzzer chooses everything else. */
   if (size >= handlers + sizeof bundle) memcpy(descriptor + handlers, &bundle, sizeof bundle);
   build(descriptor, size);
   free(descriptor);

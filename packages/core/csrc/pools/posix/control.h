@@ -26,8 +26,8 @@ void tn__control_write(struct msghdr *message, tn__control_t *control, const int
  * `capacity`. Returns how many there were. */
 size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t capacity);
 
-/* Ends the receipt of a message with `taken` descriptors: writes their number on success, and closes them otherwise. Returns
- * `status`. */
+/* Ends the receipt of a message with `taken` descriptors: writes their number on success, and closes them otherwise.
+ * Returns `status`. */
 int32_t tn__control_finish(int32_t status, int32_t *descriptors, size_t taken, size_t *count);
 
 #endif

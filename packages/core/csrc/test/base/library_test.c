@@ -1,4 +1,4 @@
-/* library.c: opening, symbols, and what is refused. */
+/* library.c: opening, symbols, and invalid arguments. */
 #include <string.h>
 
 #include "check.h"
@@ -6,18 +6,18 @@
 
 static int32_t open_library(const char *path, void **out) { return tn_library_open(path, strlen(path), out); }
 
-TEST(a_library_opens_and_has_symbols) {
+TEST(a_library_opens_and_exports_symbols) {
   void *library = NULL;
   void *address = NULL;
   CHECK(open_library("libm.so.6", &library) == TN_OK);
-  CHECK(tn_library_symbol(library, "cosine", 3, &address) == TN_OK); /* the span says "cos" */
+  CHECK(tn_library_symbol(library, "cosine", 3, &address) == TN_OK); /* the span is "cos" */
   double (*cosine)(double) = NULL;
   memcpy(&cosine, &address, sizeof cosine);
   CHECK(cosine(0) == 1);
   CHECK(tn_library_symbol(library, "no_such_function", 16, &address) == TN_NOT_FOUND);
 }
 
-TEST(the_loader_says_why_it_refuses) {
+TEST(the_last_error_is_the_reason_of_the_loader) {
   void *library = NULL;
   CHECK(open_library("/nowhere/libnothing.so", &library) == TN_LOAD_FAILED);
   CHECK(strstr(tn_last_error(), "libnothing.so") != NULL);
@@ -41,7 +41,7 @@ TEST(the_first_core_is_this_one) {
   CHECK(strcmp(version, tn_version()) == 0);
 }
 
-TEST(library_process_has_what_the_program_was_linked_with) {
+TEST(library_process_finds_symbols_of_linked_libraries) {
   void *library = NULL;
   CHECK(tn_library_process(&library) == TN_OK);
   void *symbol = NULL;

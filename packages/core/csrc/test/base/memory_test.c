@@ -1,11 +1,11 @@
-/* memory.c: size, alignment, zeroes, and what is refused. */
+/* memory.c: size, alignment, zeros, and invalid arguments. */
 #include <stdint.h>
 #include <string.h>
 
 #include "check.h"
 #include "tenon.h"
 
-TEST(memory_is_aligned_and_zero) {
+TEST(memory_is_aligned_and_zeroed) {
   static const size_t sizes[] = {1, 7, 64, 4096, 1 << 20};
   for (size_t alignment = 1; alignment <= 1 << 16; alignment *= 2) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -31,7 +31,7 @@ TEST(empty_memory_has_an_address_of_its_own) {
   tn_memory_free(b);
 }
 
-TEST(bad_requests_are_refused_and_write_nothing) {
+TEST(invalid_requests_are_refused_and_write_nothing) {
   void *const untouched = (void *)(uintptr_t)0x5a5a;
   void *out = untouched;
   CHECK(tn_memory_allocate(8, 0, &out) == TN_INVALID_ARGUMENT);

@@ -18,7 +18,7 @@ TEST(pages_end_at_a_protected_page_and_are_zeroed) {
   CHECK(tn_pages_close(block, 2 * page) == TN_OK);
 }
 
-TEST(pages_are_whole) {
+TEST(sizes_of_pages_are_multiples_of_the_page_size) {
   void *block = NULL;
   CHECK(tn_pages_open(0, &block) == TN_INVALID_ARGUMENT);
   CHECK(tn_pages_open(1, &block) == TN_INVALID_ARGUMENT);
@@ -26,7 +26,7 @@ TEST(pages_are_whole) {
   CHECK(block == NULL);
 }
 
-TEST(guarded_pages_are_named_and_forgotten) {
+TEST(guarded_pages_can_be_named_and_removed) {
   size_t page = tn_page_size();
   void *block = NULL;
   CHECK(tn_pages_open(page, &block) == TN_OK);

@@ -1,4 +1,4 @@
-/* callback.c: threads, references, the queue of releases, and tables that end. */
+/* callback.c: threads, references, the queue of releases, and closed tables. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -28,7 +28,7 @@ TEST(a_callback_reaches_the_trampoline) {
   CHECK(tn_callback_create(table, 7, &callback) == TN_OK);
   CHECK(tn_callback_invoke(callback, &answer, &result) == TN_OK);
   CHECK(seen_id == 7 && seen_arguments == &answer && result == 42);
-  answer = 0; /* what a trampoline that threw returns */
+  answer = 0; /* the result of a trampoline that has thrown */
   CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_CALLBACK_FAILED);
   tn_callback_release(callback);
   tn_callbacks_close(table);
@@ -49,7 +49,7 @@ TEST(nulls_are_refused) {
   tn_callbacks_close(NULL);
 }
 
-TEST(ids_of_released_callbacks_come_in_batches) {
+TEST(ids_of_released_callbacks_are_taken_in_batches) {
   tn_callbacks_t *table = NULL;
   CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   for (int64_t id = 0; id < 10; id++) {
@@ -109,7 +109,7 @@ static void *release_all(void *unused) {
   return NULL;
 }
 
-/* Threads give back references while the table's own thread takes ids and then closes the table. */
+/* Threads release references while the thread of the table takes ids and then closes the table. */
 TEST(releases_race_with_the_table) {
   tn_callbacks_t *table = NULL;
   pthread_t threads[THREADS];

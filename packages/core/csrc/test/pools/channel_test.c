@@ -1,12 +1,12 @@
-/* posix/channel.c, frame.c: messages, descriptors, and peers that break every rule. */
+/* posix/channel.c and message.c: messages, descriptors, and malicious peers. */
 #if defined(__linux__)
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "descriptors.h"
 #include "tenon_pools.h"
 
 static uint8_t received[TN_FRAME_MAXIMUM];
@@ -26,22 +26,7 @@ static tn_frame_t header(size_t length, size_t descriptors) {
                       .id = 1};
 }
 
-/* Descriptors that this process has. */
-static int count_descriptors(void) {
-  DIR *directory = opendir("/proc/self/fd");
-  int count = 0;
-  while (directory != NULL && readdir(directory) != NULL) count++;
-  if (directory != NULL) closedir(directory);
-  return count;
-}
-
-/* Whether this process comes to have that many: what peers sent may be closed on other threads. */
-static int comes_to(int expected) {
-  for (int i = 0; i < 5000 && count_descriptors() != expected; i++) usleep(1000);
-  return count_descriptors() == expected;
-}
-
-/* Sends bytes with any number of descriptors and with control data of any size, as no honest peer would. */
+/* Sends bytes with any number of descriptors and with control data of any size, like a malicious peer. */
 static void send_raw(int32_t channel, const void *bytes, size_t length, size_t descriptors) {
   struct iovec part = {(void *)(uintptr_t)bytes, length};
   size_t room = CMSG_SPACE(sizeof(int) * descriptors);
@@ -64,7 +49,7 @@ static void send_raw(int32_t channel, const void *bytes, size_t length, size_t d
 
 TEST(messages_arrive_with_their_descriptors) {
   int32_t ends[2], descriptors[2] = {1, 2};
-  int before = count_descriptors();
+  int before = open_descriptors();
   CHECK(tn_channel_pair(0, ends) == TN_OK);
   tn_frame_t frame = header(sizeof frame, 2);
   CHECK(tn_channel_send(ends[0], &frame, sizeof frame, descriptors, 2, -1) == TN_OK);
@@ -83,7 +68,7 @@ TEST(messages_arrive_with_their_descriptors) {
 TEST(descriptors_of_malformed_messages_are_closed) {
   int32_t ends[2];
   CHECK(tn_channel_pair(0, ends) == TN_OK);
-  int before = count_descriptors();
+  int before = open_descriptors();
   const size_t counts[] = {1, 3, TN_FRAME_DESCRIPTORS, TN_FRAME_DESCRIPTORS + 1, TN_FRAME_DESCRIPTORS + 2, 100, 253};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     tn_frame_t frame = header(sizeof frame, 0);
@@ -104,7 +89,7 @@ TEST(descriptors_of_malformed_messages_are_closed) {
 TEST(a_message_that_is_too_long_is_refused_with_its_descriptors) {
   int32_t ends[2];
   CHECK(tn_channel_pair(0, ends) == TN_OK);
-  int before = count_descriptors();
+  int before = open_descriptors();
   uint8_t *bytes = calloc(1, TN_FRAME_MAXIMUM + 1);
   tn_frame_t frame = header(TN_FRAME_MAXIMUM, 1);
   memcpy(bytes, &frame, sizeof frame);
@@ -132,7 +117,7 @@ TEST(a_peer_that_does_not_read_times_the_sender_out) {
   tn_descriptor_close(ends[1]);
 }
 
-TEST(polling_tells_which_sockets_are_ready) {
+TEST(polling_finds_the_sockets_that_are_ready) {
   int32_t first[2], second[2];
   CHECK(tn_channel_pair(0, first) == TN_OK && tn_channel_pair(0, second) == TN_OK);
   int32_t list[2] = {first[1], second[1]};
@@ -145,7 +130,7 @@ TEST(polling_tells_which_sockets_are_ready) {
   tn_descriptor_close(second[1]);
 }
 
-TEST(ringing_never_waits) {
+TEST(ringing_never_blocks) {
   int32_t ends[2];
   CHECK(tn_channel_pair(1, ends) == TN_OK);
   for (int i = 0; i < 1000000; i++) {
@@ -180,7 +165,7 @@ TEST(clients_connect_at_a_path) {
   CHECK(tn_channel_connect(longest, sizeof longest, &client) == TN_INVALID_ARGUMENT);
 }
 
-TEST(a_frame_must_tell_the_truth_about_itself) {
+TEST(a_message_with_wrong_fields_is_refused) {
   struct {
     tn_frame_t frame;
     uint8_t body[8];
@@ -210,7 +195,7 @@ TEST(a_frame_must_tell_the_truth_about_itself) {
   WITH(flags, 2);
   WITH(priority, 3);
   WITH(status, 1);
-  /* A request to execute that is no such thing: eight bytes of body. */
+  /* A malformed request to execute, with a body of eight bytes. */
   WITH(operation, TN_FRAME_EXECUTE);
   WITH(operation, TN_FRAME_EXECUTE | TN_FRAME_REPLY);
 #undef WITH

@@ -1,4 +1,4 @@
-/* posix/fence.c, posix/dma_buf.c. */
+/* Fences, dma-bufs, and descriptors of peers. */
 #if defined(__linux__)
 #include <fcntl.h>
 #include <string.h>
@@ -13,7 +13,7 @@ static int32_t status_of(int32_t fence) {
   return tn_fence_status(fence, &status) == TN_OK ? status : 98;
 }
 
-TEST(a_fence_is_signalled_for_everybody) {
+TEST(a_fence_is_signalled_for_all_holders) {
   int32_t ends[2];
   CHECK(tn_channel_pair(1, ends) == TN_OK);
   int other = dup(ends[0]);
@@ -23,7 +23,7 @@ TEST(a_fence_is_signalled_for_everybody) {
   uint8_t ready[2];
   int32_t both[2] = {ends[0], other};
   CHECK(tn_channel_poll(both, 2, 0, ready) == TN_OK && ready[0] == 1 && ready[1] == 1);
-  /* The end of the signaller doesn't change what it said. */
+  /* The end of the signaller does not change the state. */
   close(ends[1]);
   CHECK(status_of(ends[0]) == TN_FENCE_SIGNALED && status_of(other) == TN_FENCE_SIGNALED);
   close(ends[0]);
@@ -40,7 +40,7 @@ TEST(a_fence_fails_when_its_other_end_is_closed) {
   close(ends[0]);
 }
 
-TEST(what_is_no_fence_is_refused) {
+TEST(a_descriptor_that_is_not_a_fence_is_refused) {
   int32_t status;
   int pipe_ends[2];
   CHECK(pipe(pipe_ends) == 0);
@@ -51,7 +51,7 @@ TEST(what_is_no_fence_is_refused) {
   close(pipe_ends[1]);
 }
 
-TEST(seals_are_told_without_asking_the_file_system) {
+TEST(seals_are_read_without_the_file_system) {
   int32_t memory;
   uint32_t seals = 0;
   CHECK(tn_shared_memory_create(4096, "x", 1, &memory) == TN_OK);
@@ -69,7 +69,7 @@ TEST(descriptors_of_peers_are_closed_without_waiting) {
   CHECK(tn_shared_memory_create(4096, "x", 1, &memory) == TN_OK);
   CHECK(tn_descriptor_discard(sockets[0]) == TN_OK && tn_descriptor_discard(sockets[1]) == TN_OK);
   CHECK(tn_descriptor_discard(memory) == TN_OK);
-  /* What the kernel closes at once is closed now. */
+  /* Descriptors that cannot block are closed at once. */
   CHECK(fcntl(sockets[0], F_GETFD) < 0 && fcntl(sockets[1], F_GETFD) < 0 && fcntl(memory, F_GETFD) < 0);
   int many[200];
   for (int i = 0; i < 200; i++) many[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -83,8 +83,8 @@ TEST(descriptors_of_peers_are_closed_without_waiting) {
   CHECK(left == 0);
 }
 
-/* What runs on a system that has such memory; elsewhere it is refused, and nothing is left open. */
-TEST(memory_of_a_device_is_made_or_refused) {
+/* On a system without dma-bufs the calls fail and leave no descriptor open. */
+TEST(a_dma_buf_is_created_or_refused) {
   int32_t descriptor = -1;
   CHECK(tn_dma_buf_create(0, &descriptor) == TN_INVALID_ARGUMENT);
   CHECK(tn_dma_buf_create(UINT64_MAX, &descriptor) == TN_INVALID_ARGUMENT);

@@ -1,4 +1,4 @@
-/* frame.c: messages with random changes. What is accepted must be one that a reader can walk to its exact end. */
+/* message.c: messages with random changes. A reader can walk every accepted message to its exact end. */
 #if defined(__linux__)
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ typedef struct {
   uint32_t dimensions[3];
 } request_t;
 
-/* The answer to it. */
+/* A reply to it. */
 typedef struct {
   tn_frame_t frame;
   tn_frame_result_t result;
@@ -54,7 +54,7 @@ static size_t make_answer(uint8_t *bytes) {
   return length;
 }
 
-TEST(frames_with_random_changes_are_refused_or_walked_to_their_end) {
+TEST(messages_with_random_changes_are_refused_or_can_be_walked) {
   uint64_t state = 1;
   uint32_t accepted = 0;
   for (int round = 0; round < 200000; round++) {
@@ -65,7 +65,7 @@ TEST(frames_with_random_changes_are_refused_or_walked_to_their_end) {
       bytes[(state >> 33) % length] ^= (uint8_t)(1u << (state >> 61));
     }
     if (round % 7 == 6) length -= 1 + (state >> 40) % 8;
-    /* A block of exactly its size, so that one byte too far is seen. */
+    /* A block of the exact size, so that the sanitizer finds an access after the end. */
     uint8_t *copy = malloc(length);
     CHECK(copy != NULL);
     memcpy(copy, bytes, length);
@@ -77,7 +77,7 @@ TEST(frames_with_random_changes_are_refused_or_walked_to_their_end) {
     free(copy);
     CHECK(fault == NULL);
   }
-  /* All without a change, at least, and not all of the rest. */
+  /* At least the messages without a change are accepted, but not all others. */
   CHECK(accepted > 200000 / 5 && accepted < 200000);
 }
 #endif

@@ -1,4 +1,4 @@
-/* posix/shared_memory.c, mapping.c, fault_guard.c. */
+/* Shared memory, mappings, and the guard of their faults. */
 #if defined(__linux__)
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ TEST(mappings_are_counted_and_shared) {
   CHECK(during[0] == before[0] + 2 && during[1] == before[1] + 2 * SIZE);
   ((uint8_t *)writable)[5] = 7;
   CHECK(((uint8_t *)private)[5] == 7);
-  ((uint8_t *)private)[4096] = 9; /* a copy of the page, not the memory */
+  ((uint8_t *)private)[4096] = 9; /* a private copy of the page */
   CHECK(((uint8_t *)writable)[4096] == 0);
   CHECK(tn_mapping_close(writable, SIZE) == TN_OK);
   CHECK(tn_mapping_close(private, SIZE) == TN_OK);
@@ -105,13 +105,13 @@ TEST(a_retired_mapping_keeps_its_addresses) {
   ((volatile uint8_t *)address)[0] = 5;
   CHECK(tn_mapping_retire(address, SIZE) == TN_OK);
   CHECK(((volatile uint8_t *)address)[0] == 0);
-  ((volatile uint8_t *)address)[0] = 6; /* goes nowhere */
+  ((volatile uint8_t *)address)[0] = 6; /* no effect on the file */
   CHECK(tn_shared_memory_seal(descriptor, TN_SEAL_WRITE) == TN_OK);
   CHECK(tn_mapping_close(address, SIZE) == TN_OK);
   CHECK(tn_descriptor_close(descriptor) == TN_OK);
 }
 
-TEST(a_descriptor_says_what_it_is) {
+TEST(a_descriptor_is_described) {
   tn_descriptor_info_t info;
   int device = open("/dev/zero", O_RDWR | O_CLOEXEC);
   CHECK(tn_descriptor_describe(device, &info) == TN_OK && info.is_regular == 0);

@@ -1,5 +1,4 @@
-/* pools/posix/channel.c and stream.c as they are built where there are no sockets that keep the boundaries of
- * messages. */
+/* channel.c and stream.c, built as for systems without sockets that preserve the boundaries of messages. */
 #if defined(__linux__)
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,7 +8,7 @@
 #include <unistd.h>
 
 #define TN_CHANNELS_ARE_STREAMS
-/* Names of their own, beside those of the library. */
+/* Other names than those of the library. */
 #define tn_channel_pair streams_pair
 #define tn_channel_listen streams_listen
 #define tn_channel_connect streams_connect
@@ -105,7 +104,7 @@ TEST(streams_carry_descriptors) {
     }
     CHECK(receive(ends[1], -1) == TN_OK && count == 0);
   }
-  /* More, or others than it says: closed, all of them. */
+  /* All descriptors of a message with the wrong number of them are closed. */
   tn_frame_t frame = header(sizeof frame, 1);
   CHECK(streams_send(ends[0], &frame, sizeof frame, sent, 3, -1) == TN_OK);
   CHECK(receive(ends[1], -1) == TN_INVALID_ARGUMENT);
@@ -144,13 +143,13 @@ TEST(streams_wait_for_the_rest_of_a_message_but_not_for_ever) {
   CHECK(receive(ends[1], 0) == TN_TIMED_OUT);
   CHECK(send(ends[0], bytes, 100, 0) == 100);
   CHECK(receive(ends[1], 0) == TN_INVALID_ARGUMENT);
-  /* The stream can't be understood any more. */
+  /* The boundaries of messages are lost. */
   CHECK(streams_send(ends[0], &frame, sizeof frame, NULL, 0, -1) == TN_CLOSED);
   close(ends[0]);
   close(ends[1]);
 }
 
-TEST(streams_end_where_noise_comes) {
+TEST(streams_end_at_malformed_messages) {
   for (int i = 0; i < 3; i++) {
     int32_t ends[2];
     CHECK(streams_pair(0, ends) == TN_OK);

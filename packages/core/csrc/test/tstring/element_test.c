@@ -1,5 +1,5 @@
-/* tstring_element.c: what only C can see of one string: the bytes behind a LARGE, owners, and sources inside the
- * string. */
+/* element.c: properties of a string that only C can see, which are the bytes after a LARGE, owners, and sources inside
+ * the string. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ TEST(rule_7_a_nul_follows_a_large_and_its_block_has_the_whole_capacity) {
   tn_tstring_dealloc(&string);
 }
 
-TEST(rule_34_an_owner_is_referenced_once_and_released_once) {
+TEST(rule_34_an_owner_is_retained_once_and_released_once) {
   counted_t counted;
   const char *text = "bytes that somebody owns, more than a SMALL holds";
   const size_t size = strlen(text);
@@ -80,7 +80,7 @@ TEST(rule_34_an_owner_is_referenced_once_and_released_once) {
     CHECK(counted.references == 1 && counted.unrefs == 1);
     tn_tstring_dealloc(&other);
     CHECK(counted.references == 1);
-    /* Moving neither references nor releases; an append of nothing neither. */
+    /* Neither a move nor an empty append retains or releases. */
     CHECK(tn_tstring_move(&other, &string, 0) == TN_OK);
     CHECK(tn_tstring_append(&other, NULL, 0) == TN_OK);
     CHECK(counted.references == 1 && counted.refs == 2 && tn_tstring_get_size(&string) == 0);
@@ -135,7 +135,7 @@ TEST(rule_36_sources_may_lie_in_the_string_itself) {
   }
 }
 
-TEST(rule_37_overwriting_a_view_does_not_read_what_it_named) {
+TEST(rule_37_overwriting_a_view_does_not_read_its_bytes) {
   for (int operation = 0; operation < 4; operation++) {
     string_t string = {{0}}, large = {{0}};
     char *text = patterned(100);
@@ -152,7 +152,7 @@ TEST(rule_37_overwriting_a_view_does_not_read_what_it_named) {
   }
 }
 
-TEST(a_string_that_no_memory_can_hold_is_refused_and_nothing_changes) {
+TEST(a_string_that_exceeds_memory_is_refused_and_unchanged) {
   string_t string = {{0}};
   CHECK(tn_tstring_copy(&string, "a string that owns its block", 28) == TN_OK);
   const string_t before = string;

@@ -1,5 +1,5 @@
-/* tstring_read.c, tstring_convert.c: what TypeScript never asks for: wrong arguments, and sources that change between
- * measuring and converting. */
+/* read.c and convert.c: cases that TypeScript does not produce, which are invalid arguments and sources that change
+ * between measure and convert. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static tn_tstring_tensor_t arrow(const int32_t *offsets, uint64_t count) {
 
 static tn_tstring_fault_t fault;
 
-TEST(a_source_that_grew_is_noticed_and_nothing_is_written_past_the_target) {
+TEST(a_source_that_has_grown_is_a_fault_and_the_target_is_not_exceeded) {
   int32_t offsets[4] = {0, 3, 6, 6};
   const tn_tstring_tensor_t source = arrow(offsets, 3);
   for (int32_t layout = TN_TSTRING_TF; layout <= TN_TSTRING_ARROW64; layout++) {
@@ -44,7 +44,7 @@ TEST(a_source_that_grew_is_noticed_and_nothing_is_written_past_the_target) {
   }
 }
 
-TEST(wrong_arguments_are_refused) {
+TEST(invalid_arguments_are_refused) {
   const int32_t offsets[4] = {0, 3, 6, 11};
   tn_tstring_tensor_t source = arrow(offsets, 3);
   tn_tstring_target_t target = {sizeof target, TN_TSTRING_TF, TN_TSTRING_LE64, TN_TSTRING_AS_OFFSET, 1, 0, 0, 0,
@@ -78,7 +78,7 @@ TEST(wrong_arguments_are_refused) {
   CHECK(fault.check == TN_TSTRING_CHECK_TABLE_SIZE);
 }
 
-TEST(pointers_are_followed_only_when_that_is_asked_for) {
+TEST(pointers_are_followed_only_with_the_flag) {
   uint8_t string[24] = {0};
   CHECK(tn_tstring_copy(string, "a string with a block of its own", 32) == TN_OK);
   tn_tstring_tensor_t tensor = {sizeof tensor, TN_TSTRING_TF, TN_TSTRING_LE64, 0, 1, 24, 24, string, string};

@@ -1,4 +1,4 @@
-/* xla_async.c: calls on threads of the core, and how their ends are told. */
+/* async.c: calls on threads of the core, and their results. */
 #include <poll.h>
 #include <pthread.h>
 
@@ -29,7 +29,7 @@ static tn_xla_error_t *wait_at_gate(tn_xla_call_frame_t *frame) {
 
 static tn_xla_error_t *fail(tn_xla_call_frame_t *frame) { return tn_xla_fail(frame, TN_XLA_ABORTED, "not today"); }
 
-/* The future of the call that was made last, completed by the test. */
+/* The future of the last call, which the test completes. */
 static tn_xla_future_t *left;
 
 static tn_xla_error_t *leave_future(tn_xla_call_frame_t *frame) {
@@ -71,7 +71,7 @@ static opened_t open_queue(void) {
   return made;
 }
 
-/* Waits until something is done and takes it: how many, the last one's id and status. */
+/* Waits until a job is done. Returns how many were taken, and the id and status of the last one. */
 static size_t take(opened_t from, int64_t *id, int32_t *status) {
   struct pollfd waited = {from.descriptor, POLLIN, 0};
   int64_t ids[8];
@@ -83,7 +83,7 @@ static size_t take(opened_t from, int64_t *id, int32_t *status) {
   return count;
 }
 
-/* The status of one call that is run so. */
+/* Runs one call asynchronously and returns its status. */
 static int32_t run_one(tn_xla_handler_t *handler, failure_t *failure) {
   opened_t queue = open_queue();
   tn_xla_job_t *job = NULL;
@@ -97,7 +97,7 @@ static int32_t run_one(tn_xla_handler_t *handler, failure_t *failure) {
   return status;
 }
 
-TEST(calls_run_and_are_told_by_the_descriptor) {
+TEST(calls_run_and_make_the_descriptor_readable) {
   opened_t queue = open_queue();
   void *calls[CALLS];
   int64_t id = 0;
@@ -109,10 +109,10 @@ TEST(calls_run_and_are_told_by_the_descriptor) {
     calls[i] = prepare_one(wait_at_gate);
     CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &job) == TN_OK);
   }
-  for (size_t told = 0; told < CALLS;) {
+  for (size_t done = 0; done < CALLS;) {
     const size_t count = take(queue, &id, &status);
     CHECK(count > 0 && status == TN_OK);
-    told += count;
+    done += count;
   }
   struct pollfd quiet = {queue.descriptor, POLLIN, 0};
   CHECK(runs == CALLS && poll(&quiet, 1, 0) == 0);
@@ -120,7 +120,7 @@ TEST(calls_run_and_are_told_by_the_descriptor) {
   for (int i = 0; i < CALLS; i++) finish(calls[i]);
 }
 
-TEST(a_failure_is_told_by_its_status) {
+TEST(a_failed_call_has_its_status) {
   failure_t failure = {0, 0, ""};
   CHECK(run_one(fail, &failure) == TN_KERNEL_FAILED);
   CHECK(failure.code == TN_XLA_ABORTED && strcmp(failure.text, "not today") == 0);
@@ -128,14 +128,14 @@ TEST(a_failure_is_told_by_its_status) {
   CHECK(run_one(leave_complete_future, &failure) == TN_OK);
 }
 
-TEST(a_future_keeps_no_thread) {
+TEST(a_future_does_not_occupy_a_thread) {
   opened_t queue = open_queue();
   void *calls[THREADS + 1];
   tn_xla_future_t *futures[THREADS + 1];
   tn_xla_job_t *job = NULL;
   int64_t id = 0;
   int32_t status = TN_OK;
-  /* More than there can be threads: each must have returned before the next one starts. */
+  /* There are more jobs than threads, so each future must leave its thread free. */
   for (int i = 0; i <= THREADS; i++) {
     left = NULL;
     calls[i] = prepare_one(leave_future);
@@ -155,7 +155,7 @@ TEST(a_future_keeps_no_thread) {
   CHECK(tn_xla_live_futures() == 0);
 }
 
-TEST(what_has_not_started_can_be_cancelled) {
+TEST(a_call_that_has_not_started_can_be_cancelled) {
   opened_t queue = open_queue();
   void *calls[THREADS + 2];
   tn_xla_job_t *jobs[THREADS + 2];
@@ -169,16 +169,16 @@ TEST(what_has_not_started_can_be_cancelled) {
   CHECK(tn_xla_async_cancel(jobs[THREADS + 1]) == TN_OK);
   CHECK(tn_xla_async_cancel(jobs[THREADS]) == TN_OK);
   set_gate(1);
-  for (size_t told = 0; told < THREADS;) {
+  for (size_t done = 0; done < THREADS;) {
     const size_t count = take(queue, &id, &status);
     CHECK(count > 0 && id < THREADS);
-    told += count;
+    done += count;
   }
   tn_xla_async_close(queue.queue);
   for (int i = 0; i < THREADS + 2; i++) finish(calls[i]);
 }
 
-TEST(closing_waits_for_what_is_in_flight) {
+TEST(closing_waits_for_calls_in_flight) {
   opened_t queue = open_queue();
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(wait_at_gate);

@@ -1,4 +1,4 @@
-/* xla_call.c, xla_future.c, xla_context.c: metadata, stages, failures, futures, what the context refuses. */
+/* call.c, future.c and context.c: metadata, stages, failures, futures, and refusals of the context. */
 #include <pthread.h>
 
 #include "check.h"
@@ -35,13 +35,13 @@ static int32_t ask(tn_xla_handler_t *handler, tn_xla_metadata_t *out, int32_t *c
   return tn_xla_metadata((void *)(uintptr_t)address_of(handler), out, code);
 }
 
-TEST(metadata_tells_version_and_traits) {
+TEST(metadata_has_version_and_traits) {
   tn_xla_metadata_t metadata;
   int32_t code = 0;
   CHECK(ask(of_version_2, &metadata, &code) == TN_OK);
   CHECK(metadata.api_version.major_version == 0 && metadata.api_version.minor_version == 2 && metadata.traits == 1);
   CHECK(ask(silent, &metadata, &code) == TN_OK);
-  CHECK(metadata.api_version.minor_version == 0); /* 0.0: no handler */
+  CHECK(metadata.api_version.minor_version == 0); /* 0.0: not a handler */
   CHECK(ask(unregistered, &metadata, &code) == TN_KERNEL_FAILED && code == TN_XLA_FAILED_PRECONDITION);
   CHECK(strcmp(tn_last_error(), "register first") == 0);
   CHECK(tn_xla_metadata(NULL, &metadata, &code) == TN_INVALID_ARGUMENT);
@@ -62,11 +62,11 @@ TEST(a_failure_is_read_once_and_keeps_its_code) {
   char text[4];
   int32_t code = 0, stage = 0;
   size_t length = 0;
-  CHECK(tn_xla_failure(call, &code, &stage, text, 4, &length) == TN_OK && code == 99 && length == 11); /* too small: kept */
+  CHECK(tn_xla_failure(call, &code, &stage, text, 4, &length) == TN_OK && code == 99 && length == 11); /* truncated, so it is kept */
   const failure_t failure = failure_of(call);
   CHECK(failure.code == 99 && strcmp(failure.text, "ninety-nine") == 0);
   CHECK(tn_xla_failure(call, &code, &stage, text, 4, &length) == TN_NOT_FOUND);
-  CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && tn_xla_execute(call) == TN_KERNEL_FAILED); /* unread ones don't pile up */
+  CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && tn_xla_execute(call) == TN_KERNEL_FAILED); /* unread failures are freed */
   CHECK(tn_xla_live_errors() == before + 1);
   finish(call);
   CHECK(tn_xla_live_errors() == before);
@@ -80,7 +80,7 @@ TEST(an_error_with_code_ok_is_success) {
   finish(call);
 }
 
-TEST(an_error_that_is_none_is_never_followed) {
+TEST(a_pointer_that_is_not_an_error_is_never_followed) {
   void *call = prepare_one(garbage);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
   const failure_t failure = failure_of(call);
@@ -102,7 +102,7 @@ static tn_xla_error_t *note_and_fail(tn_xla_call_frame_t *frame) {
   return fail_99(frame);
 }
 
-TEST(R11_stages_run_in_order_and_instantiate_sees_attributes_alone) {
+TEST(R11_stages_run_in_order_and_instantiate_sees_only_attributes) {
   descriptor_t d;
   put_header(&d, 3, 1, 1, 0, (tn_xla_bundle_t){note, note, note, note});
   put_buffer(&d, TN_XLA_F32, 0, NULL);
@@ -176,7 +176,7 @@ static tn_xla_error_t *misused_future(tn_xla_call_frame_t *frame) {
   frame->future = args.future;
   tn_xla_error_destroy_args_t destroy = {sizeof destroy, NULL, null_error};
   frame->api->error_destroy(&destroy);
-  destroy.error = frame->api->future_set_available(&done); /* complete already */
+  destroy.error = frame->api->future_set_available(&done); /* already complete */
   frame->api->error_destroy(&destroy);
   return destroy.error == NULL ? fail_99(frame) : NULL;
 }
@@ -198,7 +198,7 @@ TEST(a_future_is_waited_for) {
   CHECK(tn_xla_live_errors() == errors && tn_xla_live_futures() == futures);
 }
 
-TEST(a_future_beside_an_error_is_given_up) {
+TEST(a_future_with_an_error_is_abandoned) {
   const size_t futures = tn_xla_live_futures();
   void *call = prepare_one(error_and_future);
   CHECK(call != NULL && tn_xla_execute(call) == TN_KERNEL_FAILED);
@@ -265,7 +265,7 @@ TEST(a_host_context_refuses_what_belongs_to_devices) {
   CHECK(fails(deallocate, 3).code == TN_XLA_UNIMPLEMENTED);
 }
 
-TEST(run_id_is_one_a_run_and_unique) {
+TEST(each_run_has_one_unique_run_id) {
   void *call = prepare_one(get_run);
   CHECK(call != NULL && tn_xla_execute(call) == TN_OK);
   const int64_t first = run_ids[0];

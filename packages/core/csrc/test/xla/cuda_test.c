@@ -1,4 +1,4 @@
-/* xla_cuda.c, and what is expected by queues. The driver is these few functions: what is called in which order. */
+/* cuda.c, and expected events of queues. The driver is simulated by functions that record their calls. */
 #include "check.h"
 #include "support.h"
 
@@ -79,7 +79,7 @@ static void *prepare_for(tn_cuda_stream_t *stream) {
   return call;
 }
 
-TEST(xla_cuda_enters_the_context_and_frees_what_is_left) {
+TEST(xla_cuda_enters_the_context_and_frees_memory) {
   tn_cuda_stream_t stream = open_stream();
   CHECK(tn_cuda_stream_open(&stream) == TN_OK);
   void *call = prepare_for(&stream);
@@ -110,7 +110,7 @@ TEST(xla_cuda_closes_streams_in_any_order_and_once) {
   tn_cuda_stream_close(&streams[1]);
 }
 
-TEST(xla_cuda_captures_the_execute_stage_alone) {
+TEST(xla_cuda_captures_only_the_execute_stage) {
   tn_cuda_stream_t stream = open_stream();
   CHECK(tn_cuda_stream_open(&stream) == TN_OK);
   void *call = prepare_for(&stream), *graph = NULL;
@@ -130,7 +130,7 @@ TEST(xla_cuda_captures_the_execute_stage_alone) {
   tn_cuda_stream_close(&stream);
 }
 
-TEST(xla_async_expects_what_is_no_call) {
+TEST(xla_async_expects_events) {
   tn_xla_async_t *queue = NULL;
   int32_t descriptor = -1, status = -1;
   int64_t id = 0;
@@ -141,8 +141,8 @@ TEST(xla_async_expects_what_is_no_call) {
   tn_xla_async_arrive(jobs[1]);
   CHECK(tn_xla_async_take(queue, &id, &status, 1, &count) == TN_OK && count == 1 && id == 2 && status == TN_OK);
   tn_xla_async_forget(jobs[0]);
-  tn_xla_async_close(queue); /* which does not wait */
+  tn_xla_async_close(queue); /* does not wait for events */
   tn_xla_async_arrive(jobs[2]);
-  tn_xla_async_forget(jobs[3]); /* the last one frees the queue */
+  tn_xla_async_forget(jobs[3]); /* the last event frees the queue */
   CHECK(tn_xla_async_expect(NULL, 1, &jobs[0]) == TN_INVALID_ARGUMENT);
 }

@@ -1,4 +1,4 @@
-/* xla_context.c, xla_memory.c, xla_batch.c: devices, memory for handlers, several calls in one. */
+/* context.c, memory.c and batch.c: devices, memory for handlers, and batches. */
 #include "check.h"
 #include "support.h"
 
@@ -52,7 +52,7 @@ static void *prepare_one(tn_xla_bundle_t handlers) {
   return prepare(&d);
 }
 
-TEST(xla_memory_is_refused_on_the_host_unless_given) {
+TEST(xla_memory_is_refused_on_the_host_without_a_source) {
   void *call = prepare_one((tn_xla_bundle_t){NULL, NULL, NULL, take_memory});
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED);
   CHECK(failure_of(call).code == TN_XLA_INVALID_ARGUMENT);
@@ -131,7 +131,7 @@ static tn_xla_error_t *take_data(tn_xla_call_frame_t *frame) {
   return error;
 }
 
-TEST(xla_data_is_lent_to_runs_alone) {
+TEST(xla_data_is_lent_only_to_runs) {
   int object = 0;
   int32_t code = 0;
   int64_t id = 0;

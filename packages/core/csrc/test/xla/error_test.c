@@ -1,4 +1,4 @@
-/* xla_error.c, xla_api.c, xla_status.c: errors, the table, the untyped status. */
+/* error.c, api.c and status.c: errors, the table, and the untyped status. */
 #include "check.h"
 #include "support.h"
 #include "tenon/xla_custom_call.h"
@@ -32,7 +32,7 @@ TEST(xla_error_copies_its_message) {
   CHECK(tn_xla_live_errors() == before);
 }
 
-TEST(xla_error_ignores_pointers_that_are_not_its_own) {
+TEST(xla_error_ignores_foreign_pointers) {
   const size_t before = tn_xla_live_errors();
   int64_t other[8] = {0};
   CHECK(strcmp(message_of((tn_xla_error_t *)(void *)other), "") == 0);
@@ -40,7 +40,7 @@ TEST(xla_error_ignores_pointers_that_are_not_its_own) {
   tn_xla_error_t *error = create(TN_XLA_INTERNAL, NULL);
   CHECK(strcmp(message_of(error), "") == 0);
   destroy(error);
-  destroy(error); /* a second time, and null: nothing to do */
+  destroy(error); /* a second time, and null, are ignored */
   destroy(NULL);
   CHECK(tn_xla_live_errors() == before);
 }
@@ -59,7 +59,7 @@ TEST(xla_api_is_found_under_both_names) {
   CHECK(api()->api_version.major_version == 0 && api()->api_version.minor_version == 3);
 }
 
-TEST(xla_api_answers_in_the_slots_behind_its_end) {
+TEST(xla_api_answers_in_slots_after_its_end) {
   tn_xla_error_t *(*const *slots)(void *) = (tn_xla_error_t * (*const *)(void *))(const void *)(api() + 1);
   for (int i = 0; i < 16; i++) {
     tn_xla_error_t *error = slots[i](NULL);
@@ -72,7 +72,7 @@ static void fail_with(XlaCustomCallStatus *status, const char *text, size_t leng
   XlaCustomCallStatusSetFailure(status, text, length);
 }
 
-TEST(L27_L28_L29_status_keeps_the_last_word) {
+TEST(L27_L28_L29_status_keeps_the_last_result) {
   XlaCustomCallStatus status = {0, 0, NULL};
   fail_with(&status, "broken\0tail", 11);
   CHECK(status.failed && status.length == 6 && memcmp(status.message, "broken", 6) == 0); /* up to the first NUL */
@@ -81,7 +81,7 @@ TEST(L27_L28_L29_status_keeps_the_last_word) {
   XlaCustomCallStatusSetSuccess(&status);
   CHECK(!status.failed && status.length == 0);
   fail_with(&status, "", 0);
-  CHECK(status.failed && status.length == 0); /* an empty text is a failure still */
+  CHECK(status.failed && status.length == 0); /* a failure without a message */
   fail_with(&status, NULL, 5);
   CHECK(status.failed && status.length == 0);
   XlaCustomCallStatusSetSuccess(&status);

@@ -1,4 +1,4 @@
-/* xla_frame.c: what a descriptor becomes, and every way in which it can be wrong. */
+/* frame.c: frames of descriptors, and all malformed descriptors. */
 #include "check.h"
 #include "support.h"
 
@@ -92,7 +92,7 @@ TEST(every_truncation_of_a_descriptor_is_refused) {
   size_t needed = 0;
   for (size_t size = 0; size < d.size; size++) CHECK(tn_xla_frame_size(d.bytes, size, &needed) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_frame_size(d.bytes, d.size, &needed) == TN_OK);
-  CHECK(tn_xla_frame_size(d.bytes, d.size + 8, &needed) == TN_INVALID_ARGUMENT); /* bytes too many */
+  CHECK(tn_xla_frame_size(d.bytes, d.size + 8, &needed) == TN_INVALID_ARGUMENT); /* bytes after the end */
 }
 
 static int refused(const descriptor_t *d, const char *because) {
@@ -100,7 +100,7 @@ static int refused(const descriptor_t *d, const char *because) {
   return tn_xla_frame_size(d->bytes, d->size, &size) == TN_INVALID_ARGUMENT && strstr(tn_last_error(), because) != NULL;
 }
 
-TEST(a_wrong_descriptor_says_what_is_wrong) {
+TEST(a_malformed_descriptor_is_refused_with_a_reason) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){look, NULL, NULL, NULL});
   CHECK(refused(&d, "execute stage"));
@@ -122,7 +122,7 @@ TEST(a_wrong_descriptor_says_what_is_wrong) {
   CHECK(refused(&d, "negative"));
 }
 
-TEST(a_wrong_attribute_says_what_is_wrong) {
+TEST(a_malformed_attribute_is_refused_with_a_reason) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, 5, "kind");
@@ -136,7 +136,7 @@ TEST(a_wrong_attribute_says_what_is_wrong) {
   put_header(&d, 3, 0, 0, 1, looking);
   put_name(&d, TN_XLA_ARRAY, "count");
   put_u32s(&d, TN_XLA_F64, 0);
-  put_u64(&d, UINT64_MAX / 8 + 2); /* times 8 bytes it would wrap around */
+  put_u64(&d, UINT64_MAX / 8 + 2); /* multiplied by 8 it would wrap around */
   put_u64(&d, 0);
   CHECK(refused(&d, "inside an array"));
   put_header(&d, 3, 0, 0, 1, looking);
@@ -159,7 +159,7 @@ TEST(attributes_must_be_sorted_and_unique) {
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
   CHECK(refused(&d, "without duplicates"));
-  put_header(&d, 3, 0, 0, 3, looking); /* by bytes: a prefix first, bytes above 0x7f last */
+  put_header(&d, 3, 0, 0, 3, looking); /* in the order of bytes: a prefix first, bytes above 0x7f last */
   put_scalar(&d, "a", TN_XLA_PRED, "\1");
   put_scalar(&d, "ab", TN_XLA_PRED, "\1");
   put_scalar(&d, "\xc3\xa9", TN_XLA_PRED, "\1");
@@ -167,7 +167,7 @@ TEST(attributes_must_be_sorted_and_unique) {
   CHECK(tn_xla_frame_size(d.bytes, d.size, &size) == TN_OK);
 }
 
-TEST(dictionaries_are_nested_to_a_limit) {
+TEST(the_depth_of_dictionaries_is_limited) {
   for (int depth = 15; depth <= 17; depth++) {
     descriptor_t d;
     put_header(&d, 3, 0, 0, 1, looking);
@@ -192,7 +192,7 @@ TEST(memory_for_a_frame_is_checked) {
   CHECK(tn_xla_frame_build(d.bytes, d.size, NULL, size) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_frame_build(d.bytes, d.size, memory + 8, size) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_frame_build(d.bytes, d.size, memory, size - 1) == TN_INVALID_ARGUMENT);
-  CHECK(memory[0] == 0xa5); /* refused before anything was written */
+  CHECK(memory[0] == 0xa5); /* nothing was written */
   CHECK(tn_xla_frame_build(d.bytes, d.size, memory, size) == TN_OK);
   CHECK(memory[size] == 0xa5);
   CHECK(tn_xla_frame_size(d.bytes + 4, 64, &size) == TN_INVALID_ARGUMENT);

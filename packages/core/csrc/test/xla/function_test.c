@@ -1,4 +1,4 @@
-/* xla_function.c: TypeScript functions as typed handlers, with functions of C in the place of TypeScript. */
+/* function.c: TypeScript functions as typed handlers, replaced by C functions. */
 #include <pthread.h>
 
 #include "check.h"
@@ -8,7 +8,7 @@ static int32_t answer_code;
 
 static tn_callback_call_t entered;
 
-/* y = x + 1, or a failure with the code that a test wants. */
+/* Computes y = x + 1, or fails with a code chosen by the test. */
 static int32_t increment(void) {
   float *const *data = (void *)(uintptr_t)entered.arguments;
   void *call = (void *)(uintptr_t)entered.result;
@@ -53,7 +53,7 @@ static int32_t end(made_t made) {
   return status;
 }
 
-/* A call of the handler with one operand and one result, both f32 of these sizes. */
+/* Calls the handler with one operand and one result, both f32 of the given sizes. */
 static void *prepare_call(tn_xla_handler_t *handler, const int64_t *operand, const int64_t *result, uint32_t args) {
   descriptor_t d;
   put_header(&d, 1, args, 1, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
@@ -70,7 +70,7 @@ static failure_t fail_with(tn_xla_handler_t *handler, const int64_t *operand, co
   return failure;
 }
 
-TEST(a_function_is_a_handler) {
+TEST(a_function_can_be_a_handler) {
   made_t made = make();
   float x[] = {1, 2}, y[] = {0, 0};
   void *call = prepare_call(made.handler, two, two, 1);
@@ -153,7 +153,7 @@ TEST(a_closed_function_answers_unavailable) {
   CHECK(tn_xla_function_close(NULL) == TN_NOT_FOUND);
 }
 
-TEST(places_for_functions_run_out) {
+TEST(the_number_of_functions_is_limited) {
   tn_callbacks_t *table = NULL;
   tn_callback_t *callback = NULL;
   void *handlers[TN_XLA_FUNCTIONS], *another = NULL;
@@ -170,7 +170,7 @@ TEST(places_for_functions_run_out) {
   tn_callbacks_close(table);
 }
 
-TEST(a_function_refuses_what_it_is_not_given) {
+TEST(a_function_refuses_nulls) {
   void *out = NULL;
   made_t made = make();
   CHECK(tn_xla_function_open(NULL, &function, &out) == TN_INVALID_ARGUMENT);

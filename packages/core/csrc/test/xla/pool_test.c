@@ -1,4 +1,4 @@
-/* xla_pool.c: tasks of handlers run on other threads, also when they wait for each other. */
+/* pool.c: tasks of handlers, which run on other threads and may wait for each other. */
 #include <pthread.h>
 
 #include "check.h"
@@ -19,7 +19,7 @@ static void count(void *data) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Waits in the handler: a pool that ran tasks inline, or on the handler's thread, would never get here or deadlock. */
+/* Waits in the handler, which would deadlock if the pool ran tasks on the thread of the handler. */
 static tn_xla_error_t *schedule_all(tn_xla_call_frame_t *frame) {
   static int one = 1;
   handler_thread = pthread_self();
@@ -51,7 +51,7 @@ static tn_xla_error_t *count_nowhere(tn_xla_call_frame_t *frame) {
   return frame->api->pool_num_threads(&args);
 }
 
-/* The code of a run; TN_XLA_OK for success. */
+/* Runs a call and returns its code. */
 static int32_t run(tn_xla_handler_t *handler) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
@@ -68,7 +68,7 @@ TEST(tasks_run_on_threads_of_the_pool) {
   CHECK(run(count_threads) == TN_XLA_OK && threads >= 1);
 }
 
-TEST(tasks_that_are_none_are_refused) {
+TEST(null_tasks_are_refused) {
   CHECK(run(schedule_nothing) == TN_XLA_INVALID_ARGUMENT);
   CHECK(run(count_nowhere) == TN_XLA_INVALID_ARGUMENT);
 }

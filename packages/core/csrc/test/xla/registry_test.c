@@ -1,4 +1,4 @@
-/* xla_registry.c: handlers that libraries register themselves. */
+/* registry.c: handlers that libraries register. */
 #include "check.h"
 #include "support.h"
 
@@ -13,7 +13,7 @@ static tn_xla_error_t *second(tn_xla_call_frame_t *frame) { return answer(frame,
 static tn_xla_error_t *third(tn_xla_call_frame_t *frame) { return answer(frame, 3); }
 static tn_xla_error_t *from_the_future(tn_xla_call_frame_t *frame) { return answer(frame, 4); }
 
-/* Registers and destroys the error: its text, or "" for success. */
+/* Registers a handler and destroys the error. Returns its text, or "" for success. */
 static const char *enter(const char *name, const char *platform, tn_xla_handler_t *execute) {
   static char text[512];
   const tn_xla_api_t *api = XLA_FFI_GetApi();
@@ -46,14 +46,14 @@ TEST(L23_platform_names_are_canonical) {
   CHECK(look_up("registry_host", "CUDA", &bundle) == TN_OK && bundle.execute == second);
 }
 
-TEST(L24_duplicates_must_be_the_same) {
+TEST(L24_duplicates_must_be_equal) {
   CHECK(strcmp(enter("registry_same", "Host", first), "") == 0);
   CHECK(strcmp(enter("registry_same", "Host", first), "") == 0);
   CHECK(strstr(enter("registry_same", "Host", second), "different bundle addresses") != NULL);
   CHECK(strstr(enter("registry_same", "Host", third), "different metadata") != NULL);
 }
 
-TEST(R16_registration_checks_what_it_is_given) {
+TEST(R16_registration_checks_its_arguments) {
   CHECK(strstr(enter("registry_none", "Host", NULL), "must provide an execute implementation") != NULL);
   CHECK(strstr(enter("registry_new", "Host", from_the_future), "(0.4) is incompatible") != NULL);
   CHECK(strstr(enter("", "Host", first), "needs a name") != NULL);

@@ -1,4 +1,4 @@
-/* xla_type.c: types and states, with the layouts of 0.1, 0.2 and 0.3. */
+/* type.c: types and states, with the layouts of 0.1, 0.2 and 0.3. */
 #include "check.h"
 #include "support.h"
 
@@ -73,7 +73,7 @@ static void *prepare_bundle(uint32_t minor, tn_xla_bundle_t bundle) {
   return prepare(&d);
 }
 
-/* Instantiates, runs twice, closes; every version destroys its state once. */
+/* Instantiates, runs twice and closes. Every version destroys its state once. */
 static int keeps_state(uint32_t minor, tn_xla_handler_t *set, tn_xla_handler_t *get) {
   void *call = prepare_bundle(minor, (tn_xla_bundle_t){set, NULL, NULL, get});
   destroyed = 0;
@@ -97,7 +97,7 @@ TEST(state_of_a_run_ends_with_the_run) {
   stage_to_get = TN_XLA_PREPARE;
   destroyed = 0;
   CHECK(call != NULL && tn_xla_execute(call) == TN_OK && got == &object && destroyed == 1);
-  CHECK(tn_xla_execute(call) == TN_OK && destroyed == 2); /* empty again for each run */
+  CHECK(tn_xla_execute(call) == TN_OK && destroyed == 2); /* the slot is empty at the start of each run */
   stage_to_get = TN_XLA_INITIALIZE;
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED && destroyed == 3); /* the slots are independent */
   const failure_t failure = failure_of(call);
@@ -123,7 +123,7 @@ TEST(a_second_call_can_share_the_state) {
 static void *inner;
 static int32_t inner_status;
 
-/* Runs the call that shares its state with this one, in the middle of a run. */
+/* Runs the call that shares the state of this one, during a run. */
 static tn_xla_error_t *run_inner(tn_xla_call_frame_t *frame) {
   void *call = inner;
   inner = NULL;
@@ -200,15 +200,15 @@ static tn_xla_error_t *register_twice(tn_xla_call_frame_t *frame) {
   if (twice.type_id != 0) return tn_xla_fail(frame, TN_XLA_ABORTED, "ran before");
   tn_xla_error_t *wrong = register_v2(frame, "state_test_twice", &twice);
   if (wrong != NULL) return wrong;
-  wrong = register_v2(frame, "state_test_twice", &twice); /* the same id again: fine */
+  wrong = register_v2(frame, "state_test_twice", &twice); /* the same name and id are accepted again */
   if (wrong != NULL) return wrong;
   tn_xla_type_id_t other = {twice.type_id};
-  wrong = register_v2(frame, "state_test_other", &other); /* an id that is taken */
+  wrong = register_v2(frame, "state_test_other", &other); /* the id of another type */
   if (wrong == NULL) return tn_xla_fail(frame, TN_XLA_ABORTED, "a taken id was accepted");
   tn_xla_error_destroy_args_t destroy = {sizeof destroy, NULL, wrong};
   frame->api->error_destroy(&destroy);
   tn_xla_type_id_t fresh = {0};
-  return register_v2(frame, "state_test_twice", &fresh); /* a name that is taken */
+  return register_v2(frame, "state_test_twice", &fresh); /* the name of another type */
 }
 
 TEST(a_type_name_belongs_to_one_id) {

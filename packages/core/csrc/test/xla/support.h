@@ -1,4 +1,4 @@
-/* What the tests of the XLA part share: writing descriptors, preparing calls, reading failures. */
+/* Functions for tests of XLA custom calls: writing descriptors, preparing calls, reading failures. */
 #ifndef TENON_XLA_SUPPORT_H
 #define TENON_XLA_SUPPORT_H
 
@@ -9,7 +9,7 @@
 #include "tenon_xla.h"
 #include "tenon/xla_handler.h"
 
-/* A descriptor being written. */
+/* A descriptor that is being written. */
 typedef struct {
   size_t size;
   _Alignas(8) uint8_t bytes[4096];
@@ -59,7 +59,7 @@ static inline void put_scalar(descriptor_t *d, const char *name, int32_t dtype, 
   put(d, value, tn_xla_dtype_size(dtype));
 }
 
-/* A prepared call in memory of its own; null (and the last error) if the descriptor is refused. */
+/* Prepares a call in new memory. Returns null, and sets the last error, if the descriptor is refused. */
 static inline void *prepare(const descriptor_t *d) {
   size_t size = 0;
   if (tn_xla_frame_size(d->bytes, d->size, &size) != TN_OK) return NULL;
@@ -80,7 +80,7 @@ static inline void finish(void *call) {
   free(call);
 }
 
-/* A failure that was read: its code, its stage, and its text NUL-terminated. */
+/* A failure: its code, its stage, and its NUL-terminated text. */
 typedef struct {
   int32_t code, stage;
   char text[1024];

@@ -1,4 +1,4 @@
-/* xla_untyped.c: every untyped convention, and how its failures are read. */
+/* untyped.c: every untyped convention and its failures. */
 #include "check.h"
 #include "support.h"
 
@@ -82,11 +82,11 @@ TEST(L29_L30_a_failure_is_read_whole_and_once) {
   CHECK(tn_xla_untyped_failure(&call, text, sizeof text, &length) == TN_OK && length == 8 && strcmp(text, "negative") == 0);
   CHECK(tn_xla_untyped_failure(&call, text, sizeof text, &length) == TN_NOT_FOUND);
   CHECK(tn_xla_execute_untyped(&call) == TN_KERNEL_FAILED);
-  a = 9; /* the next run forgets the failure that nobody read */
+  a = 9; /* the next run frees an unread failure */
   CHECK(tn_xla_execute_untyped(&call) == TN_OK && call.status.message == NULL);
 }
 
-TEST(an_untyped_call_refuses_what_it_does_not_know) {
+TEST(an_untyped_call_refuses_unknown_conventions) {
   tn_xla_untyped_call_t call = {.function = AS(add)};
   CHECK(tn_xla_execute_untyped(NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_execute_untyped(&call) == TN_INVALID_ARGUMENT);
