@@ -1,7 +1,7 @@
 import { AllocationError, ArgumentError, ScopeClosedError } from '@tenon/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isInstrumented } from '../src/diagnostics/instrument.ts'
+import { isInstrumented } from '../src/diagnostics/debug.ts'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 
 const KiB = 1024

@@ -18,8 +18,8 @@ const bad = {
 
 const allocators = {
   malloc: () => NativeAllocator.ofMalloc(() => ResourceScope.ofImplicit()),
-  slicing: () => NativeAllocator.slicing(MemorySegment.allocateNative(1024, 64)),
-  prefix: () => NativeAllocator.prefix(MemorySegment.allocateNative(1024, 64)),
+  slicing: () => NativeAllocator.ofSlices(MemorySegment.allocateNative(1024, 64)),
+  prefix: () => NativeAllocator.ofPrefix(MemorySegment.allocateNative(1024, 64)),
 }
 
 for (const [name, make] of Object.entries(allocators)) {
@@ -87,7 +87,7 @@ describe('ofMalloc()', () => {
 describe('slicing()', () => {
   test('S20: hands out one piece after another, by the real address', () => {
     const memory = MemorySegment.allocateNative(64, 64).asSlice(1)
-    const allocator = NativeAllocator.slicing(memory)
+    const allocator = NativeAllocator.ofSlices(memory)
     expect(allocator.allocate(1, 1).address).toBe(memory.address)
     const aligned = allocator.allocate(8, 8)
     expect(aligned.address % 8n).toBe(0n)
@@ -96,7 +96,7 @@ describe('slicing()', () => {
   })
 
   test('S20: what does not fit leaves room for something smaller', () => {
-    const allocator = NativeAllocator.slicing(MemorySegment.allocateNative(16, 16))
+    const allocator = NativeAllocator.ofSlices(MemorySegment.allocateNative(16, 16))
     allocator.allocate(8, 1)
     expect(() => allocator.allocate(9, 1)).toThrow(AllocationError)
     expect(() => allocator.allocate(9, 1)).toThrow(RangeError)
@@ -107,13 +107,13 @@ describe('slicing()', () => {
 
   test('S15: what it gives holds what was there', () => {
     const memory = MemorySegment.allocateNative(16, 16).fill(7)
-    expect(NativeAllocator.slicing(memory).allocate(4).getUint8(0)).toBe(7)
-    expect(NativeAllocator.prefix(memory).allocate(4).getUint8(0)).toBe(7)
+    expect(NativeAllocator.ofSlices(memory).allocate(4).getUint8(0)).toBe(7)
+    expect(NativeAllocator.ofPrefix(memory).allocate(4).getUint8(0)).toBe(7)
   })
 
   test('S20: ends with the scope of its memory', () => {
     const scope = NativeScope.ofConfined()
-    const allocator = NativeAllocator.slicing(scope.allocate(16))
+    const allocator = NativeAllocator.ofSlices(scope.allocate(16))
     scope.close()
     expect(() => allocator.allocate(4)).toThrow(ScopeClosedError)
   })
@@ -122,23 +122,23 @@ describe('slicing()', () => {
 describe('prefix()', () => {
   test('S21: hands out the same start each time', () => {
     const memory = MemorySegment.allocateNative(64, 64)
-    const allocator = NativeAllocator.prefix(memory)
+    const allocator = NativeAllocator.ofPrefix(memory)
     for (const size of [0, 1, 64]) {
       const segment = allocator.allocate(size, 64)
       expect([segment.address, segment.byteSize]).toEqual([memory.address, size])
     }
     expect(() => allocator.allocate(65)).toThrow(AllocationError)
-    expect(() => NativeAllocator.prefix(memory.asSlice(1)).allocate(8, 2)).toThrow(AlignmentError)
+    expect(() => NativeAllocator.ofPrefix(memory.asSlice(1)).allocate(8, 2)).toThrow(AlignmentError)
   })
 })
 
 test('S20: read-only memory can not be handed out', () => {
   const readOnly = MemorySegment.allocateNative(8).asReadOnly()
-  expect(() => NativeAllocator.slicing(readOnly)).toThrow(ReadOnlyError)
-  expect(() => NativeAllocator.prefix(readOnly)).toThrow(ReadOnlyError)
+  expect(() => NativeAllocator.ofSlices(readOnly)).toThrow(ReadOnlyError)
+  expect(() => NativeAllocator.ofPrefix(readOnly)).toThrow(ReadOnlyError)
   for (const segment of [null, undefined, {}, new Uint8Array(8)]) {
-    expect(() => NativeAllocator.slicing(segment as never)).toThrow(ArgumentError)
-    expect(() => NativeAllocator.prefix(segment as never)).toThrow(ArgumentError)
+    expect(() => NativeAllocator.ofSlices(segment as never)).toThrow(ArgumentError)
+    expect(() => NativeAllocator.ofPrefix(segment as never)).toThrow(ArgumentError)
   }
 })
 

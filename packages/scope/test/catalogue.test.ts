@@ -7,7 +7,7 @@ import { ended, nextMessage, startWorker } from './support/worker.ts'
 describe('scopes together', () => {
   test('a confined scope that a shared one keeps open is closed when the other threads have left', async () => {
     const root = NativeScope.ofConfined()
-    const lock = root.lock()
+    const lock = root.acquire()
     const shared = NativeScope.ofShared()
     shared.addCloseAction(() => lock.release())
     const worker = startWorker(`

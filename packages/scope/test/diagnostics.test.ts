@@ -1,7 +1,7 @@
 import { runScript } from '@tenon/core/testing'
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test } from 'vitest'
-import { isInstrumented } from '../src/diagnostics/instrument.ts'
+import { isInstrumented } from '../src/diagnostics/debug.ts'
 import { NativeScope, ResourceScope, type ScopeEvent } from '../src/index.ts'
 import { upcallStub } from '../src/linker.ts'
 import { expectNoLeaks, trackLeaks } from '../src/testing.ts'
@@ -12,12 +12,12 @@ describe('stats()', () => {
     const before = ResourceScope.stats()
     const scope = NativeScope.ofConfined()
     scope.allocate(100)
-    const lock = scope.lock()
+    const lock = scope.acquire()
     upcallStub(() => {}, {}, scope)
     const during = ResourceScope.stats()
     expect(during.openScopes - before.openScopes).toBe(1)
     expect(during.liveBytes - before.liveBytes).toBe(isInstrumented ? 100 : 64 * 1024)
-    expect([during.liveStubs - before.liveStubs, during.locks - before.locks]).toEqual([1, 1])
+    expect([during.liveStubs - before.liveStubs, during.holds - before.holds]).toEqual([1, 1])
     lock.release()
     lock.release()
     scope.close()
@@ -96,7 +96,7 @@ test('TENON_DEBUG=leaks reports at exit what was never closed, with its stack', 
   }
   const loud = await runScript(script, { ...options, env: { TENON_DEBUG: 'leaks' } })
   expect([loud.code, loud.stdout], loud.stderr).toEqual([0, 'leak request\n'])
-  expect(loud.stderr).toMatch(/confined scope request was never closed, opened\n\s+at handleRequest/)
+  expect(loud.stderr).toMatch(/confined scope request was never closed. It was opened\n\s+at handleRequest/)
   const quiet = await runScript(script, options)
   expect([quiet.code, quiet.stdout, quiet.stderr]).toEqual([0, '', ''])
 })

@@ -117,14 +117,14 @@ describe('a managed scope', () => {
     const open = (): void => {
       for (let i = 0; i < 100; i++) {
         const child = ResourceScope.ofImplicit()
-        const lock = root.lock()
+        const lock = root.acquire()
         child.addCloseAction(() => lock.release())
       }
     }
     open()
     expect(() => root.close()).toThrow(/100 holds/)
-    await root.closeAsync({ timeout: 0 }).catch(() => {})
-    await collect(() => ResourceScope.stats().locks === 0)
+    await root.closeAsync({ deadline: 0 }).catch(() => {})
+    await collect(() => ResourceScope.stats().holds === 0)
     root.close()
   })
 })

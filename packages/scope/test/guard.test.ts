@@ -33,7 +33,7 @@ if (process.platform === 'linux')
     test('native code that writes where alignment leaves a gap is found at close', async () => {
       const { code, stdout, stderr } = await guarded(
         `const segment = scope.allocate(20, 16); memset(segment, 1, 24)
-       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.behind, scope.isAlive) }`,
+       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.after, scope.isAlive) }`,
       )
       expect([code, stdout], stderr).toEqual([0, 'TENON_NATIVE 0 4 false\n'])
     })
@@ -41,7 +41,7 @@ if (process.platform === 'linux')
     test('native code that writes before a segment is found at close', async () => {
       const { stdout, stderr } = await guarded(
         `const segment = scope.allocate(16); memset(MemorySegment.ofAddress(segment.address - 3n), 1, 3)
-       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.behind) }`,
+       try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.after) }`,
       )
       expect(stdout, stderr).toBe('TENON_NATIVE 3 0\n')
     })
@@ -64,7 +64,7 @@ if (process.platform === 'linux')
          memset(own, 1, 22)
          memset(MemorySegment.ofAddress(theirs.address - 1n), 1, 1)
          for (const end of [() => other.detach(), () => shared.close()]) {
-           try { end() } catch ({ code, message, details }) { console.log(code, details.before, details.behind, message.includes('of the shared scope "model"')) }
+           try { end() } catch ({ code, message, details }) { console.log(code, details.before, details.after, message.includes('of the shared scope "model"')) }
          }
          try { ResourceScope.attach(token) } catch ({ code }) { console.log(code, ResourceScope.stats().openScopes) }`,
       )

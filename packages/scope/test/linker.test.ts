@@ -287,7 +287,9 @@ describe('a library', () => {
     const cos = Linker.downcall(symbol, { result: 'float64', parameters: ['float64'] })
     expect([cos(0), symbol.scope, libm.find('no_such_symbol')]).toEqual([1, scope, undefined])
     expect(() => libm.get('no_such_symbol')).toThrow(LoadError)
-    expect(() => libc.get('no_such_symbol')).toThrow(/^the library of this process does not export a symbol named "no_such_symbol"/)
+    expect(() => libc.get('no_such_symbol')).toThrow(
+      /^the library of this process does not export a symbol named "no_such_symbol"/,
+    )
     scope.close()
     expect(() => cos(0)).toThrow(ScopeClosedError)
     expect(() => cos.async(0)).toThrow(ScopeClosedError)

@@ -118,9 +118,9 @@ const memories: Record<string, () => { segment: MemorySegment; close: () => void
     return owned(ResourceScope.ofConfined(), (scope) => MemorySegment.ofAddress(memory.address).reinterpret(16, scope))
   },
   'a slicing allocator': () =>
-    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.slicing(scope.allocate(64)).allocate(16)),
+    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.ofSlices(scope.allocate(64)).allocate(16)),
   'a prefix allocator': () =>
-    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.prefix(scope.allocate(64)).allocate(16)),
+    owned(NativeScope.ofConfined(), (scope) => NativeAllocator.ofPrefix(scope.allocate(64)).allocate(16)),
   'a malloc allocator': () =>
     owned(ResourceScope.ofConfined(), (scope) => NativeAllocator.ofMalloc(() => scope).allocate(16)),
 }
@@ -163,7 +163,6 @@ interface Owner extends ReturnType<typeof NativeScope.ofConfined> {}
 const scopeOperations: Record<string, Operation<Owner>> = {
   addCloseAction: throws((scope) => scope.addCloseAction(() => {})),
   acquire: throws((scope) => scope.acquire().release()),
-  lock: throws((scope) => scope.lock().release()),
   checkAlive: throws((scope) => scope.checkAlive()),
   allocate: throws((scope) => scope.allocate(8)),
   handoff: throws((scope) => (scope.isAlive ? 0 : scope.handoff([]))),
@@ -171,6 +170,7 @@ const scopeOperations: Record<string, Operation<Owner>> = {
   isAlive: works((scope) => scope.isAlive),
   name: works((scope) => scope.name),
   kind: works((scope) => scope.kind),
+  toString: works((scope) => String(scope)),
   whenClosing: works((scope) => void (scope as unknown as ReturnType<typeof NativeScope.ofShared>).whenClosing()),
 }
 
@@ -185,7 +185,7 @@ const uses: Record<string, Operation<Owner>> = {
   'NativeAllocator.ofMalloc': throws((scope) => NativeAllocator.ofMalloc(() => scope).allocate(8)),
   'SymbolLookup.ofLibrary': throws((scope) => SymbolLookup.ofLibrary('libm.so.6', scope)),
   'Linker.upcallStub': throws((scope) => upcallStub(() => {}, {}, scope)),
-  'VaList.make': throws((scope) => VaList.make(scope, () => {})),
+  'VaList.ofArguments': throws((scope) => VaList.ofArguments(scope, () => {})),
   'Linker.downcall': throws((scope) =>
     Linker.downcall(SymbolLookup.ofProcess().get('div'), {
       result: MemoryLayout.struct({ q: int32, r: int32 }),

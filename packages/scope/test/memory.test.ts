@@ -43,8 +43,8 @@ test('of thousands of scopes nothing stays counted', () => {
     for (const scope of scopes) MemorySegment.allocateNative(16 + (i & 1023), 16, scope).setUint8(0, 1)
     for (const scope of scopes) scope.close()
   }
-  const { openScopes, liveBytes, locks } = ResourceScope.stats()
-  expect([openScopes, liveBytes, locks]).toEqual([before.openScopes, before.liveBytes, before.locks])
+  const { openScopes, liveBytes, holds } = ResourceScope.stats()
+  expect([openScopes, liveBytes, holds]).toEqual([before.openScopes, before.liveBytes, before.holds])
 })
 
 /** The sanitizer keeps what is freed for a while. */

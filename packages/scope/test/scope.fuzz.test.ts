@@ -79,7 +79,7 @@ test(
               segments.push({ segment: segment.fill(value), value })
             })
           } else if (operation === 'lock') {
-            attempt(model, () => locks.push(scope.lock()))
+            attempt(model, () => locks.push(scope.acquire()))
           } else if (operation === 'unlock') {
             locks.pop()?.release()
           } else if (operation === 'action') {

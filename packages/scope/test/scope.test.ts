@@ -16,7 +16,7 @@ for (const [name, open] of Object.entries(closeable)) {
       const seen: unknown[] = []
       scope.addCloseAction(() => {
         seen.push(scope.isAlive)
-        for (const use of [() => scope.close(), () => scope.addCloseAction(() => {}), () => scope.lock()]) {
+        for (const use of [() => scope.close(), () => scope.addCloseAction(() => {}), () => scope.acquire()]) {
           expect(use).toThrow(ScopeClosedError)
         }
         expect(() => MemorySegment.allocateNative(8, 8, scope)).toThrow(ScopeClosedError)
@@ -40,7 +40,7 @@ for (const [name, open] of Object.entries(closeable)) {
       const scope = open()
       let ran = 0
       scope.addCloseAction(() => ran++)
-      const locks = Array.from({ length: 100 }, () => scope.lock())
+      const locks = Array.from({ length: 100 }, () => scope.acquire())
       expect(() => scope.close()).toThrow(ScopeHeldError)
       expect(() => scope.close()).toThrow(/100 holds/)
       for (const lock of locks.slice(1)) {
@@ -55,13 +55,13 @@ for (const [name, open] of Object.entries(closeable)) {
 
     test('S7: a lock is released once, and none can be had of a closed scope', () => {
       const scope = open()
-      const [one, other] = [scope.lock(), scope.lock()]
+      const [one, other] = [scope.acquire(), scope.acquire()]
       one.release()
       one[Symbol.dispose]()
       expect(() => scope.close()).toThrow(ScopeHeldError)
       other.release()
       scope.close()
-      expect(() => scope.lock()).toThrow(ScopeClosedError)
+      expect(() => scope.acquire()).toThrow(ScopeClosedError)
     })
 
     test('S9: no action can be added to a closed scope', () => {
@@ -121,7 +121,7 @@ for (const [name, open] of Object.entries(closeable)) {
 
     test('T3: disposing throws for locks', () => {
       const scope = open()
-      const lock = scope.lock()
+      const lock = scope.acquire()
       expect(() => scope[Symbol.dispose]()).toThrow(ScopeHeldError)
       lock.release()
       scope[Symbol.dispose]()
@@ -202,10 +202,10 @@ for (const [name, open] of Object.entries(closeable)) {
 
     test('closeAsync() waits for locks, and refuses what is new meanwhile', async () => {
       const scope = open()
-      const lock = scope.lock()
+      const lock = scope.acquire()
       const closed = scope.closeAsync()
       expect(scope.isAlive).toBe(false)
-      expect(() => scope.lock()).toThrow(ScopeClosedError)
+      expect(() => scope.acquire()).toThrow(ScopeClosedError)
       expect(() => MemorySegment.allocateNative(8, 8, scope)).toThrow(ScopeClosedError)
       lock.release()
       await closed
@@ -214,8 +214,8 @@ for (const [name, open] of Object.entries(closeable)) {
 
     test('closeAsync() gives up in time, and the scope is open again', async () => {
       const scope = open()
-      const lock = scope.lock()
-      await expect(scope.closeAsync({ timeout: 5 })).rejects.toThrow(ScopeHeldError)
+      const lock = scope.acquire()
+      await expect(scope.closeAsync({ deadline: 5 })).rejects.toThrow(ScopeHeldError)
       expect(scope.isAlive).toBe(true)
       lock.release()
       MemorySegment.allocateNative(8, 8, scope)
@@ -243,7 +243,7 @@ test('S8: a scope can keep another one open until its own actions run', () => {
   const root = ResourceScope.ofConfined()
   const children = Array.from({ length: 100 }, () => {
     const child = ResourceScope.ofShared()
-    const lock = root.lock()
+    const lock = root.acquire()
     child.addCloseAction(() => lock.release())
     return child
   })
@@ -263,7 +263,7 @@ describe('scopes that nobody closes', () => {
     })
 
     test(`S7: a lock of the ${name} scope changes nothing`, () => {
-      const lock = scope.lock()
+      const lock = scope.acquire()
       lock.release()
       lock.release()
       expect(scope.isAlive).toBe(true)

@@ -81,7 +81,7 @@ describe('workers that attach, hammer and detach while the owner tries to close'
     const scopes = Array.from({ length: 50 }, () => NativeScope.ofShared())
     const busy = Array.from({ length: 50 }, () => {
       const scope = NativeScope.ofShared()
-      return [scope, scope.lock()] as const
+      return [scope, scope.acquire()] as const
     })
     for (const scope of scopes) scope.close()
     expect(scopes.some(({ isAlive }) => isAlive)).toBe(false)

@@ -14,7 +14,7 @@ describe('a va_list', () => {
   test('S60: carries arguments of all kinds', () => {
     using scope = NativeScope.ofConfined()
     const buffer = scope.allocate(200)
-    const list = VaList.make(scope, (builder) => {
+    const list = VaList.ofArguments(scope, (builder) => {
       for (let i = 0; i < 10; i++) builder.int32(i).float64(i + 0.5)
       return builder
         .int64(-(2n ** 40n))
@@ -32,11 +32,11 @@ describe('a va_list', () => {
   test('S60: takes no pointer to memory that is dead, or that JavaScript may move', () => {
     using scope = NativeScope.ofConfined()
     const gone = NativeScope.ofConfined().run((other) => other.allocate(8))
-    expect(() => VaList.make(scope, (builder) => builder.pointer(gone))).toThrow(ScopeClosedError)
+    expect(() => VaList.ofArguments(scope, (builder) => builder.pointer(gone))).toThrow(ScopeClosedError)
     for (const pointer of [MemorySegment.ofBuffer(new Uint8Array(8)), undefined, 0n, {}])
-      expect(() => VaList.make(scope, (builder) => builder.pointer(pointer as never))).toThrow(ArgumentError)
+      expect(() => VaList.ofArguments(scope, (builder) => builder.pointer(pointer as never))).toThrow(ArgumentError)
     expect(
-      VaList.make(scope, (builder) => builder.pointer(null))
+      VaList.ofArguments(scope, (builder) => builder.pointer(null))
         .arguments()
         .pointer().address,
     ).toBe(0n)
@@ -45,7 +45,7 @@ describe('a va_list', () => {
   test('S60: is read in order', () => {
     using scope = NativeScope.ofConfined()
     const target = scope.allocate(8)
-    const list = VaList.make(scope, (builder) =>
+    const list = VaList.ofArguments(scope, (builder) =>
       builder
         .int32(-1)
         .uint32(2)
@@ -75,30 +75,30 @@ describe('a va_list', () => {
     let seen: unknown[] = []
     const stub = upcallStub(
       (pointer: MemorySegment) => {
-        const values = VaList.of(pointer).arguments()
+        const values = VaList.ofPointer(pointer).arguments()
         seen = [values.int32(), values.float64()]
       },
       { parameters: ['pointer'] },
       scope,
     )
     Linker.downcall(stub, { parameters: ['pointer'] })(
-      VaList.make(scope, (builder) => builder.int32(1).float64(2.5)).segment,
+      VaList.ofArguments(scope, (builder) => builder.int32(1).float64(2.5)).segment,
     )
     expect(seen).toEqual([1, 2.5])
   })
 
   test('S60: dies with its memory, and refuses what does not fit', () => {
     const scope = NativeScope.ofConfined()
-    const list = VaList.make(scope, (builder) => builder.int32(1))
+    const list = VaList.ofArguments(scope, (builder) => builder.int32(1))
     for (const value of [null, 0.5, 2 ** 31, '1']) {
-      expect(() => VaList.make(scope, (builder) => builder.int32(value as number))).toThrow(ArgumentError)
+      expect(() => VaList.ofArguments(scope, (builder) => builder.int32(value as number))).toThrow(ArgumentError)
     }
-    expect(() => VaList.make(scope, (builder) => builder.pointer(1n as never))).toThrow(ArgumentError)
-    expect(() => VaList.make(scope, null as never)).toThrow(ArgumentError)
-    expect(() => VaList.make(null as never, () => {})).toThrow(ArgumentError)
-    VaList.make(scope, () => {})
+    expect(() => VaList.ofArguments(scope, (builder) => builder.pointer(1n as never))).toThrow(ArgumentError)
+    expect(() => VaList.ofArguments(scope, null as never)).toThrow(ArgumentError)
+    expect(() => VaList.ofArguments(null as never, () => {})).toThrow(ArgumentError)
+    VaList.ofArguments(scope, () => {})
     scope.close()
     expect(() => list.arguments().int32()).toThrow(ScopeClosedError)
-    expect(() => VaList.make(scope, (builder) => builder.int32(1))).toThrow(ScopeClosedError)
+    expect(() => VaList.ofArguments(scope, (builder) => builder.int32(1))).toThrow(ScopeClosedError)
   })
 })

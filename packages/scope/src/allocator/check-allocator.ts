@@ -1,18 +1,18 @@
-import { AllocationError, ArgumentError, type NativeAllocator, Segment } from '@tenon/core'
-import { describe, hex } from '@tenon/core/internal'
+import { AllocationError, type NativeAllocator, Segment } from '@tenon/core'
+import { describe, hex, wrongType } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
 
-/** An allocator as a function: the one method, by itself. */
+/** The method of an allocator as a function. */
 export type AllocateFunction = (byteSize: number, byteAlignment: number) => Segment
 
-/** Wherever an allocator is taken, its one method is enough. */
+/** An allocator, or its one method. */
 export type AllocatorLike = NativeAllocator | AllocateFunction
 
 /**
- * Asks an allocator for memory and checks what it gives: allocators are foreign code.
+ * Allocates memory and checks the result, because allocators are foreign code.
  *
- * @throws {ArgumentError} if it is no allocator. @throws {AllocationError} if it gave no segment, a smaller one, or one that
- * is not aligned.
+ * @throws {ArgumentError} if the value is not an allocator. @throws {AllocationError} if its result is not a segment, too
+ * small, or not aligned.
  */
 export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAlignment: number): MemorySegment {
   let segment: unknown
@@ -21,23 +21,20 @@ export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAli
   } else if (typeof allocator === 'object' && allocator !== null && typeof allocator.allocate === 'function') {
     segment = allocator.allocate(byteSize, byteAlignment)
   } else {
-    throw new ArgumentError(
-      `allocator must have a method allocate(byteSize, byteAlignment), got ${describe(allocator)}`,
-    )
+    throw wrongType('allocator', 'an object with a method allocate(byteSize, byteAlignment)', allocator)
   }
   if (!(segment instanceof Segment) || segment.byteSize < byteSize) {
-    throw new AllocationError(`the allocator must give a segment of ${byteSize} bytes, it gave ${describe(segment)}`, {
-      details: { byteSize, byteAlignment },
+    const received = segment instanceof Segment ? `${segment.byteSize} bytes` : describe(segment)
+    throw new AllocationError(`the allocator must return a segment of ${byteSize} bytes, got ${received}`, {
+      details: { byteSize, byteAlignment, received },
     })
   }
   const { block, base } = segment
   if ((block.address + base) % byteAlignment !== 0) {
-    throw new AllocationError(
-      `the allocator must give memory aligned to ${byteAlignment}, it gave ${hex(block.address + base)}`,
-      {
-        details: { byteSize, byteAlignment },
-      },
-    )
+    const received = hex(block.address + base)
+    throw new AllocationError(`the allocator must return memory aligned to ${byteAlignment}, got ${received}`, {
+      details: { byteSize, byteAlignment, received },
+    })
   }
   const typed = segment instanceof MemorySegment ? segment : MemorySegment.ofSegment(segment)
   return typed.byteSize === byteSize ? typed : typed.asSlice(0, byteSize)

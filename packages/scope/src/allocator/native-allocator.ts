@@ -1,22 +1,21 @@
-import { AllocationError, ArgumentError, type NativeAllocator as Allocator } from '@tenon/core'
-import { checkAlignment, checkSize, describe } from '@tenon/core/internal'
+import { AllocationError, type NativeAllocator as Allocator } from '@tenon/core'
+import { checkAlignment, checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkFunction } from '../check.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { AnyScope } from '../scope/check-scope.ts'
 import { checkWritable, describeSegment } from '../segment/locate.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment } from '../segment/usable.ts'
+import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
-/** An allocator that gives segments of this package. */
+/** An allocator whose segments have typed access. */
 export interface SegmentAllocator extends Allocator {
   allocate(byteSize: number, byteAlignment?: number): MemorySegment
 }
 
-/** Makes allocators, and allocates by layout from any. */
+/** Makes allocators, and allocates by layout. */
 interface NativeAllocators {
   /**
-   * Memory of its own for each allocation, in the scope that `scopeFactory` gives: a new one each time, or always the
-   * same.
+   * Allocates each segment separately, in the scope that `scopeFactory` returns: a new one each time, or always the same.
    *
    * @example
    * const scope = ResourceScope.ofConfined()
@@ -24,80 +23,83 @@ interface NativeAllocators {
    */
   ofMalloc(scopeFactory: () => AnyScope): SegmentAllocator
   /**
-   * Hands out a segment from its front to its back. What it gives holds what was there: it is not zeroed. A request
-   * that does
-   * not fit throws {@link AllocationError}, and a smaller one may still fit.
+   * Hands out a segment from its front to its back, without zeroing it. A request that does not fit throws an
+   * {@link AllocationError}; a smaller one may still fit.
    */
-  slicing(segment: MemorySegment): SegmentAllocator
-  /** Hands out the same start of a segment each time: for what is used up before the next one. Not zeroed. */
-  prefix(segment: MemorySegment): SegmentAllocator
-  /** Memory for a layout, or for `count` of them, from any allocator. */
+  ofSlices(segment: MemorySegment): SegmentAllocator
+  /** Hands out the start of a segment each time, without zeroing it. For memory that is used up before the next request. */
+  ofPrefix(segment: MemorySegment): SegmentAllocator
+  /** Allocates memory for a layout, or for `count` of them, from any allocator. */
   allocate(allocator: AllocatorLike, layout: Layout, count?: number): MemorySegment
-  /** Memory for values of a layout, and the values in it. */
+  /** Allocates memory for values of a layout, and writes the values. */
   allocateFrom<Value>(allocator: AllocatorLike, layout: Layout<Value>, ...values: readonly Value[]): MemorySegment
+  toString(): string
 }
 
 class MallocAllocator implements SegmentAllocator {
   readonly #scopeFactory: () => AnyScope
 
   constructor(scopeFactory: () => AnyScope) {
-    if (typeof scopeFactory !== 'function') {
-      throw new ArgumentError(`scopeFactory must be a function that gives a scope, got ${describe(scopeFactory)}`)
-    }
+    checkFunction(scopeFactory, 'scopeFactory')
     this.#scopeFactory = scopeFactory
   }
 
   allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
-    // Numbers are checked before a scope is opened that nobody would close.
+    // The numbers are checked before the factory opens a scope that nobody would close.
     const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
     const scope = this.#scopeFactory()
-    if (scope === undefined) throw new ArgumentError('scopeFactory must give a scope, it gave undefined')
+    if (scope === undefined) throw wrongType('the result of scopeFactory', 'a scope', scope)
     return MemorySegment.allocateNative(size, alignment, scope)
+  }
+
+  toString(): string {
+    return 'NativeAllocator of separate segments'
+  }
+
+  static {
+    inspectAsText(MallocAllocator)
   }
 }
 
 class SlicingAllocator implements SegmentAllocator {
   readonly #segment: MemorySegment
+  readonly #isPrefix: boolean
   #offset = 0
 
-  constructor(segment: MemorySegment) {
+  constructor(segment: MemorySegment, isPrefix: boolean) {
     checkWritable(checkSegment(segment, 'segment'))
     this.#segment = segment
+    this.#isPrefix = isPrefix
   }
 
   allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
     const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
-    this.#segment.block.gate.owner.checkAlive()
-    const start = this.#segment.block.address + this.#segment.base
-    const rest = (start + this.#offset) % alignment
+    const segment = this.#segment
+    segment.block.gate.owner.checkAlive()
+    const rest = this.#isPrefix ? 0 : (segment.block.address + segment.base + this.#offset) % alignment
     const offset = rest === 0 ? this.#offset : this.#offset + alignment - rest
-    if (offset + size > this.#segment.byteSize) throw full(this.#segment, size, alignment, this.#offset)
-    this.#offset = offset + size
-    return this.#segment.asSlice(offset, size)
+    if (offset + size > segment.byteSize) throw fullError(segment, size, alignment, this.#offset)
+    if (!this.#isPrefix) this.#offset = offset + size
+    return segment.asSlice(offset, size, alignment)
+  }
+
+  toString(): string {
+    const { byteSize } = this.#segment
+    return this.#isPrefix
+      ? `NativeAllocator of the first bytes of ${byteSize}`
+      : `NativeAllocator with ${byteSize - this.#offset} of ${byteSize} bytes left`
+  }
+
+  static {
+    inspectAsText(SlicingAllocator)
   }
 }
 
-class PrefixAllocator implements SegmentAllocator {
-  readonly #segment: MemorySegment
-
-  constructor(segment: MemorySegment) {
-    checkWritable(checkSegment(segment, 'segment'))
-    this.#segment = segment
-  }
-
-  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
-    const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
-    this.#segment.block.gate.owner.checkAlive()
-    if (size > this.#segment.byteSize) throw full(this.#segment, size, alignment, 0)
-    return this.#segment.asSlice(0, size, alignment)
-  }
-}
-
-function full(segment: MemorySegment, byteSize: number, byteAlignment: number, used: number): AllocationError {
+function fullError(segment: MemorySegment, byteSize: number, byteAlignment: number, used: number): AllocationError {
   return new AllocationError(
-    `${byteSize} bytes aligned to ${byteAlignment} must fit what is left of the segment ${describeSegment(segment)}`,
+    `${byteSize} bytes aligned to ${byteAlignment} must fit the rest of the segment ${describeSegment(segment)}`,
     {
-      hint: 'ask for less, or give the allocator a larger segment.',
+      hint: 'Allocate less, or use a larger segment for the allocator.',
       details: { byteSize, byteAlignment, available: segment.byteSize - used },
     },
   )
@@ -105,25 +107,23 @@ function full(segment: MemorySegment, byteSize: number, byteAlignment: number, u
 
 /**
  * Makes allocators, and allocates by layout from any allocator. An allocator is an object with the one method
- * `allocate(byteSize, byteAlignment)`, sizes in bytes; the memory belongs to the scope behind it.
+ * `allocate(byteSize, byteAlignment)`, sizes in bytes. The memory belongs to the scope behind it.
  *
- * @throws {AllocationError} what its allocators throw when there is no room.
+ * @throws {AllocationError} from its allocators, if there is no room.
  */
 export const NativeAllocator: NativeAllocators = {
   ofMalloc: (scopeFactory) => new MallocAllocator(scopeFactory),
-  slicing: (segment) => new SlicingAllocator(segment),
-  prefix: (segment) => new PrefixAllocator(segment),
+  ofSlices: (segment) => new SlicingAllocator(segment, false),
+  ofPrefix: (segment) => new SlicingAllocator(segment, true),
   allocate(allocator, layout, count = 1) {
-    const size = sizeOf(checkLayout(layout))
-    return allocateFrom(
-      allocator,
-      checkSize(checkSize(count, 'count', 'elements') * size, 'count * size'),
-      layout.byteAlignment,
-    )
+    const size = checkSize(count, 'count', 'elements') * sizeOf(checkLayout(layout))
+    return allocateFrom(allocator, checkSize(size, 'count * size'), layout.byteAlignment)
   },
   allocateFrom(allocator, layout, ...values) {
     const segment = NativeAllocator.allocate(allocator, layout, values.length)
     values.forEach((value, i) => segment.setAtIndex(layout, i, value))
     return segment
   },
+  toString: () => 'NativeAllocator',
 }
+inspectAsText({ prototype: NativeAllocator })

@@ -5,9 +5,10 @@ import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
 /**
- * A string as C has it: its bytes and a terminator, in memory of an allocator. What the charset lacks is replaced.
+ * Writes a C string, which is its bytes and a terminator, to memory of an allocator. Characters that the charset lacks are
+ * replaced.
  *
- * @throws {ArgumentError} if there is a U+0000 inside, unless `nul` is `allow`. @throws what the allocator throws.
+ * @throws {ArgumentError} if the text contains U+0000, unless `nul` is `allow`. @throws the error of the allocator.
  * @example
  * using scope = NativeScope.ofConfined()
  * const name = toCString('cos', scope)
@@ -19,25 +20,27 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
       text.length < SHORT ? shortString(text, allocator) : longString(text, allocator, options !== undefined)
     if (segment !== undefined) return segment
   }
-  checkText(text, options === undefined ? {} : options)
+  checkText(text, options)
   const codec = codecOf(options?.charset)
   const segment = allocateFrom(allocator, codec.byteLength(text) + codec.unit, codec.unit)
   segment.setString(0, text, { ...options, nul: 'allow' })
   return segment
 }
 
-/** Whether a string becomes UTF-8, without options or with the one that saves the search for U+0000. */
+/** Whether the string is UTF-8, with no option but the one that skips the search for U+0000. */
 function isPlain(options: StringOptions | undefined): boolean {
-  return options === undefined || (options !== null && options.nul === 'allow' && options.charset === undefined)
+  if (options === undefined) return true
+  for (const name in options) if (name !== 'nul') return false
+  return options !== null && options.nul === 'allow'
 }
 
-/** Up to this length one pass over the characters beats the calls that measure and write a string. */
+/** Below this length, one pass over the characters is faster than the calls that measure and write a string. */
 const SHORT = 16
 
-/** Bytes that one unit of a JavaScript string takes in UTF-8 at most. */
+/** The most bytes that one unit of a JavaScript string takes in UTF-8. */
 const LONGEST = 3
 
-/** A string of ASCII alone; undefined if it is none, and the arena has lost those few bytes. */
+/** Writes an ASCII string. For other strings it returns undefined, and the arena has lost those few bytes. */
 function shortString(text: string, arena: ArenaScope): MemorySegment | undefined {
   const { length } = text
   const segment = arena.allocate(length + 1, 1)
@@ -51,12 +54,12 @@ function shortString(text: string, arena: ArenaScope): MemorySegment | undefined
   return segment
 }
 
-/** What `Buffer#write` calls after it has looked at its arguments; not in Node's type definitions. */
+/** The method behind `Buffer#write`, which Node's type definitions lack. */
 interface Utf8Buffer {
   utf8Write(text: string, byteOffset: number, byteLength: number): number
 }
 
-/** A string written where the arena's next allocation will be, so that nobody has to measure it. */
+/** Writes a string at the place of the arena's next allocation, so that it need not be measured. */
 function longString(text: string, arena: ArenaScope, mayHaveNul: boolean): MemorySegment | undefined {
   const { block, offset, limit } = arena
   const longest = text.length * LONGEST

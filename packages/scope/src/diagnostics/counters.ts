@@ -1,4 +1,4 @@
-/** What `ResourceScope.stats()` reports, counted where it happens. Of this thread. */
+/** The counts behind `ResourceScope.stats()` of this thread, updated by the code that opens and closes. */
 export const counters: { openScopes: number; liveBytes: number; liveStubs: number } = {
   openScopes: 0,
   liveBytes: 0,

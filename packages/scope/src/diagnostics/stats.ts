@@ -2,26 +2,20 @@ import { liveHolds } from '@tenon/core/internal'
 import { pooledBytes } from '../scope/chunk-pool.ts'
 import { counters } from './counters.ts'
 
-/** What is open on this thread. */
+/** Counts of open resources on this thread. */
 export interface ScopeStats {
-  /** Scopes that were opened and not closed; a managed one counts no more when it is garbage. */
+  /** Scopes that were opened and not closed. A managed scope stops counting when it is collected. */
   readonly openScopes: number
-  /** Memory that open scopes own, in bytes: whole chunks, whatever is used of them. */
+  /** Memory that open scopes own, in bytes. Chunks count in full, however much of them is allocated. */
   readonly liveBytes: number
-  /** Memory that waits for the next arena, in bytes. */
+  /** Memory that waits in the pool for the next arena, in bytes. */
   readonly pooledBytes: number
   /** Stubs that native code can call. */
   readonly liveStubs: number
-  /** Locks that are not released, of scopes and of other lifetimes. */
-  readonly locks: number
+  /** Holds of scopes and of other lifetimes that are not released. */
+  readonly holds: number
 }
 
 export function scopeStats(): ScopeStats {
-  return {
-    openScopes: counters.openScopes,
-    liveBytes: counters.liveBytes,
-    pooledBytes: pooledBytes(),
-    liveStubs: counters.liveStubs,
-    locks: liveHolds.count,
-  }
+  return { ...counters, pooledBytes: pooledBytes(), holds: liveHolds.count }
 }

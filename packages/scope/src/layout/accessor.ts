@@ -1,12 +1,10 @@
-import { ArgumentError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
-import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment } from '../segment/usable.ts'
+import { inspect } from 'node:util'
+import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { type GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
-import type { Layout } from './memory-layout.ts'
-import { sizeOf } from './memory-layout.ts'
+import { type Layout, sizeOf } from './memory-layout.ts'
 
-/** A struct in memory as an object: reading a property reads the memory. */
+/** A struct in memory as an object. Its properties read and write the memory. */
 export type Accessor<Shape extends Members> = {
   -readonly [Name in keyof Shape]: Shape[Name] extends GroupLayout<infer Inner>
     ? Accessor<Inner>
@@ -15,30 +13,34 @@ export type Accessor<Shape extends Members> = {
       : never
 }
 
-/** Where an accessor looks. */
+/** The place of an accessor. */
 interface Cursor {
   readonly segment: MemorySegment
   byteOffset: number
 }
 
-/** Moves over the structs of a segment, one object for all of them. */
+/** Makes accessors for the structs of a segment. */
 export interface AccessorClass<Shape extends Members> {
-  /** An object over the struct at `byteOffset`. It checks each access, not its place. */
+  /** An object over the struct at `byteOffset`. The bounds are checked at each access. */
   at(segment: MemorySegment, byteOffset?: number): Accessor<Shape>
-  /** One object that stands over each struct of the segment in turn. */
+  /** Iterates over the structs of the segment. One object moves from struct to struct. */
   each(segment: MemorySegment): IteratorObject<Accessor<Shape>, undefined>
+  toString(): string
 }
 
-/** Where the properties find their memory; a symbol, so that members can have any name. */
+/** The place of an accessor. It is a symbol, so that members can have any name. */
 const cursorOf = Symbol('cursor')
-/** What an object is an accessor of. */
+/** The layout of an accessor. */
 const layoutOf = Symbol('layout')
 
 type Instance = { readonly [cursorOf]: Cursor; readonly [layoutOf]: GroupLayout }
 
-/** Generates the class of a struct's or union's accessors. Once for each layout: keep it. */
+/** Generates the class of a layout's accessors. Create it once for each layout. */
 export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape> {
-  const prototype: object = Object.create(null, { [layoutOf]: { value: layout } })
+  const prototype: object = Object.create(null, {
+    [layoutOf]: { value: layout },
+    [inspect.custom]: { value: textOf },
+  })
   for (const { name, layout: member, byteOffset } of layout.members) {
     if (!(member instanceof PaddingLayout)) Object.defineProperty(prototype, name, propertyOf(member, byteOffset))
   }
@@ -50,20 +52,35 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
   }
   Object.setPrototypeOf(Access.prototype, prototype)
   const make = (cursor: Cursor): Accessor<Shape> => new Access(cursor) as unknown as Accessor<Shape>
-  return {
+  const made: AccessorClass<Shape> = {
     at: (segment, byteOffset = 0) =>
       make({ segment: checkSegment(segment, 'segment'), byteOffset: checkSize(byteOffset, 'byteOffset') }),
     each(segment) {
       const cursor: Cursor = { segment: checkSegment(segment, 'segment'), byteOffset: 0 }
       const size = sizeOf(layout)
-      if (size === 0)
-        throw new ArgumentError(`the layout ${layout} must have bytes to go through a segment, it has none`)
+      if (size === 0) throw wrongType('the layout', 'larger than 0 bytes', layout)
       return new Each(make(cursor), cursor, size)
     },
+    toString: () => `accessors of ${layout}`,
+  }
+  inspectAsText({ prototype: made })
+  return made
+}
+
+/** The values of an accessor in one line, or its layout if the memory cannot be read. */
+function textOf(this: Instance): string {
+  const { members, name = 'struct' } = this[layoutOf]
+  try {
+    const values = members
+      .filter(({ layout }) => !(layout instanceof PaddingLayout))
+      .map((member) => [member.name, this[member.name as never]])
+    return `${name} ${inspect(Object.fromEntries(values), { breakLength: Infinity })}`
+  } catch {
+    return `${name} in ${this[cursorOf].segment}, which cannot be read`
   }
 }
 
-/** Moves a cursor over a segment, struct by struct. A generator would take five times as long for each step. */
+/** Moves a cursor from struct to struct. A generator would take five times as long for each step. */
 class Each<Value> extends Iterator<Value, undefined> {
   readonly #value: Value
   readonly #cursor: Cursor
@@ -87,14 +104,12 @@ class Each<Value> extends Iterator<Value, undefined> {
   }
 }
 
-/** The memory of a struct or union that is assigned as a whole, as C does it: of an accessor, or as a segment. */
+/** The memory of a struct or union that is assigned as a whole: that of an accessor, or a segment. */
 function memoryOf(value: unknown, layout: GroupLayout): MemorySegment {
   if (value instanceof MemorySegment) return value
   const isInstance = typeof value === 'object' && value !== null && layoutOf in value
   if (!isInstance || !layout.equals((value as Instance)[layoutOf])) {
-    throw new ArgumentError(
-      `${layout} must be assigned an accessor or a segment of the same layout, got ${describe(value)}`,
-    )
+    throw wrongType(`a value of ${layout}`, 'an accessor or a segment of the same layout', value)
   }
   const { segment, byteOffset } = (value as Instance)[cursorOf]
   return segment.asSlice(byteOffset, layout.byteSize)

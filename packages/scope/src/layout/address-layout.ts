@@ -1,15 +1,15 @@
 import { ArgumentError } from '@tenon/core'
-import { checkUsable, describe } from '@tenon/core/internal'
-import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
-import { checkAddress, ofAddress, reinterpret } from '../segment/factories.ts'
+import { checkUsable, wrongType } from '@tenon/core/internal'
+import { scalars } from '../generated/scalars.ts'
+import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
+import { checkAddress } from '../segment/foreign-memory.ts'
 import { checkAligned } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, checkLayout, Layout, sizeOf } from './memory-layout.ts'
-import { scalars } from './scalars.ts'
 
 const POINTER_SIZE = 8
 
-/** A pointer. It is read as a segment without memory, or of the target's size if it says what it points at. */
+/** The layout of a pointer. Reading one returns a segment without memory, or of the target's size if it has a target. */
 export class AddressLayout extends Layout<MemorySegment> {
   declare readonly byteSize: number
   readonly order: ByteOrder
@@ -23,18 +23,16 @@ export class AddressLayout extends Layout<MemorySegment> {
   }
 
   /**
-   * A pointer to such values: what is read has their size, and their alignment is checked. Only for pointers that are
-   * known
-   * to be valid: nobody can check that.
+   * The layout of a pointer to such values. The segments read have the size of the target, whose alignment is checked.
+   * Unsafe, because the pointer itself cannot be checked.
    */
   withTargetLayout(target: Layout): AddressLayout {
     return new AddressLayout(this.order, this.byteAlignment, this.name, checkLayout(target, 'target'))
   }
 
+  /** The same layout with another byte order. */
   withOrder(order: ByteOrder): AddressLayout {
-    if (order !== 'little' && order !== 'big')
-      throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
-    return new AddressLayout(order, this.byteAlignment, this.name, this.target)
+    return new AddressLayout(checkOrder(order), this.byteAlignment, this.name, this.target)
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
@@ -43,32 +41,24 @@ export class AddressLayout extends Layout<MemorySegment> {
     return this.pointTo(read(segment, byteOffset, this.order === 'little'))
   }
 
-  /** The segment at an address that native code gave. @throws {AlignmentError} if it does not fit the target. */
+  /** The segment at an address from native code. @throws {AlignmentError} if the address does not fit the target. */
   pointTo(address: number | bigint): MemorySegment {
-    const pointer = ofAddress(address)
+    const pointer = MemorySegment.ofAddress(address)
     if (this.target === undefined || pointer.block.address === 0) return pointer
     checkAligned(pointer.block.address, this.target.byteAlignment)
-    return reinterpret(pointer, sizeOf(this.target), undefined, undefined)
+    return pointer.reinterpret(sizeOf(this.target))
   }
 
-  /**
-   * Writes the address of a segment, which must be kept alive by whoever reads it. @throws {ArgumentError} if it is
-   * none
-   */
+  /** Writes the address of a segment, which the user of the pointer must keep alive. @throws {ArgumentError} */
   override write(segment: MemorySegment, byteOffset: number, value: MemorySegment): void {
     if (!(value instanceof MemorySegment)) {
-      throw new ArgumentError(`an address must be a MemorySegment, got ${describe(value)}`, {
-        hint: 'MemorySegment.NULL is the null pointer.',
-      })
+      throw wrongType('an address', 'a MemorySegment', value, 'Use MemorySegment.NULL for the null pointer.')
     }
     checkUsable(value.block)
     if (value.isHeap) {
-      throw new ArgumentError(
-        'the address of memory in a buffer of JavaScript must not be stored: nothing keeps it valid',
-        {
-          hint: 'copy it into memory of a scope.',
-        },
-      )
+      throw new ArgumentError('an address must be memory of a scope, got memory of a JavaScript buffer', {
+        hint: 'Copy it into memory of a scope, because nothing would keep the address of a buffer valid.',
+      })
     }
     const write = this.byteAlignment >= POINTER_SIZE ? scalars.uint64.write : scalars.uint64.writeUnaligned
     write(segment, byteOffset, BigInt(checkAddress(value.block.address + value.base)), this.order === 'little')

@@ -1,10 +1,9 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
-import type { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment } from '../segment/usable.ts'
+import { checkSize, describe, wrongType } from '@tenon/core/internal'
+import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
-/** Bytes that mean nothing. */
+/** Bytes without a meaning. */
 export class PaddingLayout extends Layout<MemorySegment> {
   declare readonly byteSize: number
 
@@ -13,7 +12,7 @@ export class PaddingLayout extends Layout<MemorySegment> {
   }
 
   override write(): never {
-    throw new ArgumentError('padding can not be written')
+    throw new ArgumentError('padding cannot be written')
   }
 
   protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
@@ -25,21 +24,21 @@ export class PaddingLayout extends Layout<MemorySegment> {
   }
 }
 
-/** The layouts of a group by name, in order. */
+/** The layouts of a group's members by name, in order. */
 export type Members = Readonly<Record<string, Layout>>
 
-/** Where a member is. */
+/** A member of a group and its place. */
 export interface Member {
   readonly name: string
   readonly layout: Layout
-  /** In bytes from the group's start. */
+  /** The offset from the group's start in bytes. */
   readonly byteOffset: number
 }
 
-/** What structs and unions have in common. Reading one gives a slice. */
+/** The base of structs and unions. Reading one returns a slice. */
 export abstract class GroupLayout<Shape extends Members = Members> extends Layout<MemorySegment> {
   readonly members: readonly Member[]
-  /** @internal what it was made of: only its type is needed */
+  /** @internal The type of the members. The field does not exist at run time. */
   declare readonly shape: Shape
 
   /** @internal */
@@ -53,15 +52,17 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
     this.members = members
   }
 
-  /** A member. @throws {ArgumentError} if there is none of this name, or {@link BoundsError} at this index. */
+  /** A member by name or index. @throws {ArgumentError} for an unknown name. @throws {BoundsError} for an index too large. */
   member(key: string | number): Member {
     const member = typeof key === 'number' ? this.members[key] : this.members.find(({ name }) => name === key)
     if (member !== undefined) return member
     if (typeof key === 'number') {
-      throw new BoundsError(`the layout ${this} has ${this.members.length} members, got the index ${key}`)
+      throw new BoundsError(
+        `the index must be below the ${this.members.length} members of the layout ${this}, got ${key}`,
+      )
     }
     throw new ArgumentError(
-      `the layout ${this} must have the member ${describe(key)}, it has ${this.members.map((m) => m.name).join(', ')}`,
+      `the layout ${this} must have the member ${describe(key)}, got only ${this.members.map((m) => m.name).join(', ')}`,
     )
   }
 
@@ -82,13 +83,14 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
 
 function checkMembers(members: unknown): [string, Layout][] {
   if (typeof members !== 'object' || members === null) {
-    throw new ArgumentError(`members must be an object of layouts, got ${describe(members)}`)
+    throw wrongType('members', 'an object of layouts', members)
   }
   return Object.entries(members).map(([name, layout]) => {
-    if (!(layout instanceof Layout))
-      throw new ArgumentError(`the member ${name} must be a layout, got ${describe(layout)}`)
+    if (!(layout instanceof Layout)) throw wrongType(`the member ${name}`, 'a layout', layout)
     if (/^\d+$/.test(name)) {
-      throw new ArgumentError(`the member ${name} must have a name that is no number: JavaScript would put it first`)
+      throw new ArgumentError(`the name of a member must not be a number, got ${name}`, {
+        hint: 'Choose another name, because JavaScript moves numeric keys to the front.',
+      })
     }
     return [name, layout]
   })
@@ -96,7 +98,7 @@ function checkMembers(members: unknown): [string, Layout][] {
 
 const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
 
-/** Members one after another, each at a multiple of its alignment, as C lays them out. */
+/** Members that follow each other, each at a multiple of its alignment, as C lays them out. */
 export class StructLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
   /** @internal */
   static of<Shape extends Members>(shape: Shape): StructLayout<Shape> {
@@ -104,7 +106,7 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
     let end: number | undefined = 0
     let alignment = 1
     for (const [name, layout] of checkMembers(shape)) {
-      if (end === undefined) throw new ArgumentError(`an open sequence must be the last member, ${name} follows it`)
+      if (end === undefined) throw new ArgumentError(`an open sequence must be the last member, but ${name} follows it`)
       const byteOffset = alignUp(end, layout.byteAlignment)
       members.push({ name, layout, byteOffset })
       alignment = Math.max(alignment, layout.byteAlignment)
@@ -123,7 +125,7 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
   }
 }
 
-/** Members that all start at the same byte. */
+/** Members that share their first byte. */
 export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Shape> {
   /** @internal */
   static of<Shape extends Members>(shape: Shape): UnionLayout<Shape> {

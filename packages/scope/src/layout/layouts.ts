@@ -1,16 +1,15 @@
-import { ArgumentError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import type { ScalarValues } from '../generated/scalars.ts'
 import { type AccessorClass, accessorOf } from './accessor.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
 import { checkLayout, type Layout } from './memory-layout.ts'
 import { dereference, type FreeElement, type PathElement } from './path.ts'
-import type { ScalarValues } from './scalars.ts'
 import { SequenceLayout } from './sequence-layout.ts'
 import { ValueLayout } from './value-layout.ts'
 import { VarHandle } from './var-handle.ts'
 
-/** Makes layouts, and ways into them. */
+/** Makes layouts, and accessors for them. */
 interface MemoryLayouts {
   readonly bool: ValueLayout<boolean>
   readonly int8: ValueLayout<number>
@@ -26,28 +25,27 @@ interface MemoryLayouts {
   /** A pointer. */
   readonly address: AddressLayout
   /**
-   * Members one after another as C lays them out: each at a multiple of its alignment.
+   * A struct as C lays it out: its members follow each other, each at a multiple of its alignment.
    *
    * @example
    * const point = MemoryLayout.struct({ id: MemoryLayout.uint8, x: MemoryLayout.float64 })
    * point.byteSize // 16
    */
   struct<Shape extends Members>(members: Shape): StructLayout<Shape>
-  /** Members that all start at the same byte. */
+  /** A union: its members share their first byte. */
   union<Shape extends Members>(members: Shape): UnionLayout<Shape>
-  /** So many elements; without a count, as many as there is room for. */
+  /** A number of elements; without a count, as many as the segment has room for. */
   sequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element>
-  /** Bytes that mean nothing. */
+  /** Bytes without a meaning. */
   padding(byteSize: number): PaddingLayout
-  /** A path element: an element that each access chooses, by `start + index * step`. */
+  /** The path element for an element that each access selects, by `start + index * step`. */
   element(start?: number, step?: number): FreeElement
-  /** A path element: what a pointer points at. */
+  /** The path element for the target of a pointer. */
   readonly dereference: typeof dereference
   /**
-   * A handle on what is at the end of a path.
+   * A handle of the value at the end of a path.
    *
-   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if what is there would
-   * not be
+   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if the value would not be
    * aligned in every value of this layout.
    * @example
    * const points = MemoryLayout.sequence(point, 10)
@@ -57,10 +55,10 @@ interface MemoryLayouts {
   varHandle<Value = unknown>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value>
   /** The layout at the end of a path. */
   select(layout: Layout, ...path: readonly PathElement[]): Layout
-  /** Where a path ends, in bytes from the layout's start; free elements count as index 0. */
+  /** The offset of the end of a path in bytes. Free elements count as index 0. */
   byteOffset(layout: Layout, ...path: readonly PathElement[]): number
   /**
-   * Objects over structs in memory, whose properties read and write it.
+   * Makes objects over structs in memory, whose properties read and write the members.
    *
    * @example
    * const Point = MemoryLayout.accessor(point)
@@ -68,15 +66,16 @@ interface MemoryLayouts {
    * p.x = 1.5
    */
   accessor<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape>
+  toString(): string
 }
 
 const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
 
 /**
- * The scalar layouts, and what makes layouts of them: structs and unions as C lays them out, sequences, padding. Sizes and
- * alignments are in bytes.
+ * The scalar layouts, and functions that combine layouts: structs and unions as C lays them out, sequences, padding. Sizes
+ * and alignments are in bytes.
  *
- * @throws {ArgumentError} what its functions throw when a layout or a path is not valid.
+ * @throws {ArgumentError} from its functions, if a layout or a path is not valid.
  */
 export const MemoryLayout: MemoryLayouts = {
   bool: scalar('bool'),
@@ -111,8 +110,9 @@ export const MemoryLayout: MemoryLayouts = {
     return MemoryLayout.varHandle(layout, ...path).byteOffset(...new Array<number>(free).fill(0))
   },
   accessor(layout) {
-    if (!(layout instanceof GroupLayout))
-      throw new ArgumentError(`layout must be a struct or union, got ${describe(layout)}`)
+    if (!(layout instanceof GroupLayout)) throw wrongType('layout', 'a struct or union', layout)
     return accessorOf(layout)
   },
+  toString: () => 'MemoryLayout',
 }
+inspectAsText({ prototype: MemoryLayout })

@@ -1,16 +1,16 @@
 import { ArgumentError } from '@tenon/core'
-import { checkAlignment, checkName, describe } from '@tenon/core/internal'
-import type { MemorySegment } from '../segment/memory-segment.ts'
+import { checkAlignment, checkName, inspectAsText, wrongType } from '@tenon/core/internal'
+import type { AlignedAccess } from '../generated/aligned-access.ts'
 
-/** What a layout becomes when some of its properties change. */
+/** The properties of a layout that a copy can change. */
 export interface Changes {
   readonly name?: string
   readonly byteAlignment?: number
 }
 
-/** How values lie in memory. Layouts never change: `with…` gives another one. */
+/** The form of values in memory. Layouts are immutable: the methods `with...` return another layout. */
 export abstract class Layout<Value = unknown> {
-  /** In bytes; undefined if it ends with an open sequence that is not bound yet. */
+  /** The size in bytes, or undefined for a layout that ends with an open sequence. */
   readonly byteSize: number | undefined
   readonly byteAlignment: number
   readonly name: string | undefined
@@ -22,49 +22,53 @@ export abstract class Layout<Value = unknown> {
     this.name = name
   }
 
-  /** @internal Makes a copy with changes. */
+  /** @internal Copies the layout with changes. */
   protected abstract copy(changes: Changes): this
 
-  /** How it is written down, without its name. Equal layouts have equal ones. */
+  /** The text of the layout without its name. Equal layouts have equal texts. */
   protected abstract describeShape(): string
 
-  /** What stands at `byteOffset`: a value, or a slice for what is made of parts. @throws as an access does */
-  abstract read(segment: MemorySegment, byteOffset: number): Value
+  /** Reads the value at `byteOffset`. Groups and sequences return a slice. @throws as an access does */
+  abstract read(segment: AlignedAccess, byteOffset: number): Value
 
-  /** @throws {ArgumentError} if it is made of parts. @throws as an access does */
-  abstract write(segment: MemorySegment, byteOffset: number, value: Value): void
+  /** Writes a value at `byteOffset`. @throws {ArgumentError} for sequences and padding. @throws as an access does */
+  abstract write(segment: AlignedAccess, byteOffset: number, value: Value): void
 
-  /** The same with a name. */
+  /** The same layout with a name. */
   withName(name: string): this {
     return this.copy({ name: checkName(name, 'name') })
   }
 
-  /** The same with another alignment, in bytes: 1 for an unaligned or packed one. */
+  /** The same layout with another alignment in bytes: 1 for unaligned values and packed members. */
   withByteAlignment(byteAlignment: number): this {
     return this.copy({ byteAlignment: checkAlignment(byteAlignment) })
   }
 
-  /** Whether both have the same structure, names, orders and alignments. */
+  /** Whether both layouts have the same structure, names, byte orders and alignments. */
   equals(other: unknown): boolean {
     return other instanceof Layout && String(other) === String(this)
   }
 
-  /** For example `point{x:float64<,y:float64<}%8`: equal for equal layouts, so that it can be a key. */
+  /** A text such as `point{x@0=:float64<%8}8%8`. It is equal for equal layouts, so that it can be a key. */
   toString(): string {
     return `${this.name ?? ''}${this.describeShape()}%${this.byteAlignment}`
   }
+
+  static {
+    inspectAsText(Layout)
+  }
 }
 
-/** @throws {ArgumentError} if it is no layout. */
+/** @throws {ArgumentError} if the value is not a layout. */
 export function checkLayout<Any extends Layout>(value: Any, name: string = 'layout'): Any {
   if (value instanceof Layout) return value
-  throw new ArgumentError(`${name} must be a layout, got ${describe(value)}`)
+  throw wrongType(name, 'a layout', value)
 }
 
-/** The size of a layout that must have one. @throws {ArgumentError} if it has none. */
+/** The size of a layout in bytes. @throws {ArgumentError} if it ends with an open sequence. */
 export function sizeOf(layout: Layout): number {
   if (layout.byteSize !== undefined) return layout.byteSize
-  throw new ArgumentError(`the layout ${layout} must have a size, it ends with an open sequence`, {
-    hint: 'bind the sequence with withElementCount().',
+  throw new ArgumentError(`the layout ${layout} must have a size, but it ends with an open sequence`, {
+    hint: 'Bind the sequence with withElementCount().',
   })
 }

@@ -1,45 +1,44 @@
 import { AlignmentError, ArgumentError, BoundsError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize, describe, wrongType } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
 import { SequenceLayout } from './sequence-layout.ts'
 
-/** An element of a sequence that each access chooses: by `start + index * step`. */
+/** An element of a sequence that each access selects, by `start + index * step`. */
 export interface FreeElement {
   readonly start: number
   readonly step: number
 }
 
-/** Follows a pointer to its target. */
+/** The path element that follows a pointer to its target. */
 export const dereference: unique symbol = Symbol('dereference')
 
 /**
- * One step into a layout: a member's name; the index of a member or element; `{ start, step }` for an element that
- * each access
- * chooses; `dereference` for what a pointer points at.
+ * One step into a layout: the name of a member, the index of a member or element, `{ start, step }` for an element that
+ * each access selects, or `dereference` for the target of a pointer.
  */
 export type PathElement = string | number | FreeElement | typeof dereference
 
-/** An index that an access gives. */
+/** An index that each access passes. */
 interface Stride {
   readonly byteStep: number
-  /** How many indexes are legal; undefined for an open sequence. */
+  /** The number of legal indexes, or undefined for an open sequence. */
   readonly count: number | undefined
 }
 
-/** A way through memory without following a pointer: where it starts, and what the indexes add. */
+/** A part of a path that follows no pointer: its offset, and the steps of its indexes. */
 interface Leg {
   readonly byteOffset: number
   readonly strides: readonly Stride[]
 }
 
-/** A path, resolved: the pointers that are followed, the way from there, and what is at its end. */
+/** A resolved path: the pointers that it follows, the last leg, and the layout at its end. */
 export interface Route {
   readonly followed: readonly (Leg & { readonly pointer: AddressLayout })[]
   readonly last: Leg
-  /** How many indexes an access gives. */
+  /** The number of indexes that each access passes. */
   readonly indexCount: number
   readonly layout: Layout
 }
@@ -84,8 +83,8 @@ export function resolve(root: Layout, path: readonly PathElement[]): Route {
 }
 
 function misaligned(root: Layout, layout: Layout, byteOffset: number): AlignmentError {
-  return new AlignmentError(`${layout} at byte ${byteOffset} of ${root} is not aligned in every such value`, {
-    hint: 'give the member withByteAlignment(1), or the whole layout a larger alignment.',
+  return new AlignmentError(`${layout} at byte ${byteOffset} of ${root} is not aligned in every value of that layout`, {
+    hint: 'Use withByteAlignment(1) for the member, or a larger alignment for the whole layout.',
   })
 }
 
@@ -98,7 +97,7 @@ function fixedIndex(layout: SequenceLayout, index: number): number {
 function checkFree(layout: SequenceLayout, element: FreeElement): FreeElement {
   const start = fixedIndex(layout, element.start)
   if (!Number.isSafeInteger(element.step) || element.step === 0) {
-    throw new ArgumentError(`step must be a whole number that is not 0, got ${describe(element.step)}`)
+    throw wrongType('step', 'a whole number other than 0', element.step)
   }
   return { start, step: element.step }
 }
@@ -111,7 +110,7 @@ function countOf(elements: number | undefined, start: number, step: number): num
 const describePath = (element: unknown): string =>
   typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`
 
-/** The offset of a leg for these indexes, taken from `cursor` on. */
+/** The offset of a leg, whose indexes start at `cursor`. */
 function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {
   let offset = byteOffset
   for (let i = 0; i < strides.length; i++) {
@@ -129,13 +128,13 @@ function checkIndex(index: unknown, place: number, count: number | undefined): n
   throw new BoundsError(`index ${place} must be below ${count}, got ${checked}`, { details: { index: checked, count } })
 }
 
-/** @throws {ArgumentError} if a route needs another number of indexes. */
+/** @throws {ArgumentError} if the number of indexes is wrong. */
 export function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
   if (indexes.length === indexCount) return
-  throw new ArgumentError(`the path needs ${indexCount} indexes, got ${indexes.length}`)
+  throw new ArgumentError(`the path must get ${indexCount} indexes, got ${indexes.length}`)
 }
 
-/** Follows the pointers of a route: the segment that its last leg is in. */
+/** Follows the pointers of a route. @returns the segment of its last leg. */
 export function follow(
   { followed }: Route,
   segment: MemorySegment,
@@ -154,7 +153,7 @@ export function follow(
   return place
 }
 
-/** Where a route ends in the segment that {@link follow} gives. */
+/** The offset of the end of a route, in the segment that {@link follow} returns. */
 export function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexes: readonly number[]): number {
   const start = followed.length === 0 ? baseOffset : 0
   return start + offsetOf(last, indexes, indexCount - last.strides.length)

@@ -3,7 +3,7 @@ import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
-/** Elements of one layout, one after another. Without a count it is open: as long as what it lies in. */
+/** Consecutive elements of one layout. A sequence without a count is open: it ends with its segment. */
 export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   readonly element: Layout<Element>
   readonly elementCount: number | undefined
@@ -13,27 +13,27 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     const size = sizeOf(element)
     if (size % element.byteAlignment !== 0) {
       throw new ArgumentError(
-        `the size of the element ${element} must be a multiple of its alignment, it is ${size} bytes`,
+        `the size of the element ${element} must be a multiple of its alignment, got ${size} bytes`,
       )
     }
     if (elementCount !== undefined && !Number.isSafeInteger(size * elementCount)) {
-      throw new ArgumentRangeError(`${elementCount} elements of ${size} bytes are more than 2^53 - 1 bytes`)
+      throw new ArgumentRangeError(`a sequence must have at most 2^53 - 1 bytes, got ${elementCount} times ${size}`)
     }
     super(elementCount === undefined ? undefined : size * elementCount, byteAlignment ?? element.byteAlignment, name)
     this.element = element
     this.elementCount = elementCount
   }
 
-  /** The same with this many elements. */
+  /** The same sequence with this many elements. */
   withElementCount(elementCount: number): SequenceLayout<Element> {
     const count = checkSize(elementCount, 'elementCount', 'elements')
     return new SequenceLayout(this.element, count, this.byteAlignment, this.name)
   }
 
   /**
-   * Nested sequences of the same elements in the same order. One of the counts may be -1: what is left.
+   * Nested sequences of the same elements in the same order. One of the counts may be -1, which stands for the rest.
    *
-   * @throws {ArgumentError} if they don't make as many elements.
+   * @throws {ArgumentError} if the product of the counts is not the number of elements.
    */
   reshape(...counts: readonly number[]): SequenceLayout {
     const total = this.#count()
@@ -50,7 +50,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     const product = known.reduce((a, b) => a * b, 1)
     const resolved = counts.map((count) => (count === -1 ? total / product : count))
     if (resolved.reduce((a, b) => a * b, 1) !== total || !resolved.every(Number.isInteger)) {
-      throw new ArgumentError(`counts must make ${total} elements, got ${counts.join(' x ')}`)
+      throw new ArgumentError(`the product of the counts must be ${total}, got ${counts.join(' x ')}`)
     }
     return resolved.reduceRight<Layout>(
       (element, count) => new SequenceLayout(element, count),
@@ -58,7 +58,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     ) as SequenceLayout
   }
 
-  /** One sequence of all elements of nested ones. */
+  /** One sequence of all elements of the nested sequences. */
   flatten(): SequenceLayout {
     let count = this.#count()
     let { element }: { element: Layout } = this
@@ -71,12 +71,12 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
 
   #count(): number {
     if (this.elementCount !== undefined) return this.elementCount
-    throw new ArgumentError(`the sequence ${this} must have a count, it is open`, {
-      hint: 'bind it with withElementCount().',
+    throw new ArgumentError(`the sequence ${this} must have a count, but it is open`, {
+      hint: 'Bind it with withElementCount().',
     })
   }
 
-  /** The slice that it is; of an open one, the whole elements up to the segment's end. */
+  /** The slice of the sequence. An open sequence extends over the whole elements up to the segment's end. */
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
     const slice = segment.asSlice(byteOffset, this.byteSize, this.byteAlignment)
     if (this.elementCount !== undefined) return slice
@@ -84,7 +84,9 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   }
 
   override write(): never {
-    throw new ArgumentError('a sequence is written element by element, or with copyFrom()')
+    throw new ArgumentError('a sequence cannot be written as a whole', {
+      hint: 'Write its elements, or use copyFrom() of its slice.',
+    })
   }
 
   protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {

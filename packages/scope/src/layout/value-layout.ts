@@ -1,12 +1,10 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { type ByteOrder, nativeOrder } from '../segment/byte-order.ts'
+import type { AlignedAccess } from '../generated/aligned-access.ts'
+import { type Scalar, scalars, type ScalarKind } from '../generated/scalars.ts'
+import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
 import { checkAligned, checkOffset } from '../segment/locate.ts'
-import type { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout } from './memory-layout.ts'
-import { type Scalar, scalars, type ScalarKind } from './scalars.ts'
 
-/** One value: a number, a bigint or a boolean. */
+/** The layout of one value: a number, a bigint or a boolean. */
 export class ValueLayout<Value = unknown> extends Layout<Value> {
   declare readonly byteSize: number
   readonly kind: ScalarKind
@@ -26,27 +24,25 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
     this.#isAligned = this.byteAlignment >= scalar.byteSize
   }
 
-  /** The same with the other order of bytes. */
+  /** The same layout with another byte order. */
   withOrder(order: ByteOrder): ValueLayout<Value> {
-    if (order !== 'little' && order !== 'big')
-      throw new ArgumentError(`order must be little or big, got ${describe(order)}`)
-    return new ValueLayout(this.kind, order, this.byteAlignment, this.name)
+    return new ValueLayout(this.kind, checkOrder(order), this.byteAlignment, this.name)
   }
 
-  override read(segment: MemorySegment, byteOffset: number): Value {
+  override read(segment: AlignedAccess, byteOffset: number): Value {
     if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
     return this.#isAligned
       ? this.#scalar.read(segment, byteOffset, this.#isLittle)
       : this.#scalar.readUnaligned(segment, byteOffset, this.#isLittle)
   }
 
-  override write(segment: MemorySegment, byteOffset: number, value: Value): void {
+  override write(segment: AlignedAccess, byteOffset: number, value: Value): void {
     if (this.byteAlignment > this.byteSize) this.#checkPlace(segment, byteOffset)
     if (this.#isAligned) this.#scalar.write(segment, byteOffset, value, this.#isLittle)
     else this.#scalar.writeUnaligned(segment, byteOffset, value, this.#isLittle)
   }
 
-  #checkPlace(segment: MemorySegment, byteOffset: number): void {
+  #checkPlace(segment: AlignedAccess, byteOffset: number): void {
     checkAligned(
       segment.block.address + segment.base + checkOffset(segment, byteOffset, this.byteSize),
       this.byteAlignment,

@@ -1,19 +1,19 @@
 import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, describe, errno, type StructValue } from '@tenon/core/internal'
+import { bindFunction, checkOptions, errno, inspectAsText, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
+import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
-import { checkOptions } from '../scope/check-options.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment, rangeForWrite } from '../segment/usable.ts'
+import { rangeForWrite } from '../segment/locate.ts'
+import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature, structTypeOf } from './signature.ts'
-import { symbolName } from './symbol-segment.ts'
+import { SymbolSegment } from './symbol-segment.ts'
 import { upcallStub } from './upcall-stub.ts'
 
-/** What is passed to a native function: memory as segments, never as addresses. */
+/** An argument of a native function. Memory is passed as segments, never as addresses. */
 export type Argument = Value | AllocatorLike
 
-/** What comes back: a pointer as a segment without memory, a struct as a segment of the allocator's. */
+/** A result of a native function: a pointer as a segment without memory, a struct in memory of the allocator. */
 export type Result = number | bigint | boolean | MemorySegment | undefined
 
 type ResultOfType<Type> = Type extends 'pointer' | StructLayout
@@ -26,50 +26,49 @@ type ResultOfType<Type> = Type extends 'pointer' | StructLayout
         ? undefined
         : number
 
-/** What comes back of a function with this signature. */
+/** The result of a function with this signature. */
 export type ResultOf<Signature extends FunctionSignature> = 'result' extends keyof Signature
   ? ResultOfType<Signature['result']>
   : undefined
 
-/** A native function. One that returns a struct takes an allocator as its first argument. */
+/** A native function. A function that returns a struct takes an allocator as its first argument. */
 export interface Downcall<Returned extends Result = Result> {
   (...values: readonly Argument[]): Returned
   /**
-   * Runs it on another thread. All memory, stubs and libraries that it uses are held open until it has returned.
+   * Runs the function on another thread. All memory, stubs and libraries of the call are held open until it has returned.
    *
-   * @throws as a call does, at once, if an argument is not valid. What a callback throws is no call's: see {@link upcallStub}.
+   * @throws as a call does, at once, if an argument is not valid. For errors of callbacks see {@link upcallStub}.
    */
   readonly async: (...values: readonly Argument[]) => Promise<Returned>
 }
 
-/** A result, and what the call left in `errno`. */
+/** A result, and the value of `errno` after the call. */
 export interface WithErrno<Returned extends Result = Result> {
   readonly value: Returned
   readonly errno: number
 }
 
-/** A native function of which `errno` is captured. */
+/** A native function that returns `errno` with its result. */
 export type DowncallWithErrno<Returned extends Result = Result> = (
   ...values: readonly Argument[]
 ) => WithErrno<Returned>
 
-/** How a function is linked. */
+/** Options for linking a function. */
 export interface DowncallOptions {
-  /** Give `errno` back with the result. */
+  /** Whether to return `errno` with the result. */
   readonly captureErrno?: boolean
 }
 
 interface Linkers {
   /**
-   * Makes a native function callable. A call checks its arguments, and holds the scopes of all segments, stubs and
-   * libraries
-   * that it touches open while it runs.
+   * Makes a native function callable. A call checks its arguments, and holds the scopes of all its segments, stubs and
+   * libraries open while it runs.
    *
-   * @param symbol of a `SymbolLookup`, or any segment at the function's address.
+   * @param symbol a symbol of a `SymbolLookup`, or any segment at the function's address.
    * @throws {ArgumentError} if the symbol is null or the signature is not valid. @throws {ScopeClosedError}
    * @example
-   * const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer']
-   * })
+   * const libc = SymbolLookup.ofProcess()
+   * const strlen = Linker.downcall(libc.get('strlen'), { result: 'uint64', parameters: ['pointer'] })
    * strlen(toCString('cos', scope)) // 3n
    */
   downcall<const Signature extends FunctionSignature>(
@@ -89,34 +88,46 @@ interface Linkers {
   ): Downcall<ResultOf<Signature>> | DowncallWithErrno<ResultOf<Signature>>
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
+  toString(): string
 }
 
-/** Converts what a call gave, once it has returned. */
+/** Converts the result of a call. */
 type Finish = (value: Value) => Result
 
 function downcall(
   symbol: MemorySegment,
   signature: FunctionSignature,
-  options: DowncallOptions = {},
+  options?: DowncallOptions,
 ): Downcall | DowncallWithErrno {
-  const { captureErrno = false } = checkOptions(options)
-  if (typeof captureErrno !== 'boolean') {
-    throw new ArgumentError(`captureErrno must be true or false, got ${describe(captureErrno)}`)
-  }
+  const { captureErrno } = checkOptions(options, ['captureErrno'])
+  checkBoolean(captureErrno, 'captureErrno')
   const { block, base } = checkSegment(symbol, 'symbol')
-  checkSignature(signature)
+  const { result = 'void', parameters = [], fixedParameters } = checkSignature(signature)
   const address = block.address + base
-  if (address === 0) throw new ArgumentError('symbol must be a function, it is the null pointer')
+  if (address === 0) throw new ArgumentError('symbol must be a function, got the null pointer')
   block.gate.owner.checkAlive()
-  const { result = 'void', parameters = [], fixedParameters } = signature
-  const bound = bindFunction(block.gate, symbolName(symbol), address, {
+  const name = symbol instanceof SymbolSegment ? symbol.name : 'the function'
+  const bound = bindFunction(block.gate, name, address, {
     result: result === 'void' ? result : coreTypeOf(result),
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   })
   const call =
     result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
-  return captureErrno ? withErrno(call as Downcall) : (call as Downcall)
+  return printAs(
+    `${name}(${parameters.join(', ')}): ${result}`,
+    captureErrno === true ? withErrno(call as Downcall) : (call as Downcall),
+  )
+}
+
+/** Names a function, and makes `console.log` print its signature. */
+function printAs<Callable extends Downcall | DowncallWithErrno>(signature: string, call: Callable): Callable {
+  Object.defineProperties(call, {
+    name: { value: signature.slice(0, signature.indexOf('(')) },
+    toString: { value: () => signature },
+  })
+  inspectAsText({ prototype: call })
+  return call
 }
 
 const pointerOf: Finish = (value) => MemorySegment.ofAddress(value as bigint)
@@ -127,12 +138,13 @@ function asPointer(bound: NativeFunction<Value>): Downcall {
   })
 }
 
-/** The allocator is asked once, before the call: if it has no memory, nothing runs. */
+/** Allocates the result before the call, so that the function does not run if there is no memory. */
 function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Downcall {
   const type = structTypeOf(layout)
   const prepare = (values: readonly Argument[]): [MemorySegment, Value[]] => {
-    if (values.length === 0)
-      throw new ArgumentError('the first argument must be an allocator for the struct returned, got none')
+    if (values.length === 0) {
+      throw new ArgumentError('the first argument must be the allocator of the returned struct, got no arguments')
+    }
     const [allocator, ...rest] = values
     const target = allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment)
     rangeForWrite(target, 0, target.byteSize)
@@ -177,4 +189,5 @@ function withErrno(call: Downcall): DowncallWithErrno {
 }
 
 /** Links native functions and TypeScript functions. */
-export const Linker: Linkers = { downcall: downcall as Linkers['downcall'], upcallStub }
+export const Linker: Linkers = { downcall: downcall as Linkers['downcall'], upcallStub, toString: () => 'Linker' }
+inspectAsText({ prototype: Linker })

@@ -1,26 +1,26 @@
 import { ArgumentError, type ValueType } from '@tenon/core'
-import { describe, StructType, type StructMember } from '@tenon/core/internal'
+import { checkOptions, StructType, type StructMember, wrongType } from '@tenon/core/internal'
 import { AddressLayout } from '../layout/address-layout.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { SequenceLayout } from '../layout/sequence-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
 
-/** The type of a parameter or result: a value's name, or a struct that is passed by value. */
+/** The type of a parameter or result: the name of a value's type, or a struct that is passed by value. */
 export type NativeType = ValueType | StructLayout
 
 /** The C signature of a function. */
 export interface FunctionSignature {
-  /** `void` without it. A `pointer` comes back as a segment without memory, a struct in memory of an allocator. */
+  /** Default: `void`. A `pointer` is returned as a segment without memory, a struct in memory of an allocator. */
   readonly result?: NativeType | 'void'
   readonly parameters?: readonly NativeType[]
-  /** For a variadic function: how many of the parameters stand before the `...`. */
+  /** For a variadic function, the number of parameters before the `...`. */
   readonly fixedParameters?: number
 }
 
 const structTypes = new WeakMap<StructLayout, StructType>()
 
-/** The C struct of a layout, declared once. @throws {ArgumentError} if it can't be passed by value. */
+/** The C struct of a layout, declared once. @throws {ArgumentError} if it cannot be passed by value. */
 export function structTypeOf(layout: StructLayout): StructType {
   let type = structTypes.get(layout)
   if (type === undefined) structTypes.set(layout, (type = new StructType(layout.members.map(memberOf), sizeOf(layout))))
@@ -39,38 +39,41 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
       type: kind === 'bool' ? 'bool' : kind === 'float32' ? 'float' : kind === 'float64' ? 'double' : `${kind}_t`,
     }
   }
-  throw new ArgumentError(`the member ${name} of a struct passed by value can't be ${layout}`, {
-    hint: 'pass a pointer to it: unions, padding and nested sequences have no form by value.',
+  throw new ArgumentError(`the member ${name} of a struct passed by value must not be ${layout}`, {
+    hint: 'Pass a pointer to the struct, because unions, padding and nested sequences cannot be passed by value.',
   })
 }
 
 function elementOf(layout: Layout): { element: Layout; count: number | undefined } {
   if (!(layout instanceof SequenceLayout)) return { element: layout, count: undefined }
-  if (layout.elementCount === undefined)
-    throw new ArgumentError('a struct passed by value can not end with an open sequence')
+  if (layout.elementCount === undefined) {
+    throw new ArgumentError('a struct passed by value must not end with an open sequence')
+  }
   return { element: layout.element, count: layout.elementCount }
 }
 
-/** What the core calls a type. */
+/** The core's form of a type. */
 export function coreTypeOf(type: NativeType): ValueType | StructType {
   return type instanceof StructLayout ? structTypeOf(type) : type
 }
 
-/** What the driver takes. */
+/** The driver's limit. */
 const MOST_PARAMETERS = 64
 
-/** @throws {ArgumentError} if it is no signature. */
-export function checkSignature(signature: unknown): void {
-  if (typeof signature !== 'object' || signature === null || Array.isArray(signature)) {
-    throw new ArgumentError(`signature must be an object with result and parameters, got ${describe(signature)}`)
+/** @throws {ArgumentError} if the value is not a signature. */
+export function checkSignature(signature: FunctionSignature): FunctionSignature {
+  if (signature === undefined || Array.isArray(signature)) {
+    throw wrongType('signature', 'an object with result and parameters', signature)
   }
-  const { parameters } = signature as FunctionSignature
+  const { parameters } = checkOptions(signature, ['result', 'parameters', 'fixedParameters'], 'signature')
   if (parameters !== undefined && !Array.isArray(parameters)) {
-    throw new ArgumentError(`parameters must be an array of types, got ${describe(parameters)}`)
+    throw wrongType('parameters', 'an array of types', parameters)
   }
   if (parameters !== undefined && parameters.length > MOST_PARAMETERS) {
-    throw new ArgumentError(`a function can have at most ${MOST_PARAMETERS} parameters, got ${parameters.length}`, {
-      hint: 'pass a struct by pointer.',
+    throw new ArgumentError(`a function must have at most ${MOST_PARAMETERS} parameters, got ${parameters.length}`, {
+      hint: 'Pass a struct by pointer.',
+      details: { expected: MOST_PARAMETERS, received: parameters.length },
     })
   }
+  return signature
 }

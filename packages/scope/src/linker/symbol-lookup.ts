@@ -1,10 +1,11 @@
 import { NativeLibrary } from '@tenon/core'
+import { inspectAsText } from '@tenon/core/internal'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { symbolSegment } from './symbol-segment.ts'
+import { SymbolSegment } from './symbol-segment.ts'
 
-/** Finds functions and variables of native libraries. Symbols can be used as long as their scope is open. */
+/** Looks up functions and variables of native libraries. Symbols can be used until their scope is closed. */
 export class SymbolLookup {
   readonly #scope: AnyScope
   readonly #library: NativeLibrary
@@ -15,10 +16,10 @@ export class SymbolLookup {
   }
 
   /**
-   * A library that is refused when the scope has closed. The system keeps its code mapped.
+   * Loads a library and closes it with the scope. The system keeps its code mapped.
    *
    * @param path a path, or a name that the system's loader searches for.
-   * @throws {LoadError} saying what is wrong with it. @throws {ScopeClosedError} once closing has begun.
+   * @throws {LoadError} with the reason of the failure. @throws {ScopeClosedError} once closing has begun.
    */
   static ofLibrary(path: string, scope: AnyScope): SymbolLookup {
     const owner = checkScope(scope)
@@ -27,18 +28,26 @@ export class SymbolLookup {
     return new SymbolLookup(owner, library)
   }
 
-  /** What is loaded into this process for everybody: the C library and what it needs. Its symbols never die. */
+  /** The libraries loaded into this process, such as the C library. Their symbols can always be used. */
   static ofProcess(): SymbolLookup {
     return new SymbolLookup(globalScope, NativeLibrary.ofProcess())
   }
 
-  /** A symbol, or undefined if there is none of this name. @throws {ScopeClosedError} after the scope has closed. */
+  /** A symbol, or undefined if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   find(name: string): MemorySegment | undefined {
     return this.#library.has(name) ? this.get(name) : undefined
   }
 
-  /** A symbol. @throws {LoadError} if there is none of this name. @throws {ScopeClosedError} */
+  /** A symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   get(name: string): MemorySegment {
-    return symbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
+    return new SymbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
+  }
+
+  toString(): string {
+    return `SymbolLookup of ${this.#library}`
+  }
+
+  static {
+    inspectAsText(SymbolLookup)
   }
 }

@@ -1,37 +1,34 @@
-import { AllocationError, ArgumentError, type Value, type ValueType } from '@tenon/core'
+import { AllocationError, type Value, type ValueType } from '@tenon/core'
 import {
   checkUsable,
   converterOf,
   cTypeOf,
-  describe,
   registerCallback,
   StructType,
   type StructValue,
   unregisterCallback,
+  wrongType,
 } from '@tenon/core/internal'
+import { checkFunction } from '../check.ts'
 import { counters } from '../diagnostics/counters.ts'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
-import { symbolSegment } from './symbol-segment.ts'
+import { SymbolSegment } from './symbol-segment.ts'
 
-/**
- * A TypeScript function for native code. Pointers come as segments without memory, structs as segments that die at its
- * end.
- */
+/** A TypeScript function for native code. It gets pointers as segments without memory, and structs as segments of the call. */
 export type UpcallFunction = (...values: never[]) => Value | void
 
 /**
- * Makes a function of TypeScript callable by native code, until the scope closes.
+ * Makes a TypeScript function callable by native code until the scope closes.
  *
- * If it throws, native code gets 0, the other callbacks of the same call give 0 without running, and the error comes
- * out of
- * the call. A call of native code's own threads, or of a call on another thread, waits for this thread; after the scope
- * has closed it gets 0. What the function throws then has no caller here: it is an uncaught exception of the process.
+ * If the function throws, native code gets 0, the other callbacks of the same call return 0 without running, and the call
+ * throws the error. Calls on other threads wait for this thread, and get 0 after the scope has closed. An error of such a
+ * call has no caller here, so it becomes an uncaught exception of the process.
  *
- * @throws {AllocationError} when the 8192 stubs that a process can have are all in use.
+ * @throws {AllocationError} if all 8192 stubs of a process are in use.
  * @throws {ArgumentError} if the signature is not valid. @throws {ScopeClosedError} once closing has begun.
  * @example
  * const compare = upcallStub(
@@ -41,15 +38,13 @@ export type UpcallFunction = (...values: never[]) => Value | void
  * )
  */
 export function upcallStub(run: UpcallFunction, signature: FunctionSignature, scope: AnyScope): MemorySegment {
-  if (typeof run !== 'function') throw new ArgumentError(`run must be a function, got ${describe(run)}`)
-  checkSignature(signature)
+  checkFunction(run, 'run')
+  const { result = 'void', parameters = [] } = checkSignature(signature)
   const owner = checkScope(scope)
   if (!(owner instanceof ManagedScope)) {
-    throw new ArgumentError('a stub needs a scope that is closed by hand, got one that is not', {
-      hint: 'nobody could know when native code has forgotten it.',
-    })
+    const hint = 'Create the stub in a scope that you close, for example ResourceScope.ofConfined().'
+    throw wrongType('the scope of a stub', 'a scope with close()', owner, hint)
   }
-  const { result = 'void', parameters = [] } = signature
   const resultType = result === 'void' ? undefined : coreTypeOf(result)
   const types = parameters.map(coreTypeOf)
   const [cResult, cTypes] = [resultType === undefined ? 'void' : cTypeOf(resultType), types.map(cTypeOf)]
@@ -62,7 +57,7 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
     return toC?.(given as Value, -1, 'the result of a callback')
   }
   const trampoline = (...values: unknown[]): unknown => {
-    // Native threads may be late.
+    // Native threads may call after the scope has closed.
     if (!gate.tryEnter()) return resultType instanceof StructType ? {} : 0
     try {
       return hasStructs
@@ -78,7 +73,7 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
     counters.liveStubs--
     unregisterCallback(address)
   })
-  return symbolSegment(gate, address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
+  return new SymbolSegment(gate, address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
 }
 
 function register(...[trampoline, result, parameters]: Parameters<typeof registerCallback>): number {
@@ -86,14 +81,14 @@ function register(...[trampoline, result, parameters]: Parameters<typeof registe
     return registerCallback(trampoline, result, parameters)
   } catch (cause) {
     if (!/too many callbacks/i.test((cause as Error).message)) throw cause
-    throw new AllocationError('there is no place for another stub: a process can have 8192', {
-      hint: 'close scopes with stubs that are not needed any more; ResourceScope.stats() counts them.',
+    throw new AllocationError('a process can have at most 8192 stubs, and all are in use', {
+      hint: 'Close scopes with stubs that you no longer need. ResourceScope.stats() counts the stubs.',
       cause,
     })
   }
 }
 
-/** What the function gets for a value of C. */
+/** Converts an argument from C. */
 function argumentOf(type: ValueType | StructType, value: unknown, memory: ConfinedNativeScope | undefined): unknown {
   if (type instanceof StructType) {
     const segment = memory!.allocate(type.byteSize, type.byteAlignment)
@@ -102,6 +97,6 @@ function argumentOf(type: ValueType | StructType, value: unknown, memory: Confin
   }
   if (type === 'pointer') return MemorySegment.ofAddress(value as number | bigint)
   if (type === 'int64') return BigInt(value as number | bigint)
-  // The driver gives callbacks the upper half as negative numbers.
+  // The driver passes the upper half of uint64 as negative numbers.
   return type === 'uint64' ? BigInt.asUintN(64, BigInt(value as number | bigint)) : value
 }

@@ -1,10 +1,11 @@
+import { inspectAsText } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { GENERAL_END, vaKind, VECTOR_END } from './va-layout.ts'
 
-/** Every argument on the stack has a slot of this many bytes. */
+/** The size of an argument on the stack, in bytes. */
 export const SLOT = 8
 
-/** Reads the arguments of a `va_list` in order; the list moves with it, as in C. */
+/** Reads the arguments of a `va_list` in order. Each read advances the list, as in C. */
 export class VaCursor {
   readonly #list: MemorySegment
 
@@ -31,7 +32,7 @@ export class VaCursor {
   pointer(): MemorySegment {
     return MemorySegment.ofAddress(this.uint64())
   }
-  /** Passes over an argument. */
+  /** Skips an argument. */
   skip(kind: 'integer' | 'float' | 'pointer'): void {
     this.#next(kind === 'float' ? 'vector' : 'general')
   }
@@ -58,11 +59,19 @@ export class VaCursor {
     return slotAt(this.#list.getUint64(top) + BigInt(offset))
   }
 
-  /** The next slot of the stack, whose address is at this place in the list. */
+  /** The next slot of the stack, whose address is at the offset `place` of the list. */
   #take(place: number): MemorySegment {
     const address = this.#list.getUint64(place)
     this.#list.setUint64(place, address + BigInt(SLOT))
     return slotAt(address)
+  }
+
+  toString(): string {
+    return `VaCursor over ${this.#list}`
+  }
+
+  static {
+    inspectAsText(VaCursor)
   }
 }
 

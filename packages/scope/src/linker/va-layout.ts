@@ -1,4 +1,4 @@
-/** How a `va_list` lies in memory. Source: the System V ABI for x86-64 (3.5.7), and AAPCS64 (appendix B). */
+/** The form of a `va_list` in memory. Source: the System V ABI for x86-64 (3.5.7), and AAPCS64 (appendix B). */
 export type VaKind =
   /** 24 bytes: gp_offset, fp_offset, overflow_arg_area, reg_save_area. */
   | 'sysv-x64'
@@ -18,6 +18,6 @@ function kindOf(platform: string, arch: string): VaKind {
 /** The size of the list itself, in bytes. */
 export const vaListSize: Readonly<Record<VaKind, number>> = { 'sysv-x64': 24, aapcs64: 32, slots: 8 }
 
-/** Where the saved registers end on x86-64, in bytes: six general ones, then eight vector ones of 16 bytes. */
+/** The ends of the saved registers on x86-64, in bytes: six general ones, then eight vector ones of 16 bytes. */
 export const GENERAL_END = 48
 export const VECTOR_END = 176

@@ -1,9 +1,8 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { inspectAsText } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
+import { checkFunction } from '../check.ts'
 import { MemoryLayout } from '../layout/layouts.ts'
-import { MemorySegment } from '../segment/memory-segment.ts'
-import { checkSegment } from '../segment/usable.ts'
+import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { toInt64, toUint64 } from '../segment/value-range.ts'
 import { SLOT, VaCursor } from './va-cursor.ts'
 import { GENERAL_END, vaKind, vaListSize, VECTOR_END } from './va-layout.ts'
@@ -30,7 +29,7 @@ export class VaListBuilder {
   float64(value: number): this {
     return this.#add((slot) => slot.setFloat64(0, value))
   }
-  /** A pointer: the segment must live as long as the list is used. It can't be a buffer of JavaScript. */
+  /** Adds a pointer. Its segment must live as long as the list is used, and must not be a JavaScript buffer. */
   pointer(value: MemorySegment | null): this {
     return this.#add((slot) => MemoryLayout.address.write(slot, 0, value === null ? MemorySegment.NULL : value))
   }
@@ -39,13 +38,21 @@ export class VaListBuilder {
     this.writes.push(write)
     return this
   }
+
+  toString(): string {
+    return `VaListBuilder with ${this.writes.length} arguments`
+  }
+
+  static {
+    inspectAsText(VaListBuilder)
+  }
 }
 
 /**
  * The arguments of a function such as `vsnprintf`, in memory of an allocator.
  *
  * @example
- * const list = VaList.make(scope, (builder) => builder.int32(42).float64(1.5))
+ * const list = VaList.ofArguments(scope, (builder) => builder.int32(42).float64(1.5))
  * vsnprintf(buffer, 100, toCString('%d %g', scope), list.segment)
  */
 export class VaList {
@@ -55,16 +62,16 @@ export class VaList {
     this.#list = list
   }
 
-  /** Makes a list. @throws {ArgumentError} if a value does not fit its kind. @throws what the allocator throws. */
-  static make(allocator: AllocatorLike, build: (builder: VaListBuilder) => unknown): VaList {
-    if (typeof build !== 'function') throw new ArgumentError(`build must be a function, got ${describe(build)}`)
+  /** Makes a list. @throws {ArgumentError} if a value does not fit its kind. @throws the error of the allocator. */
+  static ofArguments(allocator: AllocatorLike, build: (builder: VaListBuilder) => unknown): VaList {
+    checkFunction(build, 'build')
     const builder = new VaListBuilder()
     build(builder)
     const { writes } = builder
     const slots = allocateFrom(allocator, Math.max(writes.length, 1) * SLOT, 16)
     writes.forEach((write, i) => write(slots.asSlice(i * SLOT, SLOT)))
     const list = allocateFrom(allocator, vaListSize[vaKind], 8).fill(0)
-    // Everything is in the slots: as if the registers were used up.
+    // All arguments are in the slots, as if the registers were used up.
     if (vaKind === 'sysv-x64') {
       list.setUint32(0, GENERAL_END)
       list.setUint32(4, VECTOR_END)
@@ -73,8 +80,8 @@ export class VaList {
     return new VaList(list)
   }
 
-  /** The list that native code passed to a callback, as a `pointer`. Restricted: nobody can check the address. */
-  static of(pointer: MemorySegment): VaList {
+  /** The list that native code passed to a callback as a `pointer`. Unsafe, because the address cannot be checked. */
+  static ofPointer(pointer: MemorySegment): VaList {
     checkSegment(pointer, 'pointer')
     if (vaKind !== 'slots') return new VaList(pointer.reinterpret(vaListSize[vaKind]))
     const list = MemorySegment.allocateNative(SLOT, SLOT)
@@ -82,21 +89,26 @@ export class VaList {
     return new VaList(list)
   }
 
-  /**
-   * What is passed to a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link
-   * copy}.
-   */
+  /** The argument for a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link copy}. */
   get segment(): MemorySegment {
     return vaKind === 'slots' ? MemorySegment.ofAddress(this.#list.getUint64(0)) : this.#list
   }
 
-  /** Another list that stands at the same argument: what reads one leaves the other alone. */
+  /** Another list at the same argument. Reading one does not affect the other. */
   copy(allocator: AllocatorLike): VaList {
     return new VaList(allocateFrom(allocator, this.#list.byteSize, 8).copyFrom(this.#list))
   }
 
-  /** Reads the arguments in order, from where the list stands. */
+  /** Reads the arguments in order, from the next one on. */
   arguments(): VaCursor {
     return new VaCursor(this.#list)
+  }
+
+  toString(): string {
+    return `VaList in ${this.#list}`
+  }
+
+  static {
+    inspectAsText(VaList)
   }
 }

@@ -1,32 +1,33 @@
 import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
 import { counters } from '../diagnostics/counters.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { isInstrumented } from '../diagnostics/instrument.ts'
+import { isInstrumented } from '../diagnostics/debug.ts'
 import { CHUNK_ALIGNMENT, LARGEST_CHUNK, SMALLEST_CHUNK } from './chunk-pool.ts'
 import type { Chunk } from './chunk.ts'
 import { ManagedScope, type ScopeOptions } from './managed-scope.ts'
 
-/** A chunk on loan to an arena, and how far it was used when the next one took its place. */
+/** A chunk of an arena that the next one has replaced. */
 interface FullChunk {
   readonly chunk: Chunk
   readonly block: Block
+  /** The number of bytes that the arena allocated from it. */
   readonly used: number
 }
 
-/** The limit of an arena that has no chunk, or is closed: nothing fits below it. */
+/** The limit of an arena that has no chunk or is closed. No allocation fits below it. */
 export const NOTHING = -1
 
-/** A scope that is an allocator as well: it hands out chunks of memory from their front to their back. */
+/** A scope that is also an allocator: it hands out each chunk of memory from its front to its back. */
 export abstract class ArenaScope extends ManagedScope {
-  /** @internal the chunk in use */
+  /** @internal The current chunk. */
   declare chunk: Chunk | undefined
-  /** @internal the chunk in use, as it is lent to this arena */
+  /** @internal The block of the current chunk. */
   declare block: Block | undefined
-  /** @internal where its free part starts */
+  /** @internal The offset of the first free byte of the current chunk. */
   declare offset: number
-  /** @internal where it ends, or NOTHING: then allocate() takes the slow path, which finds out why */
+  /** @internal The end of the current chunk, or NOTHING, which sends allocate() to its slow path. */
   declare limit: number
-  /** @internal */
+  /** @internal The chunks before the current one. */
   declare full: FullChunk[] | undefined
 
   /** @internal */
@@ -40,10 +41,10 @@ export abstract class ArenaScope extends ManagedScope {
   }
 
   /**
-   * Zeroed memory that lives as long as this scope.
+   * Allocates zeroed memory that lives as long as this scope.
    *
-   * @param byteSize in bytes; 0 is legal and gives an empty segment with an address of its own.
-   * @param byteAlignment of its address, in bytes: a power of two up to 2^30.
+   * @param byteSize the size in bytes. 0 gives an empty segment with an address of its own.
+   * @param byteAlignment the alignment of the address in bytes: a power of two up to 2^30.
    * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
    * @throws {AllocationError} if there is no memory; the scope stays usable.
    */
@@ -66,7 +67,7 @@ export abstract class ArenaScope extends ManagedScope {
     return this.allocateSlowly(byteSize, byteAlignment)
   }
 
-  /** @internal What does not fit the chunk in use, is not valid, or is rare. */
+  /** @internal Handles allocations that are invalid, rare, or larger than the rest of the current chunk. */
   allocateSlowly(byteSize: number, byteAlignment: number): MemorySegment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
@@ -76,15 +77,13 @@ export abstract class ArenaScope extends ManagedScope {
     if (size !== byteSize || alignment !== byteAlignment) return this.allocate(size, alignment)
     const { chunk } = this
     const next = chunk === undefined ? SMALLEST_CHUNK : Math.min(chunk.size * 2, LARGEST_CHUNK)
-    // A big one gets a block of its own, and the chunk in use stays in use.
+    // A large allocation gets a block of its own, so that the rest of the current chunk is not wasted.
     if (size > next / 4) return new MemorySegment(this.newBlock(size, alignment), 0, size, 0)
     this.nextChunk(next)
     return this.allocate(size, alignment)
   }
 
-  /**
-   * @internal An allocation inside a larger one: an empty one takes a byte, an alignment beyond a chunk's takes a gap.
-   */
+  /** @internal Allocates inside a larger allocation: a byte for an empty segment, a gap for a large alignment. */
   allocateInside(size: number, alignment: number): MemorySegment {
     const gap = Math.max(alignment - CHUNK_ALIGNMENT, 0)
     const { block, base } = this.allocate(Math.max(size, 1) + gap, Math.min(alignment, CHUNK_ALIGNMENT))
@@ -92,7 +91,7 @@ export abstract class ArenaScope extends ManagedScope {
     return new MemorySegment(block, rest === 0 ? base : base + alignment - rest, size, 0)
   }
 
-  /** @internal Makes another chunk the one in use. */
+  /** @internal Replaces the current chunk by one of `byteSize` bytes. */
   nextChunk(byteSize: number): void {
     const chunk = this.takeChunk(byteSize)
     if (this.chunk !== undefined) {
@@ -109,13 +108,13 @@ export abstract class ArenaScope extends ManagedScope {
     this.offset = 0
     this.limit = chunk.size
     counters.liveBytes += chunk.size
-    if (this.cleaner !== undefined) this.cleaner.follow(chunk.view.buffer, chunk.size)
+    this.anchor?.tieTo(chunk.view.buffer, chunk.size)
   }
 
-  /** @internal */
+  /** @internal Gets a chunk of this size. */
   abstract takeChunk(byteSize: number): Chunk
 
-  /** @internal */
+  /** @internal Ends the loan of a chunk, of which the first `used` bytes were allocated. */
   abstract retire(chunk: Chunk, block: Block, used: number): void
 
   protected override seal(): void {

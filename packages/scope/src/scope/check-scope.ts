@@ -1,22 +1,24 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { wrongType } from '@tenon/core/internal'
 import { GlobalScope, ImplicitScope } from './gc-scopes.ts'
 import { ManagedScope } from './managed-scope.ts'
 
-/** A scope of this package: one that can own memory. */
+/** Any scope of this package: it can own memory, libraries and stubs. */
 export type AnyScope = ManagedScope | ImplicitScope | GlobalScope
 
 export function isScope(value: unknown): value is AnyScope {
   return value instanceof ManagedScope || value instanceof ImplicitScope || value instanceof GlobalScope
 }
 
-/** @throws {ArgumentError} if it is no scope. @throws {ScopeClosedError} once its closing has begun. */
+/** @throws {ArgumentError} if the value is not a scope. @throws {ScopeClosedError} once closing has begun. */
 export function checkScope(value: unknown, name = 'scope'): AnyScope {
   if (!isScope(value)) {
-    throw new ArgumentError(`${name} must be a ResourceScope, got ${describe(value)}`, {
-      hint: 'open one with ResourceScope.ofConfined(), or leave it out for memory that the garbage collector frees.',
-    })
+    throw wrongType(
+      name,
+      'a ResourceScope',
+      value,
+      'Open a scope with ResourceScope.ofConfined(), or omit it for memory that the garbage collector frees.',
+    )
   }
-  if (value instanceof ManagedScope) value.checkOpen()
+  value.checkOpen()
   return value
 }

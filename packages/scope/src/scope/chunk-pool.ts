@@ -1,33 +1,32 @@
 import { type Chunk, detach, newChunk } from './chunk.ts'
 
-/** The first chunk of an arena, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
+/** The size of an arena's first chunk, in bytes. Later ones double up to {@link LARGEST_CHUNK}. */
 export const SMALLEST_CHUNK: number = 64 * 1024
 export const LARGEST_CHUNK: number = 1024 * 1024
 
-/** Every chunk starts at a multiple of this: allocations with at most this alignment need no look at the address. */
+/** The alignment of every chunk. Allocations with at most this alignment do not depend on the chunk's address. */
 export const CHUNK_ALIGNMENT = 64
 
-/** How much of one size may wait in the pool, in bytes. */
+/** The limit of the pooled chunks of one size, in bytes. */
 const POOLED_BYTES = LARGEST_CHUNK
 
 const smallest: Chunk[] = []
 const larger: ReadonlyMap<number, Chunk[]> = new Map([2, 4, 8, 16].map((factor) => [factor * SMALLEST_CHUNK, []]))
 
-/** A small chunk that waits in the pool, zeroed. */
+/** A zeroed chunk of the smallest size from the pool. */
 export function takePooled(): Chunk | undefined {
   return smallest.pop()
 }
 
-/** A zeroed chunk: the one that came back last, or a new one. @throws {AllocationError} if there is no memory. */
+/** A zeroed chunk: the one returned last, or a new one. @throws {AllocationError} if there is no memory. */
 export function takeChunk(byteSize: number): Chunk {
   const chunks = byteSize === SMALLEST_CHUNK ? smallest : larger.get(byteSize)
   return chunks?.pop() ?? newChunk(byteSize, CHUNK_ALIGNMENT)
 }
 
 /**
- * Takes a chunk back: zeroes its first `used` bytes and keeps it, or gives its memory back to the system when enough
- * of its
- * size are kept. No raw view of it may have been handed out.
+ * Takes a chunk back. Zeroes its first `used` bytes and keeps it, or gives its memory back to the system when the pool has
+ * enough chunks of its size. No raw view of the chunk may have been handed out.
  */
 export function giveChunk(chunk: Chunk, used: number): void {
   const chunks = chunk.size === SMALLEST_CHUNK ? smallest : larger.get(chunk.size)
@@ -39,7 +38,7 @@ export function giveChunk(chunk: Chunk, used: number): void {
   }
 }
 
-/** Eight bytes at a time is faster than the call that `fill` is, up to this many bytes. */
+/** Up to this many bytes, writing eight at a time is faster than the call of `fill`. */
 const SMALL = 128
 
 function zero({ view, bytes }: Chunk, used: number): void {
@@ -50,7 +49,7 @@ function zero({ view, bytes }: Chunk, used: number): void {
   }
 }
 
-/** The bytes that wait in the pool, zeroed. */
+/** The size of all chunks in the pool, in bytes. */
 export function pooledBytes(): number {
   return [smallest, ...larger.values()].flat().reduce((sum, { size }) => sum + size, 0)
 }

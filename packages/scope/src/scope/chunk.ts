@@ -1,26 +1,24 @@
 import { AllocationError } from '@tenon/core'
-import { ARRAY_BUFFER_ALIGNMENT, addressOf, newArrayBuffer } from '@tenon/core/internal'
+import { ARRAY_BUFFER_ALIGNMENT, addressOf, isDetached, newArrayBuffer } from '@tenon/core/internal'
 
-/** Memory of JavaScript's own that scopes lend. A block over it is made anew for each borrower. */
+/** Memory of a JavaScript buffer that scopes lend. Each borrower gets a block of its own over the chunk. */
 export interface Chunk {
   readonly view: DataView
   readonly bytes: Buffer
   readonly address: number
-  /** In bytes. Reading it from the view would cost ten times as much. */
+  /** The size in bytes. Reading it from the view would cost ten times as much. */
   readonly size: number
 }
 
-/**
- * A chunk of `byteSize` zeroed bytes at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory.
- */
+/** A zeroed chunk at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
 export function newChunk(byteSize: number, byteAlignment: number): Chunk {
   return chunkOver(newArrayBuffer(byteSize, byteAlignment), byteSize, byteAlignment)
 }
 
 /**
- * {@link newChunk} of memory that other threads can attach. It can't be detached: it lives as long as somebody has it.
+ * A chunk of memory that other threads can attach. It cannot be detached: it lives until its last user drops it.
  *
- * @param margin bytes of the buffer that stay free before and behind the chunk.
+ * @param margin the number of bytes of the buffer that stay free on both sides of the chunk.
  */
 export function newSharedChunk(byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
   const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0) + 2 * margin
@@ -29,7 +27,7 @@ export function newSharedChunk(byteSize: number, byteAlignment: number, margin: 
     buffer = new SharedArrayBuffer(room)
   } catch (cause) {
     throw new AllocationError(`${byteSize} shared bytes aligned to ${byteAlignment} could not be allocated`, {
-      hint: 'ask for less, or free what is not needed any more.',
+      hint: 'Allocate less, or free memory that you no longer need.',
       details: { byteSize, byteAlignment },
       cause,
     })
@@ -40,11 +38,11 @@ export function newSharedChunk(byteSize: number, byteAlignment: number, margin: 
 function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
   const address = addressOf(buffer)
   const start = margin + ((byteAlignment - ((address + margin) % byteAlignment)) % byteAlignment)
-  // At least one byte, so that the address of an empty segment is its own.
+  // At least one byte, so that an empty segment has an address of its own.
   return chunkIn(buffer, start, Math.max(byteSize, 1), address + start)
 }
 
-/** A chunk that is a part of a buffer whose address is known. */
+/** A chunk over a part of a buffer whose address is known. */
 export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, address: number): Chunk {
   return {
     view: new DataView(buffer, start, size),
@@ -55,14 +53,14 @@ export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, ad
 }
 
 /**
- * Gives the memory back to the system: no view over it reaches it any more. Shared memory is left to its last user.
+ * Gives the memory back to the system and detaches all views of it. Shared memory is left to its last user.
  *
- * @returns false if a user has transferred it away through a raw view: then another buffer reaches it.
+ * @returns false if a user has transferred the buffer of a raw view away, so that another buffer owns the memory.
  */
 export function detach(view: DataView): boolean {
   const { buffer } = view
   if (buffer instanceof SharedArrayBuffer) return true
-  if (buffer.detached) return false
+  if (isDetached(buffer)) return false
   buffer.transfer(0)
   return true
 }

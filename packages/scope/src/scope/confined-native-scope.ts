@@ -1,21 +1,21 @@
 import { type Block, callDepth } from '@tenon/core/internal'
 import { counters } from '../diagnostics/counters.ts'
-import { isInstrumented } from '../diagnostics/instrument.ts'
+import { isInstrumented } from '../diagnostics/debug.ts'
 import { noteClose } from '../diagnostics/observe.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope, NOTHING } from './arena-scope.ts'
 import { giveChunk, takeChunk, takePooled } from './chunk-pool.ts'
 import { type Chunk, detach } from './chunk.ts'
-import type { ScopeOptions } from './managed-scope.ts'
 import { handOff, type HandoffToken } from './handoff.ts'
+import type { ScopeOptions } from './managed-scope.ts'
 
-/** A confined scope that is an allocator as well. Made by `NativeScope.ofConfined()`. */
+/** A confined scope that is also an allocator. Opened by `NativeScope.ofConfined()`. */
 export class ConfinedNativeScope extends ArenaScope {
   /** @internal */
   constructor(options: ScopeOptions | undefined) {
     super(options)
     if (isInstrumented) return
-    // Nearly all arenas allocate: with a chunk in hand from the start the first allocation is as fast as the others.
+    // Nearly all arenas allocate. Taking a pooled chunk now makes the first allocation as fast as the others.
     const chunk = takePooled()
     if (chunk !== undefined) this.useChunk(chunk)
   }
@@ -29,10 +29,7 @@ export class ConfinedNativeScope extends ArenaScope {
     return handOff(this, segments)
   }
 
-  /**
-   * Closes it: see `ManagedLifetime`. An arena that used one chunk and owns nothing else, as nearly all do, is closed
-   * here.
-   */
+  /** Closes the scope: see `ManagedLifetime`. The short form below serves arenas that used one chunk, as most do. */
   override close(): void {
     const { gate, chunk, block } = this
     const isPlain = this.actions === undefined && this.owned === undefined && this.full === undefined

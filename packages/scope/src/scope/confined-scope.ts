@@ -2,7 +2,7 @@ import { handOff, type HandoffToken } from './handoff.ts'
 import { ManagedScope } from './managed-scope.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 
-/** A scope of the thread that opened it, closed by hand. Made by `ResourceScope.ofConfined()`. */
+/** A scope that belongs to the thread that opened it. Opened by `ResourceScope.ofConfined()`. */
 export class ConfinedScope extends ManagedScope {
   override get kind(): 'confined' {
     return 'confined'

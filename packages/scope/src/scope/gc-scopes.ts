@@ -1,9 +1,10 @@
-import { Hold, ScopeClosedError, type Lifetime, ArgumentError } from '@tenon/core'
-import { Block, describe, Gate } from '@tenon/core/internal'
+import { Hold, ScopeClosedError, type Lifetime } from '@tenon/core'
+import { Block, Gate, inspectAsText } from '@tenon/core/internal'
+import { checkFunction } from '../check.ts'
+import { Anchor } from './anchor.ts'
 import { newChunk } from './chunk.ts'
-import { Anchor, Cleaner } from './cleaner.ts'
 
-/** What the two scopes have in common that nobody closes: their memory is the garbage collector's. */
+/** The base of the two scopes that cannot be closed. The garbage collector owns their memory. */
 abstract class UnclosableScope implements Lifetime {
   /** @internal */
   readonly gate: Gate = new Gate(this)
@@ -14,23 +15,21 @@ abstract class UnclosableScope implements Lifetime {
 
   checkOpen(): void {}
 
+  /** Keeps the scope reachable until the hold is released. */
   acquire(): Hold {
     return new Hold(this.gate)
   }
 
-  /** Keeps the scope reachable until the lock is released. */
-  lock(): Hold {
-    return this.acquire()
-  }
-
   abstract addCloseAction(action: () => void): void
 
-  /** @throws {ScopeClosedError} always: nobody closes it. */
+  /** @throws {ScopeClosedError} always: these scopes cannot be closed. */
   close(): never {
-    throw new ScopeClosedError('this scope is never closed by hand: its memory is freed when it is garbage', {
-      hint: 'open a scope of your own with ResourceScope.ofConfined().',
+    throw new ScopeClosedError(`the ${this} cannot be closed, because the garbage collector owns its memory`, {
+      hint: 'Open a scope that you close, for example ResourceScope.ofConfined().',
     })
   }
+
+  abstract toString(): string
 
   /** @internal */
   newBlock(byteSize: number, byteAlignment: number): Block {
@@ -38,24 +37,29 @@ abstract class UnclosableScope implements Lifetime {
     return this.own(new Block(this.gate, view, bytes, address))
   }
 
-  /** @internal */
+  /** @internal Ties the lifetime of the block's memory to this scope. */
   abstract own(block: Block): Block
+
+  static {
+    inspectAsText(UnclosableScope)
+  }
 }
 
 /**
- * A scope that ends when it, its segments and all views of their memory are garbage. Made by
- * `ResourceScope.ofImplicit()`.
- * Close actions run some time after that, or never if the process ends first. They must not reach the scope or its
- * segments.
+ * A scope that ends when the garbage collector has taken it, its segments and all views of their memory. Opened by
+ * `ResourceScope.ofImplicit()`. Close actions run some time after that, or never if the process ends first. They must not
+ * reach the scope or its segments.
  */
 export class ImplicitScope extends UnclosableScope {
   readonly #anchor = new Anchor()
-  #cleaner: Cleaner | undefined
 
   override addCloseAction(action: () => void): void {
-    checkAction(action)
-    this.#cleaner ??= new Cleaner(this.#anchor)
-    this.#cleaner.actions.push(action)
+    checkFunction(action, 'action')
+    this.#anchor.actions.push(action)
+  }
+
+  override toString(): string {
+    return 'implicit scope'
   }
 
   override own(block: Block): Block {
@@ -66,11 +70,15 @@ export class ImplicitScope extends UnclosableScope {
 
 /** The scope that never ends. Its close actions never run. */
 export class GlobalScope extends UnclosableScope {
-  /** Nothing else may keep it: native code that has the address can't. */
+  /** Keeps all memory alive: native code that stores an address cannot. */
   readonly #blocks: Block[] = []
 
   override addCloseAction(action: () => void): void {
-    checkAction(action)
+    checkFunction(action, 'action')
+  }
+
+  override toString(): string {
+    return 'global scope'
   }
 
   override own(block: Block): Block {
@@ -79,9 +87,5 @@ export class GlobalScope extends UnclosableScope {
   }
 }
 
-/** The one of this thread. */
+/** The global scope of this thread. */
 export const globalScope: GlobalScope = new GlobalScope()
-
-function checkAction(action: unknown): void {
-  if (typeof action !== 'function') throw new ArgumentError(`action must be a function, got ${describe(action)}`)
-}

@@ -1,95 +1,91 @@
 import { setTimeout } from 'node:timers/promises'
-import { ArgumentError, type Hold } from '@tenon/core'
-import { Block, checkName, checkSize, describe, usersOf, ManagedLifetime } from '@tenon/core/internal'
+import {
+  Block,
+  checkName,
+  checkOptions,
+  checkSize,
+  inspectAsText,
+  ManagedLifetime,
+  usersOf,
+} from '@tenon/core/internal'
+import { checkBoolean } from '../check.ts'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/counters.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
-import { checkOptions } from './check-options.ts'
+import { Anchor } from './anchor.ts'
 import { type Chunk, detach, newChunk } from './chunk.ts'
-import { Anchor, Cleaner } from './cleaner.ts'
-import { runIn, runInAsync } from './run.ts'
+import { attempt, runIn, runInAsync, throwErrors } from './run.ts'
 
-/** How a scope is opened. */
+/** Options for opening a scope. */
 export interface ScopeOptions {
-  /** What messages call it: `the scope "request"`. */
+  /** The name of the scope in messages: `the confined scope "request"`. */
   readonly name?: string
   /**
-   * Run the close actions also when the scope and all its memory become garbage unclosed. A safety net, not a way to
-   * close: nobody knows when the garbage collector comes.
+   * Whether the close actions also run when the garbage collector takes the scope and all its memory unclosed. This is a
+   * safety net and not a way to close a scope, because the time of a collection is unknown.
    */
   readonly managed?: boolean
 }
 
-/** A block that is one scope's alone. */
+/** A block that belongs to one scope alone. */
 export interface OwnedBlock {
   readonly block: Block
-  /** In bytes. */
+  /** The size in bytes. */
   readonly size: number
   readonly upkeep: Upkeep
 }
 
-/** What memory needs at close that is not JavaScript's. */
+/** The work at close for memory that JavaScript did not allocate. */
 export interface Upkeep {
-  /** Looks at it before it is freed. What it throws comes out of close(), after everything is freed. */
+  /** Inspects the memory before it is freed. Its error leaves close() after everything is freed. */
   readonly check?: () => void
-  /** Gives it back, once no view reaches it any more. */
+  /** Frees the memory, once no view reaches it any more. */
   readonly free?: () => void
 }
 
 const NONE: Upkeep = {}
 
-/** How long `closeAsync` waits. */
+/** Options of `closeAsync()`. */
 export interface CloseOptions {
-  /** In milliseconds; for ever without it. */
-  readonly timeout?: number
+  /** The limit of the wait for calls and holds, in milliseconds. Default: no limit. */
+  readonly deadline?: number
 }
 
-/** How long closeAsync() sleeps between two looks, in milliseconds. */
+/** The longest sleep of closeAsync() between two looks, in milliseconds. */
 const LONGEST_PAUSE = 32
 
-/** Runs what a block needs; what it throws comes later, when all blocks have had their turn. */
-function attempt(run: (() => void) | undefined, errors: unknown[]): void {
-  try {
-    run?.()
-  } catch (error) {
-    errors.push(error)
-  }
-}
-
 function nameOf(options: ScopeOptions): string | undefined {
-  const { name, managed } = checkOptions(options)
-  if (managed !== undefined && typeof managed !== 'boolean') {
-    throw new ArgumentError(`managed must be true or false, got ${describe(managed)}`)
-  }
+  const { name, managed } = checkOptions(options, ['name', 'managed'])
+  checkBoolean(managed, 'managed')
   return name === undefined ? undefined : checkName(name, 'name')
 }
 
-/** A scope that is closed by hand: what confined and shared ones have in common. */
+/** The base of confined and shared scopes, which are closed explicitly. */
 export abstract class ManagedScope extends ManagedLifetime {
   // `declare`: see ManagedLifetime.
-  /** What messages call it, if it has a name. */
+  /** The name of the scope in messages, if it has one. */
   declare readonly name: string | undefined
   /** @internal */
   declare owned: OwnedBlock[] | undefined
-  /** @internal of a managed scope */
-  declare cleaner: Cleaner | undefined
+  /** @internal Present if the scope was opened with `managed`. */
+  declare anchor: Anchor | undefined
 
   /** @internal */
   constructor(options: ScopeOptions | undefined) {
     super()
     this.name = options === undefined ? undefined : nameOf(options)
     this.owned = undefined
-    this.cleaner = undefined
+    this.anchor = undefined
     counters.openScopes++
     noteOpen(this)
     if (options?.managed === true) this.manage()
   }
 
-  /** @internal */
+  /** @internal Lets the close actions run when the scope is collected. */
   manage(): void {
-    this.cleaner = new Cleaner(new Anchor(), { id: 0, name: this.name, kind: this.kind, stack: undefined })
-    this.actions = this.cleaner.actions
+    this.anchor = new Anchor({ id: 0, name: this.name, kind: this.kind, stack: undefined })
+    this.actions = this.anchor.actions
   }
 
   abstract get kind(): 'confined' | 'shared'
@@ -98,19 +94,13 @@ export abstract class ManagedScope extends ManagedLifetime {
     return this.name === undefined ? `the ${this.kind} scope` : `the ${this.kind} scope "${this.name}"`
   }
 
-  /** Keeps it open until the lock is released. @throws {ScopeClosedError} once closing has begun. */
-  lock(): Hold {
-    return this.acquire()
-  }
-
   /**
-   * Runs a function with this scope, and closes it when the function has returned or thrown.
+   * Runs a function with this scope, and closes the scope when the function has returned or thrown.
    *
-   * @returns what the function returned.
-   * @throws {ArgumentError} if it returned a promise, which would use the scope after it is closed: see {@link
-   * runAsync}.
-   * @throws {ScopeClosedError} if it is closed: the function is not called.
-   * @throws what the function or closing threw; an `AggregateError` if both did.
+   * @returns the function's result.
+   * @throws {ArgumentError} if the function returned a promise, which would use the closed scope: see {@link runAsync}.
+   * @throws {ScopeClosedError} if the scope is closed; then the function is not called.
+   * @throws the error of the function or of closing, or an `AggregateError` of both.
    */
   run<Result>(use: (scope: this) => Result): Result {
     this.checkOpen()
@@ -118,7 +108,7 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   /**
-   * Runs an asynchronous function with this scope, and closes it when its promise has settled. @throws as {@link run}
+   * Runs an asynchronous function with this scope, and closes the scope when its promise has settled. @throws as {@link run}
    */
   async runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
     this.checkOpen()
@@ -126,16 +116,16 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   /**
-   * Closes it as soon as calls and holds that use it have ended. Until then nothing new can be allocated, added or
-   * held.
+   * Closes the scope as soon as the calls and holds that use it have ended. Until then it refuses new allocations, close
+   * actions and holds.
    *
-   * @throws {ScopeHeldError} if they have not ended in time: it is open again. @throws what an action threw.
+   * @throws {ScopeHeldError} if they have not ended at the deadline; the scope is open again. @throws the error of an action.
    */
-  async closeAsync(options: CloseOptions = {}): Promise<void> {
+  async closeAsync(options?: CloseOptions): Promise<void> {
     this.checkOpen()
-    const { timeout: limit } = checkOptions(options)
-    const timeout = limit === undefined ? Infinity : checkSize(limit, 'timeout', 'milliseconds')
-    const end = performance.now() + timeout
+    const { deadline } = checkOptions(options, ['deadline'])
+    const limit = deadline === undefined ? Infinity : checkSize(deadline, 'deadline', 'milliseconds')
+    const end = performance.now() + limit
     this.gate.open = false
     this.drain()
     for (let pause = 1; this.isHeld() && performance.now() < end; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
@@ -154,26 +144,24 @@ export abstract class ManagedScope extends ManagedLifetime {
     if (this.gate.open) await this.closeAsync()
   }
 
-  /** @internal Refuses what is new while closeAsync() waits. */
+  /** @internal Refuses new users while closeAsync() waits. */
   drain(): void {
     this.seal()
   }
 
-  /** @internal Takes back on this thread what {@link drain} did, for close() to do it again. */
+  /** @internal Reverts {@link drain} on this thread, so that close() can repeat it. */
   undrain(): void {}
 
-  /** @internal Lets others in again, if it is still open. */
+  /** @internal Lets other threads in again, if the scope is still open. */
   endDrain(): void {}
 
-  /** @internal Whether something keeps it from being closed. */
+  /** @internal Whether a hold or a call keeps the scope open. */
   isHeld(): boolean {
     const { holds, calls } = usersOf(this.gate)
     return holds + calls > 0
   }
 
-  /**
-   * @internal A block for one segment alone, whose memory goes back to the system at close. The numbers are checked.
-   */
+  /** @internal A block for a single segment, freed at close. The caller has checked the numbers. */
   newBlock(byteSize: number, byteAlignment: number): Block {
     this.checkOpen()
     const chunk = this.makeChunk(byteSize, byteAlignment)
@@ -185,14 +173,14 @@ export abstract class ManagedScope extends ManagedLifetime {
     this.owned ??= []
     this.owned.push({ block, size, upkeep })
     counters.liveBytes += size
-    if (this.cleaner !== undefined) {
-      this.cleaner.follow(block.view.buffer, size)
-      if (upkeep.free !== undefined) this.cleaner.addFree(upkeep.free)
+    if (this.anchor !== undefined) {
+      this.anchor.tieTo(block.view.buffer, size)
+      if (upkeep.free !== undefined) this.anchor.addFree(upkeep.free)
     }
     return block
   }
 
-  /** @internal What this kind of scope makes its memory of. */
+  /** @internal Allocates memory of the kind that this scope owns. */
   makeChunk(byteSize: number, byteAlignment: number): Chunk & Upkeep {
     if (debugGuard) return newGuardedChunk(byteSize, byteAlignment, this.label)
     return newChunk(byteSize, byteAlignment)
@@ -201,7 +189,7 @@ export abstract class ManagedScope extends ManagedLifetime {
   protected override release(): void {
     counters.openScopes--
     noteClose(this)
-    this.cleaner?.cancel()
+    this.anchor?.cancel()
     if (this.owned !== undefined) this.releaseOwned(this.owned)
   }
 
@@ -211,11 +199,19 @@ export abstract class ManagedScope extends ManagedLifetime {
     const errors: unknown[] = []
     for (const { block, size, upkeep } of owned) {
       counters.liveBytes -= size
-      attempt(upkeep.check, errors)
-      // Who transferred the buffer of a raw view away has its memory for good: better that it leaks than that it dangles.
-      if (detach(block.view)) attempt(upkeep.free, errors)
+      if (upkeep.check !== undefined) attempt(upkeep.check, errors)
+      // A user who transferred the buffer of a raw view away keeps its memory: a leak is better than a dangling pointer.
+      if (detach(block.view) && upkeep.free !== undefined) attempt(upkeep.free, errors)
     }
-    if (errors.length > 0)
-      throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${this.label} was damaged`)
+    throwErrors(errors, `${this.label} was damaged`)
+  }
+
+  override toString(): string {
+    const { open, alive } = this.gate
+    return `${this.label.slice('the '.length)}, ${open ? 'open' : alive ? 'closing' : 'closed'}`
+  }
+
+  static {
+    inspectAsText(ManagedScope)
   }
 }

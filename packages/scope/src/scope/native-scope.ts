@@ -1,15 +1,16 @@
+import { inspectAsText } from '@tenon/core/internal'
 import { ArenaScope } from './arena-scope.ts'
 import { ConfinedNativeScope } from './confined-native-scope.ts'
 import type { ScopeOptions } from './managed-scope.ts'
 import { SharedScope } from './shared-scope.ts'
 
-/** A scope that is an allocator as well. */
+/** A scope that is also an allocator. */
 export type NativeScope = ConfinedNativeScope | SharedScope
 
-/** Opens scopes that are allocators as well. */
+/** Opens scopes that are also allocators. */
 interface NativeScopes {
   /**
-   * An arena of this thread: memory is handed out from chunks of 64 KiB up to 1 MiB, and freed at once at close.
+   * Opens an arena of this thread. It hands out memory from chunks of 64 KiB up to 1 MiB, which close() frees at once.
    *
    * @example
    * const scope = NativeScope.ofConfined()
@@ -17,14 +18,17 @@ interface NativeScopes {
    * scope.close()
    */
   ofConfined(options?: ScopeOptions): ConfinedNativeScope
-  /** An arena over shared memory. */
+  /** Opens an arena over shared memory. */
   ofShared(options?: ScopeOptions): SharedScope
   [Symbol.hasInstance](value: unknown): boolean
+  toString(): string
 }
 
-/** Opens scopes that are allocators as well. Their memory is zeroed, and freed when they are closed. */
+/** Opens scopes that are also allocators. Their memory is zeroed, and freed when they are closed. */
 export const NativeScope: NativeScopes = {
   ofConfined: (options) => new ConfinedNativeScope(options),
   ofShared: (options) => SharedScope.open(options),
   [Symbol.hasInstance]: (value) => value instanceof ArenaScope,
+  toString: () => 'NativeScope',
 }
+inspectAsText({ prototype: NativeScope })

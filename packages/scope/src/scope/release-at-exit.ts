@@ -1,21 +1,21 @@
 import type { Worker } from 'node:worker_threads'
 import type { SharedControl } from './shared-control.ts'
 
-/** The scopes that each worker was given. */
-const given = new WeakMap<Worker, Set<SharedControl>>()
+/** The shared scopes that were sent to each worker. */
+const sent = new WeakMap<Worker, Set<SharedControl>>()
 
-/** Gives back what a worker holds of a shared scope when it ends. One listener a worker, however many scopes it gets. */
+/** Returns a worker's handles of a shared scope when the worker ends. Each worker gets one listener for all its scopes. */
 export function releaseAtExit(worker: Worker, control: SharedControl): void {
-  let controls = given.get(worker)
+  let controls = sent.get(worker)
   if (controls === undefined) {
-    given.set(worker, (controls = new Set()))
+    sent.set(worker, (controls = new Set()))
     const all = controls
     const { threadId } = worker
     worker.once('exit', () => {
       for (const one of all) one.releaseThread(threadId)
     })
   }
-  // A worker may live long: what is closed for all needs nobody any more.
+  // A worker may live long, so scopes that are closed for all threads are dropped here.
   for (const one of controls) if (one.isClosed) controls.delete(one)
   controls.add(control)
 }

@@ -1,8 +1,7 @@
-import { ArgumentError, type Hold, type Lifetime } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { isScope } from './check-scope.ts'
+import { inspectAsText, wrongType } from '@tenon/core/internal'
 import { scopeStats, type ScopeStats } from '../diagnostics/stats.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
+import { type AnyScope, isScope } from './check-scope.ts'
 import { ConfinedScope } from './confined-scope.ts'
 import { type GlobalScope, globalScope, ImplicitScope } from './gc-scopes.ts'
 import type { HandoffToken } from './handoff.ts'
@@ -11,11 +10,8 @@ import { reviveSegments } from './segment-token.ts'
 import { SharedControl } from './shared-control.ts'
 import { SharedScope, type SharedToken } from './shared-scope.ts'
 
-/** What owns memory, libraries and stubs: any scope of this package. Those that are closed by hand have `close()`. */
-export interface ResourceScope extends Lifetime {
-  /** Keeps it open until the lock is released. @throws {ScopeClosedError} once closing has begun. */
-  lock(): Hold
-}
+/** Any scope of this package: an owner of memory, libraries and stubs. */
+export type ResourceScope = AnyScope
 
 /** A scope that came from another thread, and the segments that came with it. */
 export interface Attached<Scope> {
@@ -26,7 +22,7 @@ export interface Attached<Scope> {
 /** Opens scopes. */
 interface ResourceScopes {
   /**
-   * A scope of this thread, closed by hand.
+   * Opens a scope of this thread.
    *
    * @example
    * const scope = ResourceScope.ofConfined()
@@ -34,17 +30,17 @@ interface ResourceScopes {
    * scope.close()
    */
   ofConfined(options?: ScopeOptions): ConfinedScope
-  /** A scope whose memory several threads can use; the last handle closes it. */
+  /** Opens a scope whose memory several threads can use. The last handle closes it. */
   ofShared(options?: ScopeOptions): SharedScope
-  /** A scope that ends when it and its memory are garbage. */
+  /** Opens a scope that ends when the garbage collector has taken it and its memory. */
   ofImplicit(): ImplicitScope
   /** The scope that never ends. */
   readonly global: GlobalScope
   /**
-   * Opens what another thread sent: a handle on its shared scope, or the confined scope that it handed off.
+   * Opens the scope that another thread sent: a handle of its shared scope, or the confined scope that it handed off.
    *
    * @throws {ScopeClosedError} if the shared scope is closed or being closed.
-   * @throws {ArgumentError} if it is no message of `share()` or `handoff()`.
+   * @throws {ArgumentError} if the value is not a message of `share()` or `handoff()`.
    * @example
    * parentPort.once('message', (token) => {
    *   const { scope, segments } = ResourceScope.attach(token)
@@ -55,22 +51,16 @@ interface ResourceScopes {
   attach(token: SharedToken): Attached<SharedScope>
   attach(token: HandoffToken): Attached<ConfinedScope>
   attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope>
-  /** What is open on this thread. */
+  /** Counts the open scopes of this thread and their memory, stubs and holds. */
   stats(): ScopeStats
   [Symbol.hasInstance](value: unknown): boolean
+  toString(): string
 }
 
-function attach(token: SharedToken): Attached<SharedScope>
-function attach(token: HandoffToken): Attached<ConfinedScope>
-function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope>
 function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope> {
-  const kind: unknown = (token as Partial<SharedToken> | null | undefined)?.tenon
-  const segments: unknown = (token as Partial<SharedToken> | null | undefined)?.segments
-  const isWhole =
-    kind === 'confined-scope' || (kind === 'shared-scope' && SharedControl.isBuffer((token as SharedToken).control))
-  if (!isWhole || !Array.isArray(segments)) {
-    throw new ArgumentError(`token must be a message made by share() or handoff(), got ${describe(token)}`)
-  }
+  const { tenon, segments, control } = (token ?? {}) as { readonly [Field in keyof SharedToken]?: unknown }
+  const isWhole = tenon === 'confined-scope' || (tenon === 'shared-scope' && SharedControl.isBuffer(control))
+  if (!isWhole || !Array.isArray(segments)) throw wrongType('token', 'a message of share() or handoff()', token)
   const scope =
     token.tenon === 'shared-scope'
       ? SharedScope.attach(token.name, token.control)
@@ -83,13 +73,15 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
   }
 }
 
-/** Opens scopes, attaches to those of other threads, and counts what is open. */
+/** Opens scopes, attaches to the scopes of other threads, and counts the open ones. */
 export const ResourceScope: ResourceScopes = {
   ofConfined: (options) => new ConfinedScope(options),
   ofShared: (options) => SharedScope.open(options),
   ofImplicit: () => new ImplicitScope(),
   global: globalScope,
-  attach,
+  attach: attach as ResourceScopes['attach'],
   stats: scopeStats,
   [Symbol.hasInstance]: isScope,
+  toString: () => 'ResourceScope',
 }
+inspectAsText({ prototype: ResourceScope })

@@ -1,17 +1,14 @@
 import { ArgumentError } from '@tenon/core'
-import { describe, type ManagedLifetime } from '@tenon/core/internal'
+import type { ManagedLifetime } from '@tenon/core/internal'
+import { checkFunction } from '../check.ts'
 
 /** Runs `use` and closes the scope, whatever happens. */
 export function runIn<Scope extends ManagedLifetime, Result>(scope: Scope, use: (scope: Scope) => Result): Result {
-  checkUse(use)
+  checkFunction(use, 'use')
   let result: Result
   try {
     result = use(scope)
-    if (isThenable(result)) {
-      throw new ArgumentError(`the function given to run() must return a plain value, got a promise`, {
-        hint: 'use runAsync(), which closes the scope when the promise has settled.',
-      })
-    }
+    checkPlain(result, 'run', 'runAsync(), which closes the scope when the promise has settled')
   } catch (error) {
     throw closeAfter(scope, error)
   }
@@ -19,12 +16,12 @@ export function runIn<Scope extends ManagedLifetime, Result>(scope: Scope, use: 
   return result
 }
 
-/** Runs an asynchronous `use` and closes the scope when it has settled. */
+/** Runs an asynchronous `use` and closes the scope when its promise has settled. */
 export async function runInAsync<Scope extends ManagedLifetime, Result>(
   scope: Scope,
   use: (scope: Scope) => PromiseLike<Result>,
 ): Promise<Result> {
-  checkUse(use)
+  checkFunction(use, 'use')
   let result: Result
   try {
     result = await use(scope)
@@ -35,7 +32,7 @@ export async function runInAsync<Scope extends ManagedLifetime, Result>(
   return result
 }
 
-/** Closes the scope after `error`; returns what to throw. */
+/** Closes the scope after `error` and returns the error to throw. */
 function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   try {
     scope[Symbol.dispose]()
@@ -45,13 +42,31 @@ function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   }
 }
 
-/** @throws {ArgumentError} if it is no function. */
-export function checkUse(use: unknown): void {
-  if (typeof use !== 'function') throw new ArgumentError(`use must be a function, got ${describe(use)}`)
+/**
+ * Checks that a function did not return a promise, which would outlive the call.
+ *
+ * @param method the method that called the function. @param instead the method for promises, for the hint.
+ */
+export function checkPlain(result: unknown, method: string, instead: string): void {
+  const isObject = (typeof result === 'object' && result !== null) || typeof result === 'function'
+  if (!isObject || typeof (result as { then?: unknown }).then !== 'function') return
+  throw new ArgumentError(`the function passed to ${method}() must return a plain value, got a promise`, {
+    hint: `Use ${instead}.`,
+    details: { expected: 'a plain value', received: 'a promise' },
+  })
 }
 
-/** Whether it is a promise, or looks like one. */
-export function isThenable(value: unknown): boolean {
-  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function'
-  return isObject && typeof (value as { then?: unknown }).then === 'function'
+/** Runs a step of closing and collects its error, so that the other steps still run. */
+export function attempt(run: () => void, errors: unknown[]): void {
+  try {
+    run()
+  } catch (error) {
+    errors.push(error)
+  }
+}
+
+/** @throws the collected error, or an `AggregateError` if there are several. */
+export function throwErrors(errors: readonly unknown[], message: string): void {
+  if (errors.length === 1) throw errors[0]
+  if (errors.length > 1) throw new AggregateError(errors, message)
 }

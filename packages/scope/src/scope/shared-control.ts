@@ -7,28 +7,28 @@ const FIRST_SLOT = 1
 const WORDS = 1024
 const BYTES = WORDS * Int32Array.BYTES_PER_ELEMENT
 
-/** How many handles of one shared scope can be open at the same time. */
+/** The limit of open handles of one shared scope. */
 const MOST_ATTACHMENTS = WORDS - FIRST_SLOT
 
-/** The lowest bits of the state; above them is whose doing it is, for the two in the middle. */
+/** The lowest bits of the state. For the two states in the middle, the bits above them are the thread that set it. */
 const KIND = 3
 const OPEN = 0
-/** Somebody is finding out whether it can close: open or closed in a moment. */
+/** A thread is finding out whether it can close the scope, which is open or closed a moment later. */
 const CLOSING = 1
-/** closeAsync() waits: nobody can attach. */
+/** closeAsync() waits, and no thread can attach. */
 const DRAINING = 2
 const CLOSED = 3
 
-/** How long a moment can be, in milliseconds. Who takes longer was terminated in the middle. */
+/** The limit of the state CLOSING, in milliseconds. A thread that takes longer was terminated in the middle. */
 const LONGEST_MOMENT = 200
 
-/** A state that a thread has brought about. */
+/** The state of a kind, as set by a thread. */
 const by = (thread: number, kind: number): number => ((thread + 1) << 2) | kind
 
 /**
- * What the handles of one shared scope agree on, over all threads: whether it is open, and which handles there are. A
- * handle that attaches takes a slot and then reads the state; one that closes changes the state and then reads the slots.
- * One of two such threads always sees the other.
+ * The state and the handles of one shared scope, common to all threads. A handle that attaches takes a slot and then reads
+ * the state. A handle that closes changes the state and then reads the slots. One of two such threads always sees the
+ * other.
  */
 export class SharedControl {
   readonly buffer: SharedArrayBuffer
@@ -39,7 +39,7 @@ export class SharedControl {
     this.#words = new Int32Array(buffer)
   }
 
-  /** Whether something can be the buffer of one. */
+  /** Whether a value can be the buffer of a control block. */
   static isBuffer(value: unknown): value is SharedArrayBuffer {
     return value instanceof SharedArrayBuffer && value.byteLength === BYTES
   }
@@ -59,34 +59,34 @@ export class SharedControl {
     for (let slot = FIRST_SLOT; slot < WORDS; slot++) {
       if (Atomics.compareExchange(this.#words, slot, 0, threadId + 1) === 0) return slot
     }
-    throw new ScopeHeldError(`a shared scope can have ${MOST_ATTACHMENTS} handles at a time, all are taken`, {
-      hint: 'close handles that are not needed any more.',
+    throw new ScopeHeldError(`a shared scope can have at most ${MOST_ATTACHMENTS} open handles, and all are in use`, {
+      hint: 'Detach handles that you no longer need.',
     })
   }
 
-  /** Waits until the state is another one. @returns false if it stays as it is. */
+  /** Waits until the state differs from `state`. @returns false if it does not change in time. */
   #changes(state: number): boolean {
     return Atomics.wait(this.#words, STATE, state, LONGEST_MOMENT) !== 'timed-out'
   }
 
-  /** Gives a slot back. */
+  /** Releases a slot. */
   release(slot: number): void {
     Atomics.store(this.#words, slot, 0)
   }
 
-  /** Gives back the slots of a thread that has ended, and ends what it was in the middle of. */
+  /** Releases the slots of a thread that has ended, and reverts an unfinished close of it. */
   releaseThread(thread: number): void {
     for (let slot = FIRST_SLOT; slot < WORDS; slot++) Atomics.compareExchange(this.#words, slot, thread + 1, 0)
     this.#replace(by(thread, CLOSING), OPEN)
     this.#replace(by(thread, DRAINING), OPEN)
   }
 
-  /** Whether it is closed, for all and for good. */
+  /** Whether the scope is closed for all threads. */
   get isClosed(): boolean {
     return Atomics.load(this.#words, STATE) === CLOSED
   }
 
-  /** How many handles there are besides the one of this slot. */
+  /** The number of handles besides the one of this slot. */
   others(slot: number): number {
     let count = 0
     for (let other = FIRST_SLOT; other < WORDS; other++) {
@@ -99,7 +99,7 @@ export class SharedControl {
    * Closes the scope if the handle of this slot is its only one.
    *
    * @param isDraining whether this handle called {@link drain}.
-   * @returns how many others there are, or 'closed'.
+   * @returns the number of other handles, or 'closed' if the scope was closed before.
    */
   close(slot: number, isDraining: boolean): number | 'closed' {
     const before = isDraining ? by(threadId, DRAINING) : OPEN
@@ -108,7 +108,7 @@ export class SharedControl {
       if (state === CLOSED) return 'closed'
       if (state === before) break
       if ((state & KIND) === DRAINING) return this.others(slot)
-      // Another closer knows in a moment.
+      // Another thread is closing the scope and decides in a moment.
       if (!this.#changes(state)) return this.others(slot)
     }
     const others = this.others(slot)
@@ -125,7 +125,7 @@ export class SharedControl {
     this.#replace(by(threadId, DRAINING), OPEN)
   }
 
-  /** Resolves when the scope is not open any more: somebody drains or has closed it. */
+  /** Resolves when a handle drains the scope or has closed it. */
   async whenClosing(): Promise<void> {
     for (;;) {
       const state = Atomics.load(this.#words, STATE)
@@ -134,7 +134,7 @@ export class SharedControl {
     }
   }
 
-  /** Makes one state of another, and wakes who waits for that. @returns false if it was not that one. */
+  /** Replaces one state by another and wakes waiting threads. @returns false if the state was not `before`. */
   #replace(before: number, after: number): boolean {
     const isDone = Atomics.compareExchange(this.#words, STATE, before, after) === before
     if (isDone) Atomics.notify(this.#words, STATE)

@@ -1,16 +1,15 @@
 import { Worker } from 'node:worker_threads'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkOptions, wrongType } from '@tenon/core/internal'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope } from './arena-scope.ts'
-import { checkOptions } from './check-options.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk } from './chunk.ts'
 import type { ScopeOptions, Upkeep } from './managed-scope.ts'
-import { describeSegments, type SegmentToken } from './segment-token.ts'
 import { releaseAtExit } from './release-at-exit.ts'
+import { describeSegments, newToken, type SegmentToken } from './segment-token.ts'
 import { SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
@@ -21,37 +20,35 @@ export interface SharedToken {
   readonly segments: readonly SegmentToken[]
 }
 
-/** Whom a shared scope is shared with. */
+/** Options of `share()`. */
 export interface ShareOptions {
-  /** What the other thread gets of its memory. */
+  /** The segments that the other thread receives. */
   readonly segments?: readonly MemorySegment[]
-  /** The worker that gets the token: when it ends, however it ends, its handles are given back. */
+  /** The worker that receives the token. When it ends, for whatever reason, its handles are released. */
   readonly to?: Worker
 }
 
-/** Gives a slot back. Made here, where it reaches no scope. */
+/** Makes the function that releases a slot, here where its closure does not reach a scope. */
 const releaser =
   (control: SharedControl, slot: number): (() => void) =>
   () =>
     control.release(slot)
 
 /**
- * A handle of one thread on a scope that several threads share. Its memory is shared memory, which can't be taken away
- * from
- * a thread: so it can be closed only by the last handle. Made by `ResourceScope.ofShared()`, and by
- * `ResourceScope.attach()`
- * in the other threads. It is an allocator as well.
+ * The handle of one thread on a scope that several threads share. Shared memory cannot be taken away from a thread,
+ * therefore only the last handle can close the scope. Opened by `ResourceScope.ofShared()`, and by
+ * `ResourceScope.attach()` in the other threads. It is also an allocator.
  *
- * Accesses by several threads are not ordered: use the atomic accessors, or messages.
+ * Accesses by several threads are not ordered. Use the atomic accessors or messages.
  */
 export class SharedScope extends ArenaScope {
   /** @internal */
   declare readonly control: SharedControl
   /** @internal */
   declare readonly slot: number
-  /** @internal whether closing this handle leaves the scope open */
+  /** @internal Whether closing this handle leaves the scope open. */
   declare isLeaving: boolean
-  /** @internal whether this handle keeps new ones out */
+  /** @internal Whether this handle refuses new ones. */
   declare isDraining: boolean
   readonly #isAttached: boolean
 
@@ -63,7 +60,7 @@ export class SharedScope extends ArenaScope {
     this.isLeaving = false
     this.isDraining = false
     this.#isAttached = isAttached
-    if (this.cleaner !== undefined) this.cleaner.addFree(releaser(control, slot))
+    this.anchor?.addFree(releaser(control, slot))
   }
 
   /** @internal */
@@ -72,17 +69,13 @@ export class SharedScope extends ArenaScope {
     return new SharedScope(options, control, control.attach()!, false)
   }
 
-  /** @internal @throws {ScopeClosedError} if it is closed or being closed. */
+  /** @internal @throws {ScopeClosedError} if the scope is closed or being closed. */
   static attach(name: string | undefined, buffer: SharedArrayBuffer): SharedScope {
     const control = new SharedControl(buffer)
     const slot = control.attach()
     if (slot === undefined) {
-      throw new ScopeClosedError(
-        `the shared scope${name === undefined ? '' : ` "${name}"`} is closed or being closed`,
-        {
-          hint: 'attach before the scope is closed.',
-        },
-      )
+      const title = `the shared scope${name === undefined ? '' : ` "${name}"`}`
+      throw new ScopeClosedError(`${title} is closed or being closed`, { hint: 'Attach before the scope is closed.' })
     }
     try {
       return new SharedScope(name === undefined ? undefined : { name }, control, slot, true)
@@ -97,33 +90,32 @@ export class SharedScope extends ArenaScope {
   }
 
   /**
-   * A message for another thread, from which `ResourceScope.attach()` makes a handle there. It carries the memory of
-   * the
-   * segments, so it is sent with no list of transfers.
+   * Makes a message for another thread, from which `ResourceScope.attach()` opens a handle there. Send it without a
+   * transfer list, because it carries the shared memory of the segments.
    *
-   * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment is not of this scope's
-   * memory.
+   * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment belongs to another scope.
    */
-  share(options: ShareOptions = {}): SharedToken {
+  share(options?: ShareOptions): SharedToken {
     this.checkOpen()
-    const { segments: given = [], to } = checkOptions(options)
-    const segments = describeSegments(this.gate, given)
+    const { segments: shared = [], to } = checkOptions(options, ['segments', 'to'])
+    const segments = describeSegments(this.gate, shared)
     segments.forEach(({ buffer }, i) => {
       if (buffer instanceof SharedArrayBuffer) return
-      throw new ArgumentError(`segments[${i}] must be shared memory, it is mapped or native: a message would copy it`, {
-        hint: 'copy it to memory that this scope has allocated.',
+      throw new ArgumentError(`segments[${i}] must be shared memory, got mapped or native memory`, {
+        hint: 'Copy it to memory that this scope has allocated.',
       })
     })
     const { control } = this
     if (to !== undefined) {
-      if (!(to instanceof Worker)) throw new ArgumentError(`to must be a Worker, got ${describe(to)}`)
+      if (!(to instanceof Worker)) throw wrongType('to', 'a Worker', to)
       releaseAtExit(to, control)
     }
-    return { tenon: 'shared-scope', name: this.name, control: control.buffer, segments }
+    return newToken<SharedToken>({ tenon: 'shared-scope', name: this.name, control: control.buffer, segments })
   }
 
   /**
-   * Closes this handle alone: its close actions run, and its segments are dead. The scope stays open for the others.
+   * Closes this handle alone. Its close actions run and its segments become inaccessible, but the scope stays open for the
+   * other handles.
    *
    * @throws as close()
    */
@@ -136,12 +128,12 @@ export class SharedScope extends ArenaScope {
     }
   }
 
-  /** Resolves when a handle wants to close the scope, or has: time to {@link detach}. */
+  /** Resolves when a handle waits to close the scope or has closed it, so that this one can {@link detach}. */
   whenClosing(): Promise<void> {
     return this.control.whenClosing()
   }
 
-  /** Closes what it opened: a handle that was attached detaches. Does nothing when it is closed. @throws as close() */
+  /** Closes the scope, or detaches a handle that was attached. Does nothing if the handle is closed. @throws as close() */
   override [Symbol.dispose](): void {
     if (!this.gate.open) return
     if (this.#isAttached) this.detach()
@@ -162,13 +154,15 @@ export class SharedScope extends ArenaScope {
     return newSharedChunk(byteSize, byteAlignment)
   }
 
-  /** Shared memory lives until its last user forgets it. */
+  /** No-op: shared memory lives until its last user drops it. */
   override retire(): void {}
 
   override drain(): void {
     if (!this.control.drain()) {
       this.gate.open = true
-      throw new ScopeHeldError(`${this.label} is being closed by another thread`, { hint: 'detach() instead.' })
+      throw new ScopeHeldError(`${this.label} is being closed by another thread`, {
+        hint: 'Use detach() instead.',
+      })
     }
     this.isDraining = true
     super.drain()
@@ -194,9 +188,9 @@ export class SharedScope extends ArenaScope {
     if (others === 'closed') throw this.closedError()
     if (others === 0) return
     throw new ScopeHeldError(
-      `${this.label} can't be closed: it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
+      `${this.label} cannot be closed, because it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
       {
-        hint: 'close it when the other threads have detached, wait for them with closeAsync(), or detach() from it.',
+        hint: 'Close it when the other threads have detached, wait for them with closeAsync(), or use detach().',
         details: { handles: others },
       },
     )

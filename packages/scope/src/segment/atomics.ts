@@ -1,44 +1,39 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
-import { type Block, checkSize, checkUsable, describe } from '@tenon/core/internal'
+import { type Block, checkSize, checkUsable, wrongType } from '@tenon/core/internal'
+import { checkWord } from '../check.ts'
+import { integerArrays } from './elements.ts'
 import { locate, locateForWrite } from './locate.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
 
-/** The kinds of which memory can be changed in one step that no other thread sees half done. */
+/** The kinds of values that support atomic access. */
 export type AtomicKind = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
 
-const classes = {
-  int8: Int8Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int32: Int32Array,
-  uint32: Uint32Array,
-  int64: BigInt64Array,
-  uint64: BigUint64Array,
-} as const
+const kinds = Object.keys(integerArrays) as AtomicKind[]
 
-/** What a value of a kind is in JavaScript. */
+/** The JavaScript type of an atomic kind. */
 export type AtomicValue<Kind extends AtomicKind> = Kind extends 'int64' | 'uint64' ? bigint : number
 
-/** What combines the old value with the operand. */
+/** An operation on the old value and the operand. */
 export type AtomicOperation = 'add' | 'sub' | 'and' | 'or' | 'xor' | 'exchange'
 
-/** What all of them are taken for: which one it is never matters here. */
+const operations: readonly AtomicOperation[] = ['add', 'sub', 'and', 'or', 'xor', 'exchange']
+
+/** One type for all typed arrays, because the code below does not depend on the kind. */
 type AnyArray = Int32Array<ArrayBufferLike>
 
-/** One array for each kind over a whole block. */
+/** The typed arrays over whole blocks, one for each kind. */
 const arrays = new WeakMap<Block, Partial<Record<AtomicKind, AnyArray>>>()
 
 function arrayOf(block: Block, kind: AtomicKind): AnyArray {
   let known = arrays.get(block)
   if (known === undefined) arrays.set(block, (known = {}))
   const { buffer } = block.view
-  const Class = classes[kind]
+  const Class = integerArrays[kind]
   const length = Math.floor(buffer.byteLength / Class.BYTES_PER_ELEMENT)
   return (known[kind] ??= new Class(buffer as ArrayBuffer, 0, length) as unknown as AnyArray)
 }
 
-/** The array and the index of a value. @throws as an access does */
+/** The typed array and the index of a value. @throws as an access does */
 function place(
   segment: Segment,
   kind: AtomicKind,
@@ -50,17 +45,16 @@ function place(
   checkUsable(segment.block)
   const at = segment.block.view.byteOffset + inBlock
   if (at % size !== 0) {
-    throw new AlignmentError(`atomic access needs a buffer that starts at a multiple of ${size}, this one does not`)
+    throw new AlignmentError(`the buffer of an atomic access must start at a multiple of ${size}, got the offset ${at}`)
   }
   return [arrayOf(segment.block, kind), at / size]
 }
 
-function checkKind(kind: AtomicKind): (typeof classes)[AtomicKind] {
-  if (typeof kind === 'string' && Object.hasOwn(classes, kind)) return classes[kind]
-  throw new ArgumentError(`kind must be one of ${Object.keys(classes).join(', ')}, got ${describe(kind)}`)
+function checkKind(kind: AtomicKind): (typeof integerArrays)[AtomicKind] {
+  return integerArrays[checkWord(kind, kinds, 'kind')]
 }
 
-/** @throws {ArgumentError} if a value is not of the kind, or there is no such kind. */
+/** @throws {ArgumentError} if the value does not fit the kind, or the kind does not exist. */
 function operand(kind: AtomicKind, value: number | bigint): never {
   if (kind === 'int64') return toInt64(value) as never
   if (kind === 'uint64') return toUint64(value) as never
@@ -90,17 +84,7 @@ export function atomicUpdate(
 ): number | bigint {
   const checked = operand(kind, value)
   const [array, index] = place(segment, kind, byteOffset, true)
-  switch (operation) {
-    case 'add':
-    case 'sub':
-    case 'and':
-    case 'or':
-    case 'xor':
-    case 'exchange':
-      return Atomics[operation](array, index, checked)
-    default:
-      throw new ArgumentError(`operation must be add, sub, and, or, xor or exchange, got ${describe(operation)}`)
-  }
+  return Atomics[checkWord(operation, operations, 'operation')](array, index, checked)
 }
 
 export function atomicCompareExchange(
@@ -115,12 +99,7 @@ export function atomicCompareExchange(
   return Atomics.compareExchange(array, index, before, after)
 }
 
-function checkWaitable(kind: AtomicKind): void {
-  if (kind === 'int32' || kind === 'int64') return
-  throw new ArgumentError(`kind must be int32 or int64, got ${describe(kind)}`)
-}
-
-/** @throws {ArgumentError} if the memory is not shared: nobody else could wake this thread. */
+/** @throws {ArgumentError} if the memory is not shared, because no other thread could wake this one. */
 export function atomicWait(
   segment: Segment,
   kind: 'int32' | 'int64',
@@ -128,14 +107,16 @@ export function atomicWait(
   expected: number | bigint,
   timeout: number,
 ): 'ok' | 'not-equal' | 'timed-out' {
-  checkWaitable(kind)
+  checkWord(kind, ['int32', 'int64'], 'kind')
   const checked = operand(kind, expected)
   if (typeof timeout !== 'number' || !(timeout >= 0)) {
-    throw new ArgumentError(`timeout must be a number of milliseconds from 0, got ${describe(timeout)}`)
+    throw wrongType('timeout', 'a number of milliseconds from 0', timeout)
   }
   const [array, index] = place(segment, kind, byteOffset, false)
   if (!(array.buffer instanceof SharedArrayBuffer)) {
-    throw new ArgumentError('only memory of a shared scope can be waited on, this is of another one')
+    throw new ArgumentError('only memory of a shared scope can be waited on', {
+      hint: 'Allocate it in a scope of NativeScope.ofShared().',
+    })
   }
   segment.block.gate.enter()
   try {
@@ -146,7 +127,7 @@ export function atomicWait(
 }
 
 export function atomicNotify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
-  checkWaitable(kind)
+  checkWord(kind, ['int32', 'int64'], 'kind')
   const most = count === Infinity ? count : checkSize(count, 'count', 'threads')
   const [array, index] = place(segment, kind, byteOffset, false)
   return Atomics.notify(array, index, most)

@@ -1,7 +1,7 @@
 import type { Segment } from '@tenon/core'
 import { checkSize } from '@tenon/core/internal'
+import { rangeForRead, rangeForWrite } from './locate.ts'
 import { refuse } from './value-range.ts'
-import { rangeForRead, rangeForWrite } from './usable.ts'
 
 /** Sets every byte. */
 export function fill(segment: Segment, value: number): void {
@@ -10,7 +10,7 @@ export function fill(segment: Segment, value: number): void {
   segment.block.bytes.fill(value, start, start + segment.byteSize)
 }
 
-/** Copies bytes, as if through a buffer between them: the ranges may overlap. */
+/** Copies bytes between ranges, which may overlap. */
 export function copyBytes(
   source: Segment,
   sourceOffset: number,
@@ -26,13 +26,10 @@ export function copyBytes(
   else bytes.copy(target.block.bytes, to, from, from + size)
 }
 
-/** What is compared at once before looking closer. */
+/** The number of bytes that mismatch() compares in one call before it looks closer. */
 const STEP = 64 * 1024
 
-/**
- * The offset of the first byte that differs: -1 if none does, the smaller size if one segment is the beginning of the
- * other.
- */
+/** The offset of the first byte that differs: -1 if none does, the smaller size if one segment is a prefix of the other. */
 export function mismatch(one: Segment, other: Segment): number {
   const [start, otherStart] = [rangeForRead(one, 0, one.byteSize), rangeForRead(other, 0, other.byteSize)]
   const [bytes, otherBytes] = [one.block.bytes, other.block.bytes]
@@ -46,9 +43,7 @@ export function mismatch(one: Segment, other: Segment): number {
   return one.byteSize === other.byteSize ? -1 : size
 }
 
-/**
- * The part of `one` that is also in `other`: its offset in `one` and its size in bytes, which is 0 if there is none.
- */
+/** The part of `one` that overlaps `other`: its offset in `one` and its size in bytes, which is 0 without an overlap. */
 export function overlap(one: Segment, other: Segment): [byteOffset: number, byteSize: number] {
   const [start, otherStart] = [one.block.address + one.base, other.block.address + other.base]
   const from = Math.max(start, otherStart)

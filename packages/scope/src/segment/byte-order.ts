@@ -1,10 +1,16 @@
 import { endianness } from 'node:os'
+import { checkWord } from '../check.ts'
 
 /** Whether this machine stores the lowest byte first. */
 export const LITTLE_ENDIAN: boolean = endianness() === 'LE'
 
-/** How the bytes of a value lie in memory. */
+/** The order of the bytes of a value in memory. */
 export type ByteOrder = 'little' | 'big'
 
-/** The order of this machine. */
+/** The byte order of this machine. */
 export const nativeOrder: ByteOrder = LITTLE_ENDIAN ? 'little' : 'big'
+
+/** @throws {ArgumentError} if the value is not a byte order. */
+export function checkOrder(order: ByteOrder): ByteOrder {
+  return checkWord(order, ['little', 'big'], 'order')
+}

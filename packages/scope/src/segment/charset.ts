@@ -1,23 +1,22 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkWord } from '../check.ts'
 
-/** How strings lie in memory. Those of more than one byte a unit say their order; none writes a byte order mark. */
+/** The encodings of strings. The names of those with larger units include the byte order; none writes a byte order mark. */
 export type Charset = 'utf-8' | 'latin1' | 'ascii' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be'
 
-/** How a string turns into bytes and back. What can't be mapped is replaced, never refused. */
+/** Encodes and decodes strings. Characters that the charset lacks are replaced, never refused. */
 export interface Codec {
-  /** Bytes of a unit, and of the terminator. */
+  /** The size of a unit, and of the terminator, in bytes. */
   readonly unit: 1 | 2 | 4
-  /** How many bytes a string takes without its terminator. */
+  /** The size of a string in bytes, without its terminator. */
   byteLength(text: string): number
-  /** Writes exactly those bytes at `offset`. @returns how many */
+  /** Writes the string at `offset`. @returns the number of bytes written. */
   write(bytes: Buffer, offset: number, text: string): number
   read(bytes: Buffer, start: number, end: number): string
 }
 
 const replacement = 0xfffd
 
-/** Only for codes above U+FFFF and below U+110000 two units stand. */
+/** The code point, or the replacement character for surrogates and for codes above U+10FFFF. */
 function checkedCodePoint(code: number): number {
   return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? replacement : code
 }
@@ -97,9 +96,10 @@ const codecs: Readonly<Record<Charset, Codec>> = {
   'utf-32be': utf32(false),
 }
 
-/** The codec of a charset; UTF-8 without one. @throws {ArgumentError} for any other. */
+const charsets = Object.keys(codecs) as Charset[]
+
+/** The codec of a charset. @throws {ArgumentError} if the charset is not known. */
 export function codecOf(charset: Charset = 'utf-8'): Codec {
   if (charset === 'utf-8') return utf8
-  if (typeof charset === 'string' && Object.hasOwn(codecs, charset)) return codecs[charset]
-  throw new ArgumentError(`charset must be one of ${Object.keys(codecs).join(', ')}, got ${describe(charset)}`)
+  return codecs[checkWord(charset, charsets, 'charset')]
 }

@@ -1,13 +1,12 @@
 import { AlignmentError, BoundsError, ReadOnlyError, type Segment } from '@tenon/core'
-import { checkSize, hex } from '@tenon/core/internal'
+import { checkSize, checkUsable, hex } from '@tenon/core/internal'
 
 /**
- * Checks one read in full and returns where it is in the block. The accessors come here when their own short test
- * fails:
- * to throw, or for an offset beyond 4 GiB.
+ * Checks one read in full and returns its offset in the block. The accessors call this function when their own short test
+ * fails: to throw, or for an offset beyond 4 GiB.
  *
- * @param byteSize of the access, in bytes. @param byteAlignment that its address must have.
- * @throws {BoundsError}, then {@link AlignmentError}, then what the lifetime throws.
+ * @param byteSize the size of the access in bytes. @param byteAlignment the alignment that its address must have.
+ * @throws {BoundsError}, then {@link AlignmentError}, then the errors of the lifetime.
  */
 export function locate(segment: Segment, byteOffset: unknown, byteSize: number, byteAlignment: number): number {
   const { block, base } = segment
@@ -23,34 +22,44 @@ export function locateForWrite(segment: Segment, byteOffset: unknown, byteSize: 
   return locate(segment, byteOffset, byteSize, byteAlignment)
 }
 
-/** @throws {ReadOnlyError} if the segment can't be written. */
+/** Checks a range that is read as a whole and returns its offset in the block. A range of 0 bytes must be alive too. */
+export function rangeForRead(segment: Segment, byteOffset: unknown, byteSize: number): number {
+  const offset = checkOffset(segment, byteOffset, byteSize)
+  checkUsable(segment.block)
+  return segment.base + offset
+}
+
+/** {@link rangeForRead} for a write. @throws {ReadOnlyError} before all others. */
+export function rangeForWrite(segment: Segment, byteOffset: unknown, byteSize: number): number {
+  checkWritable(segment)
+  return rangeForRead(segment, byteOffset, byteSize)
+}
+
+/** @throws {ReadOnlyError} if the segment is read-only. */
 export function checkWritable(segment: Segment): void {
   if (!segment.readOnly) return
   throw new ReadOnlyError(`the segment ${describeSegment(segment)} is read-only`, {
-    hint: 'write to the segment that asReadOnly() was called on, or to a copy.',
+    hint: 'Write to the segment that asReadOnly() was called on, or to a copy.',
   })
 }
 
-/**
- * An offset in a segment at which `byteSize` bytes follow. @throws {BoundsError} @throws {ArgumentError} if it is no
- * number
- */
+/** Checks that `byteSize` bytes follow an offset. @throws {BoundsError} @throws {ArgumentError} if it is not a number. */
 export function checkOffset(segment: Segment, byteOffset: unknown, byteSize: number): number {
   const last = segment.byteSize - byteSize
   if (typeof byteOffset === 'number' && byteOffset >>> 0 === byteOffset && byteOffset <= last) return byteOffset
-  const isNegative = (typeof byteOffset === 'number' && Number.isInteger(byteOffset)) || typeof byteOffset === 'bigint'
-  if (isNegative && (byteOffset as number) < 0) throw outside(segment, byteOffset as number, byteSize)
+  const isInteger = (typeof byteOffset === 'number' && Number.isInteger(byteOffset)) || typeof byteOffset === 'bigint'
+  if (isInteger && (byteOffset as number) < 0) throw outside(segment, byteOffset as number, byteSize)
   const offset = checkSize(byteOffset, 'byteOffset')
   if (offset > last) throw outside(segment, offset, byteSize)
   return offset
 }
 
-/** @throws {AlignmentError} */
+/** @throws {AlignmentError} if the address is not a multiple of the alignment. */
 export function checkAligned(address: number, byteAlignment: number): void {
   if (address % byteAlignment === 0) return
-  throw new AlignmentError(`the address must be a multiple of ${byteAlignment}, it is ${hex(address)}`, {
-    hint: 'allocate with that alignment, or use the unaligned form.',
-    details: { address: hex(address), byteAlignment },
+  throw new AlignmentError(`the address must be a multiple of ${byteAlignment}, got ${hex(address)}`, {
+    hint: 'Allocate with that alignment, or use the unaligned accessor.',
+    details: { expected: byteAlignment, received: hex(address) },
   })
 }
 
@@ -61,7 +70,7 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
   )
 }
 
-/** A segment as it should stand in an error message. */
+/** The size and address of a segment, for messages. */
 export function describeSegment(segment: Segment): string {
   return `of ${segment.byteSize} bytes at ${hex(segment.block.address + segment.base)}`
 }

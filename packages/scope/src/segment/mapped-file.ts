@@ -1,102 +1,75 @@
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
-import { ArgumentError, ArgumentRangeError, LoadError, NativeError, type Segment } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, LoadError, NativeError, Segment } from '@tenon/core'
 import {
-  addressOf,
   Block,
-  bufferOver,
-  type CFunction,
   checkName,
+  checkOptions,
   checkSize,
-  checkStatus,
   checkUsable,
-  coreFunction,
-  describe,
+  MappedFile,
+  pageSize,
   READ_ONLY,
 } from '@tenon/core/internal'
-import { checkOptions } from '../scope/check-options.ts'
+import { checkWord } from '../check.ts'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn, newChunk } from '../scope/chunk.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
-import { MemorySegment } from './memory-segment.ts'
 
-/** How a file is mapped. */
+/** Options for mapping a file. */
 export interface MapOptions {
   /**
-   * `read`, without it: the segment is read-only. `write`: what is written goes to the file, which is made and grown as
-   * needed. `copy`: what is written stays in this process.
+   * With `read`, the default, the segment is read-only. With `write`, the file is created and grown as needed, and writes
+   * go to the file. With `copy`, writes stay in this process.
    */
   readonly access?: 'read' | 'write' | 'copy'
-  /** Where to start in the file, in bytes: any number. */
+  /** The offset of the first byte in the file: any number. */
   readonly byteOffset?: number
-  /** How many bytes to map; without it, to the end of the file. */
+  /** The number of bytes to map. Default: up to the end of the file. */
   readonly byteSize?: number
 }
 
-/** A mapping of whole pages. */
+type Access = NonNullable<MapOptions['access']>
+
+/** A mapping of whole pages. A mapping of 0 bytes has no file. */
 interface Mapping {
-  /** Where its first page is. */
-  readonly address: number
-  readonly byteSize: number
-  readonly access: 'read' | 'write' | 'copy'
-}
-
-const SHARED = 1
-/** A page that the file lost reads as zeros, where it would kill the process. */
-const GUARDED = 2
-
-interface Functions {
-  readonly pageSize: number
-  readonly open: CFunction
-  readonly close: CFunction
-  readonly sync: CFunction
-  readonly advise: CFunction
-  readonly resident: CFunction
-}
-
-let known: Functions | undefined
-
-function functions(): Functions {
-  const range = ['uintptr_t', 'uintptr_t'] as const
-  return (known ??= {
-    pageSize: Number(coreFunction('tn_page_size', 'uintptr_t', [])()),
-    open: coreFunction('tn_mapping_open', 'int32_t', ['int32_t', 'uint64_t', 'uintptr_t', 'uint32_t', 'uintptr_t']),
-    close: coreFunction('tn_mapping_close', 'int32_t', range),
-    sync: coreFunction('tn_mapping_sync', 'int32_t', range),
-    advise: coreFunction('tn_pages_advise', 'int32_t', [...range, 'int32_t']),
-    resident: coreFunction('tn_pages_resident', 'int32_t', [...range, 'uintptr_t']),
-  })
+  readonly file: MappedFile | undefined
+  readonly access: Access
 }
 
 const mappings = new WeakMap<Block, Mapping>()
 
-export function mappingOf(segment: Segment): Mapping | undefined {
-  return mappings.get(segment.block)
+export function isMapped(segment: Segment): boolean {
+  return mappings.has(segment.block)
 }
 
 /** Maps a file into a scope, which unmaps it at close. */
-export function mapFile(path: string, scope: AnyScope, options: MapOptions = {}): MemorySegment {
+export function mapFile(path: string, scope: AnyScope, options?: MapOptions): Segment {
   checkName(path, 'path')
   const owner = checkScope(scope)
-  const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options)
-  if (access !== 'read' && access !== 'write' && access !== 'copy') {
-    throw new ArgumentError(`access must be read, write or copy, got ${describe(access)}`)
-  }
+  const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options, ['access', 'byteOffset', 'byteSize'])
+  checkWord(access, ['read', 'write', 'copy'], 'access')
   const offset = checkSize(byteOffset, 'byteOffset')
   const wanted = byteSize === undefined ? undefined : checkSize(byteSize, 'byteSize')
   const descriptor = openFile(path, access)
   try {
     const size = sizeFor(descriptor, path, access, offset, wanted)
-    const flags = access === 'read' ? READ_ONLY : 0
-    const block = size === 0 ? emptyBlock(owner, access) : mapBlock(owner, descriptor, access, offset, size)
-    return new MemorySegment(block, size === 0 ? 0 : offset % functions().pageSize, size, flags)
+    const start = size === 0 ? offset : offset - (offset % pageSize())
+    const room = offset + size - start
+    const file =
+      room === 0
+        ? undefined
+        : MappedFile.open(path, descriptor, { byteOffset: start, byteSize: room, isShared: access === 'write' })
+    const block = blockOver(file, owner)
+    mappings.set(block, { file, access })
+    return new Segment(block, offset - start, size, access === 'read' ? READ_ONLY : 0)
   } finally {
     closeSync(descriptor)
   }
 }
 
-function openFile(path: string, access: Mapping['access']): number {
+function openFile(path: string, access: Access): number {
   try {
-    // A file that is there is opened as it is; one to write is made if it is not there.
+    // 'a+' creates a missing file and leaves an existing one as it is.
     return openSync(path, access === 'write' ? 'a+' : 'r')
   } catch (cause) {
     throw new LoadError(`the file ${path} could not be opened: ${(cause as Error).message}`, {
@@ -106,16 +79,20 @@ function openFile(path: string, access: Mapping['access']): number {
   }
 }
 
-function sizeFor(descriptor: number, path: string, access: string, offset: number, wanted: number | undefined): number {
+function sizeFor(descriptor: number, path: string, access: Access, offset: number, wanted: number | undefined): number {
   const info = fstatSync(descriptor)
-  if (!info.isFile()) throw new LoadError(`${path} must be a file, it is a directory or device`, { details: { path } })
+  if (!info.isFile()) {
+    throw new LoadError(`${path} must be a file, got a directory or device`, {
+      details: { path, expected: 'a file', received: 'a directory or device' },
+    })
+  }
   const size = wanted ?? Math.max(info.size - offset, 0)
   const end = checkSize(offset + size, 'byteOffset + byteSize')
   if (end <= info.size) return size
-  // Only who says how much to write grows the file: one that ends before the offset has no rest to map.
+  // A file grows only to an explicit size. Without one, an offset behind the end leaves nothing to map.
   if (access !== 'write' || wanted === undefined) {
-    throw new ArgumentRangeError(`the file ${path} must have ${end} bytes, it has ${info.size}`, {
-      details: { path, byteOffset: offset, byteSize: size, available: info.size },
+    throw new ArgumentRangeError(`the file ${path} must have ${end} bytes, got ${info.size}`, {
+      details: { path, expected: end, received: info.size },
     })
   }
   try {
@@ -129,100 +106,69 @@ function sizeFor(descriptor: number, path: string, access: string, offset: numbe
   return size
 }
 
-function emptyBlock(owner: AnyScope, access: Mapping['access']): Block {
-  const { view, bytes, address } = newChunk(0, 1)
-  const block = new Block(owner.gate, view, bytes, address)
-  if (owner instanceof ManagedScope) owner.own(block, 0)
-  mappings.set(block, { address: 0, byteSize: 0, access })
-  return block
-}
-
-/** A block over a mapping, which is unmapped if there can be none. */
-function blockOver(owner: AnyScope, address: number, byteSize: number, unmap: () => void): Block {
-  try {
-    const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
-    return new Block(owner.gate, view, bytes, address)
-  } catch (error) {
-    unmap()
-    throw error
-  }
-}
-
-function mapBlock(owner: AnyScope, descriptor: number, access: Mapping['access'], offset: number, size: number): Block {
-  const { pageSize, open, close } = functions()
-  const start = offset - (offset % pageSize)
-  const byteSize = offset + size - start
-  const out = new BigUint64Array(1)
-  const flags = GUARDED | (access === 'write' ? SHARED : 0)
-  checkStatus(Number(open(descriptor, start, byteSize, flags, addressOf(out))), 'mapping a file')
-  const address = Number(out[0])
-  const unmap = (): void => checkStatus(Number(close(address, byteSize)), 'unmapping a file')
-  const block = blockOver(owner, address, byteSize, unmap)
+/** A block over a mapping, which its scope unmaps. */
+function blockOver(file: MappedFile | undefined, owner: AnyScope): Block {
+  const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
+  const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
   if (owner instanceof ManagedScope) {
-    owner.own(block, byteSize, { free: unmap })
-  } else {
+    owner.own(block, file?.byteSize ?? 0, file === undefined ? undefined : { free: file.unmap })
+  } else if (file !== undefined) {
     owner.own(block)
-    owner.addCloseAction(unmap)
+    owner.addCloseAction(file.unmap)
   }
-  mappings.set(block, { address, byteSize, access })
   return block
 }
 
-/** The whole pages of a mapped segment, while they are used: the scope stays open. */
+/** Uses the whole pages of a mapped segment while its scope is held open. Without a page, `use` is not called. */
 function withPages<Result>(
   segment: Segment,
-  use: (address: number, byteSize: number, mapping: Mapping) => Result,
-): Result {
-  const mapping = mappingOf(segment)
+  use: (file: MappedFile, byteOffset: number, byteSize: number, access: Access) => Result,
+): Result | undefined {
+  const mapping = mappings.get(segment.block)
   if (mapping === undefined) {
-    throw new ArgumentError('only a mapped file can be loaded, unloaded and forced, this is other memory', {
-      hint: 'MemorySegment.mapFile() maps one.',
+    throw new ArgumentError('only a mapped file can be loaded, unloaded and forced, got other memory', {
+      hint: 'Map a file with MemorySegment.mapFile().',
     })
   }
   checkUsable(segment.block)
-  const first = segment.base - (segment.base % functions().pageSize)
   const { gate } = segment.block
   gate.enter()
   try {
-    return use(mapping.address + first, segment.base + segment.byteSize - first, mapping)
+    const { file, access } = mapping
+    if (file === undefined || segment.byteSize === 0) return undefined
+    const first = segment.base - (segment.base % pageSize())
+    return use(file, first, segment.base + segment.byteSize - first, access)
   } finally {
     gate.exit()
   }
 }
 
 export function forceMapped(segment: Segment): void {
-  withPages(segment, (address, byteSize) => {
-    if (byteSize > 0) checkStatus(Number(functions().sync(address, byteSize)), 'writing a mapped file')
-  })
+  withPages(segment, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
 }
 
 export function loadMapped(segment: Segment): void {
-  withPages(segment, (address, byteSize) => {
-    if (byteSize === 0) return
-    const { advise, pageSize } = functions()
-    checkStatus(Number(advise(address, byteSize, 1)), 'loading a mapped file')
-    // Advice is only that: touching brings the page in.
+  withPages(segment, (file, byteOffset, byteSize) => {
+    file.advise(byteOffset, byteSize, true)
+    // The system may ignore the advice. Reading a byte of each page loads it.
     const { block, base } = segment
-    for (let offset = 0; offset < segment.byteSize; offset += pageSize) block.view.getUint8(base + offset)
+    for (let offset = 0; offset < segment.byteSize; offset += pageSize()) block.view.getUint8(base + offset)
     block.view.getUint8(base + segment.byteSize - 1)
   })
 }
 
 export function isLoadedMapped(segment: Segment): boolean {
-  return withPages(segment, (address, byteSize) => {
-    if (byteSize === 0) return true
-    const out = new BigUint64Array(1)
-    const { resident, pageSize } = functions()
-    checkStatus(Number(resident(address, byteSize, addressOf(out))), 'looking up a mapped file')
-    return Number(out[0]) === Math.ceil(byteSize / pageSize)
+  const isLoaded = withPages(segment, (file, byteOffset, byteSize) => {
+    return file.residentPages(byteOffset, byteSize) === Math.ceil(byteSize / pageSize())
   })
+  return isLoaded ?? true
 }
 
 export function unloadMapped(segment: Segment): void {
-  withPages(segment, (address, byteSize, { access }) => {
+  withPages(segment, (file, byteOffset, byteSize, access) => {
     if (access === 'copy') {
-      throw new NativeError('a mapping with access copy can not be unloaded: it would lose its changes')
+      throw new NativeError('a mapping with access copy cannot be unloaded, because it would lose its changes')
     }
-    if (byteSize > 0) checkStatus(Number(functions().advise(address, byteSize, 0)), 'unloading a mapped file')
+    file.advise(byteOffset, byteSize, false)
   })
 }

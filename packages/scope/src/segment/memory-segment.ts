@@ -1,11 +1,20 @@
-import { ArgumentError, type Lifetime, type Segment } from '@tenon/core'
-import { checkAlignment, checkSize, checkSlice, describe, READ_ONLY } from '@tenon/core/internal'
-import { inspect } from 'node:util'
+import { ArgumentError, type Lifetime, Segment } from '@tenon/core'
+import {
+  checkAlignment,
+  checkSize,
+  checkSlice,
+  DEVICE_MEMORY,
+  inspectAsText,
+  READ_ONLY,
+  wrongType,
+} from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
+import { checkFunction } from '../check.ts'
+import { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
-import type { AnyScope } from '../scope/check-scope.ts'
-import { AlignedAccess } from './aligned-access.ts'
+import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { ImplicitScope } from '../scope/gc-scopes.ts'
 import {
   type AtomicKind,
   type AtomicOperation,
@@ -20,23 +29,22 @@ import {
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
-import { allocateNative, isUserBlock, ofAddress, ofBuffer, ofSegment, reinterpret } from './factories.ts'
+import { blockOfAddress, blockOfBuffer, isUserBlock, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
 import {
   forceMapped,
   isLoadedMapped,
+  isMapped,
   loadMapped,
   mapFile,
   type MapOptions,
-  mappingOf,
   unloadMapped,
 } from './mapped-file.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
-import { checkSegment } from './usable.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
 
-/** What `toArray` gives for values of a layout. */
+/** The result of `toArray` for a layout. */
 export type ArrayOf<Value> = [Value] extends [number]
   ? Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array
   : [Value] extends [bigint]
@@ -49,9 +57,8 @@ const offsetOfElement = (layout: Layout, index: number): number =>
 let nullSegment: MemorySegment | undefined
 
 /**
- * A window over memory with typed access: native memory of a scope, or memory of JavaScript. It owns nothing; what it
- * can be
- * used for ends with its scope. Slices, address and size can be had from a dead segment; reading and writing can't.
+ * A window over memory with typed access: native memory of a scope, or memory of a JavaScript buffer. It owns nothing.
+ * After its scope has closed, its address, size and slices are still available, but reading and writing throw.
  *
  * @example
  * const scope = NativeScope.ofConfined()
@@ -63,46 +70,57 @@ let nullSegment: MemorySegment | undefined
 export class MemorySegment extends AlignedAccess {
   /** The null pointer. */
   static get NULL(): MemorySegment {
-    return (nullSegment ??= ofAddress(0))
+    return (nullSegment ??= MemorySegment.ofAddress(0))
   }
 
   /**
-   * Zeroed memory of its own.
+   * Allocates zeroed memory for a single segment.
    *
    * @param byteAlignment a power of two up to 2^30.
-   * @param scope what frees it; without it, the garbage collector.
+   * @param scope the scope that frees the memory. Default: the garbage collector frees it.
    * @throws {ArgumentError} @throws {AllocationError} @throws {ScopeClosedError} once closing has begun.
    */
   static allocateNative(byteSize: number, byteAlignment: number = 16, scope?: AnyScope): MemorySegment {
-    return allocateNative(byteSize, byteAlignment, scope)
+    const size = checkSize(byteSize, 'byteSize')
+    const alignment = checkAlignment(byteAlignment)
+    const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
+    return new MemorySegment(owner.newBlock(size, alignment), 0, size, 0)
   }
 
   /**
-   * The memory of a buffer or view of JavaScript, shared with it. Two segments over one buffer have the same scope. That of a
-   * raw view of a segment is the segment's scope: the memory ends with it.
+   * A segment that shares the memory of a JavaScript buffer or view. Two segments over one buffer have the same scope. A
+   * segment over the raw view of another segment has that segment's scope, because the memory ends with it.
    *
-   * @throws {ArgumentError} if it is detached or resizable.
+   * @throws {ArgumentError} if the buffer is detached or resizable.
    */
   static ofBuffer(source: ArrayBufferLike | ArrayBufferView): MemorySegment {
-    return ofBuffer(source)
+    const block = blockOfBuffer(source)
+    const byteOffset = ArrayBuffer.isView(source) ? source.byteOffset : 0
+    return new MemorySegment(block, byteOffset, source.byteLength, 0)
   }
 
-  /** A pointer from native code: it has no memory until `reinterpret()` says how much there is. */
+  /** A pointer from native code. It has no memory until `reinterpret()` sets its size. */
   static ofAddress(address: bigint | number): MemorySegment {
-    return ofAddress(address)
+    return new MemorySegment(blockOfAddress(address), 0, 0, 0)
   }
 
-  /** A segment of another allocator, with typed access. Its lifetime stays what it is. */
+  /** A segment of another allocator, with typed access and the same lifetime. */
   static ofSegment(segment: Segment): MemorySegment {
-    return ofSegment(segment)
+    if (!(segment instanceof Segment)) throw wrongType('segment', 'a Segment', segment)
+    if ((segment.flags & DEVICE_MEMORY) !== 0) {
+      throw new ArgumentError('segment must be host memory, got device memory', {
+        hint: 'Copy it to memory of a scope first.',
+      })
+    }
+    return new MemorySegment(segment.block, segment.base, segment.byteSize, segment.flags)
   }
 
-  /** A file's bytes, mapped: see {@link MapOptions}. The segment is read-only unless `access` says otherwise. */
+  /** Maps a file. The segment is read-only unless {@link MapOptions} set another access. */
   static mapFile(path: string, scope: AnyScope, options?: MapOptions): MemorySegment {
-    return mapFile(path, scope, options)
+    return MemorySegment.ofSegment(mapFile(path, scope, options))
   }
 
-  /** Copies elements of the same size; where the orders of the layouts differ, each is turned round. */
+  /** Copies elements of the same size. If the byte orders of the layouts differ, the bytes of each element are reversed. */
   static copy(
     source: MemorySegment,
     sourceLayout: ValueLayout,
@@ -114,37 +132,37 @@ export class MemorySegment extends AlignedAccess {
   ): void {
     checkSegment(source, 'source')
     checkSegment(target, 'target')
-    copyElements(source, sourceLayout, sourceOffset, target, targetLayout, targetOffset, elementCount)
+    copyElements([source, sourceLayout, sourceOffset], [target, targetLayout, targetOffset], elementCount)
   }
 
-  /** What it can be used as long as. */
+  /** The scope or other lifetime that owns the memory. */
   get scope(): Lifetime {
     return this.block.gate.owner
   }
 
-  /** Whether it is memory of a user's buffer: see {@link ofBuffer}. */
+  /** Whether the segment is over the buffer of a user: see {@link ofBuffer}. */
   get isHeap(): boolean {
     return isUserBlock(this.block)
   }
 
-  /** Whether it is a mapped file. */
+  /** Whether the segment is over a mapped file. */
   get isMapped(): boolean {
-    return mappingOf(this) !== undefined
+    return isMapped(this)
   }
 
-  /** Whether the thread with this id could use it while it is alive: confined memory never leaves its thread. */
+  /** Whether the thread with this id could access the segment. Confined memory never leaves its thread. */
   isAccessibleBy(thread: number): boolean {
-    if (!Number.isInteger(thread)) throw new ArgumentError(`thread must be a thread's id, got ${describe(thread)}`)
+    if (!Number.isInteger(thread)) throw wrongType('thread', 'the id of a thread', thread)
     return thread === threadId || this.block.view.buffer instanceof SharedArrayBuffer
   }
 
   /**
-   * A part of this segment, with its scope and rights.
+   * A part of this segment, with the same scope and rights.
    *
-   * @param byteOffset where it starts, in bytes from this segment's start; equal to the size is legal.
-   * @param byteSize its size in bytes; the rest without it.
-   * @param byteAlignment that its address must have.
-   * @throws {BoundsError} if it reaches outside. @throws {AlignmentError} if its address has another alignment.
+   * @param byteOffset the offset of its first byte; an offset equal to the size is legal.
+   * @param byteSize its size in bytes. Default: the rest of this segment.
+   * @param byteAlignment the alignment that its address must have.
+   * @throws {BoundsError} if it reaches outside. @throws {AlignmentError} if its address is not aligned.
    */
   override asSlice(byteOffset: number, byteSize?: number, byteAlignment?: number): MemorySegment {
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
@@ -153,67 +171,58 @@ export class MemorySegment extends AlignedAccess {
     return slice
   }
 
-  /** The same memory, refusing writes. */
+  /** A read-only segment over the same memory. */
   asReadOnly(): MemorySegment {
     return new MemorySegment(this.block, this.base, this.byteSize, this.flags | READ_ONLY)
   }
 
-  /** The part of this segment whose bytes also belong to the other; of size 0 if none do. */
+  /** The part of this segment that overlaps another one; of size 0 without an overlap. */
   asOverlappingSlice(other: MemorySegment): MemorySegment {
     const [offset, size] = overlap(this, checkSegment(other, 'other'))
     return this.asSlice(offset, size)
   }
 
   /**
-   * Restricted: nobody can check it. The memory at this address with another size, which may be larger; with `scope`
-   * it is
-   * usable until that scope closes, which then calls `cleanup` once, with a segment of the global scope.
+   * The memory at this address with another size, which may be larger. Unsafe, because the size cannot be checked. With
+   * `scope`, the memory is usable until that scope closes, which then calls `cleanup` once with a segment of the global
+   * scope.
    *
-   * @throws {ScopeClosedError} if this segment or the scope is dead; then `cleanup` never runs.
+   * @throws {ScopeClosedError} if this segment's scope or `scope` is closed; then `cleanup` never runs.
    */
   reinterpret(byteSize: number, scope?: AnyScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
-    return reinterpret(this, byteSize, scope, cleanup)
+    if (cleanup !== undefined) checkFunction(cleanup, 'cleanup')
+    const run = cleanup && ((memory: Segment): void => cleanup(MemorySegment.ofSegment(memory)))
+    return MemorySegment.ofSegment(reinterpret(this, byteSize, scope, run))
   }
 
-  /** Whether both start at the same address. Size, scope and rights don't matter. */
+  /** Whether both start at the same address. Size, scope and rights do not matter. */
   equals(other: unknown): boolean {
     return other instanceof MemorySegment && other.block.address + other.base === this.block.address + this.base
   }
 
-  /** Reads a byte: any but 0 is true. */
-  getBool(byteOffset: number): boolean {
-    return this.getUint8(byteOffset) !== 0
-  }
-
-  /** Writes a byte: 1 for true. */
-  setBool(byteOffset: number, value: boolean): void {
-    if (typeof value !== 'boolean') refuse('bool', value)
-    this.setUint8(byteOffset, value ? 1 : 0)
-  }
-
-  /** Reads a 64-bit integer as a number. @throws {ArgumentRangeError} if it is none that a number holds exactly. */
+  /** Reads a 64-bit integer as a number. @throws {ArgumentRangeError} if it is not a safe integer. */
   getInt64AsNumber(byteOffset: number, littleEndian?: boolean): number {
     const value = this.getInt64(byteOffset, littleEndian)
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : refuse('a number', value)
   }
 
-  /** Reads what a layout describes. */
+  /** Reads a value of a layout. */
   get<Value>(layout: Layout<Value>, byteOffset: number): Value {
     return checkLayout(layout).read(this, byteOffset)
   }
 
-  /** Writes what a layout describes. */
+  /** Writes a value of a layout. */
   set<Value>(layout: Layout<Value>, byteOffset: number, value: Value): void {
     checkLayout(layout).write(this, byteOffset, value)
   }
 
-  /** Reads the element of this index, as if the segment were an array. */
+  /** Reads the element at an index, as if the segment were an array. */
   getAtIndex<Value>(layout: Layout<Value>, index: number): Value {
     return checkLayout(layout).read(this, offsetOfElement(layout, index))
   }
 
-  /** Writes the element of this index. */
+  /** Writes the element at an index. */
   setAtIndex<Value>(layout: Layout<Value>, index: number, value: Value): void {
     checkLayout(layout).write(this, offsetOfElement(layout, index), value)
   }
@@ -224,54 +233,52 @@ export class MemorySegment extends AlignedAccess {
     return this
   }
 
-  /**
-   * Copies all bytes of the other segment to this one's start; they may overlap. @throws {BoundsError} if it is larger
-   */
+  /** Copies all bytes of `source` to the start of this segment. They may overlap. @throws {BoundsError} if it is larger. */
   copyFrom(source: MemorySegment): this {
     copyBytes(checkSegment(source, 'source'), 0, this, 0, source.byteSize)
     return this
   }
 
-  /** The offset of the first byte that differs: -1 if none does; the smaller size if one is the other's beginning. */
+  /** The offset of the first byte that differs: -1 if none does, the smaller size if one segment is a prefix. */
   mismatch(other: MemorySegment): number {
     return mismatch(this, checkSegment(other, 'other'))
   }
 
-  /** All elements, copied to a typed array; to an array for `bool`, addresses and groups. */
+  /** Copies all elements to a typed array, or to an array for `bool`, addresses and groups. */
   toArray<Value>(layout: Layout<Value>): ArrayOf<Value> {
     return toArray(this, layout) as ArrayOf<Value>
   }
 
-  /** The slices of this segment, an element each. What is wrong with the layout is thrown at once. */
+  /** Iterates over the segment in slices of one element. @throws {ArgumentError | AlignmentError} at once. */
   elements(layout: Layout): IteratorObject<MemorySegment, undefined> {
     return new Slices(this, elementSize(this, layout))
   }
 
   /**
-   * Reads a string up to its terminator, which must be inside the segment, or of exactly `byteLength` bytes.
+   * Reads a string up to its terminator, which must lie inside the segment, or of exactly `byteLength` bytes.
    *
-   * @throws {BoundsError} if there is no terminator.
+   * @throws {BoundsError} if the segment does not contain a terminator.
    */
   getString(byteOffset: number, charset: Charset = 'utf-8', byteLength?: number): string {
     return getString(this, byteOffset, charset, byteLength)
   }
 
-  /** Writes a string and its terminator, or nothing if it does not fit. */
+  /** Writes a string and its terminator, or nothing if they do not fit. */
   setString(byteOffset: number, text: string, options?: StringOptions): void {
     setString(this, byteOffset, text, options)
   }
 
-  /** Reads in one step that no thread sees half done. */
+  /** Reads a value atomically. */
   atomicLoad<Kind extends AtomicKind>(kind: Kind, byteOffset: number): AtomicValue<Kind> {
     return atomicLoad(this, kind, byteOffset) as AtomicValue<Kind>
   }
 
-  /** Writes in one step. */
+  /** Writes a value atomically. */
   atomicStore<Kind extends AtomicKind>(kind: Kind, byteOffset: number, value: AtomicValue<Kind>): void {
     atomicStore(this, kind, byteOffset, value)
   }
 
-  /** Combines what is there with a value in one step. @returns what was there. */
+  /** Replaces a value by the result of an operation, atomically. @returns the old value. */
   atomicUpdate<Kind extends AtomicKind>(
     kind: Kind,
     byteOffset: number,
@@ -281,7 +288,7 @@ export class MemorySegment extends AlignedAccess {
     return atomicUpdate(this, kind, byteOffset, operation, value) as AtomicValue<Kind>
   }
 
-  /** Writes `replacement` if `expected` is there, in one step. @returns what was there. */
+  /** Replaces a value if it equals `expected`, atomically. @returns the old value. */
   atomicCompareExchange<Kind extends AtomicKind>(
     kind: Kind,
     byteOffset: number,
@@ -291,7 +298,7 @@ export class MemorySegment extends AlignedAccess {
     return atomicCompareExchange(this, kind, byteOffset, expected, replacement) as AtomicValue<Kind>
   }
 
-  /** Sleeps while `expected` is there, at most `timeout` milliseconds. Only memory of a shared scope. */
+  /** Sleeps while the value equals `expected`, at most `timeout` milliseconds. Only for memory of a shared scope. */
   atomicWait<Kind extends 'int32' | 'int64'>(
     kind: Kind,
     byteOffset: number,
@@ -301,15 +308,14 @@ export class MemorySegment extends AlignedAccess {
     return atomicWait(this, kind, byteOffset, expected, timeout)
   }
 
-  /** Wakes threads that wait here. @returns how many. */
+  /** Wakes threads that wait for this value. @returns their number. */
   atomicNotify(kind: 'int32' | 'int64', byteOffset: number, count: number = Infinity): number {
     return atomicNotify(this, kind, byteOffset, count)
   }
 
   /**
-   * Runs `use` with a raw view of exactly these bytes, while the scope can't be closed: the way to write fast loops. A
-   * function that is made once is faster than one made for each call. After
-   * `use` the view is worth what `view()` gives.
+   * Runs `use` with a raw view of these bytes while the scope is held open, for fast loops. A function that is created
+   * once is faster than one created for each call. After the call, the view is like one of `view()`.
    *
    * @example
    * function sumOf(view) {
@@ -325,10 +331,10 @@ export class MemorySegment extends AlignedAccess {
   }
 
   /**
-   * {@link withView} for a function that waits: the scope can't be closed until its promise has settled. The way to let the
-   * system read into memory or write from it.
+   * {@link withView} for an asynchronous function. The scope is held open until its promise has settled, so the system can
+   * read into the memory or write from it.
    *
-   * @throws what the function throws, by rejecting.
+   * @throws the error of the function, by rejecting.
    * @example
    * await segment.withViewAsync((view) => file.read(view, 0, view.byteLength, 0))
    */
@@ -337,32 +343,31 @@ export class MemorySegment extends AlignedAccess {
   }
 
   /**
-   * A raw typed array over these bytes. Unsafe: after close it reads `undefined` and ignores writes, where a
-   * `DataView` throws;
-   * over shared memory it keeps working. `buffer` reaches the whole chunk, which is never lent again.
+   * A raw typed array over these bytes. Unsafe: after close it reads `undefined` and ignores writes, where a `DataView`
+   * throws, and over shared memory it keeps working. Its `buffer` reaches the whole chunk, which is never lent again.
    *
-   * @throws {AlignmentError} if the address or the size is no multiple of the element's. @throws {ReadOnlyError}
+   * @throws {AlignmentError} if the address or the size is not a multiple of the element's size. @throws {ReadOnlyError}
    */
   unsafeView<View>(Class: ViewClass<View>): View {
     return typedView(this, Class)
   }
 
-  /** Writes what was changed back to the file, and waits for it. Only of a mapped file. */
+  /** Writes changed pages back to the mapped file, and waits until they are written. */
   force(): void {
     forceMapped(this)
   }
 
-  /** Brings the file's bytes into memory. Only of a mapped file. */
+  /** Loads the pages of the mapped file into memory. */
   load(): void {
     loadMapped(this)
   }
 
-  /** Whether all of the file's bytes are in memory. Only of a mapped file. */
+  /** Whether all pages of the mapped file are in memory. */
   isLoaded(): boolean {
     return isLoadedMapped(this)
   }
 
-  /** Lets the system take the memory of the file's bytes for something else. Only of a mapped file. */
+  /** Lets the system reuse the memory of the mapped file's pages. */
   unload(): void {
     unloadMapped(this)
   }
@@ -370,7 +375,16 @@ export class MemorySegment extends AlignedAccess {
   override toString(): string {
     return `MemorySegment ${describeSegment(this)}${this.readOnly ? ', read-only' : ''}`
   }
+
+  static {
+    inspectAsText(MemorySegment)
+  }
 }
 
-// What `console.log` shows: not the inside. Outside of the class, whose declaration could not name it.
-Object.defineProperty(MemorySegment.prototype, inspect.custom, { value: MemorySegment.prototype.toString })
+/** @throws {ArgumentError} if the value is not a segment of this package. */
+export function checkSegment(value: unknown, name: string): MemorySegment {
+  if (value instanceof MemorySegment) return value
+  const hint =
+    'Use MemorySegment.ofSegment() for a segment of another allocator, MemorySegment.ofBuffer() for a buffer.'
+  throw wrongType(name, 'a MemorySegment', value, hint)
+}

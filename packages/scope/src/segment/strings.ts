@@ -1,45 +1,37 @@
 import { ArgumentError, BoundsError, type Segment } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkOptions, checkSize, wrongType } from '@tenon/core/internal'
+import { checkWord } from '../check.ts'
 import { type Charset, type Codec, codecOf } from './charset.ts'
-import { checkOptions } from '../scope/check-options.ts'
-import { describeSegment } from './locate.ts'
-import { rangeForRead, rangeForWrite } from './usable.ts'
+import { describeSegment, rangeForRead, rangeForWrite } from './locate.ts'
 
-/** How a string is written. */
+/** Options for writing a string. */
 export interface StringOptions {
-  /** `utf-8` without it. */
+  /** The encoding. Default: `utf-8`. */
   readonly charset?: Charset
-  /**
-   * What to do with a U+0000 inside the string, at which C stops reading: refuse it (`error`, without this), or write
-   * it
-   * (`allow`).
-   */
+  /** Whether a U+0000 inside the string, at which C stops reading, is an error (the default) or written. */
   readonly nul?: 'error' | 'allow'
 }
 
-const DEFAULTS: StringOptions = {}
+const OPTIONS = ['charset', 'nul'] as const
 
-/**
- * Checks a string that gets a terminator. @throws {ArgumentError} if it is none, or has a U+0000 that isn't allowed.
- */
-export function checkText(text: unknown, options: StringOptions): asserts text is string {
-  checkOptions(options)
-  if (typeof text !== 'string') throw new ArgumentError(`the text must be a string, got ${describe(text)}`)
-  const { nul = 'error' } = options
-  if (nul !== 'allow' && nul !== 'error') throw new ArgumentError(`nul must be error or allow, got ${describe(nul)}`)
-  if (nul === 'error' && text.includes('\0')) {
-    throw new ArgumentError(`a C string must have no U+0000 inside, got one at ${text.indexOf('\0')}`, {
-      hint: "C would stop reading there. Pass { nul: 'allow' } if it is meant.",
+/** Checks a string that gets a terminator. @throws {ArgumentError} if it is not a string, or has a forbidden U+0000. */
+export function checkText(text: unknown, options: StringOptions | undefined): asserts text is string {
+  const nul = options === undefined ? undefined : checkOptions(options, OPTIONS).nul
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  if (nul !== undefined) checkWord(nul, ['error', 'allow'], 'nul')
+  if (nul !== 'allow' && text.includes('\0')) {
+    throw new ArgumentError(`a C string must not contain U+0000, got one at index ${text.indexOf('\0')}`, {
+      hint: "Pass { nul: 'allow' } to write it, although C stops reading there.",
     })
   }
 }
 
-/** Writes a string and its terminator. Makes sure first that all of it fits, so that a failure writes nothing. */
-export function setString(segment: Segment, byteOffset: number, text: string, options: StringOptions = DEFAULTS): void {
+/** Writes a string and its terminator. Checks first that all of it fits, so that a failure writes nothing. */
+export function setString(segment: Segment, byteOffset: number, text: string, options?: StringOptions): void {
   checkText(text, options)
-  const codec = codecOf(options.charset)
+  const codec = codecOf(options?.charset)
   const { bytes } = segment.block
-  // Where the longest form fits there is no need to measure.
+  // If the longest possible form fits, the text need not be measured.
   const longest = text.length * LONGEST + codec.unit
   const isRoomy = typeof byteOffset === 'number' && byteOffset >= 0 && byteOffset + longest <= segment.byteSize
   const start = rangeForWrite(segment, byteOffset, isRoomy ? longest : codec.byteLength(text) + codec.unit)
@@ -47,7 +39,7 @@ export function setString(segment: Segment, byteOffset: number, text: string, op
   for (let i = 0; i < codec.unit; i++) bytes[end + i] = 0
 }
 
-/** Bytes that one character of a JavaScript string takes at most, in any charset. */
+/** The most bytes that one unit of a JavaScript string takes, in any charset. */
 const LONGEST = 4
 
 /** Reads a string up to its terminator, or of exactly `byteLength` bytes. */
@@ -67,24 +59,21 @@ export function getString(
   return codec.read(segment.block.bytes, start, findEnd(segment, codec, start))
 }
 
-/** Where the terminator is, inside the segment. @throws {BoundsError} if there is none. */
+/** The offset of the terminator in the block. @throws {BoundsError} if the segment does not contain one. */
 function findEnd(segment: Segment, { unit }: Codec, start: number): number {
   const { bytes } = segment.block
   const end = segment.base + segment.byteSize
   let at = bytes.indexOf(0, start)
   if (unit === 1 && at !== -1 && at < end) return at
   while (at !== -1 && at < end) {
-    // A terminator is a whole unit of zeros, at a whole number of units from the start.
+    // A terminator is a unit of zeros at a multiple of the unit's size from the start.
     const unitStart = at - ((at - start) % unit)
     if (unitStart + unit > end) break
     if (bytes.subarray(unitStart, unitStart + unit).every((byte) => byte === 0)) return unitStart
     at = bytes.indexOf(0, unitStart + unit)
   }
-  throw new BoundsError(
-    `a string must end with a terminator inside the segment ${describeSegment(segment)}, there is none`,
-    {
-      hint: 'pass the length in bytes, or give a pointer its size with reinterpret().',
-      details: { available: segment.byteSize },
-    },
-  )
+  throw new BoundsError(`the string must end with a terminator inside the segment ${describeSegment(segment)}`, {
+    hint: 'Pass the length in bytes, or set the size of a pointer with reinterpret().',
+    details: { available: segment.byteSize },
+  })
 }

@@ -1,5 +1,4 @@
-import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { wrongType, wrongValue } from '@tenon/core/internal'
 
 const ranges: Readonly<Record<string, string>> = {
   int8: 'a whole number from -128 to 127',
@@ -16,21 +15,19 @@ const ranges: Readonly<Record<string, string>> = {
   'a number': 'between -(2^53 - 1) and 2^53 - 1',
 }
 
-/** Throws what is wrong with a value of this kind. Not to be inlined: it is never hot. */
+/** Throws the error for a value that does not fit its kind. It is outside of the accessors because it is never hot. */
 export function refuse(kind: string, value: unknown): never {
-  const message = `a value of kind ${kind} must be ${ranges[kind]}, got ${describe(value)}`
-  const details = { kind }
-  if (typeof value === 'number' || typeof value === 'bigint') throw new ArgumentRangeError(message, { details })
-  throw new ArgumentError(message, { details })
+  const wrong = typeof value === 'number' || typeof value === 'bigint' ? wrongValue : wrongType
+  throw wrong(`a value of kind ${kind}`, ranges[kind]!, value)
 }
 
-/** A value for eight signed bytes. @throws {ArgumentError | ArgumentRangeError} */
+/** The bigint to write for a signed 64-bit integer. @throws {ArgumentError | ArgumentRangeError} if it does not fit. */
 export function toInt64(value: number | bigint): bigint {
   if (typeof value === 'bigint' ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value)) return BigInt(value)
   return refuse('int64', value)
 }
 
-/** A value for eight unsigned bytes. @throws {ArgumentError | ArgumentRangeError} */
+/** The bigint to write for an unsigned 64-bit integer. @throws {ArgumentError | ArgumentRangeError} if it does not fit. */
 export function toUint64(value: number | bigint): bigint {
   if (typeof value === 'bigint' ? BigInt.asUintN(64, value) === value : Number.isSafeInteger(value) && value >= 0) {
     return BigInt(value)

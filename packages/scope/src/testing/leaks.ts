@@ -1,19 +1,19 @@
-import { openScopes, trackOrigins, type ScopeEvent } from '../diagnostics/observe.ts'
-import { counters } from '../diagnostics/counters.ts'
 import { TenonError } from '@tenon/core'
+import { counters } from '../diagnostics/counters.ts'
+import { openScopes, trackOrigins, type ScopeEvent } from '../diagnostics/observe.ts'
 
-/** What was opened since {@link trackLeaks} and is still open. */
+/** The resources that were opened since {@link trackLeaks} and are still open. */
 export interface Leaks {
-  /** Each scope with the stack of where it was opened. */
+  /** Each scope with the stack of its opening. */
   readonly scopes: readonly ScopeEvent[]
-  /** Stubs that native code can still call. */
+  /** The number of stubs that native code can still call. */
   readonly stubs: number
 }
 
 /**
- * Remembers where scopes are opened from now on.
+ * Records where scopes are opened from now on.
  *
- * @returns a function that ends it and says what is still open.
+ * @returns a function that ends the recording and returns the resources that are still open.
  */
 export function trackLeaks(): () => Leaks {
   const before = new Set(openScopes().map(({ id }) => id))
@@ -22,19 +22,19 @@ export function trackLeaks(): () => Leaks {
   return () => {
     const scopes = openScopes().filter(({ id }) => !before.has(id))
     stop()
-    // A test may also close what was there before.
+    // A test may also close stubs that existed before it.
     return { scopes, stubs: Math.max(counters.liveStubs - stubsBefore, 0) }
   }
 }
 
-/** The part of a test runner that is needed: vitest's, and those of the same shape. */
+/** The hooks of a test runner: those of vitest, and of runners of the same shape. */
 export interface TestHooks {
   readonly beforeEach: (run: () => void) => unknown
   readonly afterEach: (run: () => void) => unknown
 }
 
 /**
- * Lets every test of the file (or of the `describe` it stands in) fail that leaves a scope open.
+ * Makes every test of the file, or of the surrounding `describe`, fail if it leaves a scope or a stub open.
  *
  * @example
  * import { expectNoLeaks } from '@tenon/scope/testing'
@@ -56,9 +56,7 @@ export function expectNoLeaks({ beforeEach, afterEach }: TestHooks): void {
     throw new TenonError(
       'TENON_SCOPE_LEAKED',
       `the test left ${leaks.scopes.length} scopes and ${leaks.stubs} stubs open:\n${lines.join('\n')}`,
-      {
-        hint: 'close them in the test, also when it fails: with using, or run().',
-      },
+      { hint: 'Close them in the test, also when it fails: declare them with using, or use run().' },
     )
   })
 }

@@ -166,21 +166,21 @@ export const others: Record<string, Row> = {
     good: ({ scope }) => [() => scope],
     call: (_, [given]) => NativeAllocator.ofMalloc(given!).allocate(8),
   },
-  'NativeAllocator.slicing': {
+  'NativeAllocator.ofSlices': {
     good: ({ segment }) => [segment],
-    call: (_, [given]) => NativeAllocator.slicing(given!).allocate(8),
+    call: (_, [given]) => NativeAllocator.ofSlices(given!).allocate(8),
   },
-  'NativeAllocator.prefix': {
+  'NativeAllocator.ofPrefix': {
     good: ({ segment }) => [segment],
-    call: (_, [given]) => NativeAllocator.prefix(given!).allocate(8),
+    call: (_, [given]) => NativeAllocator.ofPrefix(given!).allocate(8),
   },
   'slicing allocator': {
     good: () => [8, 8],
-    call: bound(({ segment }) => NativeAllocator.slicing(segment), 'allocate'),
+    call: bound(({ segment }) => NativeAllocator.ofSlices(segment), 'allocate'),
   },
   'prefix allocator': {
     good: () => [8, 8],
-    call: bound(({ segment }) => NativeAllocator.prefix(segment), 'allocate'),
+    call: bound(({ segment }) => NativeAllocator.ofPrefix(segment), 'allocate'),
   },
   'malloc allocator': {
     good: () => [8, 8],
@@ -332,28 +332,28 @@ export const others: Record<string, Row> = {
     good: ({ scope }) => [() => {}, { result: 'void', parameters: [] }, scope],
     call: free(upcallStub),
   },
-  'VaList.make': {
+  'VaList.ofArguments': {
     good: ({ scope }) => [scope, () => {}],
-    call: free(VaList.make),
+    call: free(VaList.ofArguments),
   },
-  'VaList.of': { good: ({ segment }) => [segment], call: free(VaList.of) },
+  'VaList.ofPointer': { good: ({ segment }) => [segment], call: free(VaList.ofPointer) },
   'VaList#copy': {
     good: ({ scope }) => [scope],
-    call: bound(({ scope }) => VaList.make(scope, () => {}), 'copy'),
+    call: bound(({ scope }) => VaList.ofArguments(scope, () => {}), 'copy'),
   },
   ...Object.fromEntries(
     (['int32', 'uint32', 'int64', 'uint64', 'float64', 'pointer'] as const).map((kind): [string, Row] => [
       `VaListBuilder#${kind}`,
       {
         good: ({ segment }) => [kind === 'pointer' ? segment : 1],
-        call: ({ scope }, [value]) => VaList.make(scope, (builder) => builder[kind](value!)),
+        call: ({ scope }, [value]) => VaList.ofArguments(scope, (builder) => builder[kind](value!)),
       },
     ]),
   ),
   'VaCursor#skip': {
     good: () => ['integer'],
     call: ({ scope }, [kind]) => {
-      const list = VaList.make(scope, (builder) => builder.int32(1))
+      const list = VaList.ofArguments(scope, (builder) => builder.int32(1))
       list.arguments().skip(kind!)
     },
   },

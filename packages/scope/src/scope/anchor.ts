@@ -1,0 +1,71 @@
+import { Cleaner } from '@tenon/core/internal'
+import { counters } from '../diagnostics/counters.ts'
+import { noteLeak, type ScopeEvent } from '../diagnostics/observe.ts'
+import { attempt, throwErrors } from './run.ts'
+
+/** The work that a collected scope leaves behind. It must not reach the scope or its buffers: they would stay alive. */
+interface Remains {
+  readonly actions: (() => void)[]
+  /** Describes a scope that somebody should have closed: collecting it is a leak. */
+  readonly leak: ScopeEvent | undefined
+  /** The memory that the scope owned, in bytes. */
+  bytes: number
+  /** Functions that free memory outside of JavaScript, after the actions. */
+  readonly frees: (() => void)[]
+}
+
+const cleaner = new Cleaner<Remains>(({ actions, leak, bytes, frees }) => {
+  if (leak !== undefined) {
+    counters.openScopes--
+    counters.liveBytes -= bytes
+    noteLeak(leak)
+  }
+  const errors: unknown[] = []
+  for (const run of [...actions.toReversed(), ...frees]) attempt(run, errors)
+  throwErrors(errors, 'close actions of a collected scope threw')
+})
+
+const anchorOf = Symbol('anchor')
+
+/**
+ * An object that is reachable as long as a scope or any buffer of its memory is. When the garbage collector takes it, the
+ * actions of the scope run.
+ */
+export class Anchor {
+  #remains: Remains | undefined
+
+  /** @param leak describes a scope that somebody should close. */
+  constructor(leak?: ScopeEvent) {
+    this.#remains = undefined
+    if (leak !== undefined) this.#watch(leak)
+  }
+
+  #watch(leak?: ScopeEvent): Remains {
+    if (this.#remains === undefined) {
+      this.#remains = { actions: [], leak, bytes: 0, frees: [] }
+      cleaner.watch(this, this.#remains, this.#remains)
+    }
+    return this.#remains
+  }
+
+  /** The actions that run after collection. More can be added. */
+  get actions(): (() => void)[] {
+    return this.#watch().actions
+  }
+
+  /** Lets a buffer of the scope keep the anchor: raw views of the memory keep the actions from running. */
+  tieTo(buffer: ArrayBufferLike, byteSize: number = 0): void {
+    ;(buffer as { [anchorOf]?: Anchor })[anchorOf] = this
+    if (this.#remains !== undefined) this.#remains.bytes += byteSize
+  }
+
+  /** Runs `free` after the actions, unless the scope is closed first, which frees the memory in its own way. */
+  addFree(free: () => void): void {
+    this.#watch().frees.push(free)
+  }
+
+  /** Forgets the actions, because the scope was closed. */
+  cancel(): void {
+    if (this.#remains !== undefined) cleaner.forget(this.#remains)
+  }
+}

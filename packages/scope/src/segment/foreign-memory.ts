@@ -1,0 +1,144 @@
+import { ArgumentError, ArgumentRangeError, Segment } from '@tenon/core'
+import {
+  addressOf,
+  Block,
+  bufferOver,
+  checkSize,
+  expose,
+  type Gate,
+  gateOfBuffer,
+  hex,
+  isDetached,
+  wrongType,
+  wrongValue,
+} from '@tenon/core/internal'
+import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { chunkIn } from '../scope/chunk.ts'
+import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
+import { ManagedScope } from '../scope/managed-scope.ts'
+
+/** Maps each buffer of a user to its block, so that two segments over one buffer have the same scope. */
+const userBlocks = new WeakMap<ArrayBufferLike, Block>()
+
+/** Maps the buffer of each raw view to a block over it, which ends with the lifetime that owns the memory. */
+const lentBlocks = new WeakMap<ArrayBufferLike, Block>()
+
+/** Whether the block is the memory of a user's buffer. */
+export function isUserBlock(block: Block): boolean {
+  return block.exposed && userBlocks.get(block.view.buffer)?.bytes === block.bytes
+}
+
+/** The block over the buffer of a user, or over the buffer of a raw view. @throws {ArgumentError} */
+export function blockOfBuffer(source: ArrayBufferLike | ArrayBufferView): Block {
+  // Reading `buffer` moves a small typed array out of the heap for good, so its address is stable from now on.
+  const buffer: unknown = ArrayBuffer.isView(source) ? source.buffer : source
+  if (!(buffer instanceof ArrayBuffer) && !(buffer instanceof SharedArrayBuffer)) {
+    throw wrongType('source', 'an ArrayBuffer, a SharedArrayBuffer or a view of one', source)
+  }
+  if (isDetached(buffer)) {
+    throw new ArgumentError('source must be attached, got a detached buffer', {
+      hint: 'Use the buffer that transfer() returned, or the thread that received it.',
+    })
+  }
+  if (buffer instanceof ArrayBuffer ? buffer.resizable : buffer.growable) {
+    throw new ArgumentError('source must have a fixed size, got a resizable buffer', {
+      hint: 'Copy it, because memory under a segment must not move or shrink.',
+    })
+  }
+  const gate = gateOfBuffer(buffer)
+  const blocks = gate === undefined ? userBlocks : lentBlocks
+  let block = blocks.get(buffer)
+  if (block === undefined) {
+    const size = buffer.byteLength
+    const { view, bytes, address } = chunkIn(buffer, 0, size, size === 0 ? 0 : addressOf(buffer))
+    block = new Block(gate ?? new ImplicitScope().gate, view, bytes, address)
+    // The user may detach the buffer at any time.
+    block.exposed = true
+    blocks.set(buffer, block)
+  }
+  return block
+}
+
+/** The memory of an address without a size. */
+const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
+
+/** The end of the addresses that numbers represent exactly. User space ends below it. */
+const ADDRESS_LIMIT = 2 ** 53
+
+/** The end of the address space of a process. The driver would abort the process for some larger sizes. */
+const ADDRESS_SPACE_END = 2 ** 48
+
+/** Checks an address that came from outside. @throws {ArgumentError | ArgumentRangeError} */
+export function checkAddress(address: unknown, name = 'address'): number {
+  if (typeof address !== 'bigint' && typeof address !== 'number') {
+    throw wrongType(name, 'a bigint or a number', address)
+  }
+  const number = Number(address)
+  if (!Number.isInteger(number) || number < 0 || number >= ADDRESS_LIMIT) {
+    throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
+  }
+  return number
+}
+
+/** The block of an address without memory. */
+export function blockOfAddress(address: number | bigint): Block {
+  return new Block(globalScope.gate, nothing.view, nothing.bytes, checkAddress(address))
+}
+
+/** The memory at the segment's address with another size, and with `scope` also with another lifetime. */
+export function reinterpret(
+  segment: Segment,
+  byteSize: number,
+  scope: AnyScope | undefined,
+  cleanup: ((memory: Segment) => void) | undefined,
+): Segment {
+  const size = checkSize(byteSize, 'byteSize')
+  if (cleanup !== undefined && scope === undefined) {
+    throw wrongType('scope', 'the scope that runs the cleanup', scope)
+  }
+  const owner = scope === undefined ? undefined : checkScope(scope)
+  const { block, base, flags } = segment
+  block.gate.owner.checkAlive()
+  const address = block.address + base
+  const isInside = base + size <= block.bytes.length
+  if (!isInside && address === 0) {
+    throw new ArgumentRangeError(`byteSize must be 0 for the null pointer, got ${size}`)
+  }
+  if (!isInside && isUserBlock(block)) {
+    throw new ArgumentRangeError(
+      `byteSize must be at most the ${block.bytes.length - base} bytes of the JavaScript buffer, got ${size}`,
+    )
+  }
+  // The arena does not zero bytes behind the segment's old end, so the chunk must never be lent again.
+  if (size > segment.byteSize) expose(block)
+  const gate = owner === undefined ? block.gate : owner.gate
+  const result = isInside
+    ? new Segment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
+    : new Segment(foreignBlock(gate, address, size), 0, size, flags)
+  if (cleanup !== undefined) {
+    owner?.addCloseAction(() => cleanup(new Segment(foreignBlock(globalScope.gate, address, size), 0, size, flags)))
+  }
+  return result
+}
+
+/** The same memory with another lifetime. Both blocks are exposed, because neither knows the raw views of the other. */
+function aliasOf(block: Block, gate: Gate): Block {
+  const alias = new Block(gate, block.view, block.bytes, block.address)
+  expose(block)
+  alias.exposed = true
+  return alias
+}
+
+/** A block over native memory. Its view is detached when its scope closes. */
+function foreignBlock(gate: Gate, address: number, byteSize: number): Block {
+  if (byteSize === 0) return new Block(gate, nothing.view, nothing.bytes, address)
+  if (address + byteSize > ADDRESS_SPACE_END) {
+    throw new ArgumentRangeError(`the memory must end below 2^48, got ${byteSize} bytes at ${hex(address)}`)
+  }
+  const { view, bytes } = chunkIn(bufferOver(address, byteSize), 0, byteSize, address)
+  const block = new Block(gate, view, bytes, address)
+  const { owner } = gate
+  if (owner instanceof ManagedScope) owner.own(block, 0)
+  if (owner instanceof ImplicitScope) owner.own(block)
+  return block
+}
