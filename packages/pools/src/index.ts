@@ -49,7 +49,7 @@ export {
 } from './model/model.ts'
 export { type OperandType, operandTypes, type OperandTypeInfo } from './model/operand-types.ts'
 export { validateModel } from './model/validate-model.ts'
-export { type ValidationOptions } from './model/validate-operand.ts'
+export { type ValidationOptions } from './model/check-numbers.ts'
 export { type PoolUsage, poolUsage } from './native/mapping.ts'
 export { type FenceStatus } from './native/socket.ts'
 export {

@@ -156,12 +156,12 @@ test('errors say what was expected, what was received, and where', async () => {
   using model = addModel([1, 2])
   using prepared = await driver.prepare(model)
   const error = await thrownBy(() => prepared.run({ inputs: [], outputs: [] }))
-  expect(error.sentence).toBe('inputs must be 1 arguments, got 0 (rule Q1)')
+  expect(error.sentence).toBe('inputs must be 1 argument, got 0 (rule Q1)')
   expect(error.details).toEqual({
     status: 'INVALID_ARGUMENT',
     rule: 'Q1',
     path: 'inputs',
-    expected: 'be 1 arguments',
+    expected: 'be 1 argument',
     received: '0',
   })
 })

@@ -1,26 +1,27 @@
-import { invalid, type PoolsError, violationOf } from '../error-status.ts'
+import { invalid, violationOf, type PoolsError } from '../error-status.ts'
+import { checkIndex, checkU32s } from '../model/check-numbers.ts'
 import type { Model, Operand } from '../model/model.ts'
 import { combineDimensions, isFullySpecified, isU32, operandTypes } from '../model/operand-types.ts'
 
-/** One use that a device buffer is for. */
+/** One use of a device buffer. */
 export interface BufferRole {
-  /** Which of the prepared models. */
+  /** The index of the prepared model. */
   readonly modelIndex: number
-  /** Which of its inputs or outputs. */
+  /** The index among its inputs or outputs. */
   readonly ioIndex: number
-  /** How often the buffer has this role, relative to its others: above 0, at most 1. (AIDL: `probability`.) */
+  /** The frequency of this role relative to the others: above 0, at most 1. (AIDL: `probability`.) */
   readonly frequency: number
 }
 
 /** A request for a device buffer as NNAPI's HAL has it. */
 export interface AllocateDescription {
-  /** 0 is an axis that the roles settle; none at all leaves everything to them. */
+  /** The dimensions, where 0 is open and settled by the roles. No dimensions leave everything to the roles. */
   readonly dimensions: readonly number[]
   readonly inputRoles: readonly BufferRole[]
   readonly outputRoles: readonly BufferRole[]
 }
 
-/** What a device buffer of a valid description will hold. */
+/** The contents of a device buffer of a valid description. */
 export interface BufferShape {
   readonly operand: Operand
   readonly dimensions: readonly number[]
@@ -29,8 +30,8 @@ export interface BufferShape {
 /**
  * Checks a request for a device buffer by the rules D1 to D10.
  *
- * @param models the models behind the prepared models; undefined for what is not one of this driver's.
- * @returns the first rule that is broken, with its place; undefined for a valid request.
+ * @param models the models of the prepared models; undefined for a prepared model of another driver.
+ * @returns the error for the first rule that is broken; undefined for a valid request.
  */
 export function validateAllocate(
   models: readonly (Model | undefined)[],
@@ -39,13 +40,12 @@ export function validateAllocate(
   return violationOf(() => checkAllocate(models, description))
 }
 
-/** As {@link validateAllocate}. @throws {PoolsError} */
+/** Checks as {@link validateAllocate} does. @throws {PoolsError} */
 export function checkAllocate(models: readonly (Model | undefined)[], description: AllocateDescription): BufferShape {
   const { dimensions, inputRoles, outputRoles } = description
   if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')
   if (inputRoles.length + outputRoles.length === 0) throw invalid('D2', 'roles', 'must not be empty')
-  const bad = dimensions.findIndex((size) => !isU32(size))
-  if (bad !== -1) throw invalid('Q20', `dimensions[${bad}]`, 'must be from 0 to 2^32 - 1', dimensions[bad])
+  checkU32s(dimensions, 'dimensions')
   const seen = new Set<string>()
   const found = [
     ...inputRoles.map((role, i) => checkRole(models, role, true, `inputRoles[${i}]`, seen)),
@@ -54,18 +54,19 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
   const first = found[0]!.operand
   let combined: readonly number[] | undefined = dimensions
   for (const { operand, path } of found) {
-    if (operand.type !== first.type || operand.scale !== first.scale || operand.zeroPoint !== first.zeroPoint) {
+    const { type, scale, zeroPoint } = operand
+    if (type !== first.type || scale !== first.scale || zeroPoint !== first.zeroPoint)
       throw invalid(
         'D8',
         path,
-        `must name an operand like the others: ${first.type} of scale ${first.scale}, got ${operand.type} of scale ${operand.scale}`,
+        `must name an operand of ${first.type} of scale ${first.scale}, as the others do`,
+        `${type} of scale ${scale}`,
       )
-    }
-    if (!operandTypes[operand.type].isTensor && dimensions.length > 0)
-      throw invalid('D10', 'dimensions', 'must be empty for a scalar')
+    if (!operandTypes[type].isTensor && dimensions.length > 0)
+      throw invalid('D10', 'dimensions', 'must be empty for a scalar', dimensions)
     combined = combineDimensions(combined, operand.dimensions)
     if (combined === undefined)
-      throw invalid('D9', path, "must name an operand whose dimensions fit the others'", operand.dimensions)
+      throw invalid('D9', path, 'must name an operand whose dimensions fit the others', operand.dimensions)
   }
   return { operand: first, dimensions: combined }
 }
@@ -77,32 +78,28 @@ function checkRole(
   path: string,
   seen: Set<string>,
 ): { readonly operand: Operand; readonly path: string } {
-  if (!isU32(modelIndex) || modelIndex >= models.length) {
-    throw invalid('D3', `${path}.modelIndex`, `must be below ${models.length}`, modelIndex)
-  }
+  checkIndex('D3', `${path}.modelIndex`, modelIndex, models.length)
   const model = models[modelIndex]
   if (model === undefined) throw invalid('D4', `${path}.modelIndex`, 'must name a prepared model of this driver')
   const indexes = isInput ? model.main.inputIndexes : model.main.outputIndexes
-  if (!isU32(ioIndex) || ioIndex >= indexes.length)
-    throw invalid('D5', `${path}.ioIndex`, `must be below ${indexes.length}`, ioIndex)
+  checkIndex('D5', `${path}.ioIndex`, ioIndex, indexes.length)
   if (!(frequency > 0 && frequency <= 1))
     throw invalid('D6', `${path}.frequency`, 'must be above 0 and at most 1', frequency)
-  // The same model may be listed twice: what counts is which it is.
+  // The same model may be listed twice, and is then one model.
   const key = `${models.indexOf(model)} ${isInput} ${ioIndex}`
   if (seen.has(key)) throw invalid('D7', path, 'must not name a role twice')
   seen.add(key)
   return { operand: model.main.operands[indexes[ioIndex]!]!, path }
 }
 
-/** Checks the sizes of a copy into a device buffer (D23, D24) and returns the dimensions it will have. @throws {PoolsError} */
+/** Returns the dimensions of a device buffer after a copy into it (D23, D24). @throws {PoolsError} */
 export function checkCopyFrom(
   { operand, dimensions: initial }: { readonly operand: Pick<Operand, 'type'>; readonly dimensions: readonly number[] },
   given: readonly number[],
 ): readonly number[] {
-  const isKnown = isFullySpecified(operand.type, initial)
   if (given.length === 0) {
-    if (!isKnown) throw invalid('D24', 'dimensions', 'must be given, since those of the buffer are open')
-    return initial
+    if (isFullySpecified(operand.type, initial)) return initial
+    throw invalid('D24', 'dimensions', 'must complete the open ones of the buffer', given)
   }
   const bad = given.findIndex((size) => !isU32(size) || size === 0)
   if (bad !== -1) throw invalid('D24', `dimensions[${bad}]`, 'must be from 1 to 2^32 - 1', given[bad])

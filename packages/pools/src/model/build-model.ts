@@ -1,6 +1,7 @@
 import { ArgumentError, ScopeClosedError } from '@tenon/core'
 import { checkOptions, describe, inspectAsText } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
+import { Layout } from '../engine/memory.ts'
 import { invalid } from '../error-status.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
 import { type Pool, PoolSlice } from '../pool/pool.ts'
@@ -42,9 +43,6 @@ export interface OutputType extends Quantization {
 
 /** The size of the largest values that are copied into the model. Larger ones are put into a pool (M12). */
 const COPIED_VALUE_MAXIMUM = 128
-
-/** The alignment of values in the builder's own pool, in bytes. */
-const POOL_ALIGNMENT = 64
 
 /** Collects the operands and operations of a model. Operations are added in the order in which they run. */
 export class ModelBuilder {
@@ -142,7 +140,8 @@ export class ModelBuilder {
     const own = this.#placeLargeValues()
     const [operands, operations] = [this.#operands, this.#operations]
     const main = { operands, operations, inputIndexes: this.#inputs, outputIndexes: this.#outputs }
-    const model = new BuiltModel(main, Uint8Array.from(this.#values), this.#pools, relaxed, own)
+    const operandValues = Uint8Array.from(this.#values)
+    const model = new BuiltModel({ main, operandValues, pools: this.#pools, relaxed }, own)
     try {
       checkModel(model)
     } catch (error) {
@@ -155,23 +154,18 @@ export class ModelBuilder {
   #add(
     type: OperandType,
     dimensions: readonly number[],
-    { scale = 0, zeroPoint = 0, channelQuant }: Quantization,
+    quantization: Quantization | OutputType,
     lifetime: OperandLifetime,
     location: DataLocation,
   ): OperandHandle {
     this.#checkOpen()
+    const known = ['scale', 'zeroPoint', 'channelQuant', 'type', 'dimensions'] as const
+    const { scale = 0, zeroPoint = 0, channelQuant } = checkOptions<Partial<OutputType>>(quantization, known)
     if (!Object.hasOwn(operandTypes, type))
       throw new ArgumentError(`type must be the name of an operand type, got ${describe(type)}`)
-    this.#operands.push({
-      type,
-      dimensions: [...dimensions],
-      scale,
-      zeroPoint,
-      lifetime,
-      location,
-      ...(channelQuant === undefined ? {} : { channelQuant }),
-    })
-    return { index: this.#operands.length - 1 }
+    const channels = channelQuant === undefined ? {} : { channelQuant }
+    const operand = { type, dimensions: [...dimensions], scale, zeroPoint, lifetime, location, ...channels }
+    return { index: this.#operands.push(operand) - 1 }
   }
 
   /** A model that is built does not change (M13). */
@@ -191,20 +185,17 @@ export class ModelBuilder {
     return index !== -1 ? index : this.#pools.push(pool) - 1
   }
 
+  /** Puts the large values into a frozen pool of the model's own. */
   #placeLargeValues(): Pool | undefined {
-    let size = 0
-    const offsets = this.#large.map(({ bytes }) => {
-      const offset = Math.ceil(size / POOL_ALIGNMENT) * POOL_ALIGNMENT
-      size = offset + bytes.length
-      return offset
-    })
-    if (size === 0) return undefined
-    const contents = new Uint8Array(size)
+    const layout = new Layout()
+    const offsets = this.#large.map(({ bytes }) => layout.add(bytes.length))
+    if (offsets.length === 0) return undefined
+    const contents = new Uint8Array(layout.byteSize)
     this.#large.forEach(({ bytes }, i) => contents.set(bytes, offsets[i]!))
     const pool = createFrozenPool(contents, { label: 'constants' })
     const poolIndex = this.#poolIndex(pool)
-    this.#large.forEach(({ index, bytes }, i) => {
-      const location = { poolIndex, offset: offsets[i]!, length: bytes.length, padding: 0 }
+    this.#large.forEach(({ index, bytes: { length } }, i) => {
+      const location = { poolIndex, offset: offsets[i]!, length, padding: 0 }
       this.#operands[index] = { ...this.#operands[index]!, location }
     })
     return pool
@@ -224,18 +215,12 @@ export class BuiltModel implements Model<Pool> {
   readonly #own: Pool | undefined
   #isClosed = false
 
-  /** @internal */
-  constructor(
-    main: Subgraph,
-    operandValues: Uint8Array,
-    pools: readonly Pool[],
-    relaxed: boolean,
-    own: Pool | undefined,
-  ) {
-    this.main = main
-    this.operandValues = operandValues
-    this.pools = pools
-    this.relaxed = relaxed
+  /** @internal takes `own` over */
+  constructor(model: Required<Omit<Model<Pool>, 'referenced'>>, own: Pool | undefined) {
+    this.main = model.main
+    this.operandValues = model.operandValues
+    this.pools = model.pools
+    this.relaxed = model.relaxed
     this.#own = own
   }
 

@@ -2,18 +2,8 @@ import { counted } from '../counted.ts'
 import type { PoolFacts } from '../pool/pool-facts.ts'
 import type { OperandType } from './operand-types.ts'
 
-/** Where the value of an operand comes from. `CONSTANT_REFERENCE` of HIDL is `CONSTANT_POOL` here, as in AIDL. */
-export type OperandLifetime =
-  | 'TEMPORARY_VARIABLE'
-  | 'SUBGRAPH_INPUT'
-  | 'SUBGRAPH_OUTPUT'
-  | 'CONSTANT_COPY'
-  | 'CONSTANT_POOL'
-  | 'NO_VALUE'
-  | 'SUBGRAPH'
-
-/** The lifetimes in the order of their numbers, which start at 0. */
-export const operandLifetimes: readonly OperandLifetime[] = [
+/** The lifetimes of operands, in the order of their numbers, which start at 0. */
+export const operandLifetimes = [
   'TEMPORARY_VARIABLE',
   'SUBGRAPH_INPUT',
   'SUBGRAPH_OUTPUT',
@@ -21,7 +11,10 @@ export const operandLifetimes: readonly OperandLifetime[] = [
   'CONSTANT_POOL',
   'NO_VALUE',
   'SUBGRAPH',
-]
+] as const
+
+/** The source of an operand's value. HIDL's `CONSTANT_REFERENCE` is `CONSTANT_POOL` here, as in AIDL. */
+export type OperandLifetime = (typeof operandLifetimes)[number]
 
 /** A range of a pool: each number from 0 to 2^32 - 1, in bytes. */
 export interface DataLocation {
@@ -31,16 +24,16 @@ export interface DataLocation {
   readonly padding: number
 }
 
-/** Scales of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`: one for each index of an axis. */
+/** The scales of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`, one for each index of an axis. */
 export interface ChannelQuantization {
   readonly scales: readonly number[]
   readonly channelDim: number
 }
 
-/** A value of a model: given by requests, constant, or made by an operation. */
+/** A value of a model, which comes with requests, is constant, or is written by an operation. */
 export interface Operand {
   readonly type: OperandType
-  /** 0 is an axis of unknown size; no dimensions at all are an unknown rank (of a tensor) or a scalar. */
+  /** A dimension of 0 is open. No dimensions mean a scalar, or a tensor of open rank. */
   readonly dimensions: readonly number[]
   readonly scale: number
   readonly zeroPoint: number
@@ -49,16 +42,16 @@ export interface Operand {
   readonly channelQuant?: ChannelQuantization
 }
 
-/** What makes operands of operands. */
+/** An operation on operands. */
 export interface Operation {
-  /** The name in the driver's registry of kernels: `ADD`. */
+  /** The name in the driver's registry of kernels, for example `ADD`. */
   readonly type: string
-  /** Indices of operands. */
+  /** The indices of operands. */
   readonly inputs: readonly number[]
   readonly outputs: readonly number[]
 }
 
-/** Operands and the operations on them, in the order in which they run. */
+/** Operands, and the operations on them in the order in which they run. */
 export interface Subgraph {
   readonly operands: readonly Operand[]
   readonly operations: readonly Operation[]

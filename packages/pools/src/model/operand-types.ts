@@ -1,72 +1,53 @@
 import { invalid } from '../error-status.ts'
 
-/** NNAPI's operand types by name. */
-export type OperandType =
-  | 'FLOAT32'
-  | 'INT32'
-  | 'UINT32'
-  | 'TENSOR_FLOAT32'
-  | 'TENSOR_INT32'
-  | 'TENSOR_QUANT8_ASYMM'
-  | 'BOOL'
-  | 'TENSOR_QUANT16_SYMM'
-  | 'TENSOR_FLOAT16'
-  | 'TENSOR_BOOL8'
-  | 'FLOAT16'
-  | 'TENSOR_QUANT8_SYMM_PER_CHANNEL'
-  | 'TENSOR_QUANT16_ASYMM'
-  | 'TENSOR_QUANT8_SYMM'
-  | 'TENSOR_QUANT8_ASYMM_SIGNED'
-  | 'SUBGRAPH'
-  | 'OEM'
-  | 'TENSOR_OEM_BYTE'
-
-/** What is known of an operand type. */
+/** The properties of an operand type. */
 export interface OperandTypeInfo {
   /** NNAPI's number. */
   readonly number: number
-  /** Bytes of an element. */
+  /** The bytes of an element. */
   readonly byteSize: number
   readonly isTensor: boolean
-  /** What the zero point of a quantized type may be; undefined for the other types. */
+  /** The range of the zero point of a quantized type; undefined for the other types. */
   readonly zeroPoint?: readonly [least: number, most: number]
 }
 
-const scalar = (number: number, byteSize: number): OperandTypeInfo => ({ number, byteSize, isTensor: false })
-const tensor = (number: number, byteSize: number): OperandTypeInfo => ({ number, byteSize, isTensor: true })
-const quantized = (number: number, byteSize: number, least: number, most: number): OperandTypeInfo => ({
-  number,
-  byteSize,
-  isTensor: true,
-  zeroPoint: [least, most],
-})
+/** NNAPI's operand types (HAL `OperandType`): number, bytes of an element, and the range of the zero point. */
+const types = {
+  FLOAT32: [0, 4],
+  INT32: [1, 4],
+  UINT32: [2, 4],
+  TENSOR_FLOAT32: [3, 4],
+  TENSOR_INT32: [4, 4],
+  TENSOR_QUANT8_ASYMM: [5, 1, 0, 255],
+  BOOL: [6, 1],
+  TENSOR_QUANT16_SYMM: [7, 2, 0, 0],
+  TENSOR_FLOAT16: [8, 2],
+  TENSOR_BOOL8: [9, 1],
+  FLOAT16: [10, 2],
+  TENSOR_QUANT8_SYMM_PER_CHANNEL: [11, 1],
+  TENSOR_QUANT16_ASYMM: [12, 2, 0, 65_535],
+  TENSOR_QUANT8_SYMM: [13, 1, 0, 0],
+  TENSOR_QUANT8_ASYMM_SIGNED: [14, 1, -128, 127],
+  SUBGRAPH: [15, 0],
+  OEM: [10_000, 0],
+  TENSOR_OEM_BYTE: [10_001, 1],
+} as const
 
-/** The one table of operand types (HAL `OperandType`). */
-export const operandTypes: Readonly<Record<OperandType, OperandTypeInfo>> = {
-  FLOAT32: scalar(0, 4),
-  INT32: scalar(1, 4),
-  UINT32: scalar(2, 4),
-  TENSOR_FLOAT32: tensor(3, 4),
-  TENSOR_INT32: tensor(4, 4),
-  TENSOR_QUANT8_ASYMM: quantized(5, 1, 0, 255),
-  BOOL: scalar(6, 1),
-  TENSOR_QUANT16_SYMM: quantized(7, 2, 0, 0),
-  TENSOR_FLOAT16: tensor(8, 2),
-  TENSOR_BOOL8: tensor(9, 1),
-  FLOAT16: scalar(10, 2),
-  TENSOR_QUANT8_SYMM_PER_CHANNEL: tensor(11, 1),
-  TENSOR_QUANT16_ASYMM: quantized(12, 2, 0, 65_535),
-  TENSOR_QUANT8_SYMM: quantized(13, 1, 0, 0),
-  TENSOR_QUANT8_ASYMM_SIGNED: quantized(14, 1, -128, 127),
-  SUBGRAPH: scalar(15, 0),
-  OEM: scalar(10_000, 0),
-  TENSOR_OEM_BYTE: tensor(10_001, 1),
-}
+/** The name of one of NNAPI's operand types. */
+export type OperandType = keyof typeof types
 
-/** Whether the size of a type's values is its maker's business: nothing says what it must be. */
+/** The table of operand types. */
+export const operandTypes: Readonly<Record<OperandType, OperandTypeInfo>> = Object.fromEntries(
+  Object.entries<readonly [number, number, number?, number?]>(types).map(([name, [number, byteSize, least, most]]) => {
+    const range = least === undefined ? {} : { zeroPoint: [least, most] }
+    return [name, { number, byteSize, isTensor: name.startsWith('TENSOR_'), ...range }]
+  }),
+) as unknown as Record<OperandType, OperandTypeInfo>
+
+/** Whether only the vendor of a type knows the size of its values. */
 export const isOpaque = (type: OperandType): boolean => type === 'OEM' || type === 'TENSOR_OEM_BYTE'
 
-/** Whether a value is a whole number from 0 to 2^32 - 1, as all sizes and offsets of NNAPI are. */
+/** Whether a value is a whole number from 0 to 2^32 - 1, as NNAPI's sizes and offsets are. */
 export function isU32(value: unknown): value is number {
   return (
     typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff && !Object.is(value, -0)
@@ -79,9 +60,9 @@ export function isFullySpecified(type: OperandType, dimensions: readonly number[
 }
 
 /**
- * The size of a value in bytes; 0 if its dimensions aren't known.
+ * The size of a value in bytes; 0 if its dimensions are not known.
  *
- * @throws {PoolsError} M9, if it doesn't fit 32 bits; each step of the product is checked.
+ * @throws {PoolsError} M9 if the size does not fit 32 bits. Each step of the product is checked.
  */
 export function operandByteSize(type: OperandType, dimensions: readonly number[], path = 'operand'): number {
   const { byteSize, isTensor } = operandTypes[type]
@@ -96,7 +77,7 @@ export function operandByteSize(type: OperandType, dimensions: readonly number[]
   return dimensions.includes(0) ? 0 : product
 }
 
-/** Combines two sets of dimensions, 0 and an unknown rank giving way; undefined if they contradict each other. */
+/** Combines two sets of dimensions, where 0 and an unknown rank are open. Undefined if they contradict each other. */
 export function combineDimensions(a: readonly number[], b: readonly number[]): readonly number[] | undefined {
   if (a.length === 0) return b
   if (b.length === 0) return a

@@ -1,13 +1,13 @@
 import { checkOptions } from '@tenon/core/internal'
-import { invalid, type PoolsError, violationOf } from '../error-status.ts'
+import { invalid, violationOf, type PoolsError } from '../error-status.ts'
+import { checkIndex, type ValidationOptions } from './check-numbers.ts'
 import type { Model, OperandLifetime, Subgraph } from './model.ts'
-import { isU32 } from './operand-types.ts'
-import { checkOperand, type ValidationOptions } from './validate-operand.ts'
+import { checkOperand } from './validate-operand.ts'
 
 /**
- * Checks a model by the rules M1 to M18, without touching memory: pools are only asked for their sizes.
+ * Checks a model by the rules M1 to M18, without reading memory: of its pools only the sizes matter.
  *
- * @returns the first rule that is broken, with its place; undefined for a valid model.
+ * @returns the error for the first rule that is broken; undefined for a valid model.
  * @example
  * validateModel(model)?.rule // undefined
  */
@@ -16,7 +16,7 @@ export function validateModel(model: Model, options: ValidationOptions = {}): Po
   return violationOf(() => checkModel(model, options))
 }
 
-/** As {@link validateModel}. @throws {PoolsError} */
+/** Checks as {@link validateModel} does. @throws {PoolsError} */
 export function checkModel(model: Model, options: ValidationOptions = {}): void {
   checkSubgraph(model, model.main, 'main', options)
   model.referenced.forEach((subgraph, i) => checkSubgraph(model, subgraph, `referenced[${i}]`, options))
@@ -24,51 +24,48 @@ export function checkModel(model: Model, options: ValidationOptions = {}): void 
 }
 
 function checkSubgraph(model: Model, subgraph: Subgraph, path: string, options: ValidationOptions): void {
-  const { operands, operations, inputIndexes, outputIndexes } = subgraph
-  if (operands.length === 0) throw invalid('M1', `${path}.operands`, 'must not be empty')
-  if (operations.length === 0) throw invalid('M1', `${path}.operations`, 'must not be empty')
-  if (inputIndexes.length === 0) throw invalid('M1', `${path}.inputIndexes`, 'must not be empty')
-  if (outputIndexes.length === 0) throw invalid('M1', `${path}.outputIndexes`, 'must not be empty')
-  operands.forEach((operand, i) => checkOperand(model, operand, `${path}.operands[${i}]`, options))
-  checkIndexes(subgraph, inputIndexes, 'SUBGRAPH_INPUT', `${path}.inputIndexes`)
-  checkIndexes(subgraph, outputIndexes, 'SUBGRAPH_OUTPUT', `${path}.outputIndexes`)
+  for (const list of ['operands', 'operations', 'inputIndexes', 'outputIndexes'] as const)
+    if (subgraph[list].length === 0) throw invalid('M1', `${path}.${list}`, 'must not be empty')
+  subgraph.operands.forEach((operand, i) => checkOperand(model, operand, `${path}.operands[${i}]`, options))
+  checkIndexes(subgraph, 'inputIndexes', 'SUBGRAPH_INPUT', path)
+  checkIndexes(subgraph, 'outputIndexes', 'SUBGRAPH_OUTPUT', path)
   checkOrder(subgraph, path)
 }
 
-/** The list names every operand of a lifetime, once (M16). */
+/** Checks that a list names every operand of a lifetime once (M16). */
 function checkIndexes(
-  { operands }: Subgraph,
-  indexes: readonly number[],
+  subgraph: Subgraph,
+  list: 'inputIndexes' | 'outputIndexes',
   lifetime: OperandLifetime,
   path: string,
 ): void {
+  const { operands } = subgraph
   const seen = new Set<number>()
-  indexes.forEach((index, i) => {
-    if (!isU32(index) || index >= operands.length)
-      throw invalid('M16', `${path}[${i}]`, `must be below ${operands.length}`, index)
+  subgraph[list].forEach((index, i) => {
+    const at = `${path}.${list}[${i}]`
+    checkIndex('M16', at, index, operands.length)
     if (operands[index]!.lifetime !== lifetime)
-      throw invalid('M16', `${path}[${i}]`, `must name an operand with lifetime ${lifetime}`)
-    if (seen.has(index)) throw invalid('M16', `${path}[${i}]`, `must not name operand ${index} twice`)
+      throw invalid('M16', at, `must name an operand with lifetime ${lifetime}`)
+    if (seen.has(index)) throw invalid('M16', at, `must not name operand ${index} twice`)
     seen.add(index)
   })
   const missing = operands.findIndex((operand, i) => operand.lifetime === lifetime && !seen.has(i))
-  if (missing !== -1) throw invalid('M16', path, `must name operand ${missing}, whose lifetime is ${lifetime}`)
+  if (missing !== -1)
+    throw invalid('M16', `${path}.${list}`, `must name operand ${missing}, whose lifetime is ${lifetime}`)
 }
 
-/** Nothing is read before it is written, nothing is written twice, everything is written (M17). */
+/** Checks that operands are written before they are read, and that each is written exactly once (M17). */
 function checkOrder({ operands, operations }: Subgraph, path: string): void {
   const isWritten = operands.map(({ lifetime }) => lifetime !== 'TEMPORARY_VARIABLE' && lifetime !== 'SUBGRAPH_OUTPUT')
-  operations.forEach((operation, i) => {
+  operations.forEach(({ inputs, outputs }, i) => {
     const at = `${path}.operations[${i}]`
-    if (operation.outputs.length === 0) throw invalid('M17', `${at}.outputs`, 'must not be empty')
-    operation.inputs.forEach((index, k) => {
-      if (!isU32(index) || index >= operands.length)
-        throw invalid('M17', `${at}.inputs[${k}]`, `must be below ${operands.length}`, index)
+    if (outputs.length === 0) throw invalid('M17', `${at}.outputs`, 'must not be empty')
+    inputs.forEach((index, k) => {
+      checkIndex('M17', `${at}.inputs[${k}]`, index, operands.length)
       if (!isWritten[index]) throw invalid('M17', `${at}.inputs[${k}]`, `reads operand ${index} before it is written`)
     })
-    operation.outputs.forEach((index, k) => {
-      if (!isU32(index) || index >= operands.length)
-        throw invalid('M17', `${at}.outputs[${k}]`, `must be below ${operands.length}`, index)
+    outputs.forEach((index, k) => {
+      checkIndex('M17', `${at}.outputs[${k}]`, index, operands.length)
       if (isWritten[index])
         throw invalid('M17', `${at}.outputs[${k}]`, `writes operand ${index}, which has a value already`)
       isWritten[index] = true
@@ -78,17 +75,16 @@ function checkOrder({ operands, operations }: Subgraph, path: string): void {
   if (unwritten !== -1) throw invalid('M17', `${path}.operands[${unwritten}]`, 'is never written')
 }
 
-/** Subgraphs must not reach themselves (M15). */
+/** Checks that subgraphs do not reach themselves (M15). */
 function checkNoCycles(model: Model): void {
   const state = model.referenced.map((): 'new' | 'open' | 'done' => 'new')
   const visit = (subgraph: Subgraph, path: string): void => {
-    subgraph.operands.forEach(({ lifetime, location }, i) => {
-      if (lifetime !== 'SUBGRAPH' || state[location.offset] === 'done') return
-      if (state[location.offset] === 'open')
-        throw invalid('M15', `${path}.operands[${i}]`, 'makes a cycle of subgraphs')
-      state[location.offset] = 'open'
-      visit(model.referenced[location.offset]!, `referenced[${location.offset}]`)
-      state[location.offset] = 'done'
+    subgraph.operands.forEach(({ lifetime, location: { offset } }, i) => {
+      if (lifetime !== 'SUBGRAPH' || state[offset] === 'done') return
+      if (state[offset] === 'open') throw invalid('M15', `${path}.operands[${i}]`, 'makes a cycle of subgraphs')
+      state[offset] = 'open'
+      visit(model.referenced[offset]!, `referenced[${offset}]`)
+      state[offset] = 'done'
     })
   }
   visit(model.main, 'main')

@@ -1,92 +1,67 @@
 import { type PoolsError, refused } from '../error-status.ts'
 import { isU32 } from '../model/operand-types.ts'
 
-/** A format of hardware buffers: its number in `AHardwareBuffer_Format`, and the bytes of a pixel; 0 without rows of pixels. */
+/** A format of hardware buffers. */
 export interface BufferFormatInfo {
+  /** The number of the format in `AHardwareBuffer_Format`. */
   readonly number: number
+  /** The bytes of a pixel; 0 for a format without rows of pixels. */
   readonly pixelSize: number
 }
 
-const format = (number: number, pixelSize: number): BufferFormatInfo => ({ number, pixelSize })
+/** The formats of hardware buffers, by Android's names. */
+export const bufferFormats = {
+  R8G8B8A8_UNORM: { number: 1, pixelSize: 4 },
+  R8G8B8X8_UNORM: { number: 2, pixelSize: 4 },
+  R8G8B8_UNORM: { number: 3, pixelSize: 3 },
+  R5G6B5_UNORM: { number: 4, pixelSize: 2 },
+  R16G16B16A16_FLOAT: { number: 0x16, pixelSize: 8 },
+  BLOB: { number: 0x21, pixelSize: 1 },
+  Y8Cb8Cr8_420: { number: 0x23, pixelSize: 0 },
+  R10G10B10A2_UNORM: { number: 0x2b, pixelSize: 4 },
+  D16_UNORM: { number: 0x30, pixelSize: 2 },
+  YCbCr_P010: { number: 0x36, pixelSize: 0 },
+  R8_UNORM: { number: 0x38, pixelSize: 1 },
+  R16_UINT: { number: 0x39, pixelSize: 2 },
+  R16G16_UINT: { number: 0x3a, pixelSize: 4 },
+} as const satisfies Readonly<Record<string, BufferFormatInfo>>
 
-/** The name of a format of hardware buffers, as Android has it. */
-export type BufferFormat =
-  | 'R8G8B8A8_UNORM'
-  | 'R8G8B8X8_UNORM'
-  | 'R8G8B8_UNORM'
-  | 'R5G6B5_UNORM'
-  | 'R16G16B16A16_FLOAT'
-  | 'BLOB'
-  | 'Y8Cb8Cr8_420'
-  | 'R10G10B10A2_UNORM'
-  | 'D16_UNORM'
-  | 'YCbCr_P010'
-  | 'R8_UNORM'
-  | 'R16_UINT'
-  | 'R16G16_UINT'
+/** The name of a format of hardware buffers. */
+export type BufferFormat = keyof typeof bufferFormats
 
-/** The formats that are known. */
-export const bufferFormats: Readonly<Record<BufferFormat, BufferFormatInfo>> = {
-  R8G8B8A8_UNORM: format(1, 4),
-  R8G8B8X8_UNORM: format(2, 4),
-  R8G8B8_UNORM: format(3, 3),
-  R5G6B5_UNORM: format(4, 2),
-  R16G16B16A16_FLOAT: format(0x16, 8),
-  BLOB: format(0x21, 1),
-  Y8Cb8Cr8_420: format(0x23, 0),
-  R10G10B10A2_UNORM: format(0x2b, 4),
-  D16_UNORM: format(0x30, 2),
-  YCbCr_P010: format(0x36, 0),
-  R8_UNORM: format(0x38, 1),
-  R16_UINT: format(0x39, 2),
-  R16G16_UINT: format(0x3a, 4),
-}
-
-/** The name of bits of a hardware buffer's usage. */
-export type BufferUsage =
-  | 'CPU_READ_OFTEN'
-  | 'CPU_READ_MASK'
-  | 'CPU_WRITE_OFTEN'
-  | 'CPU_WRITE_MASK'
-  | 'GPU_SAMPLED'
-  | 'GPU_FRAMEBUFFER'
-  | 'PROTECTED'
-  | 'VIDEO_ENCODE'
-  | 'SENSOR_DIRECT_DATA'
-  | 'GPU_DATA_BUFFER'
-  | 'CUBE_MAP'
-  | 'MIPMAP'
-
-/** Bits of a hardware buffer's usage that its description is checked by (`AHardwareBuffer_UsageFlags`). */
-export const bufferUsage: Readonly<Record<BufferUsage, bigint>> = {
-  CPU_READ_OFTEN: 3n,
+/** The bits of a hardware buffer's usage that its description is checked by (`AHardwareBuffer_UsageFlags`). */
+export const bufferUsage = {
+  CPU_READ_OFTEN: 0x3n,
   CPU_READ_MASK: 0xfn,
   CPU_WRITE_OFTEN: 0x30n,
   CPU_WRITE_MASK: 0xf0n,
-  GPU_SAMPLED: 1n << 8n,
-  GPU_FRAMEBUFFER: 1n << 9n,
-  PROTECTED: 1n << 14n,
-  VIDEO_ENCODE: 1n << 16n,
-  SENSOR_DIRECT_DATA: 1n << 23n,
-  GPU_DATA_BUFFER: 1n << 24n,
-  CUBE_MAP: 1n << 25n,
-  MIPMAP: 1n << 26n,
-}
+  GPU_SAMPLED: 0x100n,
+  GPU_FRAMEBUFFER: 0x200n,
+  PROTECTED: 0x4000n,
+  VIDEO_ENCODE: 0x1_0000n,
+  SENSOR_DIRECT_DATA: 0x80_0000n,
+  GPU_DATA_BUFFER: 0x100_0000n,
+  CUBE_MAP: 0x200_0000n,
+  MIPMAP: 0x400_0000n,
+} as const
 
-/** What a hardware buffer is: Android's `AHardwareBuffer_Desc`. */
+/** The name of bits of a hardware buffer's usage. */
+export type BufferUsage = keyof typeof bufferUsage
+
+/** The description of a hardware buffer: Android's `AHardwareBuffer_Desc`. */
 export interface BufferDescription {
-  /** In pixels; of a BLOB in bytes. */
+  /** The width in pixels, or in bytes for a BLOB. */
   readonly width: number
   readonly height: number
   readonly layers: number
   readonly format: BufferFormat
   /** Bits of {@link bufferUsage}. */
   readonly usage: bigint
-  /** From the start of a row to the next, in pixels. */
+  /** The distance from the start of a row to the start of the next, in pixels. */
   readonly stride: number
 }
 
-/** Where rows of images start, in bytes. */
+/** The alignment of the rows of images, in bytes. */
 const ROW_ALIGNMENT = 64
 
 /** The smallest stride, in pixels, whose rows all start at multiples of 64 bytes. */
@@ -96,12 +71,12 @@ export function strideOf(width: number, pixelSize: number): number {
   return Math.ceil(width / step) * step
 }
 
-/** How many bytes a row of pixels has, without what pads it. */
+/** The bytes of a row of pixels, without its padding. */
 export function rowSize({ width, format: name }: BufferDescription): number {
   return width * bufferFormats[name].pixelSize
 }
 
-/** How many bytes of memory the rows of all layers take. */
+/** The bytes of memory that the rows of all layers take. */
 export function memorySize({ stride, height, layers, format: name }: BufferDescription): number {
   return stride * bufferFormats[name].pixelSize * height * layers
 }
@@ -117,7 +92,7 @@ export function checkBufferDescription(description: BufferDescription): void {
     const value = description[field]
     if (!isU32(value) || value === 0) throw broken(`${field} must be from 1 to 2^32 - 1, got ${String(value)}`)
   }
-  if (!Object.hasOwn(bufferFormats, name)) throw broken(`format must be one that is known, got ${String(name)}`)
+  if (!Object.hasOwn(bufferFormats, name)) throw broken(`format must be the name of a format, got ${String(name)}`)
   if (typeof usage !== 'bigint' || usage < 0n || usage >= 2n ** 64n)
     throw broken(`usage must have 64 bits, got ${String(usage)}`)
   if (stride < width) throw broken(`stride must be at least the width ${width}, got ${stride}`)
@@ -126,10 +101,10 @@ export function checkBufferDescription(description: BufferDescription): void {
     if (height !== 1 || layers !== 1) throw broken(`height and layers of a BLOB must be 1, got ${height} and ${layers}`)
     const { GPU_SAMPLED, GPU_FRAMEBUFFER, MIPMAP, CUBE_MAP, VIDEO_ENCODE } = bufferUsage
     if (has(GPU_SAMPLED | GPU_FRAMEBUFFER | MIPMAP | CUBE_MAP | VIDEO_ENCODE))
-      throw broken('usage of a BLOB must not be that of an image')
-  } else if (has(bufferUsage.SENSOR_DIRECT_DATA)) throw broken('only a BLOB can be for data of sensors')
+      throw broken('usage must not be that of an image for a BLOB')
+  } else if (has(bufferUsage.SENSOR_DIRECT_DATA)) throw broken('usage must not be SENSOR_DIRECT_DATA for an image')
   if (bufferFormats[name].pixelSize === 0 && (layers !== 1 || has(bufferUsage.MIPMAP | bufferUsage.CUBE_MAP)))
-    throw broken(`a buffer of ${name} must have 1 layer, and be neither mipmap nor cube map`)
+    throw broken(`a buffer of ${name} must have 1 layer, and must not be a mipmap or cube map`)
   if (has(bufferUsage.PROTECTED) && has(bufferUsage.CPU_READ_MASK | bufferUsage.CPU_WRITE_MASK))
     throw broken('a protected buffer must not be for the CPU')
   if (has(bufferUsage.CUBE_MAP) && (width !== height || layers % 6 !== 0))
@@ -140,7 +115,7 @@ export function checkBufferDescription(description: BufferDescription): void {
 const SIZE = 40
 
 /**
- * The 40 bytes of an `AHardwareBuffer_Desc`: u32 width, height, layers, format; u64 usage; u32 stride, u32 0; u64 0.
+ * Returns the 40 bytes of an `AHardwareBuffer_Desc`: u32 width, height, layers, format; u64 usage; u32 stride, u32 0; u64 0.
  *
  * @throws {PoolsError} P12
  * @example
@@ -157,25 +132,24 @@ export function encodeBufferDescription(description: BufferDescription): Uint8Ar
   return new Uint8Array(view.buffer)
 }
 
-const names = new Map(Object.entries(bufferFormats).map(([name, { number }]) => [number, name as BufferFormat]))
+type FourNumbers = [number, number, number, number]
+
+const names = new Map<number, BufferFormat>(
+  Object.entries(bufferFormats).map(([name, { number }]) => [number, name as BufferFormat]),
+)
 
 /**
  * Reads an `AHardwareBuffer_Desc`.
  *
- * @throws {PoolsError} P12, also if the reserved fields are not 0
+ * @throws {PoolsError} P12, also if a reserved field is not 0
  */
 export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
   if (bytes.length !== SIZE) throw broken(`a description must have ${SIZE} bytes, got ${bytes.length}`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, SIZE)
-  const [width, height, layers, number] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const [width, height, layers, number] = [0, 4, 8, 12].map((at) => view.getUint32(at, true)) as FourNumbers
   if (view.getUint32(28, true) !== 0 || view.getBigUint64(32, true) !== 0n) throw broken('reserved fields must be 0')
   const name = names.get(number)
-  if (name === undefined) throw broken(`format must be one that is known, got ${number}`)
+  if (name === undefined) throw broken(`format must be the number of a format, got ${number}`)
   const stride = view.getUint32(24, true)
   const description = { width, height, layers, format: name, usage: view.getBigUint64(16, true), stride }
   checkBufferDescription(description)
