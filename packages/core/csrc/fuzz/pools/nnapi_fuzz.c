@@ -1,4 +1,4 @@
-/* nnapi/: programs that nobody should trust. What tn_nn_check() accepts must stay inside the memory of its tensors. */
+/* nnapi/: untrusted programs. Programs that tn_nn_check() accepts stay inside the memory of their tensors. */
 #include "fuzz/pools/nnapi_program.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

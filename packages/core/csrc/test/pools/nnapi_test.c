@@ -1,4 +1,4 @@
-/* nnapi/: what is checked before a run, and that what passes stays inside its memory. */
+/* nnapi/: the check before a run. Accepted programs stay inside their memory. */
 #include <math.h>
 
 #include "check.h"
@@ -44,7 +44,7 @@ CHANGE(farthest_operands, step->first_operand = UINT32_MAX)
 CHANGE(bad_activation, step->activation = 4)
 CHANGE(negative_activation, step->activation = -1)
 
-TEST(nnapi_programs_that_are_wrong_are_refused) {
+TEST(nnapi_invalid_programs_are_refused) {
   static const change_t changes[] = {smaller_struct, higher_rank,   another_count, empty_axis,      overflow,
                                      stray_scales,   no_scale,      another_type,  another_shape,   stray_operand,
                                      far_operands,   bad_activation, too_many_inputs, farthest_operands, negative_activation};
@@ -56,7 +56,7 @@ TEST(nnapi_programs_that_are_wrong_are_refused) {
 
 CHANGE(unknown, step->operation = 12345)
 
-TEST(nnapi_operations_that_are_unknown_are_refused) {
+TEST(nnapi_unknown_operations_are_refused) {
   uint32_t failed;
   CHECK(outcome_of(unknown, &failed) == TN_NN_UNKNOWN_OPERATION && failed == 0);
 }
