@@ -11,7 +11,7 @@ function validation(layout: Layout): Row {
     unit: 'ns',
     setup: () => {
       const tensor = StringTensor.from(asciiStrings(), { layout, storage: 'packed' })
-      const over = bodyOf('StringTensor, segment, options', 'StringTensor.over(segment, options)')
+      const over = bodyOf('StringTensor, segment, options', 'StringTensor.ofSegment(segment, options)')
       return {
         ours: over(StringTensor, tensor.segment, { layout, shape: [COUNT] }),
         peers: { 'memcpy each': memcpyEach(tensor) },

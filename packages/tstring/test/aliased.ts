@@ -25,7 +25,7 @@ export function aliased(
   const view = { type: 'view', size: BigInt(byteSize), pointer: bytes.address, owner: 0n } as const
   const struct = encodeStruct(view, { layout: 'tf', abi: hostAbi })
   const table = memory(Buffer.concat(Array.from({ length: count }, () => struct)))
-  const tensor = StringTensor.over(table, { layout: 'tf', shape: [count], validate: 'trusted' })
+  const tensor = StringTensor.ofSegment(table, { layout: 'tf', shape: [count], validate: 'trusted' })
   // The bytes live as long as the tensor.
   kept.set(tensor, bytes)
   return { tensor, allocations: new Allocations() }

@@ -9,15 +9,15 @@ const ends = words.map((_, i) => Buffer.byteLength(words.slice(0, i + 1).join(''
 const utf8 = Int32Array.from([0, ...ends])
 const largeUtf8 = BigInt64Array.from([0, ...ends], BigInt)
 
-/** As Arrow reads it. */
+/** Reads the strings as Arrow does. */
 const read = ({ length, offsets, data: bytes }: ArrowUtf8): string[] =>
   Array.from({ length }, (_, i) => Buffer.from(bytes.subarray(Number(offsets[i]), Number(offsets[i + 1]))).toString())
 
 describe('Arrow', () => {
-  it('comes in without a copy of the data, and goes out again so', () => {
+  it('is read and returned without a copy of the data', () => {
     for (const offsets of [utf8, largeUtf8]) {
       const bytes = Uint8Array.from(data)
-      const tensor = StringTensor.fromArrowUtf8(bytes, offsets, { shape: [2, 3] })
+      const tensor = StringTensor.ofArrowUtf8(bytes, offsets, { shape: [2, 3] })
       expect([tensor.toArray(), tensor.shape, tensor.type(2)]).toEqual([words, [2, 3], 'view'])
       bytes[1] = 0x48
       expect(tensor.get(2)).toBe('Hello')
@@ -29,17 +29,17 @@ describe('Arrow', () => {
     }
   })
 
-  it('comes into every layout', () => {
+  it('is read into every layout', () => {
     for (const layout of everyLayout) {
-      expect(StringTensor.fromArrowUtf8(data, utf8, { layout, storage: 'packed' }).toArray()).toEqual(words)
+      expect(StringTensor.ofArrowUtf8(data, utf8, { layout, storage: 'packed' }).toArray()).toEqual(words)
     }
-    // Arrow's slices begin anywhere.
-    expect(StringTensor.fromArrowUtf8(data, utf8.subarray(2)).toArray()).toEqual(words.slice(2))
-    expect(StringTensor.fromArrowUtf8(data.subarray(0, 0), new Int32Array(0)).length).toBe(0)
-    expect(StringTensor.fromArrowUtf8(data.subarray(0, 0), Int32Array.of(0)).length).toBe(0)
+    // Slices of Arrow begin at any offset.
+    expect(StringTensor.ofArrowUtf8(data, utf8.subarray(2)).toArray()).toEqual(words.slice(2))
+    expect(StringTensor.ofArrowUtf8(data.subarray(0, 0), new Int32Array(0)).length).toBe(0)
+    expect(StringTensor.ofArrowUtf8(data.subarray(0, 0), Int32Array.of(0)).length).toBe(0)
   })
 
-  it('goes out of every layout', () => {
+  it('is returned from every layout', () => {
     for (const layout of everyLayout) {
       const tensor = StringTensor.from(words, { layout })
       expect(read(tensor.toArrowUtf8())).toEqual(words)
@@ -56,26 +56,26 @@ describe('Arrow', () => {
     expect(read(StringTensor.from([]).toArrowUtf8())).toEqual([])
   })
 
-  it('hostile offsets are refused', () => {
+  it('refuses hostile offsets', () => {
     const bad =
       (...offsets: number[]): (() => unknown) =>
       () =>
-        StringTensor.fromArrowUtf8(data, Int32Array.from(offsets))
+        StringTensor.ofArrowUtf8(data, Int32Array.from(offsets))
     expect(bad(0, data.length + 1)).toThrow(/arrow-range.*element 0/)
     expect(bad(0, 5, 4)).toThrow(/arrow-order.*element 1/)
     expect(bad(-1, 3)).toThrow(MalformedTensorError)
-    expect(() => StringTensor.fromArrowUtf8(data, BigInt64Array.of(0n, 2n ** 62n))).toThrow(/arrow-range/)
-    expect(() => StringTensor.fromArrowUtf8(data, utf8, { budget: 10 })).toThrow(/budget/)
-    expect(() => StringTensor.fromArrowUtf8('abc' as never, utf8)).toThrow(/data must be a Uint8Array/)
-    expect(() => StringTensor.fromArrowUtf8(data, [0, 1] as never)).toThrow(/offsets must be/)
-    expect(() => StringTensor.fromArrowUtf8(new Uint8Array(new ArrayBuffer(8, { maxByteLength: 16 })), utf8)).toThrow(
+    expect(() => StringTensor.ofArrowUtf8(data, BigInt64Array.of(0n, 2n ** 62n))).toThrow(/arrow-range/)
+    expect(() => StringTensor.ofArrowUtf8(data, utf8, { budget: 10 })).toThrow(/budget/)
+    expect(() => StringTensor.ofArrowUtf8('abc' as never, utf8)).toThrow(/data must be a Uint8Array/)
+    expect(() => StringTensor.ofArrowUtf8(data, [0, 1] as never)).toThrow(/offsets must be/)
+    expect(() => StringTensor.ofArrowUtf8(new Uint8Array(new ArrayBuffer(8, { maxByteLength: 16 })), utf8)).toThrow(
       /resized/,
     )
   })
 
-  it('data that was transferred away is noticed', () => {
+  it('throws ScopeClosedError after the data was transferred away', () => {
     const bytes = Uint8Array.from(data)
-    const tensor = StringTensor.fromArrowUtf8(bytes, utf8)
+    const tensor = StringTensor.ofArrowUtf8(bytes, utf8)
     structuredClone(bytes, { transfer: [bytes.buffer] })
     expect(() => tensor.get(3)).toThrow(ScopeClosedError)
     expect(() => tensor.to('tflite')).toThrow(ScopeClosedError)

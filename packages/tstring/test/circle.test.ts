@@ -7,7 +7,7 @@ import type { Layout } from '../src/layouts/layout.ts'
 import { awkward, bytesOf, everyAbi, everyLayout, memory } from './helpers.ts'
 import { referenceStrings } from './reference.ts'
 
-/** Every way in which a tensor can lie in memory. */
+/** Every layout of a tensor in memory. */
 const stations: readonly [Layout, LayoutOptions][] = [
   ...everyLayout.flatMap((layout) =>
     everyAbi.map((abi): [Layout, LayoutOptions] => [layout, { abi, storage: 'packed' }]),
@@ -33,8 +33,8 @@ const byteStrings = fc.array(
 const contents = (tensor: StringTensor): Uint8Array[] =>
   Array.from({ length: tensor.length }, (_, i) => Uint8Array.from(tensor.bytes(i)))
 
-describe('around the circle of layouts and ABIs', () => {
-  it('the bytes stay the same', () => {
+describe('conversion through all layouts and ABIs', () => {
+  it('keeps the bytes', () => {
     fc.assert(
       fc.property(byteStrings, fc.shuffledSubarray([...stations], { minLength: stations.length }), (strings, order) => {
         const [first, ...rest] = order
@@ -49,14 +49,14 @@ describe('around the circle of layouts and ABIs', () => {
     )
   })
 
-  it('packed tensors are strictly valid, to the real validators and to the slow one, on every ABI', () => {
+  it('makes packed tensors that are strictly valid on every ABI, also for the reference', () => {
     fc.assert(
       fc.property(byteStrings, (strings) => {
         for (const [layout, options] of stations.filter(([, { storage }]) => storage === 'packed')) {
           const { segment } = StringTensor.from(strings, { layout, ...options })
           const { abi = hostAbi } = options
           const bytes = bytesOf(segment)
-          const again = StringTensor.over(memory(bytes), { layout, abi, shape: [strings.length] })
+          const again = StringTensor.ofSegment(memory(bytes), { layout, abi, shape: [strings.length] })
           expect(contents(again)).toEqual(strings)
           const reference = referenceStrings(bytes, strings.length, { layout, abi, strict: true, budget: bytes.length })
           expect(reference).toEqual(strings)
@@ -66,7 +66,7 @@ describe('around the circle of layouts and ABIs', () => {
     )
   })
 
-  it('text survives as text', () => {
+  it('keeps text', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme' })), (strings) => {
         for (const layout of everyLayout) expect(StringTensor.from(strings, { layout }).toArray()).toEqual(strings)

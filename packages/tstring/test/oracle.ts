@@ -5,7 +5,7 @@ import { readerOf } from '../src/image/reader-of.ts'
 import { FORM, type Plan } from '../src/kernels/plan.ts'
 import { hostAbi } from '../src/layouts/abi.ts'
 import { smallCapacity, structSize, type StructLayout } from '../src/layouts/layout.ts'
-import { checkTable } from '../src/tensor/over.ts'
+import { checkTable } from '../src/tensor/of-segment.ts'
 import { xxh32 } from './xxh32.ts'
 
 // What the kernels in C must do, written for short tensors with the readers and encoders of single elements.

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { StringTensor } from '../src/index.ts'
 import { memory } from './helpers.ts'
 
-// What the README's table says of others, with the versions that are installed here. A test that fails because a library
-// got better is good news: change the table.
+// The statements of the README's table about other libraries, in the versions that are installed here. If a test fails because
+// a library improved, change the table.
 
 const message = new protobuf.Type('Strings').add(new protobuf.Field('strings', 1, 'string', 'repeated'))
 const throughArrow = (text: string): string | null => vectorFromArray([text], new Utf8()).get(0)
@@ -30,25 +30,25 @@ const throughFlatbuffers = (text: string): unknown => {
 }
 const ours = (text: string): string => StringTensor.from([text]).get(0)
 
-describe('others', () => {
-  it('a NUL survives in all that are tested here', () => {
+describe('other libraries', () => {
+  it('keep a NUL', () => {
     for (const through of [throughArrow, throughProtobuf, throughTfjs, throughFlatbuffers, ours])
       expect(through('a\0b')).toBe('a\0b')
   })
 
-  it('a leading BOM is lost by Arrow JS, flatbuffers and tfjs', () => {
+  it('lose a leading BOM in Arrow JS, flatbuffers and tfjs', () => {
     for (const through of [throughArrow, throughFlatbuffers, throughTfjs]) expect(through('\ufeffa')).toBe('a')
     for (const through of [throughProtobuf, ours]) expect(through('\ufeffa')).toBe('\ufeffa')
   })
 
-  it('a lone surrogate is U+FFFD in most; protobufjs writes bytes that are no UTF-8', () => {
+  it('write a lone surrogate as U+FFFD, except protobufjs, which writes invalid UTF-8', () => {
     for (const through of [throughArrow, throughTfjs, throughFlatbuffers, ours])
       expect(through('a\ud800')).toBe('a\ufffd')
     expect(throughProtobuf('a\ud800')).toBe('a\ufffd\ufffd\ufffd')
     expect(() => StringTensor.from(['a\ud800'], { invalid: 'throw' })).toThrow(/lone surrogate/)
   })
 
-  it('hostile offsets are cut without a word by Arrow JS', () => {
+  it('cut hostile offsets silently in Arrow JS', () => {
     const data = makeData({
       type: new Utf8(),
       length: 1,
@@ -56,18 +56,18 @@ describe('others', () => {
       valueOffsets: Int32Array.of(0, 1000),
     })
     expect(makeVector(data).get(0)).toBe('abc')
-    expect(() => StringTensor.fromArrowUtf8(Buffer.from('abc'), Int32Array.of(0, 1000))).toThrow(/arrow-range/)
+    expect(() => StringTensor.ofArrowUtf8(Buffer.from('abc'), Int32Array.of(0, 1000))).toThrow(/arrow-range/)
   })
 
-  it('hostile lengths are cut without a word by flatbuffers', () => {
+  it('cut hostile lengths silently in flatbuffers', () => {
     const { buffer, at } = flatbuffer('abc')
     buffer.writeInt32(at + buffer.readInt32(at), 1_000_000)
     expect(stringAt(buffer, at)).toBe('abc\0')
     const tflite = Buffer.from('010000000c00000040420f00616263', 'hex')
-    expect(() => StringTensor.over(memory(tflite), { layout: 'tflite', abi: 'le64' })).toThrow(/tflite-range/)
+    expect(() => StringTensor.ofSegment(memory(tflite), { layout: 'tflite', abi: 'le64' })).toThrow(/tflite-range/)
   })
 
-  it('a hostile length throws in protobufjs', () => {
+  it('throw for a hostile length in protobufjs', () => {
     expect(() => message.decode(Buffer.from('0a7f616263', 'hex'))).toThrow(RangeError)
   })
 })

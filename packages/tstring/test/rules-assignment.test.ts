@@ -6,7 +6,7 @@ import { bytesOf, hex, memory } from './helpers.ts'
 import { fields, freeing, make, offsetString, text, viewOf } from './shipped-strings.ts'
 
 describe('VIEW', () => {
-  it('rule 21: type 3, the pointer as it is, bytes 16 to 23 zero', () => {
+  it('rule 21: a VIEW has type 3, the unchanged pointer, and zero in bytes 16 to 23', () => {
     const bytes = memory('viewed bytes')
     const dirty = memory(hex('00 ff*23'), 8)
     api.tstringAssignView(dirty, bytes)
@@ -22,16 +22,16 @@ describe('VIEW', () => {
     expect(api.tstringGetType(viewOf(memory('')))).toBe('view')
   })
 
-  it('rule 23: a VIEW of no bytes may name no memory', () => {
+  it('rule 23: a VIEW of no bytes may have any pointer', () => {
     const empty = memory(
       encodeStruct({ type: 'view', size: 0n, pointer: 0n, owner: 0n }, { layout: 'tf', abi: api.hostAbi }),
     )
-    const tensor = StringTensor.over(empty, { layout: 'tf', shape: [1], validate: 'trusted' })
+    const tensor = StringTensor.ofSegment(empty, { layout: 'tf', shape: [1], validate: 'trusted' })
     expect([tensor.get(0), tensor.to('tflite').get(0), tensor.equals(0, '')]).toEqual(['', '', true])
     const bad = memory(
       encodeStruct({ type: 'view', size: 1n, pointer: 0n, owner: 0n }, { layout: 'tf', abi: api.hostAbi }),
     )
-    const wrong = StringTensor.over(bad, { layout: 'tf', shape: [1], validate: 'trusted' })
+    const wrong = StringTensor.ofSegment(bad, { layout: 'tf', shape: [1], validate: 'trusted' })
     expect(() => wrong.get(0)).toThrow(/pointer.*element 0/)
     expect(() => wrong.to('tflite')).toThrow(/pointer.*element 0/)
   })
@@ -53,7 +53,7 @@ describe('VIEW', () => {
 })
 
 describe('assignment', () => {
-  it('rule 25: what becomes of each type', () => {
+  it('rule 25: VIEW and OFFSET are assigned as VIEW, and LARGE is copied', () => {
     const viewed = memory('v'.repeat(40))
     const sources = {
       small: make('s'),
@@ -86,7 +86,7 @@ describe('assignment', () => {
     api.tstringDealloc(sources.large)
   })
 
-  it('rule 26: what becomes of a source that is moved from, in both generations', () => {
+  it('rule 26: a moved LARGE leaves an empty string, and a moved VIEW does too unless keepViews is set', () => {
     const move = (source: Segment, keepViews: boolean): unknown[] => {
       const string = make('t'.repeat(50))
       api.tstringMove(string, source, { keepViews })
@@ -119,7 +119,7 @@ describe('assignment', () => {
     })
   })
 
-  it('rule 28: freeing is idempotent and frees LARGE alone', () => {
+  it('rule 28: freeing is idempotent and changes only LARGE', () => {
     const string = make('x'.repeat(40))
     api.tstringDealloc(string)
     api.tstringDealloc(string)
@@ -138,7 +138,7 @@ describe('assignment', () => {
     expect([api.tstringGetType(small), text(small)]).toEqual(['small', 'cde'])
   })
 
-  it('rule 37: overwriting a VIEW does not read what it named', () => {
+  it('rule 37: overwriting a VIEW does not read the bytes that it named', () => {
     const gone = memory(
       encodeStruct({ type: 'view', size: 1000n, pointer: 16n, owner: 0n }, { layout: 'tf', abi: api.hostAbi }),
       8,

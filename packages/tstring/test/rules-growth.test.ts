@@ -33,7 +33,7 @@ describe('LARGE', () => {
     })
   })
 
-  it('rule 11: a block shrinks by one halving a call, below half of the capacity only', () => {
+  it('rule 11: a block shrinks by one halving a call, and only below half of the capacity', () => {
     const shrink = (from: number, to: number): number => {
       const string = make('x'.repeat(from))
       let capacity = 0
@@ -47,7 +47,7 @@ describe('LARGE', () => {
     expect([shrink(255, 126), shrink(255, 127), shrink(4095, 100)]).toEqual([127, 255, 2047])
   })
 
-  it('rule 12: up to 22 bytes free the block and are SMALL', () => {
+  it('rule 12: a string of up to 22 bytes frees the block and becomes SMALL', () => {
     const string = make('x'.repeat(100))
     api.tstringCopy(string, 'y'.repeat(22))
     expect(api.tstringGetType(string)).toBe('small')
@@ -59,7 +59,7 @@ describe('LARGE', () => {
     expect(bytesOf(stale)).toEqual(new Uint8Array(24))
   })
 
-  it('rule 13: growing fills with the given byte, shrinking only moves the end', () => {
+  it('rule 13: growing fills with a byte, and shrinking only moves the end', () => {
     const string = make('ab')
     freeing([string], () => {
       api.tstringResize(string, 5, 0x7a)
@@ -102,7 +102,7 @@ describe('growth', () => {
     }
   })
 
-  it('rule 17: reserving more makes a LARGE of SMALL, VIEW and OFFSET, with the content', () => {
+  it('rule 17: reserving more turns SMALL, VIEW and OFFSET into LARGE with the same content', () => {
     const strings = [make('abc'), viewOf(memory('viewed')), offsetString('offset')]
     freeing(strings, () => {
       for (const string of strings) api.tstringReserve(string, 100)
@@ -124,7 +124,7 @@ describe('growth', () => {
     })
   })
 
-  it('rule 19: reserving rounds what is asked, or the size if that is more', () => {
+  it('rule 19: reserving rounds the requested capacity, or the size if that is larger', () => {
     const string = make()
     freeing([string], () => {
       api.tstringReserve(string, 200)

@@ -4,7 +4,7 @@ import { decodeVarint, encodeVarint, StringTensor } from '../src/index.ts'
 import { bytesOf, hex, memory } from './helpers.ts'
 
 const over = (text: string, count: number, validate: 'strict' | 'lenient' = 'strict'): StringTensor =>
-  StringTensor.over(memory(hex(text)), { layout: 'legacy', abi: 'le64', shape: [count], validate })
+  StringTensor.ofSegment(memory(hex(text)), { layout: 'legacy', abi: 'le64', shape: [count], validate })
 
 describe('the legacy layout', () => {
   it('rule 47: offsets count from the end of the table', () => {
@@ -18,7 +18,7 @@ describe('the legacy layout', () => {
     expect([bytesOf(scalar.segment).length, scalar.shape, scalar.get(0)]).toEqual([10, [], 'A'])
   })
 
-  it('rule 48: varints at their edges', () => {
+  it('rule 48: varints are correct at the edges of their lengths', () => {
     const edges: [bigint, number][] = [
       [0n, 1],
       [127n, 1],
@@ -44,7 +44,7 @@ describe('the legacy layout', () => {
     for (const size of [127, 128, 16383, 16384, 2 ** 21 - 1, 2 ** 21]) {
       const tensor = StringTensor.from(['x'.repeat(size)], { layout: 'legacy' })
       expect(tensor.byteLength(0)).toBe(size)
-      expect(StringTensor.over(tensor.segment, { layout: 'legacy', shape: [1] }).byteLength(0)).toBe(size)
+      expect(StringTensor.ofSegment(tensor.segment, { layout: 'legacy', shape: [1] }).byteLength(0)).toBe(size)
     }
     fc.assert(fc.property(fc.bigInt(0n, 2n ** 64n - 1n), (value) => decodeVarint(encodeVarint(value)).value === value))
     expect(() => encodeVarint(2n ** 64n)).toThrow(RangeError)
@@ -52,13 +52,13 @@ describe('the legacy layout', () => {
     expect(() => decodeVarint(hex('80 80'))).toThrow(RangeError)
   })
 
-  it('rule 49: no elements are no bytes', () => {
+  it('rule 49: a tensor without elements has no bytes', () => {
     expect(StringTensor.from([], { layout: 'legacy' }).segment.byteSize).toBe(0)
     expect(over('', 0).toArray()).toEqual([])
     expect(() => over('00', 0)).toThrow(/legacy-tight/)
   })
 
-  it('rule 50: the table takes eight bytes an element, without a wrap', () => {
+  it('rule 50: the table needs eight bytes for each element, without integer overflow', () => {
     expect(() => over('00*8 01 41', 2)).toThrow(/table-size.*2 elements.*10 bytes/)
     expect(() => over('00*8 01 41', 2 ** 32 - 1)).toThrow(/table-size/)
   })
@@ -68,14 +68,14 @@ describe('the legacy layout', () => {
     expect(() => over('00*7 80 01 41', 1, 'lenient')).toThrow(/legacy-offset.*9223372036854776000/)
   })
 
-  it('rule 52: a length reaches no further than the bytes that are left', () => {
+  it('rule 52: a length must not exceed the bytes that are left', () => {
     expect(() => over('00*8 02 41', 1, 'lenient')).toThrow(/legacy-length.*element 0.*at most the 1 bytes.*got 2/)
     expect(() => over('00*8 ff*9 01 41', 1, 'lenient')).toThrow(/legacy-length/)
     expect(() => over('00*8 80', 1, 'lenient')).toThrow(/varint/)
     expect(() => over('00*8 80*10 00', 1, 'lenient')).toThrow(/varint/)
   })
 
-  it('rule 53: strict wants canonical lengths without gaps, lenient reads what upstream read', () => {
+  it('rule 53: strict requires canonical lengths without gaps, and lenient accepts what upstream accepted', () => {
     const overLong = '00*8 81 00 41'
     expect(over(overLong, 1, 'lenient').toArray()).toEqual(['A'])
     expect(() => over(overLong, 1)).toThrow(/varint-canonical.*take 1 bytes, got 2/)
@@ -90,7 +90,7 @@ describe('the legacy layout', () => {
     expect(() => over('00*8 01 41 ff', 1)).toThrow(/legacy-tight/)
   })
 
-  it('rule 54: the last string may be empty, its length is a byte of the data', () => {
+  it('rule 54: the last string may be empty, and its length is a byte of the data', () => {
     expect(over('00*8 02 00*7 01 41 00', 2).toArray()).toEqual(['A', ''])
     expect(() => over('00*8 02 00*7 01 41', 2, 'lenient')).toThrow(/legacy-offset.*element 1/)
   })

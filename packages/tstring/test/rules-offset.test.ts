@@ -9,20 +9,20 @@ const strings = ['short', 'l'.repeat(30), 'é'.repeat(20), '', 'm'.repeat(100)]
 const packed = (inline: boolean): Uint8Array =>
   bytesOf(StringTensor.from(strings, { storage: 'packed', inline }).segment)
 const over = (bytes: Uint8Array, count = strings.length, options = {}): StringTensor =>
-  StringTensor.over(memory(bytes), { layout: 'tf', shape: [count], ...options })
+  StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [count], ...options })
 
 /** The same segment, refusing writes. */
 const readOnly = ({ block, base, byteSize }: Segment): Segment =>
   new Segment(new Block(block.gate, block.view, block.bytes, block.address), base, byteSize, 1)
 
 describe('tensors of OFFSET', () => {
-  it('rule 63: the table takes a struct an element, without a wrap', () => {
+  it('rule 63: the table needs a struct for each element, without integer overflow', () => {
     expect(() => over(hex('00*47'), 2)).toThrow(/table-size.*2 elements.*24 bytes.*47/)
     expect(() => over(hex('00*48'), 2 ** 32 - 1)).toThrow(/table-size/)
     expect(over(hex('00*48'), 2).toArray()).toEqual(['', ''])
   })
 
-  it('rule 64: SMALL and OFFSET alone are taken from outside', () => {
+  it('rule 64: only SMALL and OFFSET are accepted from outside', () => {
     for (const head of ['75', '77']) {
       for (const validate of ['strict', 'lenient'] as const) {
         expect(() => over(hex(`${head} 00*23`), 1, { validate })).toThrow(/struct-type.*element 0.*pointer/)
@@ -57,7 +57,7 @@ describe('tensors of OFFSET', () => {
     expect(over(bomb, 10, { budget: 10_000 }).length).toBe(10)
   })
 
-  it('rule 67: strings may share bytes only while nobody writes', () => {
+  it('rule 67: strings may share bytes only if the tensor is not writable', () => {
     const bytes = hex('2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 2).toArray()).toEqual(['a'.repeat(10), 'a'.repeat(10)])
     expect(() => over(bytes, 2, { writable: true })).toThrow(/overlap.*element 1: .*ends at 58, got 48/)
@@ -65,26 +65,26 @@ describe('tensors of OFFSET', () => {
     const tensor = over(apart, 2, { writable: true })
     tensor.set(0, 'all that a struct hold')
     expect(tensor.toArray()).toEqual(['all that a struct hold', 'a'.repeat(10)])
-    expect(() => StringTensor.over(readOnly(memory(apart)), { layout: 'tf', shape: [2], writable: true })).toThrow(
+    expect(() => StringTensor.ofSegment(readOnly(memory(apart)), { layout: 'tf', shape: [2], writable: true })).toThrow(
       /read-only/,
     )
   })
 
-  it('rule 68: packed bytes are the same strings at another address', () => {
+  it('rule 68: packed bytes have the same strings at another address', () => {
     const bytes = packed(true)
     for (const alignment of [16, 64, 4096]) {
-      const tensor = StringTensor.over(memory(bytes, alignment), { layout: 'tf', shape: [5] })
+      const tensor = StringTensor.ofSegment(memory(bytes, alignment), { layout: 'tf', shape: [5] })
       expect([tensor.toArray(), tensor.to('tflite').toArray()]).toEqual([strings, strings])
     }
     const shifted = memory(Buffer.concat([hex('00'), bytes])).asSlice(1)
     expect(
-      StringTensor.over(shifted, { layout: 'tf', shape: [5] })
+      StringTensor.ofSegment(shifted, { layout: 'tf', shape: [5] })
         .to('legacy')
         .toArray(),
     ).toEqual(strings)
   })
 
-  it('rule 69: one struct alone can not be moved, so that slices and selections rebase or convert', () => {
+  it('rule 69: a single struct cannot be moved, so slices and selections rebase or convert', () => {
     for (const layout of ['tf', 'rfc16', 'rfc24'] as const) {
       for (const storage of ['packed', 'arena', 'malloc'] as const) {
         using tensor = StringTensor.from(awkward, { layout, storage })

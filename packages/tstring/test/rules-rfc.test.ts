@@ -42,7 +42,7 @@ class RfcString {
   }
 
   get text(): string {
-    const tensor = StringTensor.over(this.struct, { layout: this.layout, shape: [], validate: 'trusted' })
+    const tensor = StringTensor.ofSegment(this.struct, { layout: this.layout, shape: [], validate: 'trusted' })
     return this.fields.type === 'offset'
       ? Buffer.from(this.behind.slice(0, this.fields.size)).toString()
       : tensor.get(0)
@@ -72,7 +72,7 @@ describe.each(variants)('%s', (layout) => {
     expect(bytesOf(shorter.struct)).toEqual(hex(`04 79 00*${small - 1}`))
   })
 
-  it('rule 40: what does not fit is LARGE, with the old struct in front, byte for byte', () => {
+  it('rule 40: a string that does not fit becomes LARGE, with the old struct in front of its block', () => {
     for (const container of ['small', 'offset', 'prealloc'] as const) {
       const string = new RfcString(layout, container, 8).assign('old')
       const before = bytesOf(string.struct)
@@ -94,7 +94,7 @@ describe.each(variants)('%s', (layout) => {
     expect(inner.fields).toEqual({ type: 'small', bytes: Uint8Array.from(Buffer.from('back')) })
   })
 
-  it('rule 42: a PREALLOC of 64 bytes takes 64, is LARGE with 65 and comes back; one of 0 takes nothing', () => {
+  it('rule 42: a PREALLOC of 64 bytes holds 64, becomes LARGE with 65 and is restored; one of 0 holds nothing', () => {
     const string = new RfcString(layout, 'prealloc', 64)
     const types = [64, 65, 64].map((size) => string.assign('x'.repeat(size)).fields.type)
     expect(types).toEqual(['prealloc', 'large', 'prealloc'])
@@ -104,7 +104,7 @@ describe.each(variants)('%s', (layout) => {
     none.prefix()
   })
 
-  it('rule 43: the capacity of an OFFSET is its size, so that a shorter string loses room', () => {
+  it('rule 43: the capacity of an OFFSET is its size, so a shorter string loses room', () => {
     const string = new RfcString(layout, 'offset', 8).assign('four')
     expect(string.fields).toMatchObject({ type: 'offset', size: 4 })
     expect(string.assign('five.').fields.type).toBe('large')
@@ -158,7 +158,7 @@ describe.each(variants)('%s', (layout) => {
   })
 })
 
-describe('the choices', () => {
+describe('the choices where the RFC is open', () => {
   it('C1: sizes are encoded as shipped', () => {
     const large = { type: 'large', size: 29n, pointer: 0x1234n } as const
     expect(encodeStruct(large, { layout: 'rfc16', abi: 'le64' })).toEqual(hex('75 00*7 3412000000000000'))
@@ -177,7 +177,7 @@ describe('the choices', () => {
     }
   })
 
-  it('C6: the larger struct keeps its block while the bytes fit, the smaller one has exactly what it needs', () => {
+  it('C6: the larger struct keeps its block while the bytes fit, and the smaller one has an exact block', () => {
     const string = new RfcString('rfc24', 'small').assign('x'.repeat(100))
     const { fields } = string
     expect(fields).toMatchObject({ capacity: 111n })
@@ -199,14 +199,18 @@ describe('the choices', () => {
       0e000000 12000000 03000000 00000000
       6162 636465`)
     expect(bytesOf(tensor.segment)).toEqual(expected)
-    expect(StringTensor.over(memory(expected), { layout: 'rfc16', shape: [3] }).toArray()).toEqual(['ab', '', 'cde'])
+    expect(StringTensor.ofSegment(memory(expected), { layout: 'rfc16', shape: [3] }).toArray()).toEqual([
+      'ab',
+      '',
+      'cde',
+    ])
   })
 })
 
 describe('tensors of the RFC', () => {
-  it('set in place what fits, and go to the arena with the rest', () => {
+  it('set strings in place if they fit, and in the arena otherwise', () => {
     for (const layout of variants) {
-      const tensor = StringTensor.preallocate(3, 8, { layout })
+      const tensor = StringTensor.ofCapacity(3, 8, { layout })
       tensor.set(0, 'first')
       tensor.set(1, 'eight..!')
       tensor.set(2, 'more than eight')
@@ -221,7 +225,7 @@ describe('tensors of the RFC', () => {
     }
   })
 
-  it('write over the bytes of an OFFSET that are long enough', () => {
+  it('overwrite the bytes of an OFFSET that has enough of them', () => {
     const tensor = StringTensor.from(['l'.repeat(30), 'm'.repeat(30)], { layout: 'rfc24' })
     tensor.set(1, 'n'.repeat(25))
     expect([tensor.type(1), tensor.get(0), tensor.get(1)]).toEqual(['offset', 'l'.repeat(30), 'n'.repeat(25)])

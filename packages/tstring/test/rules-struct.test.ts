@@ -13,7 +13,7 @@ describe('the struct', () => {
         bytes: new Uint8Array(0),
       })
     }
-    const tensor = StringTensor.over(gcAllocator.allocate(72), { layout: 'tf', shape: [3] })
+    const tensor = StringTensor.ofSegment(gcAllocator.allocate(72), { layout: 'tf', shape: [3] })
     expect(tensor.toArray()).toEqual(['', '', ''])
   })
 
@@ -34,7 +34,7 @@ describe('the struct', () => {
       expect(api.tstringGetType(string)).toBe('small')
     }
     const tooLarge = hex('5c 00*23')
-    expect(() => StringTensor.over(memory(tooLarge), { layout: 'tf', shape: [1] })).toThrow(
+    expect(() => StringTensor.ofSegment(memory(tooLarge), { layout: 'tf', shape: [1] })).toThrow(
       /small-size.*element 0.*22.*23/,
     )
     expect(() => decodeStruct(tooLarge, { layout: 'tf', abi: 'be32' })).toThrow(RangeError)
@@ -46,8 +46,10 @@ describe('the struct', () => {
     api.tstringCopy(string, 'abc')
     expect(bytesOf(string)[4]).toBe(0)
     const bytes = hex('04 61 62 00*21')
-    expect(() => StringTensor.over(memory(bytes), { layout: 'tf', shape: [1] })).toThrow(/small-nul.*element 0.*0x62/)
-    expect(StringTensor.over(memory(bytes), { layout: 'tf', shape: [1], validate: 'lenient' }).get(0)).toBe('a')
+    expect(() => StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [1] })).toThrow(
+      /small-nul.*element 0.*0x62/,
+    )
+    expect(StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [1], validate: 'lenient' }).get(0)).toBe('a')
   })
 
   it('rule 5: 22 bytes are SMALL, 23 are LARGE', () => {
@@ -55,7 +57,7 @@ describe('the struct', () => {
     freeing(strings, () => expect(strings.map(api.tstringGetType)).toEqual(['small', 'large']))
   })
 
-  it('rule 6: the size word of a LARGE on every ABI, to the byte', () => {
+  it('rule 6: the size word of a LARGE has the shipped bytes on every ABI', () => {
     const struct = { type: 'large', size: 29n, capacity: 31n, pointer: 0x1234n } as const
     const expected = {
       le64: hex('7500000000000000 1f00000000000000 3412000000000000'),
@@ -70,7 +72,7 @@ describe('the struct', () => {
     }
   })
 
-  it('rule 29: the words of an OFFSET are little endian on every ABI', () => {
+  it('rule 29: the words of an OFFSET are little-endian on every ABI', () => {
     const struct = { type: 'offset', size: 29, offset: 0x18, count: 2 } as const
     for (const abi of everyAbi) {
       const bytes = encodeStruct(struct, { layout: 'tf', abi })
@@ -81,15 +83,15 @@ describe('the struct', () => {
 
   it('rule 33: a reader does not read past 22 bytes of a SMALL', () => {
     const bytes = hex('fc 61*23 62*24')
-    expect(() => StringTensor.over(memory(bytes), { layout: 'tf', shape: [2], validate: 'lenient' })).toThrow(
+    expect(() => StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [2], validate: 'lenient' })).toThrow(
       /small-size/,
     )
-    const trusted = StringTensor.over(memory(bytes), { layout: 'tf', shape: [2], validate: 'trusted' })
+    const trusted = StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [2], validate: 'trusted' })
     expect(() => trusted.get(0)).toThrow(/small-size.*got 63/)
     expect(() => trusted.to('tflite')).toThrow(/small-size.*got 63/)
   })
 
-  it('rule 35: sizes that would reach into the type bits are refused', () => {
+  it('rule 35: sizes that reach into the type bits are refused', () => {
     const limits = { le64: 2n ** 62n, be64: 2n ** 54n, le32: 2n ** 30n, be32: 2n ** 22n } as const
     for (const abi of everyAbi) {
       const options = { layout: 'tf', abi } as const
@@ -111,7 +113,7 @@ describe('content', () => {
     expect(text(string)).toBe('offset')
   })
 
-  it('rule 31: NUL, invalid UTF-8, BOM and surrogates are bytes like others', () => {
+  it('rule 31: NUL, invalid UTF-8, BOM and surrogates are ordinary bytes', () => {
     for (const storage of ['arena', 'malloc', 'packed'] as const) {
       using tensor = StringTensor.from(awkward, { storage })
       awkward.forEach((bytes, i) => expect(Uint8Array.from(tensor.bytes(i))).toEqual(bytes))
@@ -129,7 +131,7 @@ describe('content', () => {
     expect([...tensor.compareAll('a')]).toEqual([0, 1, 1, 0, 1, -1])
   })
 
-  it('rule 38: an arena has SMALL and VIEW alone, and blocks of malloc are LARGE', () => {
+  it('rule 38: an arena has only SMALL and VIEW, and blocks of malloc are LARGE', () => {
     const values = ['short', 'l'.repeat(40), 'é'.repeat(30)]
     const arena = StringTensor.from(values)
     arena.set(0, 'now long enough to be elsewhere')

@@ -7,7 +7,7 @@ import type { FastBuffer } from '../src/text/fast-buffer.ts'
 const root = join(import.meta.dirname, '..')
 const core = join(root, '../core/csrc')
 
-/** The numbers of the rules that the tests are named by, in TypeScript and in C. */
+/** Returns the numbers of the rules in the names of the tests, in TypeScript and in C. */
 function tested(): Set<number> {
   const files = [...globSync('test/*.test.ts', { cwd: root }).map((file) => join(root, file))].concat(
     globSync('test/tstring/*_test.c', { cwd: core }).map((file) => join(core, file)),
@@ -24,7 +24,7 @@ function tested(): Set<number> {
 }
 
 describe('the rules', () => {
-  it('each have a test by their number', () => {
+  it('each have a test with their number', () => {
     const numbers = tested()
     expect(Array.from({ length: 69 }, (_, i) => i + 1).filter((rule) => !numbers.has(rule))).toEqual([])
   })
@@ -36,14 +36,14 @@ describe('the rules', () => {
     expect(inC).toEqual(['NONE', ...names].map((name, number) => [name, number]))
   })
 
-  it('are all named in the README', () => {
+  it('are all explained in the README', () => {
     const readme = readFileSync(join(root, 'README.md'), 'utf8')
     expect(ruleNames.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
   })
 })
 
 describe('the platform', () => {
-  it('has the methods beneath toString() and write()', () => {
+  it('has the methods below toString() and write()', () => {
     const buffer = Buffer.alloc(8) as Buffer as FastBuffer
     expect(buffer.utf8Write('é\0x', 1)).toBe(4)
     expect([buffer.utf8Slice(1, 5), buffer.latin1Slice(1, 3)]).toEqual(['é\0x', 'Ã©'])

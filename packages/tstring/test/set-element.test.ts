@@ -7,7 +7,7 @@ import { Lifetime } from './lifetime.ts'
 const words = ['zero', 'one', 'two', 'a string that is longer than a struct', 'žluťoučký kůň', '']
 
 describe('set', () => {
-  it('changes an element in place or in the arena, until it is made compact', () => {
+  it('changes an element in place or in the arena, which compact() moves together', () => {
     const tensor = StringTensor.from(words)
     tensor.set(0, 'a much longer string than it was before')
     tensor.set(3, 'short')
@@ -25,7 +25,7 @@ describe('set', () => {
     expect(bytesOf(tensor.segment).slice(3 * 24, 4 * 24)).toEqual(hex('14 73686f7274 00*18'))
   })
 
-  it('works on packed tensors, which have an arena from then on', () => {
+  it('gives a packed tensor an arena', () => {
     const packed = StringTensor.from(words, { storage: 'packed' })
     packed.set(0, 'a much longer string than it was before')
     expect([packed.type(0), packed.get(0), packed.get(3)]).toEqual([
@@ -39,9 +39,9 @@ describe('set', () => {
     expect(() => foreign.set(0, 'x'.repeat(23))).toThrow(/string-limit/)
   })
 
-  it('puts no pointer into bytes from outside', () => {
+  it('writes no pointer into bytes from outside', () => {
     const { segment } = StringTensor.from(words, { storage: 'packed' })
-    const tensor = StringTensor.over(segment, { layout: 'tf', shape: [6], writable: true })
+    const tensor = StringTensor.ofSegment(segment, { layout: 'tf', shape: [6], writable: true })
     tensor.set(3, 'short')
     const before = bytesOf(segment)
     expect(() => tensor.set(0, 'x'.repeat(23))).toThrow(/string-limit.*at most 22 bytes, got 23/)
@@ -49,16 +49,16 @@ describe('set', () => {
     expect(bytesOf(segment)).toEqual(before)
     expect(tensor.toArray()).toEqual(words.with(3, 'short'))
     const rfc = StringTensor.from(words, { layout: 'rfc16' })
-    const container = StringTensor.over(rfc.segment, { layout: 'rfc16', shape: [6], writable: true })
+    const container = StringTensor.ofSegment(rfc.segment, { layout: 'rfc16', shape: [6], writable: true })
     container.set(3, 'y'.repeat(37))
     expect(rfc.get(3)).toBe('y'.repeat(37))
     expect(() => container.set(3, 'y'.repeat(38))).toThrow(/at most 37 bytes, got 38/)
   })
 
-  it('of a tensor that is trusted follows the rules of the C library', () => {
+  it('follows the rules of the C library in a trusted tensor', () => {
     using owner = StringTensor.from(words, { storage: 'malloc' })
     const options = { layout: 'tf', shape: [6], validate: 'trusted', writable: true } as const
-    const trusted = StringTensor.over(owner.segment, options)
+    const trusted = StringTensor.ofSegment(owner.segment, options)
     trusted.set(0, 'x'.repeat(23))
     trusted.set(3, 'short')
     expect([owner.type(0), owner.get(0), owner.type(3), owner.get(3)]).toEqual([
@@ -69,7 +69,7 @@ describe('set', () => {
     ])
   })
 
-  it('of a slice is seen by the whole, and the other way round', () => {
+  it('changes a slice and the whole tensor together', () => {
     const long = 'a much longer string than it was before'
     for (const storage of ['arena', 'packed', 'malloc'] as const) {
       for (const layout of ['tf', 'rfc16', 'rfc24'] as const) {
@@ -91,20 +91,20 @@ describe('set', () => {
     }
   })
 
-  it('leaves an arena of nothing but empty strings', () => {
-    const tensor = StringTensor.preallocate(2, 64)
+  it('leaves an empty arena after all strings became empty', () => {
+    const tensor = StringTensor.ofCapacity(2, 64)
     tensor.compact()
     expect(tensor.toArray()).toEqual(['', ''])
     tensor.set(1, 'z'.repeat(65))
     expect(tensor.toArray()).toEqual(['', 'z'.repeat(65)])
   })
 
-  it('is refused where strings can not change', () => {
+  it('throws ReadOnlyError if strings cannot be set', () => {
     for (const layout of ['legacy', 'tflite'] as const) {
       expect(() => StringTensor.from(words, { layout }).set(0, 'a')).toThrow(ReadOnlyError)
     }
     const { segment } = StringTensor.from(words, { storage: 'packed' })
-    expect(() => StringTensor.over(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
+    expect(() => StringTensor.ofSegment(segment, { layout: 'tf', shape: [6] }).set(0, 'a')).toThrow(ReadOnlyError)
   })
 })
 
@@ -140,13 +140,13 @@ describe('malloc storage', () => {
     expect(() => tensor.reserve(0, 2 ** 52)).toThrow(/no memory for a string of 45035996273\d+ bytes/)
   })
 
-  it('slices change the blocks of the whole, and free none', () => {
+  it('lets slices change the blocks of the whole tensor but not free them', () => {
     using tensor = StringTensor.from(words, { storage: 'malloc' })
     {
       using part = tensor.slice(3)
       part.append(0, '!')
       part.set(1, 'in a block of malloc, not in an arena')
-      part.release()
+      part.handOff()
     }
     expect([tensor.get(3), tensor.type(4), tensor.get(4)]).toEqual([
       `${words[3]}!`,
@@ -155,7 +155,7 @@ describe('malloc storage', () => {
     ])
   })
 
-  it('assigns what a packed tensor has, whoever may write there, and keeps it from being collected', () => {
+  it('assigns strings of a packed tensor as views and keeps them from being collected', () => {
     using tensor = StringTensor.from(
       Array.from({ length: 50 }, () => ''),
       { storage: 'malloc' },
@@ -163,7 +163,7 @@ describe('malloc storage', () => {
     const source = (i: number): string => `${i}`.repeat(3000)
     for (let i = 0; i < tensor.length; i++) {
       const { segment } = StringTensor.from([source(i), 'small', ''], { storage: 'packed', inline: i % 2 === 0 })
-      tensor.assign(i, StringTensor.over(segment, { layout: 'tf', shape: [3] }), 0)
+      tensor.assign(i, StringTensor.ofSegment(segment, { layout: 'tf', shape: [3] }), 0)
     }
     globalThis.gc!()
     const others = Array.from({ length: 200 }, () => gcAllocator.allocate(9200).block.bytes.fill(0xff))
@@ -182,7 +182,7 @@ describe('malloc storage', () => {
     expect(() => tensor.get(2)).toThrow(ScopeClosedError)
   })
 
-  it('remembers memory that it views once', () => {
+  it('records viewed memory once', () => {
     using tensor = StringTensor.from(['', ''], { storage: 'malloc' })
     const source = StringTensor.from(['viewed '.repeat(10)])
     for (let i = 0; i < 10; i++) tensor.assign(i % 2, source, 0)
@@ -195,7 +195,7 @@ describe('malloc storage', () => {
     expect(tensor.image.regions!.segments.length).toBe(2)
   })
 
-  it('is freed once, with the lifetime or by the tensor, and not at all once it is released', () => {
+  it('is freed once, by the lifetime or by the tensor, and not after it was handed off', () => {
     const lifetime = new Lifetime()
     const tensor = StringTensor.from(words, { storage: 'malloc', allocator: lifetime })
     tensor[Symbol.dispose]()
@@ -207,10 +207,10 @@ describe('malloc storage', () => {
     closing.close()
     expect(() => closed.get(0)).toThrow(ScopeClosedError)
     const kept = StringTensor.from(words, { storage: 'malloc' })
-    kept.release()
+    kept.handOff()
     kept[Symbol.dispose]()
     expect(kept.get(3)).toBe(words[3])
-    // Whoever owns the table frees the blocks: here a tensor that trusts it does, string by string.
+    // The new owner of the table frees the blocks. Here it is a tensor that takes over string by string.
     using owner = StringTensor.from(['', '', '', '', '', ''], { storage: 'malloc' })
     words.forEach((_, i) => owner.assign(i, kept, i))
     expect(owner.toArray()).toEqual(words)

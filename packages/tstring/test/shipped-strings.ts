@@ -32,7 +32,7 @@ export const large = (string: Segment): { size: number; capacity: number; pointe
 
 /** The content of a string, through a tensor that trusts it. */
 export const content = (string: Segment): Uint8Array =>
-  Uint8Array.from(StringTensor.over(string, { layout: 'tf', shape: [], validate: 'trusted' }).bytes(0))
+  Uint8Array.from(StringTensor.ofSegment(string, { layout: 'tf', shape: [], validate: 'trusted' }).bytes(0))
 
 /** The content as text. */
 export const text = (string: Segment): string => Buffer.from(content(string)).toString()

@@ -7,8 +7,17 @@ import {
   Segment,
   type NativeAllocator,
 } from '@tenon/core'
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { decodeStruct, encodeStruct, encodeVarint, InvalidTextError, StringTensor, type Layout } from '../src/index.ts'
+import {
+  decodeStruct,
+  encodeStruct,
+  encodeVarint,
+  InvalidTextError,
+  StringTensor,
+  tstringMove,
+  type Layout,
+} from '../src/index.ts'
 import { startOf } from '../src/memory/regions.ts'
 import { awkward, bytesOf, everyLayout, hex, memory } from './helpers.ts'
 import { Lifetime } from './lifetime.ts'
@@ -19,7 +28,7 @@ const host = { layout: 'tf', abi: 'le64' } as const
 const viewed = { type: 'view', size: 1n, pointer: 16n, owner: 0n } as const
 
 describe('from', () => {
-  it('makes tables of 24 bytes a string, aligned to 64', () => {
+  it('makes tables with 24 bytes for each string, aligned to 64', () => {
     const tensor = StringTensor.from(words, { shape: [2, 3] })
     expect([tensor.length, tensor.shape, tensor.layout, tensor.storage]).toEqual([6, [2, 3], 'tf', 'arena'])
     expect([tensor.segment.byteSize, startOf(tensor.segment) % 64]).toEqual([144, 0])
@@ -27,7 +36,7 @@ describe('from', () => {
     expect(words.map((_, i) => tensor.byteLength(i))).toEqual(words.map((word) => Buffer.byteLength(word)))
   })
 
-  it.each(everyLayout)('%s: scalars, several axes and nothing at all', (layout) => {
+  it.each(everyLayout)('%s: supports scalars, several axes and empty tensors', (layout) => {
     const scalar = StringTensor.from(['alone'], { layout, shape: [] })
     expect([scalar.length, scalar.shape, scalar.get(0), startOf(scalar.segment) % 64]).toEqual([1, [], 'alone', 0])
     const empty = StringTensor.from([], { layout, shape: [3, 0] })
@@ -35,10 +44,10 @@ describe('from', () => {
     expect(empty.segment.byteSize).toBe(layout === 'tflite' ? 8 : 0)
     expect(empty.to('tf').to(layout).length).toBe(0)
     expect([empty.indexOf(''), empty.indexOfInvalid(), empty.hashes().length]).toEqual([-1, -1, 0])
-    expect(StringTensor.over(empty.segment, { layout, shape: [0] }).toArray()).toEqual([])
+    expect(StringTensor.ofSegment(empty.segment, { layout, shape: [0] }).toArray()).toEqual([])
   })
 
-  it('writes every length in every width of character, next to what is there', () => {
+  it('writes every length and character width without touching neighbours', () => {
     const lengths = [...Array.from({ length: 40 }, (_, i) => i), 1000, 40_000, 90_000, 100_000]
     const texts = ['a', 'é', '語', '😀'].flatMap((character) =>
       lengths.flatMap((length) => [character.repeat(length), `${'b'.repeat(length)}${character}`, 'c']),
@@ -57,7 +66,7 @@ describe('from', () => {
     })
   })
 
-  it('uses memory that is not zeroed', () => {
+  it('accepts memory that is not zeroed', () => {
     const dirty: NativeAllocator = {
       allocate(byteSize, byteAlignment) {
         const segment = gcAllocator.allocate(byteSize, byteAlignment)
@@ -76,47 +85,53 @@ describe('from', () => {
     expect(bytesOf(StringTensor.from(['abc'], { allocator: dirty }).segment)).toEqual(hex('0c 616263 00*20'))
   })
 
-  it('takes strings of every size and script, across the ends of chunks', () => {
+  it('writes strings of every size and script across the ends of chunks', () => {
     const units = ['x', 'é', '語', '😀']
     const strings = Array.from({ length: 4000 }, (_, i) => units[i % 4]!.repeat(i % 97))
     strings.push('x'.repeat(300_000), '語'.repeat(200_000), 'é'.repeat(87_382), 'y')
     for (const layout of everyLayout) expect(StringTensor.from(strings, { layout }).toArray()).toEqual(strings)
   })
 
-  it('refuses what is no string, a shape of another count and unknown options', () => {
+  it('refuses other values than strings, a shape of another count and invalid options', () => {
     expect(() => StringTensor.from('abc' as never)).toThrow(ArgumentError)
     expect(() => StringTensor.from(['a', 7 as never])).toThrow(/element 1 must be a string or a Uint8Array, got 7/)
     expect(() => StringTensor.from(['a', null as never], { layout: 'tflite' })).toThrow(/element 1 must be a string/)
-    expect(() => StringTensor.from(['a'], { shape: [2] })).toThrow(/shape \[2\] has 2 elements, there are 1/)
+    expect(() => StringTensor.from(['a'], { shape: [2] })).toThrow(
+      /the element count of shape must be 1, got 2 for \[2\]/,
+    )
     expect(() => StringTensor.from(['a'], { shape: [1.5] })).toThrow(RangeError)
     expect(() => StringTensor.from(['a'], { layout: 'utf8' as never })).toThrow(/layout must be one of tf, rfc16/)
     expect(() => StringTensor.from(['a'], { abi: 'le16' as never })).toThrow(/abi must be one of/)
     expect(() => StringTensor.from(['a'], { storage: 'heap' as never })).toThrow(/storage must be/)
-    expect(() => StringTensor.from(['a'], { layout: 'tflite', storage: 'arena' })).toThrow(/always packed/)
-    expect(() => StringTensor.from(['a'], { abi: 'be32', storage: 'arena' })).toThrow(/only this machine's ABI/)
+    expect(() => StringTensor.from(['a'], { layout: 'tflite', storage: 'arena' })).toThrow(
+      /storage must be 'packed' for tflite on le64, got 'arena'\n.*no structs/,
+    )
+    expect(() => StringTensor.from(['a'], { abi: 'be32', storage: 'arena' })).toThrow(
+      /storage must be 'packed' for tf on be32, got 'arena'\n.*pointers of the ABI le64/,
+    )
     expect(() => StringTensor.from(['a'], { invalid: 'ignore' as never })).toThrow(/invalid must be/)
   })
 })
 
-describe('text that UTF-8 lacks', () => {
-  it('lone surrogates follow the policy', () => {
+describe('text that UTF-8 cannot represent', () => {
+  it('follows the policy for lone surrogates', () => {
     const lone = 'a\ud800b, and more than fits into a struct'
     expect(StringTensor.from(['\udc00', lone]).toArray()).toEqual(['\ufffd', lone.replace('\ud800', '\ufffd')])
     expect(() => StringTensor.from(['ok', lone], { invalid: 'throw' })).toThrow(InvalidTextError)
     expect(() => StringTensor.from(['ok', lone], { invalid: 'throw', layout: 'tflite' })).toThrow(
-      /element 1 holds a lone surrogate/,
+      /element 1 must not have a lone surrogate/,
     )
     expect(() => StringTensor.from(['é', '語'], { invalid: 'latin1' })).toThrow(/element 1.*above U\+00FF/)
     expect(Uint8Array.from(StringTensor.from(['é'], { invalid: 'latin1' }).bytes(0))).toEqual(hex('e9'))
     expect(StringTensor.from(['é'.repeat(30)], { invalid: 'throw' }).get(0)).toBe('é'.repeat(30))
   })
 
-  it('bytes that are no text follow the policy too', () => {
+  it('follows the policy for bytes that are not UTF-8', () => {
     const tensor = StringTensor.from([hex('61 ff 62'), 'é', hex('eda080')])
     expect(tensor.get(0)).toBe('a\ufffdb')
     expect(tensor.get(0, { invalid: 'latin1' })).toBe('aÿb')
     expect(tensor.get(1, { invalid: 'latin1' })).toBe('é')
-    expect(() => tensor.get(0, { invalid: 'throw' })).toThrow(/element 0 is not valid UTF-8/)
+    expect(() => tensor.get(0, { invalid: 'throw' })).toThrow(/element 0 must be valid UTF-8/)
     expect(() => tensor.toArray({ invalid: 'throw' })).toThrow(InvalidTextError)
     expect(tensor.toArray({ invalid: 'latin1' })).toEqual(['aÿb', 'é', 'í\u00a0\u0080'])
     expect([tensor.indexOfInvalid(), tensor.indexOfInvalid(1), tensor.slice(0, 2).indexOfInvalid(1)]).toEqual([
@@ -124,7 +139,7 @@ describe('text that UTF-8 lacks', () => {
     ])
   })
 
-  it('NUL and BOM are characters like others', () => {
+  it('keeps NUL and BOM as ordinary characters', () => {
     for (const layout of everyLayout) {
       const tensor = StringTensor.from(['\ufeffbom', 'a\0b', '\0'], { layout })
       expect(tensor.toArray()).toEqual(['\ufeffbom', 'a\0b', '\0'])
@@ -157,7 +172,7 @@ describe('elements', () => {
     expect(tensor.tensor().dtype).toBe('uint8')
   })
 
-  it('exist or not', () => {
+  it('throw BoundsError for an index that does not exist', () => {
     const tensor = StringTensor.from(words)
     for (const index of [-1, 6, 0.5, NaN, 2 ** 32]) expect(() => tensor.get(index)).toThrow(BoundsError)
     expect(() => tensor.get('0' as never)).toThrow(ArgumentError)
@@ -167,23 +182,23 @@ describe('elements', () => {
     expect(() => tensor.compareAll(StringTensor.from(['a']))).toThrow(/must have 6 strings/)
   })
 
-  it('a view of bytes is no copy', () => {
+  it('are viewed without a copy by bytes()', () => {
     const tensor = StringTensor.from(['abc', 'd'.repeat(40)])
     tensor.bytes(1)[0] = 0x41
     expect(tensor.get(1)).toBe('A' + 'd'.repeat(39))
     const { block, base, byteSize } = tensor.to('tflite').segment
-    const readOnly = StringTensor.over(new Segment(block, base, byteSize, 1), { layout: 'tflite' })
+    const readOnly = StringTensor.ofSegment(new Segment(block, base, byteSize, 1), { layout: 'tflite' })
     readOnly.bytes(1)[0] = 0x42
     expect(readOnly.get(1)).toBe('A' + 'd'.repeat(39))
   })
 
-  it('slices of larger strings are the same text', () => {
+  it('are the same text when cut out of larger strings', () => {
     const strings = Array.from({ length: 5000 }, (_, i) => (i % 3000 === 7 ? `é${i}` : `string number ${i}`))
     expect(StringTensor.from(strings).toArray({ slices: true })).toEqual(strings)
   })
 })
 
-describe('arguments that are none', () => {
+describe('invalid arguments', () => {
   it.each<[string, () => unknown, RegExp]>([
     [
       'a size with a fraction',
@@ -191,29 +206,99 @@ describe('arguments that are none', () => {
       /whole number/,
     ],
     ['a word as a number', () => encodeStruct({ ...viewed, size: 1 as never }, host), /must be a bigint, got 1/],
-    ['no owner', () => encodeStruct({ ...viewed, owner: undefined as never }, host), /owner must be a bigint/],
+    ['a missing owner', () => encodeStruct({ ...viewed, owner: undefined as never }, host), /owner must be a bigint/],
     ['bytes as text', () => encodeStruct({ type: 'small', bytes: 'abc' as never }, host), /bytes must be a Uint8Array/],
     [
       'a layout without structs',
       () => decodeStruct(new Uint8Array(24), { ...host, layout: 'tflite' as never }),
       /layout must/,
     ],
-    ['no bytes', () => decodeStruct([] as never, host), /bytes must be a Uint8Array/],
+    ['an array instead of bytes', () => decodeStruct([] as never, host), /bytes must be a Uint8Array/],
     ['2^64', () => encodeVarint(2n ** 64n), /from 0 to 2\^64 - 1, got 18446744073709551616/],
     [
       'a layout without PREALLOC',
-      () => StringTensor.preallocate(1, 8, { layout: 'tf' as never }),
-      /which have PREALLOC/,
+      () => StringTensor.ofCapacity(1, 8, { layout: 'tf' as never }),
+      /layout must be one of rfc16, rfc24, got "tf"/,
     ],
-    ['no options', () => StringTensor.over(memory('bytes'), undefined as never), /options with a layout/],
+    [
+      'missing options',
+      () => StringTensor.ofSegment(memory('bytes'), undefined as never),
+      /layout must be one of tf, rfc16, rfc24, legacy, tflite, got undefined/,
+    ],
   ])('%s', (_, use, message) => {
     expect(use).toThrow(message)
     expect(use).toThrow(ArgumentError)
   })
 })
 
+describe('options', () => {
+  const strings = StringTensor.from(['a'])
+  const options = { unknown: 1 } as never
+  const struct = encodeStruct({ type: 'small', bytes: hex('61') }, host)
+
+  it.each<[string, () => unknown]>([
+    ['from()', () => StringTensor.from(['a'], options)],
+    ['ofSegment()', () => StringTensor.ofSegment(strings.segment, options)],
+    ['open()', () => StringTensor.open('words.bin', options)],
+    ['ofArrowUtf8()', () => StringTensor.ofArrowUtf8(struct, Int32Array.of(0), options)],
+    ['ofCapacity()', () => StringTensor.ofCapacity(1, 8, options)],
+    ['get()', () => strings.get(0, options)],
+    ['set()', () => strings.set(0, 'b', options)],
+    ['toArray()', () => strings.toArray(options)],
+    ['to()', () => strings.to('tflite', options)],
+    ['gather()', () => strings.gather([0], options)],
+    ['toArrowUtf8()', () => strings.toArrowUtf8(options)],
+    ['encodeStruct()', () => encodeStruct({ type: 'small', bytes: struct }, options)],
+    ['decodeStruct()', () => decodeStruct(struct, options)],
+    ['tstringMove()', () => tstringMove(strings.segment, strings.segment, options)],
+  ])('%s refuses an unknown option', (_, use) => {
+    expect(use).toThrow(ArgumentError)
+    expect(use).toThrow(/must not have the option "unknown"/)
+  })
+
+  it('suggests the option that a misspelled name resembles', () => {
+    expect(() => StringTensor.from(['a'], { layuot: 'tf' } as never)).toThrow(/"layuot".*\n.*layout/)
+  })
+})
+
+describe('console.log', () => {
+  it('prints layout, shape and the first strings in one line', () => {
+    const tensor = StringTensor.from(words, { shape: [2, 3] })
+    expect(inspect(tensor)).toBe(
+      'StringTensor tf[2, 3] ["zero", "one", "two", "a string that is longer than a struct", ... 2 more]',
+    )
+    expect(`${tensor.slice(0, 0)}`).toBe('StringTensor tf[0, 3] []')
+    expect(inspect(StringTensor.from(['x\ny'.repeat(40)], { layout: 'tflite' }))).not.toContain('\n')
+  })
+
+  it('prints the reason if the strings cannot be read', () => {
+    const lifetime = new Lifetime()
+    const tensor = StringTensor.from(words, { allocator: lifetime })
+    lifetime.close()
+    expect(inspect(tensor)).toMatch(/^StringTensor tf\[6\] \(.*closed already\)$/)
+  })
+})
+
+describe('close()', () => {
+  it('throws ScopeClosedError if the tensor is closed already, and disposal does not', () => {
+    const tensor = StringTensor.from(words, { storage: 'malloc' })
+    tensor.close()
+    expect(() => tensor.close()).toThrow(ScopeClosedError)
+    tensor[Symbol.dispose]()
+  })
+
+  it('leaves memory of the allocator and the tensor of a slice alone', () => {
+    const tensor = StringTensor.from(words)
+    tensor.close()
+    expect(tensor.toArray()).toEqual(words)
+    using owned = StringTensor.from(words, { storage: 'malloc' })
+    owned.slice(1).close()
+    expect(owned.toArray()).toEqual(words)
+  })
+})
+
 describe('lifetimes', () => {
-  it.each([...everyLayout])('%s: a tensor dies with its memory', (layout: Layout) => {
+  it.each([...everyLayout])('%s: a tensor ends with its memory', (layout: Layout) => {
     const lifetime = new Lifetime()
     const tensor = StringTensor.from(words, { layout, allocator: lifetime })
     expect(tensor.toArray()).toEqual(words)
@@ -229,13 +314,13 @@ describe('lifetimes', () => {
       (): unknown => tensor.toArrowUtf8(),
       (): unknown => tensor.byteLength(0),
       (): unknown => tensor.hashes(),
-      (): unknown => StringTensor.over(tensor.segment, { layout, shape: [6] }),
+      (): unknown => StringTensor.ofSegment(tensor.segment, { layout, shape: [6] }),
     ]
     for (const use of uses) expect(use).toThrow(ScopeClosedError)
     expect(view.length).toBe(0)
   })
 
-  it.each(everyLayout)('%s: a buffer that was transferred away is noticed', (layout) => {
+  it.each(everyLayout)('%s: a tensor throws ScopeClosedError after its buffer was transferred away', (layout) => {
     const tensor = StringTensor.from(words, { layout, storage: 'packed' })
     const bytes = tensor.bytes(3)
     structuredClone(bytes, { transfer: [bytes.buffer as ArrayBuffer] })
@@ -252,7 +337,7 @@ describe('lifetimes', () => {
     for (const use of uses) expect(use).toThrow(ScopeClosedError)
   })
 
-  it('keeping one string in a hundred keeps one hundredth of the memory', () => {
+  it('keeps one hundredth of the memory alive if one string in a hundred is kept', () => {
     const tensor = StringTensor.from(Array.from({ length: 50_000 }, (_, i) => `string number ${i} `.repeat(10)))
     const heap = (): number => {
       globalThis.gc!()

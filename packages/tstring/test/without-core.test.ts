@@ -12,5 +12,5 @@ vi.mock('@tenon/core/internal', async (original) => {
 it('throws LoadError if the C core cannot be loaded', () => {
   expect(() => StringTensor.from(['zero'], { storage: 'malloc' })).toThrow(LoadError)
   expect(() => StringTensor.from([], { storage: 'malloc' })).toThrow(LoadError)
-  expect(() => StringTensor.over(gcAllocator.allocate(8), { layout: 'tflite' })).toThrow(LoadError)
+  expect(() => StringTensor.ofSegment(gcAllocator.allocate(8), { layout: 'tflite' })).toThrow(LoadError)
 })

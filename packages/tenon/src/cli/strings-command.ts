@@ -71,7 +71,7 @@ export const stringsCommand: CommandDef = defineSubCommand({
 
 function read(file: string, { from, abi, shape, lenient }: Options): StringTensor {
   if (from === 'lines' || from === 'json') return StringTensor.from(readText(file, from), shapeOption(shape))
-  return StringTensor.map(file, {
+  return StringTensor.open(file, {
     ...(from !== undefined && { layout: from as Layout }),
     ...(abi !== undefined && { abi: abi as Abi }),
     ...shapeOption(shape),

@@ -1,24 +1,27 @@
-import { AllocationError, ArgumentError, BoundsError, type Segment } from '@tenon/core'
+import { AllocationError, BoundsError, Segment } from '@tenon/core'
 import { checkStatus, lastError, statusName } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import { checkWritable, withOpen } from '../memory/open.ts'
 
-/** Bytes of one TF_TString. */
-const TSTRING_SIZE = 24
-
-/** Runs a function that returns a status, with the memory held open. @throws {AllocationError | NativeError} */
-export function callElement(what: string, open: readonly Segment[], call: () => number): void {
+/** Calls a function that returns a status, and keeps memory open meanwhile. @throws {AllocationError | NativeError} */
+export function callElement(action: string, open: readonly Segment[], call: () => number): void {
   const status = withOpen(open, call)
   if (status === 0) return
-  if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(`${what}: ${lastError()}`)
-  checkStatus(status, what)
+  if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(`${action}: ${lastError()}`)
+  checkStatus(status, action)
 }
 
-/** Checks that a segment holds a string that may be changed. @throws {BoundsError | ReadOnlyError | ScopeClosedError} */
-export function checkString(string: Segment, name: string): Segment {
-  if (string?.block === undefined) throw new ArgumentError(`${name} must be a segment of ${TSTRING_SIZE} bytes`)
-  if (string.byteSize < TSTRING_SIZE) {
-    throw new BoundsError(`${name} must have the ${TSTRING_SIZE} bytes of a TF_TString, it has ${string.byteSize}`)
+/**
+ * Checks that a segment is the struct of a string that may be changed.
+ *
+ * @throws {BoundsError | ReadOnlyError | ScopeClosedError} otherwise. @throws {ArgumentError} if it is not a segment.
+ */
+export function checkString(string: Segment, name = 'string', byteSize = 24): void {
+  if (!(string instanceof Segment)) throw argumentError(name, `a Segment of ${byteSize} bytes`, string)
+  if (string.byteSize < byteSize) {
+    throw new BoundsError(`${name} must have the ${byteSize} bytes of its struct, got ${string.byteSize}`, {
+      details: { name, expected: byteSize, received: string.byteSize },
+    })
   }
   checkWritable(string)
-  return string
 }

@@ -1,27 +1,28 @@
-import { AllocationError, ArgumentError, Segment } from '@tenon/core'
-import { checkSize, coreFunctions, type CoreFunctions, describe, lastError } from '@tenon/core/internal'
+import { AllocationError, Segment } from '@tenon/core'
+import { checkOptions, checkSize, coreFunctions, lastError, type CoreFunctions } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import { callElement, checkString } from './call.ts'
 
-// The functions of TensorFlow's C API for one string, and those of its header that the API leaves out. `string` is a
+// The functions of TensorFlow's C API for one string, and the functions of its header that the API leaves out. `string` is a
 // segment whose first 24 bytes are a TF_TString of this machine, made valid by tstringInit() or by zeroed memory. A LARGE
-// owns a block of C's malloc: what was not given to TensorFlow must be freed by tstringDealloc(). Sources may lie in the
-// string itself: they are read before anything is freed. All throw a ScopeClosedError for dead memory, a ReadOnlyError
-// for read-only memory and a LoadError without the C core, which alone can own blocks of malloc.
+// owns a block of C's malloc: free it with tstringDealloc() unless TensorFlow owns the string. Sources may lie in the string
+// itself, because they are read before anything is freed. All functions throw a ScopeClosedError for closed memory, a
+// ReadOnlyError for read-only memory, and a LoadError without the C core.
 
-/** Makes the empty string of any bytes. What they owned is not freed. */
+/** Makes the string empty, whatever its bytes are. A block that they own is not freed. */
 export function tstringInit(string: Segment): void {
-  checkString(string, 'string')
+  checkString(string)
   string.block.bytes.fill(0, string.base, string.base + 24)
 }
 
 /**
- * Makes the string a copy of these bytes: SMALL up to 22 bytes, else LARGE.
+ * Copies bytes into the string, which becomes SMALL up to 22 bytes, and LARGE otherwise.
  *
- * @throws {AllocationError} without memory; the string is unchanged.
+ * @throws {AllocationError} without memory. The string is unchanged then.
  * @example
  * const string = gcAllocator.allocate(24)
  * tstringCopy(string, 'hello')
@@ -31,110 +32,112 @@ export function tstringCopy(string: Segment, value: Text): void {
   withBytes(coreFunctions().tn_tstring_copy, string, value)
 }
 
-/** Adds bytes at the end; room doubles. Nothing at all happens for no bytes. @throws {AllocationError} */
+/** Appends bytes. The room doubles. Appending no bytes changes nothing. @throws {AllocationError} */
 export function tstringAppend(string: Segment, value: Text): void {
   withBytes(coreFunctions().tn_tstring_append, string, value)
 }
 
-/** Makes the string longer, filled with a byte, or shorter. @throws {AllocationError} */
+/** Makes the string shorter, or longer with a fill byte. @throws {AllocationError} */
 export function tstringResize(string: Segment, byteSize: number, fill = 0): void {
   const { tn_tstring_resize: resize } = coreFunctions()
   const size = checkSize(byteSize, 'byteSize')
   const byte = checkSize(fill, 'fill', 'byte')
-  if (byte > 255) throw new ArgumentError(`fill must be a byte, got ${describe(fill)}`)
-  checkString(string, 'string')
+  if (byte > 255) throw argumentError('fill', 'a byte', fill)
+  checkString(string)
   callElement('resizing a string', [string], () => resize(startOf(string), size, (byte << 24) >> 24))
 }
 
-/** Makes a LARGE with room for `capacity` bytes; nothing up to 22. Never shrinks. @throws {AllocationError} */
+/** Makes the string a LARGE with room for more than 22 bytes. Never shrinks the room. @throws {AllocationError} */
 export function tstringReserve(string: Segment, capacity: number): void {
   withSize(coreFunctions().tn_tstring_reserve, string, capacity)
 }
 
-/** As {@link tstringReserve}, and at least twice the present capacity if it has to grow. @throws {AllocationError} */
+/** Reserves like {@link tstringReserve}, but at least twice the capacity if it must grow. @throws {AllocationError} */
 export function tstringReserveAmortized(string: Segment, capacity: number): void {
   withSize(coreFunctions().tn_tstring_reserve_amortized, string, capacity)
 }
 
 /**
- * Makes the string a VIEW onto bytes that others own: they must stay where they are while the string names them. Bytes of
+ * Makes the string a VIEW onto bytes that others own. The bytes must not move or end while the string names them. Bytes of
  * the string itself are copied instead.
  */
 export function tstringAssignView(string: Segment, bytes: Segment): void {
   const { tn_tstring_assign_view: assign } = coreFunctions()
-  if (!(bytes instanceof Segment)) throw new ArgumentError(`bytes must be a segment, got ${describe(bytes)}`)
-  checkString(string, 'string')
+  if (!(bytes instanceof Segment)) throw argumentError('bytes', 'a Segment', bytes)
+  checkString(string)
   callElement('viewing bytes', [string, bytes], () => assign(startOf(string), startOf(bytes), bytes.byteSize))
 }
 
-/** Makes the string what `source` is: a VIEW or OFFSET becomes a VIEW, a LARGE is copied. @throws {AllocationError} */
+/** Assigns a string: a VIEW or OFFSET becomes a VIEW, and a LARGE is copied. @throws {AllocationError} */
 export function tstringAssign(string: Segment, source: Segment): void {
   const { tn_tstring_assign: assign } = coreFunctions()
-  checkString(string, 'string')
+  checkString(string)
   checkString(source, 'source')
   callElement('assigning a string', [string, source], () => assign(startOf(string), startOf(source)))
 }
 
-/** What a VIEW is after it was moved from: empty since November 2025 (TensorFlow 2.21), before that a VIEW still. */
+/** Options of `tstringMove`. */
 export interface MoveOptions {
+  /** Whether a VIEW that was moved stays a VIEW, as before TensorFlow 2.21 (November 2025); by default it becomes empty. */
   readonly keepViews?: boolean
 }
 
-/** Moves: a LARGE leaves an empty string behind, a SMALL or OFFSET stays as it is. @throws {AllocationError} */
-export function tstringMove(string: Segment, source: Segment, { keepViews = false }: MoveOptions = {}): void {
+/** Moves a string: a LARGE leaves an empty string behind, and a SMALL or OFFSET is unchanged. @throws {AllocationError} */
+export function tstringMove(string: Segment, source: Segment, options?: MoveOptions): void {
+  const { keepViews = false } = checkOptions(options, ['keepViews'])
   const { tn_tstring_move: move } = coreFunctions()
-  checkString(string, 'string')
+  checkString(string)
   checkString(source, 'source')
   callElement('moving a string', [string, source], () => move(startOf(string), startOf(source), keepViews ? 1 : 0))
 }
 
-/** Frees the block of a LARGE, which is empty then. Idempotent; nothing happens to other types. */
+/** Frees the block of a LARGE, which becomes empty. Idempotent. Other types are unchanged. */
 export function tstringDealloc(string: Segment): void {
   const { tn_tstring_dealloc: dealloc } = coreFunctions()
-  checkString(string, 'string')
+  checkString(string)
   withOpen([string], () => dealloc(startOf(string)))
 }
 
-/** How the string lies in memory. */
+/** Returns the type of the string's struct. */
 export function tstringGetType(string: Segment): StringType {
   return typeName('tf', getter(coreFunctions().tn_tstring_get_type, string))
 }
 
-/** The string's bytes, counted. */
+/** Returns the size of the string in bytes. */
 export function tstringGetSize(string: Segment): number {
   return getter(coreFunctions().tn_tstring_get_size, string)
 }
 
-/** The bytes that fit without another block: 22 for SMALL, 0 for VIEW and OFFSET. */
+/** Returns the bytes that fit without another block: 22 for SMALL, 0 for VIEW and OFFSET. */
 export function tstringGetCapacity(string: Segment): number {
   return getter(coreFunctions().tn_tstring_get_capacity, string)
 }
 
-/** Where the bytes are. The address is good until the string changes. */
+/** Returns the address of the bytes, which is valid until the string changes. */
 export function tstringGetDataPointer(string: Segment): bigint {
   return BigInt(getter(coreFunctions().tn_tstring_get_data_pointer, string))
 }
 
-/** Where bytes are that may be written: a VIEW or OFFSET becomes SMALL or LARGE first. @throws {AllocationError} */
+/** Returns the address of writable bytes. A VIEW or OFFSET becomes SMALL or LARGE first. @throws {AllocationError} */
 export function tstringGetMutableDataPointer(string: Segment): bigint {
   const address = getter(coreFunctions().tn_tstring_get_mutable_data_pointer, string)
-  if (address === 0) throw new AllocationError(`the viewed bytes could not be copied: ${lastError()}`)
+  if (address === 0) throw new AllocationError(`copying viewed bytes: ${lastError()}`)
   return BigInt(address)
 }
 
 function getter(get: (string: number) => number | bigint, string: Segment): number {
-  checkString(string, 'string')
+  checkString(string)
   return Number(withOpen([string], () => get(startOf(string))))
 }
 
 function withBytes(change: CoreFunctions['tn_tstring_copy'], string: Segment, value: Text): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
-  checkString(string, 'string')
+  checkString(string)
   callElement('changing a string', [string, bytes], () => change(startOf(string), startOf(bytes), bytes.byteSize))
 }
 
 function withSize(change: CoreFunctions['tn_tstring_reserve'], string: Segment, byteSize: number): void {
   const size = checkSize(byteSize, 'capacity')
-  checkString(string, 'string')
+  checkString(string)
   callElement('reserving room', [string], () => change(startOf(string), size))
 }

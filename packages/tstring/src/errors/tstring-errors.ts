@@ -2,8 +2,8 @@ import { TenonError, type TenonErrorOptions } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
 /**
- * The bytes of a string tensor break a rule of their layout. `details` has `index` (the element), `rule`, `value` and
- * `limit`.
+ * The bytes of a string tensor break a rule of their layout. `details` has the `index` of the element, the `rule`, the `value`
+ * that was found and its `limit`, and for a file its `path`.
  */
 export class MalformedTensorError extends TenonError {
   static override readonly kind: string = 'MalformedTensorError'
@@ -13,7 +13,10 @@ export class MalformedTensorError extends TenonError {
 }
 defineKind(MalformedTensorError)
 
-/** Strings are larger than a layout can hold; nothing was written. Also a `RangeError`. `details` as above. */
+/**
+ * Strings are larger than a layout can hold. Nothing was written. Also a `RangeError`, with the `details` of a
+ * {@link MalformedTensorError}.
+ */
 export class TensorLimitError extends TenonError {
   static override readonly kind: string = 'TensorLimitError'
   constructor(sentence: string, options?: TenonErrorOptions) {
@@ -22,7 +25,7 @@ export class TensorLimitError extends TenonError {
 }
 defineKind(TensorLimitError, [], RangeError)
 
-/** Bytes are no valid UTF-8, or a string holds what its encoding lacks, and the policy is `throw`. */
+/** Bytes are not valid UTF-8, or a string has characters that its encoding lacks, and the policy refuses them. */
 export class InvalidTextError extends TenonError {
   static override readonly kind: string = 'InvalidTextError'
   constructor(sentence: string, options?: TenonErrorOptions) {

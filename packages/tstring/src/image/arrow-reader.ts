@@ -1,9 +1,9 @@
 import { ruleError } from '../errors/rules.ts'
 import { hostLittleEndian } from '../layouts/abi.ts'
 import type { Image } from './image.ts'
-import { Reader } from './reader.ts'
+import { Reader, readUint64 } from './reader.ts'
 
-/** Reads Arrow's Utf8 and LargeUtf8: count + 1 offsets of the host's order, beside the data. */
+/** Reads Arrow's Utf8 and LargeUtf8: count + 1 offsets in the byte order of this machine, beside the data. */
 export class ArrowReader extends Reader {
   readonly #wide: boolean
 
@@ -23,12 +23,10 @@ export class ArrowReader extends Reader {
     this.size = end - start
   }
 
-  /** Unsigned: negative offsets are huge. */
+  /** Returns an offset as an unsigned number, so negative offsets are huge. */
   #offsetOf(index: number): number {
     const { block, base } = this.image.table
-    if (!this.#wide) return block.view.getUint32(base + 4 * index, hostLittleEndian)
-    const first = block.view.getUint32(base + 8 * index, hostLittleEndian)
-    const second = block.view.getUint32(base + 8 * index + 4, hostLittleEndian)
-    return hostLittleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
+    if (this.#wide) return readUint64(block.view, base + 8 * index, hostLittleEndian)
+    return block.view.getUint32(base + 4 * index, hostLittleEndian)
   }
 }

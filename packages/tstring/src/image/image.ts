@@ -3,36 +3,39 @@ import { hostAbi, type Abi } from '../layouts/abi.ts'
 import type { ImageLayout } from '../layouts/layout.ts'
 import type { Regions } from '../memory/regions.ts'
 
-/** The bytes of a tensor and what is known of them: all that readers and kernels need. */
+/** The bytes of a tensor and their layout: everything that readers and kernels need. */
 export interface Image {
   readonly layout: ImageLayout
   readonly abi: Abi
   readonly count: number
   /** Structs, offsets, or TFLite's header. */
   readonly table: Segment
-  /** What offsets count from: the whole tensor, or Arrow's data. Not the table's memory if that was copied. */
+  /**
+   * The memory from which offsets count: the whole tensor, or Arrow's data. If the table was copied, `table` lies in other
+   * memory.
+   */
   readonly data: Segment
-  /** What pointers in structs may name; undefined if none are followed. */
+  /** The memory that pointers in structs may name. Undefined if pointers are not followed. */
   readonly regions: Regions | undefined
-  /** Whether pointers may also name memory of C: blocks of malloc, tensors of a library in this process. */
+  /** Whether pointers may also name memory of C: blocks of malloc, or tensors of a library in this process. */
   readonly foreign: boolean
-  /** What is known of the sizes; not kept up when strings are set. */
+  /** The sums of the sizes, if they are known. Setting strings does not update them. */
   readonly sums?: Sums | undefined
 }
 
 /** The sizes of all strings, in bytes. */
 export interface Sums {
   readonly total: number
-  /** Those of the strings that are larger than a shipped SMALL. */
+  /** The sizes of the strings that are larger than a shipped SMALL. */
   readonly notSmall: number
 }
 
-/** All segments that reading an image may touch. */
+/** Returns all segments that reading an image may touch. */
 export function segmentsOf({ table, data, regions }: Image): Segment[] {
   return [table, ...(data === table ? [] : [data]), ...(regions?.segments ?? [])]
 }
 
-/** Whether pointers in the structs are followed at all. */
+/** Whether pointers in the structs are followed. */
 export function follows({ abi, regions, foreign }: Image): boolean {
   return abi === hostAbi && (foreign || regions !== undefined)
 }

@@ -6,7 +6,7 @@ import type { Reader } from './reader.ts'
 import { StructReader } from './struct-reader.ts'
 import { TfliteReader } from './tflite-reader.ts'
 
-/** The reader of an image's layout. */
+/** Returns a reader for an image's layout. */
 export function readerOf(image: Image): Reader {
   if (isStructLayout(image.layout)) return new StructReader(image as Image & { readonly layout: StructLayout })
   if (image.layout === 'legacy') return new LegacyReader(image)

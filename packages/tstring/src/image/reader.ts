@@ -2,12 +2,12 @@ import type { Block } from '@tenon/core/internal'
 import type { Image } from './image.ts'
 
 /**
- * Finds the bytes of elements. Every word is read once, checked, and then used, so that a tensor in memory that others
- * change can't lead outside of it.
+ * Finds the bytes of elements. Every word is read once, checked, and then used, so a tensor in memory that others change
+ * cannot lead outside of that memory.
  */
 export abstract class Reader {
   readonly image: Image
-  /** Where {@link locate} found the bytes: `block.bytes[start]` and on. Empty strings have any place. */
+  /** The bytes that {@link locate} found are `block.bytes` from `start` on. Empty strings have any `start`. */
   block: Block
   start: number
   size: number
@@ -19,12 +19,19 @@ export abstract class Reader {
     this.size = 0
   }
 
-  /** Sets `block`, `start` and `size` for the element. The index and the memory's life are the caller's to check. */
+  /** Sets `block`, `start` and `size` for the element. The caller checks the index and that the memory is alive. */
   abstract locate(index: number): void
 
-  /** The bytes that were located, not copied. */
+  /** Returns a view of the located bytes. */
   view(): Uint8Array {
     const { bytes } = this.block
     return new Uint8Array(bytes.buffer, bytes.byteOffset + this.start, this.size)
   }
+}
+
+/** Reads 64 bits as a number. The result is exact below 2^53, as all addresses and sizes of real memory are. */
+export function readUint64(view: DataView, at: number, littleEndian: boolean): number {
+  const first = view.getUint32(at, littleEndian)
+  const second = view.getUint32(at + 4, littleEndian)
+  return littleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
 }

@@ -4,12 +4,12 @@ import { abiInfo } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
 import { follows, type Image } from './image.ts'
 import { readElement } from '../kernels/native.ts'
-import { Reader } from './reader.ts'
+import { Reader, readUint64 } from './reader.ts'
 
-/** A number that no address or size has. */
+/** The smallest number that is neither an address nor a size of real memory. */
 const TOO_LARGE = 2 ** 53
 
-/** Reads structs: `tf`, `rfc16`, `rfc24`. */
+/** Reads the structs of `tf`, `rfc16` and `rfc24`. */
 export class StructReader extends Reader {
   readonly layout: StructLayout
   readonly stride: number
@@ -51,9 +51,9 @@ export class StructReader extends Reader {
   }
 
   /**
-   * Sets `block` and `start` for the whole `capacity` of an OFFSET or PREALLOC, so that all of it may be written.
+   * Sets `block` and `start` for the whole `capacity` of an OFFSET or PREALLOC, which may then be written.
    *
-   * @throws {MalformedTensorError} if it reaches out of the memory.
+   * @throws {MalformedTensorError} if the capacity reaches out of the memory.
    */
   locateCapacity(index: number, capacity: number): this {
     const at = this.base + index * this.stride
@@ -62,12 +62,12 @@ export class StructReader extends Reader {
     return this
   }
 
-  /** The low two bits of the element's first byte. */
+  /** Returns the type of an element: the low two bits of its first byte. */
   typeOf(index: number): number {
     return this.table[this.base + index * this.stride]! & 3
   }
 
-  /** The bytes of the element by its struct alone: no pointer is followed. */
+  /** Returns the size of an element in bytes. Reads the struct alone and follows no pointer. */
   sizeOf(index: number): number {
     const at = this.base + index * this.stride
     const head = this.table[at]!
@@ -121,10 +121,11 @@ export class StructReader extends Reader {
   }
 
   #word(at: number): number {
-    return readWord(this.#view, at, this.#littleEndian, this.#wordSize)
+    if (this.#wordSize === 4) return this.#view.getUint32(at, this.#littleEndian)
+    return readUint64(this.#view, at, this.#littleEndian)
   }
 
-  /** The size in a size word: `word >> 2`, with big endian in its top byte alone. */
+  /** Returns the size in a size word: `word >> 2`. On big-endian machines only the top byte is shifted. */
   #wordSizeAt(at: number): number {
     const word = this.#word(at)
     if (this.#littleEndian) return Math.floor(word / 4)
@@ -136,12 +137,4 @@ export class StructReader extends Reader {
     const word = this.#view.getUint32(at, this.#littleEndian)
     return this.#littleEndian ? word >>> 2 : (word & 0xffffff) + (word >>> 26) * 0x1000000
   }
-}
-
-/** A word as a number: exact below 2^53, which addresses and sizes of real memory are. */
-function readWord(view: DataView, at: number, littleEndian: boolean, wordSize: number): number {
-  if (wordSize === 4) return view.getUint32(at, littleEndian)
-  const first = view.getUint32(at, littleEndian)
-  const second = view.getUint32(at + 4, littleEndian)
-  return littleEndian ? first + second * 2 ** 32 : first * 2 ** 32 + second
 }

@@ -4,7 +4,7 @@ import { INT32_MAXIMUM } from '../layouts/layout.ts'
 import type { Image } from './image.ts'
 import { Reader } from './reader.ts'
 
-/** Reads TFLite's string buffer: a count, offsets of 32 bits from the buffer's start, bytes. */
+/** Reads TFLite's string buffer: a count, offsets of 32 bits from the buffer's start, and bytes. */
 export class TfliteReader extends Reader {
   readonly #littleEndian: boolean
   readonly #offsets: number
@@ -18,17 +18,13 @@ export class TfliteReader extends Reader {
   }
 
   override locate(index: number): void {
-    const start = this.offsetOf(index)
-    const end = this.offsetOf(index + 1)
+    const at = this.#offsets + 4 * index
+    const start = this.#view.getUint32(at, this.#littleEndian)
+    const end = this.#view.getUint32(at + 4, this.#littleEndian)
     const { base, byteSize } = this.image.data
     if (start > end || start > INT32_MAXIMUM) throw ruleError('tflite-order', index, start, end)
     if (end > byteSize) throw ruleError('tflite-range', index, end, byteSize)
     this.start = base + start
     this.size = end - start
-  }
-
-  /** Where the element starts in the buffer; at the count, where the last one ends. Unsigned: negative ones are huge. */
-  offsetOf(index: number): number {
-    return this.#view.getUint32(this.#offsets + 4 * index, this.#littleEndian)
   }
 }

@@ -3,7 +3,7 @@ import { follows, type Image } from '../image/image.ts'
 import { hostLittleEndian } from '../layouts/abi.ts'
 import { abiCodes, layoutCodes } from '../layouts/codes.ts'
 import { startOf } from '../memory/regions.ts'
-import type { Plan, Target } from './plan.ts'
+import type { Plan, Sizes, Target } from './plan.ts'
 
 /** A struct of the C core in memory of its own. */
 export class NativeStruct {
@@ -25,7 +25,7 @@ export class NativeStruct {
     return this.view.getInt32(at, hostLittleEndian)
   }
 
-  /** A size, an index or an address: below 2^53. */
+  /** Writes a size, an index or an address below 2^53. */
   setSize(at: number, value: number): void {
     this.view.setBigUint64(at, BigInt(value), hostLittleEndian)
   }
@@ -40,7 +40,7 @@ const { size: TARGET_SIZE, offsets: TARGET } = LAYOUTS.tn_tstring_target_t
 
 const known = new WeakMap<Image, NativeStruct>()
 
-/** The address of the `tn_tstring_tensor_t` of an image. */
+/** Returns the address of the `tn_tstring_tensor_t` of an image. */
 export function descriptorOf(image: Image, isWritable = false): number {
   let struct = known.get(image)
   if (struct === undefined) {
@@ -59,12 +59,11 @@ export function descriptorOf(image: Image, isWritable = false): number {
   return struct.address
 }
 
-const targetStruct = (): NativeStruct => (target ??= new NativeStruct(TARGET_SIZE))
 let target: NativeStruct | undefined
 
-/** The `tn_tstring_target_t` of a plan, without memory: one for all, read before the next is made. */
+/** Returns the `tn_tstring_target_t` of a plan, without memory. The next call uses the same struct again. */
 export function planStruct(plan: Plan): NativeStruct {
-  const struct = targetStruct()
+  const struct = (target ??= new NativeStruct(TARGET_SIZE))
   struct.setInt(TARGET.layout, layoutCodes[plan.layout])
   struct.setInt(TARGET.abi, abiCodes[plan.abi])
   struct.setInt(TARGET.form, plan.form)
@@ -74,7 +73,7 @@ export function planStruct(plan: Plan): NativeStruct {
   return struct
 }
 
-/** The `tn_tstring_target_t` of a target. */
+/** Returns the `tn_tstring_target_t` of a target. The next call uses the same struct again. */
 export function targetStructOf(to: Target): NativeStruct {
   const struct = planStruct(to)
   struct.setSize(TARGET.table_size, to.table.byteSize)
@@ -84,8 +83,8 @@ export function targetStructOf(to: Target): NativeStruct {
   return struct
 }
 
-/** What {@link planStruct}'s struct holds after it was measured. */
-export const measuredSizes = (struct: NativeStruct): { tableSize: number; dataSize: number } => ({
+/** Returns the sizes that a kernel wrote into the struct of a plan or target. */
+export const measuredSizes = (struct: NativeStruct): Sizes => ({
   tableSize: struct.getSize(TARGET.table_size),
   dataSize: struct.getSize(TARGET.data_size),
 })

@@ -7,7 +7,7 @@ import { callKernel } from './call.ts'
 import { descriptorOf, measuredSizes, NativeStruct, planStruct, targetStructOf } from './descriptor.ts'
 import type { Plan, Sizes, Target } from './plan.ts'
 
-// The loops of the C core over whole tensors: one call for each.
+// The operations of the C core on whole tensors. Each is one call.
 
 const { size: SUMS_SIZE, offsets: SUMS } = LAYOUTS.tn_tstring_sums_t
 
@@ -18,8 +18,9 @@ function result(): NativeStruct {
   return (results ??= new NativeStruct(SUMS_SIZE))
 }
 
-/** How strictly a tensor is checked. */
+/** Options of {@link validate}. */
 export interface ValidateOptions {
+  /** Whether the bytes must be as this library writes them. */
   readonly strict: boolean
   /** Whether two strings must not share bytes. */
   readonly writable: boolean

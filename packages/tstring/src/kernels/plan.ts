@@ -3,7 +3,7 @@ import { CONSTANTS } from '@tenon/core/internal'
 import type { Abi } from '../layouts/abi.ts'
 import type { ImageLayout } from '../layouts/layout.ts'
 
-/** How strings that do not fit their struct are written, with the C core's numbers. */
+/** The forms of strings that do not fit into their struct, with the C core's numbers. */
 export const FORM = {
   /** OFFSET into the bytes behind the table. */
   OFFSET: CONSTANTS.TN_TSTRING_AS_OFFSET,

@@ -1,17 +1,16 @@
 import { endianness } from 'node:os'
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkOneOf } from '../errors/arguments.ts'
 
-/** Pointer size and byte order of the machine that a tensor's bytes are for. */
+/** The pointer size and byte order of the machine that a tensor's bytes are for. */
 export type Abi = 'le64' | 'be64' | 'le32' | 'be32'
 
 /** All ABIs, in the order of the C core's numbers. */
 export const abis: readonly Abi[] = ['le64', 'be64', 'le32', 'be32']
 
-/** What an ABI means for the words in a struct. */
+/** The words in the structs of an ABI. */
 export interface AbiInfo {
   readonly littleEndian: boolean
-  /** Bytes of a pointer and of a size word. */
+  /** The bytes of a pointer and of a size word. */
   readonly wordSize: 4 | 8
 }
 
@@ -27,12 +26,10 @@ export const hostLittleEndian: boolean = endianness() === 'LE'
 
 const narrow = new Set<string>(['arm', 'ia32', 'mips', 'mipsel', 'ppc', 's390'])
 
-/** The ABI of this process: the only one whose pointers are followed. */
+/** The ABI of this process. Pointers of other ABIs are not followed. */
 export const hostAbi: Abi = `${hostLittleEndian ? 'le' : 'be'}${narrow.has(process.arch) ? '32' : '64'}`
 
-/** What an ABI's name means. @throws {ArgumentError} for any other name. */
+/** Returns the words of an ABI. @throws {ArgumentError} if the name is not an ABI's. */
 export function abiInfo(abi: Abi): AbiInfo {
-  const info = infos[abi]
-  if (info !== undefined) return info
-  throw new ArgumentError(`abi must be one of ${abis.join(', ')}, got ${describe(abi)}`)
+  return infos[checkOneOf(abi, abis, 'abi')]
 }

@@ -1,12 +1,11 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { checkOneOf } from '../errors/arguments.ts'
 
 /**
- * How the strings of a tensor lie in memory.
+ * The layout of a tensor's strings in memory.
  *
- * - `tf`: TF_TString as TensorFlow shipped it in 2.4: 24 bytes a string, SMALL, LARGE, OFFSET or VIEW.
- * - `rfc16`, `rfc24`: the tstring RFC's two variants: SMALL, LARGE, OFFSET or PREALLOC.
- * - `legacy`: TF_STRING before 2.4: a table of offsets, then length and bytes of each string.
+ * - `tf`: TF_TString as TensorFlow shipped it in 2.4. Each string has 24 bytes and is SMALL, LARGE, OFFSET or VIEW.
+ * - `rfc16`, `rfc24`: the two variants of the tstring RFC. A string is SMALL, LARGE, OFFSET or PREALLOC.
+ * - `legacy`: TF_STRING before 2.4: a table of offsets, then the length and bytes of each string.
  * - `tflite`: TensorFlow Lite's string buffer: a count, offsets, then bytes.
  */
 export type Layout = 'tf' | 'rfc16' | 'rfc24' | 'legacy' | 'tflite'
@@ -14,13 +13,22 @@ export type Layout = 'tf' | 'rfc16' | 'rfc24' | 'legacy' | 'tflite'
 /** All layouts, in the order of the C core's numbers. */
 export const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
 
-/** A layout whose strings are structs of one size. */
+/** A layout that has a struct of fixed size for each string. */
 export type StructLayout = 'tf' | 'rfc16' | 'rfc24'
 
-/** What bytes can be read as: a layout, or Arrow's offsets beside its data. */
+/** All layouts of structs. */
+export const structLayouts: readonly StructLayout[] = ['tf', 'rfc16', 'rfc24']
+
+/** One of the RFC's two structs: without and with a capacity. */
+export type RfcLayout = 'rfc16' | 'rfc24'
+
+/** All layouts of the RFC. */
+export const rfcLayouts: readonly RfcLayout[] = ['rfc16', 'rfc24']
+
+/** A layout that bytes are read as: one of a tensor, or Arrow's offsets beside its data. */
 export type ImageLayout = Layout | 'arrow32' | 'arrow64'
 
-/** All of them, in the order of the C core's numbers. */
+/** All layouts that bytes are read as, in the order of the C core's numbers. */
 export const imageLayouts: readonly ImageLayout[] = [...layouts, 'arrow32', 'arrow64']
 
 /** The type of one string in a struct: the low two bits of its first byte. */
@@ -29,34 +37,34 @@ export type StringType = 'small' | 'large' | 'offset' | 'view' | 'prealloc'
 /** The low two bits of a struct's first byte. 3 is VIEW as shipped and PREALLOC in the RFC. */
 export const TYPE = { SMALL: 0, LARGE: 1, OFFSET: 2, VIEW: 3, PREALLOC: 3 } as const
 
-/** The largest string that an OFFSET can name, in bytes: its size word has 30 bits. */
+/** The largest string of an OFFSET in bytes. The size word has 30 bits for it. */
 export const OFFSET_STRING_MAXIMUM: number = 2 ** 30 - 1
 
-/** What TFLite's and Arrow Utf8's 32-bit offsets reach, in bytes. */
+/** The largest 32-bit offset of TFLite and Arrow Utf8, in bytes. */
 export const INT32_MAXIMUM: number = 2 ** 31 - 1
 
-/** The name of the type with this code in a layout. */
+/** Returns the name of the type with a code in a layout. */
 export function typeName(layout: StructLayout, code: number): StringType {
   if (code === TYPE.VIEW) return layout === 'tf' ? 'view' : 'prealloc'
   return code === TYPE.SMALL ? 'small' : code === TYPE.LARGE ? 'large' : 'offset'
 }
 
-/** Whether strings are structs of one size. */
+/** Whether a layout has a struct of fixed size for each string. */
 export function isStructLayout(layout: ImageLayout): layout is StructLayout {
   return layout === 'tf' || layout === 'rfc16' || layout === 'rfc24'
 }
 
-/** Bytes of one struct. */
+/** Returns the bytes of one struct. */
 export function structSize(layout: StructLayout): 16 | 24 {
   return layout === 'rfc16' ? 16 : 24
 }
 
-/** The largest string that a SMALL holds, in bytes. The shipped struct keeps room for a NUL. */
+/** Returns the largest string of a SMALL in bytes. The shipped struct keeps room for a NUL. */
 export function smallCapacity(layout: StructLayout): number {
   return layout === 'tf' ? 22 : structSize(layout) - 1
 }
 
-/** Bytes of the table of `count` elements: structs, offsets, TFLite's header. */
+/** Returns the bytes of the table of `count` elements: structs, offsets, or TFLite's header. */
 export function tableSize(layout: ImageLayout, count: number): number {
   switch (layout) {
     case 'legacy':
@@ -72,9 +80,5 @@ export function tableSize(layout: ImageLayout, count: number): number {
   }
 }
 
-/** Checks a layout's name. @throws {ArgumentError} for any other. */
-export function checkLayout(layout: unknown): Layout {
-  const found = layouts.find((name) => name === layout)
-  if (found !== undefined) return found
-  throw new ArgumentError(`layout must be one of ${layouts.join(', ')}, got ${describe(layout)}`)
-}
+/** Checks the name of a layout. @throws {ArgumentError} */
+export const checkLayout = (layout: unknown): Layout => checkOneOf(layout, layouts, 'layout')

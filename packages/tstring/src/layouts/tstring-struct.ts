@@ -1,18 +1,11 @@
 import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { abiInfo, type Abi } from './abi.ts'
-import {
-  isStructLayout,
-  OFFSET_STRING_MAXIMUM,
-  smallCapacity,
-  structSize,
-  TYPE,
-  type Layout,
-  type StructLayout,
-} from './layout.ts'
+import { checkOptions, describe } from '@tenon/core/internal'
+import { argumentError, checkOneOf } from '../errors/arguments.ts'
+import { abiInfo, type Abi, type AbiInfo } from './abi.ts'
+import { OFFSET_STRING_MAXIMUM, smallCapacity, structLayouts, structSize, TYPE, type StructLayout } from './layout.ts'
 import { packWord, sizeOfWord, wordSizeMaximum } from './size-word.ts'
 
-/** The fields of one string's struct, of any type, as they lie in its bytes. */
+/** The fields of one string's struct, for each type. Pointers are numbers of any machine. */
 export type StructFields =
   | { readonly type: 'small'; readonly bytes: Uint8Array }
   | { readonly type: 'large'; readonly size: bigint; readonly capacity?: bigint; readonly pointer: bigint }
@@ -20,25 +13,24 @@ export type StructFields =
   | { readonly type: 'view'; readonly size: bigint; readonly pointer: bigint; readonly owner: bigint }
   | { readonly type: 'prealloc'; readonly size: number; readonly capacity: number; readonly pointer: bigint }
 
-/** Which struct. */
+/** The layout and ABI of a struct. */
 export interface StructOptions {
   readonly layout: StructLayout
   readonly abi: Abi
 }
 
 /**
- * The bytes of one struct. Nothing is followed: pointers are numbers here, of any machine.
+ * Encodes one struct. Pointers are not followed.
  *
- * Layout: TF_TString of TensorFlow's C API (ctstring_internal.h); the RFC's two structs with its open points as the
- * README settles them.
+ * `tf` is TF_TString of TensorFlow's C API (ctstring_internal.h). The README lists the choices where the RFC is open.
  *
- * @throws {ArgumentRangeError} if a size would reach into the type bits, or a number does not fit its field.
+ * @throws {ArgumentRangeError} if a size would reach into the type bits, or a number does not fit into its field.
+ * @throws {ArgumentError} if the layout has no struct of this type, or an option is not valid.
  * @example
  * encodeStruct({ type: 'offset', size: 5, offset: 24, count: 1 }, { layout: 'tf', abi: 'be64' })
  */
-export function encodeStruct(fields: StructFields, { layout, abi }: StructOptions): Uint8Array {
-  const { littleEndian, wordSize } = abiInfo(abi)
-  checkStructLayout(layout)
+export function encodeStruct(fields: StructFields, options: StructOptions): Uint8Array {
+  const { layout, abi, littleEndian, wordSize } = structInfo(options)
   const bytes = new Uint8Array(structSize(layout))
   const view = new DataView(bytes.buffer)
   const word = (index: number, value: bigint, name: string): void => {
@@ -87,9 +79,7 @@ export function encodeStruct(fields: StructFields, { layout, abi }: StructOption
       check(fields.size, wordSizeMaximum(narrow), 'the size of a PREALLOC')
       u32(0, Number(packWord(narrow, BigInt(fields.size), TYPE.PREALLOC)), 'size', littleEndian)
       u32(4, fields.capacity, 'capacity', littleEndian)
-      checkWord(fields.pointer, (1n << BigInt(8 * wordSize)) - 1n, 'pointer')
-      if (wordSize === 8) view.setBigUint64(8, fields.pointer, littleEndian)
-      else view.setUint32(8, Number(fields.pointer), littleEndian)
+      word(8 / wordSize, fields.pointer, 'pointer')
       return bytes
     }
   }
@@ -97,19 +87,22 @@ export function encodeStruct(fields: StructFields, { layout, abi }: StructOption
 }
 
 /**
- * The fields of one struct. Nothing is followed.
+ * Decodes one struct. Pointers are not followed.
  *
- * @throws {BoundsError} if `bytes` is shorter than a struct. @throws {ArgumentRangeError} if a SMALL says it is larger
- * than it can be.
+ * @throws {BoundsError} if `bytes` is shorter than a struct.
+ * @throws {ArgumentRangeError} if the size of a SMALL is larger than the struct.
  * @example
  * decodeStruct(new Uint8Array(24), { layout: 'tf', abi: 'le64' }) // { type: 'small', bytes: new Uint8Array(0) }
  */
-export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions): StructFields {
-  const { littleEndian, wordSize } = abiInfo(abi)
-  checkStructLayout(layout)
+export function decodeStruct(bytes: Uint8Array, options: StructOptions): StructFields {
+  const { layout, abi, littleEndian, wordSize } = structInfo(options)
   checkBytes(bytes)
   const stride = structSize(layout)
-  if (bytes.length < stride) throw new BoundsError(`a struct of ${layout} has ${stride} bytes, got ${bytes.length}`)
+  if (bytes.length < stride) {
+    throw new BoundsError(`bytes must have the ${stride} bytes of a struct, got ${bytes.length}`, {
+      details: { name: 'bytes', expected: stride, received: bytes.length },
+    })
+  }
   const view = new DataView(bytes.buffer, bytes.byteOffset, stride)
   const word = (index: number): bigint =>
     wordSize === 8 ? view.getBigUint64(8 * index, littleEndian) : BigInt(view.getUint32(4 * index, littleEndian))
@@ -134,31 +127,32 @@ export function decodeStruct(bytes: Uint8Array, { layout, abi }: StructOptions):
     default: {
       if (layout === 'tf') return { type: 'view', size: sizeOfWord(abi, word(0)), pointer: word(1), owner: word(2) }
       const size = Number(sizeOfWord(littleEndian ? 'le32' : 'be32', BigInt(view.getUint32(0, littleEndian))))
-      const pointer = wordSize === 8 ? view.getBigUint64(8, littleEndian) : BigInt(view.getUint32(8, littleEndian))
-      return { type: 'prealloc', size, capacity: view.getUint32(4, littleEndian), pointer }
+      return { type: 'prealloc', size, capacity: view.getUint32(4, littleEndian), pointer: word(8 / wordSize) }
     }
   }
 }
 
-function checkStructLayout(layout: Layout): void {
-  if (!isStructLayout(layout)) throw new ArgumentError(`layout must be tf, rfc16 or rfc24, got ${describe(layout)}`)
+function structInfo(options: StructOptions): StructOptions & AbiInfo {
+  const { layout, abi } = checkOptions(options, ['layout', 'abi'])
+  return { layout: checkOneOf(layout, structLayouts, 'layout'), abi: abi!, ...abiInfo(abi!) }
 }
 
 function checkBytes(bytes: unknown): void {
-  if (!(bytes instanceof Uint8Array)) throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`)
+  if (!(bytes instanceof Uint8Array)) throw argumentError('bytes', 'a Uint8Array', bytes)
 }
 
-/** @throws {ArgumentError} for a number, which has not all 64 bits. */
+/** Checks a value of 64 bits, which a number cannot hold exactly. */
 function checkWord(value: bigint, maximum: bigint, name: string): void {
-  if (typeof value !== 'bigint') throw new ArgumentError(`${name} must be a bigint, got ${describe(value)}`)
+  if (typeof value !== 'bigint') throw argumentError(name, 'a bigint', value)
   check(value, maximum, name)
 }
 
-/** Sizes and pointers of words are bigints, those of 32 bits are numbers. */
+/** Checks a size or pointer: a bigint for a word, a number for 32 bits. */
 function check(value: bigint | number, maximum: bigint, name: string): void {
   const isWhole = typeof value === 'bigint' || Number.isInteger(value)
   if (isWhole && value >= 0 && value <= maximum) return
-  throw new ArgumentRangeError(`${name} must be a whole number from 0 to ${maximum}, got ${describe(value)}`, {
-    details: { value: String(value), limit: maximum.toString() },
+  const expected = `a whole number from 0 to ${maximum}`
+  throw new ArgumentRangeError(`${name} must be ${expected}, got ${describe(value)}`, {
+    details: { name, expected, received: describe(value), value: String(value), limit: maximum.toString() },
   })
 }

@@ -1,65 +1,56 @@
-import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { ArgumentRangeError, BoundsError } from '@tenon/core'
+import { checkSize } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 
-/** The most bytes that a varint of 64 bits has. */
+/** The most bytes of a varint of 64 bits. */
 const VARINT_MAXIMUM = 10
 
-/** Bytes of a size as a varint. */
+/** Returns the bytes of a size as a varint. */
 export function varintSize(value: number): number {
   let size = 1
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
   return size
 }
 
-/** Writes a size as a varint at `at`; returns where it ends. The room is the caller's to check. */
-export function writeVarint(bytes: Uint8Array, at: number, value: number): number {
-  let rest = value
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes[at++] = (rest % 0x80) | 0x80
-  bytes[at++] = rest
-  return at
-}
-
 /**
- * A number as the legacy layout has its lengths: LEB128, seven bits a byte, low bits first.
+ * Encodes a number like the lengths of the legacy layout: LEB128, with seven bits in each byte, low bits first.
  *
- * @param value a whole number up to 2^64 - 1; above 2^53 - 1 a bigint.
- * @throws {ArgumentError | ArgumentRangeError} if it is none.
+ * @param value a whole number up to 2^64 - 1. Numbers above 2^53 - 1 must be bigints.
+ * @throws {ArgumentError | ArgumentRangeError} for other values.
  * @example
  * encodeVarint(300) // Uint8Array.of(0xac, 0x02)
  */
 export function encodeVarint(value: number | bigint): Uint8Array {
-  if (typeof value === 'bigint' && value >= 0n && value < 1n << 64n) {
-    const bytes: number[] = []
-    for (let rest = value; ; rest >>= 7n) {
-      if (rest < 0x80n) return Uint8Array.from([...bytes, Number(rest)])
-      bytes.push(Number(rest & 0x7fn) | 0x80)
-    }
+  const whole = typeof value === 'bigint' ? value : BigInt(checkSize(value, 'value', 'bytes'))
+  if (whole < 0n || whole >= 1n << 64n) {
+    throw new ArgumentRangeError(`value must be from 0 to 2^64 - 1, got ${whole}`, {
+      details: { name: 'value', expected: 'from 0 to 2^64 - 1', received: `${whole}n` },
+    })
   }
-  if (typeof value === 'bigint') throw new ArgumentRangeError(`value must be from 0 to 2^64 - 1, got ${value}`)
-  const size = checkSize(value, 'value', 'bytes')
-  const bytes = new Uint8Array(varintSize(size))
-  writeVarint(bytes, 0, size)
-  return bytes
+  const bytes: number[] = []
+  let rest = whole
+  for (; rest >= 0x80n; rest >>= 7n) bytes.push(Number(rest & 0x7fn) | 0x80)
+  return Uint8Array.of(...bytes, Number(rest))
 }
 
 /** A decoded varint. */
 export interface Varint {
-  /** Exact to 2^64 - 1. */
+  /** The value, exact up to 2^64 - 1. */
   readonly value: bigint
-  /** How many bytes it takes. */
+  /** The number of bytes that encode the value. */
   readonly byteSize: number
 }
 
 /**
- * Reads a varint as TensorFlow does: over-long forms are taken, bits above the 64th are dropped.
+ * Decodes a varint like TensorFlow: over-long encodings are accepted, and bits above the 64th are dropped.
  *
- * @param byteOffset where it starts in `bytes`.
- * @throws {BoundsError} if it doesn't end within the bytes or within ten bytes.
+ * @param byteOffset the offset of the first byte in `bytes`.
+ * @throws {BoundsError} if the varint does not end within the bytes or within ten bytes.
  * @example
  * decodeVarint(Uint8Array.of(0xac, 0x02)).value // 300n
  */
 export function decodeVarint(bytes: Uint8Array, byteOffset = 0): Varint {
-  if (!(bytes instanceof Uint8Array)) throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`)
+  if (!(bytes instanceof Uint8Array)) throw argumentError('bytes', 'a Uint8Array', bytes)
   const start = checkSize(byteOffset, 'byteOffset')
   let value = 0n
   for (let i = 0; i < VARINT_MAXIMUM && start + i < bytes.length; i++) {
@@ -67,18 +58,21 @@ export function decodeVarint(bytes: Uint8Array, byteOffset = 0): Varint {
     value |= BigInt(byte & 0x7f) << BigInt(7 * i)
     if (byte < 0x80) return { value: BigInt.asUintN(64, value), byteSize: i + 1 }
   }
-  throw new BoundsError(`a varint must end within ${VARINT_MAXIMUM} bytes and within the data, it starts at ${start}`, {
+  throw new BoundsError(`a varint must end within ${VARINT_MAXIMUM} bytes and within the data, got one at ${start}`, {
     details: { byteOffset: start, available: bytes.length - start },
   })
 }
 
-/** The value of a varint as a number, inexact above 2^53; its byte size goes to `varintEnd`. NaN if it doesn't end. */
+/**
+ * Returns the value of a varint as a number, which is inexact above 2^53, or NaN if the varint does not end. Sets
+ * {@link lastVarint}.
+ */
 export function readVarint(bytes: Uint8Array, at: number, end: number): number {
   let value = 0
   let scale = 1
   for (let i = 0; i < VARINT_MAXIMUM && at < end; i++, scale *= 0x80) {
     const byte = bytes[at++]!
-    // Of the tenth byte only the lowest bit is below 2^64.
+    // Only the lowest bit of the tenth byte is below 2^64.
     value += (i === VARINT_MAXIMUM - 1 ? byte & 1 : byte & 0x7f) * scale
     if (byte < 0x80) {
       lastVarint.end = at
@@ -88,5 +82,5 @@ export function readVarint(bytes: Uint8Array, at: number, end: number): number {
   return NaN
 }
 
-/** Where the varint ended that {@link readVarint} read last. */
+/** The end of the varint that {@link readVarint} read last. A result object for each string would cost more. */
 export const lastVarint: { end: number } = { end: 0 }

@@ -4,18 +4,18 @@ import type { Regions } from './regions.ts'
 const FIRST_CHUNK = 4096
 const LARGEST_CHUNK = 1 << 20
 
-/** Strings over this many bytes get a segment of their own. */
+/** The largest string, in bytes, that shares a chunk. Larger strings get a segment of their own. */
 export const QUARTER: number = LARGEST_CHUNK / 4
 
 /**
- * Where the bytes of long strings are put, one behind the other: chunks of an allocator that double up to 1 MiB. Strings
- * over a quarter of that get a chunk of their own. Nothing is freed but with the allocator's lifetime.
+ * The memory for the bytes of long strings, one behind the other: chunks of an allocator that double up to 1 MiB. Strings of
+ * more than a quarter of that get a chunk of their own. The memory ends with the allocator's lifetime.
  */
 export class Arena {
   readonly regions: Regions
   readonly #allocator: NativeAllocator
   #next = FIRST_CHUNK
-  /** The chunk being filled: bytes, the place of the next string, the end, the address of `bytes[0]`. */
+  /** The chunk being filled: its bytes, the offset of the next string, the end, and the address of `bytes[0]`. */
   bytes: Buffer = Buffer.alloc(0)
   at = 0
   end = 0
@@ -26,7 +26,7 @@ export class Arena {
     this.regions = regions
   }
 
-  /** Makes room for `byteSize` more bytes at `at`; at most {@link QUARTER}. @throws {AllocationError} */
+  /** Makes room for at most {@link QUARTER} more bytes at `at`. @throws {AllocationError} */
   reserve(byteSize: number): void {
     if (this.end - this.at >= byteSize) return
     const segment = this.own(Math.max(this.#next, Math.min(4 * byteSize, LARGEST_CHUNK)))
@@ -37,21 +37,21 @@ export class Arena {
     this.address = segment.block.address
   }
 
-  /** Leaves what was put in to the allocator but for this segment: the next string begins a new chunk. */
+  /** Leaves all memory except one segment to the allocator. The next string begins a new chunk. */
   restart(kept: Segment | undefined): void {
     this.regions.keepOnly(kept === undefined ? [] : [kept])
     this.bytes = Buffer.alloc(0)
     this.at = this.end = this.address = 0
   }
 
-  /** A segment for one large string. @throws {AllocationError} */
+  /** Allocates a segment for one large string. @throws {AllocationError} */
   own(byteSize: number): Segment {
     const segment = this.#allocator.allocate(byteSize)
     this.regions.add(segment)
     return segment
   }
 
-  /** Puts a string's bytes in; returns their address. @throws {AllocationError} */
+  /** Copies a string's bytes into the arena. Returns their address. @throws {AllocationError} */
   put(bytes: Uint8Array): number {
     if (bytes.length > QUARTER) {
       const segment = this.own(bytes.length)

@@ -15,7 +15,7 @@ interface Table {
 
 const cleaner = new Cleaner<Table>(free)
 
-function free({ address, count, layout }: Omit<Table, 'buffer'>): void {
+function free({ address, count, layout }: Table): void {
   coreFunctions().tn_tstring_dealloc_all(address, count, layoutCodes[layout])
 }
 
@@ -25,26 +25,20 @@ function free({ address, count, layout }: Omit<Table, 'buffer'>): void {
  */
 export class MallocBlocks {
   readonly #table: Segment
-  readonly #count: number
-  readonly #layout: StructLayout
+  readonly #owned: Table
   #isOwner = true
 
   constructor(table: Segment, count: number, layout: StructLayout, allocator: NativeAllocator) {
     this.#table = table
-    this.#count = count
-    this.#layout = layout
-    if (allocator === gcAllocator) {
-      const { buffer } = table.block.view
-      cleaner.watch(table.block, { buffer, address: startOf(table), count, layout }, this)
-    } else {
-      table.lifetime.addCloseAction(() => this.close())
-    }
+    this.#owned = { buffer: table.block.view.buffer, address: startOf(table), count, layout }
+    if (allocator === gcAllocator) cleaner.watch(table.block, this.#owned, this)
+    else table.lifetime.addCloseAction(() => this.close())
   }
 
   /** Frees all blocks, so that the strings are empty. Does nothing if the blocks are freed or handed off already. */
   close(): void {
     if (!this.#isOwner) return
-    withOpen([this.#table], () => free({ address: startOf(this.#table), count: this.#count, layout: this.#layout }))
+    withOpen([this.#table], () => free(this.#owned))
     this.handOff()
   }
 

@@ -1,10 +1,11 @@
-import { ArgumentError, ReadOnlyError, Segment } from '@tenon/core'
-import { addressOf, Block, checkUsable, describe, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
+import { ReadOnlyError, Segment } from '@tenon/core'
+import { addressOf, Block, checkUsable, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 
 /**
- * Runs a call into the C core with segments that stay open meanwhile.
+ * Calls the C core and keeps segments open meanwhile.
  *
- * @throws {ScopeClosedError | WrongThreadError} if one is dead, or its buffer was detached.
+ * @throws {ScopeClosedError | WrongThreadError} if a segment is closed, or its buffer was detached.
  */
 export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   for (const { block } of segments) checkUsable(block)
@@ -16,23 +17,23 @@ export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   }
 }
 
-/** @throws {ReadOnlyError} if a segment refuses writes. @throws {ScopeClosedError | WrongThreadError} if it is dead. */
+/** @throws {ReadOnlyError} if a segment refuses writes. @throws {ScopeClosedError | WrongThreadError} if it is closed. */
 export function checkWritable({ block, readOnly }: Segment): void {
   checkUsable(block)
   if (readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
 }
 
 /**
- * A segment over the bytes of a buffer, which the segment keeps from being collected. Transferring the buffer away is
- * noticed at the next use.
+ * Returns a segment over the bytes of a buffer, which the segment keeps from being collected. If the buffer is transferred
+ * away, the next use throws.
  *
- * @throws {ArgumentError} if it is no view, or its buffer can be resized.
+ * @throws {ArgumentError} if the value is not a view, or its buffer can be resized.
  */
 export function segmentOver(view: ArrayBufferView, name: string): Segment {
-  if (!ArrayBuffer.isView(view)) throw new ArgumentError(`${name} must be a typed array, got ${describe(view)}`)
+  if (!ArrayBuffer.isView(view)) throw argumentError(name, 'a typed array', view)
   const { buffer, byteOffset, byteLength } = view
   if ((buffer as { resizable?: boolean }).resizable || (buffer as { growable?: boolean }).growable) {
-    throw new ArgumentError(`${name} must not lie in a buffer that can be resized`)
+    throw argumentError(name, 'a view of a buffer that cannot be resized', buffer)
   }
   const block = new Block(globalGate, new DataView(buffer), Buffer.from(buffer as ArrayBuffer), addressOf(buffer))
   block.exposed = true

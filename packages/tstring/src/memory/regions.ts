@@ -1,6 +1,6 @@
 import type { Segment } from '@tenon/core'
 
-/** The memory that the pointers of a tensor may name: segments in the order of their addresses, none within another. */
+/** The memory that the pointers of a tensor may name: segments in the order of their addresses, which do not contain each other. */
 export class Regions {
   readonly segments: Segment[] = []
   #last: Segment | undefined
@@ -9,7 +9,7 @@ export class Regions {
     for (const segment of segments) this.add(segment)
   }
 
-  /** Adds what is not there yet. Dead memory whose place the segment has now is left out. */
+  /** Adds a segment unless another contains it. Removes closed memory at the same addresses. */
   add(segment: Segment): void {
     const address = startOf(segment)
     const { segments } = this
@@ -25,14 +25,14 @@ export class Regions {
     this.#last = undefined
   }
 
-  /** Forgets all memory but this. */
+  /** Removes all other memory. */
   keepOnly(segments: readonly Segment[]): void {
     this.segments.length = 0
     this.#last = undefined
     for (const segment of segments) this.add(segment)
   }
 
-  /** The segment that has all of these bytes. */
+  /** Returns the segment that contains all of these bytes. */
   find(address: number, byteSize: number): Segment | undefined {
     const last = this.#last
     if (last !== undefined && holds(last, address, byteSize)) return last
@@ -50,7 +50,7 @@ export class Regions {
   }
 }
 
-/** The address of a segment's first byte. */
+/** Returns the address of a segment's first byte. */
 export function startOf(segment: Segment): number {
   return segment.block.address + segment.base
 }

@@ -1,76 +1,68 @@
-import { ArgumentError, gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
-import { checkUsable, describe, type Block } from '@tenon/core/internal'
+import { gcAllocator, type NativeAllocator, type Segment } from '@tenon/core'
+import { checkOptions, checkUsable, type Block } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import { ruleError } from '../errors/rules.ts'
 import { segmentsOf, type Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
 import { convert, measure, validate } from '../kernels/native.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
-import { INT32_MAXIMUM } from '../layouts/layout.ts'
+import { INT32_MAXIMUM, type Layout } from '../layouts/layout.ts'
 import { segmentOver } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
-import { Arena } from '../memory/arena.ts'
-import { convertTo, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
-import type { Layout } from '../layouts/layout.ts'
-import type { Parts } from './parts.ts'
+import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
+import { arenaParts, type Parts } from './parts.ts'
 import { checkShape, COUNT_MAXIMUM } from './shape.ts'
 
-/** Arrow's Utf8 (offsets of 32 bits) or LargeUtf8 (of 64), without nulls: what an Arrow `Data` is made of. */
+/** Arrow's Utf8 (offsets of 32 bits) or LargeUtf8 (of 64 bits) without nulls: the content of an Arrow `Data`. */
 export interface ArrowUtf8 {
   readonly length: number
-  /** length + 1 of them. The first is not always 0, as Arrow allows. */
+  /** `length + 1` offsets. Arrow allows that the first is not 0. */
   readonly offsets: Int32Array | BigInt64Array
   readonly data: Uint8Array
 }
 
-/** How a tensor is made of Arrow's buffers. */
-export interface FromArrowOptions extends LayoutOptions {
-  /** `tf` without it: the data is not copied. Other layouts hold a copy. */
+/** Options of `StringTensor.ofArrowUtf8`. */
+export interface OfArrowOptions extends LayoutOptions {
+  /** The layout; by default `tf`, which does not copy the data. Other layouts copy it. */
   readonly layout?: Layout
+  /** The size along each axis; by default one axis. */
   readonly shape?: readonly number[]
-  /** The most bytes that all strings together may have; the size of the data without it. */
+  /** The most bytes that all strings together may have; by default the size of the data. */
   readonly budget?: number
 }
 
-/** The parts of `StringTensor.fromArrowUtf8`. */
-export function partsFromArrow(
+/** Returns the parts of `StringTensor.ofArrowUtf8`. */
+export function partsOfArrow(
   data: Uint8Array,
   offsets: Int32Array | BigInt64Array,
-  { layout = 'tf', shape, budget = data.byteLength, allocator = gcAllocator, ...options }: FromArrowOptions,
+  options: OfArrowOptions | undefined,
 ): Parts {
+  const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'budget'])
+  const { layout = 'tf', budget = data.byteLength, allocator = gcAllocator, storage, abi } = checked
   const bare = arrowImage(data, offsets)
   const image = { ...bare, sums: validate(bare, { strict: true, writable: false, budget }) }
-  const checked = checkShape(shape, image.count)
-  const isBorrowed = layout === 'tf' && (options.storage ?? 'arena') === 'arena' && (options.abi ?? hostAbi) === hostAbi
-  if (!isBorrowed) return convertTo(image, undefined, checked, placementOf(layout, options), allocator)
-  return borrow(image, checked, allocator)
+  const shape = checkShape(checked.shape, image.count)
+  const isBorrowed = layout === 'tf' && (storage ?? 'arena') === 'arena' && (abi ?? hostAbi) === hostAbi
+  if (isBorrowed) return borrow(image, shape, allocator)
+  return convertTo(image, undefined, shape, placementOf(layout, checked), allocator)
 }
 
-/** A table of VIEWs onto bytes that somebody else has. */
+/** Returns a table of VIEWs onto the image's data, which is not copied. */
 function borrow(image: Image, shape: readonly number[], allocator: NativeAllocator): Parts {
-  const { count, data } = image
+  const { count, data, sums } = image
   const plan = { layout: 'tf', abi: hostAbi, form: FORM.BORROWED, isInline: false } as const
   const table = allocator.allocate(24 * count, TABLE_ALIGNMENT)
   convert(image, undefined, count, { ...plan, table, data: table.asSlice(24 * count) })
   const regions = new Regions([data])
-  return {
-    image: { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false, sums: image.sums },
-    shape,
-    segment: table,
-    storage: 'arena',
-    allocator,
-    arena: new Arena(allocator, regions),
-    blocks: undefined,
-    isWritable: true,
-  }
+  const viewed = { layout: 'tf', abi: hostAbi, count, table, data: table, regions, foreign: false, sums } as const
+  return arenaParts(viewed, shape, allocator)
 }
 
 function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Image {
-  if (!(data instanceof Uint8Array)) throw new ArgumentError(`data must be a Uint8Array, got ${describe(data)}`)
+  if (!(data instanceof Uint8Array)) throw argumentError('data', 'a Uint8Array', data)
   if (!(offsets instanceof Int32Array) && !(offsets instanceof BigInt64Array)) {
-    throw new ArgumentError(
-      `offsets must be an Int32Array (Utf8) or a BigInt64Array (LargeUtf8), got ${describe(offsets)}`,
-    )
+    throw argumentError('offsets', 'an Int32Array (Utf8) or a BigInt64Array (LargeUtf8)', offsets)
   }
   const count = Math.max(offsets.length - 1, 0)
   if (count > COUNT_MAXIMUM) throw ruleError('table-size', count, offsets.byteLength, 8)
@@ -85,13 +77,13 @@ function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Imag
   }
 }
 
-/** The strings of an image as Arrow has them: without a copy of the data where they lie in order already. */
+/** Returns the strings of an image for Arrow. Data in the right order is not copied. */
 export function toArrow(image: Image, large: boolean): ArrowUtf8 {
   for (const { block } of segmentsOf(image)) checkUsable(block)
-  return (large ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? gathered(image, large)
+  return (large ? undefined : ofTflite(image)) ?? inOrder(image, large) ?? copied(image, large)
 }
 
-/** TFLite's offsets are Arrow's as they are: they count from the buffer's start. */
+/** TFLite's offsets count from the buffer's start, so they serve as Arrow's. */
 function ofTflite({ layout, abi, count, table, data }: Image): ArrowUtf8 | undefined {
   const { buffer, byteOffset } = table.block.view
   const at = byteOffset + table.base + 4
@@ -102,7 +94,7 @@ function ofTflite({ layout, abi, count, table, data }: Image): ArrowUtf8 | undef
   return { length: count, offsets: new Int32Array(buffer as ArrayBuffer, at, count + 1), data: viewOf(data) }
 }
 
-/** Strings that follow each other without a gap need new offsets only. */
+/** Strings that follow each other without gaps need only new offsets. */
 function inOrder(image: Image, large: boolean): ArrowUtf8 | undefined {
   const { count } = image
   if (image.foreign || segmentsOf(image).some(({ readOnly }) => readOnly)) return undefined
@@ -125,30 +117,25 @@ function inOrder(image: Image, large: boolean): ArrowUtf8 | undefined {
   return { length: count, offsets: large ? BigInt64Array.from(offsets, BigInt) : Int32Array.from(offsets), data }
 }
 
-/** Copies the strings one behind the other. */
-function gathered(image: Image, large: boolean): ArrowUtf8 {
-  const { length, offsets, data } = gather(image, large)
-  const array = large
-    ? new BigInt64Array(
-        offsets.block.view.buffer as ArrayBuffer,
-        offsets.base + offsets.block.view.byteOffset,
-        length + 1,
-      )
-    : new Int32Array(offsets.block.view.buffer as ArrayBuffer, offsets.base + offsets.block.view.byteOffset, length + 1)
-  return { length, offsets: array, data: viewOf(data) }
+function copied(image: Image, large: boolean): ArrowUtf8 {
+  const { offsets, data } = gather(image, large)
+  const { buffer, byteOffset } = viewOf(offsets)
+  const length = image.count
+  const OffsetArray = large ? BigInt64Array : Int32Array
+  return { length, offsets: new OffsetArray(buffer, byteOffset, length + 1), data: viewOf(data) }
 }
 
-/** The strings copied one behind the other, with where each ends. */
-export function gather(image: Image, large: boolean): { length: number; offsets: Segment; data: Segment } {
+/** Copies the strings one behind the other. Returns their offsets and bytes. */
+export function gather(image: Image, large: boolean): { offsets: Segment; data: Segment } {
   const { count } = image
   const plan = { layout: large ? 'arrow64' : 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: false } as const
   const { tableSize, dataSize } = measure(image, undefined, count, plan)
   const [table, data] = [gcAllocator.allocate(tableSize, 64), gcAllocator.allocate(dataSize, 64)]
   convert(image, undefined, count, { ...plan, table, data })
-  return { length: count, offsets: table, data }
+  return { offsets: table, data }
 }
 
-function viewOf(segment: Segment): Uint8Array {
+function viewOf(segment: Segment): Uint8Array<ArrayBuffer> {
   const { buffer, byteOffset, byteLength } = segment.view()
-  return new Uint8Array(buffer, byteOffset, byteLength)
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength)
 }

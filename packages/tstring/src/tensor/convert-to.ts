@@ -1,31 +1,35 @@
 import { ArgumentError, gcAllocator, type NativeAllocator } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import type { Image } from '../image/image.ts'
+import { checkOneOf } from '../errors/arguments.ts'
 import { MalformedTensorError } from '../errors/tstring-errors.ts'
+import type { Image } from '../image/image.ts'
 import { convert, measure } from '../kernels/native.ts'
 import { FORM, type Form, type Plan, type Sizes } from '../kernels/plan.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
 import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
 import { varintSize } from '../layouts/varint.ts'
-import { Arena } from '../memory/arena.ts'
 import { MallocBlocks } from '../memory/malloc-blocks.ts'
 import { Regions } from '../memory/regions.ts'
-import type { Parts, Storage } from './parts.ts'
+import { arenaParts, type Parts, type Storage } from './parts.ts'
 
-/** The alignment of tables, in bytes: what TensorFlow's own allocator gives. */
+/** The alignment of tables in bytes, which is that of TensorFlow's own allocator. */
 export const TABLE_ALIGNMENT = 64
 
-/** How a tensor shall be written. */
+/** Options for writing a tensor in a layout. */
 export interface LayoutOptions {
-  /** Pointer size and byte order; this machine's without it. Others can be written `packed` only. */
+  /** The pointer size and byte order; by default this machine's. Other ABIs require `packed` storage. */
   readonly abi?: Abi
-  /** Where the memory comes from; memory of the garbage collector without it. */
+  /** Allocates the tensor; by default memory of the garbage collector. */
   readonly allocator?: NativeAllocator
-  /** Where long strings go: `arena` without it for `tf` of this machine, else `packed`. */
+  /** The place for long strings; by default `arena` for `tf` of this machine, and `packed` otherwise. */
   readonly storage?: Storage
-  /** Whether strings that fit their struct are kept in it; true without it. */
+  /** Whether strings that fit are stored in their struct; by default true. */
   readonly inline?: boolean
 }
+
+/** The names of the options of a layout. */
+export const layoutOptions = ['abi', 'allocator', 'storage', 'inline'] as const
+
+const storages: readonly Storage[] = ['arena', 'malloc', 'packed']
 
 const forms: Readonly<Record<Storage, Form>> = { arena: FORM.POINTER, malloc: FORM.BLOCK, packed: FORM.OFFSET }
 
@@ -35,30 +39,24 @@ export interface Placement {
   readonly storage: Storage
 }
 
-/** What the options mean. @throws {ArgumentError} if they don't go together. */
+/** Returns the placement for a layout and its options. @throws {ArgumentError} if they contradict each other. */
 export function placementOf(layout: Layout, options: LayoutOptions): Placement {
   const { abi = hostAbi, inline = true } = options
   checkLayout(layout)
   abiInfo(abi)
-  const storage = options.storage ?? (layout === 'tf' && abi === hostAbi ? 'arena' : 'packed')
-  const form = forms[storage]
-  if (form === undefined)
-    throw new ArgumentError(`storage must be 'arena', 'malloc' or 'packed', got ${describe(storage)}`)
-  if (storage !== 'packed' && !isStructLayout(layout)) {
-    throw new ArgumentError(`the layout ${layout} is always packed, storage '${storage}' needs structs`)
+  const isHost = abi === hostAbi
+  const storage = checkOneOf(options.storage ?? (layout === 'tf' && isHost ? 'arena' : 'packed'), storages, 'storage')
+  if (storage !== 'packed' && (!isStructLayout(layout) || !isHost)) {
+    const reason = isHost ? 'this layout has no structs' : `only pointers of the ABI ${hostAbi} can be written`
+    throw new ArgumentError(`storage must be 'packed' for ${layout} on ${abi}, got '${storage}'`, {
+      hint: `Leave out storage, or choose 'packed', because ${reason}.`,
+      details: { name: 'storage', expected: 'packed', received: storage },
+    })
   }
-  if (storage !== 'packed' && abi !== hostAbi) {
-    throw new ArgumentError(
-      `storage '${storage}' writes pointers, which only this machine's ABI (${hostAbi}) can have`,
-      {
-        hint: "choose storage: 'packed' for another machine.",
-      },
-    )
-  }
-  return { plan: { layout, abi, form, isInline: inline }, storage }
+  return { plan: { layout, abi, form: forms[storage], isInline: inline }, storage }
 }
 
-/** Converts the elements of an image, or those that a selection names, into memory of its own. */
+/** Converts the elements of an image, or those of a selection, into memory of an allocator. */
 export function convertTo(
   source: Image,
   selection: Uint32Array | undefined,
@@ -72,17 +70,21 @@ export function convertTo(
     try {
       return write(source, selection, shape, placement, allocator, known)
     } catch (error) {
-      // Strings were set since their sizes were summed up.
+      // Strings were set after their sizes were summed up, so the sizes must be measured.
       if (!(error instanceof MalformedTensorError) || error.details['rule'] !== 'changed') throw error
     }
   }
-  return write(source, selection, shape, placement, allocator, measure(source, selection, count, placement.plan))
+  const sizes = measure(source, selection, count, placement.plan)
+  return write(source, selection, shape, placement, allocator, sizes)
 }
 
-/** Below this no limit of any layout is in sight. */
+/** A size in bytes that is far below the limits of all layouts. */
 const FAR_FROM_LIMITS = 2 ** 29
 
-/** Sizes that are enough, from what is known of the source: looking at every string costs a third of a conversion. */
+/**
+ * Returns sizes that are large enough, from the sums of the source. Measuring every string would take a third of the time
+ * of a conversion.
+ */
 function knownSizes({ count, sums }: Image, { layout, form, isInline }: Plan): Sizes | undefined {
   const table = tableSize(layout, count)
   if (sums === undefined || sums.total + table > FAR_FROM_LIMITS) return undefined
@@ -106,18 +108,15 @@ function write(
   const used = convert(source, selection, count, { ...plan, table, data: room.asSlice(sizes.tableSize) })
   const whole = room.asSlice(0, sizes.tableSize + used)
   const { layout, abi } = plan
-  const isPacked = storage === 'packed'
-  const regions = isPacked ? undefined : new Regions(storage === 'arena' ? [whole] : [])
   const sums = selection === undefined ? source.sums : undefined
-  const foreign = storage === 'malloc'
-  return {
-    image: { layout, abi, count, table: isPacked ? whole : table, data: whole, regions, foreign, sums },
-    shape,
-    segment: isPacked ? whole : table,
-    storage,
-    allocator,
-    arena: storage === 'arena' ? new Arena(allocator, regions!) : undefined,
-    blocks: foreign && isStructLayout(layout) ? new MallocBlocks(table, count, layout, allocator) : undefined,
-    isWritable: isStructLayout(layout),
+  const image = { layout, abi, count, table, data: whole, foreign: false, sums }
+  if (storage === 'arena') return arenaParts({ ...image, regions: new Regions([whole]) }, shape, allocator)
+  const isWritable = isStructLayout(layout)
+  if (storage === 'packed') {
+    const packed = { ...image, table: whole, regions: undefined }
+    return { image: packed, shape, segment: whole, storage, allocator, isWritable }
   }
+  const blocks = isStructLayout(layout) ? new MallocBlocks(table, count, layout, allocator) : undefined
+  const owned = { ...image, regions: new Regions(), foreign: true }
+  return { image: owned, shape, segment: table, storage, allocator, blocks, isWritable }
 }

@@ -12,15 +12,16 @@ import type { FastBuffer } from '../text/fast-buffer.ts'
 const SMALL = 22
 const STRIDE = 24
 
-/** A length that no string has: what is not written as UTF-8. */
+/** The length that stands for values that are not written as UTF-8. No string is that long. */
 const OTHER = 2 ** 29
 
-/** Up to here writing ASCII character by character is faster than a call. */
+/** The longest string for which writing ASCII character by character is faster than a call. */
 const SHORT = 16
 
 /**
- * Writes strings as TF_TString of this machine: up to 22 bytes into the struct, longer ones into the arena and a VIEW.
- * The table is zeroed. One pass, no copy in between: this is the path that has to be as fast as `buf.write` alone.
+ * Writes strings as TF_TString of this machine: up to 22 bytes into the struct, longer strings into the arena with a VIEW.
+ * The table must be zeroed. Strings are written in one pass without a copy, because this path must be as fast as
+ * `buf.write`.
  *
  * @returns the sums of the sizes.
  */
@@ -29,13 +30,13 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
   const bytes = table.block.bytes as FastBuffer
   const isUtf8 = policy === 'replace'
   const end = table.base + table.byteSize
-  // The arena's chunk in variables: fields are loaded and stored again for each string.
+  // Variables hold the arena's chunk, because fields would be loaded and stored for each string.
   let { bytes: chunk, at: next, end: limit, address } = arena
   let [small, notSmall] = [0, 0]
   for (let i = 0, at = table.base; i < values.length; i++, at += STRIDE) {
     const value = values[i]!
     const length = typeof value === 'string' && isUtf8 ? value.length : OTHER
-    // A character of UTF-16 takes at most three bytes of UTF-8. Writing stops early without a word where room ends.
+    // A character of UTF-16 takes at most three bytes of UTF-8. utf8Write() stops silently at the end of the room.
     const most = 3 * length
     if (length > SMALL && most <= QUARTER) {
       if (limit - next < most) {
@@ -57,7 +58,7 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
         small += size
         continue
       }
-      // What is no SMALL after all has reached into the next structs.
+      // The string is not a SMALL, and was written into the next structs.
       bytes.fill(0, at + 1, at + 1 + size)
     }
     arena.at = next
@@ -70,7 +71,7 @@ export function encodeArena(values: readonly Text[], table: Segment, arena: Aren
   return { total: small + notSmall, notSmall }
 }
 
-/** Writes characters below U+0080 as they are; false if there are others, and what was written is to be overwritten. */
+/** Writes ASCII characters. Returns false at the first other character; the caller overwrites what was written. */
 function writeAscii(bytes: Buffer, at: number, value: string, length: number): boolean {
   for (let k = 0; k < length; k++) {
     const code = value.charCodeAt(k)
@@ -85,13 +86,13 @@ function writeView(view: DataView, at: number, address: number, size: number): v
     writePointer(view, at, 'tf', address, size)
     return
   }
-  // Strings of the arena are far below 2^30 bytes: the size word's upper half stays zero.
+  // Strings of the arena have far less than 2^30 bytes, so the upper half of the size word stays zero.
   view.setUint32(at, (size << 2) | TYPE.VIEW, true)
   view.setUint32(at + 8, address, true)
   view.setUint32(at + 12, address / 2 ** 32, true)
 }
 
-/** Bytes, strings under another policy, those that are very long, and the last ones of the table. */
+/** Writes bytes, strings under another policy, very long strings, and the last strings of the table. */
 function encodeOther(
   value: Text,
   index: number,

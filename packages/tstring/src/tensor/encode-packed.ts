@@ -11,13 +11,13 @@ import type { FastBuffer } from '../text/fast-buffer.ts'
 const SMALL = smallCapacity('tf')
 
 /**
- * The strings' bytes, one behind the other, and where each ends: what every layout is then made of in one call. The
- * memory is JavaScript's and temporary.
+ * Encodes strings one behind the other, with the offset of each. One call converts the result to any layout. The memory is
+ * temporary memory of JavaScript.
  */
 export function encodePacked(values: readonly Text[], policy: InvalidText): Image {
   const count = values.length
   const offsets = new BigUint64Array(count + 1)
-  // Pairs of 32 bits: a bigint for each string would cost more than its bytes.
+  // Offsets are written as pairs of 32 bits, because a bigint costs more than encoding a short string.
   const words = new Uint32Array(offsets.buffer)
   const isUtf8 = policy === 'replace'
   let bytes = Buffer.from(newArrayBuffer(expectedSize(values), 16)) as FastBuffer
@@ -53,11 +53,11 @@ export function encodePacked(values: readonly Text[], policy: InvalidText): Imag
 
 const LOW = hostAbi.startsWith('le') ? 0 : 1
 
-/** Room for all strings if they are ASCII, and for the last one to be written: a character takes up to three bytes. */
+/** Returns room for ASCII strings, plus room for the last one to be written with three bytes for each character. */
 function expectedSize(values: readonly Text[]): number {
   let [total, longest] = [0, 0]
   for (const value of values) {
-    // What has no length is refused when it is written.
+    // A value without a length is refused when it is written.
     const length = value?.length ?? 0
     total += length
     if (length > longest) longest = length
@@ -65,7 +65,7 @@ function expectedSize(values: readonly Text[]): number {
   return Number.isSafeInteger(total) ? total + 2 * longest : 0
 }
 
-/** A buffer twice as large, and large enough for `room` bytes behind `used`. */
+/** Returns a copy that is twice as large, and large enough for `room` bytes behind `used`. */
 function grown(bytes: Buffer, used: number, room: number): FastBuffer {
   const next = Buffer.from(newArrayBuffer(Math.max(2 * bytes.length, used + room), 16)) as FastBuffer
   bytes.copy(next, 0, 0, used)

@@ -1,22 +1,25 @@
 import { existsSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { ArgumentError } from '@tenon/core'
-import { checkName, describe } from '@tenon/core/internal'
+import { checkName, checkOptions } from '@tenon/core/internal'
+import { checkOneOf } from '../errors/arguments.ts'
+import { MalformedTensorError } from '../errors/tstring-errors.ts'
 import { abis, type Abi } from '../layouts/abi.ts'
 import { layouts, type Layout } from '../layouts/layout.ts'
 import { openFile } from '../memory/mapped-file.ts'
-import { partsOverCopy, type OverOptions } from './over.ts'
+import { partsOverCopy, segmentOptions, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts } from './parts.ts'
 
-/** How a file is read as a string tensor. */
-export interface MapOptions extends Partial<Omit<OverOptions, 'writable'>> {
+/** Options of `StringTensor.open`. */
+export interface OpenOptions extends Partial<Omit<OfSegmentOptions, 'writable'>> {
   /**
-   * `map` (the default): pages come from the file when they are touched. `read`: the file is read into memory at once,
-   * for files that others may change or cut while they are used. Where files can't be mapped, they are read.
+   * With `map` (the default), pages of the file are loaded when they are touched. With `read`, the whole file is read into
+   * memory at once: choose it for files that others may change or cut while they are used. Systems that cannot map files
+   * read them.
    */
   readonly mode?: 'map' | 'read'
 }
 
-/** What `export` writes beside the tensor's bytes, which tell neither shape nor layout. */
+/** The description that `export` writes beside the tensor's bytes, which contain neither shape nor layout. */
 interface Sidecar {
   readonly format: 'tenon-string-tensor'
   readonly version: 1
@@ -27,46 +30,50 @@ interface Sidecar {
 
 const sidecarPath = (path: string): string => `${path}.json`
 
-/** The parts of `StringTensor.map`. */
-export function partsOfFile(path: string, { mode = 'map', ...options }: MapOptions): Parts {
+const openOptions = ['mode', ...segmentOptions.filter((name) => name !== 'writable')] as const
+
+/** Returns the parts of `StringTensor.open`. */
+export function partsOfFile(path: string, options: OpenOptions | undefined): Parts {
   checkName(path, 'path')
-  if (mode !== 'map' && mode !== 'read') throw new ArgumentError(`mode must be 'map' or 'read', got ${describe(mode)}`)
-  const { layout, ...rest } = options.layout === undefined ? { ...readSidecar(path), ...options } : options
+  const { mode = 'map', ...given } = checkOptions(options, openOptions)
+  checkOneOf(mode, ['map', 'read'], 'mode')
   const { segment, lifetime } = openFile(path, mode)
   try {
-    const parts = partsOverCopy(segment, { layout: layout!, ...rest })
-    return lifetime === undefined ? parts : { ...parts, close: () => lifetime[Symbol.dispose]() }
+    const parts = partsOverCopy(segment, given.layout === undefined ? { ...readSidecar(path), ...given } : given)
+    return lifetime === undefined ? parts : { ...parts, close: () => lifetime.close() }
   } catch (error) {
     lifetime?.close()
-    throw error
+    if (!(error instanceof MalformedTensorError)) throw error
+    throw new MalformedTensorError(`${path}: ${error.sentence}`, { details: { ...error.details, path } })
   }
 }
 
-function readSidecar(path: string): Pick<Sidecar, 'layout' | 'abi' | 'shape'> {
-  const file = sidecarPath(path)
-  if (!existsSync(file)) {
-    throw new ArgumentError(`a layout must be given for ${path}: there is no ${file} that tells it`, {
-      hint: "pass { layout, shape }, or write the file with StringTensor's export(), which describes it.",
+function readSidecar(tensor: string): Pick<Sidecar, 'layout' | 'abi' | 'shape'> {
+  const path = sidecarPath(tensor)
+  if (!existsSync(path)) {
+    throw new ArgumentError(`layout must be given for ${tensor}, because ${path} does not exist`, {
+      hint: 'Pass { layout, shape }, or write the file with StringTensor.export(), which describes it.',
+      details: { name: 'layout', expected: layouts, received: 'undefined', path },
     })
   }
-  const text = readFileSync(file, 'utf8')
+  const text = readFileSync(path, 'utf8')
   let value: Partial<Sidecar>
   try {
     value = JSON.parse(text) as Partial<Sidecar>
   } catch (cause) {
-    throw new ArgumentError(`${file} must describe a string tensor as JSON`, { cause })
+    throw new ArgumentError(`${path} must describe a string tensor as JSON`, { cause, details: { path } })
   }
   const { format, version, layout, abi, shape } = value ?? {}
   if (format !== 'tenon-string-tensor' || version !== 1) {
-    throw new ArgumentError(`${file} must have the format tenon-string-tensor in version 1`)
+    throw new ArgumentError(`${path} must have the format tenon-string-tensor in version 1`, { details: { path } })
   }
   if (!layouts.includes(layout!) || !abis.includes(abi!) || !Array.isArray(shape)) {
-    throw new ArgumentError(`${file} must have a layout, an abi and a shape`)
+    throw new ArgumentError(`${path} must have a layout, an abi and a shape`, { details: { path } })
   }
   return { layout: layout!, abi: abi!, shape }
 }
 
-/** Writes a packed tensor; beside a path also what describes it. */
+/** Writes a packed tensor, and beside a path also its description. */
 export function writeTensor({ image, segment, shape }: Parts, target: string | number): void {
   const bytes = segment.block.bytes.subarray(segment.base, segment.base + segment.byteSize)
   if (typeof target === 'number') {

@@ -1,39 +1,40 @@
-import { ArgumentError, gcAllocator } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { gcAllocator } from '@tenon/core'
+import { checkOptions } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import type { Layout } from '../layouts/layout.ts'
-import { Arena } from '../memory/arena.ts'
 import { checkWritable } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
-import { checkPolicy, type InvalidText } from '../text/decode.ts'
+import { policyOf, type InvalidText } from '../text/decode.ts'
 import type { Text } from '../text/encode.ts'
-import { convertTo, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
+import { convertTo, layoutOptions, placementOf, TABLE_ALIGNMENT, type LayoutOptions } from './convert-to.ts'
 import { encodeArena } from './encode-arena.ts'
 import { encodePacked } from './encode-packed.ts'
-import type { Parts } from './parts.ts'
+import { arenaParts, type Parts } from './parts.ts'
 import { checkShape } from './shape.ts'
 
-/** How a tensor is made of strings. */
+/** Options of `StringTensor.from`. */
 export interface FromOptions extends LayoutOptions {
-  /** `tf` without it. */
+  /** The layout; by default `tf`. */
   readonly layout?: Layout
-  /** The size along each axis; one axis without it, `[]` for a scalar. */
+  /** The size along each axis, `[]` for a scalar; by default one axis. */
   readonly shape?: readonly number[]
   /**
-   * What becomes of lone surrogates, which UTF-8 lacks: `replace` (U+FFFD, the default) or `throw`. `latin1` writes each
-   * character as one byte instead of UTF-8. Bytes (Uint8Array) are always written as they are.
+   * The policy for lone surrogates, which UTF-8 cannot encode: `replace` (U+FFFD, the default) or `throw`. `latin1` writes
+   * each character as one byte instead of UTF-8. Bytes (Uint8Array) are always written unchanged.
    */
   readonly invalid?: InvalidText
 }
 
-/** The parts of `StringTensor.from`. */
-export function partsFrom(values: readonly Text[], options: FromOptions): Parts {
-  if (!Array.isArray(values)) throw new ArgumentError(`strings must be an array, got ${describe(values)}`)
-  const { layout = 'tf', allocator = gcAllocator } = options
-  const policy = checkPolicy(options.invalid ?? 'replace')
-  const shape = checkShape(options.shape, values.length)
-  const placement = placementOf(layout, options)
+/** Returns the parts of `StringTensor.from`. */
+export function partsFrom(values: readonly Text[], options: FromOptions | undefined): Parts {
+  if (!Array.isArray(values)) throw argumentError('strings', 'an array', values)
+  const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'invalid'])
+  const { layout = 'tf', allocator = gcAllocator } = checked
+  const policy = policyOf(checked.invalid)
+  const shape = checkShape(checked.shape, values.length)
+  const placement = placementOf(layout, checked)
   if (layout !== 'tf' || placement.plan.form !== FORM.POINTER || !placement.plan.isInline) {
     return convertTo(encodePacked(values, policy), undefined, shape, placement, allocator)
   }
@@ -41,9 +42,8 @@ export function partsFrom(values: readonly Text[], options: FromOptions): Parts 
   checkWritable(table)
   table.block.bytes.fill(0, table.base, table.base + table.byteSize)
   const regions = new Regions()
-  const arena = new Arena(allocator, regions)
-  const sums = encodeArena(values, table, arena, policy)
-  const image = { layout, abi: hostAbi, count: values.length, table, data: table, regions, foreign: false, sums }
-  const common = { shape, segment: table, allocator, arena, blocks: undefined, isWritable: true }
-  return { ...common, image, storage: 'arena' }
+  const image = { layout, abi: hostAbi, count: values.length, table, data: table, regions, foreign: false }
+  const parts = arenaParts(image, shape, allocator)
+  const sums = encodeArena(values, table, parts.arena!, policy)
+  return { ...parts, image: { ...image, sums } }
 }

@@ -1,41 +1,47 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import { isStructLayout, structSize } from '../layouts/layout.ts'
 import type { Parts } from './parts.ts'
 
-/** A run of elements, and the shape they have. */
+/** A run of elements and its shape. */
 export interface Range {
   readonly first: number
   readonly count: number
   readonly shape: readonly number[]
-  indices(): Uint32Array
 }
 
-/** Rows of the first axis, counted as `Array.prototype.slice` does. @throws {ArgumentError} for a scalar. */
+/**
+ * Returns the rows of the first axis from `start` to `end`, which count like those of `Array.prototype.slice`.
+ *
+ * @throws {ArgumentError} for a scalar.
+ */
 export function rangeOf(shape: readonly number[], start: number | undefined, end: number | undefined): Range {
   const [rows, ...rest] = shape
-  if (rows === undefined) throw new ArgumentError('a scalar has no axis to slice')
+  if (rows === undefined) {
+    throw new ArgumentError('the tensor must have an axis to slice, got a scalar', {
+      details: { name: 'shape', expected: 'at least one axis', received: shape },
+    })
+  }
   const low = clamp(start ?? 0, rows, 'start')
   const high = Math.max(clamp(end ?? rows, rows, 'end'), low)
   const row = rest.reduce((total, size) => total * size, 1)
-  const [first, count] = [low * row, (high - low) * row]
-  return {
-    first,
-    count,
-    shape: Object.freeze([high - low, ...rest]),
-    indices: () => Uint32Array.from({ length: count }, (_, i) => first + i),
-  }
+  return { first: low * row, count: (high - low) * row, shape: Object.freeze([high - low, ...rest]) }
 }
 
+/** Returns the indices of a range. */
+export const indicesOf = ({ first, count }: Range): Uint32Array =>
+  Uint32Array.from({ length: count }, (_, i) => first + i)
+
 function clamp(value: number, rows: number, name: string): number {
-  if (!Number.isInteger(value)) throw new ArgumentError(`${name} must be a whole number, got ${describe(value)}`)
+  if (!Number.isInteger(value)) throw argumentError(name, 'a whole number', value)
   return value < 0 ? Math.max(rows + value, 0) : Math.min(value, rows)
 }
 
-/** Indices of elements. @throws {BoundsError} if there is no such element. @throws {ArgumentError} if they are no array. */
+/** Checks indices of elements. @throws {BoundsError} if an index is not below `length`. @throws {ArgumentError} */
 export function selectionOf(indices: readonly number[] | Uint32Array, length: number): Uint32Array {
   if (!Array.isArray(indices) && !(indices instanceof Uint32Array)) {
-    throw new ArgumentError(`indices must be an array or a Uint32Array, got ${describe(indices)}`)
+    throw argumentError('indices', 'an array or a Uint32Array', indices)
   }
   for (let i = 0; i < indices.length; i++) {
     const index = indices[i]!
@@ -48,7 +54,10 @@ export function selectionOf(indices: readonly number[] | Uint32Array, length: nu
   return Uint32Array.from(indices)
 }
 
-/** The same structs, fewer of them: offsets count from each struct, so that they stay right. Undefined without structs. */
+/**
+ * Returns parts with a range of the same structs, or undefined if the layout has no structs. Offsets count from each struct,
+ * so they stay valid.
+ */
 export function windowOf(parts: Parts, { first, count, shape }: Range): Parts | undefined {
   const { image } = parts
   if (!isStructLayout(image.layout)) return undefined
@@ -56,11 +65,6 @@ export function windowOf(parts: Parts, { first, count, shape }: Range): Parts | 
   const table = image.table.asSlice(first * stride, count * stride)
   const data = image.data.asSlice(Math.min(first * stride, image.data.byteSize))
   const { close: _, ...shared } = parts
-  return {
-    ...shared,
-    image: { ...image, count, table, data, sums: undefined },
-    shape,
-    segment: table,
-    isWindow: true,
-  }
+  const window = { ...image, count, table, data, sums: undefined }
+  return { ...shared, image: window, shape, segment: table, isWindow: true }
 }

@@ -1,32 +1,33 @@
-import { ArgumentError, type Segment, type TenonError } from '@tenon/core'
+import { ReadOnlyError, type Segment, type TenonError } from '@tenon/core'
 import { ruleError } from '../errors/rules.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
-import { isStructLayout, smallCapacity, structSize, TYPE } from '../layouts/layout.ts'
+import { isStructLayout, smallCapacity, structSize, TYPE, type Layout, type StructLayout } from '../layouts/layout.ts'
 import { writePointer, writePreallocSize } from '../layouts/host-struct.ts'
 import { Arena } from '../memory/arena.ts'
 import { Regions } from '../memory/regions.ts'
 import type { Parts } from './parts.ts'
 
-/** Bytes of the largest struct, for building one before it is written. */
+/** The bytes of the largest struct, in which a struct is built before it is written. */
 const scratch = Buffer.alloc(24)
 
-/** Whether strings that don't fit in place can go into an arena: the structs may then hold pointers. */
+/** Whether strings that do not fit in place can go into an arena, because the structs may hold pointers. */
 export function canGrow({ image, isWritable, isOutside = false, blocks }: Parts): boolean {
   return isWritable && !isOutside && blocks === undefined && image.abi === hostAbi
 }
 
-/** The error of a string that would need a place in an arena where {@link canGrow} says no. */
+/** Creates the error of a string that does not fit in place while {@link canGrow} is false. */
 export function placeError({ image }: Parts, index: number, bytes: Uint8Array): TenonError {
   const { layout, abi, table } = image
-  if (!isStructLayout(layout)) return new ArgumentError(`the strings of ${layout} can't be set`)
+  checkStructs(layout)
   const isOffset = layout !== 'tf' && (table.block.bytes[table.base + index * structSize(layout)]! & 3) === TYPE.OFFSET
   const limit = isOffset ? new StructReader({ ...image, layout }).sizeOf(index) : smallCapacity(layout)
-  const hint = `${abi === hostAbi ? 'bytes from outside' : `bytes for ${abi}`} get no pointers: change a copy that to('tf') makes.`
+  const bytesName = abi === hostAbi ? 'bytes from outside' : `bytes for ${abi}`
+  const hint = `Change a copy that to('tf') makes, because Tenon writes no pointers into ${bytesName}.`
   return ruleError('string-limit', index, bytes.length, limit, hint)
 }
 
-/** The same parts with an arena, so that strings that don't fit in place have somewhere to go. */
+/** Returns the same parts with an arena for strings that do not fit in place. */
 export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
   if (parts.arena !== undefined) return parts as Parts & { readonly arena: Arena }
   const regions = parts.image.regions ?? new Regions()
@@ -34,16 +35,16 @@ export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
 }
 
 /**
- * Gives an element new bytes in place: in its struct, or over the bytes that it names where the layout allows that.
+ * Gives an element new bytes in place: in its struct, or over the bytes that the struct names if the layout allows that.
  *
- * @returns false if they need a place in an arena.
+ * @returns false if the bytes need a place in an arena.
  */
 export function setInPlace({ image }: Parts, index: number, bytes: Uint8Array): boolean {
   const { layout, table } = image
-  if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
+  checkStructs(layout)
   const at = table.base + index * structSize(layout)
   const type = table.block.bytes[at]! & 3
-  // As shipped, a string that fits is SMALL whatever it was; the RFC keeps its container.
+  // As shipped, a string that fits always becomes SMALL. The RFC keeps the container of a string.
   if (layout === 'tf' || type === TYPE.SMALL) {
     if (bytes.length > smallCapacity(layout)) return false
     scratch.fill(0)
@@ -55,7 +56,7 @@ export function setInPlace({ image }: Parts, index: number, bytes: Uint8Array): 
   return image.abi === hostAbi || type === TYPE.OFFSET ? fillContainer(image, index, at, type, bytes) : false
 }
 
-/** Writes over the bytes of an RFC OFFSET or PREALLOC. */
+/** Overwrites the bytes of an RFC OFFSET or PREALLOC. Returns false if they do not fit. */
 function fillContainer(image: Parts['image'], index: number, at: number, type: number, bytes: Uint8Array): boolean {
   const { view } = image.table.block
   const reader = new StructReader(image as ConstructorParameters<typeof StructReader>[0])
@@ -72,21 +73,21 @@ function fillContainer(image: Parts['image'], index: number, at: number, type: n
   return true
 }
 
-/** Puts new bytes into the arena, and a VIEW or a PREALLOC onto them into the struct. */
+/** Puts new bytes into the arena, and a VIEW or PREALLOC onto them into the struct. */
 export function setInArena(
   { image, arena }: Parts & { readonly arena: Arena },
   index: number,
   bytes: Uint8Array,
 ): void {
   const { layout, table } = image
-  if (!isStructLayout(layout)) throw new ArgumentError(`the strings of ${layout} can't be set`)
+  checkStructs(layout)
   const address = arena.put(bytes)
   const at = table.base + index * structSize(layout)
   table.block.bytes.fill(0, at, at + structSize(layout))
   writePointer(table.block.view, at, layout, address, bytes.length)
 }
 
-/** Moves the long strings of an arena together and leaves the old bytes to their allocator. Slices have the same arena. */
+/** Moves the long strings of an arena together and leaves the old bytes to their allocator. Slices share the arena. */
 export function compact({ image, arena }: Parts & { readonly arena: Arena }): void {
   const { layout, table, count } = image
   if (!isStructLayout(layout)) return
@@ -108,9 +109,14 @@ export function compact({ image, arena }: Parts & { readonly arena: Arena }): vo
   arena.restart(room)
 }
 
-/** The bytes of all strings that are named by pointers. */
+/** Returns the bytes of all strings that pointers name. */
 function total(reader: StructReader, count: number): number {
   let size = 0
   for (let i = 0; i < count; i++) if (reader.typeOf(i) === TYPE.VIEW) size += reader.sizeOf(i)
   return size
+}
+
+/** Strings of other layouts cannot be set, so their tensors are never writable. */
+function checkStructs(layout: Layout): asserts layout is StructLayout {
+  if (!isStructLayout(layout)) throw new ReadOnlyError(`the strings of a ${layout} tensor cannot be set`)
 }

@@ -1,29 +1,33 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
+import { checkSize } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 
-/** The most elements of a tensor: what a JavaScript array holds. */
+/** The most elements of a tensor: the largest length of a JavaScript array. */
 export const COUNT_MAXIMUM: number = 2 ** 32 - 1
 
 /**
- * Checks a shape and counts its elements: 1 for the scalar shape `[]`.
+ * Checks a shape and returns the number of its elements, which is 1 for the scalar shape `[]`.
  *
- * @throws {ArgumentError | ArgumentRangeError} if it is no array of sizes, or has 2^32 elements or more.
+ * @throws {ArgumentError | ArgumentRangeError} if the value is not an array of sizes, or has 2^32 elements or more.
  */
 export function elementCount(shape: readonly number[]): number {
-  if (!Array.isArray(shape)) throw new ArgumentError(`shape must be an array of numbers, got ${describe(shape)}`)
+  if (!Array.isArray(shape)) throw argumentError('shape', 'an array of numbers', shape)
   let count = 1
   shape.forEach((size: unknown, axis) => {
     count *= checkSize(size, `shape[${axis}]`, 'elements')
   })
   if (count <= COUNT_MAXIMUM) return count
-  throw new ArgumentRangeError(`shape must have fewer than 2^32 elements, got [${shape.join(', ')}]`)
+  throw new ArgumentRangeError(`shape must have fewer than 2^32 elements, got [${shape.join(', ')}]`, {
+    details: { name: 'shape', expected: 'fewer than 2^32 elements', received: shape },
+  })
 }
 
-/** The shape of `count` elements: the one given, or one axis. @throws {ArgumentError} if it has another count. */
+/** Returns the shape of `count` elements, by default one axis. @throws {ArgumentError} if the shape has another count. */
 export function checkShape(shape: readonly number[] | undefined, count: number): readonly number[] {
   if (shape === undefined) return Object.freeze([count])
-  if (elementCount(shape) === count) return Object.freeze([...shape])
-  throw new ArgumentError(
-    `the shape [${shape.join(', ')}] has ${elementCount(shape)} elements, there are ${count} strings`,
-  )
+  const shaped = elementCount(shape)
+  if (shaped === count) return Object.freeze([...shape])
+  throw new ArgumentError(`the element count of shape must be ${count}, got ${shaped} for [${shape.join(', ')}]`, {
+    details: { name: 'shape', expected: count, received: shaped },
+  })
 }

@@ -1,39 +1,41 @@
-import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
-import { checkSize, checkUsable, describe } from '@tenon/core/internal'
+import { ArgumentError, ArgumentRangeError, BoundsError, TenonError } from '@tenon/core'
+import { checkOptions, checkSize, checkUsable, describe, inspectAsText } from '@tenon/core/internal'
+import { argumentError } from '../errors/arguments.ts'
 import type { Image } from '../image/image.ts'
 import { readerOf } from '../image/reader-of.ts'
 import type { Reader } from '../image/reader.ts'
 import { StructReader } from '../image/struct-reader.ts'
 import { compare, find, findInvalidUtf8, hash } from '../kernels/native.ts'
 import { typeName, type Layout, type StringType } from '../layouts/layout.ts'
-import { checkPolicy, decodeLocated, type InvalidText } from '../text/decode.ts'
+import { decodeLocated, policyIn, policyOf, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 import { gather } from './arrow.ts'
 import { encodePacked } from './encode-packed.ts'
 import { slicedStrings } from './sliced.ts'
 
-/** How strings are made of bytes. */
-export interface TextOptions {
-  /** What becomes of bytes that are no valid UTF-8; `replace` without it. */
-  readonly invalid?: InvalidText
-}
-
-/** How all strings are made at once. */
+/** Options of `toArray`. */
 export interface ToArrayOptions extends TextOptions {
   /**
-   * Decodes about 1000 ASCII elements at once and cuts the strings out. Every piece of 13 characters or more then keeps the
-   * large string that it was cut from alive: only for results that are soon dropped as a whole, and only if it is quicker
-   * where it runs. Elements among others that are not ASCII are decoded one by one.
+   * Decodes about 1000 ASCII elements at once and cuts the strings out; by default false. Each piece of 13 characters or more
+   * keeps the large string alive from which it was cut. Use it only for results that are soon dropped as a whole, and only
+   * where it is measurably faster. Among elements that are not ASCII, each is decoded alone.
    */
   readonly slices?: boolean
 }
 
+/** The number of strings that `toString` shows. */
+const SHOWN = 4
+
 /**
- * Reading the elements of a string tensor. They are bytes; a JavaScript string is made when one is asked for. Indices are
+ * The elements of a string tensor. They are bytes; a JavaScript string is made only when it is asked for. Indices are
  * row-major.
  */
 export abstract class StringElements {
+  static {
+    inspectAsText(this)
+  }
+
   /** @internal */
   declare image: Image & { readonly layout: Layout }
   /** @internal */
@@ -50,31 +52,35 @@ export abstract class StringElements {
     this.reader = readerOf(image)
   }
 
-  /** How many strings there are. */
+  /** The size along each axis. */
+  abstract get shape(): readonly number[]
+
+  /** The number of strings. */
   get length(): number {
     return this.image.count
   }
 
   /**
-   * One string.
+   * Returns one string.
    *
-   * @throws {BoundsError} if there is no such element. @throws {ScopeClosedError} if the memory is dead.
-   * @throws {MalformedTensorError} if the element leads outside of the tensor. @throws {InvalidTextError} as the policy says.
+   * @throws {BoundsError} if the index is not below the length. @throws {ScopeClosedError} if the memory is closed.
+   * @throws {MalformedTensorError} if the element leads outside of the tensor.
+   * @throws {InvalidTextError} according to the policy.
    * @example
    * StringTensor.from(['a', 'b']).get(1) // 'b'
    */
   get(index: number, options?: TextOptions): string {
     const { reader } = this
     this.locate(index)
-    if (options?.invalid === undefined) {
+    if (options === undefined) {
       return (reader.block.bytes as FastBuffer).utf8Slice(reader.start, reader.start + reader.size)
     }
-    return decodeLocated(reader, index, checkPolicy(options.invalid))
+    return decodeLocated(reader, index, policyIn(options))
   }
 
   /**
-   * The bytes of one string: a view, not a copy, that ends with the memory. Of read-only memory and of blocks of malloc
-   * it is a copy. Writing through it writes the tensor.
+   * Returns the bytes of one string: a view, not a copy, that ends with the memory. Writing the view writes the tensor. Bytes
+   * of read-only memory and of blocks of malloc are copied.
    *
    * @throws as {@link get}
    */
@@ -87,7 +93,7 @@ export abstract class StringElements {
     return isReadOnly ? view.slice() : view
   }
 
-  /** The bytes of one string, counted. @throws as {@link get} */
+  /** Returns the number of bytes of one string. @throws as {@link get} */
   byteLength(index: number): number {
     const { reader } = this
     if (!(reader instanceof StructReader)) {
@@ -98,14 +104,14 @@ export abstract class StringElements {
     return reader.sizeOf(index)
   }
 
-  /** How one string lies in its struct; undefined for `legacy` and `tflite`, which have none. @throws as {@link get} */
+  /** Returns the type of one string's struct, or undefined for `legacy` and `tflite`. @throws as {@link get} */
   type(index: number): StringType | undefined {
     this.checkIndex(index)
     const { reader } = this
     return reader instanceof StructReader ? typeName(reader.layout, reader.typeOf(index)) : undefined
   }
 
-  /** Whether one string has exactly these bytes, or those of this string. No string is made. @throws as {@link get} */
+  /** Whether one string has exactly these bytes, or the UTF-8 of this string. @throws as {@link get} */
   equals(index: number, value: Text): boolean {
     const bytes = encodeText(value, 'replace', 'value')
     this.locate(index)
@@ -114,9 +120,9 @@ export abstract class StringElements {
   }
 
   /**
-   * The order of two strings by their bytes, unsigned, the shorter first: -1, 0 or 1.
+   * Returns the order of two strings by their unsigned bytes, with the shorter first: -1, 0 or 1.
    *
-   * @param other another element's index, or what to compare with.
+   * @param other the index of another element, or a value.
    * @throws as {@link get}
    */
   compare(index: number, other: number | Text): -1 | 0 | 1 {
@@ -125,47 +131,47 @@ export abstract class StringElements {
   }
 
   /**
-   * The order of every string against that at the same place of another tensor, or against one value.
+   * Returns the order of every string against the string at the same index of another tensor, or against one value.
    *
    * @throws {ArgumentError} if the other tensor has another length.
    */
   compareAll(other: StringElements | Text): Int8Array {
-    if (!(other instanceof StringElements))
+    if (!(other instanceof StringElements)) {
       return compare(this.image, encodePacked([encodeText(other, 'replace', 'other')], 'replace'))
+    }
     if (other.length === this.length) return compare(this.image, other.image)
-    throw new ArgumentError(`the other tensor must have ${this.length} strings as well, it has ${other.length}`)
+    throw new ArgumentError(`other must have ${this.length} strings, got ${other.length}`, {
+      details: { name: 'other', expected: this.length, received: other.length },
+    })
   }
 
-  /** The first element from `from` on with exactly these bytes, or those of this string; -1 if none has. */
+  /** Returns the first index from `from` on with exactly these bytes, or the UTF-8 of this string; otherwise -1. */
   indexOf(value: Text, from = 0): number {
-    const index = find(this.image, encodeText(value, 'replace', 'value'), checkSize(from, 'from', 'elements'))
-    return index >= this.length ? -1 : index
+    return this.#indexOrNone(
+      find(this.image, encodeText(value, 'replace', 'value'), checkSize(from, 'from', 'elements')),
+    )
   }
 
-  /** The first element from `from` on that is not valid UTF-8; -1 if all are. */
+  /** Returns the first index from `from` on whose bytes are not valid UTF-8; otherwise -1. */
   indexOfInvalid(from = 0): number {
-    const index = findInvalidUtf8(this.image, checkSize(from, 'from', 'elements'))
-    return index >= this.length ? -1 : index
+    return this.#indexOrNone(findInvalidUtf8(this.image, checkSize(from, 'from', 'elements')))
   }
 
-  /** XXH32 of one string's bytes: the same number on every machine. @throws as {@link get} */
+  /** Returns the XXH32 of one string's bytes, which is the same on every machine. @throws as {@link get} */
   hash(index: number, seed = 0): number {
     return hash(encodePacked([this.#located(index)], 'replace'), checkSeed(seed))[0]!
   }
 
-  /** {@link hash} of every string. */
+  /** Returns the {@link hash} of every string. */
   hashes(seed = 0): Uint32Array {
     return hash(this.image, checkSeed(seed))
   }
 
-  /**
-   * All strings.
-   *
-   * @throws as {@link get}
-   */
-  toArray(options: ToArrayOptions = {}): string[] {
-    const policy = checkPolicy(options.invalid ?? 'replace')
-    if (options.slices && policy === 'replace') return slicedStrings(this.image)
+  /** Returns all strings. @throws as {@link get} */
+  toArray(options?: ToArrayOptions): string[] {
+    const { invalid, slices } = checkOptions(options, ['invalid', 'slices'])
+    const policy = policyOf(invalid)
+    if (slices && policy === 'replace') return slicedStrings(this.image)
     const reader = this.#gathered()
     const { length } = this
     const strings = new Array<string>(length)
@@ -187,16 +193,17 @@ export abstract class StringElements {
     for (let i = 0; i < this.length; i++) yield this.get(i)
   }
 
-  /** Indices and strings. */
+  /** Yields the indices and strings. */
   *entries(): Generator<[index: number, text: string], void, undefined> {
     for (let i = 0; i < this.length; i++) yield [i, this.get(i)]
   }
 
-  /** The strings in arrays of `size`, the last one shorter: what fits into a batch. @throws {ArgumentRangeError} */
+  /** Yields the strings in batches of `size`. The last batch may be shorter. @throws {ArgumentRangeError} if `size` is 0. */
   chunks(size: number): Generator<string[], void, undefined> {
-    if (checkSize(size, 'size', 'elements') === 0)
-      throw new ArgumentRangeError('size must be at least one element, got 0')
-    return this.#chunks(size)
+    if (checkSize(size, 'size', 'elements') > 0) return this.#chunks(size)
+    throw new ArgumentRangeError('size must be at least one element, got 0', {
+      details: { name: 'size', expected: 'at least one element', received: 0 },
+    })
   }
 
   *#chunks(size: number): Generator<string[], void, undefined> {
@@ -205,7 +212,22 @@ export abstract class StringElements {
     }
   }
 
-  /** @internal points the reader at an element, after checking that it exists and its memory lives */
+  /** One line for people: the layout, the shape and the first strings, or the reason why they cannot be read. */
+  toString(): string {
+    return `StringTensor ${this.image.layout}[${this.shape.join(', ')}] ${this.#preview()}`
+  }
+
+  #preview(): string {
+    try {
+      const shown = Array.from({ length: Math.min(this.length, SHOWN) }, (_, i) => describe(this.get(i)))
+      if (this.length > SHOWN) shown.push(`... ${this.length - SHOWN} more`)
+      return `[${shown.join(', ')}]`
+    } catch (error) {
+      return `(${error instanceof TenonError ? error.sentence : 'the strings cannot be read'})`
+    }
+  }
+
+  /** @internal Checks that an element exists and its memory is alive, and points the reader at the element. */
   locate(index: number): void {
     this.checkIndex(index)
     this.reader.locate(index)
@@ -214,7 +236,7 @@ export abstract class StringElements {
   /** @internal */
   checkIndex(index: number): void {
     const { count, table, data } = this.image
-    if (!(index >>> 0 === index && index < count)) throw boundsError(index, count)
+    if (!(index >>> 0 === index && index < count)) throw indexError(index, count)
     const head = table.block
     const body = data.block
     // A buffer that was transferred away is empty. Asking whether it is detached costs more.
@@ -228,14 +250,18 @@ export abstract class StringElements {
     checkUsable(this.image.data.block)
   }
 
-  /** The bytes of an element, for a moment: nobody else gets to see this view. */
+  #indexOrNone(index: number): number {
+    return index >= this.length ? -1 : index
+  }
+
+  /** Returns a view of an element's bytes that callers must not keep. */
   #located(index: number): Uint8Array {
     this.locate(index)
     const { block, start, size } = this.reader
     return block.bytes.subarray(start, start + size)
   }
 
-  /** A reader for all elements: of a copy, if each would have to be fetched from blocks of malloc. */
+  /** Returns a reader for all elements. Strings in blocks of malloc are copied first, because fetching each costs more. */
   #gathered(): Reader {
     this.checkAlive()
     const { image } = this
@@ -245,8 +271,8 @@ export abstract class StringElements {
   }
 }
 
-function boundsError(index: unknown, count: number): BoundsError | ArgumentError {
-  if (typeof index !== 'number') return new ArgumentError(`index must be a number, got ${describe(index)}`)
+function indexError(index: unknown, count: number): TenonError {
+  if (typeof index !== 'number') return argumentError('index', 'a number', index)
   return new BoundsError(`index must be a whole number below ${count}, got ${describe(index)}`, {
     details: { index, length: count },
   })
@@ -254,5 +280,5 @@ function boundsError(index: unknown, count: number): BoundsError | ArgumentError
 
 function checkSeed(seed: number): number {
   if (seed >>> 0 === seed) return seed
-  throw new ArgumentError(`seed must be a whole number below 2^32, got ${describe(seed)}`)
+  throw argumentError('seed', 'a whole number below 2^32', seed)
 }

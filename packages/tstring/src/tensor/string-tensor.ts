@@ -1,6 +1,6 @@
-import { ArgumentError, gcAllocator, ReadOnlyError, Segment, tensor, type Tensor } from '@tenon/core'
-import { checkSize, describe } from '@tenon/core/internal'
-import { rfcAssign, type RfcLayout } from '../element/rfc.ts'
+import { ArgumentError, gcAllocator, ReadOnlyError, ScopeClosedError, Segment, tensor, type Tensor } from '@tenon/core'
+import { checkOptions, checkSize } from '@tenon/core/internal'
+import { rfcAssign } from '../element/rfc.ts'
 import {
   tstringAppend,
   tstringAssign,
@@ -9,29 +9,31 @@ import {
   tstringMove,
   tstringReserve,
 } from '../element/tstring.ts'
+import { argumentError } from '../errors/arguments.ts'
 import type { Abi } from '../layouts/abi.ts'
-import { structSize, type Layout, type StructLayout } from '../layouts/layout.ts'
+import { structSize, type Layout, type RfcLayout, type StructLayout } from '../layouts/layout.ts'
 import type { Arena } from '../memory/arena.ts'
 import { checkWritable } from '../memory/open.ts'
 import { startOf } from '../memory/regions.ts'
-import { checkPolicy } from '../text/decode.ts'
+import { policyIn, type TextOptions } from '../text/decode.ts'
 import { encodeText, type Text } from '../text/encode.ts'
-import { partsFromArrow, toArrow, type ArrowUtf8, type FromArrowOptions } from './arrow.ts'
-import { convertTo, placementOf, type LayoutOptions } from './convert-to.ts'
-import { partsOfFile, writeTensor, type MapOptions } from './file.ts'
+import { partsOfArrow, toArrow, type ArrowUtf8, type OfArrowOptions } from './arrow.ts'
+import { convertTo, layoutOptions, placementOf, type LayoutOptions } from './convert-to.ts'
+import { partsOfFile, writeTensor, type OpenOptions } from './file.ts'
 import { partsFrom, type FromOptions } from './from.ts'
-import { partsOver, type OverOptions } from './over.ts'
+import { partsOfCapacity, type OfCapacityOptions } from './of-capacity.ts'
+import { partsOfSegment, type OfSegmentOptions } from './of-segment.ts'
 import type { Parts, Storage } from './parts.ts'
-import { preallocated, type PreallocateOptions } from './preallocate.ts'
-import { rangeOf, selectionOf, windowOf } from './select.ts'
+import { indicesOf, rangeOf, selectionOf, windowOf } from './select.ts'
 import { canGrow, compact, placeError, setInArena, setInPlace, withArena } from './set-element.ts'
-import { StringElements, type TextOptions } from './string-elements.ts'
+import { StringElements } from './string-elements.ts'
 
 /**
- * A tensor of strings in native memory, in one of five layouts. Strings are bytes there, and stay exactly what they are.
+ * A tensor of strings in native memory, in one of five layouts. Each string is a sequence of bytes that is never changed by
+ * a conversion.
  *
- * The memory is the allocator's: a scope's tensor is dead when the scope is closed. Only `malloc` storage and a mapped
- * file belong to the tensor itself: `using` or {@link StringTensor[Symbol.dispose]} ends them.
+ * The allocator owns the memory, so a tensor in the memory of a scope ends with the scope. The tensor itself owns only the
+ * blocks of `malloc` storage and a mapped file, which {@link close} or `using` frees.
  *
  * @example
  * const strings = StringTensor.from(['tensor', 'of', 'strings'])
@@ -41,6 +43,7 @@ import { StringElements, type TextOptions } from './string-elements.ts'
  */
 export class StringTensor extends StringElements {
   #parts: Parts
+  #isClosed = false
 
   /** @internal */
   constructor(parts: Parts) {
@@ -51,106 +54,107 @@ export class StringTensor extends StringElements {
   /**
    * Writes strings into memory of an allocator.
    *
-   * @param strings each a string, or bytes to be taken as they are.
+   * @param strings the elements: strings, or bytes that are stored unchanged.
    * @throws {ArgumentError} if an element is neither, or the shape has another count. @throws {AllocationError}
-   * @throws {TensorLimitError} if the layout can't hold them. @throws {InvalidTextError} as the policy says.
+   * @throws {TensorLimitError} if the layout cannot hold the strings.
+   * @throws {InvalidTextError} according to the policy.
    * @example
    * StringTensor.from(['a', 'b', 'c', 'd'], { layout: 'tflite', shape: [2, 2] })
    */
-  static from(strings: readonly Text[], options: FromOptions = {}): StringTensor {
+  static from(strings: readonly Text[], options?: FromOptions): StringTensor {
     return new StringTensor(partsFrom(strings, options))
   }
 
   /**
-   * Reads bytes that are there as a string tensor: nothing is copied, everything is checked first, no pointer is followed
-   * (but see `validate: 'trusted'`).
+   * Reads the bytes of a segment as a string tensor. They are checked first, and not copied. Pointers are not followed, except
+   * with `validate: 'trusted'`.
    *
-   * @throws {MalformedTensorError} naming element, rule and values. @throws {ScopeClosedError} if the memory is dead.
+   * @throws {MalformedTensorError} if the bytes break a rule of the layout. @throws {ScopeClosedError} if the memory is closed.
    * @throws {ArgumentError} if an option is not valid.
    * @example
-   * StringTensor.over(segment, { layout: 'tflite' }).toArray()
+   * StringTensor.ofSegment(segment, { layout: 'tflite' }).toArray()
    */
-  static over(segment: Segment, options: OverOptions): StringTensor {
-    return new StringTensor(partsOver(segment, options))
+  static ofSegment(segment: Segment, options: OfSegmentOptions): StringTensor {
+    return new StringTensor(partsOfSegment(segment, options))
   }
 
   /**
-   * Reads a file as a string tensor. Its table is copied and checked once; strings are read from the file when they are
-   * asked for. Layout and shape come from the options or from what {@link export} wrote beside the file.
+   * Opens a file as a string tensor. The table is copied and checked once; strings are read from the file when they are asked
+   * for. The layout and shape come from the options, or from the description that {@link export} wrote beside the file.
    *
-   * @throws {MalformedTensorError} as {@link over}. @throws what the file system says.
+   * @throws {MalformedTensorError} if the bytes break a rule of the layout. @throws the error of the file system.
+   * @throws {ArgumentError} if an option is not valid, or the layout is neither given nor described.
    * @example
-   * using strings = StringTensor.map('words.bin', { layout: 'tflite' })
+   * using strings = StringTensor.open('words.bin', { layout: 'tflite' })
    */
-  static map(path: string, options: MapOptions = {}): StringTensor {
+  static open(path: string, options?: OpenOptions): StringTensor {
     return new StringTensor(partsOfFile(path, options))
   }
 
   /**
-   * Takes Arrow's Utf8 or LargeUtf8 buffers. As `tf` in an arena (the default) the data is not copied: the tensor's VIEWs
-   * name it, and keep it from being collected.
+   * Creates a tensor from Arrow's Utf8 or LargeUtf8 buffers. For `tf` in an arena (the default), the data is not copied: the
+   * tensor's VIEWs name the data and keep it from being collected.
    *
-   * @param offsets one more than there are strings.
+   * @param offsets one offset more than there are strings.
    * @throws {MalformedTensorError} if an offset leads outside of the data.
    * @example
-   * StringTensor.fromArrowUtf8(Buffer.from('hello'), Int32Array.of(0, 1, 5)).toArray() // ['h', 'ello']
+   * StringTensor.ofArrowUtf8(Buffer.from('hello'), Int32Array.of(0, 1, 5)).toArray() // ['h', 'ello']
    */
-  static fromArrowUtf8(
-    data: Uint8Array,
-    offsets: Int32Array | BigInt64Array,
-    options: FromArrowOptions = {},
-  ): StringTensor {
-    return new StringTensor(partsFromArrow(data, offsets, options))
+  static ofArrowUtf8(data: Uint8Array, offsets: Int32Array | BigInt64Array, options?: OfArrowOptions): StringTensor {
+    return new StringTensor(partsOfArrow(data, offsets, options))
   }
 
   /**
-   * `count` empty strings that each have room for `capacity` bytes in one block: the RFC's PREALLOC, for buffers that are
+   * Creates `count` empty strings with room for `capacity` bytes each, in one block: the RFC's PREALLOC. Such a tensor can be
    * filled again and again without an allocation.
    *
    * @example
-   * const names = StringTensor.preallocate(32, 64, { layout: 'rfc24' })
+   * const names = StringTensor.ofCapacity(32, 64, { layout: 'rfc24' })
    * names.set(0, 'first')
    */
-  static preallocate(count: number, capacity: number, options: PreallocateOptions = {}): StringTensor {
-    return new StringTensor(preallocated(count, capacity, options))
+  static ofCapacity(count: number, capacity: number, options?: OfCapacityOptions): StringTensor {
+    return new StringTensor(partsOfCapacity(count, capacity, options))
   }
 
-  get shape(): readonly number[] {
+  override get shape(): readonly number[] {
     return this.#parts.shape
   }
 
+  /** The layout of the strings in memory. */
   get layout(): Layout {
     return this.image.layout
   }
 
+  /** The pointer size and byte order of the bytes. */
   get abi(): Abi {
     return this.image.abi
   }
 
+  /** The place for the bytes of long strings. */
   get storage(): Storage {
     return this.#parts.storage
   }
 
-  /** What native code is given: the table of structs, or the whole tensor if it is packed. */
+  /** The memory to pass to native code: the table of structs, or the whole tensor if it is packed. */
   get segment(): Segment {
     return this.#parts.segment
   }
 
-  /** The bytes of {@link segment} as a tensor of `uint8`: what travels through calls. */
+  /** Returns the bytes of {@link segment} as a tensor of `uint8`, which calls of other packages accept. */
   tensor(): Tensor {
     return tensor('uint8', [this.segment.byteSize], this.segment)
   }
 
   /**
-   * Gives an element another value. In place where it fits; else in the arena, where the old bytes are garbage until
-   * {@link compact}; in `malloc` storage by the rules of the C library.
+   * Sets an element. A value that fits is written in place. Otherwise it goes into the arena, where the old bytes remain until
+   * {@link compact}. In `malloc` storage the rules of the C library apply.
    *
-   * @throws {ReadOnlyError} for `legacy`, `tflite` and tensors over foreign bytes that are not `writable`.
-   * @throws {TensorLimitError} if it doesn't fit in place and the bytes are another machine's or from outside.
-   * @throws {BoundsError} if there is no such element. @throws {AllocationError} @throws {InvalidTextError}
+   * @throws {ReadOnlyError} for `legacy`, `tflite`, and bytes from outside that are not `writable`.
+   * @throws {TensorLimitError} if the value does not fit in place, and the bytes are another machine's or from outside.
+   * @throws {BoundsError} if the index is not below the length. @throws {AllocationError} @throws {InvalidTextError}
    */
-  set(index: number, value: Text, options: TextOptions = {}): void {
-    const bytes = encodeText(value, checkPolicy(options.invalid ?? 'replace'), 'value')
+  set(index: number, value: Text, options?: TextOptions): void {
+    const bytes = encodeText(value, policyIn(options), 'value')
     const struct = this.#writableStruct(index)
     if (this.#parts.blocks !== undefined || this.image.foreign) {
       if (this.layout === 'tf') tstringCopy(struct, bytes)
@@ -162,40 +166,48 @@ export class StringTensor extends StringElements {
     setInArena(this.#withArena(), index, bytes)
   }
 
-  /** Part of the first axis, as `Array.prototype.slice` has it. Structs are shared, not copied; other layouts are copied. */
+  /**
+   * Returns a part of the first axis, with the arguments of `Array.prototype.slice`. Structs are shared with this tensor;
+   * layouts without structs are copied.
+   */
   slice(start?: number, end?: number): StringTensor {
     const range = rangeOf(this.shape, start, end)
     this.checkAlive()
-    // Both can be set then, and each finds what the other was given.
+    // Both tensors can be set afterwards, so they share an arena in which each finds the strings of the other.
     if (canGrow(this.#parts)) this.#withArena()
-    return new StringTensor(windowOf(this.#parts, range) ?? this.#copied(range.indices(), range.shape, {}))
+    return new StringTensor(windowOf(this.#parts, range) ?? this.#copied(indicesOf(range), range.shape, {}))
   }
 
   /**
-   * The elements with these indices, in this order, copied into a tensor of the same layout.
+   * Copies the elements with these indices, in this order, into a tensor of the same layout.
    *
-   * @throws {BoundsError} if there is no such element.
+   * @throws {BoundsError} if an index is not below the length.
    */
-  gather(indices: readonly number[] | Uint32Array, options: LayoutOptions = {}): StringTensor {
+  gather(indices: readonly number[] | Uint32Array, options?: LayoutOptions): StringTensor {
+    const checked = checkOptions(options, layoutOptions)
     const selection = selectionOf(indices, this.length)
-    return new StringTensor(this.#copied(selection, Object.freeze([selection.length]), options))
+    return new StringTensor(this.#copied(selection, Object.freeze([selection.length]), checked))
   }
 
   /**
-   * A copy in a layout.
+   * Copies the tensor in a layout.
    *
-   * @throws {TensorLimitError} if the layout can't hold the strings; nothing was written then. @throws {AllocationError}
+   * @throws {TensorLimitError} if the layout cannot hold the strings. Nothing was written then. @throws {AllocationError}
    * @example
    * StringTensor.from(['a']).to('legacy').segment.byteSize // 10
    */
-  to(layout: Layout, options: LayoutOptions = {}): StringTensor {
-    const placement = placementOf(layout, options)
-    return new StringTensor(convertTo(this.image, undefined, this.shape, placement, options.allocator))
+  to(layout: Layout, options?: LayoutOptions): StringTensor {
+    const checked = checkOptions(options, layoutOptions)
+    return new StringTensor(
+      convertTo(this.image, undefined, this.shape, placementOf(layout, checked), checked.allocator),
+    )
   }
 
   /**
-   * Writes the tensor's bytes to a file, packed. Beside a path it writes `<path>.json`, which tells {@link map} the layout
-   * and shape; an open file descriptor gets the bytes alone.
+   * Writes the packed bytes of the tensor to a file.
+   *
+   * @param target a path, beside which `<path>.json` describes the layout and shape for {@link open}; or an open file
+   *   descriptor, which gets the bytes alone.
    */
   export(target: string | number): void {
     this.checkAlive()
@@ -207,41 +219,44 @@ export class StringTensor extends StringElements {
   }
 
   /**
-   * Moves the strings of the arena together; what {@link set} left behind goes back to the allocator's lifetime. Slices
-   * stay what they are; what was preallocated has no room beyond its string then.
+   * Moves the strings of the arena together and leaves the old bytes to the allocator's lifetime. Slices keep their strings.
+   * Strings of {@link ofCapacity} lose the room that they do not use.
    *
-   * @throws {ArgumentError} for a slice: its strings lie among those of the tensor that it was cut from.
+   * @throws {ArgumentError} for a slice, whose strings lie among those of the tensor from which it was cut.
    */
   compact(): void {
     checkWritable(this.image.table)
     const { arena, isWindow } = this.#parts
-    if (isWindow)
-      throw new ArgumentError('a slice has no strings of its own', { hint: 'compact what it was cut from.' })
+    if (isWindow) {
+      throw new ArgumentError('a slice has no strings of its own', {
+        hint: 'Call compact() on the tensor from which the slice was cut.',
+      })
+    }
     if (arena !== undefined) compact({ ...this.#parts, arena })
   }
 
   /**
-   * The strings as Arrow has them. The data is not copied where the strings lie in order: `tflite`, packed tensors without
-   * inline strings, and what came from Arrow.
+   * Returns the strings for Arrow. The data is not copied if the strings lie in order: in `tflite`, in packed tensors without
+   * inline strings, and in tensors that came from Arrow.
    *
    * @param options `large` for LargeUtf8, with offsets of 64 bits.
-   * @throws {TensorLimitError} if Utf8 can't hold them.
+   * @throws {TensorLimitError} if Utf8 cannot hold the strings.
    */
-  toArrowUtf8({ large = false }: { readonly large?: boolean } = {}): ArrowUtf8 {
-    return toArrow(this.image, large)
+  toArrowUtf8(options?: { readonly large?: boolean }): ArrowUtf8 {
+    return toArrow(this.image, checkOptions(options, ['large']).large ?? false)
   }
 
-  /** Makes room for `capacity` bytes in one string. `malloc` storage of `tf` alone. @throws {AllocationError} */
+  /** Makes room for `capacity` bytes in one string. Only for `tf` in `malloc` storage. @throws {AllocationError} */
   reserve(index: number, capacity: number): void {
     tstringReserve(this.#mallocStruct(index), checkSize(capacity, 'capacity'))
   }
 
-  /** Adds to one string; its room doubles. `malloc` storage of `tf` alone. @throws {AllocationError} */
+  /** Appends to one string, whose room doubles. Only for `tf` in `malloc` storage. @throws {AllocationError} */
   append(index: number, value: Text): void {
     tstringAppend(this.#mallocStruct(index), value)
   }
 
-  /** Makes one string what another tensor's is; views stay views. `malloc` storage of `tf` alone. */
+  /** Assigns a string of another tensor. A view stays a view. Only for `tf` in `malloc` storage. */
   assign(index: number, source: StringTensor, sourceIndex: number): void {
     const struct = this.#mallocStruct(index)
     checkTensor(source)
@@ -253,7 +268,7 @@ export class StringTensor extends StringElements {
       this.#adoptRegions(source)
       return
     }
-    // The struct may be from outside: C is given the bytes that the reader found, never its words.
+    // The struct may be from outside, so C receives the bytes that the reader found, never the struct.
     const { block, start, size } = reader
     if (source.type(sourceIndex) === 'small') {
       tstringCopy(struct, block.bytes.subarray(start, start + size))
@@ -261,17 +276,17 @@ export class StringTensor extends StringElements {
     }
     const bytes = size === 0 ? image.table.asSlice(0, 0) : new Segment(block, start, size, 0)
     tstringAssignView(struct, bytes)
-    // The memory that the string lies in, not its part of it: strings that lie together need one entry.
+    // Adds the whole memory around the string, so strings that lie together need one entry.
     if (size > 0) this.image.regions?.add(image.regions?.find(startOf(bytes), size) ?? image.data)
   }
 
-  /** Makes one string a view of bytes, which the tensor keeps from being collected. `malloc` storage of `tf` alone. */
+  /** Makes one string a view of bytes and keeps them from being collected. Only for `tf` in `malloc` storage. */
   assignView(index: number, bytes: Segment): void {
     tstringAssignView(this.#mallocStruct(index), bytes)
     if (bytes.byteSize > 0) this.image.regions?.add(bytes)
   }
 
-  /** Moves one string here from another tensor of `malloc` storage; a LARGE leaves an empty string there. */
+  /** Moves one string here from another tensor in `malloc` storage, where a LARGE leaves an empty string. */
   move(index: number, source: StringTensor, sourceIndex: number): void {
     const struct = this.#mallocStruct(index)
     checkTensor(source)
@@ -279,15 +294,31 @@ export class StringTensor extends StringElements {
     this.#adoptRegions(source)
   }
 
-  /** Leaves the blocks of `malloc` storage to whoever owns the table now: TensorFlow, once it has the tensor. */
-  release(): void {
+  /** Leaves the blocks of `malloc` storage to the new owner of the table, for example to TensorFlow. */
+  handOff(): void {
     if (!this.#parts.isWindow) this.#parts.blocks?.handOff()
   }
 
-  /** Frees what the tensor itself owns: blocks of `malloc` storage, a mapped file. Idempotent; a slice owns nothing. */
-  [Symbol.dispose](): void {
+  /**
+   * Frees the memory that the tensor itself owns: the blocks of `malloc` storage, whose strings are empty afterwards, or a
+   * mapped file. Other memory ends with its allocator. A slice owns nothing.
+   *
+   * @throws {ScopeClosedError} if the tensor is closed already. @throws {ScopeHeldError} while a mapped file is in use.
+   */
+  close(): void {
+    if (this.#isClosed) {
+      throw new ScopeClosedError('the string tensor is closed already', {
+        hint: 'Close a tensor once, or declare it with `using`.',
+      })
+    }
     if (!this.#parts.isWindow) this.#parts.blocks?.close()
     this.#parts.close?.()
+    this.#isClosed = true
+  }
+
+  /** Closes the tensor if it is open; a second disposal does nothing. @throws {ScopeHeldError} as {@link close} */
+  [Symbol.dispose](): void {
+    if (!this.#isClosed) this.close()
   }
 
   #copied(selection: Uint32Array | undefined, shape: readonly number[], options: LayoutOptions): Parts {
@@ -311,25 +342,26 @@ export class StringTensor extends StringElements {
     return parts
   }
 
-  /** The struct of an element that may be changed. */
+  /** Returns the struct of an element that may be changed. */
   #writableStruct(index: number): Segment {
     this.checkIndex(index)
     if (!this.#parts.isWritable) {
-      throw new ReadOnlyError(`the strings of this ${this.layout} tensor can't be set`, {
-        hint: "make one that can be changed with to('tf'), or pass { writable: true } to over() if its layout has structs.",
+      throw new ReadOnlyError(`the strings of this ${this.layout} tensor cannot be set`, {
+        hint: "Change a copy that to('tf') makes, or pass { writable: true } to ofSegment() if the layout has structs.",
       })
     }
     checkWritable(this.image.table)
     return this.#struct(index)
   }
 
-  /** The struct of an element whose block is C's. */
+  /** Returns the struct of an element in `malloc` storage. */
   #mallocStruct(index: number): Segment {
     const struct = this.#writableStruct(index)
     checkTf(this.layout)
     if (this.#parts.blocks !== undefined) return struct
-    throw new ArgumentError(`the tensor must have storage 'malloc', it has '${this.storage}'`, {
-      hint: "make it with { storage: 'malloc' }; set() works with every storage.",
+    throw new ArgumentError(`the tensor must have the storage 'malloc', got '${this.storage}'`, {
+      hint: "Create the tensor with { storage: 'malloc' }, or call set(), which works with every storage.",
+      details: { name: 'storage', expected: 'malloc', received: this.storage },
     })
   }
 
@@ -344,10 +376,12 @@ export class StringTensor extends StringElements {
 }
 
 function checkTf(layout: Layout): void {
-  if (layout !== 'tf') throw new ArgumentError(`the tensor must have the layout tf, it has ${layout}`)
+  if (layout === 'tf') return
+  throw new ArgumentError(`the tensor must have the layout tf, got ${layout}`, {
+    details: { name: 'layout', expected: 'tf', received: layout },
+  })
 }
 
 function checkTensor(source: unknown): asserts source is StringTensor {
-  if (!(source instanceof StringTensor))
-    throw new ArgumentError(`source must be a string tensor, got ${describe(source)}`)
+  if (!(source instanceof StringTensor)) throw argumentError('source', 'a StringTensor', source)
 }

@@ -1,10 +1,10 @@
 /**
- * Methods of Node's Buffer beneath `toString()` and `write()`, which spare their argument checks. Every Node that this
- * package runs on has them; a test says so.
+ * The methods of Node's Buffer below `toString()` and `write()`, which do not check their arguments. A test asserts that
+ * every supported version of Node has them.
  */
 export interface FastBuffer extends Buffer {
   utf8Slice(start: number, end: number): string
   latin1Slice(start: number, end: number): string
-  /** Writes whole characters only, and as many as fit. Returns the bytes written. */
+  /** Writes as many whole characters as fit. Returns the number of bytes written. */
   utf8Write(text: string, offset: number, length?: number): number
 }
