@@ -21,7 +21,12 @@ export default {
       {
         source: 'include/tenon/tvm_ffi.h',
         include: 'tenon/tvm_ffi.h',
-        only: ['kTVMFFI*', 'TVMFFIObjectHandle', 'TVMFFIObject', 'TVMFFIAny', 'TVMFFIByteArray'],
+        only: ['kTVMFFI*', 'TVMFFIObjectHandle', 'TVMFFIObject', 'TVMFFIAny', 'TVMFFIByteArray', 'TVMFFIShapeCell'],
+      },
+      {
+        source: 'include/tenon/tvm_runtime.h',
+        include: 'tenon/tvm_runtime.h',
+        only: ['kTVM*', 'kDLDevice'],
       },
       { source: 'csrc/include/tenon.h' },
       { source: 'csrc/include/tenon_call.h' },

@@ -6,7 +6,7 @@ import { kernelLibrary } from '@tenon/kernels'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packed = JSON.stringify(kernelLibrary('packed'))
 
-/** Runs a program in a process of its own, with the package and the example kernels at hand. */
+/** Runs a program in a new process, with the package and the example kernels. */
 async function run(body: string): Promise<ScriptResult> {
   return runScript(
     `import { getGlobal, Module, packedFunc, registerGlobal } from '@tenon/packed-func'
@@ -32,29 +32,29 @@ const worker = (body: string): string =>
      ${body}`,
   )})))`
 
-/** Reads out of the bounds of a wasm memory, which the engine hears of by a signal. */
+/** Reads outside the bounds of a wasm memory, which the engine detects by a signal. */
 const trap = `const bytes = [0,97,115,109,1,0,0,0,1,5,1,96,0,1,127,3,2,1,0,5,3,1,0,1,7,5,1,1,102,0,0,10,9,1,7,0,65,124,40,2,0,11]
   const wasm = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(bytes)))
   const trap = () => { try { wasm.exports.f() } catch (error) { console.log(error.constructor.name) } }`
 
 describe('hazards', () => {
-  it('H1: a library that takes SIGSEGV leaves wasm its traps', async () => {
+  it('H1: a library that handles SIGSEGV does not break wasm traps', async () => {
     expect(
       await outputOf(
         `${trap}
-         const { host } = await import(${JSON.stringify(new URL('../src/native/host.ts', import.meta.url).href)})
-         console.log(host().openLibrary(${JSON.stringify(kernelLibrary('packed_signals'))}) > 0)
+         const { host, openLibrary } = await import(${JSON.stringify(new URL('../src/native/host.ts', import.meta.url).href)})
+         console.log(openLibrary(host().packed, ${JSON.stringify(kernelLibrary('packed_signals'))}) > 0)
          trap()`,
       ),
     ).toBe('true\nRuntimeError')
-    // Loaded as others load it, it ends the process: the test would notice.
+    // Loaded in the usual way it ends the process, so the test above would fail.
     const { code } = await run(
       `${trap}; const { NativeLibrary } = await import('@tenon/core'); NativeLibrary.open(${JSON.stringify(kernelLibrary('packed_signals'))}); trap()`,
     )
     expect(code).toBe(99)
   })
 
-  it('H2: an error that was raised on another thread arrives here', async () => {
+  it('H2: an error of another thread reaches the caller', async () => {
     expect(
       await outputOf(
         `const failures = Array.from({ length: 20 }, (_, i) => lib.get('fail_as').async(i % 2 ? 'KeyError' : 'ValueError'))
@@ -65,7 +65,7 @@ describe('hazards', () => {
     ).toBe("Set(1) { 'KeyError' } Set(1) { 'ValueError' }\n3")
   })
 
-  it('H3: objects and errors of kernels are alive when the process ends', async () => {
+  it('H3: the process ends while objects and errors of kernels are alive', async () => {
     expect(
       await outputOf(
         `lib.get('keep').call(() => 1)
@@ -76,7 +76,7 @@ describe('hazards', () => {
     ).toBe('2')
   })
 
-  it('H3: in a worker that ends', async () => {
+  it('H3: a worker ends while objects and errors of kernels are alive', async () => {
     const body = `const lib = Module.open(${packed})
       globalThis.kept = []
       try { lib.get('fail_as').call('KeyError') } catch (error) { kept.push(error) }
@@ -91,7 +91,7 @@ describe('hazards', () => {
     ).toBe('3\nexit 0')
   })
 
-  it('H4: what a function throws is a failure for native code, which goes no further', async () => {
+  it('H4: native code stops at an error that a function throws', async () => {
     expect(
       await outputOf(
         `let reached = 0
@@ -106,7 +106,7 @@ describe('hazards', () => {
     ).toBe('ValueError 0\ntrue 2')
   })
 
-  it('H5: more functions live than the driver has slots for', async () => {
+  it('H5: more functions are alive than the driver has slots for', async () => {
     expect(
       await outputOf(
         `const all = Array.from({ length: 10_000 }, (_, i) => packedFunc(() => i))
@@ -115,7 +115,7 @@ describe('hazards', () => {
     ).toBe('49995000')
   })
 
-  it('H6: a function is given back on another thread while this one waits', async () => {
+  it('H6: another thread releases a function while this one waits', async () => {
     expect(
       await outputOf(
         `lib.get('keep').call(() => 1)
@@ -125,11 +125,11 @@ describe('hazards', () => {
     ).toBe('null')
   })
 
-  it('H7: a foreign thread is refused at once, while this one waits for it', async () => {
+  it('H7: a foreign thread is refused at once while this one waits for it', async () => {
     expect(await outputOf(`console.log(lib.get('call_on_thread').tryCall(() => 1).kind)`)).toBe('ThreadError')
   })
 
-  it('H8: a function of a worker that was terminated is refused', async () => {
+  it('H8: calls of a function of a terminated worker fail', async () => {
     const body = `registerGlobal('test.hazard.worker', () => 1); parentPort.postMessage('ready'); setInterval(() => {}, 1000)`
     expect(
       await outputOf(
@@ -146,7 +146,7 @@ describe('hazards', () => {
     ).toBe('ThreadError\nThreadError')
   })
 
-  it('H8: calls that wait for a worker fail when it ends, and later ones too', async () => {
+  it('H8: calls that wait for a worker fail when it ends, and so do later calls', async () => {
     const body = (then: string): string =>
       `registerGlobal('test.hazard.relay', packedFunc((x) => 2 * x, { relay: { timeout: 60_000 } }))
        registerGlobal('test.hazard.never', packedFunc(() => new Promise(() => {}), { async: true, relay: { timeout: 60_000 } }))
@@ -182,7 +182,7 @@ describe('hazards', () => {
     ).toBe('ThreadError')
   })
 
-  it('errors of another thread bring the frames that they came through, if they are traced', async () => {
+  it('traceErrors(true) adds the frames of another thread to an error', async () => {
     const body = (traced: boolean): string =>
       `traceErrors(${traced})
        const lib = Module.open(${packed})
@@ -204,7 +204,7 @@ describe('hazards', () => {
     expect(await told(false)).toBe('ValueError false\nKeyError false')
   })
 
-  it('H9: nesting without end is an error of its own', async () => {
+  it('H9: endless nesting throws RecursionError', async () => {
     expect(
       await outputOf(
         `const f = packedFunc(() => f.call())
@@ -213,7 +213,7 @@ describe('hazards', () => {
     ).toBe('RecursionError 1')
   })
 
-  it('H10: numbers are not cut to narrow integers, nor floats to integers', async () => {
+  it('H10: numbers are not truncated to narrow integers, nor floats to integers', async () => {
     expect(
       await outputOf(
         `const { t, typedFunc, accept, legacyFunc } = await import('@tenon/packed-func')
@@ -227,7 +227,7 @@ describe('hazards', () => {
     ).toBe('TypeError TypeError -2147483648\nTypeError\nTypeError\nInternalError')
   })
 
-  it('H11: calls and callbacks make no view of native memory, and encode no structs', async () => {
+  it('H11: calls and callbacks create no view of native memory and encode no structs', async () => {
     expect(
       await outputOf(
         `const { createRequire } = await import('node:module')
@@ -245,14 +245,14 @@ describe('hazards', () => {
            sum.call(i, 2.5); addOne.call(x, y); call.call(twice, 'a text that is longer than seven'); echo.call(new Uint8Array(20))
          }
          console.log(made)
-         // A native tensor needs one: the test would notice.
+         // A native tensor needs a view, which shows that the counter works.
          lib.get('make_range').call(3)
          console.log(made.view)`,
       ),
     ).toBe('{ view: 0, encode: 0 }\n1')
   })
 
-  it('H12: an error of older code has a shorter cell, and nothing behind it is read', async () => {
+  it('H12: an error of older code has a shorter cell, which is not read beyond its end', async () => {
     expect(
       await outputOf(
         `try { lib.get('fail_as_before').call() } catch (error) { console.log(error.kind, error.sentence, error.cause) }`,
@@ -260,7 +260,7 @@ describe('hazards', () => {
     ).toBe('OldError made by old code undefined')
   })
 
-  it('H13: threads register at the same time', async () => {
+  it('H13: threads register functions concurrently', async () => {
     const body = `for (let i = 0; i < 300; i++) {
         registerGlobal('test.race.' + i, () => 1, { override: true }).close()
         getGlobal('test.race.' + i).close()

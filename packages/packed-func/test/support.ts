@@ -1,14 +1,15 @@
 import { kernelLibrary } from '@tenon/kernels'
 import { Module, type PackedFunc } from '../src/index.ts'
 import { foreignValues, drainReleased } from '../src/native/foreign.ts'
+import { host } from '../src/native/host.ts'
 import { openStack } from '../src/native/stack.ts'
 import { heldObjects } from '../src/objects/native-object.ts'
 
 /**
- * Whether this package's libtvm_ffi is tested. `TENON_TVM_FFI_LIBRARY` names another: it words some messages otherwise,
- * has no counters, orders a Dict in its own way, and loads no libraries of TVM 0.21.
+ * Whether this package's libtvm_ffi is tested. A library named by `TENON_TVM_FFI_LIBRARY` has other messages, no counters and
+ * another order of a Dict, and does not load libraries of TVM 0.21.
  */
-export const isOwnLibrary: boolean = openStack().host.liveObjects !== undefined
+export const isOwnLibrary: boolean = host().ffi !== undefined
 
 const modules = new Map<string, Module>()
 
@@ -22,7 +23,7 @@ export function kernel(name: string, library = 'packed'): PackedFunc {
   return module.get(name)
 }
 
-/** What is thrown, or a failure if nothing is. */
+/** The error that `run` throws. The test fails if it throws nothing. */
 export function thrownBy(run: () => unknown): unknown {
   try {
     run()
@@ -32,14 +33,14 @@ export function thrownBy(run: () => unknown): unknown {
   throw new Error('nothing was thrown')
 }
 
-/** What is alive on both sides: equal before and after means that nothing leaked. */
+/** The live objects on both sides. Equal numbers before and after show that nothing leaked. */
 export function live(): { native: number; held: number; foreign: number } {
   const stack = openStack()
   drainReleased(stack)
-  return { native: Number(stack.host.liveObjects?.() ?? 0), held: heldObjects(), foreign: foreignValues.size }
+  return { native: Number(host().ffi?.tn_tvm_live_objects() ?? 0), held: heldObjects(), foreign: foreignValues.size }
 }
 
-/** Lets the garbage collector run until `done`. Needs --expose-gc. */
+/** Runs the garbage collector until `done`. Needs --expose-gc. */
 export async function collect(done: () => boolean): Promise<void> {
   const gc = (globalThis as { gc?: () => void }).gc
   if (gc === undefined) throw new Error('run with --expose-gc')

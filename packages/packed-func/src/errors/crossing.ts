@@ -19,7 +19,7 @@ const raisedThere = new Map<number, WeakRef<Error>>()
 const nativeErrors = new WeakMap<Error, number>()
 const collected = new Cleaner<number>((address) => {
   if (raisedThere.get(address)?.deref() === undefined) raisedThere.delete(address)
-  openStack().host.release(address)
+  openStack().host.tn_packed_release(address)
 })
 
 const NO_ERROR = { kind: 'RuntimeError', sentence: 'a native function failed and raised no error' }
@@ -35,8 +35,8 @@ export function takeErrorText(stack: Stack, slot: number): { kind: string; sente
   const address = stack.pointer(slot)
   if (address === 0) return NO_ERROR
   const { kind, sentence, cause } = readError(stack, address)
-  if (cause !== 0) stack.host.release(cause)
-  stack.host.release(address)
+  if (cause !== 0) stack.host.tn_packed_release(cause)
+  stack.host.tn_packed_release(address)
   return { kind, sentence }
 }
 
@@ -45,7 +45,7 @@ export function errorAt(stack: Stack, address: number): unknown {
   drainReleased(stack)
   const known = thrownHere.get(address) ?? raisedThere.get(address)?.deref()
   if (known !== undefined || thrownHere.has(address)) {
-    stack.host.release(address)
+    stack.host.tn_packed_release(address)
     return known
   }
   const { kind, sentence, backtrace, cause } = readError(stack, address)
@@ -68,13 +68,10 @@ interface ErrorText {
 }
 
 function readError(stack: Stack, address: number): ErrorText {
-  const fits = stack.host.readError(stack.address, address) === 1
-  const [kindSize, sentenceSize, backtraceSize, cause] = Array.from(stack.words.subarray(0, 4), Number) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const fits = stack.host.tn_packed_error_read(stack.address, address) === 1
+  const { words } = stack
+  const [kindSize, sentenceSize, backtraceSize] = [Number(words[0]), Number(words[1]), Number(words[2])]
+  const cause = Number(words[3])
   if (fits) {
     return {
       kind: stack.outText(kindSize),
@@ -101,7 +98,7 @@ export function putError(stack: Stack, slot: number, thrown: unknown): void {
   let cause = 0
   for (const each of withCauses(thrown).toReversed()) {
     putOne(stack, slot, each, cause)
-    if (cause !== 0) stack.host.release(cause)
+    if (cause !== 0) stack.host.tn_packed_release(cause)
     cause = stack.pointer(slot)
   }
 }
@@ -126,14 +123,14 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   const known = typeof thrown === 'object' && thrown !== null ? nativeErrors.get(thrown as Error) : undefined
   if (known !== undefined) {
     appendFrames(stack, known, thrown)
-    stack.host.retain(known)
+    stack.host.tn_packed_retain(known)
     stack.setPointer(slot, TypeIndex.Error, known)
     return
   }
   const parts = partsOf(thrown)
   const text = Buffer.concat(parts)
   const id = foreignValues.add()
-  const status = stack.host.createError(
+  const status = stack.host.tn_packed_error_create(
     stack.slotAddress(slot),
     addressOf(text.length === 0 ? Buffer.alloc(1) : text),
     parts[0].length,
@@ -157,7 +154,7 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
 /** Appends the frames of JavaScript that a native error passed through. */
 function appendFrames(stack: Stack, address: number, thrown: unknown): void {
   const frames = partsOf(thrown)[2]
-  if (frames.length > 0) stack.host.appendBacktrace(address, addressOf(frames), frames.length)
+  if (frames.length > 0) stack.host.tn_packed_error_append(address, addressOf(frames), frames.length)
   keepAlive(frames)
 }
 

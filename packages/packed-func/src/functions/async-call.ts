@@ -15,9 +15,9 @@ export async function callOnThread(
   signal?.throwIfAborted()
   const stack = openStack()
   const job = createJob(stack, target.checkAlive(), values)
-  const cancel = (): void => stack.host.cancelJob(job)
+  const cancel = (): void => stack.host.tn_packed_job_cancel(job)
   signal?.addEventListener('abort', cancel, { once: true })
-  await new Promise<void>((resolve) => stack.host.runJob.async(job, () => resolve()))
+  await new Promise<void>((resolve) => stack.host.tn_packed_job_run.async(job, () => resolve()))
   signal?.removeEventListener('abort', cancel)
   try {
     return finishJob(stack, job)
@@ -32,7 +32,8 @@ export async function callOnThread(
 function createJob(stack: Stack, handle: number, values: readonly Argument[]): number {
   return stack.frame(values.length, (base) => {
     values.forEach((value, i) => pack(stack, base + 1 + i, value))
-    if (stack.host.createJob(handle, stack.slotAddress(base), values.length) !== 0) throw takeError(stack, base)
+    if (stack.host.tn_packed_job_create(handle, stack.slotAddress(base), values.length) !== 0)
+      throw takeError(stack, base)
     return stack.pointer(base)
   })
 }
@@ -40,7 +41,7 @@ function createJob(stack: Stack, handle: number, values: readonly Argument[]): n
 function finishJob(stack: Stack, job: number): Value {
   try {
     return stack.frame(0, (base) => {
-      const typeIndex = stack.host.finishJob(job, stack.slotAddress(base))
+      const typeIndex = stack.host.tn_packed_job_finish(job, stack.slotAddress(base))
       if (typeIndex === -1) throw takeError(stack, base)
       return unpack(stack, base, typeIndex)
     })

@@ -1,9 +1,9 @@
-import { Callback } from '@tenon/core/internal'
+import { Callback, CONSTANTS } from '@tenon/core/internal'
 import { putError, takeError } from '../errors/crossing.ts'
 import { RecursionError } from '../errors/kind-classes.ts'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { drainReleased } from '../native/foreign.ts'
-import { DEPTH_LIMIT, type Pack, type Stack } from '../native/stack.ts'
+import { DEPTH_LIMIT, OWNED, RAISED, type Pack, type Stack } from '../native/stack.ts'
 import { INT_TAG, TypeIndex } from '../native/type-index.ts'
 import { abandonBorrowed, borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
 import type { Value } from '../values/argument.ts'
@@ -13,8 +13,12 @@ import { refuseBorrowed } from '../values/wrappers.ts'
 /** A TypeScript function that native code calls. */
 export type Run = (...values: Value[]) => unknown
 
-/** What native code does with calls from other threads: the numbers of its `threads_t`. */
-export const Threads = { Refused: 0, Relayed: 1, Async: 2 } as const
+/** What native code does with calls from other threads. */
+export const Threads = {
+  Refused: CONSTANTS.TN_PACKED_THREADS_REFUSE,
+  Relayed: CONSTANTS.TN_PACKED_THREADS_RELAY,
+  Async: CONSTANTS.TN_PACKED_THREADS_ASYNC,
+} as const
 
 /** How a function treats calls from other threads. */
 export interface ThreadRules {
@@ -36,7 +40,12 @@ export function makeFunction(
 ): void {
   const callback = new Callback((base, count) => runInFrame(stack, base, count, run, pack))
   try {
-    const status = stack.host.createFunction(stack.slotAddress(slot), callback.address, rules.mode, rules.timeout)
+    const status = stack.host.tn_packed_function_create(
+      stack.slotAddress(slot),
+      callback.address,
+      rules.mode,
+      rules.timeout,
+    )
     if (status !== 0) throw takeError(stack, slot)
   } finally {
     // From now on the native function keeps the callback.
@@ -73,13 +82,13 @@ function fail(
   { undone, borrowed }: { undone: number; borrowed: number },
 ): void {
   // A result that is already in the slot may hold a borrowed tensor.
-  if (stack.head[2] === 1) stack.host.clear(stack.slotAddress(base))
-  stack.head[2] = 0
+  if (stack.head[OWNED] === 1) stack.host.tn_packed_clear(stack.slotAddress(base))
+  stack.head[OWNED] = 0
   stack.settle(undone)
   drainReleased(stack)
   abandonBorrowed(borrowed)
   putError(stack, base, error)
-  stack.head[1] = 1
+  stack.head[RAISED] = 1
 }
 
 /** Calls a function with `count` arguments from a slot on, without an array for up to three. */
@@ -123,7 +132,7 @@ function packResult(stack: Stack, slot: number, result: unknown, undone: number,
   const created = stack.undo.indexOf(slot, undone)
   if (created === -1) return
   stack.undo.splice(created, 1)
-  stack.head[2] = 1
+  stack.head[OWNED] = 1
 }
 
 function asynchronous(result: Promise<unknown>): PackedFuncTypeError {

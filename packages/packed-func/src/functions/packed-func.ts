@@ -93,7 +93,7 @@ export class PackedFunc extends NativeObject {
       f64[at + 1] = this.pointer
       s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
-      const typeIndex = s.host.call()
+      const typeIndex = s.host.tn_packed_call()
       if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
       return finish(s, base, typeIndex)
     } finally {
@@ -127,7 +127,7 @@ export class PackedFunc extends NativeObject {
       s.f64[base * 2 + 1] = this.pointer
       s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
-      const typeIndex = s.host.call()
+      const typeIndex = s.host.tn_packed_call()
       if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
       return finish(s, base, typeIndex)
     } finally {
@@ -241,7 +241,7 @@ function callAll<Result>(
     s.f64[base * 2 + 1] = target.pointer
     s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
-    const typeIndex = s.host.call()
+    const typeIndex = s.host.tn_packed_call()
     if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
     return read(s, base, typeIndex)
   } finally {

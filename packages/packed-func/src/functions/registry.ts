@@ -48,7 +48,13 @@ export function registerGlobal(
   const stack = openStack()
   return stack.frame(0, (slot) => {
     const handle = registered.checkAlive()
-    const status = stack.host.setGlobal(stack.slotAddress(slot), addressOf(text), text.length, handle, override)
+    const status = stack.host.tn_packed_set_global(
+      stack.slotAddress(slot),
+      addressOf(text),
+      text.length,
+      handle,
+      override,
+    )
     keepAlive(text)
     if (status === 0) return registered
     if (registered !== run) registered.close()

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import { addressOf, checkOptions } from '@tenon/core/internal'
+import { addressOf, checkOptions, CONSTANTS } from '@tenon/core/internal'
 import { argumentError, rangeError } from '../errors/argument-error.ts'
 import { putError } from '../errors/crossing.ts'
 import { RuntimeError } from '../errors/kind-classes.ts'
@@ -44,19 +44,20 @@ let isOpen = false
 /** Lets calls from other threads reach the event loop of this one. @throws {RuntimeError} if the system has no pipe for it. */
 export function openRelay(stack: Stack): void {
   if (isOpen) return
-  const { host, address } = stack
+  const { address } = stack
+  const { tn_packed_relay_open: open, tn_packed_relay_serve: serve, tn_packed_relay_close: close } = stack.host
   const descriptor = new Int32Array(1)
-  if (host.openRelay(address, addressOf(descriptor)) !== 0)
+  if (open(address, addressOf(descriptor)) !== 0)
     throw new RuntimeError('calls from other threads cannot be relayed, because the system has no pipe for them')
   isOpen = true
   const bytes = new Socket({ fd: descriptor[0]!, readable: true, writable: false })
-  bytes.on('data', () => host.serveRelay(address))
+  bytes.on('data', () => serve(address))
   bytes.unref()
-  process.once('exit', () => host.closeRelay(address))
+  process.once('exit', () => close(address))
 }
 
 /** The index in `words` of the call that an asynchronous function is to answer. */
-const TOKEN = 13
+const TOKEN = CONSTANTS.TN_PACKED_ANSWERED_CALL
 
 /** A function that starts `run`, and answers its native caller once the promise settles. */
 export function answerLater(stack: Stack, run: Run): Run {
@@ -89,6 +90,6 @@ function answer(call: number, put: (slot: number) => void): void {
       stack.undo.push(slot)
       failed = 1
     }
-    stack.host.answerRelay(call, stack.slotAddress(slot), failed)
+    stack.host.tn_packed_relay_answer(call, stack.slotAddress(slot), failed)
   })
 }

@@ -1,3 +1,4 @@
+import { CONSTANTS } from '@tenon/core/internal'
 import { TypeIndex } from '../native/type-index.ts'
 
 /**
@@ -7,21 +8,21 @@ import { TypeIndex } from '../native/type-index.ts'
  * TypeCode.Str // 11
  */
 export const TypeCode = {
-  Int: 0,
-  Float: 2,
-  OpaqueHandle: 3,
-  Null: 4,
-  DataType: 5,
-  Device: 6,
-  DLTensor: 7,
-  Object: 8,
-  Module: 9,
-  PackedFunc: 10,
-  Str: 11,
-  Bytes: 12,
-  NDArray: 13,
-  ObjectRValueRef: 14,
-  Bool: 15,
+  Int: CONSTANTS.kTVMArgInt,
+  Float: CONSTANTS.kTVMArgFloat,
+  OpaqueHandle: CONSTANTS.kTVMOpaqueHandle,
+  Null: CONSTANTS.kTVMNullptr,
+  DataType: CONSTANTS.kTVMDataType,
+  Device: CONSTANTS.kDLDevice,
+  DLTensor: CONSTANTS.kTVMDLTensorHandle,
+  Object: CONSTANTS.kTVMObjectHandle,
+  Module: CONSTANTS.kTVMModuleHandle,
+  PackedFunc: CONSTANTS.kTVMPackedFuncHandle,
+  Str: CONSTANTS.kTVMStr,
+  Bytes: CONSTANTS.kTVMBytes,
+  NDArray: CONSTANTS.kTVMNDArrayHandle,
+  ObjectRValueRef: CONSTANTS.kTVMObjectRValueRefArg,
+  Bool: CONSTANTS.kTVMArgBool,
 } as const
 
 /** One of the codes of {@link TypeCode}. */

@@ -44,7 +44,7 @@ const ids = new BigInt64Array(CAPACITY)
 /** Runs the actions of all values that native code released. Makes no native call while native code holds none. */
 export function drainReleased(stack: Stack): void {
   while (foreignValues.size > 0) {
-    const count = stack.host.takeReleased(stack.address, addressOf(ids), CAPACITY)
+    const count = stack.host.tn_packed_take_released(stack.address, addressOf(ids), CAPACITY)
     for (let i = 0; i < count; i++) foreignValues.release(Number(ids[i]))
     if (count < CAPACITY) return
   }

@@ -9,7 +9,7 @@ export function findGlobal(name: string): number {
   const text = Buffer.from(checkName(name, 'name'))
   const stack = openStack()
   return stack.frame(0, (slot) => {
-    const status = stack.host.getGlobal(stack.slotAddress(slot), addressOf(text), text.length)
+    const status = stack.host.tn_packed_get_global(stack.slotAddress(slot), addressOf(text), text.length)
     keepAlive(text)
     if (status !== 0) throw takeError(stack, slot)
     return stack.i32[slot * 4] === TypeIndex.Function ? stack.pointer(slot) : 0

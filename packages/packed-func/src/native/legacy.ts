@@ -1,6 +1,5 @@
-import { dirname, join } from 'node:path'
 import { LoadError, readBinary } from '@tenon/core'
-import { coreLibrary, libraryFileName, loadGlobally } from '@tenon/core/internal'
+import { libraryFunctions } from '@tenon/core/internal'
 import { host } from './host.ts'
 
 let isLoaded = false
@@ -13,14 +12,13 @@ let isLoaded = false
  */
 export function prepareLegacy(path: string, isKnown: boolean): void {
   if (isLoaded || (!isKnown && !isLegacy(path))) return
-  const { liveObjects, ffiPath } = host()
-  if (liveObjects === undefined) {
+  const { ffi, ffiPath } = host()
+  if (ffi === undefined) {
     throw new LoadError(`${path} has kernels of TVM to 0.20, and the tvm-ffi library ${ffiPath} can't call them`, {
       hint: 'unset TENON_TVM_FFI_LIBRARY to use the one of this package.',
     })
   }
-  const runtime = loadGlobally(join(dirname(coreLibrary().path), libraryFileName('tvm_runtime')))
-  runtime.declare('tn_tvm_legacy_install', 'int32_t', [])()
+  libraryFunctions('tvm_runtime').tn_tvm_legacy_install()
   isLoaded = true
 }
 

@@ -1,28 +1,40 @@
-import { addressOf, bufferOver, Gate } from '@tenon/core/internal'
+import { addressOf, bufferOver, CONSTANTS, Gate, LAYOUTS } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/kind-classes.ts'
-import { host, type Host } from './host.ts'
+import { host, type PackedFunctions } from './host.ts'
 
-/* The layout of the memory that JavaScript shares with libtenon_packed: see csrc/tvm/host/host.h. */
-const SIZE = 262_144
-const WORDS = 16
-const ZERO = 136
-const OUT = 4096
-const SLOTS = 20_480
-export const SLOT_COUNT = 6912
-const TEXT = 131_072
+const {
+  TN_PACKED_STACK_SIZE: SIZE,
+  TN_PACKED_OUT: OUT,
+  TN_PACKED_SLOTS: SLOTS,
+  TN_PACKED_SLOT_COUNT,
+  TN_PACKED_TEXT: TEXT,
+  TN_PACKED_CALL_SHIFT,
+  TN_PACKED_CALL_SELECTED,
+} = CONSTANTS
+const { offsets: HEAD } = LAYOUTS.tn_packed_head_t
+const { size: SLOT_SIZE } = LAYOUTS.TVMFFIAny
+const TOP = HEAD.top / 4
+
+export const SLOT_COUNT: number = TN_PACKED_SLOT_COUNT
 export const TEXT_SIZE: number = SIZE - TEXT
 
+/** The index in `head` of a flag: a TypeScript function has left its error in its result slot. */
+export const RAISED: number = HEAD.raised / 4
+
+/** The index in `head` of a flag: the result of a TypeScript function has a reference for the caller. */
+export const OWNED: number = HEAD.owned / 4
+
 /** The index in `head` of a mask: before a call its tensor arguments (bit i for argument i), after it those that were kept. */
-export const TENSORS = 3
+export const TENSORS: number = HEAD.tensors / 4
 
 /** The index in `head` of a flag: work is waiting for the end of the outermost call. */
-export const PENDING = 32
+export const PENDING: number = HEAD.pending / 4
 
 /** The index in `head` of the next call: the first slot of its frame, and from bit {@link CALL_SHIFT} on the number of arguments. */
-export const CALL = 33
-export const CALL_SHIFT = 13
+export const CALL: number = HEAD.call / 4
+export const CALL_SHIFT: number = TN_PACKED_CALL_SHIFT
 /** A bit of `head[CALL]`, set for each call. Another copy of the package in this thread has a stack of its own. */
-export const CALL_MEANT: number = 1 << 30
+export const CALL_MEANT: number = TN_PACKED_CALL_SELECTED
 
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
@@ -41,17 +53,14 @@ export type Pack = (stack: Stack, slot: number, value: unknown) => void
  * nested calls take the slots above. Slots are counted from 0, where `i32`, `f64` and `i64` begin.
  */
 export class Stack {
-  readonly host: Host
+  readonly host: PackedFunctions
   readonly address: number
   readonly bytes: Buffer
   readonly i32: Int32Array
   readonly f64: Float64Array
   readonly i64: BigInt64Array
   readonly words: BigUint64Array
-  /**
-   * Words that native code reads and writes too: 0 is `top`, 1 says that a TypeScript function failed, 2 that its result
-   * has a reference for the caller; then {@link TENSORS}, {@link PENDING} and {@link CALL}.
-   */
+  /** Words that native code reads and writes too: `top`, {@link RAISED}, {@link OWNED}, {@link TENSORS}, {@link PENDING}, {@link CALL}. */
   readonly head: Int32Array
   /** The first free slot: 0 while no call is in progress. */
   top = 0
@@ -63,16 +72,16 @@ export class Stack {
   readonly undo: Undo[] = []
 
   constructor() {
-    this.host = host()
+    this.host = host().packed
     const out = new BigUint64Array(1)
-    if (this.host.open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
+    if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])
     const buffer = bufferOver(this.address, SIZE)
     this.bytes = Buffer.from(buffer)
     this.i32 = new Int32Array(buffer, SLOTS, SLOT_COUNT * 4)
     this.f64 = new Float64Array(buffer, SLOTS, SLOT_COUNT * 2)
     this.i64 = new BigInt64Array(buffer, SLOTS, SLOT_COUNT * 2)
-    this.words = new BigUint64Array(buffer, WORDS, 16)
+    this.words = new BigUint64Array(buffer, HEAD.words, (HEAD.pending - HEAD.words) / 8)
     this.head = new Int32Array(buffer, 0, CALL + 1)
   }
 
@@ -81,7 +90,7 @@ export class Stack {
     const top = this.top + count + 1
     if (top > SLOT_COUNT) throw this.full(count)
     this.top = top
-    this.head[0] = top
+    this.head[TOP] = top
   }
 
   /** Runs `body` with a frame of `count` arguments, then undoes what `body` left to undo and gives the frame back. */
@@ -99,12 +108,12 @@ export class Stack {
   }
 
   slotAddress(slot: number): number {
-    return this.address + SLOTS + slot * 16
+    return this.address + SLOTS + slot * SLOT_SIZE
   }
 
   /** The offset of a slot in `bytes`. */
   slotOffset(slot: number): number {
-    return SLOTS + slot * 16
+    return SLOTS + slot * SLOT_SIZE
   }
 
   /** The address that a slot holds. */
@@ -130,12 +139,12 @@ export class Stack {
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
     this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    return this.host.call()
+    return this.host.tn_packed_call()
   }
 
   /** The address of eight zero bytes. */
   zeroAddress(): number {
-    return this.address + ZERO
+    return this.address + HEAD.zero
   }
 
   /** The text of `size` bytes that native code wrote, `from` bytes after the start of the output region. */
@@ -166,7 +175,7 @@ export class Stack {
   /** A copy of native memory. */
   copyOf(address: number, size: number): Buffer {
     const copy = Buffer.allocUnsafeSlow(size)
-    if (size > 0) this.host.copy(address, addressOf(copy), size)
+    if (size > 0) this.host.tn_packed_copy(address, addressOf(copy), size)
     return copy
   }
 
@@ -179,7 +188,7 @@ export class Stack {
   settle(count: number): void {
     while (this.undo.length > count) {
       const last = this.undo.pop()!
-      if (typeof last === 'number') this.host.clear(this.slotAddress(last))
+      if (typeof last === 'number') this.host.tn_packed_clear(this.slotAddress(last))
       else if (last instanceof Gate) last.exit()
       else last.settle()
     }

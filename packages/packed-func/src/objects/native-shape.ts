@@ -1,10 +1,8 @@
+import { LAYOUTS } from '@tenon/core/internal'
 import { builtin } from '../functions/builtin.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, registerClass } from './native-object.ts'
-
-/** The offset in a shape object of the address of its sizes, which their count follows. */
-const CELL_OFFSET = 24
 
 /** A shape in native code: a list of whole numbers. Made by {@link shape}. */
 export class NativeShape extends NativeObject {
@@ -15,12 +13,13 @@ export class NativeShape extends NativeObject {
   /** The sizes, as bigints where a number would not be exact. */
   toArray(): (number | bigint)[] {
     const stack = openStack()
-    const cell = stack.copyOf(this.checkAlive() + CELL_OFFSET, 16)
-    const count = Number(cell.readBigUInt64LE(8))
-    const sizes = stack.copyOf(Number(cell.readBigUInt64LE()), count * 8)
+    const { size, offsets } = LAYOUTS.TVMFFIShapeCell
+    const cell = stack.copyOf(this.checkAlive() + LAYOUTS.TVMFFIObject.size, size)
+    const count = Number(cell.readBigUInt64LE(offsets.size))
+    const sizes = stack.copyOf(Number(cell.readBigUInt64LE(offsets.data)), count * 8)
     return Array.from({ length: count }, (_, i) => {
-      const size = sizes.readBigInt64LE(i * 8)
-      return Number.isSafeInteger(Number(size)) ? Number(size) : size
+      const value = sizes.readBigInt64LE(i * 8)
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value
     })
   }
 }

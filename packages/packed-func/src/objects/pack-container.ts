@@ -64,16 +64,16 @@ function makeOfMany(stack: Stack, handle: number, values: readonly unknown[], pa
       while (done < total) {
         const count = Math.min(MANY, total - done)
         for (let i = 0; i < count; i++) pack(stack, base + 1 + i, values[done + i])
-        if (host.own(at, count, start + done * VALUE_SIZE) !== 0) throw takeError(stack, base)
+        if (host.tn_packed_own(at, count, start + done * VALUE_SIZE) !== 0) throw takeError(stack, base)
         done += count
         stack.settle(undone)
         stack.text = text
       }
       // The call takes the values over.
       done = 0
-      return made(stack, base, host.callOwned(at, handle, start, total))
+      return made(stack, base, host.tn_packed_call_owned(at, handle, start, total))
     } finally {
-      host.clearOwned(start, done)
+      host.tn_packed_clear_owned(start, done)
       keepAlive(owned)
     }
   })

@@ -1,13 +1,13 @@
 import { dtypeInfo, dtypes, tensorType, type DType, type Tensor, type TensorType } from '@tenon/core'
-import { rowMajorStrides } from '@tenon/core/internal'
+import { CONSTANTS, LAYOUTS, rowMajorStrides } from '@tenon/core/internal'
 import { ValueError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
-/* Flags of a managed tensor in DLPack. */
-export const READ_ONLY_FLAG = 1
-const SUBBYTE_PADDED = 4
+/** The flag of a managed tensor in DLPack whose memory is read-only. */
+export const READ_ONLY_FLAG: number = CONSTANTS.DLPACK_FLAG_BITMASK_READ_ONLY
+const SUBBYTE_PADDED = CONSTANTS.DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
-const HEAD_SIZE = 40
+const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_packed_tensor_t
 
 /** The element type in DLPack, as a word: code, bits, one lane. */
 function dlpackType(type: TensorType): number {
@@ -26,13 +26,14 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   }
   const { bytes } = stack
   const isPadded = type.packing === 'element' && dtypeInfo(type.dtype).bits < 8
-  bytes.writeBigUInt64LE(BigInt(tensor.address), offset)
-  bytes.writeInt32LE(device.type, offset + 8)
-  bytes.writeInt32LE(device.id, offset + 12)
-  bytes.writeInt32LE(shape.length, offset + 16)
-  bytes.writeUInt32LE(dlpackType(type), offset + 20)
-  bytes.writeBigUInt64LE(BigInt((segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded ? SUBBYTE_PADDED : 0)), offset + 24)
-  bytes.writeBigInt64LE(BigInt(id), offset + 32)
+  const flags = (segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded ? SUBBYTE_PADDED : 0)
+  bytes.writeBigUInt64LE(BigInt(tensor.address), offset + HEAD.data)
+  bytes.writeInt32LE(device.type, offset + HEAD.device_type)
+  bytes.writeInt32LE(device.id, offset + HEAD.device_id)
+  bytes.writeInt32LE(shape.length, offset + HEAD.ndim)
+  bytes.writeUInt32LE(dlpackType(type), offset + HEAD.dtype)
+  bytes.writeBigUInt64LE(BigInt(flags), offset + HEAD.flags)
+  bytes.writeBigInt64LE(BigInt(id), offset + HEAD.id)
   for (const [axis, size] of [...shape, ...strides].entries()) {
     bytes.writeBigInt64LE(BigInt(size), offset + HEAD_SIZE + axis * 8)
   }

@@ -43,7 +43,12 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
   return stack.frame(1, (slot) => {
     packTensor(stack, slot + 1, tensor)
     const flags = readOnly ? READ_ONLY_FLAG : 0
-    const status = host.tensorToDLPack(stack.slotAddress(slot), stack.pointer(slot + 1), versioned ? 1 : 0, flags)
+    const status = host.tn_packed_tensor_to_dlpack(
+      stack.slotAddress(slot),
+      stack.pointer(slot + 1),
+      versioned ? 1 : 0,
+      flags,
+    )
     if (status !== 0) throw takeError(stack, slot)
     return new OpaquePointer(BigInt(stack.pointer(slot)))
   })
@@ -71,7 +76,12 @@ export function fromDLPack(
   const stack = openStack()
   return stack.frame(0, (slot) => {
     const address = Number(pointer.address)
-    const status = stack.host.tensorFromDLPack(stack.slotAddress(slot), address, versioned ? 1 : 0, alignment)
+    const status = stack.host.tn_packed_tensor_from_dlpack(
+      stack.slotAddress(slot),
+      address,
+      versioned ? 1 : 0,
+      alignment,
+    )
     if (status !== 0) throw takeError(stack, slot)
     return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeObject
   })

@@ -42,7 +42,7 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   if (!gate.open) gate.owner.checkOpen()
   const known = tensor.descriptor as TensorObject | null
   if (known?.isNative) {
-    stack.host.retain(known.address)
+    stack.host.tn_packed_retain(known.address)
     stack.setPointer(slot, TypeIndex.Tensor, known.address)
   } else {
     const id = create(stack, slot, tensor)
@@ -74,7 +74,7 @@ function create(stack: Stack, slot: number, tensor: Tensor): number {
   const id = foreignValues.add()
   try {
     // A failed attempt has queued the id already.
-    if (stack.host.createTensor(stack.slotAddress(slot), writeDescription(stack, tensor, id)) !== 0)
+    if (stack.host.tn_packed_tensor_create(stack.slotAddress(slot), writeDescription(stack, tensor, id)) !== 0)
       throw takeError(stack, slot)
   } finally {
     stack.text = text

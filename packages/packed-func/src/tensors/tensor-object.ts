@@ -3,7 +3,7 @@ import { Cleaner, pointerBits } from '@tenon/core/internal'
 import { openStack, type Stack } from '../native/stack.ts'
 import { release } from '../objects/native-object.ts'
 
-const collected = new Cleaner<number>((address) => openStack().host.release(address))
+const collected = new Cleaner<number>((address) => openStack().host.tn_packed_release(address))
 
 /**
  * The tensor object of one tensor of `@tenon/core`, kept in its descriptor. It holds one reference, which is released when the

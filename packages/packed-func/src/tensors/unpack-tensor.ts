@@ -16,7 +16,7 @@ const collected = new Cleaner<number>(releaseObject)
 
 function releaseObject(address: number): void {
   if (tensorOfObject.get(address)?.deref()?.gate.alive !== true) tensorOfObject.delete(address)
-  openStack().host.release(address)
+  openStack().host.tn_packed_release(address)
 }
 
 /**
@@ -66,16 +66,17 @@ export function tensorOf(stack: Stack, address: number): Value {
   drainReleased(stack)
   const known = tensorOfObject.get(address)?.deref()
   if (known !== undefined) {
-    stack.host.release(address)
+    stack.host.tn_packed_release(address)
     return known
   }
-  if (stack.host.describeTensor(stack.address, address) !== 0) return new NativeObject(TypeIndex.Tensor, address)
+  if (stack.host.tn_packed_describe_tensor(stack.address, address) !== 0)
+    return new NativeObject(TypeIndex.Tensor, address)
   const description = readDescription(stack)
   const { type, device } = description
   const isReadable = device.type === CPU && (description.address !== 0 || type?.byteSize === 0)
   if (type === undefined || !isReadable) return new NativeObject(TypeIndex.Tensor, address)
   if (type.byteSize === 0) {
-    stack.host.release(address)
+    stack.host.tn_packed_release(address)
     return new Tensor(gcAllocator.allocate(0, 16), type, device)
   }
   const made = overNative(description, type, address)
@@ -112,7 +113,7 @@ export function abandonBorrowed(count: number): void {
 
 /** A tensor over a DLTensor that a callback borrows. */
 export function borrowedTensor(stack: Stack, address: number): Tensor {
-  const isReadable = stack.host.describeView(stack.address, address) === 0
+  const isReadable = stack.host.tn_packed_describe_view(stack.address, address) === 0
   stack.words[6] = 0n
   const description = isReadable ? readDescription(stack) : undefined
   const type = description?.device.type === CPU ? description.type : undefined

@@ -21,7 +21,8 @@ export function dataType(name: string): DataType {
   return stack.frame(0, (slot) => {
     const offset = stack.textOffset()
     const size = stack.bytes.write(name, offset, 256)
-    if (stack.host.parseDType(stack.slotAddress(slot), stack.address + offset, size) !== 0) throw takeError(stack, slot)
+    if (stack.host.tn_packed_dtype_parse(stack.slotAddress(slot), stack.address + offset, size) !== 0)
+      throw takeError(stack, slot)
     return dataTypeAt(stack, slot)
   })
 }
@@ -31,7 +32,7 @@ export function dataTypeAt(stack: Stack, slot: number): DataType {
   const word = stack.i32[slot * 4 + 2]!
   let type = known.get(word)
   if (type === undefined) {
-    if (stack.host.dtypeText(stack.slotAddress(slot)) !== 0) throw takeError(stack, slot)
+    if (stack.host.tn_packed_dtype_text(stack.slotAddress(slot)) !== 0) throw takeError(stack, slot)
     const isLong = stack.i32[slot * 4 + 1] === 1 && stack.i32[slot * 4] === TypeIndex.Str
     const text = isLong ? stack.outText(stack.i32[slot * 4 + 2]!) : readSmallText(stack, slot)
     type = new DataType(word & 0xff, (word >> 8) & 0xff, (word >> 16) & 0xffff, text)

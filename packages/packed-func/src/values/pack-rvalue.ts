@@ -12,7 +12,7 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
   stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
   // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
   const isBorrowed = object.typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
-  if (isBorrowed) stack.host.retain(handle)
+  if (isBorrowed) stack.host.tn_packed_retain(handle)
   stack.text += 8
   stack.setPointer(slot, TypeIndex.ObjectRValueRef, stack.address + offset)
   stack.undo.push({

@@ -1,8 +1,11 @@
 import { ScopeClosedError } from '@tenon/core'
-import { addressOf, isDetached, keepAlive } from '@tenon/core/internal'
+import { addressOf, isDetached, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { MemoryError } from '../errors/kind-classes.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
+
+/** The address and the size of bytes. */
+const { size: PAIR_SIZE, offsets: PAIR } = LAYOUTS.TVMFFIByteArray
 
 /** The number of bytes of text that a slot itself can hold. */
 const SMALL = 7
@@ -50,27 +53,27 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
     }
     stack.set(slot, TypeIndex.SmallBytes, 0, 0)
     stack.i32[slot * 4 + 1] = length
-    stack.bytes.set(bytes, stack.slotOffset(slot) + 8)
+    stack.bytes.set(bytes, stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes)
     return
   }
   const offset = stack.alignedTextOffset()
-  if (stack.text + 16 + length > TEXT_SIZE) {
+  if (stack.text + PAIR_SIZE + length > TEXT_SIZE) {
     packObject(stack, slot, bytes, 1)
     return
   }
   // The address and the size of the bytes, which follow.
   const address = stack.address + offset
-  stack.bytes.writeBigUInt64LE(BigInt(address + 16), offset)
-  stack.bytes.writeBigUInt64LE(BigInt(length), offset + 8)
-  stack.bytes.set(bytes, offset + 16)
-  stack.text += 16 + length
+  stack.bytes.writeBigUInt64LE(BigInt(address + PAIR_SIZE), offset + PAIR.data)
+  stack.bytes.writeBigUInt64LE(BigInt(length), offset + PAIR.size)
+  stack.bytes.set(bytes, offset + PAIR_SIZE)
+  stack.text += PAIR_SIZE + length
   stack.setPointer(slot, TypeIndex.ByteArrayPtr, address)
 }
 
 /** Packs text or bytes as an object, which is cleared after the call. */
 function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 1): void {
   const source = bytes.length === 0 ? new Uint8Array(1) : bytes
-  const status = stack.host.makeText(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes)
+  const status = stack.host.tn_packed_make_text(stack.slotAddress(slot), addressOf(source), bytes.length, isBytes)
   keepAlive(source)
   if (status !== 0) throw new MemoryError(`out of memory for ${bytes.length} bytes of text`)
   if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
@@ -78,12 +81,12 @@ function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 
 
 /** Reads text that is in the slot itself. */
 export function readSmallText(stack: Stack, slot: number): string {
-  const start = stack.slotOffset(slot) + 8
+  const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
   return stack.bytes.toString('utf8', start, start + stack.i32[slot * 4 + 1]!)
 }
 
 /** Copies bytes that are in the slot itself. */
 export function readSmallBytes(stack: Stack, slot: number): Uint8Array {
-  const start = stack.slotOffset(slot) + 8
+  const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
   return new Uint8Array(stack.bytes.subarray(start, start + stack.i32[slot * 4 + 1]!))
 }

@@ -1,3 +1,4 @@
+import { LAYOUTS } from '@tenon/core/internal'
 import { errorAt } from '../errors/crossing.ts'
 import { InternalError } from '../errors/kind-classes.ts'
 import type { Stack } from '../native/stack.ts'
@@ -60,7 +61,7 @@ export function unpackArgument(stack: Stack, slot: number): Value {
     case TypeIndex.ObjectRValueRef:
       return unpackMoved(stack, slot)
     default:
-      if (typeIndex >= TypeIndex.Object) stack.host.retain(stack.pointer(slot))
+      if (typeIndex >= TypeIndex.Object) stack.host.tn_packed_retain(stack.pointer(slot))
       return unpackOwned(stack, slot, typeIndex)
   }
 }
@@ -70,8 +71,8 @@ function unpackMoved(stack: Stack, slot: number): Value {
   const cell = stack.pointer(slot)
   const object = Number(stack.copyOf(cell, 8).readBigUInt64LE())
   if (object === 0) throw new InternalError('RValueRef already moved')
-  stack.host.copy(stack.zeroAddress(), cell, 8)
-  return objectAt(stack, stack.copyOf(object + 8, 4).readInt32LE(), object)
+  stack.host.tn_packed_copy(stack.zeroAddress(), cell, 8)
+  return objectAt(stack, stack.copyOf(object + LAYOUTS.TVMFFIObject.offsets.type_index, 4).readInt32LE(), object)
 }
 
 /** The JavaScript object of a native one. Takes over a reference. */
@@ -104,12 +105,12 @@ function readBytes(stack: Stack, slot: number): Uint8Array {
 function takeLong(stack: Stack, slot: number): Buffer {
   const object = stack.pointer(slot)
   const copy = textAt(stack, slot)
-  stack.host.release(object)
+  stack.host.tn_packed_release(object)
   return copy
 }
 
 /** Copies the text or the bytes that a slot refers to. */
 function textAt(stack: Stack, slot: number): Buffer {
-  stack.host.text(stack.address, stack.slotAddress(slot))
+  stack.host.tn_packed_text(stack.address, stack.slotAddress(slot))
   return stack.copyOfWords(0, 1)
 }

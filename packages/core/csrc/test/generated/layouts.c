@@ -5,6 +5,7 @@
 #include "tenon/xla_ffi.h"
 #include "tenon/tvm_dlpack.h"
 #include "tenon/tvm_ffi.h"
+#include "tenon/tvm_runtime.h"
 #include "tenon.h"
 #include "tenon_call.h"
 #include "tenon_xla.h"
@@ -78,6 +79,9 @@ OFFSET(TVMFFIAny, v_bytes, 8)
 SIZE(TVMFFIByteArray, 16)
 OFFSET(TVMFFIByteArray, data, 0)
 OFFSET(TVMFFIByteArray, size, 8)
+SIZE(TVMFFIShapeCell, 16)
+OFFSET(TVMFFIShapeCell, data, 0)
+OFFSET(TVMFFIShapeCell, size, 8)
 SIZE(tn_callback_call_t, 24)
 OFFSET(tn_callback_call_t, id, 0)
 OFFSET(tn_callback_call_t, arguments, 8)
@@ -292,6 +296,21 @@ VALUE(kTVMFFIObjectDeleterFlagBitMaskBoth, 3)
 VALUE(kTVMFFIFieldFlagBitMaskHasDefault, 2)
 VALUE(kTVMFFIFieldFlagBitMaskIsStaticMethod, 4)
 VALUE(kTVMFFIFieldFlagBitSetterIsFunctionObj, 2048)
+VALUE(kTVMArgInt, 0)
+VALUE(kTVMArgFloat, 2)
+VALUE(kTVMOpaqueHandle, 3)
+VALUE(kTVMNullptr, 4)
+VALUE(kTVMDataType, 5)
+VALUE(kDLDevice, 6)
+VALUE(kTVMDLTensorHandle, 7)
+VALUE(kTVMObjectHandle, 8)
+VALUE(kTVMModuleHandle, 9)
+VALUE(kTVMPackedFuncHandle, 10)
+VALUE(kTVMStr, 11)
+VALUE(kTVMBytes, 12)
+VALUE(kTVMNDArrayHandle, 13)
+VALUE(kTVMObjectRValueRefArg, 14)
+VALUE(kTVMArgBool, 15)
 VALUE(TN_MAPPING_SHARED, 1)
 VALUE(TN_MAPPING_GUARDED, 2)
 VALUE(TN_XLA_FUNCTIONS, 256)
