@@ -55,8 +55,8 @@ describe.each(Object.entries(functions))('%s', (_, { misspelled, meant, call }) 
   })
 
   test.each([1, 'a', null, true])('refuses %j in place of the options', async (options) => {
-    const call_ = Promise.resolve().then(() => call(options as never))
-    await expect(call_).rejects.toThrow(ArgumentError)
+    const called = Promise.resolve().then(() => call(options as never))
+    await expect(called).rejects.toThrow(ArgumentError)
   })
 })
 

@@ -8,8 +8,6 @@ import { refuse, toInt64, toUint64 } from './value-range.ts'
 /** The kinds of values that support atomic access. */
 export type AtomicKind = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
 
-const kinds = Object.keys(integerArrays) as AtomicKind[]
-
 /** The JavaScript type of an atomic kind. */
 export type AtomicValue<Kind extends AtomicKind> = Kind extends 'int64' | 'uint64' ? bigint : number
 
@@ -51,7 +49,8 @@ function place(
 }
 
 function checkKind(kind: AtomicKind): (typeof integerArrays)[AtomicKind] {
-  return integerArrays[checkWord(kind, kinds, 'kind')]
+  if (typeof kind === 'string' && Object.hasOwn(integerArrays, kind)) return integerArrays[kind]
+  throw wrongType('kind', `one of ${Object.keys(integerArrays).join(', ')}`, kind)
 }
 
 /** @throws {ArgumentError} if the value does not fit the kind, or the kind does not exist. */

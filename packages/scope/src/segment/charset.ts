@@ -1,4 +1,4 @@
-import { checkWord } from '../check.ts'
+import { wrongType } from '@tenon/core/internal'
 
 /** The encodings of strings. The names of those with larger units include the byte order; none writes a byte order mark. */
 export type Charset = 'utf-8' | 'latin1' | 'ascii' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be'
@@ -96,10 +96,9 @@ const codecs: Readonly<Record<Charset, Codec>> = {
   'utf-32be': utf32(false),
 }
 
-const charsets = Object.keys(codecs) as Charset[]
-
 /** The codec of a charset. @throws {ArgumentError} if the charset is not known. */
 export function codecOf(charset: Charset = 'utf-8'): Codec {
   if (charset === 'utf-8') return utf8
-  return codecs[checkWord(charset, charsets, 'charset')]
+  if (typeof charset === 'string' && Object.hasOwn(codecs, charset)) return codecs[charset]
+  throw wrongType('charset', `one of ${Object.keys(codecs).join(', ')}`, charset)
 }

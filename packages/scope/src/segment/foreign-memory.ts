@@ -1,4 +1,4 @@
-import { ArgumentError, ArgumentRangeError, Segment } from '@tenon/core'
+import { ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
 import {
   addressOf,
   Block,
@@ -12,6 +12,7 @@ import {
   wrongType,
   wrongValue,
 } from '@tenon/core/internal'
+import { checkFunction } from '../check.ts'
 import { type AnyScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn } from '../scope/chunk.ts'
 import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
@@ -85,16 +86,21 @@ export function blockOfAddress(address: number | bigint): Block {
   return new Block(globalScope.gate, nothing.view, nothing.bytes, checkAddress(address))
 }
 
+/** The class of the segments that {@link reinterpret} makes. */
+type SegmentClass<Made> = new (block: Block, base: number, byteSize: number, flags: number) => Made
+
 /** The memory at the segment's address with another size, and with `scope` also with another lifetime. */
-export function reinterpret(
+export function reinterpret<Made>(
+  Class: SegmentClass<Made>,
   segment: Segment,
   byteSize: number,
   scope: AnyScope | undefined,
-  cleanup: ((memory: Segment) => void) | undefined,
-): Segment {
+  cleanup: ((memory: Made) => void) | undefined,
+): Made {
   const size = checkSize(byteSize, 'byteSize')
-  if (cleanup !== undefined && scope === undefined) {
-    throw wrongType('scope', 'the scope that runs the cleanup', scope)
+  if (cleanup !== undefined) {
+    checkFunction(cleanup, 'cleanup')
+    if (scope === undefined) throw wrongType('scope', 'the scope that runs the cleanup', scope)
   }
   const owner = scope === undefined ? undefined : checkScope(scope)
   const { block, base, flags } = segment
@@ -113,10 +119,10 @@ export function reinterpret(
   if (size > segment.byteSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
-    ? new Segment(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
-    : new Segment(foreignBlock(gate, address, size), 0, size, flags)
+    ? new Class(owner === undefined ? block : aliasOf(block, gate), base, size, flags)
+    : new Class(foreignBlock(gate, address, size), 0, size, flags)
   if (cleanup !== undefined) {
-    owner?.addCloseAction(() => cleanup(new Segment(foreignBlock(globalScope.gate, address, size), 0, size, flags)))
+    owner?.addCloseAction(() => cleanup(new Class(foreignBlock(globalScope.gate, address, size), 0, size, flags)))
   }
   return result
 }

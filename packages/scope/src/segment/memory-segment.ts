@@ -9,7 +9,6 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
-import { checkFunction } from '../check.ts'
 import { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
@@ -190,9 +189,7 @@ export class MemorySegment extends AlignedAccess {
    * @throws {ScopeClosedError} if this segment's scope or `scope` is closed; then `cleanup` never runs.
    */
   reinterpret(byteSize: number, scope?: AnyScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
-    if (cleanup !== undefined) checkFunction(cleanup, 'cleanup')
-    const run = cleanup && ((memory: Segment): void => cleanup(MemorySegment.ofSegment(memory)))
-    return MemorySegment.ofSegment(reinterpret(this, byteSize, scope, run))
+    return reinterpret(MemorySegment, this, byteSize, scope, cleanup)
   }
 
   /** Whether both start at the same address. Size, scope and rights do not matter. */
