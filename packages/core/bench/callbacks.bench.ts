@@ -1,5 +1,5 @@
 import type { Suite } from '@tenon/bench'
-import { Callback, coreFunction, functionAt } from '@tenon/core/internal'
+import { Callback, coreFunctions, functionAt } from '@tenon/core/internal'
 import koffi from 'koffi'
 
 export const suite = {
@@ -14,7 +14,7 @@ export const suite = {
         const callback = new Callback(() => {
           calls.ours++
         })
-        const invoke = coreFunction('tn_callback_invoke', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
+        const { tn_callback_invoke: invoke } = coreFunctions()
         const type = koffi.proto('int32_t', ['int64_t', 'uintptr_t', 'uintptr_t'])
         const registered = koffi.register(() => {
           calls.raw++

@@ -23,7 +23,6 @@ export { CONSTANTS, LAYOUTS } from './generated/layouts.ts'
 export { STATUS } from './generated/status.ts'
 export {
   checkStatus,
-  coreFunction,
   coreFunctions,
   coreLibrary,
   lastError,
@@ -42,7 +41,6 @@ export {
   errno,
   functionAt,
   keepAlive,
-  loadGlobally,
   registerCallback,
   stringAt,
   unregisterCallback,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
 import { candidates, corePackage, libraryFileName, platformName } from './locate.ts'
-import { addressOf, keepAlive, loadGlobally, stringAt, type CFunction, type CType } from './driver.ts'
+import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
 import { declareLazily, type FunctionsOf } from './function-table.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
@@ -52,11 +52,6 @@ let functions: CoreFunctions | undefined
 /** Returns the functions of the C core, each declared at its first use. @throws {LoadError} if the core cannot be loaded. */
 export function coreFunctions(): CoreFunctions {
   return (functions ??= coreLibrary().functions)
-}
-
-/** Temporary: the packages move to coreFunctions(). */
-export function coreFunction(name: string, _result: CType, _parameters: readonly CType[]): CFunction {
-  return (coreFunctions() as unknown as Record<string, CFunction>)[name]!
 }
 
 function load(): CoreLibrary {
