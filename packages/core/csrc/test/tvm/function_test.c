@@ -139,8 +139,8 @@ static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFF
   return -1;
 }
 
-/* The number of lines in the backtrace of the error that a call of `function` raises; `*found` tells whether one
- * contains `text`. */
+/* The number of lines in the backtrace of the error that a call of `function` raises. `*has_text` becomes whether
+ * the backtrace contains `text`. */
 static int lines_with(TVMFFIObjectHandle function, const char *text, int *has_text) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   TVMFFIObjectHandle error = NULL;

@@ -104,8 +104,8 @@ TEST(tvm_legacy_results_of_each_code_are_returned) {
   CHECK(TVMFuncCall(function, two, two_codes, 2, &result, &result_code) == -1);
   CHECK(raised_is("ValueError", "a function returns one value, got 2"));
   int64_t shape[1] = {3};
-  DLTensor lent = {.ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = shape, .device = {kDLCPU, 0}};
-  value.v_handle = &lent;
+  DLTensor borrowed = {.ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = shape, .device = {kDLCPU, 0}};
+  value.v_handle = &borrowed;
   code = kTVMDLTensorHandle;
   CHECK(TVMFuncCall(function, &value, &code, 1, &result, &result_code) == -1);
   CHECK(raised_is("RuntimeError", "Cannot hold a DLTensor* in Any"));

@@ -1,4 +1,4 @@
-/* What the tests of libtvm_ffi share. */
+/* Helpers of the tests of libtvm_ffi. */
 #ifndef TENON_TVM_SUPPORT_H
 #define TENON_TVM_SUPPORT_H
 

@@ -79,7 +79,7 @@ uint64_t tn__value_hash(const TVMFFIAny *value);
 TN_PRINTF(2, 3) int tn__raise(const char *kind, const char *format, ...);
 int tn__no_memory(void);
 
-/* --- posix/address.c, win32/address.c ------------------------------------------------------------------------------- */
+/* --- posix/address.c, win32/address.c ----------------------------------------------------------------------------- */
 
 /* A call in progress on the calling thread. */
 typedef struct {

@@ -6,9 +6,8 @@
 #include "internal.h"
 
 typedef struct {
-  void *function; /* retained */
-  char *metadata; /* owned */
-  size_t metadata_size;
+  void *function;     /* retained */
+  TVMFFIAny metadata; /* owned */
 } global_t;
 
 static tn__lock_t lock = TN__LOCK;
@@ -17,20 +16,19 @@ static tn__names_t globals;
 static void free_global(global_t *global) {
   if (global == NULL) return;
   tn__release(global->function);
-  free(global->metadata);
+  tn__clear(&global->metadata);
   free(global);
 }
 
 static int set(TVMFFIByteArray name, void *function, TVMFFIByteArray metadata, bool allow_override) {
   global_t *global = calloc(1, sizeof *global);
-  char *text = tn__duplicate(metadata);
-  if (global == NULL || text == NULL) {
+  if (global == NULL) return tn__no_memory();
+  if (TVMFFIStringFromByteArray(&metadata, &global->metadata) != 0) {
     free(global);
-    free(text);
-    return tn__no_memory();
+    return -1;
   }
   tn__retain(function);
-  *global = (global_t){function, text, metadata.size};
+  global->function = function;
   tn__lock(&lock);
   bool taken = !allow_override && tn__names_get(&globals, name) != NULL;
   void **place = taken ? NULL : tn__names_add(&globals, name);
@@ -91,10 +89,10 @@ static int get_metadata(const tn__call_t *call) {
   if (tn__argument_text(call, 0, &name) != 0) return -1;
   tn__lock(&lock);
   const global_t *global = tn__names_get(&globals, name);
-  int status = global == NULL ? 0 : tn__text(global->metadata, global->metadata_size, call->result);
+  if (global != NULL) *call->result = tn__copy(&global->metadata);
   tn__unlock(&lock);
-  if (global == NULL) return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
-  return status;
+  if (global != NULL) return 0;
+  return tn__raise("RuntimeError", "Global Function is not found: %.*s", (int)name.size, name.data);
 }
 
 /* --- the list of names: a snapshot, as a function that returns the count for -1 and the i-th name for i ----------- */

@@ -63,7 +63,7 @@ struct tn_packed_stack {
   struct tn__relay *relay;           /* the calls of other threads; null until it is opened */
   atomic_size_t references;          /* one of the thread, and one of each function and foreign value */
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
-  tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array; thread-local */
+  tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
   struct tn_packed_stack *sibling;   /* the stack of another copy of the package in the same thread */
 };
 
@@ -83,7 +83,7 @@ void tn__stack_release(tn_packed_stack_t *stack);
 /* The stack that the calling thread used last, or null. */
 tn_packed_stack_t *tn__own_stack(void);
 
-/* The stack of the calling thread whose `call` has TN_PACKED_CALL_SELECTED. It becomes the last used. */
+/* The stack of the calling thread whose `call` has TN_PACKED_CALL_SELECTED. It becomes the last used stack. */
 tn_packed_stack_t *tn__calling_stack(void);
 
 /* A JavaScript value that native code holds: an id, and the stack that queues the id when the value is released. */

@@ -19,11 +19,9 @@ int tn__legacy_raise(const char *kind, const char *format, ...) {
   return -1;
 }
 
-static TVMFFIByteArray copy(char *to, size_t room, TVMFFIByteArray text) {
-  size_t size = text.size < room - 1 ? text.size : room - 1;
-  memcpy(to, text.data, size);
-  to[size] = '\0';
-  return (TVMFFIByteArray){to, size};
+/* Copies a span, truncated to the room, with a NUL. */
+static void copy(char *to, size_t room, TVMFFIByteArray text) {
+  snprintf(to, room, "%.*s", (int)text.size, text.data);
 }
 
 int tn__legacy_note_error(void) {
@@ -31,9 +29,8 @@ int tn__legacy_note_error(void) {
   TVMFFIErrorMoveFromRaised(&error);
   if (error == NULL) return -1;
   const TVMFFIErrorCell *cell = TVMFFIErrorGetCellPtr(error);
-  size_t at = copy(last_error, 1024, cell->kind).size;
-  at += copy(last_error + at, 3, (TVMFFIByteArray){": ", 2}).size;
-  copy(last_error + at, sizeof last_error - at, cell->message);
+  snprintf(last_error, sizeof last_error, "%.*s: %.*s", (int)cell->kind.size, cell->kind.data, (int)cell->message.size,
+           cell->message.data);
   copy(last_backtrace, sizeof last_backtrace, cell->backtrace);
   TVMFFIErrorSetRaised(error);
   TVMFFIObjectDecRef(error);
