@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MalformedTensorError, StringTensor } from '../src/index.ts'
 import type { Image } from '../src/image/image.ts'
-import { hash, validate, type ValidateOptions } from '../src/kernels/native.ts'
+import { hash, validate, type ValidateOptions } from '../src/kernels/kernels.ts'
 import type { Abi } from '../src/layouts/abi.ts'
 import { awkward, bytesOf, everyAbi, everyLayout, memory } from './helpers.ts'
 import { hashes } from './oracle.ts'

@@ -1,11 +1,16 @@
 import { AllocationError, BoundsError, Segment } from '@tenon/core'
-import { checkStatus, lastError, statusName } from '@tenon/core/internal'
+import { checkStatus, coreFunctions, lastError, statusName, type CoreFunctions } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { checkWritable, withOpen } from '../memory/open.ts'
 
-/** Calls a function that returns a status, and keeps memory open meanwhile. @throws {AllocationError | NativeError} */
-export function callElement(action: string, open: readonly Segment[], call: () => number): void {
-  const status = withOpen(open, call)
+/**
+ * Calls a function that returns a status, and keeps memory open meanwhile.
+ *
+ * @throws {AllocationError | NativeError} if the function fails. @throws {LoadError} if the core cannot be loaded.
+ */
+export function callElement(action: string, open: readonly Segment[], call: (core: CoreFunctions) => number): void {
+  const core = coreFunctions()
+  const status = withOpen(open, () => call(core))
   if (status === 0) return
   if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(`${action}: ${lastError()}`)
   checkStatus(status, action)

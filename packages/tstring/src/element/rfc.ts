@@ -18,11 +18,10 @@ import { callElement, checkString } from './call.ts'
  * @throws {AllocationError} without memory. The string is unchanged then.
  */
 export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void {
-  const { tn_tstring_rfc_assign: assign } = coreFunctions()
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   const code = check(string, layout)
-  callElement('assigning a string', [string, bytes], () =>
-    assign(startOf(string), code, startOf(bytes), bytes.byteSize),
+  callElement('assigning a string', [string, bytes], (core) =>
+    core.tn_tstring_rfc_assign(startOf(string), code, startOf(bytes), bytes.byteSize),
   )
 }
 
@@ -32,17 +31,17 @@ export function rfcAssign(string: Segment, layout: RfcLayout, value: Text): void
  * @throws {NativeError} if an OFFSET cannot reach its bytes from the new struct. Nothing has changed then.
  */
 export function rfcMove(string: Segment, source: Segment, layout: RfcLayout): void {
-  const { tn_tstring_rfc_move: move } = coreFunctions()
   const code = check(string, layout)
   check(source, layout, 'source')
-  callElement('moving a string', [string, source], () => move(startOf(string), startOf(source), code))
+  callElement('moving a string', [string, source], (core) =>
+    core.tn_tstring_rfc_move(startOf(string), startOf(source), code),
+  )
 }
 
 /** Frees the block of a LARGE and restores its container. */
 export function rfcDealloc(string: Segment, layout: RfcLayout): void {
-  const { tn_tstring_rfc_dealloc: dealloc } = coreFunctions()
   const code = check(string, layout)
-  withOpen([string], () => dealloc(startOf(string), code))
+  withOpen([string], () => coreFunctions().tn_tstring_rfc_dealloc(startOf(string), code))
 }
 
 /** Checks the memory of a string. Returns the number of the layout. */

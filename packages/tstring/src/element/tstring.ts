@@ -1,5 +1,5 @@
 import { AllocationError, Segment } from '@tenon/core'
-import { checkOptions, checkSize, coreFunctions, lastError, type CoreFunctions } from '@tenon/core/internal'
+import { checkOptions, checkSize, coreFunctions, lastError } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
@@ -29,32 +29,33 @@ export function tstringInit(string: Segment): void {
  * tstringGetSize(string) // 5
  */
 export function tstringCopy(string: Segment, value: Text): void {
-  withBytes(coreFunctions().tn_tstring_copy, string, value)
+  withBytes('tn_tstring_copy', string, value)
 }
 
 /** Appends bytes. The room doubles. Appending no bytes changes nothing. @throws {AllocationError} */
 export function tstringAppend(string: Segment, value: Text): void {
-  withBytes(coreFunctions().tn_tstring_append, string, value)
+  withBytes('tn_tstring_append', string, value)
 }
 
 /** Makes the string shorter, or longer with a fill byte. @throws {AllocationError} */
 export function tstringResize(string: Segment, byteSize: number, fill = 0): void {
-  const { tn_tstring_resize: resize } = coreFunctions()
   const size = checkSize(byteSize, 'byteSize')
   const byte = checkSize(fill, 'fill', 'byte')
   if (byte > 255) throw argumentError('fill', 'a byte', fill)
   checkString(string)
-  callElement('resizing a string', [string], () => resize(startOf(string), size, (byte << 24) >> 24))
+  callElement('resizing a string', [string], (core) =>
+    core.tn_tstring_resize(startOf(string), size, (byte << 24) >> 24),
+  )
 }
 
 /** Makes the string a LARGE with room for more than 22 bytes. Never shrinks the room. @throws {AllocationError} */
 export function tstringReserve(string: Segment, capacity: number): void {
-  withSize(coreFunctions().tn_tstring_reserve, string, capacity)
+  withSize('tn_tstring_reserve', string, capacity)
 }
 
 /** Reserves like {@link tstringReserve}, but at least twice the capacity if it must grow. @throws {AllocationError} */
 export function tstringReserveAmortized(string: Segment, capacity: number): void {
-  withSize(coreFunctions().tn_tstring_reserve_amortized, string, capacity)
+  withSize('tn_tstring_reserve_amortized', string, capacity)
 }
 
 /**
@@ -62,18 +63,20 @@ export function tstringReserveAmortized(string: Segment, capacity: number): void
  * the string itself are copied instead.
  */
 export function tstringAssignView(string: Segment, bytes: Segment): void {
-  const { tn_tstring_assign_view: assign } = coreFunctions()
   if (!(bytes instanceof Segment)) throw argumentError('bytes', 'a Segment', bytes)
   checkString(string)
-  callElement('viewing bytes', [string, bytes], () => assign(startOf(string), startOf(bytes), bytes.byteSize))
+  callElement('viewing bytes', [string, bytes], (core) =>
+    core.tn_tstring_assign_view(startOf(string), startOf(bytes), bytes.byteSize),
+  )
 }
 
 /** Assigns a string: a VIEW or OFFSET becomes a VIEW, and a LARGE is copied. @throws {AllocationError} */
 export function tstringAssign(string: Segment, source: Segment): void {
-  const { tn_tstring_assign: assign } = coreFunctions()
   checkString(string)
   checkString(source, 'source')
-  callElement('assigning a string', [string, source], () => assign(startOf(string), startOf(source)))
+  callElement('assigning a string', [string, source], (core) =>
+    core.tn_tstring_assign(startOf(string), startOf(source)),
+  )
 }
 
 /** Options of `tstringMove`. */
@@ -85,17 +88,17 @@ export interface MoveOptions {
 /** Moves a string: a LARGE leaves an empty string behind, and a SMALL or OFFSET is unchanged. @throws {AllocationError} */
 export function tstringMove(string: Segment, source: Segment, options?: MoveOptions): void {
   const { keepViews = false } = checkOptions(options, ['keepViews'])
-  const { tn_tstring_move: move } = coreFunctions()
   checkString(string)
   checkString(source, 'source')
-  callElement('moving a string', [string, source], () => move(startOf(string), startOf(source), keepViews ? 1 : 0))
+  callElement('moving a string', [string, source], (core) =>
+    core.tn_tstring_move(startOf(string), startOf(source), keepViews ? 1 : 0),
+  )
 }
 
 /** Frees the block of a LARGE, which becomes empty. Idempotent. Other types are unchanged. */
 export function tstringDealloc(string: Segment): void {
-  const { tn_tstring_dealloc: dealloc } = coreFunctions()
   checkString(string)
-  withOpen([string], () => dealloc(startOf(string)))
+  withOpen([string], () => coreFunctions().tn_tstring_dealloc(startOf(string)))
 }
 
 /** Returns the type of the string's struct. */
@@ -130,14 +133,20 @@ function getter(get: (string: number) => number | bigint, string: Segment): numb
   return Number(withOpen([string], () => get(startOf(string))))
 }
 
-function withBytes(change: CoreFunctions['tn_tstring_copy'], string: Segment, value: Text): void {
+function withBytes(name: 'tn_tstring_copy' | 'tn_tstring_append', string: Segment, value: Text): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   checkString(string)
-  callElement('changing a string', [string, bytes], () => change(startOf(string), startOf(bytes), bytes.byteSize))
+  callElement('changing a string', [string, bytes], (core) =>
+    core[name](startOf(string), startOf(bytes), bytes.byteSize),
+  )
 }
 
-function withSize(change: CoreFunctions['tn_tstring_reserve'], string: Segment, byteSize: number): void {
+function withSize(
+  name: 'tn_tstring_reserve' | 'tn_tstring_reserve_amortized',
+  string: Segment,
+  byteSize: number,
+): void {
   const size = checkSize(byteSize, 'capacity')
   checkString(string)
-  callElement('reserving room', [string], () => change(startOf(string), size))
+  callElement('reserving room', [string], (core) => core[name](startOf(string), size))
 }

@@ -1,10 +1,8 @@
 import { isStructLayout, type StructLayout } from '../layouts/layout.ts'
-import { ArrowReader } from './arrow-reader.ts'
 import type { Image } from './image.ts'
-import { LegacyReader } from './legacy-reader.ts'
+import { ArrowReader, LegacyReader, TfliteReader } from './offset-readers.ts'
 import type { Reader } from './reader.ts'
 import { StructReader } from './struct-reader.ts'
-import { TfliteReader } from './tflite-reader.ts'
 
 /** Returns a reader for an image's layout. */
 export function readerOf(image: Image): Reader {

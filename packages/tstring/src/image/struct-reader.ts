@@ -3,7 +3,7 @@ import { ruleError } from '../errors/rules.ts'
 import { abiInfo } from '../layouts/abi.ts'
 import { smallCapacity, structSize, TYPE, type StructLayout } from '../layouts/layout.ts'
 import { follows, type Image } from './image.ts'
-import { readElement } from '../kernels/native.ts'
+import { readElement } from '../kernels/kernels.ts'
 import { Reader, readUint64 } from './reader.ts'
 
 /** The smallest number that is neither an address nor a size of real memory. */

@@ -4,7 +4,7 @@ import { checkOneOf } from '../errors/arguments.ts'
 /** The pointer size and byte order of the machine that a tensor's bytes are for. */
 export type Abi = 'le64' | 'be64' | 'le32' | 'be32'
 
-/** All ABIs, in the order of the C core's numbers. */
+/** All ABIs. */
 export const abis: readonly Abi[] = ['le64', 'be64', 'le32', 'be32']
 
 /** The words in the structs of an ABI. */
@@ -12,13 +12,6 @@ export interface AbiInfo {
   readonly littleEndian: boolean
   /** The bytes of a pointer and of a size word. */
   readonly wordSize: 4 | 8
-}
-
-const infos: Readonly<Record<Abi, AbiInfo>> = {
-  le64: { littleEndian: true, wordSize: 8 },
-  be64: { littleEndian: false, wordSize: 8 },
-  le32: { littleEndian: true, wordSize: 4 },
-  be32: { littleEndian: false, wordSize: 4 },
 }
 
 /** Whether this machine stores the low byte first. */
@@ -31,5 +24,6 @@ export const hostAbi: Abi = `${hostLittleEndian ? 'le' : 'be'}${narrow.has(proce
 
 /** Returns the words of an ABI. @throws {ArgumentError} if the name is not an ABI's. */
 export function abiInfo(abi: Abi): AbiInfo {
-  return infos[checkOneOf(abi, abis, 'abi')]
+  checkOneOf(abi, abis, 'abi')
+  return { littleEndian: abi.startsWith('le'), wordSize: abi.endsWith('64') ? 8 : 4 }
 }

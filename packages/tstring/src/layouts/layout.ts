@@ -10,7 +10,7 @@ import { checkOneOf } from '../errors/arguments.ts'
  */
 export type Layout = 'tf' | 'rfc16' | 'rfc24' | 'legacy' | 'tflite'
 
-/** All layouts, in the order of the C core's numbers. */
+/** All layouts. */
 export const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
 
 /** A layout that has a struct of fixed size for each string. */
@@ -27,9 +27,6 @@ export const rfcLayouts: readonly RfcLayout[] = ['rfc16', 'rfc24']
 
 /** A layout that bytes are read as: one of a tensor, or Arrow's offsets beside its data. */
 export type ImageLayout = Layout | 'arrow32' | 'arrow64'
-
-/** All layouts that bytes are read as, in the order of the C core's numbers. */
-export const imageLayouts: readonly ImageLayout[] = [...layouts, 'arrow32', 'arrow64']
 
 /** The type of one string in a struct: the low two bits of its first byte. */
 export type StringType = 'small' | 'large' | 'offset' | 'view' | 'prealloc'

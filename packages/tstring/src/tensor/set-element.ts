@@ -1,15 +1,12 @@
-import { ReadOnlyError, type Segment, type TenonError } from '@tenon/core'
+import type { TenonError } from '@tenon/core'
 import { ruleError } from '../errors/rules.ts'
-import { StructReader } from '../image/struct-reader.ts'
+import type { StructReader } from '../image/struct-reader.ts'
 import { hostAbi, hostLittleEndian } from '../layouts/abi.ts'
-import { isStructLayout, smallCapacity, structSize, TYPE, type Layout, type StructLayout } from '../layouts/layout.ts'
 import { writePointer, writePreallocSize } from '../layouts/host-struct.ts'
+import { TYPE } from '../layouts/layout.ts'
 import { Arena } from '../memory/arena.ts'
 import { Regions } from '../memory/regions.ts'
 import type { Parts } from './parts.ts'
-
-/** The bytes of the largest struct, in which a struct is built before it is written. */
-const scratch = Buffer.alloc(24)
 
 /** Whether strings that do not fit in place can go into an arena, because the structs may hold pointers. */
 export function canGrow({ image, isWritable, isOutside = false, blocks }: Parts): boolean {
@@ -17,21 +14,20 @@ export function canGrow({ image, isWritable, isOutside = false, blocks }: Parts)
 }
 
 /** Creates the error of a string that does not fit in place while {@link canGrow} is false. */
-export function placeError({ image }: Parts, index: number, bytes: Uint8Array): TenonError {
-  const { layout, abi, table } = image
-  checkStructs(layout)
-  const isOffset = layout !== 'tf' && (table.block.bytes[table.base + index * structSize(layout)]! & 3) === TYPE.OFFSET
-  const limit = isOffset ? new StructReader({ ...image, layout }).sizeOf(index) : smallCapacity(layout)
+export function placeError(reader: StructReader, index: number, bytes: Uint8Array): TenonError {
+  const { abi } = reader.image
+  const isOffset = reader.layout !== 'tf' && reader.typeOf(index) === TYPE.OFFSET
+  const limit = isOffset ? reader.sizeOf(index) : reader.small
   const bytesName = abi === hostAbi ? 'bytes from outside' : `bytes for ${abi}`
   const hint = `Change a copy that to('tf') makes, because Tenon writes no pointers into ${bytesName}.`
   return ruleError('string-limit', index, bytes.length, limit, hint)
 }
 
-/** Returns the same parts with an arena for strings that do not fit in place. */
+/** Returns the same parts with a new arena for strings that do not fit in place. */
 export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
-  if (parts.arena !== undefined) return parts as Parts & { readonly arena: Arena }
-  const regions = parts.image.regions ?? new Regions()
-  return { ...parts, image: { ...parts.image, regions }, arena: new Arena(parts.allocator, regions) }
+  const { image, allocator } = parts
+  const regions = image.regions ?? new Regions()
+  return { ...parts, image: { ...image, regions }, arena: new Arena(allocator, regions) }
 }
 
 /**
@@ -39,84 +35,65 @@ export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
  *
  * @returns false if the bytes need a place in an arena.
  */
-export function setInPlace({ image }: Parts, index: number, bytes: Uint8Array): boolean {
-  const { layout, table } = image
-  checkStructs(layout)
-  const at = table.base + index * structSize(layout)
-  const type = table.block.bytes[at]! & 3
+export function setInPlace(reader: StructReader, index: number, bytes: Uint8Array): boolean {
+  const { layout, table, image } = reader
+  const at = reader.base + index * reader.stride
+  const type = reader.typeOf(index)
   // As shipped, a string that fits always becomes SMALL. The RFC keeps the container of a string.
-  if (layout === 'tf' || type === TYPE.SMALL) {
-    if (bytes.length > smallCapacity(layout)) return false
-    scratch.fill(0)
-    scratch[0] = bytes.length << 2
-    scratch.set(bytes, 1)
-    scratch.copy(table.block.bytes, at, 0, structSize(layout))
-    return true
+  if (layout !== 'tf' && type !== TYPE.SMALL) {
+    return image.abi === hostAbi || type === TYPE.OFFSET ? fillContainer(reader, index, at, type, bytes) : false
   }
-  return image.abi === hostAbi || type === TYPE.OFFSET ? fillContainer(image, index, at, type, bytes) : false
+  if (bytes.length > reader.small) return false
+  // The bytes may be a view of this struct, so they are moved before the rest is overwritten.
+  table.set(bytes, at + 1)
+  table[at] = bytes.length << 2
+  table.fill(0, at + 1 + bytes.length, at + reader.stride)
+  return true
 }
 
 /** Overwrites the bytes of an RFC OFFSET or PREALLOC. Returns false if they do not fit. */
-function fillContainer(image: Parts['image'], index: number, at: number, type: number, bytes: Uint8Array): boolean {
-  const { view } = image.table.block
-  const reader = new StructReader(image as ConstructorParameters<typeof StructReader>[0])
+function fillContainer(reader: StructReader, index: number, at: number, type: number, bytes: Uint8Array): boolean {
+  const { view } = reader.image.table.block
   const isPrealloc = type === TYPE.PREALLOC
   const capacity = isPrealloc ? view.getUint32(at + 4, hostLittleEndian) : reader.sizeOf(index)
   if (type === TYPE.LARGE || bytes.length > capacity) return false
   const { block, start } = reader.locateCapacity(index, capacity)
   block.bytes.set(bytes, start)
-  if (isPrealloc) {
-    writePreallocSize(view, at, bytes.length)
-  } else {
-    view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
-  }
+  if (isPrealloc) writePreallocSize(view, at, bytes.length)
+  else view.setUint32(at, bytes.length * 4 + TYPE.OFFSET, true)
   return true
 }
 
 /** Puts new bytes into the arena, and a VIEW or PREALLOC onto them into the struct. */
-export function setInArena(
-  { image, arena }: Parts & { readonly arena: Arena },
+export function setInArena(reader: StructReader, arena: Arena, index: number, bytes: Uint8Array): void {
+  pointTo(reader, index, arena.put(bytes), bytes.length)
+}
+
+function pointTo(
+  { image, layout, table, base, stride }: StructReader,
   index: number,
-  bytes: Uint8Array,
+  address: number,
+  size: number,
 ): void {
-  const { layout, table } = image
-  checkStructs(layout)
-  const address = arena.put(bytes)
-  const at = table.base + index * structSize(layout)
-  table.block.bytes.fill(0, at, at + structSize(layout))
-  writePointer(table.block.view, at, layout, address, bytes.length)
+  const at = base + index * stride
+  table.fill(0, at, at + stride)
+  writePointer(image.table.block.view, at, layout, address, size)
 }
 
 /** Moves the long strings of an arena together and leaves the old bytes to their allocator. Slices share the arena. */
-export function compact({ image, arena }: Parts & { readonly arena: Arena }): void {
-  const { layout, table, count } = image
-  if (!isStructLayout(layout)) return
-  const reader = new StructReader({ ...image, layout })
-  const size = total(reader, count)
-  const room: Segment | undefined = size === 0 ? undefined : arena.own(size)
+export function compact(reader: StructReader, arena: Arena): void {
+  const { count } = reader.image
+  let total = 0
+  for (let i = 0; i < count; i++) if (reader.typeOf(i) === TYPE.VIEW) total += reader.sizeOf(i)
+  const room = total === 0 ? undefined : arena.own(total)
   let at = room?.base ?? 0
   for (let i = 0; i < count; i++) {
     if (reader.typeOf(i) !== TYPE.VIEW) continue
     reader.locate(i)
-    const { block, start } = reader
-    const length = reader.size
-    if (room !== undefined) block.bytes.copy(room.block.bytes, at, start, start + length)
-    const struct = table.base + i * structSize(layout)
-    table.block.bytes.fill(0, struct, struct + structSize(layout))
-    writePointer(table.block.view, struct, layout, room === undefined ? 0 : room.block.address + at, length)
-    at += length
+    const { block, start, size } = reader
+    if (room !== undefined) block.bytes.copy(room.block.bytes, at, start, start + size)
+    pointTo(reader, i, room === undefined ? 0 : room.block.address + at, size)
+    at += size
   }
   arena.restart(room)
-}
-
-/** Returns the bytes of all strings that pointers name. */
-function total(reader: StructReader, count: number): number {
-  let size = 0
-  for (let i = 0; i < count; i++) if (reader.typeOf(i) === TYPE.VIEW) size += reader.sizeOf(i)
-  return size
-}
-
-/** Strings of other layouts cannot be set, so their tensors are never writable. */
-function checkStructs(layout: Layout): asserts layout is StructLayout {
-  if (!isStructLayout(layout)) throw new ReadOnlyError(`the strings of a ${layout} tensor cannot be set`)
 }

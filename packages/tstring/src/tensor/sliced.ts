@@ -1,7 +1,7 @@
 import { isAscii } from 'node:buffer'
 import { gcAllocator } from '@tenon/core'
 import type { Image } from '../image/image.ts'
-import { convert, measure } from '../kernels/native.ts'
+import { convert, measure } from '../kernels/kernels.ts'
 import { FORM } from '../kernels/plan.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { tableSize } from '../layouts/layout.ts'

@@ -10,6 +10,7 @@ import {
   tstringReserve,
 } from '../element/tstring.ts'
 import { argumentError } from '../errors/arguments.ts'
+import type { StructReader } from '../image/struct-reader.ts'
 import type { Abi } from '../layouts/abi.ts'
 import { structSize, type Layout, type RfcLayout, type StructLayout } from '../layouts/layout.ts'
 import type { Arena } from '../memory/arena.ts'
@@ -161,9 +162,10 @@ export class StringTensor extends StringElements {
       else rfcAssign(struct, this.layout as RfcLayout, bytes)
       return
     }
-    if (setInPlace(this.#parts, index, bytes)) return
-    if (!canGrow(this.#parts)) throw placeError(this.#parts, index, bytes)
-    setInArena(this.#withArena(), index, bytes)
+    if (setInPlace(this.#structs, index, bytes)) return
+    if (!canGrow(this.#parts)) throw placeError(this.#structs, index, bytes)
+    const arena = this.#arena()
+    setInArena(this.#structs, arena, index, bytes)
   }
 
   /**
@@ -174,7 +176,7 @@ export class StringTensor extends StringElements {
     const range = rangeOf(this.shape, start, end)
     this.checkAlive()
     // Both tensors can be set afterwards, so they share an arena in which each finds the strings of the other.
-    if (canGrow(this.#parts)) this.#withArena()
+    if (canGrow(this.#parts)) this.#arena()
     return new StringTensor(windowOf(this.#parts, range) ?? this.#copied(indicesOf(range), range.shape, {}))
   }
 
@@ -232,7 +234,7 @@ export class StringTensor extends StringElements {
         hint: 'Call compact() on the tensor from which the slice was cut.',
       })
     }
-    if (arena !== undefined) compact({ ...this.#parts, arena })
+    if (arena !== undefined) compact(this.#structs, arena)
   }
 
   /**
@@ -333,13 +335,18 @@ export class StringTensor extends StringElements {
     )
   }
 
-  #withArena(): Parts & { readonly arena: Arena } {
+  /** The reader of a layout with structs. */
+  get #structs(): StructReader {
+    return this.reader as StructReader
+  }
+
+  /** Returns the arena for strings that do not fit in place. The first call creates it. */
+  #arena(): Arena {
+    if (this.#parts.arena !== undefined) return this.#parts.arena
     const parts = withArena(this.#parts)
-    if (parts !== this.#parts) {
-      this.#parts = parts
-      this.adopt(parts.image)
-    }
-    return parts
+    this.#parts = parts
+    this.adopt(parts.image)
+    return parts.arena
   }
 
   /** Returns the struct of an element that may be changed. */

@@ -1,0 +1,157 @@
+import { AllocationError, type Segment } from '@tenon/core'
+import {
+  checkStatus,
+  CONSTANTS,
+  coreFunctions,
+  lastError,
+  LAYOUTS,
+  statusName,
+  type CoreFunctions,
+} from '@tenon/core/internal'
+import { ruleError, ruleNames, type Rule } from '../errors/rules.ts'
+import { segmentsOf, type Image, type Sums } from '../image/image.ts'
+import { segmentOver, withOpen } from '../memory/open.ts'
+import { startOf } from '../memory/regions.ts'
+import { descriptorOf, measuredSizes, NativeStruct, planStruct, targetStructOf } from './descriptor.ts'
+import type { Plan, Sizes, Target } from './plan.ts'
+
+// The operations of the C core on whole tensors. Each is one call.
+
+const { size: SUMS_SIZE, offsets: SUMS } = LAYOUTS.tn_tstring_sums_t
+const { size: FAULT_SIZE, offsets: FAULT } = LAYOUTS.tn_tstring_fault_t
+
+/** The rules by the numbers of their checks in the C core. */
+const rules = new Map<number, Rule>(
+  ruleNames.map((rule) => {
+    const name = `TN_TSTRING_CHECK_${rule.toUpperCase().replaceAll('-', '_')}`
+    return [CONSTANTS[name as keyof typeof CONSTANTS], rule]
+  }),
+)
+
+let fault: NativeStruct | undefined
+let results: NativeStruct | undefined
+
+/** Returns the memory into which kernels write numbers. The next call uses the same memory again. */
+const result = (): NativeStruct => (results ??= new NativeStruct(SUMS_SIZE))
+
+/**
+ * Calls a kernel and keeps segments open meanwhile. The kernel fills the fault if a rule is broken.
+ *
+ * @throws {MalformedTensorError | TensorLimitError} for a broken rule. @throws {AllocationError} without memory.
+ * @throws {NativeError} for other errors. @throws {LoadError} if the core cannot be loaded.
+ */
+function call(open: readonly Segment[], kernel: (core: CoreFunctions, faultAddress: number) => number): void {
+  fault ??= new NativeStruct(FAULT_SIZE)
+  fault.setInt(FAULT.check, CONSTANTS.TN_TSTRING_CHECK_NONE)
+  const { address } = fault
+  const core = coreFunctions()
+  const status = withOpen(open, () => kernel(core, address))
+  if (status === 0) return
+  const rule = rules.get(fault.getInt(FAULT.check))
+  if (rule !== undefined) {
+    throw ruleError(rule, fault.getSize(FAULT.index), fault.getSize(FAULT.value), fault.getSize(FAULT.limit))
+  }
+  if (statusName(status) === 'OUT_OF_MEMORY') throw new AllocationError(lastError())
+  checkStatus(status, 'reading a string tensor')
+}
+
+/** Options of {@link validate}. */
+export interface ValidateOptions {
+  /** Whether the bytes must be as this library writes them. */
+  readonly strict: boolean
+  /** Whether two strings must not share bytes. */
+  readonly writable: boolean
+  /** The most bytes that all strings together may have. */
+  readonly budget: number
+}
+
+/** Checks a tensor that came from outside. Pointers are refused. @throws {MalformedTensorError} */
+export function validate(image: Image, { strict, writable, budget }: ValidateOptions): Sums {
+  const sums = result()
+  call(segmentsOf(image), (core, at) =>
+    core.tn_tstring_validate(descriptorOf(image, writable), strict ? 1 : 0, budget, sums.address, at),
+  )
+  return { total: sums.getSize(SUMS.total), notSmall: sums.getSize(SUMS.not_small) }
+}
+
+/** The elements to convert, in order. Undefined stands for all. */
+type Selection = Uint32Array | undefined
+
+/**
+ * Returns the bytes that a conversion of `count` elements needs.
+ *
+ * @throws {TensorLimitError} if the plan's layout cannot hold the strings. @throws {MalformedTensorError}
+ */
+export function measure(image: Image, selection: Selection, count: number, plan: Plan): Sizes {
+  const indices = segmentsOfSelection(selection)
+  const struct = planStruct(plan)
+  call([...segmentsOf(image), ...indices], (core, at) =>
+    core.tn_tstring_measure(descriptorOf(image), addressOrNull(indices), count, struct.address, at),
+  )
+  return measuredSizes(struct)
+}
+
+/**
+ * Writes `count` elements in another layout.
+ *
+ * @returns the bytes of the target's data that were used.
+ * @throws {MalformedTensorError} also if the strings need more (`changed`). Nothing is written past the target.
+ */
+export function convert(image: Image, selection: Selection, count: number, target: Target): number {
+  const indices = segmentsOfSelection(selection)
+  const struct = targetStructOf(target)
+  call([...segmentsOf(image), ...indices, target.table, target.data], (core, at) =>
+    core.tn_tstring_convert(descriptorOf(image), addressOrNull(indices), count, struct.address, at),
+  )
+  return measuredSizes(struct).dataSize
+}
+
+/** Compares the bytes of each element with the element at the same index of `other`, or with its only element. */
+export function compare(image: Image, other: Image): Int8Array {
+  const orders = new Int8Array(image.count)
+  const out = segmentOver(orders, 'out')
+  call([...segmentsOf(image), ...segmentsOf(other), out], (core, at) =>
+    core.tn_tstring_compare(descriptorOf(image), descriptorOf(other), startOf(out), at),
+  )
+  return orders
+}
+
+/** Returns the first index from `from` on with exactly these bytes, or the count. */
+export function find(image: Image, bytes: Uint8Array, from: number): number {
+  const index = result()
+  const needle = segmentOver(bytes, 'bytes')
+  call([...segmentsOf(image), needle], (core, at) =>
+    core.tn_tstring_find(descriptorOf(image), startOf(needle), needle.byteSize, from, index.address, at),
+  )
+  return index.getSize(0)
+}
+
+/** Returns the XXH32 of each element. */
+export function hash(image: Image, seed: number): Uint32Array {
+  const hashes = new Uint32Array(image.count)
+  const out = segmentOver(hashes, 'out')
+  call([...segmentsOf(image), out], (core, at) => core.tn_tstring_hash(descriptorOf(image), seed, startOf(out), at))
+  return hashes
+}
+
+/** Returns the first index from `from` on whose bytes are not valid UTF-8, or the count. */
+export function findInvalidUtf8(image: Image, from: number): number {
+  const index = result()
+  call(segmentsOf(image), (core, at) => core.tn_tstring_find_invalid_utf8(descriptorOf(image), from, index.address, at))
+  return index.getSize(0)
+}
+
+/** Copies the bytes of one element, wherever its pointer leads. `byteSize` is the size in its struct. */
+export function readElement(image: Image, index: number, byteSize: number): Segment {
+  const size = result()
+  const copy = segmentOver(new Uint8Array(byteSize), 'copy')
+  call([...segmentsOf(image), copy], (core, at) =>
+    core.tn_tstring_read(descriptorOf(image), index, startOf(copy), byteSize, size.address, at),
+  )
+  return copy.asSlice(0, Math.min(byteSize, size.getSize(0)))
+}
+
+const segmentsOfSelection = (selection: Selection): Segment[] =>
+  selection === undefined ? [] : [segmentOver(selection, 'selection')]
+
+const addressOrNull = ([segment]: readonly Segment[]): number => (segment === undefined ? 0 : startOf(segment))
