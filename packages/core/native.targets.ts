@@ -11,7 +11,18 @@ export default {
       {
         source: 'include/tenon/xla_ffi.h',
         include: 'tenon/xla_ffi.h',
-        only: ['tn_xla_buffer_t', 'tn_xla_bundle_t', 'tn_xla_api_version_t', 'tn_xla_type_id_t', 'tn_xla_metadata_t'],
+        only: [
+          'tn_xla_buffer_t',
+          'tn_xla_bundle_t',
+          'tn_xla_api_version_t',
+          'tn_xla_type_id_t',
+          'tn_xla_metadata_t',
+          'TN_XLA_ARRAY',
+          'TN_XLA_DICTIONARY',
+          'TN_XLA_SCALAR',
+          'TN_XLA_STRING',
+          'TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE',
+        ],
       },
       {
         source: 'include/tenon/tvm_dlpack.h',

@@ -8,8 +8,6 @@
 #error "define TN_VERSION as the version of @tenon/core"
 #endif
 
-#define TN_ABI_VERSION 1u
-
 static _Thread_local char last_error[1024];
 
 int32_t tn__fail(int32_t status, const char *format, ...) {

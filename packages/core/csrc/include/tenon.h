@@ -34,8 +34,11 @@ typedef enum {
 
 /* --- base/status.c ------------------------------------------------------------------------------------------------ */
 
-/* The version of this ABI, which a caller compares with the one it was built for. The signature of this function never
- * changes. */
+/* The version of this ABI. */
+#define TN_ABI_VERSION 1u
+
+/* TN_ABI_VERSION of the library, which a caller compares with the one it was built for. The signature of this function
+ * never changes. */
 TN_API uint32_t tn_abi_version(void);
 
 /* The version of @tenon/core: static, NUL-terminated. */

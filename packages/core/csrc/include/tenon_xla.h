@@ -24,13 +24,30 @@ TN_API int32_t tn_xla_metadata(void *handler, void *out, int32_t *code);
  * handler threw. */
 TN_API int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage);
 
-/* The number of bytes that tn_xla_frame_build() needs for a descriptor, whose layout is in xla/frame.c. The descriptor
- * is aligned to 8 bytes and borrowed for the call. Its contents are checked. */
+/* The start of a descriptor of a call. The records that follow are described in xla/frame.c. */
+#define TN_XLA_DESCRIPTOR_MAGIC 0x31465854u /* "TXF1" */
+typedef struct tn_xla_descriptor {
+  uint32_t magic;
+  uint32_t minor; /* of the version of XLA FFI */
+  uint32_t operands;
+  uint32_t results;
+  uint32_t attributes;
+  int32_t device_ordinal; /* -1 if it is not known */
+  uint64_t handlers[4];   /* the addresses of the handlers by stage; 0 for none */
+} tn_xla_descriptor_t;
+
+/* The start of a prepared call. */
+typedef struct tn_xla_call_head {
+  uint64_t byte_size;
+  uint64_t buffers_offset; /* from the start of the call to its array of tn_xla_buffer_t, operands before results */
+} tn_xla_call_head_t;
+
+/* The number of bytes that tn_xla_frame_build() needs for a descriptor, which starts with a tn_xla_descriptor_t. The
+ * descriptor is aligned to 8 bytes and borrowed for the call. Its contents are checked. */
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
 /* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and not moved until tn_xla_close().
- * The memory starts with two uint64: the size of the call and the offset of the array of tn_xla_buffer_t, operands
- * before results. The caller sets the `data` of each buffer, which is null, before a run. */
+ * The memory starts with a tn_xla_call_head_t. The caller sets the `data` of each buffer, which is null, before a run. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
 /* Lends `data` to the handlers of a call, which look it up by its type id from the prepare stage on. Borrowed until

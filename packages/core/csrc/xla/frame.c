@@ -2,8 +2,7 @@
  *
  * Numbers are in the byte order of the machine, and every record starts at a multiple of 8:
  *
- *   header      u32 magic, u32 minor version, u32 operands, u32 results, u32 attributes, i32 device ordinal,
- *               u64 instantiate, prepare, initialize, execute (addresses of handlers; 0 for none)
+ *   header      tn_xla_descriptor_t
  *   buffers     operands, then results: i32 dtype, u32 rank, i64 dimensions
  *   attributes  sorted by the bytes of their names, no name twice:
  *               u32 kind, u32 length of the name, name, and by kind
@@ -18,15 +17,8 @@
 #include "internal.h"
 #include "tenon/xla_handler.h"
 
-#define MAGIC 0x31465854u /* "TXF1" */
 #define LARGEST_DESCRIPTOR ((size_t)1 << 30)
 #define DEEPEST 16
-
-typedef struct {
-  uint32_t magic, minor, args, rets, attrs;
-  int32_t device_ordinal;
-  uint64_t handlers[4];
-} header_t;
 
 /* The rest of the descriptor. */
 typedef struct {
@@ -82,8 +74,8 @@ static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buf
   return TN_OK;
 }
 
-static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *call, const header_t *header) {
-  const size_t count = (size_t)header->args + header->rets;
+static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *call, const tn_xla_descriptor_t *header) {
+  const size_t count = (size_t)header->operands + header->results;
   if (count > source->left / 8) return truncated("the buffers");
   tn_xla_buffer_t *buffers = take(block, count, sizeof *buffers, 64);
   void **pointers = take(block, count, sizeof *pointers, 8);
@@ -96,10 +88,11 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
     types[i] = TN_XLA_BUFFER;
   }
   if (call == NULL) return TN_OK;
-  call->buffers_offset = (uint64_t)((uint8_t *)buffers - block->memory);
-  call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->args, types, pointers};
+  call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - block->memory);
+  call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->operands, types, pointers};
   call->frame.rets =
-      (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->rets, types + header->args, pointers + header->args};
+      (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
+                      pointers + header->operands};
   return TN_OK;
 }
 
@@ -244,18 +237,20 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   source_t source = {descriptor, size};
   if (descriptor == NULL || (uintptr_t)descriptor % 8 != 0 || size > LARGEST_DESCRIPTOR)
     return tn__fail(TN_INVALID_ARGUMENT, "a descriptor must be aligned to 8 bytes and at most 1 GiB long");
-  const header_t *header = next(&source, sizeof *header);
+  const tn_xla_descriptor_t *header = next(&source, sizeof *header);
   if (header == NULL) return truncated("its header");
-  if (header->magic != MAGIC) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor must start with its magic number");
+  if (header->magic != TN_XLA_DESCRIPTOR_MAGIC)
+    return tn__fail(TN_INVALID_ARGUMENT, "the descriptor must start with its magic number");
   if (header->handlers[TN_XLA_EXECUTE] == 0)
     return tn__fail(TN_INVALID_ARGUMENT, "a call must have a handler for the execute stage");
   tn__xla_call_t *call = take(block, 1, sizeof *call, 64);
   int32_t status = lay_buffers(&source, block, call, header);
-  if (status == TN_OK) status = lay_attrs(&source, block, call == NULL ? NULL : &call->frame.attrs, header->attrs, 0);
+  tn_xla_attrs_t *attrs = call == NULL ? NULL : &call->frame.attrs;
+  if (status == TN_OK) status = lay_attrs(&source, block, attrs, header->attributes, 0);
   if (status != TN_OK) return status;
   if (source.left != 0) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor has %zu bytes after its end", source.left);
   if (call == NULL) return TN_OK;
-  call->byte_size = block->used;
+  call->head.byte_size = block->used;
   memcpy(&call->handlers, header->handlers, sizeof call->handlers);
   call->context.owner = &call->context;
   call->context.device_ordinal = header->device_ordinal;

@@ -30,6 +30,9 @@ void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member);
 void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member);
 int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer);
 
+/* Takes the lock of a set and returns its count. */
+size_t tn__xla_set_count(const tn__xla_set_t *set, tn__lock_t *lock);
+
 /* --- error.c ------------------------------------------------------------------------------------------------------ */
 
 struct tn_xla_error {
@@ -79,6 +82,9 @@ void tn__xla_future_abandon(tn_xla_future_t *future);
 /* Settles what a handler has returned: waits for a future, and turns what is not an error of this runtime into one.
  * Returns null for success, otherwise an error that the caller owns. */
 tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future);
+
+/* The frame of a call without operands, results and attributes. */
+tn_xla_call_frame_t tn__xla_empty_frame(const tn_xla_api_t *api, int32_t stage);
 
 /* tn_xla_metadata() with the table `api`. */
 int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code);
@@ -192,8 +198,7 @@ const tn_xla_api_t *tn__xla_api(int32_t minor);
 
 /* A prepared call, which is the start of the memory of tn_xla_frame_build(). */
 typedef struct tn__xla_call {
-  uint64_t byte_size;
-  uint64_t buffers_offset; /* from the start of the call to its array of tn_xla_buffer_t */
+  tn_xla_call_head_t head;
   tn_xla_bundle_t handlers;
   tn_xla_error_t *error; /* of the last run, until it is read or the next run begins */
   tn_xla_context_t context;

@@ -69,6 +69,14 @@ export const LAYOUTS = {
     size: 24,
     offsets: { id: 0, arguments: 8, result: 16 },
   },
+  tn_xla_descriptor_t: {
+    size: 56,
+    offsets: { magic: 0, minor: 4, operands: 8, results: 12, attributes: 16, device_ordinal: 20, handlers: 24 },
+  },
+  tn_xla_call_head_t: {
+    size: 16,
+    offsets: { byte_size: 0, buffers_offset: 8 },
+  },
   tn_xla_memory_t: {
     size: 32,
     offsets: { struct_size: 0, allocate: 8, free: 16, data: 24 },
@@ -257,6 +265,11 @@ export const LAYOUTS = {
  * Generated from the C headers by native-build: do not edit.
  */
 export const CONSTANTS = {
+  TN_XLA_ARRAY: 1,
+  TN_XLA_DICTIONARY: 2,
+  TN_XLA_SCALAR: 3,
+  TN_XLA_STRING: 4,
+  TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE: 1,
   DLPACK_FLAG_BITMASK_READ_ONLY: 1,
   DLPACK_FLAG_BITMASK_IS_COPIED: 2,
   DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: 4,
@@ -310,8 +323,10 @@ export const CONSTANTS = {
   kTVMNDArrayHandle: 13,
   kTVMObjectRValueRefArg: 14,
   kTVMArgBool: 15,
+  TN_ABI_VERSION: 1,
   TN_MAPPING_SHARED: 1,
   TN_MAPPING_GUARDED: 2,
+  TN_XLA_DESCRIPTOR_MAGIC: 826693716,
   TN_XLA_FUNCTIONS: 256,
   TN_XLA_JOB_UNTYPED: 0,
   TN_XLA_JOB_TYPED: 1,

@@ -5,10 +5,8 @@ import { candidates, corePackage, libraryFileName, platformName } from './locate
 import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
 import { declareLazily, type FunctionsOf } from './function-table.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
+import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
-
-/** The ABI of the C core that this TypeScript was written for. */
-const ABI_VERSION = 1
 
 /** The functions of the C core, by name. */
 export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
@@ -82,8 +80,9 @@ function load(): CoreLibrary {
 /** Checks that the library fits this package and this process, and makes it ready. */
 function settle(path: string, functions: CoreFunctions): CoreLibrary {
   const abi = functions.tn_abi_version()
-  if (abi !== ABI_VERSION) {
-    throw new LoadError(`the native core at ${path} must have ABI version ${ABI_VERSION}, it has ${abi}`, {
+  const expected = CONSTANTS.TN_ABI_VERSION
+  if (abi !== expected) {
+    throw new LoadError(`the native core at ${path} must have ABI version ${expected}, it has ${abi}`, {
       hint: 'install @tenon/core and its platform package in the same version.',
     })
   }
