@@ -1,11 +1,12 @@
 import { ArgumentError, dtypeInfo, type TypedArray } from '@tenon/core'
-import { describe, type Gated } from '@tenon/core/internal'
+import { CONSTANTS, describe, type Gated, wrongType } from '@tenon/core/internal'
 import type { ByteWriter } from '../native/byte-writer.ts'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
 /**
- * What can be an attribute: one with its type said; or a value whose type is plain: text is a string, a boolean a pred, a
- * bigint an s64, a TypedArray an array of its elements, an object a dictionary. A bare number is refused.
+ * The values that attributes can have: an {@link Attribute}, which has its type; or a value whose type is clear: text is a
+ * string, a boolean a pred, a bigint an s64, a TypedArray an array of its elements, an object a dictionary. A bare number
+ * is refused.
  */
 export type AttributeValue = Attribute | string | boolean | bigint | TypedArray | AttributeDictionary
 
@@ -14,21 +15,25 @@ export interface AttributeDictionary {
   readonly [name: string]: AttributeValue
 }
 
-/** How deep dictionaries can be nested. */
+/** The greatest depth of nested dictionaries. */
 const DEEPEST = 16
 
-/** Kinds of attributes, as the ABI numbers them. */
-const KIND = { array: 1, dictionary: 2, scalar: 3, string: 4 } as const
+/** The kinds of attributes, as the ABI numbers them. */
+const KIND = {
+  array: CONSTANTS.TN_XLA_ARRAY,
+  dictionary: CONSTANTS.TN_XLA_DICTIONARY,
+  scalar: CONSTANTS.TN_XLA_SCALAR,
+  string: CONSTANTS.TN_XLA_STRING,
+} as const
 
 /**
- * Writes attributes into a descriptor, sorted by the bytes of their names as the ABI wants them, and returns their number.
+ * Writes attributes into a descriptor, sorted by the bytes of their names as the ABI requires, and returns their number.
  *
- * @throws {ArgumentError} naming the attribute by its path, if a name or value can't be passed.
+ * @throws {ArgumentError} with the path of the attribute, if a name or value cannot be passed.
  */
 export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictionary, path = '', depth = 0): number {
-  if (!isDictionary(attributes))
-    throw new ArgumentError(`attrs must be an object of attributes, got ${describe(attributes)}`)
-  if (depth > DEEPEST) throw new ArgumentError(`attributes can be nested ${DEEPEST} deep, ${path} goes deeper`)
+  if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
+  if (depth > DEEPEST) throw new ArgumentError(`attributes can be nested ${DEEPEST} deep, got more at ${path}`)
   const entries = Object.entries(attributes)
     .map(([name, value]) => ({ path: path + name, name: nameBytes(name, path + name), value }))
     .toSorted((a, b) => Buffer.compare(a.name, b.name))
@@ -37,10 +42,8 @@ export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictio
 }
 
 function nameBytes(name: string, path: string): Buffer {
-  if (name === '' || !isWellFormed(name)) {
-    throw new ArgumentError(`the name of an attribute must be well-formed text and not empty, got ${describe(path)}`)
-  }
-  return Buffer.from(name)
+  if (name !== '' && isWellFormed(name)) return Buffer.from(name)
+  throw wrongType('the name of an attribute', 'well-formed text that is not empty', path)
 }
 
 function encodeAttribute(
@@ -67,7 +70,7 @@ function encodeAttribute(
   writer.bytes(attribute.bytes)
 }
 
-/** The memory that pointers among encoded attributes lead to. */
+/** Returns the memory that the pointers among encoded attributes refer to. */
 export function memoryOf(attributes: AttributeDictionary): Gated[] {
   return Object.values(attributes).flatMap((value) => {
     if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
@@ -75,14 +78,14 @@ export function memoryOf(attributes: AttributeDictionary): Gated[] {
   })
 }
 
-/** Whether a value is an object of attributes: a plain one, or without a prototype. */
+/** Whether a value is an object of attributes: a plain object, or one without a prototype. */
 export function isDictionary(value: unknown): value is AttributeDictionary {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype
 }
 
-/** The attribute that a value stands for, unless it is a dictionary. @throws {ArgumentError} naming it by its path */
+/** Converts a value other than a dictionary to an attribute. @throws {ArgumentError} with the path of the attribute. */
 export function toAttribute(value: unknown, path: string): Attribute {
   if (value instanceof Attribute) return value
   if (typeof value === 'string') return str(value)
@@ -90,16 +93,12 @@ export function toAttribute(value: unknown, path: string): Attribute {
   if (typeof value === 'bigint') return scalar('int64', value)
   if (ArrayBuffer.isView(value)) return arrayOf(value, path)
   if (typeof value === 'number') {
-    throw new ArgumentError(`attribute ${path} must say its type, got the bare number ${describe(value)}`, {
-      hint: `write ${path.split('.').at(-1)}: f32(${value}), f64(${value}), s32(${value}) ...: a handler takes exactly the type it was compiled for.`,
-      details: { attribute: path },
+    throw new ArgumentError(`attribute ${path} must have a type, got the bare number ${describe(value)}`, {
+      hint: `Write ${path.split('.').at(-1)}: f32(${value}), f64(${value}) or s32(${value}), as the handler declares it.`,
+      details: { path, expected: 'a typed value', received: describe(value) },
     })
   }
-  throw new ArgumentError(
-    `attribute ${path} must be a typed value, text, a boolean, a bigint, a TypedArray or an object, got ${describe(value)}`,
-    {
-      ...(Array.isArray(value) ? { hint: "write array('f32', [...]) with the type of its elements." } : {}),
-      details: { attribute: path },
-    },
-  )
+  const expected = 'a typed value, text, a boolean, a bigint, a TypedArray or an object'
+  const hint = Array.isArray(value) ? "Write array('f32', [...]) with the type of its elements." : undefined
+  throw wrongType(`attribute ${path}`, expected, value, hint)
 }

@@ -1,4 +1,5 @@
 import { dtypeInfo } from '@tenon/core'
+import { CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { encodeAttributes, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import type { Stage } from '../errors/xla-error.ts'
 import { Temp, token, type Leaf, type Token } from '../shape/leaf.ts'
@@ -27,7 +28,6 @@ export interface CallDescription {
   readonly attributes: AttributeDictionary
 }
 
-const MAGIC = 0x31465854
 /** The XLA type of tokens. */
 const TOKEN = 17
 
@@ -39,12 +39,16 @@ const TOKEN = 17
 export function encodeDescriptor(call: CallDescription): Uint8Array {
   const { minor, deviceOrdinal, handlers, operands, results, attributes } = call
   const writer = new ByteWriter()
-  for (const word of [MAGIC, minor, operands.length, results.length]) writer.u32(word)
-  const attributeCount = writer.reserve(4)
-  writer.u32(deviceOrdinal)
+  const { offsets } = LAYOUTS.tn_xla_descriptor_t
+  writer.reserve(offsets.handlers)
+  writer.patchU32(offsets.magic, CONSTANTS.TN_XLA_DESCRIPTOR_MAGIC)
+  writer.patchU32(offsets.minor, minor)
+  writer.patchU32(offsets.operands, operands.length)
+  writer.patchU32(offsets.results, results.length)
+  writer.patchU32(offsets.device_ordinal, deviceOrdinal)
   for (const stage of STAGES) writer.u64(handlers[stage])
   for (const leaf of [...operands, ...results]) encodeBuffer(writer, leaf)
-  writer.patchU32(attributeCount, encodeAttributes(writer, attributes))
+  writer.patchU32(offsets.attributes, encodeAttributes(writer, attributes))
   return writer.toBytes()
 }
 

@@ -1,16 +1,16 @@
 import { dtypeInfo, dtypes, tensorType, type DType, type TensorType } from '@tenon/core'
-import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
+import { addressOf, checkStatus, CONSTANTS, coreFunctions } from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
-import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 import type { ReadAttributes } from '../schema/attribute-types.ts'
 
-/** A buffer of a call that native code makes. */
+/** A buffer of a call from native code. */
 export interface ReadBuffer {
   readonly type: TensorType
   readonly pointer: bigint
 }
 
-/** A call that native code makes, as its frame says. */
+/** The operands, results and attributes in the frame of a call from native code. */
 export interface ReadFrame {
   readonly operands: readonly ReadBuffer[]
   readonly results: readonly ReadBuffer[]
@@ -18,15 +18,15 @@ export interface ReadFrame {
 }
 
 /** Kinds of attributes, as the ABI numbers them. */
-const [ARRAY, DICTIONARY, SCALAR] = [1, 2, 3]
+const { TN_XLA_ARRAY: ARRAY, TN_XLA_DICTIONARY: DICTIONARY, TN_XLA_SCALAR: SCALAR } = CONSTANTS
 
 const dtypeOfCode: ReadonlyMap<number, DType> = new Map(dtypes.map(({ xla, name }) => [xla, name]))
 
-/** Where the core writes what it reads; grown when it is too small. */
+/** The memory that the core copies a call to. It grows when it is too small. */
 let memory = new ArrayBuffer(4096)
 const length = new BigUint64Array(1)
 
-/** Reads the call that a callback runs for. @throws {XlaError} if it has something that no function can take */
+/** Reads the frame of a call from native code. @throws {XlaError} if functions cannot take one of its element types. */
 export function readFrame(call: number, target: string): ReadFrame {
   const read = (): void => {
     const status = coreFunctions().tn_xla_function_read(call, addressOf(memory), memory.byteLength, addressOf(length))
@@ -40,7 +40,7 @@ export function readFrame(call: number, target: string): ReadFrame {
   return new Reader(memory, target).frame()
 }
 
-/** The core has checked lengths and counts: they can be followed. */
+/** Reads the copy of a frame. The core has checked its lengths and counts. */
 class Reader {
   readonly #view: DataView
   readonly #target: string
@@ -71,7 +71,7 @@ class Reader {
     return this.#view.getBigUint64(this.#at - 8, true)
   }
 
-  /** A copy of what comes next. */
+  /** Copies the next bytes. */
   #bytes(byteSize: number): Uint8Array {
     const bytes = new Uint8Array(this.#view.buffer, this.#at, byteSize).slice()
     this.#at += Math.ceil(byteSize / 8) * 8
@@ -82,27 +82,16 @@ class Reader {
     const code = this.#u32()
     const dtype = dtypeOfCode.get(code)
     if (dtype !== undefined) return dtype
-    throw new InvalidArgumentError({
-      xlaCode: 3,
-      text: `Wrong buffer dtype: a TypeScript function can't take elements of type ${code}`,
-      target: this.#target,
-      stage: 'execute',
-      refused: true,
-    })
+    const text = `Wrong buffer dtype: a TypeScript function cannot take elements of type ${code}`
+    throw refused('INVALID_ARGUMENT', this.#target, text)
   }
 
   #buffer(): ReadBuffer {
     const dtype = this.#dtype()
     const rank = this.#u32()
     const pointer = this.#u64()
-    return {
-      type: tensorType(
-        dtype,
-        Array.from({ length: rank }, () => Number(this.#u64())),
-        { packing: 'element' },
-      ),
-      pointer,
-    }
+    const shape = Array.from({ length: rank }, () => Number(this.#u64()))
+    return { type: tensorType(dtype, shape, { packing: 'element' }), pointer }
   }
 
   #dictionary(count: number): ReadAttributes {
@@ -129,7 +118,7 @@ class Reader {
     const byteSize = this.#u32()
     if (kind === SCALAR) return new Attribute('scalar', dtype, 1, this.#bytes(byteSize))
     const count = Number(this.#u64())
-    // XLA gives elements of less than a byte a byte each.
+    // XLA stores elements of less than a byte in a byte each.
     return new Attribute('array', dtype, count, this.#bytes(count * Math.ceil(dtypeInfo(dtype).bits / 8)))
   }
 }

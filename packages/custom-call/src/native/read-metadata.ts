@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, coreFunctions, LAYOUTS } from '@tenon/core/internal'
+import { addressOf, CONSTANTS, coreFunctions, LAYOUTS } from '@tenon/core/internal'
 import { NEWEST_MINOR, OLDEST_MINOR, VersionSkewError } from '../errors/version-skew-error.ts'
 import { checkAnswer } from './read-failure.ts'
 
@@ -14,8 +14,6 @@ export interface HandlerMetadata {
   /** The id of the type of its state; 0n if it has no state, or was built for 0.1, which has no such field. */
   readonly stateTypeId: bigint
 }
-
-const COMMAND_BUFFER_COMPATIBLE = 1
 
 /**
  * Asks a handler for its metadata. The address must be that of a typed handler, because the function is called.
@@ -44,7 +42,8 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
     version: `${major}.${minor}`,
     major,
     minor,
-    commandBufferCompatible: (out.getUint32(offsets.traits, true) & COMMAND_BUFFER_COMPATIBLE) !== 0,
+    commandBufferCompatible:
+      (out.getUint32(offsets.traits, true) & CONSTANTS.TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE) !== 0,
     stateTypeId: minor >= 2 ? out.getBigInt64(offsets.state_type_id, true) : 0n,
   })
 }

@@ -1,26 +1,35 @@
-import { addressOf, checkStatus, coreFunctions, type Gate, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import { TensorType, type Hold, type TenonError } from '@tenon/core'
+import {
+  addressOf,
+  checkStatus,
+  Cleaner,
+  coreFunctions,
+  type Gate,
+  holdAll,
+  LAYOUTS,
+  pointerBits,
+  releaseAll,
+} from '@tenon/core/internal'
 import { CallKind, type CallTarget } from '../call/call-target.ts'
-import { currentFunctions } from '../native/current-call.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { holdAll } from '@tenon/core/internal'
+import { currentFunctions } from '../native/current-call.ts'
 import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
 import { giveResources, type CallResources } from './call-resources.ts'
 
-/** What is left of a call: native memory, and what it held open and used. */
+/** The remains of a call: its native memory, and what the memory refers to. */
 interface Remains {
   readonly memory: CallMemory
   readonly resources: CallResources
   readonly holds: readonly Hold[]
 }
 
-/** Closes calls that were dropped without being closed: their handlers' states would never be destroyed otherwise. */
-const dropped = new FinalizationRegistry<Remains>((remains) => void closeRemains(remains))
+/** Closes calls that were dropped without being closed, so that the states of their handlers are destroyed. */
+const dropped = new Cleaner<Remains>((remains) => void closeRemains(remains))
 
 function closeRemains({ memory, holds }: Remains): number {
   const status = coreFunctions().tn_xla_close(memory.address)
-  for (const hold of holds) hold.release()
+  releaseAll(holds)
   return status
 }
 
@@ -28,7 +37,7 @@ function closeRemains({ memory, holds }: Remains): number {
  * Lays out the frame of a typed call and runs the instantiate handler, if there is one.
  *
  * @throws {XlaError} if that handler fails. @throws {NativeError} if the core refuses the descriptor.
- * @throws {ScopeClosedError} if memory that it uses is being closed.
+ * @throws {ScopeClosedError} if memory that it uses is closed.
  */
 export function openTypedTarget(
   name: string,
@@ -65,12 +74,12 @@ export function openTypedTarget(
     failure: (of: CallMemory, code: number, batchIndex?: number): TenonError =>
       readFailure(of.address, code, name, batchIndex),
     close(): void {
-      dropped.unregister(target)
+      dropped.forget(target)
       const code = closeRemains(remains)
       if (code !== 0) throw readFailure(memory.address, code, name)
     },
   }
-  dropped.register(target, remains, target)
+  dropped.watch(target, remains, target)
   return target
 }
 
@@ -83,7 +92,7 @@ function buildFrame(name: string, descriptor: Uint8Array, leaves: readonly Leaf[
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
   const { view, address, pointer } = allocateCall(byteSize)
   checkStatus(frameBuild(from, descriptor.length, address, frameBytes), `preparing ${name}`)
-  const buffers = Number(view.getBigUint64(8, true))
+  const buffers = Number(view.getBigUint64(LAYOUTS.tn_xla_call_head_t.offsets.buffers_offset, true))
   const { size: bufferSize, offsets: buffer } = LAYOUTS.tn_xla_buffer_t
   const placeOf = (leaf: number): number => buffers + leaf * bufferSize + buffer.data
   for (const [leaf, offset] of offsets) view.setFloat64(placeOf(leaf), pointerBits(address + offset), true)
