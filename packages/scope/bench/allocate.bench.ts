@@ -5,7 +5,7 @@ import { inScopes, MANY } from './support.ts'
 
 const libc = koffi.load(process.platform === 'win32' ? 'msvcrt.dll' : null)
 const malloc = libc.func('malloc', 'uintptr_t', ['size_t'])
-/** As it is declared usually. The form above is the fastest that koffi has. */
+/** The usual declaration. The form above is the fastest one of koffi. */
 const pointerMalloc = libc.func('malloc', 'void *', ['size_t'])
 const pointerFree = libc.func('free', 'void', ['void *'])
 const calloc = libc.func('calloc', 'uintptr_t', ['size_t', 'size_t'])
@@ -21,7 +21,7 @@ export const suite = {
       setup: () => {
         const last: unknown[] = [undefined]
         return {
-          // Stored, as the harness stores what the others return.
+          // Stored, because the harness stores the results of the other rows.
           ours: inScopes((scope) => {
             last[0] = scope.allocate(16)
           }),
@@ -40,7 +40,7 @@ export const suite = {
       setup: () => {
         const last: unknown[] = [undefined]
         return {
-          // Stored, as the harness stores what the others return.
+          // Stored, because the harness stores the results of the other rows.
           ours: inScopes((scope) => {
             last[0] = scope.allocate(64)
           }),

@@ -2,7 +2,7 @@ import type { Suite } from '@tenon/bench'
 import { MemoryLayout } from '@tenon/scope'
 import { memory, overAll, overIndexes } from './support.ts'
 
-/** Elements that are read in order, again and again. */
+/** The number of elements that a row reads in order, repeatedly. */
 const COUNT = 1024
 const SIZE = COUNT * 4
 
@@ -16,7 +16,7 @@ function sumOf(view: DataView): number {
   return sum
 }
 
-/** What the shapes of reading an element cost, each with memory of its own. */
+/** The costs of the ways to read an element, each with memory of its own. */
 export const suite = {
   package: '@tenon/scope',
   rows: [

@@ -5,7 +5,7 @@ import { inScopes, MANY, memory } from './support.ts'
 const text = 'the quick brown fox jumps over 1'
 const allowed = { nul: 'allow' } as const
 
-/** Not in `@types/node`: what `Buffer#write` calls. */
+/** The method behind `Buffer#write`, which `@types/node` lacks. */
 type Utf8Buffer = Buffer & { utf8Write(text: string, offset: number): number }
 
 export const suite = {
@@ -27,7 +27,7 @@ export const suite = {
       },
     },
     {
-      // Buffer#utf8Write does not look for U+0000 either.
+      // Buffer#utf8Write does not search for U+0000 either.
       name: `C string of 32 characters, U+0000 allowed, ${MANY} in a scope`,
       unit: 'ns',
       target: { 'Buffer#utf8Write alone': 2 },

@@ -1,7 +1,7 @@
 import type { Body } from '@tenon/bench'
 import { type MemorySegment, NativeScope } from '@tenon/scope'
 
-/** How often a body of {@link inScopes} runs between opening a scope and closing it. */
+/** The number of runs of a body of {@link inScopes} in one scope. */
 export const MANY = 512
 
 /** Segments of these sizes, in a scope of their own. */
@@ -16,12 +16,12 @@ export function memory<const Sizes extends readonly number[]>(
   }
 }
 
-/** Raw views of so many bytes: several, so that the engine can't take the one it knows for granted. */
+/** Several raw views of a size, so that the engine does not specialize on a single one. */
 export function rawViews(byteSize: number): DataView[] {
   return [1, 2, 3, 4].map(() => new DataView(new ArrayBuffer(byteSize)))
 }
 
-/** Runs a body {@link MANY} times in each of as many scopes as it takes. */
+/** Runs a body {@link MANY} times in each of as many scopes as needed. */
 export function inScopes(body: (scope: ReturnType<typeof NativeScope.ofConfined>) => unknown): Body {
   return compiled(
     `let last
@@ -36,7 +36,7 @@ export function inScopes(body: (scope: ReturnType<typeof NativeScope.ofConfined>
   )
 }
 
-/** Runs a body for the indexes from 0 to `count` again and again, and adds up what it returns. */
+/** Runs a body for the indexes from 0 to `count` repeatedly, and sums its results. */
 export function overIndexes(count: number, body: (index: number) => number): Body {
   return compiled(
     `let sum = 0
@@ -48,7 +48,7 @@ export function overIndexes(count: number, body: (index: number) => number): Bod
   )
 }
 
-/** Runs a body that visits `count` elements itself, and adds up what it returns. */
+/** Runs a body that visits `count` elements itself, and sums its results. */
 export function overAll(count: number, body: () => number): Body {
   return compiled(
     `let sum = 0
@@ -60,7 +60,7 @@ export function overAll(count: number, body: () => number): Body {
 
 let loops = 0
 
-/** A loop of its own for each body: loops of one source would share what the engine learns about the bodies. */
+/** A separate loop for each body, because loops of one source would share the engine's type feedback. */
 function compiled(loop: string, body: (...args: never[]) => unknown): Body {
   const source = `return function loop${loops++}(iterations) { ${loop} }`
   return (new Function('body', 'open', source) as (...args: unknown[]) => Body)(body, () => NativeScope.ofConfined())

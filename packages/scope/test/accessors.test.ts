@@ -10,7 +10,7 @@ interface Accessors {
   readonly set: (segment: MemorySegment, offset: number, value: Number_, littleEndian?: boolean) => void
   readonly getUnaligned: (segment: MemorySegment, offset: number, littleEndian?: boolean) => Number_
   readonly setUnaligned: (segment: MemorySegment, offset: number, value: Number_, littleEndian?: boolean) => void
-  /** How JavaScript itself reads it. */
+  /** Reads the value through a DataView. */
   readonly reference: (view: DataView, offset: number, littleEndian: boolean) => Number_
   readonly values: readonly Number_[]
   readonly refused: readonly unknown[]
@@ -69,7 +69,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
     const segment = scope.allocate(64, 64)
     const view = segment.view()
 
-    test('S36: what is written is read, in both orders, as JavaScript reads it', () => {
+    test('S36: reads back written values in both byte orders, as a DataView does', () => {
       for (const littleEndian of [true, false]) {
         for (const value of values) {
           set(segment, 16, value, littleEndian)
@@ -82,7 +82,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
       expect(get(segment, 24)).toBe(reference(view, 24, true))
     })
 
-    test('S35: the address must be aligned, but for the unaligned form', () => {
+    test('S35: requires an aligned address, except in the unaligned accessors', () => {
       for (let offset = 0; offset < 2 * size; offset++) {
         if (offset % size === 0) {
           set(segment, offset, values[1]!)
@@ -96,13 +96,13 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
           expect(reference(view, offset, littleEndian)).toBe(values[2])
         }
       }
-      // It is the address that counts, not the offset.
+      // The address must be aligned, not the offset.
       const shifted = segment.asSlice(1)
       if (size > 1) expect(() => get(shifted, 0)).toThrow(AlignmentError)
       expect(get(shifted, size - 1)).toBeDefined()
     })
 
-    test('S28: nothing outside is reached', () => {
+    test('S28: throws BoundsError outside of the segment', () => {
       const slice = segment.asSlice(8, 16)
       for (const offset of [
         16 - size + 1,
@@ -128,21 +128,21 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
       }
     })
 
-    test('a value that does not fit is refused', () => {
+    test('throws ArgumentError for a value that does not fit', () => {
       for (const value of refused) {
         expect(() => set(segment, 0, value as number), String(value)).toThrow(ArgumentError)
         expect(() => setUnaligned(segment, 0, value as number), String(value)).toThrow(ArgumentError)
       }
     })
 
-    test('read-only memory is not written', () => {
+    test('throws ReadOnlyError for read-only memory', () => {
       const readOnly = segment.asReadOnly()
       expect(get(readOnly, 16)).toBe(get(segment, 16))
       expect(() => set(readOnly, 16, values[1]!)).toThrow(ReadOnlyError)
       expect(() => setUnaligned(readOnly, 16, values[1]!)).toThrow(ReadOnlyError)
     })
 
-    test('dead memory is neither read nor written', () => {
+    test('throws ScopeClosedError after the scope has closed', () => {
       const other = NativeScope.ofConfined()
       const dead = other.allocate(64)
       other.close()
@@ -152,7 +152,7 @@ for (const [kind, { size, get, set, getUnaligned, setUnaligned, reference, value
   })
 }
 
-test('S27: of several faults one is reported: read-only, range, alignment, closed', () => {
+test('S27: an access with several faults reports them in the order read-only, bounds, alignment, closed', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(16, 16)
   scope.close()
@@ -163,7 +163,7 @@ test('S27: of several faults one is reported: read-only, range, alignment, close
   expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
 })
 
-test('S37: any byte but 0 is true, and true is written as 1', () => {
+test('S37: getBool() reads every byte but 0 as true, and setBool() writes true as 1', () => {
   const segment = MemorySegment.ofBuffer(new Uint8Array([0, 1, 2, 255]))
   expect([0, 1, 2, 3].map((offset) => segment.getBool(offset))).toEqual([false, true, true, true])
   segment.setBool(0, true)
@@ -174,7 +174,7 @@ test('S37: any byte but 0 is true, and true is written as 1', () => {
   }
 })
 
-test('a 64-bit integer is read as a number, or refused', () => {
+test('getInt64AsNumber() throws ArgumentRangeError for an unsafe integer', () => {
   const segment = MemorySegment.allocateNative(8, 8)
   segment.setInt64(0, -(2n ** 53n) + 1n)
   expect(segment.getInt64AsNumber(0)).toBe(-(2 ** 53) + 1)
@@ -184,7 +184,7 @@ test('a 64-bit integer is read as a number, or refused', () => {
   expect(segment.getInt64(0)).toBe(7n)
 })
 
-test('memory behind 4 GiB is reached', () => {
+test('accessors reach offsets above 4 GiB', () => {
   const size = 4 * 2 ** 30 + 64
   const segment = MemorySegment.allocateNative(size, 16)
   const last = size - 8
@@ -229,7 +229,7 @@ test('any sequence of reads and writes agrees with a DataView', () => {
   )
 })
 
-test('S35: a layout with a larger alignment than its size is checked', () => {
+test('S35: a layout whose alignment exceeds its size checks the address', () => {
   const segment = MemorySegment.allocateNative(64, 64)
   const layout = MemoryLayout.int32.withByteAlignment(16)
   segment.set(layout, 16, 5)

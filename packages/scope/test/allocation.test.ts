@@ -25,7 +25,7 @@ const allocations = {
 
 for (const [name, make] of Object.entries(allocations)) {
   describe(name, () => {
-    test('S13: numbers are checked before the state', () => {
+    test('S13: numbers are checked before the state of the scope', () => {
       const { scope, allocate } = make()
       scope.close()
       for (const size of [-1, Number.NaN, 1.5, -(2 ** 31), 2 ** 53, Infinity, -1n, 2n ** 64n, null, '8', {}]) {
@@ -51,7 +51,7 @@ for (const [name, make] of Object.entries(allocations)) {
       scope.close()
     })
 
-    test('S15: memory is zeroed, also when it was used before', () => {
+    test('S15: memory is zeroed, also when it is reused', () => {
       for (let round = 0; round < 3; round++) {
         const { scope, allocate } = make()
         for (const size of [1, 16, 129, 8102, 20 * KiB, 300 * KiB]) {
@@ -73,7 +73,7 @@ for (const [name, make] of Object.entries(allocations)) {
       scope.close()
     })
 
-    test('S17: what the system can not give is refused, and the scope stays usable', () => {
+    test('S17: throws AllocationError for too much memory, and the scope stays usable', () => {
       const { scope, allocate } = make()
       expect(() => allocate(2 ** 52, 8)).toThrow(AllocationError)
       expect(allocate(8, 8).getInt32(0)).toBe(0)
@@ -106,10 +106,10 @@ for (const [name, make] of Object.entries(allocations)) {
   })
 }
 
-// Instrumented, each allocation has a block of its own: there are no chunks and no pool.
+// In an instrumented run each allocation has a block of its own, so there are no chunks and no pool.
 if (!isInstrumented)
   describe('the arena', () => {
-    test('S22: a large request gets its own memory, and the chunk in use stays in use', () => {
+    test('S22: a large request gets a block of its own, and the current chunk stays current', () => {
       const scope = NativeScope.ofConfined()
       const before = scope.allocate(16)
       const large = scope.allocate(64 * KiB)
@@ -119,7 +119,7 @@ if (!isInstrumented)
       scope.close()
     })
 
-    test('S22: many chunks, each twice as large up to 1 MiB', () => {
+    test('S22: each chunk is twice as large as the one before, up to 1 MiB', () => {
       const scope = NativeScope.ofConfined()
       const segments = Array.from({ length: 600 }, (_, i) => scope.allocate(8 * KiB).fill(i & 0xff))
       segments.forEach((segment, i) => {
@@ -130,7 +130,7 @@ if (!isInstrumented)
       scope.close()
     })
 
-    test('S23: the next arena has the same memory, zeroed up to where it was used', () => {
+    test('S23: the next arena reuses the memory, zeroed as far as it was allocated', () => {
       for (const used of [0, 1, 8, 127, 128, 129, 1000, 4096, 16 * KiB]) {
         const first = NativeScope.ofConfined()
         const start = first.allocate(1, 64)
@@ -145,7 +145,7 @@ if (!isInstrumented)
       }
     })
 
-    test('S23: a segment of the earlier arena stays dead although its address is alive again', () => {
+    test('S23: a segment of the earlier arena stays inaccessible when its memory is reused', () => {
       const first = NativeScope.ofConfined()
       const stale = first.allocate(16)
       first.close()
@@ -159,7 +159,7 @@ if (!isInstrumented)
       second.close()
     })
 
-    test('S23: two open arenas have memory apart, also when they close out of order', () => {
+    test('S23: two open arenas have separate memory, also when they close out of order', () => {
       const [one, other] = [NativeScope.ofConfined(), NativeScope.ofConfined()]
       const [a, b] = [one.allocate(1000).fill(1), other.allocate(1000).fill(2)]
       expect(a.asOverlappingSlice(b).byteSize).toBe(0)
@@ -172,7 +172,7 @@ if (!isInstrumented)
       third.close()
     })
 
-    test('a chunk of which a raw view was handed out is never lent again', () => {
+    test('a chunk with a raw view is never lent again', () => {
       const first = NativeScope.ofConfined()
       const segment = first.allocate(16)
       const view = segment.view()
@@ -188,7 +188,7 @@ if (!isInstrumented)
       second.close()
     })
 
-    test('the pool keeps a bounded amount', () => {
+    test('the pool keeps a bounded number of chunks', () => {
       const scopes = Array.from({ length: 100 }, () => NativeScope.ofConfined())
       for (const scope of scopes) scope.allocate(16)
       expect(ResourceScope.stats().liveBytes).toBe(100 * 64 * KiB)

@@ -24,7 +24,7 @@ const allocators = {
 
 for (const [name, make] of Object.entries(allocators)) {
   describe(name, () => {
-    test('S19: bad numbers are refused', () => {
+    test('S19: throws ArgumentError for invalid numbers', () => {
       const allocator = make()
       for (const size of bad.sizes)
         expect(() => allocator.allocate(size as number, 8), String(size)).toThrow(ArgumentError)
@@ -36,7 +36,7 @@ for (const [name, make] of Object.entries(allocators)) {
       }
     })
 
-    test('every kind comes back, in both orders', () => {
+    test('reads back every kind of value in both byte orders', () => {
       const { int8, uint16, int32, float64, int64 } = MemoryLayout
       for (const [layout, value] of [
         [int8, -1],
@@ -56,7 +56,7 @@ for (const [name, make] of Object.entries(allocators)) {
 }
 
 describe('ofMalloc()', () => {
-  test('asks for a scope each time, and only for good numbers', () => {
+  test('calls the factory for each allocation, after checking the numbers', () => {
     const scopes: ConfinedScope[] = []
     const allocator = NativeAllocator.ofMalloc(() => {
       scopes.push(ResourceScope.ofConfined())
@@ -74,7 +74,7 @@ describe('ofMalloc()', () => {
     scopes[2]!.close()
   })
 
-  test('refuses what gives no scope', () => {
+  test('refuses a factory that does not return a scope', () => {
     for (const factory of [null, undefined, 1, ResourceScope.global]) {
       expect(() => NativeAllocator.ofMalloc(factory as never)).toThrow(ArgumentError)
     }
@@ -84,8 +84,8 @@ describe('ofMalloc()', () => {
   })
 })
 
-describe('slicing()', () => {
-  test('S20: hands out one piece after another, by the real address', () => {
+describe('ofSlices()', () => {
+  test('S20: hands out consecutive slices, aligned by their addresses', () => {
     const memory = MemorySegment.allocateNative(64, 64).asSlice(1)
     const allocator = NativeAllocator.ofSlices(memory)
     expect(allocator.allocate(1, 1).address).toBe(memory.address)
@@ -95,7 +95,7 @@ describe('slicing()', () => {
     expect(aligned.scope).toBe(memory.scope)
   })
 
-  test('S20: what does not fit leaves room for something smaller', () => {
+  test('S20: a request that does not fit leaves room for a smaller one', () => {
     const allocator = NativeAllocator.ofSlices(MemorySegment.allocateNative(16, 16))
     allocator.allocate(8, 1)
     expect(() => allocator.allocate(9, 1)).toThrow(AllocationError)
@@ -105,13 +105,13 @@ describe('slicing()', () => {
     expect(allocator.allocate(0, 1).byteSize).toBe(0)
   })
 
-  test('S15: what it gives holds what was there', () => {
+  test('S15: does not zero the memory', () => {
     const memory = MemorySegment.allocateNative(16, 16).fill(7)
     expect(NativeAllocator.ofSlices(memory).allocate(4).getUint8(0)).toBe(7)
     expect(NativeAllocator.ofPrefix(memory).allocate(4).getUint8(0)).toBe(7)
   })
 
-  test('S20: ends with the scope of its memory', () => {
+  test('S20: refuses allocations after the scope of its memory has closed', () => {
     const scope = NativeScope.ofConfined()
     const allocator = NativeAllocator.ofSlices(scope.allocate(16))
     scope.close()
@@ -119,7 +119,7 @@ describe('slicing()', () => {
   })
 })
 
-describe('prefix()', () => {
+describe('ofPrefix()', () => {
   test('S21: hands out the same start each time', () => {
     const memory = MemorySegment.allocateNative(64, 64)
     const allocator = NativeAllocator.ofPrefix(memory)
@@ -132,7 +132,7 @@ describe('prefix()', () => {
   })
 })
 
-test('S20: read-only memory can not be handed out', () => {
+test('S20: ofSlices() and ofPrefix() refuse read-only memory', () => {
   const readOnly = MemorySegment.allocateNative(8).asReadOnly()
   expect(() => NativeAllocator.ofSlices(readOnly)).toThrow(ReadOnlyError)
   expect(() => NativeAllocator.ofPrefix(readOnly)).toThrow(ReadOnlyError)
@@ -142,7 +142,7 @@ test('S20: read-only memory can not be handed out', () => {
   }
 })
 
-describe('S24: the one method is enough', () => {
+describe('S24: an allocator is an object or a function', () => {
   const requests: [number, number][] = []
   const custom: Allocator = {
     allocate(byteSize, byteAlignment = 16) {
@@ -168,7 +168,7 @@ describe('S24: the one method is enough', () => {
     })
   }
 
-  test('S24: what it gives is checked', () => {
+  test('S24: the result of an allocator is checked', () => {
     for (const result of [undefined, null, {}, new Uint8Array(8), MemorySegment.allocateNative(2)]) {
       expect(() => toCString('abc', () => result as never)).toThrow(AllocationError)
     }

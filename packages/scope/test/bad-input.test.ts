@@ -6,7 +6,7 @@ import { finish, ofSegments, others, type Place } from './support/inputs.ts'
 const detached = new Uint8Array(16)
 detached.buffer.transfer(0)
 
-/** What takes the place of each argument in turn. Some fit some places: then nothing is thrown. */
+/** The values that replace each argument in turn. Some are valid in some places, where the call succeeds. */
 const values: Record<string, unknown> = {
   undefined,
   null: null,
@@ -38,7 +38,7 @@ function place(): Place {
   return { scope, shared, segment: scope.allocate(64, 64), other: scope.allocate(64, 64) }
 }
 
-/** What was thrown, if it is none of this project's errors. */
+/** The thrown error, if it is not a TenonError. */
 async function foreignError(run: () => unknown): Promise<unknown> {
   try {
     await run()
@@ -48,7 +48,7 @@ async function foreignError(run: () => unknown): Promise<unknown> {
   }
 }
 
-describe('in any place, what does not fit is refused by an error of this project, or taken', () => {
+describe('an unsuitable argument in any place is accepted, or refused with a TenonError', () => {
   for (const [name, { good, call }] of Object.entries({ ...ofSegments, ...others })) {
     test(name, async () => {
       const here = place()
@@ -63,7 +63,7 @@ describe('in any place, what does not fit is refused by an error of this project
         }
       }
       expect(foreign).toEqual([])
-      // Whatever was given, the scope goes on working.
+      // Whatever the arguments were, the scope still works.
       expect(here.scope.allocate(8).setInt32(0, 1)).toBeUndefined()
       expect(here.shared.allocate(8).getInt32(0)).toBe(0)
       finish(here.shared)
@@ -71,7 +71,7 @@ describe('in any place, what does not fit is refused by an error of this project
     })
   }
 
-  test('every method of a segment that takes something is in the table', () => {
+  test('the table has every method of a segment that takes arguments', () => {
     const names: string[] = []
     for (
       let type = MemorySegment.prototype as object;

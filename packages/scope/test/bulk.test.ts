@@ -15,7 +15,7 @@ function dead(byteSize = 16): MemorySegment {
   return segment
 }
 
-test('S39: whole operations look whether the memory is alive, also for 0 bytes', () => {
+test('S39: whole operations throw ScopeClosedError after close, also for 0 bytes', () => {
   const alive = native(16)
   for (const segment of [dead(), dead().asSlice(16)]) {
     expect(() => segment.fill(0)).toThrow(ScopeClosedError)
@@ -29,7 +29,7 @@ test('S39: whole operations look whether the memory is alive, also for 0 bytes',
 })
 
 describe('fill()', () => {
-  test('sets exactly its bytes', () => {
+  test('sets the bytes of the segment and no others', () => {
     for (const value of [0xff, 0x00, 0x45]) {
       for (let start = 0; start < 9; start++) {
         for (let size = 0; size < 40; size++) {
@@ -42,7 +42,7 @@ describe('fill()', () => {
     }
   })
 
-  test('refuses what is no byte, and read-only memory', () => {
+  test('refuses values that are not bytes, and read-only memory', () => {
     for (const value of [-1, 256, 0.5, Number.NaN, null, undefined, '1', 1n]) {
       expect(() => native(8).fill(value as number)).toThrow(ArgumentError)
     }
@@ -52,7 +52,7 @@ describe('fill()', () => {
 })
 
 describe('copyFrom()', () => {
-  test('S40: copies between all kinds of memory, for all offsets', () => {
+  test('S40: copies between all kinds of memory, at all offsets', () => {
     for (const from of [native(64), heap(64)]) {
       for (let i = 0; i < 64; i++) from.setUint8(i, i)
       for (const to of [native(64), heap(64)]) {
@@ -69,7 +69,7 @@ describe('copyFrom()', () => {
     }
   })
 
-  test('S40: ranges of one segment may overlap, both ways', () => {
+  test('S40: ranges of one segment may overlap in both directions', () => {
     for (const [from, to] of [
       [0, 8],
       [8, 0],
@@ -85,7 +85,7 @@ describe('copyFrom()', () => {
     }
   })
 
-  test('S40: a larger source is refused, and nothing is written', () => {
+  test('S40: throws BoundsError for a larger source, and writes nothing', () => {
     const target = native(8)
     expect(() => target.copyFrom(native(9).fill(1))).toThrow(BoundsError)
     expect(bytesOf(target)).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
@@ -97,7 +97,7 @@ describe('copyFrom()', () => {
 })
 
 describe('copy() of elements', () => {
-  test('S36: turns them round where the orders differ', () => {
+  test('S36: reverses the bytes if the byte orders differ', () => {
     for (const [layout, value] of [
       [int16, 0x1234],
       [uint32, 0x12345678],
@@ -115,7 +115,7 @@ describe('copy() of elements', () => {
     }
   })
 
-  test('S40: checks both layouts and ranges', () => {
+  test('S40: checks both layouts and both ranges', () => {
     const [source, target] = [native(64), native(64)]
     const copy = (sourceLayout = int32, sourceOffset = 0, targetLayout = int32, targetOffset = 0, count = 1): void =>
       MemorySegment.copy(source, sourceLayout, sourceOffset, target, targetLayout, targetOffset, count)
@@ -137,7 +137,7 @@ describe('copy() of elements', () => {
 })
 
 describe('mismatch()', () => {
-  test('S41: finds each single byte, both ways', () => {
+  test('S41: finds a single differing byte, in both directions', () => {
     for (const size of [0, 1, 8, 100]) {
       for (let at = 0; at < size; at++) {
         const [a, b] = [native(size), heap(size)]
@@ -150,7 +150,7 @@ describe('mismatch()', () => {
     for (const other of [null, undefined, {}]) expect(() => native(8).mismatch(other as never)).toThrow(ArgumentError)
   })
 
-  test('S41: in large memory', () => {
+  test('S41: finds a byte in large memory', () => {
     const [a, b] = [native(1_000_000), native(1_000_000)]
     for (const at of [0, 65_535, 65_536, 999_999]) {
       b.fill(0).setUint8(at, 1)
@@ -158,7 +158,7 @@ describe('mismatch()', () => {
     }
   })
 
-  test('S41: behind 2 GiB', () => {
+  test('S41: finds a byte above 2 GiB', () => {
     const size = 2 ** 31 + 100
     const [a, b] = [native(size), native(size)]
     b.setUint8(2 ** 31 + 50, 1)
@@ -179,7 +179,7 @@ describe('mismatch()', () => {
 })
 
 describe('toArray()', () => {
-  test('S42: gives the typed array of the kind, for both orders', () => {
+  test('S42: returns the typed array of the kind, for both byte orders', () => {
     const cases = [
       [int8, new Int8Array([1, -2])],
       [uint8, new Uint8Array([1, 255])],
@@ -209,7 +209,7 @@ describe('toArray()', () => {
     ).toEqual([0n, 0n])
   })
 
-  test('S42: needs whole elements', () => {
+  test('S42: requires whole elements', () => {
     expect(() => native(10).toArray(int32)).toThrow(ArgumentError)
     expect(() => native(8).toArray(null as never)).toThrow(ArgumentError)
     expect(native(0).toArray(int32)).toHaveLength(0)
@@ -221,7 +221,7 @@ describe('toArray()', () => {
 })
 
 describe('asOverlappingSlice()', () => {
-  test('S43: is what both have', () => {
+  test('S43: returns the common part', () => {
     const segment = native(64)
     for (let start = 0; start < 64; start++) {
       const slice = segment.asOverlappingSlice(segment.asSlice(start))
@@ -237,14 +237,14 @@ describe('asOverlappingSlice()', () => {
 })
 
 describe('elements()', () => {
-  test('S44: are slices in order', () => {
+  test('S44: iterates over the slices in order', () => {
     const segment = native(32)
     const slices = [...segment.elements(int64)]
     expect(slices.map(({ address }) => Number(address - segment.address))).toEqual([0, 8, 16, 24])
     expect(slices.every((slice) => slice.scope === segment.scope && slice.byteSize === 8)).toBe(true)
   })
 
-  test('S44: what does not fit is refused at once', () => {
+  test('S44: throws at once for an element that does not fit', () => {
     expect(() => native(10).elements(int32)).toThrow(ArgumentError)
     expect(() => native(8).elements(MemoryLayout.struct({}))).toThrow(ArgumentError)
     expect(() => native(8).elements(int32.withByteAlignment(8))).toThrow(AlignmentError)
@@ -252,7 +252,7 @@ describe('elements()', () => {
     expect(() => native(8).elements(MemoryLayout.sequence(int32))).toThrow(ArgumentError)
   })
 
-  test('S44: splitting and adding up gives the same sum', () => {
+  test('S44: the sum over the slices equals the sum over the segment', () => {
     const segment = native(4 * 1000)
     for (let i = 0; i < 1000; i++) segment.setAtIndex(int32, i, i)
     const sum = (part: MemorySegment): number => {
@@ -282,7 +282,7 @@ describe('atomic access', () => {
     scope.close()
   })
 
-  test('is checked as every access is', () => {
+  test('is checked like every access', () => {
     const segment = native(16)
     expect(() => segment.atomicLoad('int32', 2)).toThrow(AlignmentError)
     expect(() => segment.atomicLoad('int32', 16)).toThrow(BoundsError)

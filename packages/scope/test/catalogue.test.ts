@@ -3,13 +3,13 @@ import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScop
 import { Linker, SymbolLookup } from '../src/linker.ts'
 import { ended, nextMessage, startWorker } from './support/worker.ts'
 
-/** What several parts do together: the single parts have tests of their own. */
+/** Tests of several parts together. The single parts have tests of their own. */
 describe('scopes together', () => {
-  test('a confined scope that a shared one keeps open is closed when the other threads have left', async () => {
+  test('a confined scope held by a shared one can be closed when the other threads have detached', async () => {
     const root = NativeScope.ofConfined()
-    const lock = root.acquire()
+    const hold = root.acquire()
     const shared = NativeScope.ofShared()
-    shared.addCloseAction(() => lock.release())
+    shared.addCloseAction(() => hold.release())
     const worker = startWorker(`
       parentPort.once('message', (token) => {
         const { scope: attached } = scope.ResourceScope.attach(token)
@@ -27,7 +27,7 @@ describe('scopes together', () => {
     await ended(worker)
   })
 
-  test('threads work on parts of one segment that do not touch', async () => {
+  test('threads work on separate parts of one segment', async () => {
     const [parts, size, threads] = [1024, 64, 4]
     await using scope = NativeScope.ofShared()
     const whole = scope.allocate(parts * size, 64)
@@ -76,7 +76,7 @@ describe('layouts and raw views', () => {
     })
   }
 
-  test('any size up to 256 MiB has its own size as its alignment', () => {
+  test('allocations up to 256 MiB can be aligned to their own size', () => {
     using scope = ResourceScope.ofConfined()
     for (let size = 8; size <= 256 * 2 ** 20; size *= 32) {
       const segment = MemorySegment.allocateNative(size, size, scope)
@@ -90,7 +90,7 @@ if (process.platform !== 'win32')
     const libc = SymbolLookup.ofProcess()
     const { int32, int64, address } = MemoryLayout
 
-    test('put strings together and compare them', () => {
+    test('concatenate and compare strings', () => {
       using scope = NativeScope.ofConfined()
       const strcat = Linker.downcall(libc.get('strcat'), { result: 'pointer', parameters: ['pointer', 'pointer'] })
       const strcmp = Linker.downcall(libc.get('strcmp'), { result: 'int32', parameters: ['pointer', 'pointer'] })
@@ -109,7 +109,7 @@ if (process.platform !== 'win32')
       }
     })
 
-    test('fill structs that they give a pointer to', () => {
+    test('fill structs through a pointer', () => {
       const names = ['sec', 'min', 'hour', 'mday', 'mon', 'year', 'wday', 'yday', 'isdst'] as const
       const tm = MemoryLayout.struct({
         ...(Object.fromEntries(names.map((name) => [name, int32])) as Record<(typeof names)[number], typeof int32>),

@@ -2,7 +2,7 @@ import { runScript, type ScriptResult } from '@tenon/core/testing'
 import { describe, expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
 
-/** What koffi alone does: the process dies, by a signal or a fatal error. */
+/** Checks that the process dies with koffi alone, by a signal or a fatal error. */
 function withKoffi(code: string): Promise<ScriptResult> {
   return runScript(
     `import koffi from 'koffi'
@@ -13,7 +13,7 @@ function withKoffi(code: string): Promise<ScriptResult> {
   )
 }
 
-/** The same through this package: an error with a code, on stdout. */
+/** Runs the same misuse through this package, which prints the code of an error. */
 async function withScope(code: string): Promise<string> {
   const {
     code: exit,
@@ -39,10 +39,10 @@ const died = ({ code, signal, stdout }: ScriptResult): boolean =>
   (signal !== null || (code !== 0 && code !== 1)) && !stdout.includes('survived')
 
 interface Crash {
-  /** With koffi alone. */
+  /** The script with koffi alone. */
   readonly koffi: string
   readonly scope: string
-  /** What the script of the package prints. */
+  /** The output of the script with this package. */
   readonly expected: string
 }
 
@@ -95,7 +95,7 @@ const crashes: Readonly<Record<string, Crash>> = {
   'a buffer that is collected under an asynchronous call': {
     koffi: `const memset = libc.func('memset', 'void *', ['void *', 'int', 'size_t']), usleep = libc.func('usleep', 'int', ['uint'])
       const pending = []
-      // All threads are busy, so that the calls after these start when the buffers are gone.
+      // These calls keep all threads busy, so that later calls start after the buffers are collected.
       for (let i = 0; i < 64; i++) usleep.async(200_000, () => {})
       for (let i = 0; i < 40; i++) pending.push(new Promise((resolve) => memset.async(Buffer.allocUnsafeSlow(16 * 1024 * 1024), 1, 16 * 1024 * 1024, resolve)))
       for (let i = 0; i < 20; i++) { gc(); await new Promise((resolve) => setTimeout(resolve, 5)) }
@@ -130,7 +130,7 @@ const crashes: Readonly<Record<string, Crash>> = {
 }
 
 if (process.platform === 'linux')
-  describe('what kills a process with koffi alone is an error', () => {
+  describe('misuse that crashes a process with koffi alone throws an error', () => {
     for (const [name, { koffi, scope, expected }] of Object.entries(crashes)) {
       test(name, { timeout: 120_000, retry: 2 }, async () => {
         const alone = await withKoffi(koffi)
@@ -139,7 +139,7 @@ if (process.platform === 'linux')
       })
     }
 
-    test('a detached buffer is no null pointer', async () => {
+    test('a detached buffer is not passed as a null pointer', async () => {
       const { stdout } = await withKoffi(
         `const bytes = new Uint8Array(8); bytes.buffer.transfer()
        console.log(libc.func('memchr', 'void *', ['void *', 'int', 'size_t'])(bytes, 0, 0))

@@ -8,25 +8,25 @@ import { expectNoLeaks, trackLeaks } from '../src/testing.ts'
 import { packageDirectory } from './support/worker.ts'
 
 describe('stats()', () => {
-  test('counts what is open', () => {
+  test('counts the open resources', () => {
     const before = ResourceScope.stats()
     const scope = NativeScope.ofConfined()
     scope.allocate(100)
-    const lock = scope.acquire()
+    const hold = scope.acquire()
     upcallStub(() => {}, {}, scope)
     const during = ResourceScope.stats()
     expect(during.openScopes - before.openScopes).toBe(1)
     expect(during.liveBytes - before.liveBytes).toBe(isInstrumented ? 100 : 64 * 1024)
     expect([during.liveStubs - before.liveStubs, during.holds - before.holds]).toEqual([1, 1])
-    lock.release()
-    lock.release()
+    hold.release()
+    hold.release()
     scope.close()
     const after = ResourceScope.stats()
     expect({ ...after, pooledBytes: 0 }).toEqual({ ...before, pooledBytes: 0 })
   })
 })
 
-test('the channels tell of scopes that open and close', () => {
+test('the diagnostics channels publish opened and closed scopes', () => {
   const events: [string, ScopeEvent][] = []
   const names = ['tenon:scope:open', 'tenon:scope:close'] as const
   const listeners = names.map((name) => {
@@ -47,7 +47,7 @@ test('the channels tell of scopes that open and close', () => {
 })
 
 describe('trackLeaks()', () => {
-  test('finds what was opened since and is open, with its stack', () => {
+  test('returns the scopes opened since and still open, with their stacks', () => {
     const finish = trackLeaks()
     ResourceScope.ofConfined().close()
     const leaking = ResourceScope.ofConfined({ name: 'left' })
@@ -58,7 +58,7 @@ describe('trackLeaks()', () => {
     expect(trackLeaks()().scopes).toEqual([])
   })
 
-  test('expectNoLeaks() lets a test fail that leaks, and no other', () => {
+  test('expectNoLeaks() fails tests that leak, and no others', () => {
     let before = (): void => {}
     let after = (): void => {}
     expectNoLeaks({ beforeEach: (run) => (before = run), afterEach: (run) => (after = run) })
@@ -81,7 +81,7 @@ describe('trackLeaks()', () => {
   })
 })
 
-test('TENON_DEBUG=leaks reports at exit what was never closed, with its stack', async () => {
+test('TENON_DEBUG=leaks reports scopes that were never closed at exit, with their stacks', async () => {
   const script = `
     import { channel } from 'node:diagnostics_channel'
     import { ResourceScope } from '@tenon/scope'

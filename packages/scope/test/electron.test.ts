@@ -2,7 +2,7 @@ import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 import { packageDirectory } from './support/worker.ts'
 
-test('where JavaScript has no buffers over native memory, as in Electron, scopes work and the rest is refused', async () => {
+test('without buffers over native memory, as in Electron, scopes work and other functions throw NativeError', async () => {
   const { code, stdout, stderr } = await runScript(
     `import { createRequire } from 'node:module'
      const koffi = createRequire(import.meta.url)('koffi')

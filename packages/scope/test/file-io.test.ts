@@ -38,7 +38,7 @@ describe('files and memory', () => {
     })
   }
 
-  test('S46: closing is refused while the system still reads into the memory', async () => {
+  test('S46: close() throws ScopeHeldError while the system reads into the memory', async () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(100)
     const file = await open(path)

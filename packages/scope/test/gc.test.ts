@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope, type ScopeEvent, type SharedToken } from '../src/index.ts'
 
-/** Collects garbage until `isDone`, or gives up. */
+/** Collects garbage until `isDone`, for at most 200 rounds. */
 async function collect(isDone: () => boolean): Promise<void> {
   for (let i = 0; i < 200 && !isDone(); i++) {
     globalThis.gc!()
@@ -14,7 +14,7 @@ async function collect(isDone: () => boolean): Promise<void> {
 }
 
 describe('an implicit scope', () => {
-  test('runs its actions when it and its memory are garbage', async () => {
+  test('runs its actions when it and its memory are collected', async () => {
     let ran = 0
     const open = (): void => {
       for (let i = 0; i < 100; i++) {
@@ -28,7 +28,7 @@ describe('an implicit scope', () => {
     expect(ran).toBe(100)
   })
 
-  test('runs none while a segment or a raw view of its memory is in use', async () => {
+  test('runs no actions while a segment or a raw view of its memory is reachable', async () => {
     let ran = 0
     const open = (): unknown[] => {
       const [one, other] = [ResourceScope.ofImplicit(), ResourceScope.ofImplicit()]
@@ -51,7 +51,7 @@ describe('an implicit scope', () => {
 })
 
 describe('a managed scope', () => {
-  test('that is dropped runs its actions once, and is told to have leaked', async () => {
+  test('runs its actions once when it is collected, and is reported as a leak', async () => {
     const leaks: string[] = []
     const listener = (event: unknown): number => leaks.push((event as ScopeEvent).name!)
     channel('tenon:scope:leak').subscribe(listener)
@@ -71,7 +71,7 @@ describe('a managed scope', () => {
     expect(ResourceScope.stats()).toMatchObject({ openScopes, liveBytes })
   })
 
-  test('that is dropped unmaps its files, and gives its handle of a shared scope back', async () => {
+  test('unmaps its files when it is collected, and releases its handle of a shared scope', async () => {
     const path = join(mkdtempSync(join(tmpdir(), 'tenon-dropped-')), 'file')
     writeFileSync(path, 'hello')
     let ran = 0
@@ -94,7 +94,7 @@ describe('a managed scope', () => {
     rmSync(dirname(path), { recursive: true })
   })
 
-  test('that is closed runs them no second time', async () => {
+  test('runs its actions only once if it is closed', async () => {
     let ran = 0
     const open = (): void => {
       for (let i = 0; i < 20; i++) {
@@ -112,13 +112,13 @@ describe('a managed scope', () => {
     expect(ran).toBe(20)
   })
 
-  test('keeps a root open until it is garbage', async () => {
+  test('keeps a root scope open until it is collected', async () => {
     const root = ResourceScope.ofConfined()
     const open = (): void => {
       for (let i = 0; i < 100; i++) {
         const child = ResourceScope.ofImplicit()
-        const lock = root.acquire()
-        child.addCloseAction(() => lock.release())
+        const hold = root.acquire()
+        child.addCloseAction(() => hold.release())
       }
     }
     open()

@@ -22,7 +22,7 @@ const isSanitized = process.env['TENON_VARIANT'] === 'asan'
 
 if (process.platform === 'linux')
   describe('guard mode', () => {
-    test('native code that writes behind a segment faults there, and the segment is named', async () => {
+    test('a write behind a segment faults, and the report names the segment', async () => {
       const { signal, stderr, stdout } = await guarded(
         `const segment = scope.allocate(21, 1); memset(segment, 1, 21); console.log('inside'); memset(segment, 1, 22)`,
       )
@@ -30,7 +30,7 @@ if (process.platform === 'linux')
       expect(stderr).toContain('0 bytes behind the end of a segment of 21 bytes of the confined scope "request"')
     })
 
-    test('native code that writes where alignment leaves a gap is found at close', async () => {
+    test('close() reports a write into the gap that alignment leaves', async () => {
       const { code, stdout, stderr } = await guarded(
         `const segment = scope.allocate(20, 16); memset(segment, 1, 24)
        try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.after, scope.isAlive) }`,
@@ -38,7 +38,7 @@ if (process.platform === 'linux')
       expect([code, stdout], stderr).toEqual([0, 'TENON_NATIVE 0 4 false\n'])
     })
 
-    test('native code that writes before a segment is found at close', async () => {
+    test('close() reports a write before a segment', async () => {
       const { stdout, stderr } = await guarded(
         `const segment = scope.allocate(16); memset(MemorySegment.ofAddress(segment.address - 3n), 1, 3)
        try { scope.close() } catch (error) { console.log(error.code, error.details.before, error.details.after) }`,
@@ -46,7 +46,7 @@ if (process.platform === 'linux')
       expect(stdout, stderr).toBe('TENON_NATIVE 3 0\n')
     })
 
-    test('native code that writes to memory of a closed scope faults, and the segment is named', async () => {
+    test('a write to memory of a closed scope faults, and the report names the segment', async () => {
       const { signal, stderr } = await guarded(
         `const { address } = scope.allocate(16); scope.close(); memset(MemorySegment.ofAddress(address), 1, 1)`,
       )
@@ -54,7 +54,7 @@ if (process.platform === 'linux')
       expect(stderr).toContain('after it was freed: a segment of 16 bytes of the confined scope "request"')
     })
 
-    test('shared memory has no protected pages, what is written next to it is found when its handle closes', async () => {
+    test('close() of the allocating handle reports a write next to shared memory', async () => {
       const { code, stdout, stderr } = await guarded(
         `const shared = NativeScope.ofShared({ name: 'model' })
          const token = shared.share()
@@ -74,7 +74,7 @@ if (process.platform === 'linux')
       ])
     })
 
-    test('a damaged scope tells of the action that threw as well', async () => {
+    test('close() of a damaged scope also reports the error of an action', async () => {
       const { code, stdout, stderr } = await guarded(
         `scope.addCloseAction(() => { throw new Error('own') })
          memset(scope.allocate(20), 1, 21)
@@ -83,7 +83,7 @@ if (process.platform === 'linux')
       expect([code, stdout], stderr).toEqual([0, 'AggregateError own,TENON_NATIVE\n'])
     })
 
-    test('everything else works as it does without', async () => {
+    test('does not change other behaviour', async () => {
       const { code, stdout, stderr } = await guarded(
         `for (let i = 0; i < 500; i++) {
          const one = NativeScope.ofConfined()
@@ -99,7 +99,7 @@ if (process.platform === 'linux')
     })
 
     if (!isSanitized)
-      test('a process that has no more mappings is told so', async () => {
+      test('throws AllocationError when the process has no more mappings', async () => {
         const { code, stdout, stderr } = await guarded(
           `try { for (;;) scope.allocate(16) } catch (error) { console.log(error.code, /max_map_count/.test(error.hint)) }`,
           { timeout: 60_000 },
@@ -109,7 +109,7 @@ if (process.platform === 'linux')
   })
 
 if (isSanitized)
-  test('the sanitizer sees where each allocation of an arena ends, and that it is freed at close', async () => {
+  test('AddressSanitizer detects an overflow of an arena allocation, and a use after close', async () => {
     for (const [code, report] of [
       [`const segment = scope.allocate(16); memset(segment, 1, 17)`, 'heap-buffer-overflow'],
       [

@@ -35,7 +35,7 @@ describe('sizes and alignments', () => {
     ])
   })
 
-  test('of a packed struct are those of its members', () => {
+  test('of a packed struct follow from its members', () => {
     const layout = struct({ a: int8, b: int32.withByteAlignment(1), c: int64.withByteAlignment(1) })
     expect([layout.byteSize, layout.byteAlignment]).toEqual([13, 1])
     const segment = allocate(layout)
@@ -50,20 +50,20 @@ describe('sizes and alignments', () => {
     }
   })
 
-  test('of a union are the largest', () => {
+  test('of a union are the largest of its members', () => {
     const layout = union({ a: int8, b: sequence(int16, 5), c: int32 })
     expect([layout.byteSize, layout.byteAlignment]).toEqual([12, 4])
     expect(layout.members.every(({ byteOffset }) => byteOffset === 0)).toBe(true)
   })
 
-  test('of empty groups and padding', () => {
+  test('of empty groups and padding are defined', () => {
     expect([struct({}).byteSize, struct({}).byteAlignment]).toEqual([0, 1])
     expect([union({}).byteSize, union({}).byteAlignment]).toEqual([0, 1])
     expect([padding(3).byteSize, padding(3).byteAlignment]).toEqual([3, 1])
     expect(struct({ a: int8, _: padding(7), b: int8 }).byteSize).toBe(9)
   })
 
-  test('bad ones are refused', () => {
+  test('that are invalid are refused', () => {
     for (const alignment of [0, -1, 3, 0.5, null, '4'])
       expect(() => int32.withByteAlignment(alignment as number)).toThrow(ArgumentError)
     for (const count of [-1, 0.5, Number.NaN, null, 2 ** 52])
@@ -84,7 +84,7 @@ describe('sizes and alignments', () => {
 })
 
 describe('equality', () => {
-  test('is that of structure, names, orders and alignments', () => {
+  test('compares structure, names, byte orders and alignments', () => {
     const make = (): unknown[] => [
       int32,
       int32.withOrder('big'),
@@ -114,7 +114,7 @@ describe('paths', () => {
   const point = struct({ id: uint8, x: float64, y: float64 })
   const shape = struct({ kind: int32, points: sequence(point, 4), tail: sequence(int16, 3) })
 
-  test('lead to members and elements, by name and index', () => {
+  test('lead to members and elements by name and index', () => {
     const segment = allocate(shape)
     const x = varHandle<number>(shape, 'points', element(), 'x')
     for (let i = 0; i < 4; i++) x.set(segment, 0, i + 0.5, i)
@@ -132,7 +132,7 @@ describe('paths', () => {
       expect(() => x.get(segment, 0, index as number)).toThrow(ArgumentError)
   })
 
-  test('that do not fit are refused', () => {
+  test('that do not fit the layout are refused', () => {
     expect(() => varHandle(shape, 'none')).toThrow(ArgumentError)
     expect(() => varHandle(shape, 3)).toThrow(BoundsError)
     expect(() => varHandle(shape, 'points', 4)).toThrow(BoundsError)
@@ -147,13 +147,13 @@ describe('paths', () => {
     expect(() => varHandle(null as never)).toThrow(ArgumentError)
   })
 
-  test('to what is not aligned in every value are refused', () => {
+  test('to a place that is not always aligned are refused', () => {
     const loose = struct({ a: int8, b: struct({ c: int32 }) }).withByteAlignment(1)
     expect(() => varHandle(loose, 'b', 'c')).toThrow(AlignmentError)
     expect(varHandle(loose, 'a').byteOffset()).toBe(0)
   })
 
-  test('take every element of a stride, also backwards', () => {
+  test('select every element of a stride, also backwards', () => {
     const matrix = sequence(sequence(int32, 5), 2)
     const segment = allocate(matrix)
     for (let i = 0; i < 10; i++) segment.setAtIndex(int32, i, i)
@@ -204,7 +204,7 @@ describe('paths', () => {
     expect(() => varHandle(list, ...path).get(head, 0)).toThrow(BoundsError)
   })
 
-  test('give slices', () => {
+  test('return slices', () => {
     const segment = allocate(shape)
     const slice = varHandle(shape, 'points', element()).slice(segment, 0, 3)
     expect([slice.byteSize, slice.address - segment.address]).toEqual([24, 80n])
@@ -218,7 +218,7 @@ describe('paths', () => {
 })
 
 describe('sequences', () => {
-  test('are reshaped and flattened', () => {
+  test('can be reshaped and flattened', () => {
     const flat = sequence(int32, 12)
     expect(flat.reshape(3, 4).equals(sequence(sequence(int32, 4), 3))).toBe(true)
     expect(flat.reshape(-1, 2, 3).equals(sequence(sequence(sequence(int32, 3), 2), 2))).toBe(true)
@@ -228,7 +228,7 @@ describe('sequences', () => {
     expect(() => sequence(int32).reshape(2)).toThrow(ArgumentError)
   })
 
-  test('that are open are read up to the end of the memory', () => {
+  test('that are open extend to the end of the memory', () => {
     using scope = NativeScope.ofConfined()
     const packet = MemoryLayout.struct({ count: int32, values: MemoryLayout.sequence(int32) })
     const segment = scope.allocate(18, 4)
@@ -239,7 +239,7 @@ describe('sequences', () => {
     expect(String(packet)).not.toContain('undefined')
   })
 
-  test('that are aligned beyond their size check their offset as others do', () => {
+  test('whose alignment exceeds their size check the offset like others', () => {
     using scope = NativeScope.ofConfined()
     const segment = scope.allocate(32, 8)
     const wide = int32.withByteAlignment(8)
@@ -251,7 +251,7 @@ describe('sequences', () => {
       expect(() => segment.get(wide, offset as never)).toThrow(ArgumentError)
   })
 
-  test('that are open have no size until they are bound', () => {
+  test('that are open do not have a size until they are bound', () => {
     const open = struct({ count: int32, values: sequence(float64) })
     expect(open.byteSize).toBeUndefined()
     expect(() => allocate(open)).toThrow(ArgumentError)
@@ -267,7 +267,7 @@ describe('sequences', () => {
 })
 
 describe('values', () => {
-  test('are read and written as their layout says, and refused otherwise', () => {
+  test('are read and written according to their layout, and refused otherwise', () => {
     const segment = allocate(sequence(int64, 2))
     segment.set(int64, 8, 42n)
     expect(segment.getAtIndex(int64, 1)).toBe(42n)
@@ -323,7 +323,7 @@ describe('accessors', () => {
     expectTypeOf(thing.inner.flag).toEqualTypeOf<boolean>()
   })
 
-  test('stand over each struct in turn', () => {
+  test('iterate over the structs', () => {
     const segment = NativeAllocator.allocate(
       (size, alignment) => MemorySegment.allocateNative(size, alignment),
       layout,
@@ -334,7 +334,7 @@ describe('accessors', () => {
     expect([0, 1, 2].map((i) => Thing.at(segment, i * layout.byteSize!).x)).toEqual([1, 2, 3])
   })
 
-  test('assign a struct as a whole, as C does it', () => {
+  test('assign a struct as a whole, as C does', () => {
     using scope = NativeScope.ofConfined()
     const memory = NativeAllocator.allocate(scope, layout, 2)
     const [one, other] = [Thing.at(memory), Thing.at(memory, layout.byteSize!)]
@@ -348,7 +348,7 @@ describe('accessors', () => {
       expect(() => (one.inner = value as never)).toThrow(ArgumentError)
   })
 
-  test('of nothing stand nowhere', () => {
+  test('cannot iterate over a layout of 0 bytes', () => {
     using scope = NativeScope.ofConfined()
     expect(() => MemoryLayout.accessor(MemoryLayout.struct({})).each(scope.allocate(8))).toThrow(ArgumentError)
   })

@@ -27,7 +27,7 @@ function dead(): MemorySegment {
 }
 
 describe('a call', () => {
-  test('S54: refuses dead memory, and holds what it uses', () => {
+  test('S54: throws ScopeClosedError for closed memory, and holds its arguments', () => {
     expect(() => strlen(dead())).toThrow(ScopeClosedError)
     const scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 3, 1, 2)
@@ -55,7 +55,7 @@ describe('a call', () => {
     scope.close()
   })
 
-  test('S55: that is refused holds nothing', () => {
+  test('S55: releases everything if an argument is refused', () => {
     const memcpy = Linker.downcall(libc.get('memcpy'), {
       result: 'pointer',
       parameters: ['pointer', 'pointer', 'uint64'],
@@ -101,7 +101,7 @@ describe('a call', () => {
     expect(() => strlen(heap)).toThrow(ScopeClosedError)
   })
 
-  test('S31: gives pointers back without memory', () => {
+  test('S31: returns pointers without memory', () => {
     const strchr = Linker.downcall(libc.get('strchr'), { result: 'pointer', parameters: ['pointer', 'int32'] })
     using scope = NativeScope.ofConfined()
     const text = toCString('hello', scope)
@@ -112,7 +112,7 @@ describe('a call', () => {
     expect((strchr(text, 0x78) as MemorySegment).equals(MemorySegment.NULL)).toBe(true)
   })
 
-  test('takes null for a pointer, and refuses a null function', () => {
+  test('accepts null as a pointer, and refuses the null function', () => {
     const free = Linker.downcall(libc.get('free'), { parameters: ['pointer'] })
     expect(free(null)).toBeUndefined()
     expect(free(MemorySegment.NULL)).toBeUndefined()
@@ -121,7 +121,7 @@ describe('a call', () => {
       expect(() => Linker.downcall(symbol as never, {})).toThrow(ArgumentError)
   })
 
-  test('S60: refuses signatures that can not be', () => {
+  test('S60: refuses invalid signatures', () => {
     const symbol = libc.get('snprintf')
     for (const signature of [
       null,
@@ -215,7 +215,7 @@ describe('a call', () => {
 })
 
 describe('a call on another thread', () => {
-  test('holds what it uses until it has returned', async () => {
+  test('holds its arguments until it has returned', async () => {
     const usleep = Linker.downcall(libc.get('usleep'), { result: 'int32', parameters: ['uint32'] })
     expect(await usleep.async(1)).toBe(0)
     const scope = NativeScope.ofConfined()
@@ -228,7 +228,7 @@ describe('a call on another thread', () => {
     expect(() => strlen.async(1 as never)).toThrow(ArgumentError)
   })
 
-  test('that gives a pointer or a struct refuses bad arguments at once, too', async () => {
+  test('throws at once for invalid arguments, also if it returns a pointer or a struct', async () => {
     using scope = NativeScope.ofConfined()
     const layout = MemoryLayout.struct({ quot: int32, rem: int32 })
     const div = Linker.downcall(libc.get('div'), { result: layout, parameters: ['int32', 'int32'] })
@@ -242,7 +242,7 @@ describe('a call on another thread', () => {
     expect(((await getenv.async(toCString('HOME', scope))) as MemorySegment).address).not.toBe(0n)
   })
 
-  test('keeps memory that the caller forgets', async () => {
+  test('keeps memory alive that the caller drops', async () => {
     const pending: Promise<unknown>[] = []
     for (let i = 0; i < 200; i++) {
       pending.push(
@@ -257,7 +257,7 @@ describe('a call on another thread', () => {
     expect(new Set(await Promise.all(pending))).toEqual(new Set([1n]))
   })
 
-  test('closeAsync() waits for it', async () => {
+  test('makes closeAsync() wait', async () => {
     const scope = NativeScope.ofConfined()
     const pending = strlen.async(toCString('hello', scope))
     await scope.closeAsync()
@@ -265,7 +265,7 @@ describe('a call on another thread', () => {
   })
 })
 
-test('what a function returns is known to the compiler', () => {
+test('the compiler knows the result of a function', () => {
   const types = { result: 'pointer', parameters: ['pointer'] } as const
   expectTypeOf<ReturnType<typeof strlen>>().toEqualTypeOf<bigint>()
   expectTypeOf<ReturnType<typeof qsort>>().toEqualTypeOf<undefined>()
@@ -298,7 +298,7 @@ describe('a library', () => {
     expect(() => SymbolLookup.ofLibrary('libm.so.6', scope)).toThrow(ScopeClosedError)
   })
 
-  test('S59: that is missing is refused', () => {
+  test('S59: throws LoadError if it is missing', () => {
     using scope = ResourceScope.ofConfined()
     expect(() => SymbolLookup.ofLibrary('/no/such/library.so', scope)).toThrow(LoadError)
     for (const path of [null, undefined, '', 1])
@@ -308,7 +308,7 @@ describe('a library', () => {
   })
 })
 
-test('memory that native code gives and takes back is freed once, at close', () => {
+test('memory that native code allocates is freed once, at close', () => {
   const [malloc, free] = [
     Linker.downcall(libc.get('malloc'), { result: 'pointer', parameters: ['uint64'] }),
     Linker.downcall(libc.get('free'), { parameters: ['pointer'] }),

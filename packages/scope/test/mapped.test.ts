@@ -16,7 +16,7 @@ function file(contents: string | Uint8Array): string {
 
 if (process.platform !== 'win32')
   describe('mapped files', () => {
-    test('S45: are read where they are, read-only', () => {
+    test('S45: are read-only by default', () => {
       using scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello world'), scope)
       expect([segment.byteSize, segment.readOnly, segment.isMapped, segment.scope]).toEqual([11, true, true, scope])
@@ -25,7 +25,7 @@ if (process.platform !== 'win32')
       expect(() => segment.fill(0)).toThrow(ReadOnlyError)
     })
 
-    test('S45: are written back', () => {
+    test('S45: are written back with access write', () => {
       const path = file('hello world')
       ResourceScope.ofConfined().run((scope) => {
         const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
@@ -37,14 +37,14 @@ if (process.platform !== 'win32')
       expect(MemorySegment.mapFile(path, scope).getUint8(0)).toBe(0x48)
     })
 
-    test('S45: are made and grown to be written', () => {
+    test('S45: are created and grown with access write', () => {
       using scope = ResourceScope.ofConfined()
       const path = join(directory, 'new')
       MemorySegment.mapFile(path, scope, { access: 'write', byteSize: 10_000 }).setUint8(9_999, 1)
       expect(readFileSync(path)[9_999]).toBe(1)
     })
 
-    test('S45: copies stay in the process', () => {
+    test('S45: stay unchanged with access copy', () => {
       using scope = ResourceScope.ofConfined()
       const path = file('hello')
       const segment = MemorySegment.mapFile(path, scope, { access: 'copy' })
@@ -53,7 +53,7 @@ if (process.platform !== 'win32')
       expect(() => segment.unload()).toThrow(/lose its changes/)
     })
 
-    test('S45: start anywhere', () => {
+    test('S45: can start at any offset', () => {
       using scope = ResourceScope.ofConfined()
       const bytes = Uint8Array.from({ length: 20_000 }, (_, i) => (i * 7) & 0xff)
       const path = file(bytes)
@@ -66,7 +66,7 @@ if (process.platform !== 'win32')
       }
     })
 
-    test('S45: of size 0 are legal, and everything works', () => {
+    test('S45: may have 0 bytes', () => {
       using scope = ResourceScope.ofConfined()
       for (const options of [{}, { access: 'write' }, { byteSize: 0 }] as const) {
         const segment = MemorySegment.mapFile(file(''), scope, options)
@@ -77,7 +77,7 @@ if (process.platform !== 'win32')
       }
     })
 
-    test('S45: are loaded and unloaded', () => {
+    test('S45: can be loaded and unloaded', () => {
       using scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file(new Uint8Array(100_000).fill(3)), scope)
       segment.load()
@@ -88,14 +88,14 @@ if (process.platform !== 'win32')
       expect(segment.asSlice(5000, 10_000).isLoaded()).toBe(true)
     })
 
-    test('S45: other memory is neither loaded nor forced', () => {
+    test('S45: other memory cannot be loaded, unloaded or forced', () => {
       const segment = MemorySegment.allocateNative(8)
       expect(segment.isMapped).toBe(false)
       for (const use of ['load', 'unload', 'force', 'isLoaded'] as const)
         expect(() => segment[use]()).toThrow(ArgumentError)
     })
 
-    test('S45: are dead after close, also for their raw views', () => {
+    test('S45: are inaccessible after close, also through raw views', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })
       const view = segment.view()
@@ -106,14 +106,14 @@ if (process.platform !== 'win32')
       expect(() => view.getUint8(0)).toThrow(TypeError)
     })
 
-    test('S45: a hold ends also when the operation fails', () => {
+    test('S45: release their scope when an operation fails', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
       expect(() => segment.unload()).toThrow(NativeError)
       scope.close()
     })
 
-    test('memory that was taken out of a raw view is not unmapped at close', () => {
+    test('stay mapped if the buffer of a raw view was transferred away', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'copy' })
       const taken = new Uint8Array((segment.view().buffer as ArrayBuffer).transfer())
@@ -121,7 +121,7 @@ if (process.platform !== 'win32')
       expect(Buffer.from(taken.buffer, 0, 5).toString()).toBe('hello')
     })
 
-    test('a file that lost its end reads as zeros there, and does not crash', () => {
+    test('read as zeros where the file was truncated', () => {
       using scope = ResourceScope.ofConfined()
       const path = file(new Uint8Array(3 * 4096).fill(7))
       const segment = MemorySegment.mapFile(path, scope)
@@ -129,7 +129,7 @@ if (process.platform !== 'win32')
       expect([segment.getUint8(0), segment.getUint8(2 * 4096)]).toEqual([7, 0])
     })
 
-    test('larger than 2 GiB work', () => {
+    test('can be larger than 2 GiB', () => {
       using scope = ResourceScope.ofConfined()
       const path = file('')
       truncateSync(path, 3 * 2 ** 30)
@@ -141,7 +141,7 @@ if (process.platform !== 'win32')
       rmSync(path)
     })
 
-    test('what can not be mapped is refused', () => {
+    test('are refused if they cannot be mapped', () => {
       using scope = ResourceScope.ofConfined()
       const path = file('hello')
       expect(() => MemorySegment.mapFile(join(directory, 'none'), scope)).toThrow(LoadError)

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { MemoryLayout, MemorySegment, NativeAllocator, NativeScope, ResourceScope, toCString } from '../src/index.ts'
 import { Linker, SymbolLookup, upcallStub, VaList } from '../src/linker.ts'
 
-/** What an operation does once the scope has closed, or on another thread. */
+/** An operation, and whether it works after the scope has closed. */
 type Outcome = 'throws' | 'works'
 
 interface Operation<Subject> {
@@ -129,7 +129,7 @@ function owned<Scope extends { close(): void }>(scope: Scope, make: (scope: Scop
   return { segment: make(scope), close: () => scope.close() }
 }
 
-/** The names of all methods and getters that an object has from its classes. */
+/** The names of all methods and getters of an object's classes. */
 function namesOf(value: object): string[] {
   const names = new Set<string>()
   for (
@@ -159,7 +159,7 @@ for (const [name, make] of Object.entries(memories)) {
 
 interface Owner extends ReturnType<typeof NativeScope.ofConfined> {}
 
-/** Every method and getter of a scope. Those that close are in their own tests. */
+/** Every method and getter of a scope, except for those that close it, which have their own tests. */
 const scopeOperations: Record<string, Operation<Owner>> = {
   addCloseAction: throws((scope) => scope.addCloseAction(() => {})),
   acquire: throws((scope) => scope.acquire().release()),
@@ -174,7 +174,7 @@ const scopeOperations: Record<string, Operation<Owner>> = {
   whenClosing: works((scope) => void (scope as unknown as ReturnType<typeof NativeScope.ofShared>).whenClosing()),
 }
 
-/** What uses a scope without being its method. */
+/** Functions that use a scope. */
 const uses: Record<string, Operation<Owner>> = {
   'MemorySegment.allocateNative': throws((scope) => MemorySegment.allocateNative(8, 8, scope)),
   'MemorySegment.mapFile': throws((scope) => MemorySegment.mapFile(path, scope)),
@@ -194,7 +194,7 @@ const uses: Record<string, Operation<Owner>> = {
   ),
 }
 
-/** What closes or is not for users. */
+/** Methods that close a scope, and internal ones. */
 const closers = new Set(['close', 'closeAsync', 'run', 'runAsync', 'detach'])
 const internals = new Set([
   ...[
@@ -258,7 +258,7 @@ describe('the table', () => {
 
 describe('on another thread', () => {
   for (const [name, make] of Object.entries(memories)) {
-    test(`S4: memory of ${name} can not even be sent`, () => {
+    test(`S4: memory of ${name} cannot be sent`, () => {
       const { segment } = make()
       expect(() => structuredClone(segment)).toThrow(/could not be cloned/)
       expect(() => structuredClone({ inside: [segment.asSlice(4) as Segment] })).toThrow(/could not be cloned/)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 import { packageDirectory } from './support/worker.ts'
 
-/** What a process of its own prints, as a number. */
+/** Runs a script in a process of its own. @returns the number that it prints. */
 async function measure(code: string): Promise<number> {
   const result = await runScript(
     `import { MemorySegment, NativeScope, ResourceScope } from '@tenon/scope'
@@ -18,7 +18,7 @@ async function measure(code: string): Promise<number> {
   return Number(result.stdout)
 }
 
-/** How much the resident memory of a process of its own grows, in MiB. */
+/** The growth of the resident memory of a process that runs the script, in MiB. */
 function growth(warmup: string, work: string): Promise<number> {
   return measure(
     `const settle = async () => { for (let i = 0; i < 5; i++) { gc(); await new Promise((resolve) => setTimeout(resolve, 5)) } }
@@ -31,12 +31,12 @@ function growth(warmup: string, work: string): Promise<number> {
   )
 }
 
-/** The most resident memory that a process of its own ever has, in MiB. */
+/** The highest resident memory of a process that runs the script, in MiB. */
 function peak(work: string): Promise<number> {
   return measure(`${work}\nconsole.log(process.resourceUsage().maxRSS / 1024)`)
 }
 
-test('of thousands of scopes nothing stays counted', () => {
+test('stats() returns to its start after thousands of scopes', () => {
   const before = ResourceScope.stats()
   for (let i = 0; i < 3000; i++) {
     const scopes = [NativeScope.ofConfined(), NativeScope.ofShared(), ResourceScope.ofConfined()]
@@ -47,11 +47,11 @@ test('of thousands of scopes nothing stays counted', () => {
   expect([openScopes, liveBytes, holds]).toEqual([before.openScopes, before.liveBytes, before.holds])
 })
 
-/** The sanitizer keeps what is freed for a while. */
+/** AddressSanitizer keeps freed memory for a while. */
 const isSanitized = process.env['TENON_VARIANT'] === 'asan'
 
 if (!isSanitized)
-  test('a million scopes leave nothing behind', { timeout: 180_000 }, async () => {
+  test('a million scopes do not leak memory', { timeout: 180_000 }, async () => {
     const cycle = (times: number): string => `
     for (let i = 0; i < ${times}; i++) {
       const scope = NativeScope.ofConfined()
@@ -62,9 +62,9 @@ if (!isSanitized)
   })
 
 if (!isSanitized)
-  test('20 000 implicit segments of 64 KiB in one loop are freed on the way', { timeout: 180_000 }, async () => {
+  test('20 000 implicit segments of 64 KiB are freed during the loop', { timeout: 180_000 }, async () => {
     const loop = (body: string): string => `for (let i = 0; i < 20_000; i++) ${body}`
-    // 1250 MiB are allocated. When the collector comes depends on the machine and its load: for bare buffers too.
+    // The loop allocates 1250 MiB. The time of a collection depends on the machine and its load, also for bare buffers.
     const [bare, ours] = await Promise.all([
       peak(loop('new Uint8Array(new ArrayBuffer(64 * 1024))[0] = 1')),
       peak(loop('MemorySegment.allocateNative(64 * 1024).setUint8(0, 1)')),
@@ -73,7 +73,7 @@ if (!isSanitized)
   })
 
 if (!isSanitized)
-  test('large chunks go back to the system at once', { timeout: 180_000 }, async () => {
+  test('large chunks are returned to the system at close', { timeout: 180_000 }, async () => {
     const work = `
     for (let i = 0; i < 10; i++) {
       const scope = NativeScope.ofConfined()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LAST_RULE, notApplicable } from './rules.ts'
 
-test('every rule has a test that names it, or a reason why it has none', () => {
+test('every rule has a test that names it, or a reason not to apply', () => {
   const tests = readdirSync(import.meta.dirname)
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => readFileSync(join(import.meta.dirname, name), 'utf8'))

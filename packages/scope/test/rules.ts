@@ -1,7 +1,7 @@
-/** The rules of scoped memory are numbered S1 to S63. Each has a test that names it, but for these. */
+/** The last of the rules of scoped memory, S1 to S63. Each has a test that names it, except for those below. */
 export const LAST_RULE = 63
 
-/** Rules that don't apply to JavaScript, with the reason. */
+/** Rules that do not apply to JavaScript, with the reason. */
 export const notApplicable: Readonly<Record<string, string>> = {
   S10: 'no other thread can close a scope between an allocation and its registration: both happen in one turn',
   S61: "a thread handshake stops threads inside an access; JavaScript's threads share no objects, and attachments are counted (S63)",

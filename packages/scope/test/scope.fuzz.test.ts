@@ -3,16 +3,16 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 
-/** What a scope should be like, told from what was done to it. */
+/** The expected state of a scope after the operations on it. */
 interface Model {
   readonly scope: ReturnType<typeof NativeScope.ofConfined> | ReturnType<typeof NativeScope.ofShared>
   isOpen: boolean
-  readonly locks: Hold[]
+  readonly holds: Hold[]
   readonly segments: { readonly segment: MemorySegment; readonly value: number }[]
   actions: number
 }
 
-/** A hundred runs, or as many as fit the seconds that are given. */
+/** A hundred runs, or as many as fit into TENON_FUZZ_SECONDS. */
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
 const budget =
   seconds === 0
@@ -21,7 +21,7 @@ const budget =
 
 const step = fc.record({
   target: fc.nat(3),
-  operation: fc.constantFrom('allocate', 'own', 'lock', 'unlock', 'action', 'view', 'close', 'dispose', 'reopen'),
+  operation: fc.constantFrom('allocate', 'own', 'hold', 'release', 'action', 'view', 'close', 'dispose', 'reopen'),
   size: fc.oneof(fc.nat(64), fc.nat(40_000), fc.constant(300_000)),
   power: fc.nat(8),
 })
@@ -39,7 +39,7 @@ test(
         const open = (target: number): Model => ({
           scope: target === 3 ? NativeScope.ofShared() : NativeScope.ofConfined(),
           isOpen: true,
-          locks: [],
+          holds: [],
           segments: [],
           actions: 0,
         })
@@ -54,7 +54,7 @@ test(
           if (!model.isOpen) {
             if (isDispose) run()
             else expect(run).toThrow(ScopeClosedError)
-          } else if (model.locks.length > 0) {
+          } else if (model.holds.length > 0) {
             expect(run).toThrow(ScopeHeldError)
           } else {
             run()
@@ -65,7 +65,7 @@ test(
 
         for (const { target, operation, size, power } of steps) {
           const model = models[target]!
-          const { scope, locks, segments } = model
+          const { scope, holds, segments } = model
           if (operation === 'allocate' || operation === 'own') {
             attempt(model, () => {
               const alignment = 2 ** power
@@ -78,10 +78,10 @@ test(
               if (segment.address % BigInt(alignment) !== 0n) throw new Error('misaligned')
               segments.push({ segment: segment.fill(value), value })
             })
-          } else if (operation === 'lock') {
-            attempt(model, () => locks.push(scope.acquire()))
-          } else if (operation === 'unlock') {
-            locks.pop()?.release()
+          } else if (operation === 'hold') {
+            attempt(model, () => holds.push(scope.acquire()))
+          } else if (operation === 'release') {
+            holds.pop()?.release()
           } else if (operation === 'action') {
             attempt(model, () => {
               scope.addCloseAction(() => ran++)
@@ -107,7 +107,7 @@ test(
                 throw new Error('overwritten by another allocation')
             }
           }
-          for (const lock of model.locks.splice(0)) lock.release()
+          for (const hold of model.holds.splice(0)) hold.release()
           close(model, true)
         }
         expect(ran).toBe(expected)

@@ -11,7 +11,7 @@ const closeable = {
 
 for (const [name, open] of Object.entries(closeable)) {
   describe(name, () => {
-    test('S1: closing comes first, the actions after it', () => {
+    test('S1: the scope is closed to new users before its actions run', () => {
       const scope = open()
       const seen: unknown[] = []
       scope.addCloseAction(() => {
@@ -28,7 +28,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(seen).toEqual([false, 'ran'])
     })
 
-    test('S2: closing twice throws, disposing twice does not', () => {
+    test('S2: close() throws the second time, and disposal does not', () => {
       const scope = open()
       scope.close()
       expect(() => scope.close()).toThrow(ScopeClosedError)
@@ -36,24 +36,24 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope[Symbol.dispose]()).not.toThrow()
     })
 
-    test('S6: closing is refused while locks are held, and says how many', () => {
+    test('S6: close() throws ScopeHeldError with the number of holds', () => {
       const scope = open()
       let ran = 0
       scope.addCloseAction(() => ran++)
-      const locks = Array.from({ length: 100 }, () => scope.acquire())
+      const holds = Array.from({ length: 100 }, () => scope.acquire())
       expect(() => scope.close()).toThrow(ScopeHeldError)
       expect(() => scope.close()).toThrow(/100 holds/)
-      for (const lock of locks.slice(1)) {
-        for (let i = 0; i < 3; i++) lock.release()
+      for (const hold of holds.slice(1)) {
+        for (let i = 0; i < 3; i++) hold.release()
       }
       expect(() => scope.close()).toThrow(/1 hold$/m)
       expect([scope.isAlive, ran]).toEqual([true, 0])
-      locks[0]!.release()
+      holds[0]!.release()
       scope.close()
       expect(ran).toBe(1)
     })
 
-    test('S7: a lock is released once, and none can be had of a closed scope', () => {
+    test('S7: release() counts once, and acquire() throws after close', () => {
       const scope = open()
       const [one, other] = [scope.acquire(), scope.acquire()]
       one.release()
@@ -64,13 +64,13 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope.acquire()).toThrow(ScopeClosedError)
     })
 
-    test('S9: no action can be added to a closed scope', () => {
+    test('S9: addCloseAction() throws after close', () => {
       const scope = open()
       scope.close()
       expect(() => scope.addCloseAction(() => {})).toThrow(ScopeClosedError)
     })
 
-    test('T1: all actions run, last first, whatever they throw; the scope is closed', () => {
+    test('T1: all actions run, last first, whatever they throw', () => {
       const scope = open()
       const order: string[] = []
       const [first, second] = [new Error('b'), 'no error at all']
@@ -96,7 +96,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => scope.close()).toThrow(ScopeClosedError)
     })
 
-    test('T1: a single error comes out as it is', () => {
+    test('T1: close() rethrows a single error unchanged', () => {
       const scope = open()
       const error = new RangeError('mine')
       scope.addCloseAction(() => {
@@ -119,11 +119,11 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
     })
 
-    test('T3: disposing throws for locks', () => {
+    test('T3: disposal throws ScopeHeldError while there are holds', () => {
       const scope = open()
-      const lock = scope.acquire()
+      const hold = scope.acquire()
       expect(() => scope[Symbol.dispose]()).toThrow(ScopeHeldError)
-      lock.release()
+      hold.release()
       scope[Symbol.dispose]()
     })
 
@@ -136,13 +136,13 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(sum).toBe(4950)
     })
 
-    test('run() closes it, and gives what the function returned', () => {
+    test('run() closes the scope and returns the result of the function', () => {
       const scope = open()
       expect(scope.run((given) => [given === scope, scope.isAlive])).toEqual([true, true])
       expect(scope.isAlive).toBe(false)
     })
 
-    test('run() closes it when the function throws', () => {
+    test('run() closes the scope when the function throws', () => {
       const scope = open()
       const error = new Error('mine')
       expect(() =>
@@ -153,7 +153,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(scope.isAlive).toBe(false)
     })
 
-    test('run() closes it and refuses a promise', () => {
+    test('run() closes the scope and refuses a promise', () => {
       const scope = open()
       // oxlint-disable-next-line unicorn/no-thenable
       expect(() => scope.run(() => ({ then() {} }))).toThrow(ArgumentError)
@@ -162,7 +162,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(scope.isAlive).toBe(false)
     })
 
-    test('run() of a closed one calls nothing', async () => {
+    test('run() of a closed scope does not call the function', async () => {
       const scope = open()
       scope.close()
       let calls = 0
@@ -171,7 +171,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(calls).toBe(0)
     })
 
-    test('run() reports both errors', () => {
+    test('run() reports the error of the function and the error of closing', () => {
       const scope = open()
       scope.addCloseAction(() => {
         throw new Error('close')
@@ -186,7 +186,7 @@ for (const [name, open] of Object.entries(closeable)) {
       }
     })
 
-    test('runAsync() closes it when the promise has settled', async () => {
+    test('runAsync() closes the scope when the promise has settled', async () => {
       const scope = open()
       const result = scope.runAsync(async () => {
         await Promise.resolve()
@@ -200,24 +200,24 @@ for (const [name, open] of Object.entries(closeable)) {
       expect(failing.isAlive).toBe(false)
     })
 
-    test('closeAsync() waits for locks, and refuses what is new meanwhile', async () => {
+    test('closeAsync() waits for holds, and refuses new users meanwhile', async () => {
       const scope = open()
-      const lock = scope.acquire()
+      const hold = scope.acquire()
       const closed = scope.closeAsync()
       expect(scope.isAlive).toBe(false)
       expect(() => scope.acquire()).toThrow(ScopeClosedError)
       expect(() => MemorySegment.allocateNative(8, 8, scope)).toThrow(ScopeClosedError)
-      lock.release()
+      hold.release()
       await closed
       expect(() => scope.close()).toThrow(ScopeClosedError)
     })
 
-    test('closeAsync() gives up in time, and the scope is open again', async () => {
+    test('closeAsync() throws ScopeHeldError at its deadline, and the scope is open again', async () => {
       const scope = open()
-      const lock = scope.acquire()
+      const hold = scope.acquire()
       await expect(scope.closeAsync({ deadline: 5 })).rejects.toThrow(ScopeHeldError)
       expect(scope.isAlive).toBe(true)
-      lock.release()
+      hold.release()
       MemorySegment.allocateNative(8, 8, scope)
       await scope[Symbol.asyncDispose]()
       expect(scope.isAlive).toBe(false)
@@ -230,7 +230,7 @@ for (const [name, open] of Object.entries(closeable)) {
       expect({ isAlive: true }).not.toBeInstanceOf(ResourceScope)
     })
 
-    test('S17: an absurd size is refused, and the scope stays usable', () => {
+    test('S17: throws AllocationError for an absurd size, and the scope stays usable', () => {
       const scope = open()
       expect(() => MemorySegment.allocateNative(2 ** 52, 8, scope)).toThrow(AllocationError)
       expect(MemorySegment.allocateNative(8, 8, scope).byteSize).toBe(8)
@@ -239,12 +239,12 @@ for (const [name, open] of Object.entries(closeable)) {
   })
 }
 
-test('S8: a scope can keep another one open until its own actions run', () => {
+test('S8: a scope can hold another one until its own actions run', () => {
   const root = ResourceScope.ofConfined()
   const children = Array.from({ length: 100 }, () => {
     const child = ResourceScope.ofShared()
-    const lock = root.acquire()
-    child.addCloseAction(() => lock.release())
+    const hold = root.acquire()
+    child.addCloseAction(() => hold.release())
     return child
   })
   for (const child of children) {
@@ -254,18 +254,18 @@ test('S8: a scope can keep another one open until its own actions run', () => {
   root.close()
 })
 
-describe('scopes that nobody closes', () => {
+describe('scopes that cannot be closed', () => {
   for (const [name, scope] of Object.entries({ implicit: ResourceScope.ofImplicit(), global: ResourceScope.global })) {
-    test(`S3: the ${name} scope refuses to be closed, always`, () => {
+    test(`S3: close() of the ${name} scope always throws`, () => {
       expect(() => (scope as { close(): void }).close()).toThrow(ScopeClosedError)
       expect(scope.isAlive).toBe(true)
       expect(Symbol.dispose in scope).toBe(false)
     })
 
-    test(`S7: a lock of the ${name} scope changes nothing`, () => {
-      const lock = scope.acquire()
-      lock.release()
-      lock.release()
+    test(`S7: a hold of the ${name} scope changes nothing`, () => {
+      const hold = scope.acquire()
+      hold.release()
+      hold.release()
       expect(scope.isAlive).toBe(true)
     })
 
@@ -274,7 +274,7 @@ describe('scopes that nobody closes', () => {
       expect(() => scope.addCloseAction(1 as never)).toThrow(ArgumentError)
     })
 
-    test(`the ${name} scope gives zeroed memory`, () => {
+    test(`the ${name} scope allocates zeroed memory`, () => {
       const segment = MemorySegment.allocateNative(100, 64, scope)
       expect(segment.address % 64n).toBe(0n)
       expect(segment.mismatch(MemorySegment.ofBuffer(new Uint8Array(100)))).toBe(-1)
@@ -282,7 +282,7 @@ describe('scopes that nobody closes', () => {
   }
 })
 
-test('S4: what is confined can not be sent to another thread', () => {
+test('S4: confined scopes and segments cannot be sent to another thread', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(8)
   for (const value of [
@@ -297,12 +297,12 @@ test('S4: what is confined can not be sent to another thread', () => {
   scope.close()
 })
 
-test('a scope is managed or not', () => {
+test('the option managed must be a boolean', () => {
   for (const managed of ['yes', 1, null])
     expect(() => ResourceScope.ofConfined({ managed: managed as never })).toThrow(ArgumentError)
 })
 
-test('a scope is named in messages', () => {
+test('messages contain the name of the scope', () => {
   const scope = ResourceScope.ofConfined({ name: 'request' })
   scope.close()
   expect(() => scope.close()).toThrow('the confined scope "request" is closed already')

@@ -22,7 +22,7 @@ function dead(byteSize = 16): MemorySegment {
   return segment
 }
 
-test('S26: what needs no memory works on a dead segment', () => {
+test('S26: the address, size and slices of a segment are available after close', () => {
   const segment = dead()
   expect(segment.byteSize).toBe(16)
   expect(segment.address).toBeGreaterThan(0n)
@@ -39,7 +39,7 @@ test('S26: what needs no memory works on a dead segment', () => {
 describe('slices', () => {
   const segment = MemorySegment.allocateNative(64, 64)
 
-  test('S29: lie inside, and may be empty at the end', () => {
+  test('S29: lie inside the segment, and may be empty at its end', () => {
     expect(segment.asSlice(64).byteSize).toBe(0)
     expect(segment.asSlice(64, 0).byteSize).toBe(0)
     expect(segment.asSlice(10).byteSize).toBe(54)
@@ -53,7 +53,7 @@ describe('slices', () => {
     }
   })
 
-  test('S29: with an alignment are refused where the address has another', () => {
+  test('S29: with an alignment are refused if the address is not aligned', () => {
     expect(segment.asSlice(16, 8, 16).byteSize).toBe(8)
     expect(() => segment.asSlice(8, 8, 16)).toThrow(AlignmentError)
     expect(() => segment.asSlice(8, 8, 3)).toThrow(ArgumentError)
@@ -66,18 +66,18 @@ describe('slices', () => {
     expect(() => slice.setInt32(0, 1)).toThrow(ReadOnlyError)
   })
 
-  test('at every offset see the same bytes', () => {
+  test('see the same bytes at every offset', () => {
     for (let i = 0; i < 64; i++) segment.setUint8(i, i)
     for (let i = 0; i < 64; i++) expect(segment.asSlice(i).getUint8(0)).toBe(i)
   })
 
-  test('name what is wrong', () => {
+  test('report the offset, the size and the address', () => {
     expect(() => segment.getInt32(64)).toThrow(/4 bytes at offset 64 .* 64 bytes at 0x/)
   })
 })
 
 describe('reinterpret()', () => {
-  test('beyond a segment leaves nothing behind for the next arena', () => {
+  test('beyond the end of a segment leaves no bytes for the next arena', () => {
     const scope = NativeScope.ofConfined()
     scope.allocate(8).reinterpret(4096).fill(0xff)
     scope.close()
@@ -90,7 +90,7 @@ describe('reinterpret()', () => {
     ).toBe(true)
   })
 
-  test('S30: gives the address another size', () => {
+  test('S30: changes the size at an address', () => {
     const segment = MemorySegment.allocateNative(16, 16).asReadOnly()
     const small = segment.reinterpret(4)
     expect([small.byteSize, small.address, small.readOnly]).toEqual([4, segment.address, true])
@@ -106,13 +106,13 @@ describe('reinterpret()', () => {
     expect(segment.byteSize).toBe(16)
   })
 
-  test('S30: memory of a buffer does not grow', () => {
+  test('S30: does not grow the memory of a buffer', () => {
     const segment = MemorySegment.ofBuffer(new Uint8Array(16))
     expect(segment.reinterpret(8).byteSize).toBe(8)
     expect(() => segment.reinterpret(17)).toThrow(ArgumentRangeError)
   })
 
-  test('S11: the cleanup runs once at close, with a segment of its own', () => {
+  test('S11: runs the cleanup once at close, with a segment of its own', () => {
     const memory = MemorySegment.allocateNative(16, 16)
     memory.setInt32(0, 42)
     const scope = ResourceScope.ofConfined()
@@ -128,7 +128,7 @@ describe('reinterpret()', () => {
     expect(memory.getInt32(0)).toBe(42)
   })
 
-  test('S12: with a closed scope throws, and the cleanup does not run', () => {
+  test('S12: throws for a closed scope, and does not run the cleanup', () => {
     const scope = ResourceScope.ofConfined()
     scope.close()
     let ran = false
@@ -137,14 +137,14 @@ describe('reinterpret()', () => {
     expect(ran).toBe(false)
   })
 
-  test('refuses what is no scope and no function', () => {
+  test('refuses values that are not a scope or a function', () => {
     const segment = MemorySegment.allocateNative(8)
     expect(() => segment.reinterpret(8, {} as never)).toThrow(ArgumentError)
     expect(() => segment.reinterpret(8, ResourceScope.global, 1 as never)).toThrow(ArgumentError)
     expect(() => segment.reinterpret(8, undefined, () => {})).toThrow(ArgumentError)
   })
 
-  test('memory of a scope lent to another is never lent to an arena again, for its raw views', () => {
+  test('keeps a chunk that another scope borrowed out of the pool', () => {
     const owner = NativeScope.ofConfined()
     const borrower = ResourceScope.ofConfined()
     const view = owner.allocate(8).reinterpret(8, borrower).view()
@@ -153,7 +153,7 @@ describe('reinterpret()', () => {
     borrower.close()
   })
 
-  test('with an implicit scope keeps that scope, whose cleanup waits', () => {
+  test('keeps an implicit scope alive, whose cleanup waits', () => {
     const memory = MemorySegment.allocateNative(8, 8, ResourceScope.global)
     const scope = ResourceScope.ofImplicit()
     const segment = MemorySegment.ofAddress(memory.address).reinterpret(8, scope, () => {})
@@ -161,7 +161,7 @@ describe('reinterpret()', () => {
     expect(segment.getInt32(0)).toBe(0)
   })
 
-  test('memory of a scope lent to another is dead when the lender closes', () => {
+  test('ends the borrowed segment when the borrowing scope closes', () => {
     const owner = NativeScope.ofConfined()
     const borrower = ResourceScope.ofConfined()
     const segment = owner.allocate(8)
@@ -174,14 +174,14 @@ describe('reinterpret()', () => {
 })
 
 describe('pointers', () => {
-  test('S31: have no memory until they get a size', () => {
+  test('S31: do not have memory until reinterpret() sets a size', () => {
     const pointer = MemorySegment.ofAddress(0x1000n)
     expect([pointer.byteSize, pointer.address, pointer.scope]).toEqual([0, 0x1000n, ResourceScope.global])
     expect(() => pointer.getUint8(0)).toThrow(BoundsError)
     expect(() => pointer.getString(0)).toThrow(BoundsError)
   })
 
-  test('the null pointer has no memory at all', () => {
+  test('the null pointer never has memory', () => {
     expect(MemorySegment.NULL.address).toBe(0n)
     expect(() => MemorySegment.NULL.reinterpret(8)).toThrow(ArgumentRangeError)
     expect(() => MemorySegment.NULL.getUint8(0)).toThrow(BoundsError)
@@ -211,7 +211,7 @@ describe('pointers', () => {
     scope.close()
   })
 
-  test('S38: the address of a buffer of JavaScript is not stored', () => {
+  test('S38: the address of a JavaScript buffer cannot be stored', () => {
     const place = MemorySegment.allocateNative(8, 8)
     expect(() => place.set(MemoryLayout.address, 0, MemorySegment.ofBuffer(new Uint8Array(8)))).toThrow(ArgumentError)
     expect(() => place.set(MemoryLayout.address, 0, dead())).toThrow(ScopeClosedError)
@@ -221,7 +221,7 @@ describe('pointers', () => {
 })
 
 describe('equality', () => {
-  test('S32: is that of the address', () => {
+  test('S32: compares the addresses', () => {
     const segment = MemorySegment.allocateNative(16, 16)
     expect(segment.equals(segment.asReadOnly())).toBe(true)
     expect(segment.equals(segment.asSlice(0, 4))).toBe(true)
@@ -232,7 +232,7 @@ describe('equality', () => {
     for (const other of [null, undefined, 1, {}, segment.address]) expect(segment.equals(other)).toBe(false)
   })
 
-  test('S33: scopes are one for each owner', () => {
+  test('S33: segments of one owner have the same scope', () => {
     const scope = NativeScope.ofConfined()
     const [a, b] = [scope.allocate(8), MemorySegment.allocateNative(8, 8, scope)]
     expect(a.scope).toBe(scope)
@@ -245,7 +245,7 @@ describe('equality', () => {
     scope.close()
   })
 
-  test('S34: confined memory is for its thread, shared memory for all', () => {
+  test('S34: confined memory belongs to its thread, shared memory to all', () => {
     const [confined, shared] = [NativeScope.ofConfined(), NativeScope.ofShared()]
     const [a, b] = [confined.allocate(8), shared.allocate(8)]
     confined.close()
@@ -277,7 +277,7 @@ describe('segments over buffers', () => {
     expect(() => segment.getInt64(4)).toThrow(AlignmentError)
   })
 
-  test('are refused over what can move or is gone', () => {
+  test('are refused for buffers that are detached or resizable', () => {
     const detached = new ArrayBuffer(8)
     detached.transfer(0)
     const resizable = new ArrayBuffer(8, { maxByteLength: 16 })
@@ -298,7 +298,7 @@ describe('segments over buffers', () => {
     }
   })
 
-  test('detached later are refused by what would use them as a whole', () => {
+  test('throw ScopeClosedError in whole operations after the buffer is detached', () => {
     const buffer = new ArrayBuffer(8)
     const segment = MemorySegment.ofBuffer(buffer)
     buffer.transfer()
@@ -309,13 +309,13 @@ describe('segments over buffers', () => {
     expect(() => segment.getInt32(0)).toThrow(TypeError)
   })
 
-  test('a segment of another allocator gets typed access', () => {
+  test('ofSegment() adds typed access to a segment of another allocator', () => {
     const segment = MemorySegment.ofSegment(gcAllocator.allocate(16, 16))
     segment.setFloat64(8, 1.5)
     expect(segment.getFloat64(8)).toBe(1.5)
   })
 
-  test('memory of a device is refused', () => {
+  test('device memory is refused', () => {
     const { block } = gcAllocator.allocate(16, 16)
     const segment = new Segment(block, 0, 16, DEVICE_MEMORY)
     expect(() => MemorySegment.ofSegment(segment)).toThrow(/got device memory/)
@@ -324,7 +324,7 @@ describe('segments over buffers', () => {
 })
 
 describe('raw views', () => {
-  test('S46: share the memory, and throw when it is dead', () => {
+  test('S46: share the memory, and throw after close', () => {
     const scope = NativeScope.ofConfined()
     const segment = scope.allocate(16, 8)
     const view = segment.asSlice(4, 8).view()
@@ -348,12 +348,12 @@ describe('raw views', () => {
     scope.close()
   })
 
-  test('S46: turned back have the same memory', () => {
+  test('S46: become segments over the same memory again', () => {
     const segment = MemorySegment.allocateNative(16, 16)
     expect(MemorySegment.ofBuffer(segment.view()).equals(segment)).toBe(true)
   })
 
-  test('need whole, aligned elements', () => {
+  test('require whole, aligned elements', () => {
     const segment = MemorySegment.allocateNative(16, 16)
     expect(segment.unsafeView(Float64Array)).toHaveLength(2)
     expect(segment.unsafeView(DataView).byteLength).toBe(16)
@@ -372,7 +372,7 @@ describe('raw views', () => {
   })
 })
 
-test('a segment over the buffer of a raw view belongs to the scope of the memory', () => {
+test('a segment over the buffer of a raw view has the scope of the memory', () => {
   const scope = NativeScope.ofConfined()
   const segment = scope.allocate(32)
   segment.setInt32(8, 5)

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { NativeScope, ResourceScope } from '../src/index.ts'
 import { nextMessage, startWorker } from './support/worker.ts'
 
-describe('workers that attach, hammer and detach while the owner tries to close', () => {
+describe('workers that attach and detach while the owner tries to close', () => {
   const rounds = process.env['TENON_SOAK'] === '1' ? 100_000 : 1000
 
-  test('S63: no lost release, no crash, every outcome legal', { timeout: 600_000 }, async () => {
+  test('S63: lose no release and do not crash', { timeout: 600_000 }, async () => {
     const scope = NativeScope.ofShared()
     const segment = scope.allocate(16, 8)
     const code = `
@@ -37,7 +37,7 @@ describe('workers that attach, hammer and detach while the owner tries to close'
     const state = { isRunning: true }
     void results.finally(() => (state.isRunning = false))
     let tries = 0
-    // Holds the scope open, so that the owner's tries can't end the test early.
+    // Holds the scope open, so that the owner's attempts to close it do not end the test early.
     const { scope: keeper } = ResourceScope.attach(token)
     while (state.isRunning) {
       expect(() => scope.close()).toThrow(ScopeHeldError)
@@ -53,7 +53,7 @@ describe('workers that attach, hammer and detach while the owner tries to close'
     await Promise.all(workers.map(async (worker) => worker.terminate()))
   })
 
-  test('S63: the owner closes at last, and later attachments are refused', { timeout: 600_000 }, async () => {
+  test('S63: let the owner close in the end, after which attach() throws', { timeout: 600_000 }, async () => {
     const scope = NativeScope.ofShared()
     const code = `
       parentPort.postMessage('ready')
@@ -85,8 +85,8 @@ describe('workers that attach, hammer and detach while the owner tries to close'
     })
     for (const scope of scopes) scope.close()
     expect(scopes.some(({ isAlive }) => isAlive)).toBe(false)
-    for (const [scope, lock] of busy) {
-      lock.release()
+    for (const [scope, hold] of busy) {
+      hold.release()
       scope.close()
     }
   })

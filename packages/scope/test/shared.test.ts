@@ -7,7 +7,7 @@ import { ended, nextMessage, startWorker } from './support/worker.ts'
 const strlen = Linker.downcall(SymbolLookup.ofProcess().get('strlen'), { result: 'uint64', parameters: ['pointer'] })
 
 describe('a shared scope', () => {
-  test('S63: is attached by a worker, which sees and changes the same memory', async () => {
+  test('S63: lets a worker attach and change the same memory', async () => {
     const scope = NativeScope.ofShared({ name: 'shared' })
     const segment = scope.allocate(16, 8)
     segment.setInt32(0, 41)
@@ -29,7 +29,7 @@ describe('a shared scope', () => {
     scope.close()
   })
 
-  test('S5: has one closer, and the others are told so', () => {
+  test('S5: is closed by one handle, and the others throw ScopeClosedError', () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const { scope: other } = ResourceScope.attach(token)
@@ -44,20 +44,20 @@ describe('a shared scope', () => {
     expect(() => ResourceScope.attach(token)).toThrow(ScopeClosedError)
   })
 
-  test('S6: with the lock of one handle stays open in all', () => {
+  test('S6: stays open in all handles while one of them is held', () => {
     const scope = NativeScope.ofShared()
     const { scope: other } = ResourceScope.attach(scope.share())
-    const lock = other.acquire()
+    const hold = other.acquire()
     expect(() => other.detach()).toThrow(ScopeHeldError)
     expect(() => scope.close()).toThrow(ScopeHeldError)
     expect(other.isAlive).toBe(true)
-    lock.release()
+    hold.release()
     other[Symbol.dispose]()
     scope[Symbol.dispose]()
     expect(scope.isAlive).toBe(false)
   })
 
-  test('closeAsync() lets nobody in, and waits for those inside', async () => {
+  test('closeAsync() refuses new handles, and waits for the open ones', async () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const { scope: other } = ResourceScope.attach(token)
@@ -73,7 +73,7 @@ describe('a shared scope', () => {
     expect(scope.isAlive).toBe(false)
   })
 
-  test('closeAsync() that gives up opens it again', async () => {
+  test('closeAsync() that misses its deadline opens the scope again', async () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const { scope: other } = ResourceScope.attach(token)
@@ -86,7 +86,7 @@ describe('a shared scope', () => {
     await scope.closeAsync()
   })
 
-  test('S63: closeAsync() waits for a worker that detaches when it is asked to', async () => {
+  test('S63: closeAsync() waits for a worker that detaches after whenClosing()', async () => {
     const scope = NativeScope.ofShared()
     const worker = startWorker(
       `
@@ -106,7 +106,7 @@ describe('a shared scope', () => {
     await ended(worker)
   })
 
-  test('S63: a worker that is terminated gives its handles back', async () => {
+  test('S63: a terminated worker releases its handles', async () => {
     const scope = NativeScope.ofShared()
     const segment = scope.allocate(4)
     const worker = startWorker(`
@@ -128,9 +128,9 @@ describe('a shared scope', () => {
     expect(scope.isAlive).toBe(false)
   })
 
-  test('S63: a worker that is terminated while it closes leaves the scope open', async () => {
+  test('S63: a worker terminated while it closes the scope leaves it open', async () => {
     const scope = NativeScope.ofShared()
-    // The state by which a thread says that it is looking who else is there: a worker can end right then.
+    // The state that a thread sets while it counts the other handles. A worker can end at that moment.
     const code = `
       parentPort.once('message', ({ token, isSlow }) => {
         const { scope: attached } = scope.ResourceScope.attach(token)
@@ -155,7 +155,7 @@ describe('a shared scope', () => {
     scope.close()
   })
 
-  test('a message that is none of its own is refused, and leaves no handle behind', () => {
+  test('attach() refuses other messages, and leaves no handle behind', () => {
     using scope = NativeScope.ofShared()
     const token = scope.share({ segments: [scope.allocate(8)] })
     const [segment] = token.segments
@@ -187,25 +187,25 @@ describe('a shared scope', () => {
     scope.close()
   })
 
-  test('shares only memory that is shared', () => {
+  test('share() refuses memory that is not shared', () => {
     using scope = NativeScope.ofShared()
     const other = MemorySegment.ofAddress(scope.allocate(8).address).reinterpret(8, scope)
     expect(() => scope.share({ segments: [other] })).toThrow(ArgumentError)
   })
 
-  test('given to one worker many times listens to it once', async () => {
+  test('adds one listener to a worker, however often it is shared', async () => {
     const worker = startWorker("parentPort.once('message', () => {})", undefined)
     for (let i = 0; i < 20; i++) NativeScope.ofShared().run((scope) => scope.share({ to: worker }))
     expect(worker.listenerCount('exit')).toBe(1)
     const scopes = Array.from({ length: 3 }, () => NativeScope.ofShared())
-    // Handles of a worker that has ended without giving them back.
+    // Handles of a worker that ended without releasing them.
     for (const scope of scopes) new Int32Array(scope.share({ to: worker }).control)[1 + 1] = worker.threadId + 1
     expect(() => scopes[0]!.close()).toThrow(ScopeHeldError)
     await worker.terminate()
     for (const scope of scopes) scope.close()
   })
 
-  test('shares only its own memory', () => {
+  test('share() refuses memory of another scope', () => {
     using scope = NativeScope.ofShared()
     using other = NativeScope.ofShared()
     for (const segment of [other.allocate(4), MemorySegment.allocateNative(4), null, {}]) {
@@ -216,7 +216,7 @@ describe('a shared scope', () => {
     }
   })
 
-  test('a raw view of it keeps working after close: it can not be taken away', () => {
+  test('raw views of shared memory keep working after close', () => {
     const scope = NativeScope.ofShared()
     const segment = scope.allocate(4, 4)
     const view = segment.view()
@@ -225,7 +225,7 @@ describe('a shared scope', () => {
     expect(() => segment.getInt32(0)).toThrow(ScopeClosedError)
   })
 
-  test('has room for 1023 handles, and refuses one more clearly', () => {
+  test('has at most 1023 handles, and throws ScopeHeldError for one more', () => {
     const scope = NativeScope.ofShared()
     const token = scope.share()
     const handles = Array.from({ length: 1022 }, () => ResourceScope.attach(token).scope)
@@ -236,7 +236,7 @@ describe('a shared scope', () => {
 })
 
 describe('handoff()', () => {
-  test('moves the memory to another thread, where it has the same address', async () => {
+  test('moves the memory to another thread, where its address is the same', async () => {
     for (const scope of [NativeScope.ofConfined({ name: 'moved' }), ResourceScope.ofConfined({ name: 'moved' })]) {
       const segment = MemorySegment.allocateNative(16, 8, scope)
       const { address } = segment
@@ -261,7 +261,7 @@ describe('handoff()', () => {
     }
   })
 
-  test('is attached where its message went, and dead where its buffer has gone', () => {
+  test('can be attached once, in the thread that received the message', () => {
     const move = (): HandoffToken => NativeScope.ofConfined().run((scope) => scope.handoff([toCString('abc', scope)]))
     const sent = move()
     structuredClone(sent, { transfer: [...sent.transfer] })
@@ -273,7 +273,7 @@ describe('handoff()', () => {
     other.scope.close()
   })
 
-  test('keeps arena memory apart from the next arena', () => {
+  test('separates the memory from the next arena', () => {
     const scope = NativeScope.ofConfined()
     const [a, b] = [scope.allocate(8), scope.allocate(8)]
     a.setInt32(0, 1)
@@ -285,13 +285,13 @@ describe('handoff()', () => {
     again.close()
   })
 
-  test('is refused for what can not move, and the scope stays open', () => {
+  test('refuses memory that cannot move, and the scope stays open', () => {
     using scope = NativeScope.ofConfined()
     using other = NativeScope.ofConfined()
     const segment = scope.allocate(8)
-    const lock = scope.acquire()
+    const hold = scope.acquire()
     expect(() => scope.handoff([segment])).toThrow(ScopeHeldError)
-    lock.release()
+    hold.release()
     for (const bad of [other.allocate(8), null, {}])
       expect(() => scope.handoff([bad as MemorySegment])).toThrow(ArgumentError)
     scope.addCloseAction(() => {})

@@ -23,7 +23,7 @@ for (const [charset, unit] of charsets) {
       (text) => isUnicode || Buffer.byteLength(text) === text.length || (charset === 'latin1' && text.length === 1),
     )
 
-    test('S47: a string comes back, with a terminator of one unit', () => {
+    test('S47: reads back a string, with a terminator of one unit', () => {
       for (const text of usable) {
         using scope = NativeScope.ofConfined()
         const segment = toCString(text, scope, { charset })
@@ -32,14 +32,14 @@ for (const [charset, unit] of charsets) {
       }
     })
 
-    test('S48: a string takes exactly its bytes, and no byte order mark', () => {
+    test('S48: writes the bytes of the string without a byte order mark', () => {
       using scope = NativeScope.ofConfined()
       expect(toCString('ab', scope, { charset }).byteSize).toBe(3 * unit)
       const [first] = bytesOf(toCString('a', scope, { charset }).asSlice(charset.endsWith('be') ? unit - 1 : 0))
       expect(first).toBe(0x61)
     })
 
-    test('S51: without a terminator inside the segment there is no string', () => {
+    test('S51: throws BoundsError without a terminator inside the segment', () => {
       const segment = MemorySegment.allocateNative(16 * unit).fill(0x41)
       if (unit === 4) return
       expect(() => segment.getString(0, charset)).toThrow(BoundsError)
@@ -50,7 +50,7 @@ for (const [charset, unit] of charsets) {
       expect(segment.getString(0, charset)).toHaveLength(8)
     })
 
-    test('S53: of a length in bytes needs no terminator', () => {
+    test('S53: reads a given number of bytes without a terminator', () => {
       using scope = NativeScope.ofConfined()
       const segment = toCString('abcdef', scope, { charset })
       expect(segment.getString(unit, charset, 3 * unit)).toBe('bcd')
@@ -62,7 +62,7 @@ for (const [charset, unit] of charsets) {
       }
     })
 
-    test('is read from any offset', () => {
+    test('reads from any offset', () => {
       for (let offset = 0; offset < 8; offset++) {
         const segment = MemorySegment.allocateNative(64).fill(0xee)
         segment.setString(offset, 'hello', { charset })
@@ -82,7 +82,7 @@ test('S47: other charsets are refused', () => {
   }
 })
 
-test('S49: what has no form is replaced, as TextEncoder does', () => {
+test('S49: characters that the charset lacks are replaced, as TextEncoder does', () => {
   using scope = NativeScope.ofConfined()
   expect(bytesOf(toCString('\ud800', scope))).toEqual([0xef, 0xbf, 0xbd, 0])
   expect(bytesOf(toCString('\ud800x', scope, { charset: 'utf-16le' }))).toEqual([0xfd, 0xff, 0x78, 0, 0, 0])
@@ -95,7 +95,7 @@ test('S49: what has no form is replaced, as TextEncoder does', () => {
   expect(surrogate.getString(0, 'utf-32le')).toBe('\ufffd\ufffd')
 })
 
-test('S50: a U+0000 inside is refused, unless it is meant', () => {
+test('S50: U+0000 inside a string is refused, unless nul is allow', () => {
   using scope = NativeScope.ofConfined()
   for (const text of ['\0', 'ab\0cd', `${'x'.repeat(100)}\0`]) {
     expect(() => toCString(text, scope)).toThrow(ArgumentError)
@@ -107,7 +107,7 @@ test('S50: a U+0000 inside is refused, unless it is meant', () => {
     expect(() => toCString('ab', scope, { nul: nul as never })).toThrow(ArgumentError)
 })
 
-test('S52: a string that does not fit is not written at all', () => {
+test('S52: setString() writes nothing if the string does not fit', () => {
   const segment = MemorySegment.allocateNative(6)
   for (const text of ['abcdef', 'ééé', 'x'.repeat(100)]) {
     expect(() => segment.setString(0, text)).toThrow(BoundsError)
@@ -119,7 +119,7 @@ test('S52: a string that does not fit is not written at all', () => {
   expect(() => segment.asReadOnly().setString(0, '')).toThrow(ReadOnlyError)
 })
 
-test('what is no string is refused', () => {
+test('values that are not strings are refused', () => {
   using scope = NativeScope.ofConfined()
   for (const text of [null, undefined, 1, {}, Buffer.from('a')]) {
     expect(() => toCString(text as string, scope)).toThrow(ArgumentError)
@@ -127,7 +127,7 @@ test('what is no string is refused', () => {
   }
 })
 
-test('any string comes back through every Unicode charset', () => {
+test('every Unicode charset preserves any string', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -141,7 +141,7 @@ test('any string comes back through every Unicode charset', () => {
   )
 })
 
-test('any bytes up to a terminator read as the decoder of the platform reads them', () => {
+test('getString() decodes any bytes as the platform's decoder does', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(100), (bytes, at) => {
       const planted = new Uint8Array([...bytes, 0, 1, 2])

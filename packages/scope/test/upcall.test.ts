@@ -19,7 +19,7 @@ function dead(): MemorySegment {
 }
 
 describe('structs by value', () => {
-  test('S25: are returned into memory of the allocator, which is asked once', () => {
+  test('S25: are returned in memory of the allocator, which is called once', () => {
     using scope = NativeScope.ofConfined()
     const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
     const requests: unknown[] = []
@@ -39,7 +39,7 @@ describe('structs by value', () => {
     expect(() => divide(() => MemorySegment.allocateNative(4), 1, 2)).toThrow(AllocationError)
   })
 
-  test('are passed both ways', () => {
+  test('are passed in both directions', () => {
     using scope = NativeScope.ofConfined()
     const inner = struct({ p: address, n: int64 })
     const layouts = [
@@ -68,7 +68,7 @@ describe('structs by value', () => {
     }
   })
 
-  test('that C lays out otherwise are refused', () => {
+  test('with another layout than in C are refused', () => {
     const odd = struct({ a: MemoryLayout.int8, _: MemoryLayout.padding(3), b: int32 })
     expect(() => Linker.downcall(libc.get('abs'), { parameters: [odd] })).toThrow(ArgumentError)
     expect(() =>
@@ -81,7 +81,7 @@ describe('structs by value', () => {
 })
 
 describe('a stub', () => {
-  test('S56: belongs to its scope', () => {
+  test('S56: ends with its scope', () => {
     const scope = ResourceScope.ofConfined()
     const numbers = MemorySegment.allocateNative(8, 4)
     const before = ResourceScope.stats().liveStubs
@@ -96,7 +96,7 @@ describe('a stub', () => {
     expect(() => upcallStub(byValue, compareInts, scope)).toThrow(ScopeClosedError)
   })
 
-  test('S56: needs a function, a signature and a scope that is closed by hand', () => {
+  test('S56: requires a function, a signature and a scope with close()', () => {
     using scope = ResourceScope.ofConfined()
     for (const run of [null, undefined, 1, {}])
       expect(() => upcallStub(run as never, compareInts, scope)).toThrow(ArgumentError)
@@ -111,7 +111,7 @@ describe('a stub', () => {
     }
   })
 
-  test('S57: a struct that it was passed is dead afterwards', () => {
+  test('S57: closes the structs passed to it when it returns', () => {
     using scope = NativeScope.ofConfined()
     let kept: MemorySegment | undefined
     const stub = upcallStub(
@@ -126,7 +126,7 @@ describe('a stub', () => {
     expect(() => kept!.getInt32(0)).toThrow(ScopeClosedError)
   })
 
-  test('S58: that throws lets native code finish, and the error comes out of the call once', () => {
+  test('S58: returns 0 when its function throws, and the call throws the error once', () => {
     using scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 5, 4, 3, 2, 1)
     const error = new Error('mine')
@@ -145,7 +145,7 @@ describe('a stub', () => {
     expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3, 4, 5]))
   })
 
-  test('S58: whose result does not fit throws as well', () => {
+  test('S58: makes the call throw if its result does not fit', () => {
     using scope = NativeScope.ofConfined()
     const numbers = NativeAllocator.allocateFrom(scope, int32, 2, 1)
     for (const result of ['a', undefined, 0.5, 2 ** 31, {}]) {
@@ -160,7 +160,7 @@ describe('a stub', () => {
     }
   })
 
-  test('there are 8192 of them, and one more is refused clearly', () => {
+  test('throws AllocationError beyond 8192 stubs', () => {
     const scope = ResourceScope.ofConfined()
     expect(() => {
       for (let i = 0; i < 9000; i++) upcallStub(byValue, compareInts, scope)
@@ -169,7 +169,7 @@ describe('a stub', () => {
     ResourceScope.ofConfined().run((again) => upcallStub(byValue, compareInts, again))
   })
 
-  test('that gives dead memory throws, and C reads none of it', () => {
+  test('makes the call throw if it returns closed memory, which C does not read', () => {
     using scope = NativeScope.ofConfined()
     for (const result of ['pointer', div] as const) {
       const stub = upcallStub(() => dead().asSlice(0, 8), { result }, scope)
@@ -181,7 +181,7 @@ describe('a stub', () => {
     expect(() => divide(() => dead().asSlice(0, 8), 1, 1)).toThrow(ScopeClosedError)
   })
 
-  test('takes up to 64 arguments, and more are refused clearly', () => {
+  test('takes up to 64 arguments, and more are refused', () => {
     using scope = ResourceScope.ofConfined()
     const signature = (count: number) =>
       ({ result: 'int32', parameters: new Array<'int32'>(count).fill('int32') }) as const

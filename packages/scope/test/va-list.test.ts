@@ -29,7 +29,7 @@ describe('a va_list', () => {
     expect(buffer.getString(0)).toBe(expected)
   })
 
-  test('S60: takes no pointer to memory that is dead, or that JavaScript may move', () => {
+  test('S60: refuses pointers to closed memory and to JavaScript buffers', () => {
     using scope = NativeScope.ofConfined()
     const gone = NativeScope.ofConfined().run((other) => other.allocate(8))
     expect(() => VaList.ofArguments(scope, (builder) => builder.pointer(gone))).toThrow(ScopeClosedError)
@@ -70,7 +70,7 @@ describe('a va_list', () => {
     values.skip('integer')
   })
 
-  test('S60: reaches a callback', () => {
+  test('S60: can be passed to a callback', () => {
     using scope = NativeScope.ofConfined()
     let seen: unknown[] = []
     const stub = upcallStub(
@@ -87,7 +87,7 @@ describe('a va_list', () => {
     expect(seen).toEqual([1, 2.5])
   })
 
-  test('S60: dies with its memory, and refuses what does not fit', () => {
+  test('S60: ends with its memory, and refuses values that do not fit', () => {
     const scope = NativeScope.ofConfined()
     const list = VaList.ofArguments(scope, (builder) => builder.int32(1))
     for (const value of [null, 0.5, 2 ** 31, '1']) {

@@ -7,7 +7,7 @@ import { Linker, SymbolLookup, upcallStub, VaList } from '../../src/linker.ts'
 const path = join(tmpdir(), `tenon-bad-input-${process.pid}`)
 writeFileSync(path, 'some bytes of a file')
 
-/** What the functions work on. */
+/** The objects that the functions work on. */
 export interface Place {
   readonly scope: ReturnType<typeof NativeScope.ofConfined>
   readonly shared: ReturnType<typeof NativeScope.ofShared>
@@ -15,7 +15,7 @@ export interface Place {
   readonly other: MemorySegment
 }
 
-/** A function with arguments that it takes. */
+/** A function with valid arguments. */
 export interface Row {
   readonly good: (place: Place) => readonly unknown[]
   readonly call: (place: Place, values: readonly never[]) => unknown
@@ -23,7 +23,7 @@ export interface Row {
 
 type Method = (...given: readonly never[]) => unknown
 
-/** Calls a function that needs no object. */
+/** Calls a function without an object. */
 const free =
   (run: (...given: never[]) => unknown): Row['call'] =>
   (_, given) =>
@@ -49,7 +49,7 @@ const onSegment = (name: string, good: Row['good']): [string, Row] => [
   { good, call: bound(({ segment }) => segment, name) },
 ]
 
-/** Every method of a segment that takes something. */
+/** Every method of a segment that takes arguments. */
 export const ofSegments: Record<string, Row> = Object.fromEntries([
   ...kinds
     .flatMap(sized)
@@ -95,7 +95,7 @@ export const ofSegments: Record<string, Row> = Object.fromEntries([
 
 const scopes = { ofConfined: NativeScope.ofConfined, ofShared: NativeScope.ofShared, ofPlain: ResourceScope.ofConfined }
 
-/** Everything else. */
+/** All other functions. */
 export const others: Record<string, Row> = {
   'MemorySegment.allocateNative': {
     good: ({ scope }) => [8, 8, scope],

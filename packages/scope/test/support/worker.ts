@@ -4,16 +4,15 @@ import { Worker } from 'node:worker_threads'
 
 const source = (name: string): string => new URL(`../../src/${name}.ts`, import.meta.url).href
 
-/** What stands before the code of each worker. */
+/** The code before the code of each worker. */
 const prelude = `
 const { parentPort, workerData, threadId } = require('node:worker_threads')
 const load = () => Promise.all([import(${JSON.stringify(source('index'))}), import(${JSON.stringify(source('linker'))})])
 `
 
 /**
- * A worker that runs this code, in an async function with \`scope\` and \`linker\` (the two modules), \`parentPort\`
- * and
- * \`workerData\`. It runs the sources through Node's own stripping of types: they are plain JavaScript then.
+ * A worker that runs this code in an async function with `scope` and `linker` (the two modules), `parentPort` and
+ * `workerData`. Node strips the types of the sources, so the code runs as plain JavaScript.
  */
 export function startWorker(code: string, workerData?: unknown): Worker {
   return new Worker(
@@ -22,7 +21,7 @@ export function startWorker(code: string, workerData?: unknown): Worker {
   )
 }
 
-/** The next message of a worker; its error, if that comes first. */
+/** The next message of a worker. Rejects if the worker ends first. */
 export async function nextMessage<Message = unknown>(worker: Worker): Promise<Message> {
   const [message] = (await Promise.race([once(worker, 'message'), failure(worker)])) as [Message]
   return message
@@ -35,9 +34,9 @@ async function failure(worker: Worker): Promise<never> {
 
 /** Waits until a worker has ended. */
 export async function ended(worker: Worker): Promise<void> {
-  // A worker that is gone has no id, and tells nobody any more.
+  // A worker that has ended has the id -1 and emits no event.
   if (worker.threadId !== -1) await once(worker, 'exit')
 }
 
-/** The directory of the package: scripts that import it by name run there. */
+/** The directory of the package, in which scripts run that import the package by name. */
 export const packageDirectory: string = fileURLToPath(new URL('../..', import.meta.url))
