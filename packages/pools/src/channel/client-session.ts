@@ -292,9 +292,8 @@ export class ClientSession {
     const known = this.#repeatable?.body.equals(body) === true ? this.#repeatable : undefined
     const bound = known?.bound ?? this.#bind(frame)
     const start = performance.now()
-    if (header.timeout !== undefined && start - arrived >= header.timeout) {
+    if (header.timeout !== undefined && start - arrived >= header.timeout)
       throw new PoolsError('MISSED_DEADLINE_TRANSIENT', 'the deadline passed before the execution began')
-    }
     bound.run()
     if (known === undefined || !header.rings) {
       const saved = viewOf(Buffer.from(frame.subarray(0, HEADER_SIZE)))

@@ -122,12 +122,11 @@ export class DriverChannel {
       try {
         signal?.throwIfAborted()
         this.#checkAlive()
-        if (this.#pending.size >= this.agreement.requests) {
+        if (this.#pending.size >= this.agreement.requests)
           throw new PoolsError(
             'RESOURCE_EXHAUSTED_TRANSIENT',
             `at most ${this.agreement.requests} requests may wait for this driver`,
           )
-        }
         const id = ++this.#lastId
         this.#send(
           length,
@@ -241,9 +240,8 @@ export class DriverChannel {
 
   #writeBody(value: unknown): number {
     const body = encodeBody(value)
-    if (HEADER_SIZE + body.length > this.#link.sent.bytes.length) {
+    if (HEADER_SIZE + body.length > this.#link.sent.bytes.length)
       throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${this.#link.sent.bytes.length} bytes`)
-    }
     this.#link.sent.bytes.set(body, HEADER_SIZE)
     return HEADER_SIZE + body.length
   }

@@ -29,9 +29,8 @@ export function writeExecute(
   const all = [...inputs, ...outputs]
   const dimensions = all.reduce((sum, argument) => sum + argument.dimensions.length, 0)
   const length = POOLS_AT + pools.length * POOL_SIZE + all.length * ARGUMENT_SIZE + dimensions * 4
-  if (length > FRAME_MAXIMUM || Math.max(inputs.length, outputs.length, pools.length) > 0xffff) {
+  if (length > FRAME_MAXIMUM || Math.max(inputs.length, outputs.length, pools.length) > 0xffff)
     throw new PoolsError('INVALID_ARGUMENT', `a request must fit ${FRAME_MAXIMUM} bytes, this one has ${length}`)
-  }
   view.setUint32(HEADER_SIZE + EXECUTE.model, model, true)
   view.setUint16(HEADER_SIZE + EXECUTE.inputs, inputs.length, true)
   view.setUint16(HEADER_SIZE + EXECUTE.outputs, outputs.length, true)

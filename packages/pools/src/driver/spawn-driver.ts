@@ -48,7 +48,7 @@ export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
   const known = checkOptions(options, ['command', 'env', 'deadline'])
   const { command = [process.execPath, driverProcess()], env = {}, deadline } = known
   checkMilliseconds(deadline, 'deadline')
-  if (!Array.isArray(command) || command.length === 0 || !command.every(isText))
+  if (!Array.isArray(command) || command.length === 0 || !command.every((part) => typeof part === 'string'))
     throw new ArgumentError(`command must be a program and its arguments, as strings, got ${describe(command)}`)
   const [file, ...args] = command as [string, ...string[]]
   const [mine, theirs] = socketPair('messages')
@@ -64,34 +64,7 @@ export async function spawnDriver(options?: SpawnOptions): Promise<Driver> {
   } finally {
     closeDescriptor(theirs)
   }
-  let failure: unknown
-  child.once('error', (error) => (failure = error))
-  const exited = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve())
-    child.once('error', () => resolve())
-  })
-  child.unref()
-  const end = async (): Promise<void> => {
-    child.ref()
-    const timer = setTimeout(() => child.kill('SIGKILL'), END_TIMEOUT)
-    await exited
-    clearTimeout(timer)
-  }
-  try {
-    return await introduce(mine, end, deadline)
-  } catch (error) {
-    await end()
-    throw failure === undefined ? error : cannotStart(file, failure)
-  }
-}
-
-const isText = (value: unknown): boolean => typeof value === 'string'
-
-function cannotStart(what: string | URL, cause: unknown): PoolsError {
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new PoolsError('DEVICE_UNAVAILABLE', `the driver ${describe(String(what))} could not be started: ${reason}`, {
-    cause,
-  })
+  return introduceStarted(mine, child, () => child.kill('SIGKILL'), deadline, file)
 }
 
 /** The options of {@link workerDriver}. */
@@ -114,8 +87,7 @@ export interface WorkerOptions extends StartOptions {
 export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
   const { script = driverProcess(), deadline } = checkOptions(options, ['script', 'deadline'])
   checkMilliseconds(deadline, 'deadline')
-  const isShared = sharesDescriptors()
-  const [mine, theirs] = isShared ? socketPair('messages') : portPair()
+  const [mine, theirs] = sharesDescriptors() ? socketPair('messages') : portPair()
   let worker: Worker
   try {
     worker = new Worker(script, {
@@ -128,24 +100,10 @@ export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
     closeEnd(theirs)
     throw cannotStart(script, error)
   }
-  worker.unref()
-  let failure: unknown
-  worker.once('error', (error) => (failure = error))
-  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
-  const stop = async (): Promise<void> => {
-    worker.ref()
-    const timer = setTimeout(() => void worker.terminate(), END_TIMEOUT)
-    await exited
-    clearTimeout(timer)
-  }
   try {
-    // A worker that fails before it serves, or runs out of memory, cannot close its channel.
-    return await introduce(mine, stop, deadline, exited)
-  } catch (error) {
-    await stop()
-    throw failure === undefined ? error : cannotStart(script, failure)
+    return await introduceStarted(mine, worker, () => void worker.terminate(), deadline, script)
   } finally {
-    // The worker has one of its own.
+    // The worker has a descriptor of its own.
     if (typeof theirs === 'number') closeDescriptor(theirs)
   }
 }
@@ -168,35 +126,67 @@ export async function connectDriver(path: string, options?: StartOptions): Promi
   checkName(path, 'path')
   const { deadline } = checkOptions(options, ['deadline'])
   checkMilliseconds(deadline, 'deadline')
-  return introduce(connectTo(path), async () => {}, deadline)
+  return introduce(openChannel(connectTo(path)), async () => {}, deadline)
 }
 
-/** Takes one end of a channel over. */
-async function introduce(
+/** Takes over one end of a channel to a process or worker that was started, and which ends with the driver. */
+async function introduceStarted(
   end: number | PortEnd,
-  stop: () => Promise<void>,
-  timeout: number | undefined,
-  ended?: Promise<void>,
+  started: ChildProcess | Worker,
+  kill: () => void,
+  deadline: number | undefined,
+  what: string | URL,
 ): Promise<Driver> {
-  const channel = typeof end === 'number' ? socketChannel(end) : portChannel(end)
-  void ended?.then(() => channel.close())
-  await channel.hello(timeout)
+  let failure: unknown
+  const exited = new Promise<void>((resolve) => {
+    started.once('exit', () => resolve())
+    started.once('error', (error: unknown) => {
+      failure = error
+      // A process that could not be started does not exit.
+      if (!(started instanceof Worker)) resolve()
+    })
+  })
+  started.unref()
+  const stop = async (): Promise<void> => {
+    started.ref()
+    const timer = setTimeout(kill, END_TIMEOUT)
+    await exited
+    clearTimeout(timer)
+  }
+  try {
+    const channel = openChannel(end)
+    // A worker that fails before it serves, or runs out of memory, cannot close its channel.
+    if (started instanceof Worker) void exited.then(() => channel.close())
+    return await introduce(channel, stop, deadline)
+  } catch (error) {
+    await stop()
+    throw failure === undefined ? error : cannotStart(what, failure)
+  }
+}
+
+async function introduce(
+  channel: DriverChannel,
+  stop: () => Promise<void>,
+  deadline: number | undefined,
+): Promise<Driver> {
+  await channel.hello(deadline)
   return new Driver(new RemoteBackend(channel, stop))
 }
 
-function socketChannel(end: number): DriverChannel {
-  const link = new Socket(end)
+function openChannel(end: number | PortEnd): DriverChannel {
+  const link = typeof end === 'number' ? new Socket(end) : new PortLink(end)
   try {
-    return new DriverChannel(link, socketDoorbell)
+    return new DriverChannel(link, link instanceof Socket ? socketDoorbell : (onRing) => link.listen(onRing))
   } catch (error) {
     link.close()
     throw error
   }
 }
 
-function portChannel(end: PortEnd): DriverChannel {
-  const link = new PortLink(end)
-  return new DriverChannel(link, (onRing) => link.listen(onRing))
+function cannotStart(what: string | URL, cause: unknown): PoolsError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const sentence = `the driver ${describe(String(what))} could not be started: ${reason}`
+  return new PoolsError('DEVICE_UNAVAILABLE', sentence, { cause })
 }
 
 function driverProcess(): string {

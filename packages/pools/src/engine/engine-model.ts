@@ -1,4 +1,5 @@
 import type { Hold } from '@tenon/core'
+import { holdAll, releaseAll } from '@tenon/core/internal'
 import { failed, PoolsError } from '../error-status.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
@@ -9,39 +10,37 @@ import type { DriverLimits } from './limits.ts'
 import { allocatePrivate, Layout } from './memory.ts'
 import { Plan, type Places } from './plan.ts'
 
-/** How many plans a model with open dimensions keeps. */
+/** The most plans of a model with open dimensions. */
 const PLANS = 16
 
-/** A model that a driver has taken in: its constants in place, its operations planned. */
+/** A model that a driver has prepared: its constants have places, and its operations are planned. */
 export class EngineModel {
   readonly model: Model<Pool>
   readonly #kernels: KernelRegistry
   readonly #constants: Places
-  readonly #holds: Hold[] = []
+  #holds: readonly Hold[] = []
   readonly #plans = new Map<string, Plan>()
-  /** The most bytes of intermediate results, and of copies, that the driver gives it. */
+  /** The most bytes of intermediate results, and of copies. */
   readonly workingBytes: number
   #users = 1
 
   /**
-   * Checks everything, then takes the constants: frozen pools are used in place, others copied.
+   * Checks the model, then places its constants: those of frozen pools are used in place, others are copied.
    *
    * @throws {PoolsError} M1 to M20.
    */
   constructor(model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
     checkModel(model)
-    // A copy, since roles of device buffers tell prepared models apart, not the models that they were made of (D7).
+    // A copy, since roles of device buffers distinguish prepared models, not the models that they were made of (D7).
     this.model = { ...model }
     this.#kernels = kernels
     this.workingBytes = limits.workingBytes
     model.main.operations.forEach(({ type }, i) => {
-      if (!kernels.has(type)) {
-        throw failed('M19', `the driver has no operation ${type}`, `main.operations[${i}]`)
-      }
+      if (!kernels.has(type)) throw failed('M19', `the driver has no operation ${type}`, `main.operations[${i}]`)
     })
     this.#constants = this.#takeConstants()
     const { operands, inputIndexes } = model.main
-    // Planned now if nothing is open, so that what can't work fails here.
+    // Without open dimensions the plan is made now, so that an impossible operation fails here.
     const isSettled = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
     const hasScalarInput = inputIndexes.some((i) => !operandTypes[operands[i]!.type].isTensor)
     try {
@@ -80,16 +79,15 @@ export class EngineModel {
     return plan
   }
 
-  /** Keeps it for one more user: it goes with the last {@link release}. */
+  /** Adds a user. The last {@link release} frees the model. */
   retain(): void {
     this.#users++
   }
 
-  /** Lets go of the pools of its constants, once nobody uses it any more. */
+  /** Ends one use. The last one releases the pools of the constants. */
   release(): void {
     if (--this.#users > 0) return
-    for (const hold of this.#holds) hold.release()
-    this.#holds.length = 0
+    releaseAll(this.#holds)
     this.#plans.clear()
   }
 
@@ -97,37 +95,36 @@ export class EngineModel {
     const { main, operandValues, pools } = this.model
     const layout = new Layout()
     const places: Places = main.operands.map(() => undefined)
-    const copies: { readonly operand: number; readonly length: number; readonly offset: number }[] = []
+    const copies: { readonly operand: number; readonly offset: number }[] = []
     const faults = pools.map((pool) => pool.faults)
     main.operands.forEach(({ lifetime, location: { poolIndex, offset, length }, type }, i) => {
-      if (lifetime !== 'CONSTANT_COPY' && lifetime !== 'CONSTANT_POOL') return
+      if (!lifetime.startsWith('CONSTANT')) return
       const pool = lifetime === 'CONSTANT_POOL' ? pools[poolIndex]! : undefined
       const bytes = pool?.rights === 'frozen' ? pool.bytes : undefined
-      if (bytes !== undefined && (pool!.address + offset) % operandTypes[type].byteSize === 0) {
-        places[i] = { bytes: bytes.subarray(offset, offset + length), address: pool!.address + offset }
-      } else copies.push({ operand: i, length, offset: layout.add(length) })
+      const address = (pool?.address ?? 0) + offset
+      if (bytes !== undefined && address % operandTypes[type].byteSize === 0)
+        places[i] = { bytes: bytes.subarray(offset, offset + length), address }
+      else copies.push({ operand: i, offset: layout.add(length) })
     })
     if (layout.byteSize > this.workingBytes) {
-      throw new PoolsError(
-        'RESOURCE_EXHAUSTED_TRANSIENT',
-        `the model's constants need ${layout.byteSize} bytes of the driver`,
-      )
+      const sentence = `the model's constants need ${layout.byteSize} bytes of the driver`
+      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence)
     }
     const memory = allocatePrivate(layout.byteSize)
-    for (const { operand, length, offset } of copies) {
-      const bytes = memory.bytes.subarray(offset, offset + length)
+    for (const { operand, offset } of copies) {
       const { lifetime, location } = main.operands[operand]!
+      const bytes = memory.bytes.subarray(offset, offset + location.length)
       if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
-      else bytes.set(operandValues.subarray(location.offset, location.offset + length))
+      else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
       places[operand] = { bytes, address: memory.address + offset }
     }
     pools.forEach((pool, i) => {
       if (pool.faults !== faults[i]) throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
     })
-    for (const pool of new Set(pools)) if (pool.rights === 'frozen') this.#holds.push(pool.acquire())
+    this.#holds = holdAll(new Set(pools.filter(({ rights }) => rights === 'frozen')))
     return places
   }
 }
 
-/** Planning needs the value of an input, which only a request has. */
+/** A plan needs the value of an input, which only a request has. */
 class PlansLater extends Error {}

@@ -10,19 +10,24 @@ import { allocatePrivate } from './memory.ts'
 import type { Plan } from './plan.ts'
 import type { Place } from './values.ts'
 
-/** What a request's pools are to the engine. */
+/** A pool of a request in the engine. */
 export type EnginePool = Pool | DeviceMemory
 
-/** A request whose numbers are checked and whose memory is found, ready to run. */
+/** Returns the pool of an argument; undefined for one that is left out. */
+export function poolOf({ pools }: Request<EnginePool>, argument: RequestArgument): EnginePool | undefined {
+  return argument.hasNoValue ? undefined : pools[argument.location.poolIndex]
+}
+
+/** A checked request with its memory, ready to run. */
 export interface BoundExecution {
   readonly outputShapes: readonly OutputShape[]
-  /** It may be run again, for the same request. */
+  /** Whether it may be run again for the same request. */
   readonly isRepeatable: boolean
   /** @throws {PoolsError} */
   run(): void
 }
 
-/** An input or output that is copied to where kernels can use it, or from there. */
+/** An input or output that kernels cannot use in place, and that is copied. */
 interface Staged {
   readonly place: Place
   readonly pool: Pool
@@ -45,10 +50,12 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   const places: (readonly [operand: number, place: Place])[] = []
   let copied = 0
   const find = (argument: RequestArgument, operand: number, list: Staged[]): void => {
-    if (argument.hasNoValue) return
+    const pool = poolOf(request, argument)
+    if (pool === undefined) return
     const { type } = operands[operand]!
+    const { offset } = argument.location
     const byteSize = operandByteSize(type, plan.dimensions[operand]!)
-    const direct = placeOf(argument, request, byteSize)
+    const direct = placeOf(pool, offset, byteSize)
     if (direct !== undefined && direct.address % operandTypes[type].byteSize === 0) {
       places.push([operand, direct])
       return
@@ -59,12 +66,11 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
         'RESOURCE_EXHAUSTED_TRANSIENT',
         `the request needs copies of ${copied} bytes of the driver`,
         {
-          hint: 'let values start at multiples of the size of their elements, which are used in place.',
+          hint: 'Align values to the size of their elements, so that they are used in place.',
         },
       )
     const place = allocatePrivate(byteSize)
-    const pool = request.pools[argument.location.poolIndex] as Pool
-    list.push({ place, pool, offset: argument.location.offset })
+    list.push({ place, pool: pool as Pool, offset })
     places.push([operand, place])
   }
   request.inputs.forEach((argument, i) => find(argument, inputIndexes[i]!, staged.inputs))
@@ -102,13 +108,13 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
 
 const NO_FAULTS: readonly number[] = []
 
-/** A run that memory of devices is synchronised around. */
-function accessing({ inputs, outputs, pools }: Request<EnginePool>, run: () => void): () => void {
-  const used = (list: readonly RequestArgument[]): Set<EnginePool | undefined> =>
-    new Set(list.map(({ hasNoValue, location }) => (hasNoValue ? undefined : pools[location.poolIndex])))
-  const [read, written] = [used(inputs), used(outputs)]
+/** Wraps a run so that device memory is synchronised around it. */
+function accessing(request: Request<EnginePool>, run: () => void): () => void {
+  const used = (list: readonly RequestArgument[]): Set<unknown> =>
+    new Set(list.map((argument) => poolOf(request, argument)))
+  const [read, written] = [used(request.inputs), used(request.outputs)]
   let all = run
-  for (const pool of pools) {
+  for (const pool of request.pools) {
     if (pool instanceof DeviceMemory || pool.backing !== 'dma-buf' || !(read.has(pool) || written.has(pool))) continue
     const inner = all
     all = () => pool.withAccess(written.has(pool), inner)
@@ -116,38 +122,34 @@ function accessing({ inputs, outputs, pools }: Request<EnginePool>, run: () => v
   return all
 }
 
-/** Where an argument's bytes are, as many as its value has; undefined if they have to be copied. */
-function placeOf({ location }: RequestArgument, request: Request<EnginePool>, byteSize: number): Place | undefined {
-  const pool = request.pools[location.poolIndex]!
+/** Returns the bytes of an argument's value in place; undefined if they have to be copied. */
+function placeOf(pool: EnginePool, offset: number, byteSize: number): Place | undefined {
   if (pool instanceof DeviceMemory)
     return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
   if (pool.bytes === undefined || pool.kind === 'device-image') return undefined
-  const { offset } = location
   return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
 }
 
 /** Calls `check` for each argument that is a device buffer. */
 function eachToken(
-  { inputs, outputs, pools }: Request<EnginePool>,
+  request: Request<EnginePool>,
   check: (memory: DeviceMemory, isInput: boolean, i: number, path: string) => void,
 ): void {
-  const each = (list: readonly RequestArgument[], isInput: boolean): void =>
-    list.forEach(({ hasNoValue, location }, i) => {
-      const pool = hasNoValue ? undefined : pools[location.poolIndex]
-      if (pool instanceof DeviceMemory) check(pool, isInput, i, `${isInput ? 'inputs' : 'outputs'}[${i}]`)
+  for (const list of ['inputs', 'outputs'] as const)
+    request[list].forEach((argument, i) => {
+      const pool = poolOf(request, argument)
+      if (pool instanceof DeviceMemory) check(pool, list === 'inputs', i, `${list}[${i}]`)
     })
-  each(inputs, true)
-  each(outputs, false)
 }
 
-/** Device buffers are for what they were allocated for (D17, D18). @throws {PoolsError} D31 */
+/** Checks that device buffers are used as they were allocated for (D17, D18). @throws {PoolsError} D31 */
 export function checkRoles(model: EngineModel, request: Request<EnginePool>): void {
   eachToken(request, (memory, isInput, i, path) => {
     if (!memory.hasRole(model, isInput, i)) throw refuseToken(path)
   })
 }
 
-/** The device buffers that are written, and which outputs they are, after their roles and states were checked (D17, D18). */
+/** Checks the roles and states of device buffers (D17, D18), and returns those that are written, with their outputs. */
 function checkTokens(
   model: EngineModel,
   request: Request<EnginePool>,
@@ -155,42 +157,29 @@ function checkTokens(
   checkRoles(model, request)
   const written: { memory: DeviceMemory; output: number }[] = []
   eachToken(request, (memory, isInput, i, path) => {
-    if (!isInput) {
-      if (combineDimensions(request.outputs[i]!.dimensions, memory.initialDimensions) === undefined)
-        throw dimensionsRefused('D18', path)
-      written.push({ memory, output: i })
-      return
-    }
-    if (!memory.isInitialized) {
-      throw failed('D17', `${path} is a device buffer that holds no value`, path)
-    }
-    if (combineDimensions(request.inputs[i]!.dimensions, memory.dimensions) === undefined)
-      throw dimensionsRefused('D17', path)
+    if (isInput && !memory.isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
+    const given = (isInput ? request.inputs : request.outputs)[i]!.dimensions
+    if (combineDimensions(given, isInput ? memory.dimensions : memory.initialDimensions) === undefined)
+      throw refused(isInput ? 'D17' : 'D18', `${path}.dimensions must fit those of its device buffer`, path)
+    if (!isInput) written.push({ memory, output: i })
   })
   return written
 }
 
-const dimensionsRefused = (rule: string, path: string): PoolsError =>
-  refused(rule, `${path}.dimensions must fit those of its device buffer`, path)
-
-/** An image's value is its pixels: as many bytes as the operand has. @throws {PoolsError} P11 */
+/** Checks that the pixels of an image have as many bytes as the operand. @throws {PoolsError} P11 */
 function checkImage(pool: Pool, needed: number, path: string): void {
   const { pixelsSize } = pool as ImagePool
   if (pixelsSize !== needed)
-    throw failed('P11', `${path} must be an image of ${needed} bytes of pixels, it has ${pixelsSize}`, path)
+    throw failed('P11', `${path} must be an image of ${needed} bytes of pixels, got ${pixelsSize}`, path)
 }
 
-function checkImageInputs({ model }: EngineModel, { inputs, pools }: Request<EnginePool>): void {
+function checkImageInputs({ model }: EngineModel, request: Request<EnginePool>): void {
   const { operands, inputIndexes } = model.main
-  inputs.forEach(({ hasNoValue, location, dimensions }, i) => {
-    const pool = pools[location.poolIndex]
-    if (hasNoValue || pool?.kind !== 'device-image') return
-    const operand = operands[inputIndexes[i]!]!
-    checkImage(
-      pool as Pool,
-      operandByteSize(operand.type, combineDimensions(operand.dimensions, dimensions)!),
-      `inputs[${i}]`,
-    )
+  request.inputs.forEach((argument, i) => {
+    const pool = poolOf(request, argument)
+    if (pool?.kind !== 'device-image') return
+    const { type, dimensions } = operands[inputIndexes[i]!]!
+    checkImage(pool as Pool, operandByteSize(type, combineDimensions(dimensions, argument.dimensions)!), `inputs[${i}]`)
   })
 }
 
@@ -198,55 +187,48 @@ function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
   const { operands, inputIndexes } = model.model.main
   const dimensions = new Map(
     request.inputs.map((argument, i) => {
-      const operand = operands[inputIndexes[i]!]!
-      if (argument.hasNoValue) return [inputIndexes[i]!, undefined] as const
-      const pool = request.pools[argument.location.poolIndex]!
+      const index = inputIndexes[i]!
+      const pool = poolOf(request, argument)
       const known = pool instanceof DeviceMemory ? pool.dimensions : argument.dimensions
-      return [inputIndexes[i]!, combineDimensions(operand.dimensions, known)!] as const
+      return [index, pool === undefined ? undefined : combineDimensions(operands[index]!.dimensions, known)!] as const
     }),
   )
   return model.planFor(dimensions, (operand) => {
     const argument = request.inputs[inputIndexes.indexOf(operand)]!
-    // Copied before it is looked at: the memory may change at any time.
-    const byteSize = operandByteSize(operands[operand]!.type, dimensions.get(operand)!)
-    const pool = request.pools[argument.location.poolIndex]!
-    if (pool instanceof DeviceMemory) return Buffer.from(pool.memory.bytes.subarray(0, byteSize))
-    const value = Buffer.alloc(byteSize)
-    pool.copyValueOut(argument.location.offset, value)
+    // The value is copied before it is read, because the memory may change at any time.
+    const value = Buffer.alloc(operandByteSize(operands[operand]!.type, dimensions.get(operand)!))
+    const pool = poolOf(request, argument)!
+    if (pool instanceof DeviceMemory) pool.memory.bytes.copy(value)
+    else pool.copyValueOut(argument.location.offset, value)
     return value
   })
 }
 
-/** The shapes of all outputs. @throws {PoolsError} Q14, with the shapes, if memory is too small; D18, D20 */
+/** Returns the shapes of all outputs. @throws {PoolsError} Q14, with the shapes, if memory is too small; D18, D20 */
 function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Plan): OutputShape[] {
   const { operands, outputIndexes } = model.model.main
   const shapes = request.outputs.map((argument, i) => {
     const { type } = operands[outputIndexes[i]!]!
     const dimensions = plan.dimensions[outputIndexes[i]!]!
     const path = `outputs[${i}]`
-    if (argument.hasNoValue) throw refused('Q2', `${path} must have a value: no output may be left out`, path)
-    if (combineDimensions(argument.dimensions, dimensions) === undefined) {
+    const pool = poolOf(request, argument)
+    if (pool === undefined) throw refused('Q2', `${path} must have a value, because no output may be left out`, path)
+    if (combineDimensions(argument.dimensions, dimensions) === undefined)
       throw refused('Q6', `${path}.dimensions must fit the result's [${dimensions.join(', ')}]`, path)
-    }
     const needed = operandByteSize(type, dimensions)
-    const pool = request.pools[argument.location.poolIndex]!
     if (pool instanceof DeviceMemory) {
       if (combineDimensions(pool.initialDimensions, dimensions) === undefined || needed > pool.memory.bytes.length) {
         pool.isInitialized = false
-        throw failed('D20', `${path} is a device buffer that the result doesn't fit`, path)
+        throw failed('D20', `${path} is a device buffer that does not fit the result`, path)
       }
-      return { dimensions, isSufficient: true }
-    }
-    if (pool.kind === 'device-image') {
-      checkImage(pool, needed, path)
-      return { dimensions, isSufficient: true }
-    }
-    return { dimensions, isSufficient: needed <= argument.location.length }
+    } else if (pool.kind === 'device-image') checkImage(pool, needed, path)
+    else return { dimensions, isSufficient: needed <= argument.location.length }
+    return { dimensions, isSufficient: true }
   })
   if (shapes.every(({ isSufficient }) => isSufficient)) return shapes
-  throw new PoolsError('OUTPUT_INSUFFICIENT_SIZE', 'an output has too little memory for the result (rule Q14)', {
+  throw new PoolsError('OUTPUT_INSUFFICIENT_SIZE', 'an output has too little memory for the result', {
     rule: 'Q14',
-    hint: 'outputShapes tells how large each output is; give it that much and run again.',
+    hint: 'Give each output as much memory as its shape in outputShapes needs, and run again.',
     outputShapes: shapes,
   })
 }

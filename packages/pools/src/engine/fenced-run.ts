@@ -1,4 +1,5 @@
 import type { Hold } from '@tenon/core'
+import { holdAll, releaseAll } from '@tenon/core/internal'
 import { type OutputShape, PoolsError, refused } from '../error-status.ts'
 import { combineDimensions, isFullySpecified } from '../model/operand-types.ts'
 import { closeDescriptor, discardDescriptor } from '../native/descriptor.ts'
@@ -8,30 +9,30 @@ import type { Request } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
-import { bindExecution, checkRoles, type EnginePool } from './execute.ts'
+import { bindExecution, checkRoles, type EnginePool, poolOf } from './execute.ts'
 
-/** What a fenced execution waits for, and for how long. Its descriptors become those of the run. */
+/** The fences and times of a fenced execution. The run takes the descriptors over. */
 export interface FencedTerms {
   readonly waitFor: readonly number[]
-  /** The end of a stream that is rung when the execution has succeeded, and closed in any case. */
+  /** The end of a stream, which is rung when the execution succeeds, and closed in any case. */
   readonly signal: number
-  /** From the launch, in milliseconds; undefined for any time. */
+  /** The time from the launch, in milliseconds; undefined for any time. */
   readonly timeout: number | undefined
-  /** From when the last fence was signalled. */
+  /** The time from the last fence. */
   readonly timeoutAfterFences: number | undefined
 }
 
-/** How a fenced execution went. */
+/** The outcome of a fenced execution. */
 export interface FencedOutcome {
-  /** Undefined if it succeeded. */
+  /** The failure; undefined if the execution succeeded. */
   readonly error: PoolsError | undefined
   readonly outputs: readonly OutputShape[]
-  /** From the launch to the end, and from the last fence to the end, in nanoseconds. */
+  /** The times from the launch, and from the last fence, to the end, in nanoseconds. */
   readonly timeLaunched: number
   readonly timeFenced: number
 }
 
-/** An execution that was launched and begins when its fences are signalled. */
+/** A launched execution, which begins when its fences are signalled. */
 export class FencedRun {
   readonly #model: EngineModel
   readonly #request: Request<EnginePool>
@@ -42,9 +43,9 @@ export class FencedRun {
   #isOver = false
 
   /**
-   * Checks what can be known before the fences. If this throws, the descriptors are still the caller's.
+   * Checks everything that is known before the fences. If the constructor throws, the caller keeps the descriptors.
    *
-   * @throws {PoolsError} the rules of requests, Q16, and what the state of a fence says already.
+   * @throws {PoolsError} the rules of requests, Q16, and for a fence that has failed.
    */
   constructor(model: EngineModel, request: Request<EnginePool>, terms: FencedTerms) {
     checkRequest(model.model, request)
@@ -56,22 +57,22 @@ export class FencedRun {
     this.#terms = terms
     this.#waitFor = [...terms.waitFor]
     const memory = new Set(request.pools.filter((pool): pool is Pool => !(pool instanceof DeviceMemory)))
-    this.#holds = [...memory].map((pool) => pool.acquire())
+    this.#holds = holdAll(memory)
     model.retain()
   }
 
-  /** What has to become readable, or pass, before {@link step} has anything to do. */
+  /** The descriptors, the first of which is readable before {@link step} has work. */
   get waitsFor(): readonly number[] {
     return this.#waitFor
   }
 
-  /** When it fails without its fences, as a time of `performance.now()`. */
+  /** The time at which it fails without its fences, as of `performance.now()`. */
   get deadline(): number {
     const { timeout } = this.#terms
     return timeout === undefined ? Infinity : this.#launched + timeout
   }
 
-  /** Looks at the fences, and runs once all are signalled. @returns undefined as long as it waits. */
+  /** Checks the fences, and runs once all are signalled. @returns undefined while it waits. */
   step(): FencedOutcome | undefined {
     let error: PoolsError | undefined
     while (this.#waitFor.length > 0 && error === undefined) {
@@ -96,13 +97,13 @@ export class FencedRun {
     return { error, outputs, timeLaunched: nanoseconds(this.#launched), timeFenced: nanoseconds(fenced) }
   }
 
-  /** Gives everything back; whoever waits for its fence sees that it failed. Idempotent. */
+  /** Releases everything. The fence of a run that has not succeeded fails. Idempotent. */
   close(): void {
     if (this.#isOver) return
     this.#isOver = true
     for (const fence of this.#waitFor) closeDescriptor(fence)
     discardDescriptor(this.#terms.signal)
-    for (const hold of this.#holds) hold.release()
+    releaseAll(this.#holds)
     this.#model.release()
   }
 
@@ -117,24 +118,24 @@ export class FencedRun {
     return bound.outputShapes
   }
 
-  /** Device buffers that would have been written hold no value then (D16). */
+  /** Takes the values of the device buffers that would have been written (D16). */
   #spoil(): void {
-    for (const { hasNoValue, location } of this.#request.outputs) {
-      const pool = hasNoValue ? undefined : this.#request.pools[location.poolIndex]
+    for (const argument of this.#request.outputs) {
+      const pool = poolOf(this.#request, argument)
       if (pool instanceof DeviceMemory) pool.isInitialized = false
     }
   }
 }
 
-/** The shapes of all outputs must be known at the launch (Q16). */
-function checkFencedOutputs({ model }: EngineModel, { outputs, pools }: Request<EnginePool>): void {
+/** Checks that the shapes of all outputs are known at the launch (Q16). */
+function checkFencedOutputs({ model }: EngineModel, request: Request<EnginePool>): void {
   const { operands, outputIndexes } = model.main
-  outputs.forEach(({ hasNoValue, location, dimensions }, i) => {
-    const pool = hasNoValue ? undefined : pools[location.poolIndex]
+  request.outputs.forEach((argument, i) => {
+    const pool = poolOf(request, argument)
     const operand = operands[outputIndexes[i]!]!
-    const given = pool instanceof DeviceMemory ? pool.initialDimensions : dimensions
+    const given = pool instanceof DeviceMemory ? pool.initialDimensions : argument.dimensions
     const combined = combineDimensions(operand.dimensions, given)
-    if (hasNoValue || combined === undefined || !isFullySpecified(operand.type, combined))
+    if (pool === undefined || combined === undefined || !isFullySpecified(operand.type, combined))
       throw refused('Q16', `outputs[${i}].dimensions must be known for a fenced execution`)
   })
 }

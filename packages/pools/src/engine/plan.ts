@@ -1,69 +1,72 @@
-import { PoolsError } from '../error-status.ts'
-import type { KernelInput, KernelOperand, KernelPlan, KernelRegistry } from '../kernels/kernel.ts'
-import type { Operand, Subgraph } from '../model/model.ts'
+import { failed, PoolsError } from '../error-status.ts'
+import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.ts'
+import type { Operation, Subgraph } from '../model/model.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
 import { allocatePrivate, Layout } from './memory.ts'
 import { Program, type ProgramStep } from './program.ts'
 import { numbersOf, type Place } from './values.ts'
 
-/** Where each operand of a model is during a run; undefined for those that aren't there. */
+/** The place of each operand of a model during a run; undefined for absent operands. */
 export type Places = (Place | undefined)[]
 
-/** What planning needs to know of a request. */
+/** The model, and the facts of a request, that a plan depends on. */
 export interface PlanInput {
   readonly kernels: KernelRegistry
   readonly graph: Subgraph
   /** The constants of the model, by operand. */
   readonly constants: Places
-  /** The dimensions of the model's inputs in this request, by operand; undefined for those left out. */
+  /** The dimensions of the model's inputs in this request, by operand; undefined for inputs that are left out. */
   readonly inputDimensions: ReadonlyMap<number, readonly number[] | undefined>
-  /** The value of an input of this request, for operations whose shapes depend on it. */
+  /** Returns the value of an input of this request, for operations whose shapes depend on it. */
   readonly inputValue: (operand: number) => Buffer
   readonly workingBytes: number
 }
 
-/** Steps that run in one go: natively, or one in TypeScript. */
+/** Steps that run together in C, or one that runs in TypeScript. */
 type Part =
-  | { readonly first: number; readonly count: number }
-  | {
-      readonly run: NonNullable<KernelPlan['run']>
-      readonly inputs: readonly number[]
-      readonly outputs: readonly number[]
-    }
+  | { readonly first: number; count: number }
+  | (Pick<Operation, 'inputs' | 'outputs'> & { readonly run: NonNullable<KernelPlan['run']> })
 
-/** How a model runs for inputs of certain shapes. */
+/** The steps, shapes and memory with which a model runs for inputs of certain shapes. */
 export class Plan {
-  /** The dimensions of each operand; undefined for those that aren't there. */
-  readonly dimensions: readonly (readonly number[] | undefined)[]
-  /** The plan holds for this request alone: it depends on values of its inputs. */
-  readonly isVolatile: boolean
-  /** For whom places were set last: whoever finds himself here needn't set them again. */
+  /** The dimensions of each operand; undefined for absent operands. */
+  readonly dimensions: (readonly number[] | undefined)[]
+  /** Whether the plan is for one request only, because it depends on values of its inputs. */
+  isVolatile = false
+  /** The user that set the places last, and need not set them again. */
   placedFor: unknown
-  readonly #parts: readonly Part[]
-  readonly #program: Program | undefined
-  readonly #tensorOf: ReadonlyMap<number, number>
+  readonly #input: PlanInput
+  readonly #steps: ProgramStep[] = []
+  readonly #parts: Part[] = []
+  readonly #tensorOf = new Map<number, number>()
   readonly #fixed: Places
+  readonly #program: Program | undefined
 
-  /** @throws {PoolsError} if an operation can't work on the shapes. */
+  /** @throws {PoolsError} if an operation cannot work on the shapes. */
   constructor(input: PlanInput) {
-    const planner = new Planner(input)
-    const { parts, program, tensorOf, dimensions, fixed, isVolatile } = planner.finish()
-    this.#parts = parts
-    this.#program = program
-    this.#tensorOf = tensorOf
-    this.#fixed = fixed
-    this.dimensions = dimensions
-    this.isVolatile = isVolatile
+    const { graph, constants, inputDimensions } = input
+    const { operands, operations } = graph
+    this.#input = input
+    this.dimensions = operands.map(({ lifetime, dimensions }, i) => {
+      if (lifetime === 'SUBGRAPH_INPUT') return inputDimensions.get(i)
+      return constants[i] === undefined ? undefined : dimensions
+    })
+    operations.forEach((operation, i) => this.#planOperation(operation, `main.operations[${i}]`))
+    this.#fixed = this.#placeResults()
+    if (this.#steps.length === 0) return
+    const tensors = [...this.#tensorOf.keys()].map((i) => ({ ...operands[i]!, dimensions: this.dimensions[i]! }))
+    this.#program = new Program(tensors, this.#steps)
+    this.#fixed.forEach((place, i) => place && this.setPlace(i, place))
   }
 
-  /** Says where an input or output of the model is for the next run. */
+  /** Sets the place of an input or output of the model for the next run. */
   setPlace(operand: number, place: Place): void {
     this.#fixed[operand] = place
     const tensor = this.#tensorOf.get(operand)
     if (tensor !== undefined) this.#program?.setAddress(tensor, place.address)
   }
 
-  /** Runs all operations; every input and output has its place. @throws {PoolsError} */
+  /** Runs all operations. Every input and output has its place. @throws {PoolsError} */
   run(): void {
     for (const part of this.#parts) {
       if ('first' in part) this.#program!.run(part.first, part.count)
@@ -71,170 +74,93 @@ export class Plan {
     }
   }
 
-  /** No buffers of Node.js, whose `slice` doesn't copy: a kernel that takes a copy must get one. */
+  /** Returns plain arrays, because the `slice` of Node.js's buffers does not copy, as kernels may expect. */
   #bytesOf(operands: readonly number[]): Uint8Array[] {
     return operands.flatMap((operand) => {
       const bytes = this.#fixed[operand]?.bytes
       return bytes === undefined ? [] : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
     })
   }
-}
 
-class Planner {
-  readonly #input: PlanInput
-  readonly #dimensions: (readonly number[] | undefined)[]
-  readonly #steps: ProgramStep[] = []
-  readonly #parts: Part[] = []
-  readonly #tensorOf = new Map<number, number>()
-  #isVolatile = false
-
-  constructor(input: PlanInput) {
-    this.#input = input
-    const { operands } = input.graph
-    this.#dimensions = operands.map((operand, i) => {
-      if (operand.lifetime === 'SUBGRAPH_INPUT') return input.inputDimensions.get(i)
-      return input.constants[i] === undefined ? undefined : operand.dimensions
-    })
-    input.graph.operations.forEach((_, i) => this.#planOperation(i))
-  }
-
-  finish() {
-    const { graph, constants } = this.#input
-    const fixed: Places = [...constants]
+  /** Returns the places of constants and of intermediate results. */
+  #placeResults(): Places {
+    const { graph, constants, workingBytes } = this.#input
     const layout = new Layout()
-    const offsets = graph.operands.map(({ lifetime, type }, i) =>
-      lifetime === 'TEMPORARY_VARIABLE' ? layout.add(operandByteSize(type, this.#dimensions[i]!)) : -1,
-    )
-    if (layout.byteSize > this.#input.workingBytes) {
-      throw new PoolsError(
-        'RESOURCE_EXHAUSTED_TRANSIENT',
-        `the model needs ${layout.byteSize} bytes for intermediate results`,
-      )
+    const found = graph.operands.flatMap(({ lifetime, type }, i) => {
+      if (lifetime !== 'TEMPORARY_VARIABLE') return []
+      const byteSize = operandByteSize(type, this.dimensions[i]!)
+      return [{ i, byteSize, offset: layout.add(byteSize) }]
+    })
+    if (layout.byteSize > workingBytes) {
+      const sentence = `the model needs ${layout.byteSize} bytes for intermediate results`
+      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence)
     }
     const memory = allocatePrivate(layout.byteSize)
-    offsets.forEach((offset, i) => {
-      if (offset === -1) return
-      const byteSize = operandByteSize(graph.operands[i]!.type, this.#dimensions[i]!)
-      fixed[i] = { bytes: memory.bytes.subarray(offset, offset + byteSize), address: memory.address + offset }
-    })
-    const program = this.#makeProgram()
-    for (const [operand, tensor] of this.#tensorOf) {
-      const place = fixed[operand]
-      if (place !== undefined) program?.setAddress(tensor, place.address)
-    }
-    return {
-      parts: this.#parts,
-      program,
-      tensorOf: this.#tensorOf,
-      dimensions: this.#dimensions,
-      fixed,
-      isVolatile: this.#isVolatile,
-    }
+    const places = [...constants]
+    for (const { i, byteSize, offset } of found)
+      places[i] = { bytes: memory.bytes.subarray(offset, offset + byteSize), address: memory.address + offset }
+    return places
   }
 
-  #makeProgram(): Program | undefined {
-    if (this.#steps.length === 0) return undefined
-    const { operands } = this.#input.graph
-    const tensors = [...this.#tensorOf.keys()].map((i) => ({ ...operands[i]!, dimensions: this.#dimensions[i]! }))
-    return new Program(tensors, this.#steps)
-  }
-
-  #planOperation(index: number): void {
+  #planOperation(operation: Operation, path: string): void {
     const { graph, kernels } = this.#input
-    const operation = graph.operations[index]!
     const kernel = kernels.get(operation.type)
-    if (kernel === undefined) {
-      throw new PoolsError('GENERAL_FAILURE', `the driver has no operation ${operation.type}`, {
-        path: `main.operations[${index}]`,
-      })
-    }
+    if (kernel === undefined) throw failed('M19', `the driver does not have the operation ${operation.type}`, path)
+    const inputs = operation.inputs.map((i) => this.#kernelInput(i))
     const outputs = operation.outputs.map((i) => graph.operands[i]!)
-    const plan = this.#withPath(index, () =>
-      kernel.plan(
-        operation.inputs.map((i) => this.#kernelInput(i)),
-        outputs satisfies KernelOperand[],
-      ),
-    )
-    operation.outputs.forEach((operand, i) => this.#settleOutput(operand, plan.dimensions[i], index))
+    let plan: KernelPlan
+    try {
+      plan = kernel.plan(inputs, outputs)
+    } catch (error) {
+      if (!(error instanceof PoolsError)) throw error
+      throw new PoolsError(error.status, error.sentence, { path, cause: error })
+    }
+    operation.outputs.forEach((operand, i) => this.#settleOutput(operand, plan.dimensions[i], path))
     this.#addPart(plan, operation)
   }
 
-  #withPath<T>(index: number, plan: () => T): T {
-    try {
-      return plan()
-    } catch (error) {
-      if (!(error instanceof PoolsError)) throw error
-      throw new PoolsError(error.status, error.sentence, { path: `main.operations[${index}]`, cause: error })
-    }
-  }
-
-  #addPart(
-    { native, run }: KernelPlan,
-    { inputs, outputs }: { inputs: readonly number[]; outputs: readonly number[] },
-  ): void {
+  #addPart({ native, run }: KernelPlan, { inputs, outputs }: Operation): void {
     if (native === undefined) {
       this.#parts.push({ run: run!, inputs, outputs })
       return
     }
     const used = [...native.inputs.map((i) => inputs[i]!), outputs[0]!]
-    const absent = used.find((operand) => this.#dimensions[operand] === undefined)
+    const absent = used.find((operand) => this.dimensions[operand] === undefined)
     if (absent !== undefined) throw new PoolsError('INVALID_ARGUMENT', `operand ${absent} must have a value`)
-    const step = { native, tensors: used.map((operand) => this.#tensor(operand)) }
+    for (const operand of used) if (!this.#tensorOf.has(operand)) this.#tensorOf.set(operand, this.#tensorOf.size)
+    const first = this.#steps.push({ native, tensors: used.map((operand) => this.#tensorOf.get(operand)!) }) - 1
     const last = this.#parts.at(-1)
-    const first = this.#steps.push(step) - 1
-    if (last !== undefined && 'first' in last)
-      this.#parts[this.#parts.length - 1] = { first: last.first, count: last.count + 1 }
+    if (last !== undefined && 'first' in last) last.count++
     else this.#parts.push({ first, count: 1 })
   }
 
-  #tensor(operand: number): number {
-    const known = this.#tensorOf.get(operand)
-    if (known !== undefined) return known
-    this.#tensorOf.set(operand, this.#tensorOf.size)
-    return this.#tensorOf.size - 1
-  }
-
-  #settleOutput(operand: number, found: readonly number[] | undefined, operation: number): void {
-    const declared = this.#input.graph.operands[operand]!
-    const path = `main.operations[${operation}]`
-    const combined = found === undefined ? undefined : combineDimensions(declared.dimensions, found)
-    if (combined === undefined || (operandTypes[declared.type].isTensor && combined.includes(0))) {
-      throw new PoolsError(
-        'INVALID_ARGUMENT',
-        `${path} makes [${found?.join(', ')}], its output is declared as [${declared.dimensions.join(', ')}]`,
-        { path },
-      )
+  #settleOutput(operand: number, found: readonly number[] | undefined, path: string): void {
+    const { type, dimensions } = this.#input.graph.operands[operand]!
+    const combined = found === undefined ? undefined : combineDimensions(dimensions, found)
+    if (combined === undefined || (operandTypes[type].isTensor && combined.includes(0))) {
+      const sentence = `${path} makes [${found?.join(', ')}], but its output is declared as [${dimensions.join(', ')}]`
+      throw new PoolsError('INVALID_ARGUMENT', sentence, { path })
     }
-    operandByteSize(declared.type, combined, path)
-    this.#dimensions[operand] = combined
+    operandByteSize(type, combined, path)
+    this.dimensions[operand] = combined
   }
 
   #kernelInput(index: number): KernelInput {
-    const operand: Operand = this.#input.graph.operands[index]!
-    const { type, scale, zeroPoint, lifetime, channelQuant } = operand
-    const dimensions = this.#dimensions[index]
+    const operand = this.#input.graph.operands[index]!
+    const dimensions = this.dimensions[index]
     return {
-      type,
-      scale,
-      zeroPoint,
-      ...(channelQuant === undefined ? {} : { channelQuant }),
+      ...operand,
       dimensions: dimensions ?? [],
       isPresent: dimensions !== undefined,
       numbers: () => {
-        const bytes = lifetime === 'SUBGRAPH_INPUT' ? this.#valueOfInput(index) : this.#input.constants[index]?.bytes
-        const numbers = bytes === undefined || dimensions === undefined ? undefined : numbersOf(type, bytes)
+        const isInput = operand.lifetime === 'SUBGRAPH_INPUT' && dimensions !== undefined
+        if (isInput) this.isVolatile = true
+        const bytes = isInput ? this.#input.inputValue(index) : this.#input.constants[index]?.bytes
+        const numbers = bytes === undefined || dimensions === undefined ? undefined : numbersOf(operand.type, bytes)
         if (numbers !== undefined) return numbers
-        throw new PoolsError(
-          'INVALID_ARGUMENT',
-          `operand ${index} must have a value of numbers that is known before the run`,
-        )
+        const sentence = `operand ${index} must have a value of numbers that is known before the run`
+        throw new PoolsError('INVALID_ARGUMENT', sentence)
       },
     }
-  }
-
-  #valueOfInput(index: number): Buffer | undefined {
-    if (this.#dimensions[index] === undefined) return undefined
-    this.#isVolatile = true
-    return this.#input.inputValue(index)
   }
 }

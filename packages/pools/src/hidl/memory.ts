@@ -12,29 +12,29 @@ import type { Pool } from '../pool/pool.ts'
 import type { NativeHandle } from './native-handle.ts'
 
 /**
- * Memory as HIDL hands it over: `ashmem`, `mmap_fd`, `hardware_buffer_blob` or `hardware_buffer`. What the ints of a hardware
- * buffer are is the business of who allocates it: here, the ten words of its `AHardwareBuffer_Desc`.
+ * Memory in HIDL: `ashmem`, `mmap_fd`, `hardware_buffer_blob` or `hardware_buffer`. The ints of a hardware buffer's handle, which
+ * its allocator defines, are the ten words of its `AHardwareBuffer_Desc` here.
  */
 export interface HidlMemory {
   readonly name: string
   readonly handle: NativeHandle | null
-  /** In bytes; 0 for a `hardware_buffer`. */
+  /** The size in bytes; 0 for a `hardware_buffer`. */
   readonly size: number
 }
 
-/** Protection of `mmap_fd`, as `mmap` has it. */
+/** The bits of `mmap_fd`'s protection, as for `mmap`. */
 const [READ, WRITE] = [1, 2]
 
 /**
- * A pool as HIDL memory. The descriptor stays the pool's: it is good while the pool is open.
+ * Converts a pool to HIDL memory. The pool keeps its descriptor, which is valid while the pool is open.
  *
- * @throws {PoolsError} for a pool that has no descriptor.
+ * @throws {PoolsError} for a pool without a descriptor.
  */
 export function poolToHidl(pool: Pool): HidlMemory {
   const { kind, descriptor, byteSize, identityOffset, rights } = pool
   pool.checkAlive()
   if (descriptor === undefined)
-    throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can not be handed over')
+    throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor cannot be converted')
   if (kind === 'file') {
     const protection = rights === 'writable' ? READ | WRITE : READ
     const ints = [protection, identityOffset | 0, Math.floor(identityOffset / 2 ** 32)]
@@ -49,14 +49,14 @@ export function poolToHidl(pool: Pool): HidlMemory {
   }
 }
 
-/** What Android's own runtime says of a linear hardware buffer. */
+/** The description that Android's own runtime uses for a linear hardware buffer. */
 function blobOf(byteSize: number): BufferDescription {
   const usage = bufferUsage.CPU_READ_OFTEN | bufferUsage.CPU_WRITE_OFTEN
   return { width: byteSize, height: 1, layers: 1, format: 'BLOB', usage, stride: byteSize }
 }
 
 /**
- * A pool over HIDL memory, checked by the rules P1 to P12 and P15. The handle's descriptors stay the caller's.
+ * Makes a pool over HIDL memory, which is checked by the rules P1 to P12 and P15. The caller keeps the handle's descriptors.
  *
  * @returns a pool that the caller closes.
  * @throws {PoolsError} `INVALID_ARGUMENT` for a wrong description, `GENERAL_FAILURE` for wrong memory.
@@ -72,13 +72,12 @@ export function poolFromHidl(memory: HidlMemory): Pool {
   }
 }
 
-function handleOf({
-  name,
-  handle,
-  size,
-}: HidlMemory): Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number } {
+/** A handle whose attachment is a descriptor of the caller. */
+type HidlHandle = Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number }
+
+function handleOf({ name, handle, size }: HidlMemory): HidlHandle {
   const kinds = ['ashmem', 'mmap_fd', 'hardware_buffer_blob', 'hardware_buffer']
-  if (!kinds.includes(name)) throw refused('P1', `memory must be called ${kinds.join(', ')}, got ${name}`)
+  if (!kinds.includes(name)) throw refused('P1', `the name of memory must be ${kinds.join(', ')}, got ${name}`)
   if (handle === null) throw refused('P2', `${name} memory must have a handle`)
   const { fds, ints } = handle
   if (fds.some((descriptor) => !(Number.isInteger(descriptor) && descriptor >= 0)))
@@ -90,16 +89,11 @@ function handleOf({
   return { kind: 'shared', attachment: fds[0]!, byteSize: checkSize(size, name) }
 }
 
-/** How many words an `AHardwareBuffer_Desc` has. */
+/** The number of words of an `AHardwareBuffer_Desc`. */
 const DESCRIPTION_WORDS = 10
 
-/** A hardware buffer: a descriptor and its description (P10 to P12). */
-function bufferOf(
-  name: string,
-  fds: readonly number[],
-  ints: readonly number[],
-  size: number,
-): Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number } {
+/** Checks a hardware buffer: a descriptor and its description (P10 to P12). */
+function bufferOf(name: string, fds: readonly number[], ints: readonly number[], size: number): HidlHandle {
   const isImage = name === 'hardware_buffer'
   if (fds.length !== 1 || ints.length !== DESCRIPTION_WORDS)
     throw failed(
@@ -109,7 +103,7 @@ function bufferOf(
   const image = decodeBufferDescription(new Uint8Array(Int32Array.from(ints).buffer))
   const { CPU_READ_MASK, CPU_WRITE_MASK } = bufferUsage
   if ((image.usage & CPU_READ_MASK) === 0n || (image.usage & CPU_WRITE_MASK) === 0n)
-    throw failed('P12', `${name} must be for the CPU, to read and to write`)
+    throw failed('P12', `${name} must have a usage that lets the CPU read and write`)
   if (isImage) return { kind: 'device-image', attachment: fds[0]!, byteSize: size, image }
   const byteSize = checkSize(size, name)
   if (image.format !== 'BLOB' || image.width !== byteSize)
@@ -120,14 +114,11 @@ function bufferOf(
   return { kind: 'device-blob', attachment: fds[0]!, byteSize }
 }
 
-function fileOf(
-  fds: readonly number[],
-  ints: readonly number[],
-): Pick<PoolHandle, 'byteOffset' | 'isWritable'> & { readonly attachment: number } {
+function fileOf(fds: readonly number[], ints: readonly number[]): Omit<HidlHandle, 'kind' | 'byteSize'> {
   if (fds.length !== 1 || ints.length !== 3)
     throw failed('P4', `mmap_fd must have 1 descriptor and 3 ints, got ${fds.length} and ${ints.length}`)
   const [protection, low, high] = ints as [number, number, number]
-  // Nothing at all passes upstream; here it may not be referred to, and there is no other use.
+  // Upstream a protection of 0 passes, but such memory is of no use here.
   if ((protection & ~(READ | WRITE)) !== 0 || protection === 0)
     throw refused('P6', `the protection of mmap_fd must be 1, 2 or 3, got ${protection}`)
   return {

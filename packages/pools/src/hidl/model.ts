@@ -2,6 +2,7 @@ import { invalid } from '../error-status.ts'
 import {
   operandLifetimes,
   type ChannelQuantization,
+  type DataLocation,
   type Model,
   type Operand,
   type Operation,
@@ -12,7 +13,7 @@ import type { Pool } from '../pool/pool.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { poolToHidl, type HidlMemory } from './memory.ts'
 
-/** HIDL's numbers of the operations that the reference driver has (`OperationType`). */
+/** HIDL's numbers of the reference driver's operations (`OperationType`). */
 export const operationTypes = {
   ADD: 0,
   AVERAGE_POOL_2D: 1,
@@ -38,45 +39,34 @@ export const operationTypes = {
   QUANTIZE: 72,
 } as const
 
-/** A range of a pool in HIDL: there is no padding. */
-export interface HidlDataLocation {
-  readonly poolIndex: number
-  readonly offset: number
-  readonly length: number
-}
+/** A range of a pool in HIDL, which has no padding. */
+export type HidlDataLocation = Omit<DataLocation, 'padding'>
 
-export interface HidlOperand {
+/** Parameters of some types beside scale and zero point (`Operand.ExtraParams`, of which one field has a value). */
+export type HidlExtraParams =
+  | { readonly none: null }
+  | { readonly channelQuant: ChannelQuantization }
+  | { readonly extension: Uint8Array }
+
+export interface HidlOperand extends Pick<Operand, 'dimensions' | 'scale' | 'zeroPoint'> {
   /** `OperandType`. */
   readonly type: number
-  readonly dimensions: readonly number[]
-  /** How many inputs of operations it is. */
+  /** The number of inputs of operations that name the operand. */
   readonly numberOfConsumers: number
-  readonly scale: number
-  readonly zeroPoint: number
   /** `OperandLifeTime`. */
   readonly lifetime: number
   readonly location: HidlDataLocation
   readonly extraParams: HidlExtraParams
 }
 
-/** What some types say beside scale and zero point (`Operand.ExtraParams`, of which one field has a value). */
-export type HidlExtraParams =
-  | { readonly none: null }
-  | { readonly channelQuant: ChannelQuantization }
-  | { readonly extension: Uint8Array }
-
-export interface HidlOperation {
+export interface HidlOperation extends Pick<Operation, 'inputs' | 'outputs'> {
   /** `OperationType`. */
   readonly type: number
-  readonly inputs: readonly number[]
-  readonly outputs: readonly number[]
 }
 
-export interface HidlSubgraph {
+export interface HidlSubgraph extends Pick<Subgraph, 'inputIndexes' | 'outputIndexes'> {
   readonly operands: readonly HidlOperand[]
   readonly operations: readonly HidlOperation[]
-  readonly inputIndexes: readonly number[]
-  readonly outputIndexes: readonly number[]
 }
 
 /** A model of HAL 1.3. */
@@ -88,7 +78,7 @@ export interface HidlModel {
   readonly relaxComputationFloat32toFloat16: boolean
 }
 
-/** A model with HIDL's structures and numbers. Descriptors stay those of the pools. @throws {PoolsError} */
+/** Converts a model to HIDL's structures and numbers. The pools keep their descriptors. @throws {PoolsError} */
 export function modelToHidl({ main, referenced, operandValues, pools, relaxed = false }: Model<Pool>): HidlModel {
   return {
     main: subgraphToHidl(main),
@@ -109,24 +99,24 @@ function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: S
         throw invalid('M19', `operations[${i}].type`, 'must be an operation of HIDL', type)
       return { type: operationTypes[type as keyof typeof operationTypes], inputs, outputs }
     }),
-    operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, channelQuant, ...rest }, i) => ({
+    operands: operands.map(({ location: { padding: _, ...location }, type, lifetime, channelQuant, ...rest }, i) => ({
       ...rest,
       extraParams: channelQuant === undefined ? { none: null } : { channelQuant },
       type: operandTypes[type].number,
       lifetime: operandLifetimes.indexOf(lifetime),
       numberOfConsumers: consumers[i]!,
-      location: { poolIndex, offset, length },
+      location,
     })),
   }
 }
 
 /**
- * A model from HIDL's structures; its pools were made by `poolFromHidl`. What it means is checked by `validateModel`.
+ * Converts a model from HIDL's structures. Its pools were made by `poolFromHidl`. `validateModel` checks the result.
  *
- * @throws {PoolsError} for numbers without a meaning (M2), wrong counts of consumers (M17), parameters of extensions (M18).
+ * @throws {PoolsError} for unknown numbers (M2), wrong counts of consumers (M17) and parameters of extensions (M18).
  */
 export function modelFromHidl(
-  { main, referenced, operandValues, relaxComputationFloat32toFloat16 }: Omit<HidlModel, 'pools'>,
+  { main, referenced, operandValues, relaxComputationFloat32toFloat16: relaxed }: Omit<HidlModel, 'pools'>,
   pools: readonly Pool[],
 ): Model<Pool> {
   return {
@@ -134,7 +124,7 @@ export function modelFromHidl(
     referenced: referenced.map((subgraph, i) => subgraphFromHidl(subgraph, `referenced[${i}]`)),
     operandValues,
     pools,
-    relaxed: relaxComputationFloat32toFloat16,
+    relaxed,
   }
 }
 
@@ -149,12 +139,7 @@ function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }:
     operations: operations.map(({ type, inputs, outputs }, i): Operation => {
       const name = operationNames.get(type)
       if (name === undefined)
-        throw invalid(
-          'M19',
-          `${path}.operations[${i}].type`,
-          'must be the number of an operation that is known here',
-          type,
-        )
+        throw invalid('M19', `${path}.operations[${i}].type`, 'must be the number of a known operation', type)
       return { type: name, inputs, outputs }
     }),
     operands: operands.map(({ type, lifetime, location, numberOfConsumers, extraParams, ...rest }, i): Operand => {
@@ -166,32 +151,22 @@ function subgraphFromHidl({ operands, operations, inputIndexes, outputIndexes }:
       if (numberOfConsumers !== consumers[i])
         throw invalid('M17', `${at}.numberOfConsumers`, `must be ${consumers[i]}`, numberOfConsumers)
       if ('extension' in extraParams)
-        throw invalid('M18', `${at}.extraParams`, 'must not be those of an extension: none is known here')
-      return {
-        ...rest,
-        type: typeName,
-        lifetime: lifetimeName,
-        location: { ...location, padding: 0 },
-        ...('channelQuant' in extraParams ? { channelQuant: extraParams.channelQuant } : {}),
-      }
+        throw invalid('M18', `${at}.extraParams`, 'must not be those of an extension, of which none is known')
+      const channels = 'channelQuant' in extraParams ? { channelQuant: extraParams.channelQuant } : {}
+      return { ...rest, type: typeName, lifetime: lifetimeName, location: { ...location, padding: 0 }, ...channels }
     }),
   }
 }
 
-function countConsumers(
-  operandCount: number,
-  operations: readonly { readonly inputs: readonly number[] }[],
-): readonly number[] {
+function countConsumers(operandCount: number, operations: readonly Pick<Operation, 'inputs'>[]): readonly number[] {
   const counts = Array.from({ length: operandCount }, () => 0)
   for (const index of operations.flatMap(({ inputs }) => inputs)) if (index in counts) counts[index]!++
   return counts
 }
 
 /** An input or output of a request of HIDL. */
-export interface HidlRequestArgument {
-  readonly hasNoValue: boolean
+export interface HidlRequestArgument extends Pick<RequestArgument, 'hasNoValue' | 'dimensions'> {
   readonly location: HidlDataLocation
-  readonly dimensions: readonly number[]
 }
 
 /** A request of HAL 1.0 to 1.2. */
@@ -201,17 +176,20 @@ export interface HidlRequest {
   readonly pools: readonly HidlMemory[]
 }
 
-/** A request with HIDL's structures. @throws {PoolsError} if an argument has padding, which HIDL can't say. */
+/** Converts a request to HIDL's structures. @throws {PoolsError} if an argument has padding, which HIDL does not have. */
 export function requestToHidl({ inputs, outputs, pools }: Request<Pool>): HidlRequest {
   const convert = (list: readonly RequestArgument[], name: string): HidlRequestArgument[] =>
-    list.map(({ hasNoValue, dimensions, location: { poolIndex, offset, length, padding } }, i) => {
-      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, 'must be 0 in HIDL', padding)
-      return { hasNoValue, dimensions, location: { poolIndex, offset, length } }
-    })
+    list.map(({ location, ...rest }, i) => ({ ...rest, location: locationToHidl(location, `${name}[${i}]`) }))
   return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs'), pools: pools.map(poolToHidl) }
 }
 
-/** A request from HIDL's structures; its pools were made by `poolFromHidl`. */
+/** Converts a location of a request. @throws {PoolsError} Q4 */
+export function locationToHidl({ padding, ...location }: DataLocation, path: string): HidlDataLocation {
+  if (padding !== 0) throw invalid('Q4', `${path}.location.padding`, 'must be 0 in HIDL', padding)
+  return location
+}
+
+/** Converts a request from HIDL's structures. Its pools were made by `poolFromHidl`. */
 export function requestFromHidl(
   { inputs, outputs }: Omit<HidlRequest, 'pools'>,
   pools: readonly Pool[],

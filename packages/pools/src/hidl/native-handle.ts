@@ -1,17 +1,17 @@
 import { PoolsError } from '../error-status.ts'
 
-/** Descriptors and numbers that travel together, as Android's `native_handle_t` has them. The descriptors are the owner's. */
+/** Android's `native_handle_t`: descriptors, which belong to the handle's owner, and numbers. */
 export interface NativeHandle {
   readonly fds: readonly number[]
   readonly ints: readonly number[]
 }
 
-/** The size of the header, which stands where a version would. */
+/** The size of the header, in place of a version. */
 const VERSION = 12
 const MAXIMUM = 1024
 
 /**
- * The words of a `native_handle_t`: 12, the number of descriptors, the number of ints, the descriptors, the ints.
+ * Returns the words of a `native_handle_t`: 12, the number of descriptors, the number of ints, the descriptors, the ints.
  *
  * @throws {PoolsError} if there are more than 1024 of either.
  * @example
@@ -23,7 +23,7 @@ export function encodeNativeHandle({ fds, ints }: NativeHandle): Int32Array {
 }
 
 /**
- * Reads the words of a `native_handle_t`. Opens and closes nothing.
+ * Reads the words of a `native_handle_t`. No descriptor is opened or closed.
  *
  * @throws {PoolsError} `INVALID_ARGUMENT` if the version, a count or the length is wrong.
  */

@@ -1,12 +1,13 @@
 import { DeviceBuffer } from '../driver/device-buffer.ts'
 import { type ExecutionArguments, OMIT } from '../driver/execution.ts'
 import { invalid, PoolsError } from '../error-status.ts'
+import { checkIndex } from '../model/check-numbers.ts'
 import { isU32 } from '../model/operand-types.ts'
 import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { poolToHidl, type HidlMemory } from './memory.ts'
-import type { HidlRequestArgument } from './model.ts'
+import { type HidlRequestArgument, locationToHidl } from './model.ts'
 
-/** What a request of HAL 1.3 has for a pool: memory, or the token of a buffer of the driver. */
+/** A pool of a request of HAL 1.3: memory, or the token of a device buffer. */
 export type HidlMemoryPool = { readonly hidlMemory: HidlMemory } | { readonly token: number }
 
 /** A request of HAL 1.3. */
@@ -17,10 +18,10 @@ export interface HidlRequest13 {
 }
 
 /**
- * What an execution is given, with the structures of HAL 1.3. Descriptors stay those of the pools.
+ * Converts the arguments of an execution to the structures of HAL 1.3. The pools keep their descriptors.
  *
- * @param tokenOf the number by which a device buffer is to be named: any from 1 on, but for each another.
- * @throws {PoolsError} if a slice has padding, which HIDL can't say, or a token isn't valid.
+ * @param tokenOf returns the token of a device buffer: a number from 1 on, different for each.
+ * @throws {PoolsError} if a slice has padding, which HIDL does not have, or a token is not valid.
  * @example
  * using pool = createPool(64)
  * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
@@ -42,8 +43,8 @@ export function executionToHidl(
       if (argument instanceof DeviceBuffer)
         return { hasNoValue: false, location: { ...nowhere, poolIndex: indexOf(argument) }, dimensions: [] }
       const { pool, byteOffset: offset, byteSize: length, padding, dimensions } = argument
-      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, 'must be 0 in HIDL', padding)
-      return { hasNoValue: false, location: { poolIndex: indexOf(pool), offset, length }, dimensions }
+      const location = { poolIndex: indexOf(pool), offset, length, padding }
+      return { hasNoValue: false, location: locationToHidl(location, `${name}[${i}]`), dimensions }
     })
   const converted = { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') }
   const pools = memory.map((one, i): HidlMemoryPool => {
@@ -56,9 +57,9 @@ export function executionToHidl(
 }
 
 /**
- * What a request of HAL 1.3 asks for, as an execution is given it.
+ * Converts a request of HAL 1.3 to the arguments of an execution.
  *
- * @param find the pool or device buffer that stands for a pool of the request: it is asked once for each, in order.
+ * @param find returns the pool or device buffer for a pool of the request. It is called once for each pool, in order.
  * @throws {PoolsError} Q3, Q4, Q11
  * @example
  * using pool = createPool(64)
@@ -78,12 +79,12 @@ export function executionFromHidl(
   const convert = (list: readonly HidlRequestArgument[], name: string): (PoolSlice | DeviceBuffer | typeof OMIT)[] =>
     list.map(({ hasNoValue, location: { poolIndex, offset, length }, dimensions }, i) => {
       if (hasNoValue) return OMIT
-      const one = found[poolIndex]
       const path = `${name}[${i}].location`
-      if (one === undefined) throw invalid('Q3', `${path}.poolIndex`, `must be below ${found.length}`, poolIndex)
+      checkIndex('Q3', `${path}.poolIndex`, poolIndex, found.length)
+      const one = found[poolIndex]!
       if (!(one instanceof DeviceBuffer)) return sliceOf(one, offset, length, dimensions, path)
       if (offset === 0 && length === 0) return one
-      throw invalid('Q4', path, 'must be all zeros for a buffer of the driver')
+      throw invalid('Q4', path, 'must be all zeros for a device buffer')
     })
   return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') as ExecutionArguments['outputs'] }
 }
@@ -92,6 +93,6 @@ function sliceOf(pool: Pool, offset: number, length: number, dimensions: readonl
   try {
     return pool.slice(offset, length, { dimensions })
   } catch (cause) {
-    throw new PoolsError('INVALID_ARGUMENT', `${path} must lie inside its pool (rule Q4)`, { rule: 'Q4', path, cause })
+    throw new PoolsError('INVALID_ARGUMENT', `${path} must lie inside its pool`, { rule: 'Q4', path, cause })
   }
 }

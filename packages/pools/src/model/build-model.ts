@@ -121,11 +121,10 @@ export class ModelBuilder {
   output(handle: OperandHandle): void {
     this.#checkOpen()
     const operand = this.#operands[this.#indexOf(handle, 'output')]
-    if (operand?.lifetime !== 'TEMPORARY_VARIABLE') {
+    if (operand?.lifetime !== 'TEMPORARY_VARIABLE')
       throw new ArgumentError(
         `an output must be an operand that an operation writes, named once, got operand ${describe(handle.index)}`,
       )
-    }
     this.#operands[handle.index] = { ...operand, lifetime: 'SUBGRAPH_OUTPUT' }
     this.#outputs.push(handle.index)
   }

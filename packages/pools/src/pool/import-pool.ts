@@ -44,9 +44,8 @@ export function importPool(handle: PoolHandle): Pool {
   const info = kind === 'file' ? describeFile(attachment) : describeMemory(kind, attachment)
   if (byteOffset % pageSize() !== 0)
     throw failed('P7', `the offset must be a multiple of ${pageSize()}, got ${byteOffset}`)
-  if (info.byteSize < byteOffset + byteSize) {
+  if (info.byteSize < byteOffset + byteSize)
     throw failed('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
-  }
   const rights = kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
   const mapping = openMapping(attachment, byteOffset, byteSize, {
     isShared: rights === 'writable',
