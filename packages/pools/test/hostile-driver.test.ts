@@ -110,7 +110,7 @@ async function withDriver(
     try {
       const driver = await connecting
       await run(driver)
-      await driver.closeAsync()
+      await driver[Symbol.asyncDispose]()
     } finally {
       fake.close()
     }

@@ -5,18 +5,18 @@ import type { DriverChannel } from './driver-channel.ts'
 import { operations } from './frame.ts'
 import { poolMessage } from './pool-codec.ts'
 
-/** A pool that the driver knows. */
+/** A pool that the driver has received. */
 interface Sent {
   readonly id: number
-  /** Requests and models that use it. */
+  /** The number of requests and models that use it. */
   uses: number
-  /** The number of its last use: the smallest belongs to the pool that wasn't used for longest. */
+  /** The number of its last use. The pool with the smallest number is the least recently used. */
   lastUse: number
 }
 
 /**
- * The pools that a driver knows: each is sent once, at first use, and named by its id afterwards. When there are more than the
- * driver takes, the one that wasn't used for longest is released.
+ * The pools that a driver has received. Each is sent once, at its first use, and is named by its id afterwards. When the driver
+ * takes no more, the least recently used one is released.
  */
 export class SentPools {
   readonly #channel: DriverChannel
@@ -24,25 +24,23 @@ export class SentPools {
   #byteSize = 0
   #lastId = 0
   #uses = 0
-  /** Grows whenever an id ends. */
+  /** Increases whenever an id ends. */
   generation = 0
 
   constructor(channel: DriverChannel) {
     this.#channel = channel
   }
 
-  /** The id of a pool in messages; sends it first if need be. @throws {PoolsError} if it can't be sent. */
-  idOf(pool: Pool): number {
-    const known = this.#sent.get(pool)
-    if (known !== undefined) return known.id
-    return this.#send(pool).id
-  }
-
-  /** Keeps a pool with the driver until {@link unuse}. */
-  use(pool: Pool): void {
-    const sent = this.#sent.get(pool)!
+  /**
+   * Keeps a pool with the driver until {@link unuse}; sends it first if need be.
+   *
+   * @returns the id of the pool in messages. @throws {PoolsError} if it cannot be sent.
+   */
+  use(pool: Pool): number {
+    const sent = this.#sent.get(pool) ?? this.#send(pool)
     sent.uses++
     sent.lastUse = ++this.#uses
+    return sent.id
   }
 
   unuse(pool: Pool): void {
@@ -65,7 +63,7 @@ export class SentPools {
     return sent
   }
 
-  /** Leaves room for one more pool; false if those in use don't allow it: what the driver refused, it refuses for good. */
+  /** Makes room for one more pool. @returns false if too many pools are in use. */
   #makeRoom(byteSize: number): boolean {
     const { pools, poolBytes } = this.#channel.agreement
     const hasRoom = (): boolean => this.#sent.size < pools && this.#byteSize + byteSize <= poolBytes
@@ -79,7 +77,7 @@ export class SentPools {
   }
 
   #release(pool: Pool, sent: Sent): void {
-    // A pool may have been released and sent again since.
+    // The pool may have been released and sent again meanwhile.
     if (this.#sent.get(pool) !== sent) return
     this.#sent.delete(pool)
     this.generation++
