@@ -63,7 +63,7 @@ export const suite = {
       setup: (): Contestants => {
         const signature = { operands: [s32([4])], results: [s32([4])] } as const
         let calls = 0
-        const target = new FunctionTarget('count', signature, () => {
+        const target = FunctionTarget.open('count', signature, () => {
           calls++
         })
         const tensors = [tensor('s32', [4])]

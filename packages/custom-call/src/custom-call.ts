@@ -1,4 +1,6 @@
 import type { NativeLibrary } from '@tenon/core'
+import type { RunAsyncOptions } from './async/run-later.ts'
+import { Attribute, str } from './attributes/attribute.ts'
 import {
   callFunction,
   type CallOptions,
@@ -7,8 +9,8 @@ import {
   type ResultSpec,
 } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
+import { callable } from './call/callable.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
-import { str, type Attribute } from './attributes/attribute.ts'
 import {
   hostFunction,
   type HostFunctionOptions,
@@ -26,32 +28,42 @@ import {
 /** A typed custom call as a function. */
 export interface CustomCall {
   /**
-   * Calls it: the frame is laid out for the tensors' types and attributes, and kept for the next call if that is alike.
+   * Calls the kernel. The frame is laid out for the tensors' types and the attributes, and kept for the next call that has
+   * the same.
    *
-   * @throws {XlaError} if the kernel fails. @throws {ArgumentError} if something can't be passed.
+   * @throws {XlaError} if the kernel fails. @throws {ArgumentError} if an argument cannot be passed.
    */
   <const Results extends readonly ResultSpec[]>(operands: Tensors, options: CallOptions<Results>): CallResults<Results>
-  /** What is called: its version, and calls prepared by hand for hot loops and for kernels with state. */
+  /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
+  async<const Results extends readonly ResultSpec[]>(
+    operands: Tensors,
+    options: CallOptions<Results> & RunAsyncOptions,
+  ): Promise<CallResults<Results>>
+  /** The handler, with its version. */
   readonly handler: TypedHandler
-  /** As `handler.prepare`. */
+  /** Prepares a call, for hot loops and kernels with state: as `handler.prepare`. */
   prepare(options: TypedPrepareOptions): PreparedCall
 }
 
 /** An untyped Host call as a function. */
 export interface HostCall {
-  /** Calls it. @throws {ArgumentError} if something can't be passed. @throws {XlaError} if it fails or throws. */
+  /** Calls the function. @throws {ArgumentError} if an argument cannot be passed. @throws {XlaError} if it fails or throws. */
   <const Results extends readonly ResultSpec[]>(
     operands: Tensors,
     options: HostCallOptions<Results>,
   ): CallResults<Results>
-  /** What is called. */
+  /** Calls the function on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
+  async<const Results extends readonly ResultSpec[]>(
+    operands: Tensors,
+    options: HostCallOptions<Results> & RunAsyncOptions,
+  ): Promise<CallResults<Results>>
   readonly function: UntypedFunction
-  /** As `function.prepare`. */
+  /** Prepares a call: as `function.prepare`. */
   prepare(options: UntypedPrepareOptions): PreparedCall
 }
 
 /**
- * A typed handler of a library as a function of TypeScript.
+ * Makes a typed handler of a library a TypeScript function.
  *
  * @throws as `typedHandler`.
  * @example
@@ -61,34 +73,38 @@ export interface HostCall {
 export function customCall(
   library: NativeLibrary,
   symbols: string | HandlerSymbols,
-  options: HandlerOptions = {},
+  options?: HandlerOptions,
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const call = callFunction(prepare, !handler.stages.includes('instantiate'))
-  return Object.assign(call, { handler, prepare })
+  const call = callFunction<CallOptions<readonly ResultSpec[]>>({
+    known: ['results', 'attrs', 'allocator', 'alignment'],
+    attrsOf: ({ attrs }) => attrs,
+    prepare,
+    keeps: !handler.stages.includes('instantiate'),
+  })
+  return callable(call, handler.name, { async: call.async, handler, prepare }) as unknown as CustomCall
 }
 
 /**
- * An untyped Host function of a library as a function of TypeScript; `void f(void* out, const void** in)` unless
- * `apiVersion` says otherwise.
+ * Makes an untyped Host function of a library a TypeScript function. Its signature is `void f(void* out, const void** in)`
+ * unless `apiVersion` says otherwise.
  *
  * @throws as `hostFunction`.
  * @example
  * const add = hostCall(library, 'do_custom_call')
  * const a = add([b, c], { results: [f32([2048])] })
  */
-export function hostCall(library: NativeLibrary, symbol: string, options: HostFunctionOptions = {}): HostCall {
+export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const call = callFunction(({ attrs, ...shape }) => {
-    const { opaque } = attrs as { readonly opaque?: Attribute }
-    return target.prepare(opaque === undefined ? shape : { ...shape, opaque: opaque.bytes })
-  }, true)
-  // What attributes are to a typed call, the opaque string is to an untyped one.
-  const callHost = <const Results extends readonly ResultSpec[]>(
-    operands: Tensors,
-    { opaque, ...rest }: HostCallOptions<Results>,
-  ): CallResults<Results> => call(operands, opaque === undefined ? rest : { ...rest, attrs: { opaque: str(opaque) } })
-  return Object.assign(callHost, { function: target, prepare })
+  const call = callFunction<HostCallOptions<readonly ResultSpec[]>>({
+    known: ['results', 'opaque', 'allocator', 'alignment'],
+    // The opaque string is the one attribute of an untyped call.
+    attrsOf: ({ opaque }) => (opaque === undefined ? undefined : { opaque: str(opaque) }),
+    prepare: ({ attrs: { opaque }, ...shape }) =>
+      target.prepare(opaque instanceof Attribute ? { ...shape, opaque: opaque.bytes } : shape),
+    keeps: true,
+  })
+  return callable(call, target.name, { async: call.async, function: target, prepare }) as unknown as HostCall
 }

@@ -17,6 +17,7 @@ export {
   type ComplexHelper,
   type TypeHelper,
 } from './attributes/helpers.ts'
+export { type RunAsyncOptions } from './async/run-later.ts'
 export { batch, Batch, type BatchEntry } from './call/batch.ts'
 export { BoundCall } from './call/bound-call.ts'
 export { type Tensors } from './call/call-target.ts'
@@ -67,7 +68,7 @@ export {
 } from './errors/xla-error-classes.ts'
 export { XlaError, type Stage, type XlaFailure } from './errors/xla-error.ts'
 export { type HandlerMetadata } from './native/read-metadata.ts'
-export { type Code } from './registry/code.ts'
+export { type Code } from './targets/code.ts'
 export {
   TargetRegistry,
   targets,
@@ -107,7 +108,7 @@ export {
   type TargetCall,
   type TargetCallOptions,
   type TargetPrepareOptions,
-} from './schema/target-call.ts'
+} from './target-call.ts'
 export { defineTarget, TargetSchema, type TargetDefinition, type TensorsFor } from './schema/target-schema.ts'
 export { type SchemaFunction } from './targets/reading-entry.ts'
 export {

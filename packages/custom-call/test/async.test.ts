@@ -142,7 +142,7 @@ describe('failures', () => {
   })
 
   test('a TypeScript function can not be called from another thread', async () => {
-    using target = new FunctionTarget('mine', { operands: [], results: [] }, () => {})
+    using target = FunctionTarget.open('mine', { operands: [], results: [] }, () => {})
     using call = target.handler.prepare({})
     await expect(call.runAsync([], [])).rejects.toThrow(UnavailableError)
     call.run([], [])

@@ -103,7 +103,7 @@ function transferredAway(): Float32Array {
 describe('R17: what can be no attribute is refused by its path', () => {
   test('a bare number, with what to write', () => {
     const message = refusal({ outer: { eps: 1e-5 } })
-    expect(message).toMatch(/^attribute outer\.eps must say its type, got the bare number 0\.00001/)
+    expect(message).toMatch(/^attribute outer\.eps must have a type, got the bare number 0\.00001/)
     expect(message).toContain('eps: f32(0.00001), f64(0.00001)')
   })
 
@@ -115,7 +115,11 @@ describe('R17: what can be no attribute is refused by its path', () => {
     ['a Map', new Map(), /attribute v must be .*Map/],
     ['a DataView', new DataView(new ArrayBuffer(1)), /attribute v must be an array of integers/],
     ['a clamped array', new Uint8ClampedArray(1), /attribute v must be an array of integers/],
-    ['an array whose buffer went away', transferredAway(), /must have its elements, their buffer was transferred away/],
+    [
+      'an array whose buffer went away',
+      transferredAway(),
+      /must have its elements, got an array whose buffer was transferred/,
+    ],
   ])('%s', (_, value, message) => expect(refusal({ v: value })).toMatch(message))
 
   test('an attribute list that is none', () => {

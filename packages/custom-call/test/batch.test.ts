@@ -88,7 +88,7 @@ describe('a batch', () => {
     expect(thrownBy(() => overflow.run())).toMatchObject({ batchIndex: 1 })
     expect(thrownBy(() => overflow.run())).toBeInstanceOf(InternalError)
     const cause = new Error('of a function')
-    const target = new FunctionTarget('throwing', { operands: [], results: [] }, () => {
+    const target = FunctionTarget.open('throwing', { operands: [], results: [] }, () => {
       throw cause
     })
     using functions = batch([{ call: target.handler.prepare({}), ...none }])
@@ -122,14 +122,14 @@ describe('a batch', () => {
       ]),
     ).toThrow(ArgumentError)
     expect(() => batch([{ call, operands: [x], results: [x] }, {} as never])).toThrow(/call 1 of a batch/)
-    expect(() => batch([])).toThrow(/must have calls/)
+    expect(() => batch([])).toThrow(/entries must be an array of calls/)
     expect(() => batch(5 as never)).toThrow(ArgumentError)
     call.close()
   })
 
   test('can not run inside itself', () => {
     let inner: unknown
-    const target = new FunctionTarget('again', { operands: [], results: [] }, () => {
+    const target = FunctionTarget.open('again', { operands: [], results: [] }, () => {
       inner = thrownBy(() => steps.run())
     })
     const steps = batch([{ call: target.handler.prepare({}), ...none }])
@@ -149,7 +149,7 @@ describe('a batch that runs later', () => {
     ])
     const run = steps.runAsync()
     expect(() => steps.close()).toThrow(ScopeHeldError)
-    await expect(steps.runAsync()).rejects.toThrow(/can't run twice/)
+    await expect(steps.runAsync()).rejects.toThrow(/cannot run inside or beside its own run/)
     await run
     expect(y.toArray()).toEqual([2, 3])
     await steps.runAsync()
@@ -169,7 +169,7 @@ describe('a batch that runs later', () => {
   })
 
   test('functions of TypeScript can not be in it, and an aborted signal starts nothing', async () => {
-    const target = new FunctionTarget('here', { operands: [], results: [] }, () => {})
+    const target = FunctionTarget.open('here', { operands: [], results: [] }, () => {})
     const steps = batch([{ call: target.handler.prepare({}), ...none }])
     await expect(steps.runAsync()).rejects.toThrow(UnavailableError as never)
     await expect(steps.runAsync({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')

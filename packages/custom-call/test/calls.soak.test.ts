@@ -83,11 +83,11 @@ function makeSteps(): { readonly steps: readonly [count: number, run: () => void
     attrs: { a: 'f32' },
   })
   const functions = {
-    exact: new FunctionTarget('exact', { operands: [x.type], results: [y.type] }, () => {}),
-    throwing: new FunctionTarget('throwing', { operands: [x.type], results: [y.type] }, () => {
+    exact: FunctionTarget.open('exact', { operands: [x.type], results: [y.type] }, () => {}),
+    throwing: FunctionTarget.open('throwing', { operands: [x.type], results: [y.type] }, () => {
       throw new Error('as it should')
     }),
-    declared: new FunctionTarget('declared', schema, () => {}),
+    declared: FunctionTarget.open('declared', schema, () => {}),
   }
   const calls = {
     clip: typedHandler(kernels, 'clip_v1').prepare({ ...shape, attrs: { low: f32(0), high: f32(1) } }),

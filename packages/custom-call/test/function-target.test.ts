@@ -32,7 +32,7 @@ const x = filled([3], (i) => i + 1)
 
 /** What a run of a function on `x` throws, or writes. */
 function runOnce(run: TargetFunction): unknown {
-  using target = new FunctionTarget('mine', signature, run)
+  using target = FunctionTarget.open('mine', signature, run)
   using call = target.handler.prepare(signature)
   const y = tensor('f32', [3])
   try {
@@ -45,7 +45,7 @@ function runOnce(run: TargetFunction): unknown {
 
 /** Likewise, but called by a kernel in memory of its own. */
 function runByKernel(run: TargetFunction, elsewhere = false): unknown {
-  using target = new FunctionTarget('mine', signature, run)
+  using target = FunctionTarget.open('mine', signature, run)
   const attrs = { handler: s64(target.address), elsewhere: pred(elsewhere) }
   using call = typedHandler(kernels, 'delegate').prepare({ ...signature, attrs })
   const y = tensor('f32', [3])
@@ -75,7 +75,7 @@ describe('a TypeScript function as a target', () => {
   })
 
   test('is prepared, bound and called again', () => {
-    using target = new FunctionTarget('double', signature, double)
+    using target = FunctionTarget.open('double', signature, double)
     using call = target.handler.prepare(signature)
     const y = tensor('f32', [3])
     using bound = call.bind([x], [y])
@@ -87,7 +87,7 @@ describe('a TypeScript function as a target', () => {
   })
 
   test('R18: answers the metadata question as a handler of 0.1', () => {
-    using target = new FunctionTarget('double', signature, double)
+    using target = FunctionTarget.open('double', signature, double)
     expect(target.handler.metadata).toMatchObject({ version: '0.1', commandBufferCompatible: false, stateTypeId: 0n })
     expect(target.handler.stages).toStrictEqual(['execute'])
     expect(target.address).toBeGreaterThan(0n)
@@ -179,7 +179,7 @@ describe('R18: a failure is never success', () => {
   })
 
   test('a frame of other types is refused', () => {
-    using target = new FunctionTarget('double', signature, double)
+    using target = FunctionTarget.open('double', signature, double)
     using call = target.handler.prepare({ operands: [f32([4])], results: [f32([3])] })
     const error = thrownBy(() => call.run([tensor('f32', [4])], [tensor('f32', [3])]))
     expect(error).toBeInstanceOf(InvalidArgumentError)
@@ -194,7 +194,7 @@ describe('R18: a failure is never success', () => {
 describe('its lifetime', () => {
   test('it can not be closed while it runs', () => {
     let error: unknown
-    const target: FunctionTarget = new FunctionTarget('mine', signature, () => {
+    const target: FunctionTarget = FunctionTarget.open('mine', signature, () => {
       error = thrownBy(() => target.close())
     })
     const call = target.handler.prepare(signature)
@@ -208,12 +208,12 @@ describe('its lifetime', () => {
 
   test('it may call another one, and itself through another call', () => {
     const order: string[] = []
-    using inner = new FunctionTarget('inner', signature, (operands, results) => {
+    using inner = FunctionTarget.open('inner', signature, (operands, results) => {
       order.push('inner')
       double(operands, results)
     })
     using innerCall = inner.handler.prepare(signature)
-    using outer = new FunctionTarget('outer', signature, ([operand], [y]) => {
+    using outer = FunctionTarget.open('outer', signature, ([operand], [y]) => {
       order.push('outer')
       innerCall.run([operand!], [y!])
       innerCall.run([y!], [y!])
@@ -227,7 +227,7 @@ describe('its lifetime', () => {
 
   test('places run out with an error, and come back', () => {
     const targets: FunctionTarget[] = []
-    const make = (): number => targets.push(new FunctionTarget('many', { operands: [], results: [] }, () => {}))
+    const make = (): number => targets.push(FunctionTarget.open('many', { operands: [], results: [] }, () => {}))
     const error = thrownBy(() => {
       for (;;) make()
     })
@@ -243,7 +243,7 @@ describe('its lifetime', () => {
         import { parentPort } from 'node:worker_threads'
         import { FunctionTarget } from '@tenon/custom-call'
         const targets = []
-        for (let i = 0; i < 200; i++) targets.push(new FunctionTarget('mine', { operands: [], results: [] }, () => {}))
+        for (let i = 0; i < 200; i++) targets.push(FunctionTarget.open('mine', { operands: [], results: [] }, () => {}))
         parentPort.postMessage('made')
         if (process.argv[2] === 'forced') setInterval(() => targets.length, 1000)
       `
@@ -267,11 +267,11 @@ describe('its lifetime', () => {
 
   test.each([
     ['no function', signature, 5, /mine must be a function, got 5/],
-    ['no signature', null, double, /the operands of mine must be an array of types/],
+    ['no signature', null, double, /the signature of mine must be an object/],
     ['no types', { operands: [5], results: [] }, double, /the operands of mine must be an array of types/],
     ['tuples', { operands: [], results: [[f32([3])]] }, double, /the results of mine must be an array of types/],
   ])('%s is refused', (_, wrong, run, message) => {
-    const make = (): unknown => new FunctionTarget('mine', wrong as never, run as never)
+    const make = (): unknown => FunctionTarget.open('mine', wrong as never, run as never)
     expect(make).toThrow(ArgumentError)
     expect(make).toThrow(message)
   })

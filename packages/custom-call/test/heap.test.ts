@@ -49,7 +49,7 @@ const bound = call.bind(operands, results)
 const untyped = increment.prepare({ operands: both, results: both })
 const boundUntyped = untyped.bind(both, both)
 const signature = { operands: [s32([4])], results: [s32([4])] }
-const target = new FunctionTarget('nothing', signature, () => {})
+const target = FunctionTarget.open('nothing', signature, () => {})
 const boundFunction = target.handler.prepare(signature).bind(both, both)
 const steps = batch([
   { call, operands, results },

@@ -327,7 +327,7 @@ describe('while a kernel runs', () => {
     const operand = tensor('f32', [4])
     const status = tensor('s32', [])
     expect((inside(operand, (call) => call.run([operand], [status])) as Error).message).toMatch(
-      /call_function is running: a prepared call can't run inside itself/,
+      /call_function is running: a prepared call cannot run inside itself/,
     )
     const other = prepareSaxpy()
     expect(inside(operand, () => other.run([x, y], [operand]))).toBeUndefined()

@@ -207,7 +207,7 @@ describe('calls by name', () => {
 
   test('L4: another version than the registered one is refused', () => {
     expect(() => registry.prepare('add', { ...addShape, apiVersion: STATUS_RETURNING })).toThrow(
-      /add is registered with API_VERSION_ORIGINAL, it can't be called with API_VERSION_STATUS_RETURNING/,
+      /add is registered with API_VERSION_ORIGINAL, it cannot be called with API_VERSION_STATUS_RETURNING/,
     )
     expect(() => registry.prepare('add', { ...addShape, apiVersion: TYPED_FFI })).toThrow(InvalidArgumentError)
     expect(() => registry.prepare('norm', { apiVersion: ORIGINAL })).toThrow(/registered with API_VERSION_TYPED_FFI/)
@@ -223,8 +223,8 @@ describe('calls by name', () => {
   })
 
   test('options of another convention are refused', () => {
-    expect(() => registry.prepare('add', { ...addShape, attrs: { a: 1n } })).toThrow(/has no attributes/)
-    expect(() => registry.prepare('norm', { opaque: '' })).toThrow(/takes no opaque string/)
+    expect(() => registry.prepare('add', { ...addShape, attrs: { a: 1n } })).toThrow(/must not have the option "attrs"/)
+    expect(() => registry.prepare('norm', { opaque: '' })).toThrow(/must not have the option "opaque"/)
     const call = registry.prepare('status', { opaque: 'F' })
     expect(() => call.run([], [])).toThrow(/status answered INTERNAL: F/)
     call.close()

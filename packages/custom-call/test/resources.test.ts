@@ -124,7 +124,7 @@ describe('user data that is none', () => {
         { type, data: x },
         { type: type.id, data: y },
       ],
-      /of a type that is lent already/,
+      /must not have the type of userData 0/,
     ],
   ])('%#', (userData, message) => {
     expect(() => prepare(userData)).toThrow(ArgumentError)
@@ -172,10 +172,10 @@ describe('by name', () => {
     using call = registry.prepare('factor', { ...shape, userData: [{ type, data: factor }] })
     call.run([x], [y])
     expect(y.toArray()).toEqual([2, 4, 6])
-    expect(() => registry.prepare('plain', { ...shape, userData: [] })).toThrow(/has no attributes, user data/)
+    expect(() => registry.prepare('plain', { ...shape, userData: [] })).toThrow(/must not have the option "userData"/)
     expect(() => registry.prepare('plain', { ...shape, hostScratch: true })).toThrow(ArgumentError)
     expect(() => registry.prepare('factor', { ...shape, stream: 0n })).toThrow(
-      /is a Host handler, which gets no stream/,
+      /stream must not be given to factor, which runs on the Host/,
     )
     for (const name of ['factor', 'plain']) registry.unregister(name)
   })

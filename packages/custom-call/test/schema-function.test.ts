@@ -63,7 +63,7 @@ describe('a TypeScript function for a declared target', () => {
   test('of exact types and no attributes gets none', () => {
     const seen: unknown[] = []
     const exact = defineTarget('exact', { operands: [f32([2])], results: [f32([2])] })
-    const target = new FunctionTarget('exact', exact, (operands, results, attrs) => {
+    const target = FunctionTarget.open('exact', exact, (operands, results, attrs) => {
       seen.push(operands.length, results.length, attrs)
     })
     expect(targetCall(exact, target.handler)([filled([2], () => 1)]).shape).toStrictEqual([2])
@@ -73,7 +73,7 @@ describe('a TypeScript function for a declared target', () => {
 
   test('gets the very tensors of the run that calls it', () => {
     let seen: readonly (Tensor | undefined)[] = []
-    const target = new FunctionTarget('seen', scale, (operands, results) => {
+    const target = FunctionTarget.open('seen', scale, (operands, results) => {
       seen = [...operands, ...results]
     })
     const [x, y] = [filled([2], () => 1), tensor('f32', [2])]
@@ -87,7 +87,7 @@ describe('a TypeScript function for a declared target', () => {
 
   test('what is not as declared is INVALID_ARGUMENT before it runs', () => {
     let runs = 0
-    const target = new FunctionTarget('strict', scale, () => {
+    const target = FunctionTarget.open('strict', scale, () => {
       runs++
     })
     const run = (types: AttributeDictionary, operand = f32([2])): unknown =>
@@ -120,10 +120,10 @@ describe('a TypeScript function for a declared target', () => {
   test('R18: throws, promises and foreign threads are failures', async () => {
     const cause = new Error('as it should')
     const none = defineTarget('none', { operands: [], results: [], attrs: { a: 's64' } })
-    const throwing = new FunctionTarget('throwing', none, () => {
+    const throwing = FunctionTarget.open('throwing', none, () => {
       throw cause
     })
-    const later = new FunctionTarget('later', none, (async () => {}) as () => void)
+    const later = FunctionTarget.open('later', none, (async () => {}) as () => void)
     const attrs = { a: 1 }
     using throws = targetCall(none, throwing.handler).prepare({ operands: [], attrs })
     using promises = targetCall(none, later.handler).prepare({ operands: [], attrs })
@@ -141,7 +141,7 @@ describe('attributes of a TypeScript function', () => {
   /** What a function gets for attributes. */
   function given(attrs: AttributeSchema, values: AttributeDictionary): unknown {
     let seen: unknown
-    const target = new FunctionTarget(
+    const target = FunctionTarget.open(
       'attrs',
       defineTarget('attrs', { operands: [], results: [], attrs }),
       (_, __, a) => {

@@ -36,7 +36,7 @@ describe('a declared target', () => {
     expect(call([x], { attrs: { low: 0, high: 2.5 } }).toArray()).toEqual([0, 1, 2, 2.5])
     expect(call([x], { attrs: { low: f32(1), high: f32(1) }, results: [x] })).toBe(x)
     expect(() => call([x], { attrs: { low: 1 }, results: [f32([5])] })).toThrow(
-      /result 0 of clip must be float32\[n\], got float32\[5\]: operand 0 has n = 4/,
+      /result 0 of clip must be float32\[n\], got float32\[5\], because operand 0 has n = 4/,
     )
   })
 
@@ -78,11 +78,11 @@ describe('a declared target', () => {
     expect(() => add.resultTypes([s64([3]), s64([3])])).toThrow(/must be float32 \| float64\[n\], got int64\[3\]/)
     const any = oneOf()
     const copy = defineTarget('copy', { operands: [param(any)], results: [param(any, [null])] })
-    expect(() => copy.resultTypes([f32([3])])).toThrow(/the operands don't say all its sizes/)
+    expect(() => copy.resultTypes([f32([3])])).toThrow(/the operands do not determine all its sizes/)
     expect(() => copy.check([f32([3, 1])], [f32([3])])).not.toThrow()
     expect(() => copy.check([f32([3, 1])], [f64([3])])).toThrow(ArgumentError)
     const made = defineTarget('made', { operands: [], results: [param(any, [2])] })
-    expect(() => made.resultTypes([])).toThrow(/don't say its element type/)
+    expect(() => made.resultTypes([])).toThrow(/do not determine its element type/)
   })
 
   test('fixed sizes, ranks and counts are checked', () => {
@@ -108,7 +108,9 @@ describe('a declared target', () => {
     const call = targetCall(inPlace, handler('clip_v2'))
     expect(call([x], { attrs: { low: 1, high: 1 } })).toBe(x)
     expect(x.toArray()).toEqual([1, 1, 1])
-    expect(() => call([x], { attrs: { low: 1, high: 1 }, results: [tensor('f32', [3])] })).toThrow(/must lie where/)
+    expect(() => call([x], { attrs: { low: 1, high: 1 }, results: [tensor('f32', [3])] })).toThrow(
+      /must be in the memory of their operands/,
+    )
   })
 
   test('calls by name are calls of a target', () => {
@@ -163,14 +165,18 @@ describe('declared attributes', () => {
   test.each([
     [{ eps: 'f32' }, {}, /eps must be given, it is f32/],
     [{ eps: 'f32' }, { eps: '1' }, /attrs of describe_attrs: eps is f32: /],
-    [{ eps: 'f32' }, { eps: 1, epsilon: 1 }, /there is no attribute epsilon[^]*declared are eps/],
+    [
+      { eps: 'f32' },
+      { eps: 1, epsilon: 1 },
+      /must not have the attribute epsilon, which is not declared[^]*The declared attributes are eps/,
+    ],
     [{ eps: 'f32' }, { eps: f64(1) }, /it must be f32, got f64/],
     [{ n: 'u8' }, { n: 256 }, /n is u8/],
     [{ n: 's32[]' }, { n: 5 }, /n is s32\[\]/],
-    [{ a: { b: 'f32' } }, { a: { c: 1 } }, /attrs of describe_attrs: a: there is no attribute c/],
+    [{ a: { b: 'f32' } }, { a: { c: 1 } }, /attrs of describe_attrs: a must not have the attribute c/],
     [{ a: { b: 'f32' } }, { a: 1 }, /must be an object/],
     [{ a: 'string' }, { a: new Uint8Array(1) }, /it must be text/],
-    [{ a: 'dictionary' }, { a: 1 }, /is a dictionary, got/],
+    [{ a: 'dictionary' }, { a: 1 }, /a must be a dictionary, got/],
     [{ a: 'pointer' }, { a: 1 }, /a is pointer: a pointer must be/],
   ] satisfies [AttributeSchema, unknown, RegExp][])('%j with %j is refused', (schema, values, message) => {
     expect(() => seen(schema, values)).toThrow(ArgumentError)
@@ -202,9 +208,9 @@ describe('what is no declaration is refused', () => {
   test.each([
     [{}, /operands of bad must be an array/],
     [{ operands: [], results: [5] }, /results of bad: number 0 must be a parameter/],
-    [{ operands: [optional(vector), vector], results: [] }, /number 1 can't stand behind one that is optional/],
-    [{ operands: [remaining(vector), remaining(vector)], results: [] }, /can't stand behind one that is remaining/],
-    [{ operands: [], results: [], attrs: { eps: 'float' } }, /eps must be the type of an attribute[^]*known are pred/],
+    [{ operands: [optional(vector), vector], results: [] }, /number 1 cannot follow a parameter that is optional/],
+    [{ operands: [remaining(vector), remaining(vector)], results: [] }, /cannot follow a parameter that is remaining/],
+    [{ operands: [], results: [], attrs: { eps: 'float' } }, /eps must be the type of an attribute[^]*Use pred/],
     [{ operands: [], results: [], attrs: { eps: maybe('f32', 'x' as never) } }, /eps is f32/],
     [{ operands: [], results: [], attrs: 5 }, /attrs of bad must be an object/],
   ])('%# %j', (definition, message) => {
@@ -216,7 +222,7 @@ describe('what is no declaration is refused', () => {
     expect(() => param('f32', ['a b'])).toThrow(ArgumentRangeError)
     expect(() => param('f32', 4 as never)).toThrow(/shape must be an array of sizes/)
     expect(() => param('float', [1])).toThrow(ArgumentError)
-    expect(() => targetCall(clip, kernels as never)).toThrow(/needs its declaration and a typed handler/)
+    expect(() => targetCall(clip, kernels as never)).toThrow(/handler must be a typed handler/)
     expect(tensorType('f32', [1])).toBe(f32([1]))
   })
 })

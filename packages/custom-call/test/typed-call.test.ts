@@ -268,5 +268,5 @@ test('operands and results that are none are refused', () => {
   expect(() => rmsNorm([], undefined as never)).toThrow(/results must be an array/)
   expect(() => rmsNorm([], { results: [5 as never] })).toThrow(/result 0 must be a tensor or a type, got 5/)
   const prepare = (options: unknown): unknown => typedHandler(kernels, 'rms_norm').prepare(options as never)
-  expect(() => prepare(undefined)).toThrow(/rms_norm must be prepared for its operands and results, got undefined/)
+  expect(() => prepare(undefined)).toThrow(/the options of rms_norm must be an object, got undefined/)
 })

@@ -33,7 +33,7 @@ describe('a handler is asked for its metadata', () => {
   test('a newer version is refused, naming both and a way out', () => {
     expect(() => typedHandler(kernels, 'twice_v4')).toThrow(VersionSkewError)
     expect(() => typedHandler(kernels, 'twice_v4')).toThrow(
-      /twice_v4 must be built for XLA FFI 0\.1 to 0\.3, it is built for 0\.4 \(jaxlib 0\.11\.1\)[\s\S]*allowNewerApi/,
+      /twice_v4 must be built for XLA FFI 0\.1 to 0\.3, got 0\.4 \(jaxlib 0\.11\.1\)[\s\S]*allowNewerApi/,
     )
   })
 

@@ -1,15 +1,15 @@
 import { addressOf, checkStatus, coreFunctions, pollReadable, statusName } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
-import { ResourceExhaustedError } from '../errors/xla-error-classes.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 
-/** How many runs can be in flight on one thread of JavaScript. */
+/** The greatest number of runs in flight on one JavaScript thread. */
 const MOST_IN_FLIGHT = 1024
 
-/** What is kept for a run: the callee's memory is in the closure, so that the garbage collector leaves it alone. */
+/** The continuation of a run. Its closure keeps the memory of the callee reachable. */
 type Done = (status: number) => void
 
-/** The one queue of this thread. */
+/** The queue of this thread. */
 interface Queue {
   readonly address: number
   readonly poll: { ref(): void; unref(): void }
@@ -32,14 +32,14 @@ function queue(): Queue {
   const poll = pollReadable(descriptor[0]!, takeDone)
   process.once('exit', () => {
     poll.close()
-    // Threads still write to memory of this one.
+    // Other threads still write to memory of this one.
     close(address)
   })
   opened = { address, poll }
   return opened
 }
 
-/** Tells the runs that are over. */
+/** Continues the runs that are over. */
 function takeDone(): void {
   const { address, poll } = opened!
   const { tn_xla_async_take: take } = coreFunctions()
@@ -51,7 +51,7 @@ function takeDone(): void {
       const id = Number(ids[i])
       const done = inFlight.get(id)
       inFlight.delete(id)
-      // Nobody waits any more for what comes after it was given up.
+      // A run that was given up has no continuation.
       done?.(statuses[i]!)
     }
     if (count < ids.length) break
@@ -60,10 +60,10 @@ function takeDone(): void {
 }
 
 /**
- * Expects something that native code will tell.
+ * Waits for a message of native code.
  *
- * @param begin is given the queue's address, and the id under which it is told.
- * @returns gives up waiting.
+ * @param begin gets the queue's address and the id of the message.
+ * @returns a function that stops waiting.
  */
 export function expectInQueue(begin: (queue: number, id: number) => void, done: () => void): () => void {
   const { address, poll } = queue()
@@ -77,21 +77,16 @@ export function expectInQueue(begin: (queue: number, id: number) => void, done: 
 }
 
 /**
- * Has a call run on a thread of the core.
+ * Runs a call on a thread of the core.
  *
- * @param done called from the event loop with the status of the run.
- * @returns takes the run back: whether it had not started; then `done` is not called.
- * @throws {ResourceExhaustedError} if too many are in flight. @throws {NativeError} if the system can't do it.
+ * @param done is called from the event loop with the status of the run.
+ * @returns a function that cancels the run if it has not started, so that `done` is not called, and returns whether it did.
+ * @throws {ResourceExhaustedError} if too many runs are in flight. @throws {NativeError} if the system does not support it.
  */
 export function submit(target: Runnable, memory: CallMemory, done: Done): () => boolean {
   if (inFlight.size >= MOST_IN_FLIGHT) {
-    throw new ResourceExhaustedError({
-      xlaCode: 8,
-      text: `${MOST_IN_FLIGHT} asynchronous calls are in flight: await some first`,
-      target: target.name,
-      stage: 'execute',
-      refused: true,
-    })
+    const text = `${MOST_IN_FLIGHT} asynchronous calls are in flight: await some first`
+    throw refused('RESOURCE_EXHAUSTED', target.name, text)
   }
   const { address, poll } = queue()
   const id = ++lastId

@@ -1,22 +1,22 @@
 import { addressOf, checkStatus, coreFunctionAddress, coreFunctions } from '@tenon/core/internal'
 import { expectInQueue } from './async-queue.ts'
 
-/** Something that native code will tell this thread about, once. */
+/** A message of native code to this thread, which arrives once. */
 export interface Arrival {
-  /** `void f(void*)`: what native code calls, on any thread. */
+  /** The function `void f(void*)` that native code calls, on any thread. */
   readonly functionAddress: number
-  /** What it is called with. */
+  /** The argument of the function. */
   readonly argument: number
-  /** It will not be called: nothing was started. */
+  /** Frees the message, because the function will not be called. */
   forget(): void
-  /** Nobody listens any more. It may be called late or never: what it needs stays allocated. */
+  /** Ignores the message. The function may be called late or never, so its memory stays allocated. */
   abandon(): void
 }
 
 const out = new BigUint64Array(1)
 let arriveAddress: number | undefined
 
-/** Makes something that native code can call back with. `done` runs from the event loop, which is kept alive until then. */
+/** Makes a message of native code. `done` runs from the event loop, which is kept alive until then. */
 export function expectArrival(done: () => void): Arrival {
   arriveAddress ??= coreFunctionAddress('tn_xla_async_arrive')
   const { tn_xla_async_expect: expect, tn_xla_async_forget: forget } = coreFunctions()

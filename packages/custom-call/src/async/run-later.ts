@@ -1,32 +1,32 @@
-import { ArgumentError, type TenonError } from '@tenon/core'
-import { describe, enterAll, exitAll, type Gated } from '@tenon/core/internal'
+import type { TenonError } from '@tenon/core'
+import { checkOptions, enterAll, exitAll, wrongType, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import { submit } from './async-queue.ts'
 
-/** How an asynchronous run can be given up. */
-export interface RunLaterOptions {
-  /** Takes the run back if it has not started. */
+/** The options of an asynchronous run. */
+export interface RunAsyncOptions {
+  /** Cancels the run if it has not started, for example `AbortSignal.timeout(ms)`. A kernel that runs is not interrupted. */
   readonly signal?: AbortSignal
 }
 
-/** A run that is ready: everything is checked and written, nothing is held yet. */
+/** A run that is ready: everything is checked and written, and nothing is held yet. */
 export interface LaterRun {
   readonly run: Runnable
   readonly memory: CallMemory
-  /** Held until the run is over. */
+  /** The operands that are held until the run is over. */
   readonly held: readonly Gated[]
-  /** The streams that its work goes to: the run is over when they are done. */
+  /** The streams of the run's work. The run is over when they are done. */
   readonly streams: readonly DeviceStream[]
-  /** The error of a run that did not end with 0. */
+  /** Makes the error of a run that did not end with 0. */
   failure(status: number): TenonError
-  /** The memory is free again. */
+  /** Takes the memory back. */
   end(): void
 }
 
-/** Has a run go on on a thread of the core. @param begin what it throws is what the promise rejects with */
-export function runLater(options: RunLaterOptions, begin: () => LaterRun): Promise<void> {
+/** Runs a call on a thread of the core. @param begin prepares the run; the promise rejects with what it throws. */
+export function runLater(options: RunAsyncOptions | undefined, begin: () => LaterRun): Promise<void> {
   return new Promise((resolve, reject) => {
     const signal = signalOf(options)
     signal?.throwIfAborted()
@@ -66,8 +66,8 @@ export function runLater(options: RunLaterOptions, begin: () => LaterRun): Promi
   })
 }
 
-function signalOf(options: RunLaterOptions | null): AbortSignal | undefined {
-  const signal: unknown = options?.signal
+function signalOf(options: RunAsyncOptions | undefined): AbortSignal | undefined {
+  const { signal } = checkOptions(options, ['signal'])
   if (signal === undefined || signal instanceof AbortSignal) return signal
-  throw new ArgumentError(`signal must be an AbortSignal, got ${describe(signal)}`)
+  throw wrongType('signal', 'an AbortSignal', signal)
 }

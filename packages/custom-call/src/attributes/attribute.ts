@@ -1,30 +1,70 @@
+import { ArgumentError, dtypeInfo, Segment, Tensor, type DType, type Element, type TypedArray } from '@tenon/core'
 import {
-  ArgumentError,
-  ArgumentRangeError,
-  dtypeInfo,
-  findDType,
-  Segment,
-  Tensor,
-  type DType,
-  type Element,
-  type TypedArray,
-} from '@tenon/core'
-import { describe, elementCodec, typedArrayClass, type Gated } from '@tenon/core/internal'
+  describe,
+  elementCodec,
+  inspectAsText,
+  isDetached,
+  typedArrayClass,
+  wrongType,
+  wrongValue,
+  type Gated,
+} from '@tenon/core/internal'
+
+/** The element types of scalar attributes by their short names. */
+export const SCALARS: Readonly<Record<string, DType>> = {
+  pred: 'bool',
+  s8: 'int8',
+  s16: 'int16',
+  s32: 'int32',
+  s64: 'int64',
+  u8: 'uint8',
+  u16: 'uint16',
+  u32: 'uint32',
+  u64: 'uint64',
+  f32: 'float32',
+  f64: 'float64',
+  c64: 'complex64',
+  c128: 'complex128',
+}
+
+/** The element types that an array attribute can have, by the names of their TypedArrays. */
+const ARRAY_DTYPES: Readonly<Record<string, DType>> = {
+  Int8Array: 'int8',
+  Int16Array: 'int16',
+  Int32Array: 'int32',
+  BigInt64Array: 'int64',
+  Uint8Array: 'uint8',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
+  Float32Array: 'float32',
+  Float64Array: 'float64',
+}
+
+/** The number of elements that an attribute prints. */
+const SHOWN = 8
+
+/** The value of an attribute. */
+export type AttributeContent = Element | TypedArray
 
 /**
- * An attribute with its exact type: what a handler that takes an f32 gets must be an f32. Immutable; its bytes are a copy.
- * Made by `f32`, `s64`, `str`, {@link array} and so on.
+ * An attribute with its exact type, because a handler that takes an f32 accepts nothing but an f32. Immutable; its bytes
+ * are a copy. Made by `f32`, `s64`, `str`, {@link array} and so on.
  */
 export class Attribute {
   readonly kind: 'scalar' | 'array' | 'string'
   /** The element type; undefined for a string. */
   readonly dtype: DType | undefined
-  /** Elements; 1 for a scalar, bytes for a string. */
+  /** The number of elements: 1 for a scalar, the bytes of a string. */
   readonly length: number
   /** @internal little-endian */
   readonly bytes: Uint8Array
-  /** @internal the memory that a pointer leads to, which calls with the attribute keep open */
+  /** @internal the memory that a pointer refers to, which calls with the attribute keep open */
   readonly memory: Gated | undefined
+
+  static {
+    inspectAsText(this)
+  }
 
   /** @internal */
   constructor(kind: Attribute['kind'], dtype: DType | undefined, length: number, bytes: Uint8Array, memory?: Gated) {
@@ -36,67 +76,68 @@ export class Attribute {
   }
 
   /**
-   * What it says: a number, a bigint for 64-bit integers, a boolean, `[re, im]` for complex numbers; a TypedArray; or the bytes
-   * of a string. A copy.
+   * A copy of the value: a number, a bigint for 64-bit integers, a boolean, or `[re, im]` for complex numbers; a TypedArray
+   * for an array; the bytes of a string.
    */
   get value(): AttributeContent {
     if (this.dtype === undefined) return this.bytes.slice()
     if (this.kind === 'array') return new (typedArrayClass(this.dtype))(this.bytes.slice().buffer as ArrayBuffer)
     return elementCodec(this.dtype).read(new DataView(this.bytes.buffer, this.bytes.byteOffset), 0)
   }
+
+  /** @internal The name of the type in declared targets: `f32`, `f32[]`, or `bytes` for any string. */
+  get typeName(): string {
+    if (this.kind === 'string') return 'bytes'
+    return `${this.#shortName()}${this.kind === 'array' ? '[]' : ''}`
+  }
+
+  #shortName(): string {
+    return Object.keys(SCALARS).find((name) => SCALARS[name] === this.dtype) ?? String(this.dtype)
+  }
+
+  /** The code that makes the attribute, with the first elements of an array. */
+  toString(): string {
+    if (this.kind === 'string') return `str(${describe(Buffer.from(this.bytes).toString())})`
+    const value = this.value as Element | ArrayLike<Element>
+    if (this.kind === 'scalar') return `${this.#shortName()}(${String(value)})`
+    const shown = Array.from(value as ArrayLike<Element>).slice(0, SHOWN)
+    const rest = this.length > SHOWN ? `, ... ${this.length - SHOWN} more` : ''
+    return `array('${this.#shortName()}', [${shown.join(', ')}${rest}])`
+  }
 }
 
-/** What an attribute can say. */
-export type AttributeContent = Element | TypedArray
-
-/** Element types that an array attribute can have. */
-const ARRAY_DTYPES: ReadonlySet<DType> = new Set<DType>([
-  'int8',
-  'int16',
-  'int32',
-  'int64',
-  'uint8',
-  'uint16',
-  'uint32',
-  'uint64',
-  'float32',
-  'float64',
-])
-
-/** A scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+/** Makes a scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
 export function scalar(dtype: DType, value: Element): Attribute {
   const codec = elementCodec(dtype)
   const bytes = new Uint8Array(codec.byteSize)
   const view = new DataView(bytes.buffer)
   codec.write(view, 0, value)
   if (dtype === 'float32' && Number.isFinite(value) && !Number.isFinite(view.getFloat32(0, true))) {
-    throw new ArgumentRangeError(`a float32 must be at most 3.4e38 in size, got ${describe(value)}`)
+    throw wrongValue('a float32', 'at most 3.4e38 in magnitude', value)
   }
   return new Attribute('scalar', dtype, 1, bytes)
 }
 
 /**
- * A pointer as an attribute: an s64 with the address. Calls that are prepared with it keep the memory of a segment or tensor
- * open; for a bare address the caller vouches.
+ * A pointer as an attribute: an s64 with the address. Calls that are prepared with it keep the memory of a segment or
+ * tensor open. The caller vouches for a bare address.
  *
- * @throws {ArgumentError} if it is none of them. @throws {ScopeClosedError} if the memory is dead.
+ * @throws {ArgumentError} for any other value. @throws {ScopeClosedError} if the memory is closed.
  * @example
  * ptr(x)
  */
 export function ptr(target: Segment | Tensor | bigint): Attribute {
   if (typeof target === 'bigint') return scalar('int64', target)
   const segment = target instanceof Tensor ? target.segment : target
-  if (!(segment instanceof Segment)) {
-    throw new ArgumentError(`a pointer must be a segment, a tensor or an address, got ${describe(target)}`)
-  }
+  if (!(segment instanceof Segment)) throw wrongType('a pointer', 'a segment, a tensor or an address', target)
   const { bytes } = scalar('int64', segment.address)
   return new Attribute('scalar', 'int64', 1, bytes, segment.block)
 }
 
 /**
- * A string attribute: any bytes. Text is encoded as UTF-8.
+ * A string attribute, which can have any bytes. Text is encoded as UTF-8.
  *
- * @throws {ArgumentError} if it is neither text nor bytes, or the text has half a surrogate pair.
+ * @throws {ArgumentError} if the value is neither text nor bytes, or the text has a lone surrogate.
  * @example
  * str('relu')
  */
@@ -106,45 +147,44 @@ export function str(value: string | Uint8Array): Attribute {
     const bytes = Buffer.from(value)
     return new Attribute('string', undefined, bytes.length, bytes)
   }
-  throw new ArgumentError(`a string attribute must be well-formed text or a Uint8Array, got ${describe(value)}`)
+  throw wrongType('a string attribute', 'well-formed text or a Uint8Array', value)
 }
 
-/** Whether text has no half of a surrogate pair, which UTF-8 can't express. */
+/** Whether a text has no lone surrogate, which UTF-8 cannot encode. */
 export function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text)
 }
 
 /**
- * An array attribute of an element type: signed and unsigned integers of 8 to 64 bits, float32, float64. A TypedArray says
- * its type itself and needs no helper; handlers always see one dimension.
+ * An array attribute with elements of one type: signed and unsigned integers of 8 to 64 bits, float32, float64. A
+ * TypedArray is an array attribute by itself. Handlers always see one dimension.
  *
  * @param dtype the element type, by name or alias.
- * @param values numbers or bigints, or a TypedArray of the element type's kind; copied.
- * @throws {ArgumentError | ArgumentRangeError} if the type can't be in an array, or a value is not one of the type.
+ * @param values numbers or bigints, or a TypedArray of the element type; copied.
+ * @throws {ArgumentError | ArgumentRangeError} if arrays cannot have the type, or a value does not have it.
  * @example
  * array('f32', [1, 2.5])
  * array('s64', [])
  */
 export function array(dtype: string, values: readonly (number | bigint)[] | TypedArray): Attribute {
   const { name } = dtypeInfo(dtype)
-  if (!ARRAY_DTYPES.has(name)) {
-    throw new ArgumentError(
-      `an array attribute must have elements of one of ${[...ARRAY_DTYPES].join(', ')}, got ${name}`,
-    )
+  const names = Object.values(ARRAY_DTYPES)
+  if (!names.includes(name)) {
+    throw new ArgumentError(`an array attribute must have elements of one of ${names.join(', ')}, got ${name}`, {
+      details: { expected: names, received: name },
+    })
   }
   if (ArrayBuffer.isView(values)) {
     if (!(values instanceof typedArrayClass(name))) {
-      throw new ArgumentError(`an array of ${name} must be a ${typedArrayClass(name).name}, got ${describe(values)}`)
+      throw wrongType(`an array of ${name}`, `a ${typedArrayClass(name).name}`, values)
     }
-    if (values.buffer instanceof ArrayBuffer && values.buffer.detached) {
-      throw new ArgumentError('an array attribute must have its elements, their buffer was transferred away')
+    if (isDetached(values.buffer)) {
+      throw new ArgumentError('an array attribute must have its elements, got an array whose buffer was transferred')
     }
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength).slice()
     return new Attribute('array', name, values.length, bytes)
   }
-  if (!Array.isArray(values)) {
-    throw new ArgumentError(`an array attribute must be an array of numbers, got ${describe(values)}`)
-  }
+  if (!Array.isArray(values)) throw wrongType('an array attribute', 'an array of numbers', values)
   const elements: readonly (number | bigint)[] = values
   const codec = elementCodec(name)
   const bytes = new Uint8Array(elements.length * codec.byteSize)
@@ -153,23 +193,9 @@ export function array(dtype: string, values: readonly (number | bigint)[] | Type
   return new Attribute('array', name, elements.length, bytes)
 }
 
-/** The array attribute that a TypedArray stands for. @throws {ArgumentError} if no array attribute has its elements. */
+/** Makes the array attribute of a TypedArray. @throws {ArgumentError} if array attributes cannot have its elements. */
 export function arrayOf(values: ArrayBufferView, path: string): Attribute {
-  const name = Object.prototype.toString.call(values).slice('[object '.length, -1)
-  const dtype = findDType(DTYPE_OF_ARRAY[name] ?? '')?.name
+  const dtype = ARRAY_DTYPES[Object.prototype.toString.call(values).slice('[object '.length, -1)]
   if (dtype !== undefined) return array(dtype, values as TypedArray)
-  throw new ArgumentError(`attribute ${path} must be an array of integers, float32 or float64, got ${describe(values)}`)
-}
-
-const DTYPE_OF_ARRAY: Readonly<Record<string, DType>> = {
-  Int8Array: 'int8',
-  Int16Array: 'int16',
-  Int32Array: 'int32',
-  BigInt64Array: 'int64',
-  Uint8Array: 'uint8',
-  Uint16Array: 'uint16',
-  Uint32Array: 'uint32',
-  BigUint64Array: 'uint64',
-  Float32Array: 'float32',
-  Float64Array: 'float64',
+  throw wrongType(`attribute ${path}`, 'an array of integers, float32 or float64', values)
 }

@@ -1,76 +1,73 @@
-import { tensorType, type DType, type TensorType } from '@tenon/core'
-import { scalar, type Attribute } from './attribute.ts'
+import { tensorType, type TensorType } from '@tenon/core'
+import { scalar, SCALARS, type Attribute } from './attribute.ts'
 
 /**
- * A type by its short name: of a scalar attribute when it is given a value, of tensors when it is given a shape.
+ * An element type by its short name. Called with a value it makes a scalar attribute, with a shape the type of tensors.
  *
  * @example
  * f32(1e-5) // an attribute
  * f32([2, 4]) // the type of a tensor
  */
 export interface TypeHelper<Value extends number | bigint | boolean> {
-  /** A scalar attribute. @throws {ArgumentError | ArgumentRangeError} if the value is not one of the type. */
+  /** Makes a scalar attribute. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
   (value: Value): Attribute
-  /** The type of tensors of this shape; empty for a scalar. @throws {ArgumentError | ArgumentRangeError} */
+  /** Makes the type of tensors of a shape, which is empty for scalars. @throws {ArgumentError | ArgumentRangeError} */
   (shape: readonly number[]): TensorType
 }
 
-function helper<Value extends number | bigint | boolean>(dtype: DType): TypeHelper<Value> {
-  function make(value: Value): Attribute
-  function make(shape: readonly number[]): TensorType
-  function make(value: Value | readonly number[]): Attribute | TensorType {
-    return typeof value === 'object' ? tensorType(dtype, value) : scalar(dtype, value)
-  }
-  return make
+/** Makes the function of a type, whose name is the short name. */
+function helper<Value extends number | bigint | boolean>(name: string): TypeHelper<Value> {
+  const dtype = SCALARS[name]!
+  const make = (value: Value | readonly number[]): Attribute | TensorType =>
+    typeof value === 'object' ? tensorType(dtype, value) : scalar(dtype, value)
+  return Object.defineProperty(make, 'name', { value: name }) as TypeHelper<Value>
 }
 
-/** 32-bit floats. A value is rounded to the nearest one; one that is too large is refused. */
-export const f32: TypeHelper<number> = helper('float32')
+/** 32-bit floats. Values are rounded to the nearest float, and refused if they are too large. */
+export const f32: TypeHelper<number> = helper('f32')
 /** 64-bit floats. */
-export const f64: TypeHelper<number> = helper('float64')
+export const f64: TypeHelper<number> = helper('f64')
 /** 8-bit signed integers. */
-export const s8: TypeHelper<number | bigint> = helper('int8')
+export const s8: TypeHelper<number | bigint> = helper('s8')
 /** 16-bit signed integers. */
-export const s16: TypeHelper<number | bigint> = helper('int16')
+export const s16: TypeHelper<number | bigint> = helper('s16')
 /** 32-bit signed integers. */
-export const s32: TypeHelper<number | bigint> = helper('int32')
+export const s32: TypeHelper<number | bigint> = helper('s32')
 /** 64-bit signed integers. Numbers must be safe integers; larger values are bigints. */
-export const s64: TypeHelper<number | bigint> = helper('int64')
+export const s64: TypeHelper<number | bigint> = helper('s64')
 /** 8-bit unsigned integers. */
-export const u8: TypeHelper<number | bigint> = helper('uint8')
+export const u8: TypeHelper<number | bigint> = helper('u8')
 /** 16-bit unsigned integers. */
-export const u16: TypeHelper<number | bigint> = helper('uint16')
+export const u16: TypeHelper<number | bigint> = helper('u16')
 /** 32-bit unsigned integers. */
-export const u32: TypeHelper<number | bigint> = helper('uint32')
+export const u32: TypeHelper<number | bigint> = helper('u32')
 /** 64-bit unsigned integers. Numbers must be safe integers; larger values are bigints. */
-export const u64: TypeHelper<number | bigint> = helper('uint64')
+export const u64: TypeHelper<number | bigint> = helper('u64')
 /** Booleans, a byte each. */
-export const pred: TypeHelper<boolean> = helper('bool')
+export const pred: TypeHelper<boolean> = helper('pred')
 
 /**
- * A complex type by its short name: of a scalar attribute when it is given its two parts, of tensors when it is given a shape.
+ * A complex type by its short name. Called with two parts it makes a scalar attribute, with a shape the type of tensors.
  *
  * @example
  * c64(1, -2) // an attribute: 1 - 2i
  * c64([2, 4]) // the type of a tensor
  */
 export interface ComplexHelper {
-  /** A scalar attribute. @throws {ArgumentError | ArgumentRangeError} if a part is no number. */
+  /** Makes a scalar attribute. @throws {ArgumentError | ArgumentRangeError} if a part is not a number. */
   (re: number, im: number): Attribute
-  /** The type of tensors of this shape; empty for a scalar. @throws {ArgumentError | ArgumentRangeError} */
+  /** Makes the type of tensors of a shape, which is empty for scalars. @throws {ArgumentError | ArgumentRangeError} */
   (shape: readonly number[]): TensorType
 }
 
-function complexHelper(dtype: DType): ComplexHelper {
-  function make(re: number, im: number): Attribute
-  function make(shape: readonly number[]): TensorType
-  function make(first: number | readonly number[], im?: number): Attribute | TensorType {
-    return typeof first === 'object' ? tensorType(dtype, first) : scalar(dtype, [first, im!])
-  }
-  return make
+function complexHelper(name: string): ComplexHelper {
+  const dtype = SCALARS[name]!
+  const make = (first: number | readonly number[], im?: number): Attribute | TensorType =>
+    typeof first === 'object' ? tensorType(dtype, first) : scalar(dtype, [first, im!])
+  return Object.defineProperty(make, 'name', { value: name }) as ComplexHelper
 }
 
 /** Complex numbers of two 32-bit floats. */
-export const c64: ComplexHelper = complexHelper('complex64')
+export const c64: ComplexHelper = complexHelper('c64')
 /** Complex numbers of two 64-bit floats. */
-export const c128: ComplexHelper = complexHelper('complex128')
+export const c128: ComplexHelper = complexHelper('c128')

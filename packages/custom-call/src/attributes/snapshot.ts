@@ -3,10 +3,10 @@ import { isDictionary, toAttribute, type AttributeDictionary } from './encode-at
 
 type Kept = Attribute | string | boolean | bigint | Snapshot
 
-/** Attributes as they were at one call: nothing in it changes, whatever its maker does with their own. */
+/** An immutable copy of the attributes of one call. */
 export type Snapshot = ReadonlyMap<string, Kept>
 
-/** Keeps attributes that were encoded without complaint. */
+/** Copies attributes that were encoded without an error. */
 export function snapshot(attributes: AttributeDictionary): Snapshot {
   return new Map(
     Object.entries(attributes).map(([name, value]): [string, Kept] => {
@@ -16,7 +16,7 @@ export function snapshot(attributes: AttributeDictionary): Snapshot {
   )
 }
 
-/** Whether attributes are those of a snapshot. Anything that is no attribute is not. */
+/** Whether attributes equal a snapshot. A value that is not an attribute equals nothing. */
 export function isSame(attributes: unknown, kept: Snapshot): boolean {
   if (!isDictionary(attributes)) return false
   const names = Object.keys(attributes)

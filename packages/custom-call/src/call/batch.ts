@@ -1,22 +1,24 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
 import {
+  CONSTANTS,
   coreFunctions,
-  describe,
   enterCall,
-  type Gated,
+  inspectAsText,
   LAYOUTS,
   leaveCall,
   ManagedLifetime,
   pointerBits,
+  wrongType,
+  type Gated,
 } from '@tenon/core/internal'
-import { runLater, type RunLaterOptions } from '../async/run-later.ts'
+import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import { allocateCall, type CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
-import { CallKind, type Tensors } from './call-target.ts'
+import type { Tensors } from './call-target.ts'
 import { PreparedCall } from './prepared-call.ts'
 
-/** One call of a batch. The same prepared call can be there several times. */
+/** One call of a batch. A batch can have the same prepared call several times. */
 export interface BatchEntry {
   readonly call: PreparedCall
   readonly operands: Tensors
@@ -28,15 +30,19 @@ const { size: ENTRY_SIZE, offsets: ENTRY } = LAYOUTS.tn_xla_batch_entry_t
 
 /**
  * Several calls that run one after another in one crossing into native code. Their tensors, calls and libraries stay open
- * until it is closed. Made by {@link batch}.
+ * until the batch is closed. Made by {@link batch}.
  */
 export class Batch extends ManagedLifetime {
-  /** How many calls it has. */
+  /** The number of calls. */
   readonly length: number
   readonly #calls: readonly BoundCall[]
   readonly #memory: CallMemory
   readonly #held: readonly Gated[]
   readonly #streams: readonly DeviceStream[]
+
+  static {
+    inspectAsText(this)
+  }
 
   /** @internal */
   constructor(calls: readonly BoundCall[]) {
@@ -57,9 +63,9 @@ export class Batch extends ManagedLifetime {
   }
 
   /**
-   * Runs the calls in order, and returns when the last is over, or the first fails: those behind it don't run.
+   * Runs the calls in order, and returns after the last one. If a call fails, the calls behind it do not run.
    *
-   * @throws {XlaError} of the call that failed, which is `batchIndex`. @throws {ScopeClosedError} after close.
+   * @throws {XlaError} of the call that failed, with its index as `batchIndex`. @throws {ScopeClosedError} after close.
    */
   run(): void {
     const memory = this.#start()
@@ -76,17 +82,17 @@ export class Batch extends ManagedLifetime {
   }
 
   /**
-   * Runs the calls, in order, on one thread of the core, and settles from the event loop. It keeps the thread while a
-   * handler's future is waited for.
+   * Runs the calls in order on one thread of the core, which is occupied while a handler's future is waited for. Settles from
+   * the event loop.
    *
-   * @param options.signal takes the batch back if it has not started; then it rejects with the signal's reason.
-   * @throws (rejects with) what {@link run} throws; otherwise as {@link PreparedCall.runAsync}.
+   * @param options.signal cancels the batch if it has not started; the promise rejects with the signal's reason.
+   * @throws (rejects with) the errors of {@link run}; otherwise as {@link PreparedCall.runAsync}.
    */
-  runAsync(options: RunLaterOptions = {}): Promise<void> {
+  runAsync(options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
       const memory = this.#start()
       return {
-        run: { name: this.label, kind: CallKind.batch },
+        run: { name: this.label, kind: CONSTANTS.TN_XLA_JOB_BATCH },
         memory,
         held: this.#held,
         streams: this.#streams,
@@ -101,12 +107,12 @@ export class Batch extends ManagedLifetime {
   #start(): CallMemory {
     this.checkOpen()
     if (this.#memory.running) {
-      throw new ArgumentError(`${this.label} is running: it can't run twice at one time`, {
-        hint: 'make another batch for it.',
+      throw new ArgumentError(`${this.label} is running: a batch cannot run inside or beside its own run`, {
+        hint: 'Make another batch for it.',
       })
     }
     for (const { memory, target } of this.#calls) {
-      if (memory.running) throw new ArgumentError(`${target.name} is running: a batch can't run inside its own call`)
+      if (memory.running) throw new ArgumentError(`${target.name} is running: a batch cannot run inside its own call`)
     }
     this.#memory.running = true
     return this.#memory
@@ -117,13 +123,17 @@ export class Batch extends ManagedLifetime {
     const { target, memory } = this.#calls[index]!
     return target.failure(memory, status, index)
   }
+
+  override toString(): string {
+    return `Batch of ${this.length} calls${this.isAlive ? '' : ' (closed)'}`
+  }
 }
 
 /**
- * Binds calls to their tensors, so that all of them run in one crossing: for many small calls.
+ * Binds calls to their tensors, so that all of them run in one crossing into native code. Use it for many small calls.
  *
  * @param entries prepared calls with their operands and results, which are borrowed until the batch is closed.
- * @throws as {@link PreparedCall.bind}; nothing is held then. @throws {ArgumentError} if there are none.
+ * @throws as {@link PreparedCall.bind}; nothing is held then. @throws {ArgumentError} if `entries` is empty.
  * @example
  * const steps = batch([
  *   { call, operands: [x], results: [y] },
@@ -134,16 +144,13 @@ export class Batch extends ManagedLifetime {
  */
 export function batch(entries: readonly BatchEntry[]): Batch {
   if (!Array.isArray(entries) || entries.length === 0) {
-    throw new ArgumentError(`a batch must have calls, got ${describe(entries)}`, {
-      hint: 'write batch([{ call, operands, results }]).',
-    })
+    throw wrongType('entries', 'an array of calls', entries, 'Write batch([{ call, operands, results }]).')
   }
   const calls: BoundCall[] = []
   try {
     entries.forEach((entry: Partial<BatchEntry> | null, i) => {
-      if (!(entry?.call instanceof PreparedCall)) {
-        throw new ArgumentError(`call ${i} of a batch must be a prepared call, got ${describe(entry?.call)}`)
-      }
+      if (!(entry?.call instanceof PreparedCall))
+        throw wrongType(`call ${i} of a batch`, 'a prepared call', entry?.call)
       calls.push(entry.call.bind(entry.operands!, entry.results!))
     })
     return new Batch(calls)

@@ -1,87 +1,133 @@
-import { ArgumentError, gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
-import { checkAlignment, describe, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import { gcAllocator, tensor, Tensor, TensorType, type NativeAllocator } from '@tenon/core'
+import { checkAlignment, checkOptions, TENSOR_ALIGNMENT, wrongType } from '@tenon/core/internal'
+import type { RunAsyncOptions } from '../async/run-later.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
-import type { Tensors } from './call-target.ts'
 import type { PrepareOptions } from '../shape/call-shape.ts'
+import type { Tensors } from './call-target.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
 /** A result of a call: a tensor to write into, or a type, for which memory is allocated. */
 export type ResultSpec = Tensor | TensorType
 
-/** What a call returns: its only result, or all of them in order. */
+/** The value of a call: its only result, or all of them in order. */
 export type CallResults<Results extends readonly ResultSpec[]> = number extends Results['length']
   ? Tensor | readonly Tensor[]
   : Results extends readonly [ResultSpec]
     ? Tensor
     : { readonly [Index in keyof Results]: Tensor }
 
-/** Where the results of a call go. */
+/** The results of a call. */
 export interface ResultOptions<Results extends readonly ResultSpec[]> {
   readonly results: Results
-  /** Where the memory of results comes from that are given as types; the default is freed by the garbage collector. */
+  /** The allocator of results that are given as types; by default the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
-  /** What the addresses of all tensors must be a multiple of, in bytes; that of their elements without it. */
+  /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
 }
 
-/** What is said at each untyped call, besides its operands. */
+/** The options of an untyped call as a function. */
 export interface HostCallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
-  /** What the function is told besides its buffers: any bytes. Only STATUS_RETURNING_UNIFIED passes it. */
+  /** Any bytes, which the function gets in addition to its buffers. Only STATUS_RETURNING_UNIFIED passes them. */
   readonly opaque?: string | Uint8Array
 }
 
-/** What is said at each typed call, besides its operands. */
+/** The options of a typed call as a function. */
 export interface CallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
   readonly attrs?: AttributeDictionary
 }
 
-/** A call as a function. */
-export type CallFunction = <const Results extends readonly ResultSpec[]>(
-  operands: Tensors,
-  options: CallOptions<Results>,
-) => CallResults<Results>
+/** A call as a function: synchronous, and with `async` on a thread of the core. */
+export interface CallFunction<Options extends object> {
+  (operands: Tensors, options: Options): unknown
+  async(operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown>
+}
 
-/** A prepared call, and what it was prepared for. */
+/** The parts of a call as a function. */
+export interface CallParts<Options extends object> {
+  /** The names of the options, except `signal`. */
+  readonly known: readonly (keyof Options & string)[]
+  /** Returns what a call is prepared with besides its tensors. */
+  readonly attrsOf: (options: Options) => AttributeDictionary | undefined
+  readonly prepare: (options: PrepareOptions & { readonly attrs: AttributeDictionary }) => PreparedCall
+  /** Whether a call is kept for the next one. Calls with a state belong to one call site, so they are closed at once. */
+  readonly keeps: boolean
+}
+
+/** A prepared call that is kept for a later call with the same types and attributes. */
 interface Kept {
   readonly call: PreparedCall
   readonly attrs: Snapshot
   readonly alignment: number | undefined
 }
 
+/** A call in progress. */
+interface Taken {
+  readonly call: PreparedCall
+  readonly results: Tensors
+  readonly attrs: AttributeDictionary
+  readonly alignment: number | undefined
+  /** The kept call, if it is the one in progress. */
+  readonly alike: Kept | undefined
+}
+
 const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
 
-/**
- * A function that prepares a call, runs it, and keeps it for the next call that is alike.
- *
- * @param keeps false for calls with a state, which belongs to one call site: they are closed at once.
- */
-export function callFunction(
-  prepare: (options: PrepareOptions & { readonly attrs: AttributeDictionary }) => PreparedCall,
-  keeps: boolean,
-): CallFunction {
+/** Makes a function that prepares a call, runs it, and keeps it for the next call with the same types and attributes. */
+export function callFunction<Options extends ResultOptions<readonly ResultSpec[]>>(
+  parts: CallParts<Options>,
+): CallFunction<Options> {
+  const { attrsOf, prepare, keeps } = parts
+  const known = new Set<string>(parts.known)
+  const knownAsync = new Set<string>([...known, 'signal'])
   let kept: Kept | undefined
-  return (operands, options) => {
+
+  const take = (operands: Tensors, options: Options, names: ReadonlySet<string>): Taken => {
     checkOperands(operands)
+    for (const name in options) if (!names.has(name)) checkOptions(options, [...names] as (keyof Options & string)[])
     const results = resultsOf(options)
-    const { alignment, attrs = NO_ATTRIBUTES } = options
+    const { alignment } = options
+    const attrs = attrsOf(options) ?? NO_ATTRIBUTES
     const alike = kept !== undefined && isAlike(kept, operands, results, attrs, alignment) ? kept : undefined
     const call = alike?.call ?? prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
-    // While it runs nobody finds it: a call from a callback of the kernel needs one of its own.
+    // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
     if (alike !== undefined) kept = undefined
-    try {
-      call.run(operands, results)
-    } finally {
-      // A call that is kept would keep open what its pointers lead to.
-      if (keeps && memoryOf(attrs).length === 0) {
-        kept?.call.close()
-        kept = alike ?? { call, attrs: snapshot(attrs), alignment }
-      } else {
-        call.close()
-      }
-    }
-    return (results.length === 1 ? results[0] : results) as never
+    return { call, results, attrs, alignment, alike }
   }
+
+  const putBack = ({ call, attrs, alignment, alike }: Taken): void => {
+    // A call that is kept would keep open the memory that its pointers refer to.
+    if (keeps && memoryOf(attrs).length === 0) {
+      kept?.call.close()
+      kept = alike ?? { call, attrs: snapshot(attrs), alignment }
+    } else {
+      call.close()
+    }
+  }
+
+  const call = (operands: Tensors, options: Options): unknown => {
+    const taken = take(operands, options, known)
+    try {
+      taken.call.run(operands, taken.results)
+    } finally {
+      putBack(taken)
+    }
+    return valueOf(taken.results)
+  }
+  const async = async (operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown> => {
+    const taken = take(operands, options, knownAsync)
+    try {
+      await taken.call.runAsync(operands, taken.results, options.signal === undefined ? {} : { signal: options.signal })
+    } finally {
+      putBack(taken)
+    }
+    return valueOf(taken.results)
+  }
+  return Object.assign(call, { async })
+}
+
+function valueOf(results: Tensors): Tensor | Tensors {
+  return results.length === 1 ? results[0]! : results
 }
 
 function isAlike(
@@ -105,26 +151,23 @@ function isAlike(
 
 function checkOperands(operands: unknown): void {
   if (Array.isArray(operands) && operands.every((operand) => operand instanceof Tensor)) return
-  throw new ArgumentError(`operands must be an array of tensors, got ${describe(operands)}`, {
-    hint: "make tensors with tensor('f32', [2, 4], values).",
-  })
+  throw wrongType('operands', 'an array of tensors', operands, "Make tensors with tensor('f32', [2, 4], values).")
 }
 
 function resultsOf(options: ResultOptions<readonly ResultSpec[]>): Tensors {
   if (!Array.isArray(options?.results)) {
-    throw new ArgumentError(`results must be an array of tensors or types, got ${describe(options?.results)}`, {
-      hint: 'a kernel does not tell what it returns: write results: [f32([2, 4])].',
-    })
+    const hint = 'Write results: [f32([2, 4])]: the types of its results are known to the kernel alone.'
+    throw wrongType('results', 'an array of tensors or types', options?.results, hint)
   }
   const specs: readonly unknown[] = options.results
   return specs.map((spec, i) => {
     if (spec instanceof Tensor) return spec
     if (spec instanceof TensorType) return allocate(spec, options)
-    throw new ArgumentError(`result ${i} must be a tensor or a type, got ${describe(spec)}`)
+    throw wrongType(`result ${i}`, 'a tensor or a type', spec)
   })
 }
 
-/** Memory that is aligned as tensors are, or as the call asks for if that is more. */
+/** Allocates a result with the alignment of tensors, or of the call if that is greater. */
 function allocate(
   { dtype, shape, packing }: TensorType,
   { allocator = gcAllocator, alignment = TENSOR_ALIGNMENT }: ResultOptions<readonly ResultSpec[]>,

@@ -1,19 +1,18 @@
 import { AlignmentError, ArgumentError, ReadOnlyError, Tensor, type TensorType } from '@tenon/core'
-import { checkEnterable, describe, hex, READ_ONLY, type Gated } from '@tenon/core/internal'
+import { checkEnterable, describe, hex, isDetached, READ_ONLY, wrongType, type Gated } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 
-/** What a run holds before its tensors: see {@link patchPointers}. */
+/** The index of the first tensor among the operands of a run, behind the call and its library. */
 export const FIRST_TENSOR = 2
 
 /**
  * Checks the tensors of a run, writes their pointers into the call's memory, and puts them into `held`, behind the call
- * and its library: from here on the caller's own arrays don't matter, whoever changes them. Nothing is held yet, so it
- * may throw.
+ * and its library. Changes of the caller's own arrays have no effect from here on. Nothing is held yet, so it may throw.
  *
- * @throws {ArgumentError} if a tensor is missing or of another type. @throws {ScopeClosedError} if its memory is dead.
- * @throws {ReadOnlyError} if a result can't be written. @throws {AlignmentError} if memory is not aligned as asked.
+ * @throws {ArgumentError} if a tensor is missing or has another type. @throws {ScopeClosedError} if its memory is closed.
+ * @throws {ReadOnlyError} if a result is read-only. @throws {AlignmentError} if memory is not aligned as required.
  */
 export function patchPointers(
   shape: CallShape,
@@ -25,14 +24,14 @@ export function patchPointers(
   try {
     if (patchedAll(shape, memory, held, operands, results)) return
   } catch {
-    // Something among the tensors has no properties to read, not even missing ones: told below.
+    // One of the tensors is null or undefined. The slow path below explains which.
   }
   patchEach(shape, memory, held, operands, results)
 }
 
 /**
- * The way of every run: false, without a reason, if anything looks wrong. It does not ask whether a tensor is there at
- * all: four questions cost as much as writing four pointers.
+ * The fast path of every run. It returns false, without a reason, if anything looks wrong. It does not test whether each
+ * tensor exists, because four tests cost as much as writing four pointers.
  */
 function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): boolean {
   const { types, operandCount, misalignment, deviceType, aliases } = shape
@@ -43,7 +42,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
     if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
     if ((tensor.address & misalignment) !== 0) return false
     const { block } = tensor.segment
-    if (block.exposed && block.bytes.length === 0) return false // a user transferred the buffer away
+    if (block.exposed && isDetached(block.view.buffer)) return false
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
@@ -52,7 +51,7 @@ function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operand
     if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
     const { block, flags } = tensor.segment
     if ((tensor.address & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
-    if (block.exposed && block.bytes.length === 0) return false
+    if (block.exposed && isDetached(block.view.buffer)) return false
     view.setFloat64(places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   }
@@ -64,7 +63,7 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
-/** The same, slowly, saying what is wrong. */
+/** The slow path, which explains what is wrong. */
 function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): void {
   const { name, types, operandCount } = shape
   checkCounts(shape, operands, results)
@@ -74,14 +73,14 @@ function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands
     const place = isResult ? `result ${i - operandCount} of ${name}` : `operand ${i} of ${name}`
     const tensor = checkTensor(given, type, shape, place)
     if (isResult && tensor.segment.readOnly) {
-      throw new ReadOnlyError(`${place} must be writable, its memory is read-only`)
+      throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
     memory.view.setFloat64(memory.places[i]!, tensor.pointer, true)
     held[FIRST_TENSOR + i] = tensor
   })
   if (!areAliased(shape, held)) {
-    throw new ArgumentError(`aliased results of ${name} must lie where their operands do, got other memory`, {
-      hint: 'pass the tensor of the operand as the result as well.',
+    throw new ArgumentError(`aliased results of ${name} must be in the memory of their operands, got other memory`, {
+      hint: 'Pass the tensor of the operand as the result as well.',
       details: { aliases: shape.aliases },
     })
   }
@@ -101,7 +100,7 @@ function checkCounts({ name, types, operandCount }: CallShape, operands: Tensors
   throw new ArgumentError(
     `${name} is prepared for ${operandCount} operands and ${resultCount} results, got ${found.join(' and ')}`,
     {
-      hint: 'pass arrays of tensors, in the order of the types that the call was prepared with; tuples as their members.',
+      hint: 'Pass arrays of tensors, in the order of the types that the call was prepared with; tuples as their members.',
     },
   )
 }
@@ -112,24 +111,28 @@ function checkTensor(
   { misalignment, deviceType }: CallShape,
   place: string,
 ): Tensor {
-  if (!(tensor instanceof Tensor))
-    throw new ArgumentError(`${place} must be a tensor of ${type}, got ${describe(tensor)}`)
+  if (!(tensor instanceof Tensor)) throw wrongType(place, `a tensor of ${type}`, tensor)
   if (tensor.type !== type) {
     throw new ArgumentError(`${place} must be ${describeType(type)}, got ${describeType(tensor.type)}`, {
-      hint: 'the call was prepared for one type: prepare another, or copy the tensor into one of that type.',
-      details: { expected: String(type), actual: String(tensor.type) },
+      hint: 'Prepare another call for this type, or copy the tensor into one of the expected type.',
+      details: { path: place, expected: String(type), received: String(tensor.type) },
     })
   }
   checkEnterable(tensor.segment.block)
   if (tensor.device.type !== deviceType) {
     const where = deviceType === 1 ? 'on the CPU' : `on device type ${deviceType}`
-    throw new ArgumentError(`${place} must be ${where}, it is on device type ${tensor.device.type}`)
+    throw new ArgumentError(`${place} must be ${where}, got device type ${tensor.device.type}`, {
+      details: { path: place, expected: deviceType, received: tensor.device.type },
+    })
   }
   if ((tensor.address & misalignment) !== 0) {
-    throw new AlignmentError(`${place} must start at a multiple of ${misalignment + 1} bytes`, {
-      hint: 'the call was prepared with this alignment: allocate the memory accordingly.',
-      details: { address: hex(tensor.address), alignment: misalignment + 1 },
-    })
+    throw new AlignmentError(
+      `${place} must start at a multiple of ${misalignment + 1} bytes, got ${hex(tensor.address)}`,
+      {
+        hint: 'Allocate the memory with the alignment that the call was prepared with.',
+        details: { path: place, expected: misalignment + 1, received: hex(tensor.address) },
+      },
+    )
   }
   return tensor
 }

@@ -1,16 +1,16 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
-import { enterCall, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
-import { runLater, type RunLaterOptions } from '../async/run-later.ts'
+import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
+import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { current } from '../native/current-call.ts'
-import { BoundCall } from './bound-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
+import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR, patchPointers } from './patch-pointers.ts'
 
 /**
- * A custom call that is ready to run: its frame lies in native memory, with everything in place but the pointers to the
- * tensors. Closing it destroys the state that its handlers keep for it.
+ * A custom call that is ready to run. Its frame is complete in native memory except for the pointers to the tensors. Closing
+ * it destroys the state that its handlers keep for it.
  *
  * @example
  * using call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
@@ -24,10 +24,14 @@ export class PreparedCall<
   readonly target: CallTarget
   /** @internal */
   readonly shape: CallShape
-  /** @internal what a run holds: the call itself, the library, and the tensors; between runs itself in their place */
+  /** @internal the operands of a run: the call itself, the library, and the tensors; between runs itself in their place */
   readonly held: Gated[]
   /** Memory of asynchronous runs that are over. */
   readonly #spare: CallMemory[] = []
+
+  static {
+    inspectAsText(this)
+  }
 
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
@@ -45,22 +49,23 @@ export class PreparedCall<
     this.target.close()
   }
 
-  /** The types of the tensors that {@link run} takes. */
+  /** The types of the operands that {@link run} takes. */
   get operandTypes(): readonly TensorType[] {
     return this.shape.types.slice(0, this.shape.operandCount)
   }
 
+  /** The types of the results that {@link run} takes. */
   get resultTypes(): readonly TensorType[] {
     return this.shape.types.slice(this.shape.operandCount)
   }
 
   /**
-   * Runs the call on these tensors, and returns when the results are written. Their memory can't be closed meanwhile.
+   * Runs the call on these tensors, and returns when the results are written. Their memory cannot be closed meanwhile.
    *
-   * @param operands read by the kernel, borrowed for the call; of exactly the types that the call is prepared for.
-   * @param results written by the kernel, likewise. After a failure their contents are undefined.
-   * @throws {XlaError} if the kernel fails or throws a C++ exception: the subclass of its code.
-   * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor can't be passed.
+   * @param operands tensors that the kernel reads, borrowed for the call, of exactly the types that it was prepared for.
+   * @param results tensors that the kernel writes, likewise. After a failure their contents are undefined.
+   * @throws {XlaError} if the kernel fails or throws a C++ exception, in the subclass of its code.
+   * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
    */
   run(operands: Operands, results: Results): void {
     const { target, held } = this
@@ -84,17 +89,17 @@ export class PreparedCall<
   }
 
   /**
-   * Runs the call on a thread of the core, and settles from the event loop. The tensors, the call and the library can't be
-   * closed before that. Runs of one call may overlap: give each results of its own.
+   * Runs the call on a thread of the core and settles from the event loop. The tensors, the call and the library stay open
+   * until then. Runs of one call may overlap if each has results of its own.
    *
-   * A run that waits for a future of its handler keeps no thread. A TypeScript function can't be called so: it fails with
-   * UNAVAILABLE. A thread of JavaScript doesn't end before its runs, also a worker that is terminated.
+   * A run that waits for a future of its handler occupies no thread. A TypeScript function fails with UNAVAILABLE, because
+   * only its own thread can call it. A JavaScript thread does not end before its runs, even if the worker is terminated.
    *
-   * @param options.signal takes the run back if it has not started; then it rejects with the signal's reason.
-   * @throws (rejects with) what {@link run} throws; {@link ResourceExhaustedError} if 1024 runs are in flight on this
-   * thread; {@link NativeError} on Windows, where it is not supported.
+   * @param options.signal cancels the run if it has not started; the promise rejects with the signal's reason.
+   * @throws (rejects with) the errors of {@link run}; {@link ResourceExhaustedError} if 1024 runs are in flight on this
+   * thread; {@link NativeError} on Windows, where asynchronous runs are not supported.
    */
-  runAsync(operands: Operands, results: Results, options: RunLaterOptions = {}): Promise<void> {
+  runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
       const { target } = this
       if (!this.gate.open || !target.gate.open) refuseRun(this)
@@ -113,25 +118,31 @@ export class PreparedCall<
   }
 
   /**
-   * Fixes the tensors, so that each run only calls. Their memory and this call stay open until the binding is closed. It
-   * has pointers of its own: several bindings and {@link run} don't disturb each other.
+   * Binds the call to tensors, so that each run only calls. Their memory and this call stay open until the bound call is
+   * closed. Bound calls have pointers of their own, so they do not disturb each other or {@link run}.
    *
-   * @throws as {@link run}, but for the kernel.
+   * @throws as {@link run}, except for the errors of the kernel.
    */
   bind(operands: Operands, results: Results): BoundCall {
     if (!this.gate.open || !this.target.gate.open) refuseRun(this)
     const memory = this.target.extend()
     const held = [...this.held]
     patchPointers(this.shape, memory, held, operands, results)
-    return new BoundCall(this, memory, held)
+    return new BoundCall(this.target, this.shape.operandCount, memory, held)
+  }
+
+  override toString(): string {
+    const { name } = this.shape
+    const types = (list: readonly TensorType[]): string => `(${list.join(', ')})`
+    return `PreparedCall ${name}${types(this.operandTypes)} -> ${types(this.resultTypes)}${this.isAlive ? '' : ' (closed)'}`
   }
 }
 
-/** Says why a call can't run. */
+/** Throws the reason why a call cannot run. */
 function refuseRun(call: PreparedCall<never, never>): never {
   call.checkOpen()
   call.target.gate.owner.checkOpen()
-  throw new ArgumentError(`${call.shape.name} is running: a prepared call can't run inside itself`, {
-    hint: 'prepare or bind another call for it.',
+  throw new ArgumentError(`${call.shape.name} is running: a prepared call cannot run inside itself`, {
+    hint: 'Prepare or bind another call for it.',
   })
 }

@@ -66,13 +66,13 @@ const SIGNATURES = {
   graphExecDestroy: ['cuGraphExecDestroy', 'uintptr_t'],
 } as const satisfies Readonly<Record<string, readonly [symbol: string, ...parameters: CType[]]>>
 
-/** A function of the driver, by its name without prefix and version. */
+/** @internal A function of the driver, by its name without prefix and version. */
 export type DriverFunctionName = keyof typeof SIGNATURES
 
-/** The functions of a loaded driver, which take numbers and return a CUresult. */
+/** @internal The functions of a loaded driver, which take numbers and return a CUresult. */
 export type DriverFunctions = Readonly<Record<DriverFunctionName, CFunction>>
 
-/** Declares the functions of a driver. @throws {LoadError} naming the first one that it does not export. */
+/** @internal Declares the functions of a driver. @throws {LoadError} naming the first one that it does not export. */
 export function declareDriver(library: NativeLibrary): DriverFunctions {
   const declared = Object.entries(SIGNATURES).map(([name, [symbol, ...parameters]]) => [
     name,
@@ -81,7 +81,7 @@ export function declareDriver(library: NativeLibrary): DriverFunctions {
   return Object.fromEntries(declared) as DriverFunctions
 }
 
-/** Returns the address of a function, for C. */
+/** @internal Returns the address of a function, for C. */
 export function driverAddress(library: NativeLibrary, name: DriverFunctionName): number {
   return Number(library.symbol(SIGNATURES[name][0]))
 }

@@ -1,9 +1,9 @@
-/** How the reasons begin that handlers give for operands they could not take. Some write them without any separator. */
+/** Matches the start of each reason for which handlers refuse operands. Some handlers write no separator between reasons. */
 const REASONS =
   /(?=Wrong (?:argument|result|attribute|buffer|scalar|array|number of)\b|Attribute name mismatch: |Unexpected attribute: |Missing attribute: |Failed to get )/
 
 /**
- * The reasons in the text of a handler that could not take its operands, one by one; empty for any other text. Such a text
+ * Splits the text of a handler that refused its operands into the reasons; returns none for any other text. Such a text
  * is `[execute] Failed to decode all FFI handler operands (bad operands at: 0)`, `Diagnostics:`, and then the reasons.
  */
 export function parseDiagnostics(text: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** The error codes of XLA, by number: the set of absl. The one table from which names and classes come. */
+/** The error codes of XLA, which are those of absl, in the order of their numbers. */
 export const XLA_CODES = [
   'OK',
   'CANCELLED',
@@ -22,7 +22,7 @@ export const XLA_CODES = [
 /** The name of an error code. A number without a name counts as `UNKNOWN`. */
 export type XlaCodeName = Exclude<(typeof XLA_CODES)[number], 'OK'>
 
-/** The name of a code; `UNKNOWN` for one that the table lacks. */
+/** Returns the name of a code, or `UNKNOWN` for a code without a name. */
 export function xlaCodeName(code: number): XlaCodeName {
   const name = XLA_CODES[code]
   return name === undefined || name === 'OK' ? 'UNKNOWN' : name

@@ -11,7 +11,7 @@ export interface XlaErrorClass {
 
 const classes = new Map<XlaCodeName, XlaErrorClass>()
 
-/** Makes the class of a code: `INVALID_ARGUMENT` gives `InvalidArgumentError`. */
+/** Makes the class of a code, such as `InvalidArgumentError` for `INVALID_ARGUMENT`. */
 function classFor(codeName: XlaCodeName): XlaErrorClass {
   const words = codeName.split('_').map((word) => word[0] + word.slice(1).toLowerCase())
   const name = `${words.join('')}Error`
@@ -25,45 +25,50 @@ function classFor(codeName: XlaCodeName): XlaErrorClass {
   return made
 }
 
-/** `CANCELLED`: The call was given up, usually by who asked for it. */
+/** `CANCELLED`: The call was cancelled, usually by its caller. */
 export const CancelledError: XlaErrorClass = classFor('CANCELLED')
-/** `UNKNOWN`: No code fits: also a C++ exception, and a code that has no name. */
+/** `UNKNOWN`: No other code fits. C++ exceptions and codes without a name have this class as well. */
 export const UnknownError: XlaErrorClass = classFor('UNKNOWN')
-/** `INVALID_ARGUMENT`: The handler does not take what it was given. */
+/** `INVALID_ARGUMENT`: The handler does not accept its operands, results or attributes. */
 export const InvalidArgumentError: XlaErrorClass = classFor('INVALID_ARGUMENT')
-/** `DEADLINE_EXCEEDED`: It took too long. */
+/** `DEADLINE_EXCEEDED`: The call took too long. */
 export const DeadlineExceededError: XlaErrorClass = classFor('DEADLINE_EXCEEDED')
-/** `NOT_FOUND`: Something that was asked for does not exist: a registered handler, a state. */
+/** `NOT_FOUND`: A registered handler, a state or user data does not exist. */
 export const NotFoundError: XlaErrorClass = classFor('NOT_FOUND')
-/** `ALREADY_EXISTS`: Something that should be made exists already. */
+/** `ALREADY_EXISTS`: The name or object to be created exists already. */
 export const AlreadyExistsError: XlaErrorClass = classFor('ALREADY_EXISTS')
-/** `PERMISSION_DENIED`: It is not allowed. */
+/** `PERMISSION_DENIED`: The operation is not permitted. */
 export const PermissionDeniedError: XlaErrorClass = classFor('PERMISSION_DENIED')
 /** `RESOURCE_EXHAUSTED`: Memory or another resource has run out. */
 export const ResourceExhaustedError: XlaErrorClass = classFor('RESOURCE_EXHAUSTED')
-/** `FAILED_PRECONDITION`: It can not be done in this state. */
+/** `FAILED_PRECONDITION`: The operation is not possible in the current state. */
 export const FailedPreconditionError: XlaErrorClass = classFor('FAILED_PRECONDITION')
-/** `ABORTED`: It was broken off, and may succeed when it is tried again. */
+/** `ABORTED`: The operation was aborted, and may succeed when it is tried again. */
 export const AbortedError: XlaErrorClass = classFor('ABORTED')
-/** `OUT_OF_RANGE`: A value lies outside its range. */
+/** `OUT_OF_RANGE`: A value is out of range. */
 export const OutOfRangeError: XlaErrorClass = classFor('OUT_OF_RANGE')
-/** `UNIMPLEMENTED`: The handler, or what it asked of the runtime, can not do that. */
+/** `UNIMPLEMENTED`: The handler, or a function that it asked of the runtime, is not implemented. */
 export const UnimplementedError: XlaErrorClass = classFor('UNIMPLEMENTED')
-/** `INTERNAL`: Something is broken inside the handler. */
+/** `INTERNAL`: An invariant of the handler is broken. */
 export const InternalError: XlaErrorClass = classFor('INTERNAL')
-/** `UNAVAILABLE`: Something is not there now, and may come back. */
+/** `UNAVAILABLE`: A resource is not available at the moment. */
 export const UnavailableError: XlaErrorClass = classFor('UNAVAILABLE')
 /** `DATA_LOSS`: Data was lost or damaged. */
 export const DataLossError: XlaErrorClass = classFor('DATA_LOSS')
-/** `UNAUTHENTICATED`: Nobody said who is asking. */
+/** `UNAUTHENTICATED`: The caller has no valid credentials. */
 export const UnauthenticatedError: XlaErrorClass = classFor('UNAUTHENTICATED')
 
-/** The error of a failure, of the class that its code has. */
+/** Makes the error of a failure, in the class of its code. */
 export function xlaError(failure: XlaFailure): XlaError {
   return new (classes.get(xlaCodeName(failure.xlaCode)) ?? XlaError)(failure)
 }
 
-/** Every code with its class, in the order of the codes. */
+/** Makes the error of a call that is refused before native code sees it, in the class of its code. */
+export function refused(codeName: XlaCodeName, target: string, text: string, cause?: unknown): XlaError {
+  return xlaError({ xlaCode: XLA_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, cause })
+}
+
+/** Maps the name of every code to its class, in the order of the codes. */
 export const xlaErrorClasses: ReadonlyMap<XlaCodeName, XlaErrorClass> = new Map(
   XLA_CODES.flatMap((name) => (name === 'OK' ? [] : [[name, classes.get(name)!] as const])),
 )

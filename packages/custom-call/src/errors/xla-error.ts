@@ -3,31 +3,31 @@ import { defineKind } from '@tenon/core/internal'
 import { parseDiagnostics } from './diagnostics.ts'
 import { xlaCodeName, type XlaCodeName } from './xla-codes.ts'
 
-/** When a handler runs: once for a call site, or at each run. */
+/** The stages of a handler. Instantiate runs once for a prepared call, the others in each run. */
 export type Stage = 'instantiate' | 'prepare' | 'initialize' | 'execute'
 
-/** What is known of a failure of native code. */
+/** The facts of a failure of native code. */
 export interface XlaFailure {
-  /** The code as the handler gave it: any 32-bit integer. */
+  /** The code from the handler, any 32-bit integer. */
   readonly xlaCode: number
-  /** The handler's own words. */
+  /** The handler's message. */
   readonly text: string
-  /** What was called: the symbol, or the registered name. */
+  /** The symbol or registered name of the target. */
   readonly target: string
   readonly stage: Stage
-  /** Whether it is a C++ exception that the guard stopped. */
+  /** Whether the failure is a C++ exception that the guard caught. */
   readonly exception?: boolean
-  /** Whether it was refused before any handler saw it. */
+  /** Whether the call was refused before a handler saw it. */
   readonly refused?: boolean
-  /** Which call of a batch it was, from 0. */
+  /** The index of the call in its batch. */
   readonly batchIndex?: number | undefined
-  /** What a TypeScript function threw. */
+  /** The value that a TypeScript function threw. */
   readonly cause?: unknown
 }
 
 /**
- * A custom call failed: the handler answered with an error or threw a C++ exception. There is a subclass for each code
- * ({@link InvalidArgumentError} and so on); a code without a name gives an {@link UnknownError} with the number kept.
+ * A custom call failed, because the handler returned an error or threw a C++ exception. Each code has a subclass, such as
+ * {@link InvalidArgumentError}. A code without a name becomes an {@link UnknownError} that keeps the number.
  *
  * @example
  * try {
@@ -43,10 +43,9 @@ export class XlaError extends TenonError {
   readonly codeName: XlaCodeName
   readonly target: string
   readonly stage: Stage
-  /** What was wrong, one by one, if the handler could not take what it was given; empty otherwise. */
+  /** The reasons for which the handler refused its operands, one by one; empty for other failures. */
   readonly diagnostics: readonly string[]
-
-  /** Which call of a batch failed, from 0; undefined outside of batches. */
+  /** The index of the call in its batch; undefined outside of batches. */
   readonly batchIndex: number | undefined
 
   constructor(failure: XlaFailure) {
@@ -88,7 +87,7 @@ function sentenceOf(failure: XlaFailure, codeName: XlaCodeName, diagnostics: rea
   return exception ? `${where} threw a C++ exception: ${words}` : `${where} answered ${label}: ${words}`
 }
 
-/** Newer handlers put the stage in front, which is told anyway. */
+/** Removes the stage that newer handlers put in front, because the sentence names it already. */
 function onOneLine(text: string): string {
   return text.replace(/^\[(?:instantiate|prepare|initialize|execute)\] /, '').replaceAll(/\s*\n\s*/g, ' ')
 }
@@ -97,13 +96,13 @@ function hintFor(diagnostics: readonly string[], text: string): string | undefin
   if (
     diagnostics.some((line) => line.startsWith('Wrong scalar data type') || line.startsWith('Wrong array data type'))
   ) {
-    return 'give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on.'
+    return 'Give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on.'
   }
   if (diagnostics.some((line) => line.startsWith('Wrong buffer'))) {
-    return 'give the tensors the element type and rank that the handler takes.'
+    return 'Give the tensors the element type and rank that the handler takes.'
   }
   if (/Wrong number of (?:arguments|results|attributes)/.test(text)) {
-    return 'pass as many operands, results and attributes as the handler takes.'
+    return 'Pass as many operands, results and attributes as the handler takes.'
   }
   return undefined
 }

@@ -1,8 +1,8 @@
 import { addressOf, bufferOver, checkStatus, coreFunctions } from '@tenon/core/internal'
 
 /**
- * Where the core finds the call that this thread means: its address as the bits of a float64. To write it costs nothing, where a
- * parameter is a sixth of a native call.
+ * The memory in which the core finds the address of the call to run on this thread, as the bits of a float64. A parameter
+ * would cost a sixth of a native call.
  */
 export const current: { call: Float64Array } = { call: new Float64Array(1) }
 

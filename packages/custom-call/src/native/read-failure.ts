@@ -54,9 +54,9 @@ export function readUntypedFailure(call: number, status: number, about: UntypedF
 }
 
 /** Checks the status of a function that leaves the text of a handler's error as the last error. @throws {XlaError} */
-export function checkAnswer(status: unknown, xlaCode: number, target: string): void {
-  if (Number(status) === 0) return
-  if (statusName(Number(status)) !== 'KERNEL_FAILED') throw coreError(Number(status), target)
+export function checkAnswer(status: number, xlaCode: number, target: string): void {
+  if (status === 0) return
+  if (statusName(status) !== 'KERNEL_FAILED') throw coreError(status, target)
   throw xlaError({ xlaCode, text: lastError(), target, stage: 'execute' })
 }
 

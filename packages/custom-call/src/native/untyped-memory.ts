@@ -1,10 +1,10 @@
+import { TensorType } from '@tenon/core'
 import { LAYOUTS, pointerBits } from '@tenon/core/internal'
 import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
-import { TensorType } from '@tenon/core'
 import { allocateCall, planScratch, type CallMemory } from './call-memory.ts'
 
-/** An untyped call, as its memory describes it to the core. */
+/** The parts of an untyped call, which its memory describes to the core. */
 export interface UntypedCall {
   readonly functionAddress: number
   readonly apiVersion: number
@@ -18,13 +18,13 @@ export interface UntypedCall {
 
 const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_xla_untyped_call_t
 
-/** One pointer: to the buffer of a leaf, or to the array that starts with another cell. */
+/** A pointer to the buffer of a leaf, or to the array that starts with another cell. */
 type Cell = { readonly leaf: number } | { readonly array: number }
 
 /**
- * Lays out the record of a call, its pointers, its opaque string (a NUL behind it) and its scratch in one block.
+ * Lays out the record of a call, its pointers, its opaque string with a NUL at the end, and its scratch in one block.
  *
- * A tuple is an array of pointers to its members; an empty one has a cell too, so that its address is real.
+ * A tuple is an array of pointers to its members. An empty tuple has a cell as well, so that its address is valid.
  */
 export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const cells: Cell[] = []
@@ -68,7 +68,7 @@ export function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   return { ...memory, places, running: false }
 }
 
-/** The two arguments that hold buffers. One result is passed as it is, several are a tuple. */
+/** Returns the two arguments that hold buffers. A single result is passed as it is, several as a tuple. */
 function arraysOf(
   { operands, results }: CallShape,
   { onDevice, tuples }: UntypedCall,

@@ -1,38 +1,41 @@
-import { ArgumentError } from '@tenon/core'
-import { checkName, type Gate } from '@tenon/core/internal'
+import type { TensorType } from '@tenon/core'
+import { checkName, checkOptions, enterAll, inspectAsText, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
-import { NotFoundError } from '../errors/xla-error-classes.ts'
+import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
+import { addressesOf, STAGES } from '../native/descriptor.ts'
+import type { AttributeSchema } from '../schema/attribute-types.ts'
+import type { ParameterSpec } from '../schema/parameter.ts'
+import type { TargetSchema } from '../schema/target-schema.ts'
 import { ApiVersion, apiVersionName, type UntypedApiVersion } from '../targets/api-version.ts'
+import { findCode, type Code, type FoundCode } from '../targets/code.ts'
 import { FunctionTarget, type FunctionSignature, type TargetFunction } from '../targets/function-target.ts'
+import { canonicalPlatform, missing } from '../targets/platform.ts'
+import type { SchemaFunction } from '../targets/reading-entry.ts'
 import { registeredNames } from '../targets/registered-names.ts'
 import {
+  checkHandlerOptions,
   registeredHandler,
+  TYPED_PREPARE_OPTIONS,
   TypedHandler,
   type HandlerOptions,
   type TypedPrepareOptions,
 } from '../targets/typed-handler.ts'
 import {
   checkDevicePlatform,
+  UNTYPED_PREPARE_OPTIONS,
   UntypedFunction,
   type DevicePlatform,
   type UntypedPrepareOptions,
 } from '../targets/untyped-function.ts'
-import type { TensorType } from '@tenon/core'
-import type { AttributeSchema } from '../schema/attribute-types.ts'
-import type { ParameterSpec } from '../schema/parameter.ts'
-import type { TargetSchema } from '../schema/target-schema.ts'
-import type { SchemaFunction } from '../targets/reading-entry.ts'
-import { findCode, type Code } from './code.ts'
-import { alreadyExists, canonicalPlatform, invalid, missing } from './refusals.ts'
 
-/** What can be registered. */
+/** A registered target. */
 export type Target = TypedHandler | UntypedFunction
 
-/** How an untyped function is registered. */
+/** The options with which an untyped function is registered. */
 export interface UntypedOptions {
-  /** `Host` without it. Compared exactly. */
+  /** The platform; `Host` by default. Compared exactly. */
   readonly platform?: 'Host' | DevicePlatform
-  /** The convention that it was written for; ORIGINAL without it. Calls that name another one are refused. */
+  /** The convention of the function; ORIGINAL by default. Calls that name another one are refused. */
   readonly apiVersion?: UntypedApiVersion
 }
 
@@ -44,29 +47,33 @@ export interface HandlerBundle {
   readonly initialize?: Code
 }
 
-/** How a target is looked up. */
+/** The options with which a target is looked up. */
 export interface LookupOptions {
+  /** The platform; `Host` by default. */
   readonly platform?: string
-  /** Only a target of this convention; a typed one, or else an untyped one, without it. */
+  /** The convention of the target; by default a typed target is preferred to an untyped one. */
   readonly apiVersion?: ApiVersion
 }
 
-/** What a call by name is prepared for. */
+/** The options of a call by name: those of the look-up, and those of the target's own `prepare`. */
 export type RegistryPrepareOptions = LookupOptions & TypedPrepareOptions & UntypedPrepareOptions
 
-/** One target, and what goes with it. */
+const LOOKUP_OPTIONS = ['platform', 'apiVersion'] as const
+const PREPARE_OPTIONS = [...LOOKUP_OPTIONS, ...TYPED_PREPARE_OPTIONS, ...UNTYPED_PREPARE_OPTIONS] as const
+
+/** A registered target, and what it keeps open. */
 interface Entry<Kind extends Target = Target> {
   readonly target: Kind
   readonly platform: string
-  /** Held while it is registered. */
+  /** The gates of its libraries, which are held while it is registered. */
   readonly gates: readonly Gate[]
-  /** Of a function of TypeScript. */
+  /** The function target of a TypeScript function. */
   readonly owned?: FunctionTarget
 }
 
 /**
- * Custom call targets by name and platform, with the rules of XLA; what XLA prints, or ends the process for, is an error
- * here, and at registration. The libraries of registered targets can't be closed before the targets are unregistered.
+ * Custom call targets by name and platform, with the rules of XLA. Where XLA prints a message or ends the process, the
+ * registry throws when the target is registered. The libraries of registered targets cannot be closed.
  *
  * @example
  * const registry = new TargetRegistry()
@@ -76,71 +83,74 @@ interface Entry<Kind extends Target = Target> {
  * registry.unregister('add')
  */
 export class TargetRegistry {
-  /** By platform and name, each exact. */
+  /** By exact platform and name. */
   readonly #untyped = new Map<string, Entry<UntypedFunction>>()
   /** By canonical platform and name. */
   readonly #typed = new Map<string, Entry<TypedHandler>>()
   readonly #findsSelfRegistered: boolean
 
-  /** @param options.selfRegistered whether handlers are found as well that libraries registered when they were loaded */
-  constructor(options: { readonly selfRegistered?: boolean } = {}) {
-    this.#findsSelfRegistered = options.selfRegistered ?? false
+  static {
+    inspectAsText(this)
+  }
+
+  /** @param options.selfRegistered whether handlers are found that libraries registered themselves; false by default. */
+  constructor(options?: { readonly selfRegistered?: boolean }) {
+    this.#findsSelfRegistered = checkOptions(options, ['selfRegistered']).selfRegistered ?? false
   }
 
   /**
-   * Registers a function of an untyped convention. Again the same is no error.
+   * Registers a function of an untyped convention. Registering it again is not an error.
    *
-   * @throws {AlreadyExistsError} if the name is another function's on the platform. @throws {LoadError} if there is no
-   * such symbol. @throws {InvalidArgumentError} if there is no such convention. @throws {ArgumentError} otherwise.
+   * @throws {AlreadyExistsError} if another function has the name on the platform. @throws {LoadError} if the symbol is
+   * missing. @throws {InvalidArgumentError} if the convention is unknown. @throws {ArgumentError} otherwise.
    */
-  registerUntyped(name: string, code: Code, options: UntypedOptions = {}): UntypedFunction {
-    const { platform = 'Host', apiVersion = ApiVersion.ORIGINAL } = options
+  registerUntyped(name: string, code: Code, options?: UntypedOptions): UntypedFunction {
+    const { platform = 'Host', apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, LOOKUP_OPTIONS)
     checkName(name, 'name')
     if (platform !== 'Host') checkDevicePlatform(platform)
     const { address, gate } = findCode(code, name)
     const made = new UntypedFunction(name, platform, apiVersion, gate, address)
-    const known = this.#untyped.get(keyOf(name, platform))?.target
-    if (known === undefined) {
-      enter(this.#untyped, keyOf(name, platform), { target: made, platform, gates: [gate] })
+    const key = keyOf(name, platform)
+    const registered = this.#untyped.get(key)?.target
+    if (registered === undefined) {
+      enter(this.#untyped, key, { target: made, platform, gates: [gate] })
       return made
     }
-    if (known.address === address && known.apiVersion === made.apiVersion) return known
-    const differs = known.address === address ? 'another API version' : 'another address'
-    throw alreadyExists(name, `custom call target ${name} is registered for ${platform} already, with ${differs}`)
+    if (registered.address === address && registered.apiVersion === made.apiVersion) return registered
+    const differs = registered.address === address ? 'another API version' : 'another address'
+    const text = `custom call target ${name} is registered for ${platform} already, with ${differs}`
+    throw refused('ALREADY_EXISTS', name, text)
   }
 
   /**
-   * Registers a typed target. Its functions are asked for their version now. Again the same is no error.
+   * Registers a typed target and asks its functions for their version. Registering it again is not an error.
    *
-   * @throws {InvalidArgumentError} if the name is another target's on the platform, or execute is missing.
+   * @throws {InvalidArgumentError} if another target has the name on the platform, or execute is missing.
    * @throws {VersionSkewError} if it was built for another version. Otherwise as {@link registerUntyped}.
    */
-  registerTyped(name: string, bundle: HandlerBundle, options: HandlerOptions = {}): TypedHandler {
-    const { platform = 'Host' } = options
+  registerTyped(name: string, bundle: HandlerBundle, options?: HandlerOptions): TypedHandler {
+    const checked = checkHandlerOptions(options)
+    const { platform = 'Host' } = checked
     checkName(name, 'name')
     checkName(platform, 'platform')
     if (bundle?.execute === undefined) {
-      throw invalid(name, `FFI handler for ${name} on a platform ${platform} must provide an execute implementation`)
+      const text = `FFI handler for ${name} on a platform ${platform} must provide an execute implementation`
+      throw refused('INVALID_ARGUMENT', name, text)
     }
-    const stages = (['instantiate', 'prepare', 'initialize', 'execute'] as const).map((stage) => {
-      const code = bundle[stage]
-      return [stage, code === undefined ? undefined : findCode(code, `${stage} of ${name}`)] as const
+    const codes = checkOptions(bundle, STAGES, 'bundle')
+    const found: FoundCode[] = []
+    const addresses = addressesOf((stage) => {
+      const code = codes[stage]
+      return code === undefined ? 0 : found[found.push(findCode(code, `${stage} of ${name}`)) - 1]!.address
     })
-    const gates = stages.flatMap(([, found]) => (found === undefined ? [] : [found.gate]))
-    const [instantiate, prepare, initialize, execute] = stages.map(([, found]) => found?.address ?? 0) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    const made = new TypedHandler(name, gates.at(-1)!, { instantiate, prepare, initialize, execute }, options)
-    return this.#enterTyped(made, platform, { gates })
+    const gates = found.map(({ gate }) => gate)
+    return this.#enterTyped(new TypedHandler(name, gates.at(-1)!, addresses, checked), platform, { gates })
   }
 
   /**
-   * Registers a TypeScript function as a typed target: native code can call it by the handler's address.
+   * Registers a TypeScript function as a typed target. Native code can call it by the handler's address.
    *
-   * @throws {InvalidArgumentError} if the name is another target's. @throws {ArgumentError} if the signature is none.
+   * @throws {InvalidArgumentError} if another target has the name. @throws {ArgumentError} if the signature is invalid.
    * @throws {NativeError} if all places for functions are taken.
    * @example
    * const registry = new TargetRegistry()
@@ -154,8 +164,8 @@ export class TargetRegistry {
     run: TargetFunction<Operands, Results>,
   ): TypedHandler
   /**
-   * Registers a TypeScript function as a declared target: its tensors may differ in size from call to call, and it gets
-   * attributes with the declared types. What is not as declared is refused before it runs.
+   * Registers a TypeScript function as a declared target. Its tensors may differ in size from call to call, and it gets
+   * attributes of the declared types. Calls that contradict the declaration are refused before it runs.
    *
    * @throws as above.
    * @example
@@ -179,7 +189,7 @@ export class TargetRegistry {
     signature: FunctionSignature | TargetSchema,
     run: TargetFunction | SchemaFunction,
   ): TypedHandler {
-    const owned = new FunctionTarget(name, signature as TargetSchema, run as SchemaFunction)
+    const owned = new FunctionTarget(name, signature, run)
     try {
       return this.#enterTyped(owned.handler, 'Host', { gates: [], owned })
     } catch (error) {
@@ -189,7 +199,8 @@ export class TargetRegistry {
   }
 
   #enterTyped(made: TypedHandler, platform: string, rest: Pick<Entry, 'gates' | 'owned'>): TypedHandler {
-    const key = keyOf(made.name, canonicalPlatform(platform))
+    const canonical = canonicalPlatform(platform)
+    const key = keyOf(made.name, canonical)
     const known = this.#typed.get(key)?.target ?? this.#selfRegistered(made.name, platform)
     if (known === undefined) {
       enter(this.#typed, key, { target: made, platform, ...rest })
@@ -197,15 +208,13 @@ export class TargetRegistry {
     }
     const differs = differenceOf(known, made)
     if (differs === undefined) return known
-    throw invalid(
-      made.name,
-      `Duplicate FFI handler registration for ${made.name} on platform ${platform} (canonical ${canonicalPlatform(platform)}) with different ${differs}`,
-    )
+    const text = `Duplicate FFI handler registration for ${made.name} on platform ${platform} (canonical ${canonical}) with different ${differs}`
+    throw refused('INVALID_ARGUMENT', made.name, text)
   }
 
-  /** The target of a name, or undefined. */
-  lookup(name: string, options: LookupOptions = {}): Target | undefined {
-    const { platform = 'Host', apiVersion } = options
+  /** Looks up the target of a name. @returns undefined if there is none. */
+  lookup(name: string, options?: LookupOptions): Target | undefined {
+    const { platform = 'Host', apiVersion } = checkOptions(options, LOOKUP_OPTIONS)
     const typed = this.#typed.get(keyOf(name, canonicalPlatform(platform)))?.target
     const found = typed ?? this.#selfRegistered(name, platform)
     const untyped = this.#untyped.get(keyOf(name, platform))?.target
@@ -215,8 +224,8 @@ export class TargetRegistry {
   }
 
   /**
-   * The targets that are registered here for a platform, by name; the default registry's also has those that libraries registered
-   * themselves. Where a name is both, the typed one.
+   * Lists the targets of a platform by name. The default registry also has the handlers that libraries registered
+   * themselves. If a name has a typed and an untyped target, the typed one is listed.
    */
   list(platform: string = 'Host'): ReadonlyMap<string, Target> {
     const untyped = [...this.#untyped.values()].filter((entry) => entry.platform === platform)
@@ -229,13 +238,14 @@ export class TargetRegistry {
   }
 
   /**
-   * Forgets the targets of a name on a platform; their libraries can be closed then. Calls that were prepared stay
-   * usable, except those of a TypeScript function.
+   * Removes the targets of a name on a platform, so that their libraries can be closed. Prepared calls stay usable, except
+   * those of a TypeScript function.
    *
-   * @returns whether there were any.
-   * @throws {ScopeHeldError} if it is a TypeScript function that runs now: it stays registered.
+   * @returns whether there was a target.
+   * @throws {ScopeHeldError} if a TypeScript function runs at the moment; it stays registered.
    */
-  unregister(name: string, { platform = 'Host' }: { readonly platform?: string } = {}): boolean {
+  unregister(name: string, options?: { readonly platform?: string }): boolean {
+    const { platform = 'Host' } = checkOptions(options, ['platform'])
     const typed = leave(this.#typed, keyOf(name, canonicalPlatform(platform)))
     const untyped = leave(this.#untyped, keyOf(name, platform))
     return typed || untyped
@@ -244,48 +254,26 @@ export class TargetRegistry {
   /**
    * Prepares a call of the target of a name.
    *
-   * @throws {NotFoundError} if there is none; {@link UnimplementedError} if it is a typed one of an unknown platform.
-   * @throws {InvalidArgumentError} if it is of another convention than asked for, or the name is reserved.
+   * @throws {NotFoundError} if the target is missing; {@link UnimplementedError} for a typed one of an unknown platform.
+   * @throws {InvalidArgumentError} if it has another convention than `apiVersion`, or the name is reserved.
    * @throws as the target's own `prepare`.
    */
   prepare(name: string, options: RegistryPrepareOptions): PreparedCall {
-    const {
-      platform = 'Host',
-      apiVersion,
-      attrs,
-      userData,
-      hostScratch,
-      deviceOrdinal,
-      opaque,
-      tuples,
-      stream,
-      ...shape
-    } = options
+    const { platform = 'Host', apiVersion, ...rest } = checkOptions(options, PREPARE_OPTIONS)
     if (checkName(name, 'name').startsWith('$')) {
-      throw invalid(name, "Call targets that start with '$' are reserved for internal use.")
+      throw refused('INVALID_ARGUMENT', name, "Call targets that start with '$' are reserved for internal use.")
     }
     const target = this.lookup(name, { platform, ...(apiVersion === undefined ? {} : { apiVersion }) })
-    if (target === undefined) throw this.#explainMissing(name, platform, apiVersion)
-    if (target instanceof UntypedFunction) {
-      if (attrs !== undefined || userData !== undefined || hostScratch !== undefined) {
-        throw new ArgumentError(`${name} is an untyped custom call, which has no attributes, user data or scratch`)
-      }
-      return target.prepare(definedOf({ ...shape, opaque, tuples, stream }))
-    }
-    if (opaque !== undefined || tuples !== undefined) {
-      throw new ArgumentError(`${name} is a typed custom call, which takes no opaque string or tuples`)
-    }
-    return target.prepare(definedOf({ ...shape, attrs, userData, hostScratch, deviceOrdinal, stream }))
+    if (target === undefined) throw this.#missing(name, platform, apiVersion)
+    return target.prepare(rest)
   }
 
-  #explainMissing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {
+  #missing(name: string, platform: string, apiVersion: ApiVersion | undefined): Error {
     const other = this.lookup(name, { platform })
     if (other === undefined) return missing(name, platform, (apiVersion ?? 4) === ApiVersion.TYPED_FFI)
     const actual = other instanceof UntypedFunction ? other.apiVersion : ApiVersion.TYPED_FFI
-    return invalid(
-      name,
-      `${name} is registered with ${apiVersionName(actual)}, it can't be called with ${apiVersionName(apiVersion!)}`,
-    )
+    const text = `${name} is registered with ${apiVersionName(actual)}, it cannot be called with ${apiVersionName(apiVersion!)}`
+    return refused('INVALID_ARGUMENT', name, text)
   }
 
   #selfRegistered(name: string, platform: string): TypedHandler | undefined {
@@ -297,15 +285,19 @@ export class TargetRegistry {
       throw error
     }
   }
+
+  toString(): string {
+    return `TargetRegistry of ${this.#typed.size + this.#untyped.size} targets`
+  }
 }
 
-/** The registry of this thread's JavaScript, which also finds what libraries registered themselves, in any thread. */
+/** The registry of this JavaScript thread. It also finds the handlers that libraries registered themselves, in any thread. */
 export const targets: TargetRegistry = new TargetRegistry({ selfRegistered: true })
 
 const keyOf = (name: string, platform: string): string => `${platform}\0${name}`
 
 function enter<Kind extends Target>(entries: Map<string, Entry<Kind>>, key: string, entry: Entry<Kind>): void {
-  for (const gate of entry.gates) gate.enter()
+  enterAll(entry.gates.map((gate) => ({ gate })))
   entries.set(key, entry)
 }
 
@@ -317,18 +309,12 @@ function leave(entries: Map<string, Entry>, key: string): boolean {
   return entries.delete(key)
 }
 
-/** What XLA compares, in its order; undefined if nothing differs. */
+/** Returns the first difference of two targets, compared in XLA's order; undefined if they are equal. */
 function differenceOf(known: TypedHandler, made: TypedHandler): string | undefined {
   const { version, commandBufferCompatible, stateTypeId } = made.metadata
   const a = known.metadata
   const isAlike =
     a.version === version && a.commandBufferCompatible === commandBufferCompatible && a.stateTypeId === stateTypeId
   if (!isAlike) return 'metadata'
-  const stages = ['instantiate', 'prepare', 'initialize', 'execute'] as const
-  return stages.every((stage) => known.addresses[stage] === made.addresses[stage]) ? undefined : 'bundle addresses'
-}
-
-/** Without what is undefined: an option that isn't there is not one that is undefined. */
-function definedOf<Options extends object>(options: { [Key in keyof Options]: Options[Key] | undefined }): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options
+  return STAGES.every((stage) => known.addresses[stage] === made.addresses[stage]) ? undefined : 'bundle addresses'
 }

@@ -1,46 +1,14 @@
-import type { DType, Segment, Tensor } from '@tenon/core'
+import type { Segment, Tensor } from '@tenon/core'
+import { describe, inspectAsText } from '@tenon/core/internal'
 import type { Attribute } from '../attributes/attribute.ts'
 import type { AttributeDictionary } from '../attributes/encode-attributes.ts'
 
-/** Attributes as they came, each with its type. */
+/** Attributes as native code passes them, each with its type. */
 export interface ReadAttributes {
   readonly [name: string]: Attribute | ReadAttributes
 }
 
-/** The element types of scalar attributes, by their short names. */
-export const SCALARS: Readonly<Record<ScalarName, DType>> = {
-  pred: 'bool',
-  s8: 'int8',
-  s16: 'int16',
-  s32: 'int32',
-  s64: 'int64',
-  u8: 'uint8',
-  u16: 'uint16',
-  u32: 'uint32',
-  u64: 'uint64',
-  f32: 'float32',
-  f64: 'float64',
-  c64: 'complex64',
-  c128: 'complex128',
-}
-
-/** The short name of the type of a scalar attribute. */
-export type ScalarName =
-  | 'pred'
-  | 's8'
-  | 's16'
-  | 's32'
-  | 's64'
-  | 'u8'
-  | 'u16'
-  | 'u32'
-  | 'u64'
-  | 'f32'
-  | 'f64'
-  | 'c64'
-  | 'c128'
-
-/** What a function gets for an attribute of a type, and what a caller may write besides an {@link Attribute}. */
+/** The values of a type that a function reads, and that a caller may write besides an {@link Attribute}. */
 interface Kinds {
   pred: { read: boolean; write: boolean }
   s8: { read: number; write: number | bigint }
@@ -73,32 +41,40 @@ interface Kinds {
 
 /**
  * The name of an attribute's type: a scalar (`f32`, `s64`, `pred`, `c64`), an array (`f32[]`), `string` (UTF-8 text), `bytes`
- * (a string of any bytes), `pointer` (an s64 with an address), or `dictionary` (one of any attributes, each with its type).
+ * (a string of any bytes), `pointer` (an s64 with an address), or `dictionary` (any attributes, each with its type).
  */
 export type AttributeTypeName = keyof Kinds
 
-/** An attribute that need not be given. Made by {@link maybe}. */
+/** An attribute that may be omitted. Made by {@link maybe}. */
 export class Maybe<Spec = unknown, Value = unknown> {
   readonly spec: Spec
-  /** What it is when it is not given; undefined: it is not there at all. */
+  /** The default value. If it is undefined, an omitted attribute is not passed. */
   readonly fallback: Value | undefined
+
+  static {
+    inspectAsText(this)
+  }
 
   /** @internal */
   constructor(spec: Spec, fallback: Value | undefined) {
     this.spec = spec
     this.fallback = fallback
   }
+
+  toString(): string {
+    return `maybe(${describe(this.spec)}${this.fallback === undefined ? '' : `, ${describe(this.fallback)}`})`
+  }
 }
 
-/** The type of an attribute: a name; a dictionary of types; or one that need not be given. */
+/** The type of an attribute: a name, a dictionary of types, or a type that may be omitted. */
 export type AttributeSpec = AttributeTypeName | AttributeSchema | Maybe
 
-/** Types of attributes, by name. */
+/** The types of attributes, by name. */
 export interface AttributeSchema {
   readonly [name: string]: AttributeSpec
 }
 
-/** What a caller writes for an attribute. */
+/** The value that a caller writes for an attribute. */
 export type AttributeInput<Spec> =
   Spec extends Maybe<infer Inner>
     ? AttributeInput<Inner>
@@ -108,19 +84,19 @@ export type AttributeInput<Spec> =
         ? AttributesInput<Spec>
         : never
 
-/** The names that must be given. */
+/** The names of required attributes. */
 type Required<Schema extends AttributeSchema> = {
   [Name in keyof Schema]: Schema[Name] extends Maybe ? never : Name
 }[keyof Schema]
 
-/** What a caller writes for attributes: a bare number is enough, its type is known. */
+/** The values that a caller writes for attributes. Bare numbers suffice, because the types are declared. */
 export type AttributesInput<Schema extends AttributeSchema> = string extends keyof Schema
   ? { readonly [name: string]: unknown }
   : { readonly [Name in Required<Schema>]: AttributeInput<Schema[Name]> } & {
       readonly [Name in Exclude<keyof Schema, Required<Schema>>]?: AttributeInput<Schema[Name]>
     }
 
-/** What a function gets for an attribute. */
+/** The value that a function reads for an attribute. */
 export type AttributeOutput<Spec> =
   Spec extends Maybe<infer Inner, infer Value>
     ? AttributeOutput<Inner> | (undefined extends Value ? undefined : never)
@@ -130,15 +106,15 @@ export type AttributeOutput<Spec> =
         ? AttributesOutput<Spec>
         : never
 
-/** What a function gets for attributes. */
+/** The values that a function reads for attributes. */
 export type AttributesOutput<Schema extends AttributeSchema> = string extends keyof Schema
   ? { readonly [name: string]: unknown }
   : { readonly [Name in keyof Schema]: AttributeOutput<Schema[Name]> }
 
-/** An attribute that need not be given, and then is not passed: for handlers that look into a dictionary of all of them. */
+/** Declares an attribute that is not passed when it is omitted, for handlers that look into a dictionary of all attributes. */
 export function maybe<const Spec extends AttributeTypeName | AttributeSchema>(spec: Spec): Maybe<Spec, undefined>
 /**
- * An attribute that is `fallback` when it is not given.
+ * Declares an attribute with a default value.
  *
  * @example
  * defineTarget('rms_norm', { operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: maybe('f32', 1e-5) } })

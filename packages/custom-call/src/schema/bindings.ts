@@ -1,13 +1,13 @@
 import { ArgumentError, tensorType, type DType, type TensorType } from '@tenon/core'
 import type { ElementChoice, Parameter } from './parameter.ts'
 
-/** A value, and where it was first seen. */
+/** A value, and the place where it was first seen. */
 interface Bound<Value> {
   readonly value: Value
   readonly place: string
 }
 
-/** What the tensors of one call say of the names and choices of its target. */
+/** The sizes and element types that the tensors of one call have chosen for the names and choices of its target. */
 export class Bindings {
   readonly target: string
   readonly #sizes = new Map<string, Bound<number>>()
@@ -17,7 +17,7 @@ export class Bindings {
     this.target = target
   }
 
-  /** Checks a tensor's type against a parameter. @throws {ArgumentError} saying what it contradicts */
+  /** Checks a tensor's type against a parameter. @throws {ArgumentError} with the value that it contradicts. */
   bind(parameter: Parameter, type: TensorType, place: string): void {
     const { choice, shape } = parameter
     const { dtype } = type
@@ -41,22 +41,23 @@ export class Bindings {
     })
   }
 
-  /** The type of a parameter whose names and choice are all known. @throws {ArgumentError} if one is not */
+  /** Returns the type of a parameter whose names and choice are all bound. @throws {ArgumentError} if one is not bound. */
   resolve(parameter: Parameter, place: string): TensorType {
     const { choice, shape } = parameter
     const dtype = this.#dtypes.get(choice)?.value ?? (choice.dtypes.length === 1 ? choice.dtypes[0] : undefined)
     const sizes = shape?.map((size) => (typeof size === 'string' ? this.#sizes.get(size)?.value : (size ?? undefined)))
     if (dtype !== undefined && sizes?.every((size) => size !== undefined)) return tensorType(dtype, sizes)
-    throw new ArgumentError(
-      `${place} of ${this.target} is ${parameter}: the operands don't say ${dtype === undefined ? 'its element type' : 'all its sizes'}`,
-      { hint: 'give the results: tensors or types.' },
-    )
+    const unknown = dtype === undefined ? 'its element type' : 'all its sizes'
+    throw new ArgumentError(`${place} of ${this.target} is ${parameter}, the operands do not determine ${unknown}`, {
+      hint: 'Give the results as tensors or types.',
+    })
   }
 
   #mismatch(parameter: Parameter, type: TensorType, place: string, reason?: string): ArgumentError {
-    return new ArgumentError(
-      `${place} of ${this.target} must be ${parameter}, got ${type}${reason === undefined ? '' : `: ${reason}`}`,
-      { details: { expected: String(parameter), actual: String(type) } },
-    )
+    const path = `${place} of ${this.target}`
+    const because = reason === undefined ? '' : `, because ${reason}`
+    return new ArgumentError(`${path} must be ${parameter}, got ${type}${because}`, {
+      details: { path, expected: String(parameter), received: String(type) },
+    })
   }
 }

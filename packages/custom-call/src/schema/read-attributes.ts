@@ -1,31 +1,21 @@
 import { Attribute } from '../attributes/attribute.ts'
-import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 import { Maybe, type AttributeSchema, type AttributeSpec, type ReadAttributes } from './attribute-types.ts'
-import { canonicalType, typeNameOf, writeAttributes } from './write-attributes.ts'
+import { canonicalType, writeAttributes } from './write-attributes.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** How many attributes there can be. */
-export function attributeCount(schema: AttributeSchema): number {
-  return Object.keys(schema).length
-}
-
 /**
- * What a TypeScript function gets for attributes that native code passes.
+ * Converts the attributes of a call from native code to the values that a TypeScript function gets.
  *
- * @throws {InvalidArgumentError} with all that is wrong, in the words of typed handlers.
+ * @throws {InvalidArgumentError} with all problems, in the words of typed handlers.
  */
 export function readAttributes(schema: AttributeSchema, given: ReadAttributes, target: string): object {
   const wrong: string[] = []
   const attributes = readAll(schema, given, '', wrong)
   if (wrong.length === 0) return attributes
-  throw new InvalidArgumentError({
-    xlaCode: 3,
-    text: `[execute] Failed to decode all FFI handler operands (bad attributes: ${wrong.length})\nDiagnostics:\n${wrong.join('\n')}`,
-    target,
-    stage: 'execute',
-    refused: true,
-  })
+  const text = `[execute] Failed to decode all FFI handler operands (bad attributes: ${wrong.length})\nDiagnostics:\n${wrong.join('\n')}`
+  throw refused('INVALID_ARGUMENT', target, text)
 }
 
 function readAll(schema: AttributeSchema, given: ReadAttributes, path: string, wrong: string[]): object {
@@ -41,7 +31,7 @@ function readAll(schema: AttributeSchema, given: ReadAttributes, path: string, w
   )
 }
 
-/** A fallback as it would have come. */
+/** Returns a default value as if it had been passed. */
 function fallbackOf({ spec, fallback }: Maybe, path: string, wrong: string[]): unknown {
   if (fallback === undefined) return undefined
   const { value } = writeAttributes({ value: spec as AttributeSpec }, { value: fallback }, path)
@@ -50,19 +40,20 @@ function fallbackOf({ spec, fallback }: Maybe, path: string, wrong: string[]): u
 
 function readOne(spec: AttributeSpec, value: Attribute | ReadAttributes, path: string, wrong: string[]): unknown {
   if (spec instanceof Maybe) return readOne(spec.spec as AttributeSpec, value, path, wrong)
-  if (typeof spec !== 'string' || spec === 'dictionary') {
-    if (value instanceof Attribute) {
-      wrong.push(`Wrong attribute type: expected dictionary but got ${value.kind} (attribute ${path})`)
-      return undefined
-    }
-    return spec === 'dictionary' ? value : readAll(spec, value, `${path}.`, wrong)
-  }
-  if (!(value instanceof Attribute)) {
-    wrong.push(`Wrong attribute type: expected ${kindOf(spec)} but got dictionary (attribute ${path})`)
+  const expected = kindOf(spec)
+  const actual = value instanceof Attribute ? value.kind : 'dictionary'
+  if (expected !== actual) {
+    wrong.push(`Wrong attribute type: expected ${expected} but got ${actual} (attribute ${path})`)
     return undefined
   }
-  if (typeNameOf(value) !== canonicalType(spec)) {
-    wrong.push(mismatch(spec, value, path))
+  if (!(value instanceof Attribute)) {
+    return typeof spec === 'string' ? value : readAll(spec, value, `${path}.`, wrong)
+  }
+  if (value.typeName !== canonicalType(spec as string)) {
+    const [wanted, got] = [canonicalType(spec as string), value.typeName].map((name) =>
+      name.replace('[]', '').toUpperCase(),
+    )
+    wrong.push(`Wrong ${actual} data type: expected ${wanted} but got ${got} (attribute ${path})`)
     return undefined
   }
   if (spec !== 'string') return value.value
@@ -74,15 +65,7 @@ function readOne(spec: AttributeSpec, value: Attribute | ReadAttributes, path: s
   }
 }
 
-function kindOf(type: string): Attribute['kind'] {
-  return type === 'string' || type === 'bytes' ? 'string' : type.endsWith('[]') ? 'array' : 'scalar'
-}
-
-function mismatch(type: string, attribute: Attribute, path: string): string {
-  const { kind } = attribute
-  if (kind !== kindOf(type)) return `Wrong attribute type: expected ${kindOf(type)} but got ${kind} (attribute ${path})`
-  const [expected, actual] = [canonicalType(type), typeNameOf(attribute)].map((name) =>
-    name.replace('[]', '').toUpperCase(),
-  )
-  return `Wrong ${kind} data type: expected ${expected} but got ${actual} (attribute ${path})`
+function kindOf(spec: AttributeSpec): Attribute['kind'] | 'dictionary' {
+  if (typeof spec !== 'string' || spec === 'dictionary') return 'dictionary'
+  return spec === 'string' || spec === 'bytes' ? 'string' : spec.endsWith('[]') ? 'array' : 'scalar'
 }

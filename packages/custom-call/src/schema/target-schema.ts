@@ -1,13 +1,12 @@
 import { ArgumentError, Tensor, TensorType, tensorType } from '@tenon/core'
-import { checkName, describe } from '@tenon/core/internal'
+import { checkName, checkOptions, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { Alias } from '../shape/alias.ts'
-import { attributeCount } from './read-attributes.ts'
 import type { AttributeSchema } from './attribute-types.ts'
 import { Bindings } from './bindings.ts'
 import { parameterOf, type Parameter, type ParameterSpec } from './parameter.ts'
 import { checkAttributeSchema } from './write-attributes.ts'
 
-/** What a target takes and gives, as it is declared. */
+/** The operands, results and attributes of a target, as they are declared. */
 export interface TargetDefinition<
   Operands extends readonly ParameterSpec[] = readonly ParameterSpec[],
   Results extends readonly ParameterSpec[] = readonly ParameterSpec[],
@@ -15,13 +14,13 @@ export interface TargetDefinition<
 > {
   readonly operands: Operands
   readonly results: Results
-  /** The types of the attributes, by name; none without it. */
+  /** The types of the attributes, by name; by default there are none. */
   readonly attrs?: Attributes
-  /** Results that lie where operands do. */
+  /** The results that lie in the memory of operands. */
   readonly aliases?: readonly Alias[]
 }
 
-/** A tensor for each parameter: optional ones may be missing, the remaining one stands for any number. */
+/** A tensor for each parameter: optional ones may be omitted, the remaining one stands for any number. */
 export type TensorsFor<Specs extends readonly ParameterSpec[]> = number extends Specs['length']
   ? readonly Tensor[]
   : Specs extends readonly [infer First, ...infer Rest extends readonly ParameterSpec[]]
@@ -32,10 +31,7 @@ export type TensorsFor<Specs extends readonly ParameterSpec[]> = number extends 
         : readonly [Tensor, ...TensorsFor<Rest>]
     : readonly []
 
-/**
- * What a target takes and gives, declared once. Made by {@link defineTarget}; calls of it are made by {@link targetCall}, and
- * functions that are it by `registerFunction`.
- */
+/** A declared target. Made by {@link defineTarget}, called through {@link targetCall}, implemented by `registerFunction`. */
 export class TargetSchema<
   Operands extends readonly ParameterSpec[] = readonly ParameterSpec[],
   Results extends readonly ParameterSpec[] = readonly ParameterSpec[],
@@ -50,59 +46,65 @@ export class TargetSchema<
   /** @internal */
   readonly attrs: AttributeSchema
 
+  static {
+    inspectAsText(this)
+  }
+
   /** @internal */
   constructor(name: string, definition: TargetDefinition<Operands, Results, Attributes>) {
     this.name = checkName(name, 'name')
+    const known = ['operands', 'results', 'attrs', 'aliases'] as const
+    const { operands, results, attrs = {} } = checkOptions(definition, known, `the definition of ${name}`)
     this.definition = definition
-    this.operands = checkParameters(definition?.operands, `operands of ${name}`)
-    this.results = checkParameters(definition.results, `results of ${name}`)
-    const attrs: AttributeSchema = definition.attrs ?? {}
+    this.operands = checkParameters(operands, `operands of ${name}`)
+    this.results = checkParameters(results, `results of ${name}`)
     checkAttributeSchema(attrs, `attrs of ${name}`)
     this.attrs = attrs
   }
 
-  /** @internal the types of tensors, if every call has the same ones and no attributes */
+  /** @internal The types of tensors, if every call has the same types and no attributes. */
   get exact(): { readonly operands: readonly TensorType[]; readonly results: readonly TensorType[] } | undefined {
     const operands = exactTypes(this.operands)
     const results = exactTypes(this.results)
-    if (operands === undefined || results === undefined || attributeCount(this.attrs) > 0) return undefined
+    if (operands === undefined || results === undefined || Object.keys(this.attrs).length > 0) return undefined
     return { operands, results }
   }
 
   /**
-   * The types of the results for these operands, as the declared sizes say.
+   * Infers the types of the results from the operands and the declared sizes.
    *
    * @param operands tensors, or their types.
-   * @throws {ArgumentError} if an operand is not as declared, or the operands don't say a size of a result.
+   * @throws {ArgumentError} if an operand contradicts the declaration, or the operands do not determine a result.
    * @example
    * const scale = defineTarget('scale', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])], attrs: { a: 'f32' } })
    * scale.resultTypes([f32([3])]).join() // 'float32[3]'
    */
   resultTypes(operands: readonly (Tensor | TensorType)[]): TensorType[] {
     const bindings = new Bindings(this.name)
-    bindAll(bindings, this.operands, typesOf(operands, `operands of ${this.name}`), 'operand')
+    bindAll(bindings, this.operands, operands, 'operand')
     return this.results.flatMap((parameter, i) =>
       parameter.kind === 'one' ? [bindings.resolve(parameter, `result ${i}`)] : [],
     )
   }
 
-  /**
-   * Checks operands and results against what is declared.
-   *
-   * @throws {ArgumentError} naming the first that is not as declared, and which size or type it contradicts.
-   */
+  /** Checks operands and results against the declaration. @throws {ArgumentError} with the first contradiction. */
   check(operands: readonly (Tensor | TensorType)[], results: readonly (Tensor | TensorType)[]): void {
     const bindings = new Bindings(this.name)
-    bindAll(bindings, this.operands, typesOf(operands, `operands of ${this.name}`), 'operand')
-    bindAll(bindings, this.results, typesOf(results, `results of ${this.name}`), 'result')
+    bindAll(bindings, this.operands, operands, 'operand')
+    bindAll(bindings, this.results, results, 'result')
+  }
+
+  toString(): string {
+    return `TargetSchema ${this.name}(${this.operands.join(', ')}) -> (${this.results.join(', ')})`
   }
 }
 
 /**
- * Declares what a target takes and gives: checked before each call (the ABI itself checks no sizes), and known to TypeScript.
+ * Declares the operands, results and attributes of a target. They are checked before each call, because the ABI checks no
+ * sizes, and TypeScript knows them.
  *
- * @param name for messages.
- * @throws {ArgumentError | ArgumentRangeError} if a part is no declaration.
+ * @param name the name of the target in messages.
+ * @throws {ArgumentError | ArgumentRangeError} if a part of the declaration is invalid.
  * @example
  * const rmsNormTarget = defineTarget('rms_norm', {
  *   operands: [param('f32', ['n', 'd'])],
@@ -123,15 +125,16 @@ export function defineTarget<
   return new TargetSchema(name, definition)
 }
 
+const ORDER = { one: 0, optional: 1, remaining: 2 } as const
+
 function checkParameters(specs: unknown, place: string): readonly Parameter[] {
-  if (!Array.isArray(specs)) throw new ArgumentError(`the ${place} must be an array, got ${describe(specs)}`)
+  if (!Array.isArray(specs)) throw wrongType(`the ${place}`, 'an array', specs)
   const parameters = specs.map((spec: unknown, i) => parameterOf(spec, `${place}: number ${i}`))
-  const order = { one: 0, optional: 1, remaining: 2 } as const
   parameters.forEach(({ kind }, i) => {
     const before = parameters[i - 1]?.kind
-    if (before === undefined || (order[before] <= order[kind] && before !== 'remaining')) return
-    throw new ArgumentError(`${place}: number ${i} can't stand behind one that is ${before}`, {
-      hint: 'first those that are always given, then optional ones, then at most one remaining().',
+    if (before === undefined || (ORDER[before] <= ORDER[kind] && before !== 'remaining')) return
+    throw new ArgumentError(`${place}: number ${i} cannot follow a parameter that is ${before}`, {
+      hint: 'Put the required parameters first, then optional ones, then at most one remaining().',
     })
   })
   return Object.freeze(parameters)
@@ -146,25 +149,28 @@ function exactTypes(parameters: readonly Parameter[]): TensorType[] | undefined 
 }
 
 function typesOf(values: unknown, place: string): TensorType[] {
-  if (!Array.isArray(values)) throw new ArgumentError(`the ${place} must be an array, got ${describe(values)}`)
+  if (!Array.isArray(values)) throw wrongType(`the ${place}`, 'an array', values)
   return values.map((value: unknown, i) => {
     if (value instanceof Tensor) return value.type
     if (value instanceof TensorType) return value
-    throw new ArgumentError(`${place}: number ${i} must be a tensor or a type, got ${describe(value)}`)
+    throw wrongType(`${place}: number ${i}`, 'a tensor or a type', value)
   })
 }
 
 function bindAll(
   bindings: Bindings,
   parameters: readonly Parameter[],
-  types: readonly TensorType[],
+  values: readonly (Tensor | TensorType)[],
   what: 'operand' | 'result',
 ): void {
+  const types = typesOf(values, `${what}s of ${bindings.target}`)
   const least = parameters.filter(({ kind }) => kind === 'one').length
   const most = parameters.at(-1)?.kind === 'remaining' ? Infinity : parameters.length
   if (types.length < least || types.length > most) {
-    const wanted = least === most ? `${least}` : most === Infinity ? `at least ${least}` : `${least} to ${most}`
-    throw new ArgumentError(`${bindings.target} takes ${wanted} ${what}s, got ${types.length}`)
+    const expected = least === most ? `${least}` : most === Infinity ? `at least ${least}` : `${least} to ${most}`
+    throw new ArgumentError(`${bindings.target} takes ${expected} ${what}s, got ${types.length}`, {
+      details: { path: `${what}s of ${bindings.target}`, expected, received: types.length },
+    })
   }
   types.forEach((type, i) => bindings.bind(parameters[Math.min(i, parameters.length - 1)]!, type, `${what} ${i}`))
 }

@@ -1,17 +1,16 @@
-import { ArgumentError, ArgumentRangeError, type TensorType } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { ArgumentError, type TensorType } from '@tenon/core'
+import { wrongType, wrongValue } from '@tenon/core/internal'
 
-/** A result that lies where an operand does. Both are counted among the tensors that a run is given. */
+/** A result that lies in the memory of an operand. Both are indices among the tensors of a run. */
 export interface Alias {
   readonly operand: number
   readonly result: number
 }
 
 /**
- * Checks which results lie where operands do.
+ * Checks which results lie in the memory of operands.
  *
- * @throws {ArgumentError} if an index is out of range or named twice, or the two are not of one type: layouts can't
- * differ, because every tensor of a call is row-major.
+ * @throws {ArgumentError} if an index is out of range, a result is named twice, or the two types differ.
  */
 export function checkAliases(
   name: string,
@@ -20,18 +19,18 @@ export function checkAliases(
   results: readonly TensorType[],
 ): readonly Alias[] {
   if (!Array.isArray(aliases)) {
-    throw new ArgumentError(`the aliases of ${name} must be an array, got ${describe(aliases)}`, {
-      hint: 'write aliases: [{ operand: 0, result: 0 }].',
-    })
+    throw wrongType(`the aliases of ${name}`, 'an array', aliases, 'Write aliases: [{ operand: 0, result: 0 }].')
   }
   const aliased = new Set<number>()
   return aliases.map((alias: Partial<Alias> | null | undefined, i) => {
     const place = `alias ${i} of ${name}`
     const operand = checkIndex(alias?.operand, operands, `${place}: operand`)
     const result = checkIndex(alias?.result, results, `${place}: result`)
-    if (operands[operand] !== results[result]) {
+    const [expected, received] = [operands[operand], results[result]]
+    if (expected !== received) {
       throw new ArgumentError(
-        `${place}: operand ${operand} and result ${result} must be of one type, they are ${operands[operand]} and ${results[result]}`,
+        `${place}: operand ${operand} and result ${result} must have one type, got ${expected} and ${received}`,
+        { details: { path: place, expected: String(expected), received: String(received) } },
       )
     }
     if (aliased.has(result)) throw new ArgumentError(`${place}: result ${result} has an alias already`)
@@ -42,5 +41,5 @@ export function checkAliases(
 
 function checkIndex(value: unknown, among: readonly TensorType[], place: string): number {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < among.length) return value
-  throw new ArgumentRangeError(`${place} must be the index of one of ${among.length} tensors, got ${describe(value)}`)
+  throw wrongValue(place, `the index of one of ${among.length} tensors`, value)
 }

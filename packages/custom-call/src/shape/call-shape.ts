@@ -1,38 +1,52 @@
 import { ArgumentError, Tensor, TensorType } from '@tenon/core'
-import { checkAlignment, describe } from '@tenon/core/internal'
+import { checkAlignment, checkOptions, wrongType } from '@tenon/core/internal'
 import { checkAliases, type Alias } from './alias.ts'
 import { Temp, token, type Leaf, type Token, type Tree } from './leaf.ts'
 
-/** An operand: a type (a tensor stands for its type), a token, or a tuple of them. */
+/** An operand: a type, a tensor as an example of its type, a token, or a tuple of them. */
 export type OperandShape = TensorType | Tensor | Token | readonly OperandShape[]
 
-/** A result: likewise, or scratch. */
+/** A result: as an operand, or scratch. */
 export type ResultShape = TensorType | Tensor | Token | Temp | readonly ResultShape[]
 
-/** What a call is prepared for. */
+/** The tensors that a call is prepared for. */
 export interface PrepareOptions {
   /** The operands, in order. */
   readonly operands?: readonly OperandShape[]
   /** The results, in order. */
   readonly results?: readonly ResultShape[]
-  /** What the addresses of all tensors must be a multiple of, in bytes; that of their elements without it. */
+  /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
-  /** Results that lie where operands do: a run must be given the same memory for both. */
+  /** The results that lie in the memory of operands. A run must pass the same memory for both. */
   readonly aliases?: readonly Alias[]
 }
 
-/** What a call is prepared for: tensors of exactly these types. */
+/** The names of {@link PrepareOptions}. */
+export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'aliases'] as const
+
+/** Checks the options of a prepared call. @throws {ArgumentError} */
+export function checkPrepareOptions<Options extends PrepareOptions>(
+  name: string,
+  options: Options,
+  known: readonly (keyof Options & string)[],
+): Partial<Options> {
+  const place = `the options of ${name}`
+  if (options !== undefined) return checkOptions(options, known, place)
+  throw wrongType(place, 'an object', options, 'Write { operands: [f32([2, 4])], results: [f32([2, 4])] }.')
+}
+
+/** The checked tensors of a call. */
 export interface CallShape {
   readonly name: string
-  /** Of the tensors of a run: of the operands, then of the results. Types are interned and compared by identity. */
+  /** The types of a run's tensors, operands before results. Types are interned and compared by identity. */
   readonly types: readonly TensorType[]
   readonly operandCount: number
-  /** Addresses must have none of these bits. */
+  /** The bits that must be 0 in all addresses. */
   readonly misalignment: number
-  /** Where all tensors must be: the type of a device, as DLPack has them. */
+  /** The type of the device of all tensors, as DLPack numbers it. */
   readonly deviceType: number
   readonly aliases: readonly Alias[]
-  /** All buffers, in pre-order: of the operands, then of the results. */
+  /** All buffers in pre-order, operands before results. */
   readonly leaves: readonly Leaf[]
   readonly operands: readonly Tree[]
   readonly results: readonly Tree[]
@@ -40,13 +54,8 @@ export interface CallShape {
 
 const CPU = 1
 
-/** The shape of a call. @throws {ArgumentError} if something is no type, or of a layout that kernels don't know. */
+/** Checks the tensors of a call. @throws {ArgumentError} if one is not a type, or has a layout that XLA does not have. */
 export function callShape(name: string, options: PrepareOptions, deviceType: number = CPU): CallShape {
-  if (typeof options !== 'object' || options === null) {
-    throw new ArgumentError(`${name} must be prepared for its operands and results, got ${describe(options)}`, {
-      hint: 'write { operands: [f32([2, 4])], results: [f32([2, 4])] }.',
-    })
-  }
   const leaves: Leaf[] = []
   const operands = treesOf(options.operands, leaves, `operands of ${name}`, false)
   const operandTypes = tensorsAmong(leaves)
@@ -54,13 +63,13 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   const types = tensorsAmong(leaves)
   const { alignment, aliases = [] } = options
   if (deviceType !== CPU && leaves.some((leaf) => leaf instanceof Temp)) {
-    throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device can't use`, {
-      hint: 'give memory of the device as a result.',
+    throw new ArgumentError(`scratch of ${name} would be memory of the Host, which its device cannot use`, {
+      hint: 'Give device memory as a result.',
     })
   }
   return {
     name,
-    // Not frozen: reading an element of a frozen array costs 5 ns more, at each tensor of each run.
+    // Not frozen, because reading an element of a frozen array costs 5 ns more, for each tensor of each run.
     types,
     operandCount: operandTypes.length,
     misalignment: alignment === undefined ? 0 : checkAlignment(alignment, 'alignment') - 1,
@@ -72,13 +81,12 @@ export function callShape(name: string, options: PrepareOptions, deviceType: num
   }
 }
 
-/** The types among leaves. */
 function tensorsAmong(leaves: readonly Leaf[]): TensorType[] {
   return leaves.filter((leaf) => leaf instanceof TensorType)
 }
 
 function treesOf(values: unknown = [], leaves: Leaf[], place: string, isResult: boolean): Tree[] {
-  if (!Array.isArray(values)) throw new ArgumentError(`the ${place} must be an array of types, got ${describe(values)}`)
+  if (!Array.isArray(values)) throw wrongType(`the ${place}`, 'an array of types', values)
   const treeOf = (value: unknown, path: string): Tree => {
     if (Array.isArray(value)) return value.map((member: unknown, i) => treeOf(member, `${path}[${i}]`))
     if (isResult && value instanceof Temp) checkLayout(value.type, path)
@@ -90,18 +98,16 @@ function treesOf(values: unknown = [], leaves: Leaf[], place: string, isResult: 
 
 function checkLayout(type: unknown, place: string): TensorType {
   if (!(type instanceof TensorType)) {
-    throw new ArgumentError(`${place} must be the type of a tensor, got ${describe(type)}`, {
-      hint: "write f32([2, 4]) or tensorType('bf16', [2, 4]).",
-    })
+    throw wrongType(place, 'the type of a tensor', type, "Write f32([2, 4]) or tensorType('bf16', [2, 4]).")
   }
   if (type.strides !== undefined) {
-    throw new ArgumentError(`${place} must be row-major, ${type} has strides [${type.strides.join(', ')}]`, {
-      hint: 'XLA describes dense row-major arrays alone: copy the tensor into one.',
+    throw new ArgumentError(`${place} must be row-major, got ${type} with strides [${type.strides.join(', ')}]`, {
+      hint: 'Copy the tensor into a row-major one: XLA describes only dense row-major arrays.',
     })
   }
   if (type.packing === 'packed') {
-    throw new ArgumentError(`${place} must have a byte for each element, ${type} is packed`, {
-      hint: "make the tensor with packing: 'element': XLA gives elements of 1, 2 and 4 bits a byte each.",
+    throw new ArgumentError(`${place} must have a byte for each element, got ${type}, which is packed`, {
+      hint: "Make the tensor with packing: 'element': XLA stores elements of 1, 2 and 4 bits in a byte each.",
     })
   }
   return type

@@ -1,12 +1,12 @@
 import { describe } from '@tenon/core/internal'
-import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 
-/** How a custom call is called, numbered as compiled programs number it (`CustomCallApiVersion`). */
+/** The calling convention of a custom call, numbered as in compiled programs (`CustomCallApiVersion`). */
 export type ApiVersion = (typeof ApiVersion)[keyof typeof ApiVersion]
 
 /**
- * The conventions. ORIGINAL can't fail, STATUS_RETURNING can, STATUS_RETURNING_UNIFIED also gets the opaque string on the
- * Host, as it always does on devices; TYPED_FFI is that of {@link TypedHandler}.
+ * The calling conventions. ORIGINAL cannot fail, STATUS_RETURNING can. STATUS_RETURNING_UNIFIED also passes the opaque
+ * string on the Host, as every convention does on devices. TYPED_FFI is the convention of {@link TypedHandler}.
  *
  * @example
  * const library = NativeLibrary.open('./libregisters.so')
@@ -27,12 +27,10 @@ export const ApiVersion: {
 /** A convention of untyped calls. */
 export type UntypedApiVersion = Exclude<ApiVersion, typeof ApiVersion.TYPED_FFI>
 
-const UNSPECIFIED = 0
-
-/** The name of a version, as XLA writes it. */
+/** Returns the name of a version, as XLA writes it. */
 export function apiVersionName(version: number): string {
   const found = Object.entries(ApiVersion).find(([, value]) => value === version)
-  return `API_VERSION_${found?.[0] ?? (version === UNSPECIFIED ? 'UNSPECIFIED' : 'UNKNOWN')}`
+  return `API_VERSION_${found?.[0] ?? (version === 0 ? 'UNSPECIFIED' : 'UNKNOWN')}`
 }
 
 /** Checks the version of an untyped call. @throws {InvalidArgumentError} if it is unknown, unspecified, or typed. */
@@ -41,7 +39,7 @@ export function checkUntypedVersion(version: unknown, target: string): UntypedAp
   if (version === ApiVersion.STATUS_RETURNING_UNIFIED) return version
   const text =
     version === ApiVersion.TYPED_FFI
-      ? 'a typed handler is no untyped custom call: use typedHandler() or registerTyped()'
+      ? 'a typed handler is not an untyped custom call: use typedHandler() or registerTyped()'
       : `Unknown custom-call API version enum value: ${typeof version === 'number' ? `${version} (${apiVersionName(version)})` : describe(version)}`
-  throw new InvalidArgumentError({ xlaCode: 3, text, target, stage: 'execute' })
+  throw refused('INVALID_ARGUMENT', target, text)
 }

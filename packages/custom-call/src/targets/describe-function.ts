@@ -4,14 +4,14 @@ import { addressOf, LAYOUTS, pointerBits } from '@tenon/core/internal'
 const { size: FUNCTION_SIZE, offsets: FUNCTION } = LAYOUTS.tn_xla_function_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_function_buffer_t
 
-/** The `tn_xla_function_t` of a function that checks its calls itself. */
+/** Makes the `tn_xla_function_t` of a function that checks its calls itself. */
 export function describeReadingFunction(): DataView {
   const view = new DataView(new ArrayBuffer(FUNCTION_SIZE))
   view.setUint32(FUNCTION.reads, 1, true)
   return view
 }
 
-/** The `tn_xla_function_t` of one that takes exact types, the buffers behind it, and their dimensions behind those. */
+/** Makes the `tn_xla_function_t` of a function of exact types, followed by its buffers and their dimensions. */
 export function describeFunction(
   types: readonly TensorType[],
   operandCount: number,

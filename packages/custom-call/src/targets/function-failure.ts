@@ -1,25 +1,19 @@
 import { addressOf, coreFunctions, describe } from '@tenon/core/internal'
+import { keepThrown } from '../errors/thrown.ts'
 import { XlaError } from '../errors/xla-error.ts'
-import { UnimplementedError } from '../errors/xla-error-classes.ts'
-import type { LentMemory } from './lent-memory.ts'
-import { keepThrown } from './thrown.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 
 const UNKNOWN = 2
 
-/** Refuses what a function returned if it is a promise. @throws {UnimplementedError} */
+/** Refuses the return value of a function if it is a promise. @throws {UnimplementedError} */
 export function refusePromise(name: string, returned: unknown): void {
   if (!isThenable(returned)) return
   returned.then(undefined, () => {})
-  throw new UnimplementedError({
-    xlaCode: 12,
-    text: `the TypeScript function ${name} returned a promise: it must be done when it returns`,
-    target: name,
-    stage: 'execute',
-    refused: true,
-  })
+  const text = `the TypeScript function ${name} returned a promise: it must be done when it returns`
+  throw refused('UNIMPLEMENTED', name, text)
 }
 
-/** Tells native code what was thrown: the code of an {@link XlaError}, otherwise UNKNOWN. */
+/** Reports a thrown value to native code, with the code of an {@link XlaError}, otherwise with UNKNOWN. */
 export function fail(call: number, error: unknown): void {
   const isXla = error instanceof XlaError && error.xlaCode !== 0
   const words = isXla ? String(error.details['text']) : error instanceof Error ? error.message : describe(error)
@@ -31,13 +25,4 @@ export function fail(call: number, error: unknown): void {
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as PromiseLike<unknown>).then === 'function'
-}
-
-/** Ends lent memory after a failure, which has been told already. */
-export function endAnyway(lent: LentMemory): void {
-  try {
-    lent.close()
-  } catch {
-    // Something the function started still holds it, or a close action threw: the call has failed already.
-  }
 }

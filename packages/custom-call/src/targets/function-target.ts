@@ -1,26 +1,31 @@
-import { ArgumentError, Tensor, TensorType } from '@tenon/core'
+import { Tensor, TensorType } from '@tenon/core'
 import {
   addressOf,
   Callback,
   checkName,
+  checkOptions,
   checkStatus,
   coreFunctions,
-  describe,
   type Gated,
   innermostCall,
+  inspectAsText,
   ManagedLifetime,
+  wrongType,
 } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
+import { addressesOf } from '../native/descriptor.ts'
+import type { AttributeSchema } from '../schema/attribute-types.ts'
+import type { ParameterSpec } from '../schema/parameter.ts'
 import { callShape } from '../shape/call-shape.ts'
 import { TargetSchema } from '../schema/target-schema.ts'
 import { describeFunction, describeReadingFunction } from './describe-function.ts'
-import { endAnyway, fail, refusePromise } from './function-failure.ts'
-import { LentMemory } from './lent-memory.ts'
+import { fail, refusePromise } from './function-failure.ts'
+import { useLentMemory } from './lent-memory.ts'
 import { readingEntryOf, type SchemaFunction } from './reading-entry.ts'
 import { TypedHandler } from './typed-handler.ts'
 
-/** What a TypeScript function takes: tensors of exactly these types. */
+/** The exact types of a TypeScript function's tensors. */
 export interface FunctionSignature<
   Operands extends readonly TensorType[] = readonly TensorType[],
   Results extends readonly TensorType[] = readonly TensorType[],
@@ -33,8 +38,8 @@ export interface FunctionSignature<
 export type TensorsOf<Types extends readonly TensorType[]> = { readonly [Index in keyof Types]: Tensor }
 
 /**
- * A kernel in TypeScript: reads the operands and writes the results, whose contents are undefined at first. All are
- * borrowed until it returns. What it throws becomes an error of the call; it must not return a promise.
+ * A kernel in TypeScript. It reads the operands and writes the results, whose contents are undefined at first, and borrows
+ * both until it returns. What it throws becomes the error of the call. It must not return a promise.
  */
 export type TargetFunction<
   Operands extends readonly TensorType[] = readonly TensorType[],
@@ -47,19 +52,18 @@ export class FunctionTarget extends ManagedLifetime {
   readonly handler: TypedHandler
   readonly #callback: Callback
   readonly #address: number
-  /** Keeps what the core reads. */
+  /** Memory that the core reads. */
   readonly #description: DataView
 
-  /**
-   * @param signature the exact types of its tensors; or a declared target, whose attributes it gets as well.
-   * @throws {ArgumentError} if the signature is none. @throws {NativeError} if all places for functions are taken.
-   */
-  constructor(name: string, signature: FunctionSignature, run: TargetFunction)
-  constructor(name: string, schema: TargetSchema, run: SchemaFunction)
+  static {
+    inspectAsText(this)
+  }
+
+  /** @internal */
   constructor(name: string, signature: FunctionSignature | TargetSchema, run: TargetFunction | SchemaFunction) {
     super()
     this.name = checkName(name, 'name')
-    if (typeof run !== 'function') throw new ArgumentError(`${name} must be a function, got ${describe(run)}`)
+    if (typeof run !== 'function') throw wrongType(name, 'a function', run)
     const { entry, description } = makeEntry(name, signature, run)
     this.#description = description
     this.#callback = new Callback(entry)
@@ -69,11 +73,39 @@ export class FunctionTarget extends ManagedLifetime {
     if (status !== 0) this.#callback.release()
     checkStatus(status, `making ${name} a handler`)
     this.#address = Number(out[0])
-    const addresses = { instantiate: 0, prepare: 0, initialize: 0, execute: this.#address }
+    const addresses = addressesOf((stage) => (stage === 'execute' ? this.#address : 0))
     this.handler = new TypedHandler(name, this.gate, addresses, {})
   }
 
-  /** The address of the handler, for native code that calls it itself; valid until this is closed. */
+  /**
+   * Makes a TypeScript function callable from native code until the target is closed.
+   *
+   * @param signature the exact types of the tensors, or a declared target, whose attributes the function gets as well.
+   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if all places for functions are taken.
+   * @example
+   * using double = FunctionTarget.open('double', { operands: [f32([2])], results: [f32([2])] }, ([from], [to]) => {
+   *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))
+   * })
+   */
+  static open<const Operands extends readonly TensorType[], const Results extends readonly TensorType[]>(
+    name: string,
+    signature: FunctionSignature<Operands, Results>,
+    run: TargetFunction<Operands, Results>,
+  ): FunctionTarget
+  static open<
+    Operands extends readonly ParameterSpec[],
+    Results extends readonly ParameterSpec[],
+    Attributes extends AttributeSchema,
+  >(
+    name: string,
+    schema: TargetSchema<Operands, Results, Attributes>,
+    run: SchemaFunction<Operands, Results, Attributes>,
+  ): FunctionTarget
+  static open(name: string, signature: FunctionSignature | TargetSchema, run: SchemaFunction): FunctionTarget {
+    return new FunctionTarget(name, signature, run)
+  }
+
+  /** The address of the handler, for native code that calls it directly; valid until the target is closed. */
   get address(): bigint {
     return BigInt(this.#address)
   }
@@ -83,22 +115,26 @@ export class FunctionTarget extends ManagedLifetime {
   }
 
   protected override release(): void {
-    checkStatus(coreFunctions().tn_xla_function_close(this.#address), `ending ${this.name}`)
+    checkStatus(coreFunctions().tn_xla_function_close(this.#address), `closing ${this.name}`)
     this.#callback.release()
+  }
+
+  override toString(): string {
+    return `FunctionTarget ${this.name}${this.isAlive ? '' : ' (closed)'}`
   }
 }
 
-/** What a call by native code needs of its target. */
+/** The function of a call from native code, with the facts that the call needs. */
 interface Callee {
   readonly name: string
   readonly types: readonly TensorType[]
   readonly operandCount: number
   readonly run: TargetFunction
-  /** Where native code leaves the pointers of a call, until the next one. */
+  /** Memory in which native code leaves the pointers of a call until the next one. */
   readonly pointers: DataView
 }
 
-/** What native code calls, and what the core is told of it. */
+/** The entry that native code calls, and its description for the core. */
 interface Entry {
   readonly entry: (argumentsAddress: number, call: number) => void
   readonly description: DataView
@@ -113,8 +149,9 @@ function makeEntry(
 ): Entry {
   if (!(signature instanceof TargetSchema)) return exactEntryOf(name, signature, run as TargetFunction)
   const { exact } = signature
-  if (exact !== undefined)
+  if (exact !== undefined) {
     return exactEntryOf(name, exact, (operands, results) => run(operands, results, NO_ATTRIBUTES))
+  }
   return { entry: readingEntryOf(name, signature, run), description: describeReadingFunction() }
 }
 
@@ -127,19 +164,19 @@ function exactEntryOf(name: string, signature: FunctionSignature, run: TargetFun
   }
 }
 
-/** What native code calls. Nothing may leave it: what is thrown is told to the caller. */
+/** Makes the entry of a function of exact types. It never throws. */
 function entryOf(callee: Callee): (argumentsAddress: number, call: number) => void {
   return (_, call) => {
     try {
-      if (!runGiven(callee)) runLent(callee)
+      if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
     } catch (error) {
       fail(call, error)
     }
   }
 }
 
-/** Whether these are the tensors of the call: then nothing has to be mapped. `held` has others before its tensors. */
-function areGiven({ types, pointers }: Callee, held: readonly Gated[]): boolean {
+/** Whether the tensors of the run in progress are those of the call, so that nothing has to be mapped. */
+function areCallersTensors({ types, pointers }: Callee, held: readonly Gated[]): boolean {
   if (held.length !== FIRST_TENSOR + types.length) return false
   for (let i = 0; i < types.length; i++) {
     const tensor = held[FIRST_TENSOR + i]
@@ -149,17 +186,17 @@ function areGiven({ types, pointers }: Callee, held: readonly Gated[]): boolean 
   return true
 }
 
-/** Runs on the tensors of the run that calls; false if the call is not from one, or has other memory. */
-function runGiven(callee: Callee): boolean {
+/** Runs on the tensors of the run in progress. @returns false if the call does not come from one, or has other memory. */
+function runOnCallersTensors(callee: Callee): boolean {
   const frame = innermostCall()
   if (frame === undefined) return false
   const caller = frame[0]
   let returned: unknown
   if (caller instanceof BoundCall) {
-    if (!areGiven(callee, caller.bound)) return false
+    if (!areCallersTensors(callee, caller.bound)) return false
     returned = callee.run(caller.operands, caller.results)
   } else {
-    if (!areGiven(callee, frame)) return false
+    if (!areCallersTensors(callee, frame)) return false
     const firstResult = FIRST_TENSOR + callee.operandCount
     returned = callee.run(frame.slice(FIRST_TENSOR, firstResult) as Tensor[], frame.slice(firstResult) as Tensor[])
   }
@@ -167,32 +204,22 @@ function runGiven(callee: Callee): boolean {
   return true
 }
 
-/** Runs on memory that native code lends: it is mapped now, and ends with the call. */
-function runLent(callee: Callee): void {
-  const { name, types, operandCount, pointers, run } = callee
-  const lent = new LentMemory(name)
-  try {
-    const addresses = types.map((_, i) => pointers.getBigUint64(8 * i, true))
-    const tensors = types.map((type, i) => lent.tensor(addresses[i]!, type, i < operandCount))
-    const returned: unknown = run(tensors.slice(0, operandCount), tensors.slice(operandCount))
-    if (returned !== undefined) refusePromise(name, returned)
-  } catch (error) {
-    endAnyway(lent)
-    throw error
-  }
-  lent.close()
+function runOnLentMemory({ name, types, operandCount, pointers, run }: Callee): void {
+  const buffers = types.map((type, i) => ({ type, pointer: pointers.getBigUint64(8 * i, true) }))
+  useLentMemory(name, buffers, operandCount, (tensors) =>
+    refusePromise(name, run(tensors.slice(0, operandCount), tensors.slice(operandCount))),
+  )
 }
 
 function checkSignature(
   name: string,
-  signature: FunctionSignature | undefined | null,
+  signature: FunctionSignature,
 ): { types: readonly TensorType[]; operandCount: number } {
-  const { operands, results } = signature ?? {}
+  const { operands, results } = checkOptions(signature, ['operands', 'results'], `the signature of ${name}`)
   for (const [what, list] of Object.entries({ operands, results })) {
     if (!Array.isArray(list) || !list.every((type) => type instanceof TensorType)) {
-      throw new ArgumentError(`the ${what} of ${name} must be an array of types, got ${describe(list)}`, {
-        hint: 'write { operands: [f32([4])], results: [f32([4])] }.',
-      })
+      const hint = 'Write { operands: [f32([4])], results: [f32([4])] }.'
+      throw wrongType(`the ${what} of ${name}`, 'an array of types', list, hint)
     }
   }
   return callShape(name, { operands: operands!, results: results! })

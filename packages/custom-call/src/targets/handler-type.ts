@@ -1,60 +1,61 @@
 import type { NativeLibrary } from '@tenon/core'
-import { ArgumentError } from '@tenon/core'
-import { addressOf, checkName, checkStatus, coreFunctions, describe, lastError, statusName } from '@tenon/core/internal'
+import { addressOf, checkName, checkOptions, checkStatus, coreFunctions, wrongType } from '@tenon/core/internal'
 import { NEWEST_MINOR } from '../errors/version-skew-error.ts'
-import { xlaError } from '../errors/xla-error-classes.ts'
-import { findCode } from '../registry/code.ts'
-import { coreError } from '../native/read-failure.ts'
+import { checkAnswer } from '../native/read-failure.ts'
+import { findCode } from './code.ts'
 
-/** A version of XLA FFI whose function table a library can be given. */
+/** A version of XLA FFI whose function table a library can get. */
 export type ApiMinor = '0.1' | '0.2' | '0.3'
 
-/** A type that handlers know by its id: of a state that they keep, or of data that they are lent. */
+/** A type that handlers know by its id: the type of a state, or of user data. */
 export interface HandlerType {
   readonly name: string
   readonly id: bigint
 }
 
-/** Where a library has a type of its own: symbols of variables, or addresses, for which the caller vouches. */
+/** The variables of a type in its library: symbols, or addresses, for which the caller vouches. */
 export interface TypeSymbols {
-  /** The variable of type `XLA_FFI_TypeId`, which is given the id. */
+  /** The variable of type `XLA_FFI_TypeId`, which receives the id. */
   readonly id: string | bigint
-  /** The variable of type `XLA_FFI_TypeInfo`: how states of the type are deleted, from 0.2 on. */
+  /** The variable of type `XLA_FFI_TypeInfo`, from 0.2 on: how states of the type are deleted. */
   readonly info?: string | bigint
-  /** What the library was built for; 0.3 without it. */
+  /** The version that the library was built for; 0.3 by default. */
   readonly api?: ApiMinor
 }
 
 /**
- * Registers a type of a library, whose handlers expect that before they are looked up. Again the same is no error.
+ * Registers a type of a library, before the handlers that expect it are looked up. Registering it again is not an error.
  *
- * @throws {XlaError} if the name is another type's. @throws {LoadError} if there is no such symbol.
+ * @throws {XlaError} if another type has the name. @throws {LoadError} if the library does not export a symbol.
  * @example
  * const type = registerType(library, 'tenon_factor', { id: 'factor_type_id', info: 'factor_type_info' })
  * type.id > 0n // true
  */
 export function registerType(library: NativeLibrary, name: string, symbols: TypeSymbols): HandlerType {
   const bytes = Buffer.from(checkName(name, 'name'))
-  const minor = minorOf(symbols?.api ?? '0.3')
-  const id = addressIn(library, symbols.id, `the id of ${name}`)
-  const info = symbols.info === undefined ? 0 : addressIn(library, symbols.info, `the info of ${name}`)
+  const { id, info, api } = checkOptions(symbols, ['id', 'info', 'api'], 'symbols')
+  const minor = minorOf(api)
+  const address = (variable: unknown, place: string): number =>
+    findCode(typeof variable === 'bigint' ? variable : { library, symbol: variable }, place).address
+  const idAddress = address(id, `the id of ${name}`)
+  const infoAddress = info === undefined ? 0 : address(info, `the info of ${name}`)
   const out = new BigInt64Array(1)
   const { tn_xla_type_register: register } = coreFunctions()
-  check(name, (code) => register(minor, addressOf(bytes), bytes.length, id, info, addressOf(out), code))
+  check(name, (code) => register(minor, addressOf(bytes), bytes.length, idAddress, infoAddress, addressOf(out), code))
   return Object.freeze({ name, id: out[0]! })
 }
 
 /**
- * Has a library register its types and handlers itself: calls its function `XLA_FFI_Error* f(const XLA_FFI_Api*)`, or one that
- * returns nothing. What it registers is found by {@link registeredHandler}.
+ * Calls a function `XLA_FFI_Error* f(const XLA_FFI_Api*)` of a library, or one that returns nothing, which registers the
+ * library's types and handlers. {@link registeredHandler} finds them.
  *
- * @param options.api what the library was built for; 0.3 without it. Nothing else tells.
- * @throws {XlaError} if it returns an error, or throws. @throws {LoadError} if there is no such symbol.
+ * @param options.api the version that the library was built for, which the library does not reveal; 0.3 by default.
+ * @throws {XlaError} if the function returns an error, or throws. @throws {LoadError} if the symbol is missing.
  * @example
  * callProvider(library, 'provide_factor_type')
  */
-export function callProvider(library: NativeLibrary, symbol: string, options: { readonly api?: ApiMinor } = {}): void {
-  const minor = minorOf(options.api ?? '0.3')
+export function callProvider(library: NativeLibrary, symbol: string, options?: { readonly api?: ApiMinor }): void {
+  const minor = minorOf(checkOptions(options, ['api']).api)
   const address = Number(library.symbol(symbol))
   library.gate.enter()
   try {
@@ -65,8 +66,8 @@ export function callProvider(library: NativeLibrary, symbol: string, options: { 
 }
 
 /**
- * Runs `open` while libraries that ask for the function table when they are loaded get that of one version: for those that
- * register themselves and were built for an older one than 0.3, which is what they get otherwise.
+ * Runs `open` while libraries that ask for the function table when they are loaded get the table of one version. Use it for
+ * libraries that register themselves and were built for a version before 0.3, which they get otherwise.
  *
  * @example
  * const old = offerApi('0.1', () => NativeLibrary.open('./libregisters.so'))
@@ -81,21 +82,13 @@ export function offerApi<Opened>(api: ApiMinor, open: () => Opened): Opened {
   }
 }
 
-/** Where a variable is. */
-function addressIn(library: NativeLibrary, variable: unknown, place: string): number {
-  return findCode(typeof variable === 'bigint' ? variable : { library, symbol: variable }, place).address
-}
-
-function minorOf(api: unknown): number {
+function minorOf(api: unknown = `0.${NEWEST_MINOR}`): number {
   const minor = typeof api === 'string' && /^0\.\d$/.test(api) ? Number(api.slice(2)) : 0
   if (minor >= 1 && minor <= NEWEST_MINOR) return minor
-  throw new ArgumentError(`api must be '0.1', '0.2' or '0.3', got ${describe(api)}`)
+  throw wrongType('api', "'0.1', '0.2' or '0.3'", api)
 }
 
 function check(target: string, run: (codeAddress: number) => number): void {
   const code = new Int32Array(2)
-  const status = run(addressOf(code))
-  if (status === 0) return
-  if (statusName(status) !== 'KERNEL_FAILED') throw coreError(status, target)
-  throw xlaError({ xlaCode: code[0]!, text: lastError(), target, stage: 'execute' })
+  checkAnswer(run(addressOf(code)), code[0]!, target)
 }

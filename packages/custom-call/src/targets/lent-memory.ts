@@ -1,9 +1,36 @@
 import { cpu, gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
-import { InvalidArgumentError } from '../errors/xla-error-classes.ts'
+import { refused } from '../errors/xla-error-classes.ts'
 
-/** The memory that a native caller lends to a TypeScript function: it ends when the function returns. */
-export class LentMemory extends ManagedLifetime {
+/** A buffer in the memory of a native caller. */
+export interface LentBuffer {
+  readonly type: TensorType
+  readonly pointer: bigint
+}
+
+/** Makes tensors over the memory of a native caller, and closes them when `use` returns. @throws {InvalidArgumentError} */
+export function useLentMemory(
+  name: string,
+  buffers: readonly LentBuffer[],
+  operandCount: number,
+  use: (tensors: readonly Tensor[]) => void,
+): void {
+  const lent = new LentMemory(name)
+  try {
+    use(buffers.map((buffer, i) => lent.tensor(buffer, i < operandCount)))
+  } catch (error) {
+    try {
+      lent.close()
+    } catch {
+      // The call has failed already. Something that the function started may still hold the memory.
+    }
+    throw error
+  }
+  lent.close()
+}
+
+/** The memory that a native caller lends to a TypeScript function until the function returns. */
+class LentMemory extends ManagedLifetime {
   readonly #name: string
   readonly #buffers: ArrayBuffer[] = []
 
@@ -17,27 +44,14 @@ export class LentMemory extends ManagedLifetime {
   }
 
   protected override release(): void {
-    // Detaching ends every raw view of the memory.
+    // Detaching invalidates every raw view of the memory.
     for (const buffer of this.#buffers) buffer.transfer(0)
   }
 
-  /**
-   * A tensor over it.
-   *
-   * @param pointer of a buffer, as its frame has it.
-   * @throws {InvalidArgumentError} if it is null, and the tensor has elements.
-   */
-  tensor(pointer: bigint, type: TensorType, readOnly: boolean): Tensor {
+  /** Makes a tensor over a buffer. @throws {InvalidArgumentError} if the pointer is null, and the tensor has elements. */
+  tensor({ type, pointer }: LentBuffer, readOnly: boolean): Tensor {
     if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0), type, cpu)
-    if (pointer === 0n) {
-      throw new InvalidArgumentError({
-        xlaCode: 3,
-        text: `a buffer of ${type} has no memory`,
-        target: this.#name,
-        stage: 'execute',
-        refused: true,
-      })
-    }
+    if (pointer === 0n) throw refused('INVALID_ARGUMENT', this.#name, `a buffer of ${type} has no memory`)
     const address = Number(pointer)
     const buffer = bufferOver(address, type.byteSize)
     this.#buffers.push(buffer)

@@ -1,14 +1,15 @@
 import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
 
-/** What a library registered itself. */
+/** A handler that a library registered itself. */
 export interface RegisteredName {
   readonly name: string
-  /** As XLA compares it: `host`, `cuda`. */
+  /** The canonical platform: `host`, `cuda`. */
   readonly platform: string
 }
 
 /**
- * The handlers that libraries of this process registered themselves, by name: {@link registeredHandler} finds them.
+ * Lists the handlers that libraries of this process registered themselves, sorted by name. {@link registeredHandler} finds
+ * them.
  *
  * @example
  * NativeLibrary.open('./libregisters.so')
@@ -22,7 +23,7 @@ export function registeredNames(): readonly RegisteredName[] {
     return Number(length[0])
   }
   let memory = new ArrayBuffer(4096)
-  // Another thread may register one in between.
+  // Another thread may register a handler in between.
   for (let size = list(memory); size > memory.byteLength; size = list(memory)) memory = new ArrayBuffer(2 * size)
   return namesIn(new DataView(memory), Number(length[0]))
 }

@@ -3,6 +3,7 @@ import {
   addressOf,
   checkStatus,
   Cleaner,
+  CONSTANTS,
   coreFunctions,
   type Gate,
   holdAll,
@@ -10,7 +11,7 @@ import {
   pointerBits,
   releaseAll,
 } from '@tenon/core/internal'
-import { CallKind, type CallTarget } from '../call/call-target.ts'
+import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { currentFunctions } from '../native/current-call.ts'
 import { readFailure } from '../native/read-failure.ts'
@@ -60,7 +61,7 @@ export function openTypedTarget(
   }
   const target: CallTarget = {
     name,
-    kind: CallKind.typed,
+    kind: CONSTANTS.TN_XLA_JOB_TYPED,
     gate,
     execute: currentFunctions().execute,
     memory,

@@ -1,48 +1,52 @@
 import { ArgumentError, type NativeLibrary } from '@tenon/core'
-import { describe, type Gate } from '@tenon/core/internal'
+import { checkOptions, inspectAsText, wrongType, type Gate } from '@tenon/core/internal'
 import { str } from '../attributes/attribute.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
-import { callShape, type PrepareOptions } from '../shape/call-shape.ts'
-import { ApiVersion, checkUntypedVersion, type UntypedApiVersion } from './api-version.ts'
-import type { DeviceStream } from './call-resources.ts'
+import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
+import { ApiVersion, apiVersionName, checkUntypedVersion, type UntypedApiVersion } from './api-version.ts'
+import { streamHandleOf, type DeviceStream } from './call-resources.ts'
+import { deviceTypeOf } from './platform.ts'
 import { openUntypedTarget } from './untyped-target.ts'
 
-/** What an untyped call is prepared for. */
+/** The operands, results and opaque string of an untyped call. */
 export interface UntypedPrepareOptions extends PrepareOptions {
-  /** What the function is told besides its buffers: any bytes. Text is encoded as UTF-8. */
+  /** Any bytes, which the function gets in addition to its buffers. Text is encoded as UTF-8. */
   readonly opaque?: string | Uint8Array
-  /** Host only: tuples as pointers to arrays of pointers, at any depth (the default), or flattened, as XLA does today. */
+  /** Host only: tuples as pointers to arrays of pointers, at any depth (the default), or flattened, as in XLA today. */
   readonly tuples?: 'nested' | 'flattened'
   /**
-   * Devices only: the stream that the function enqueues its work on, as its address or as an object that has one; 0n, the
-   * default, is the device's own.
+   * Devices only: the stream on which the function enqueues its work, as an address or an object with a handle. The default,
+   * 0n, is the device's default stream.
    */
   readonly stream?: bigint | DeviceStream
 }
 
-/** How untyped functions of the Host are called. */
+/** The names of {@link UntypedPrepareOptions}. */
+export const UNTYPED_PREPARE_OPTIONS: readonly (keyof UntypedPrepareOptions)[] = [
+  ...PREPARE_OPTIONS,
+  'opaque',
+  'tuples',
+  'stream',
+]
+
+/** The options of an untyped Host function. */
 export interface HostFunctionOptions {
-  /** The convention that the function was written for; ORIGINAL without it. */
+  /** The convention of the function; ORIGINAL by default. */
   readonly apiVersion?: UntypedApiVersion
 }
 
-/** How untyped functions for devices are called. */
+/** The options of an untyped device function. */
 export interface DeviceFunctionOptions extends HostFunctionOptions {
-  /** What it was written for; CUDA without it. */
+  /** The platform of the function; CUDA by default. */
   readonly platform?: DevicePlatform
 }
 
-/** Platforms whose functions get a stream and device pointers. */
+/** The platforms whose functions get a stream and device pointers. */
 export type DevicePlatform = 'CUDA' | 'ROCM'
 
-/** The types of devices, as DLPack numbers them. */
-const DEVICE_TYPES = { Host: 1, CUDA: 2, ROCM: 10 } as const
-
-const LARGEST_STREAM = BigInt(Number.MAX_SAFE_INTEGER)
-
 /**
- * A function of one of the untyped conventions. It can't check what it is given: the types it is prepared for must be
- * those that it was written for. Made by {@link hostFunction} and {@link deviceFunction}.
+ * A function of one of the untyped conventions. It cannot check its buffers, so it must be prepared for the types that it
+ * was written for. Made by {@link hostFunction} and {@link deviceFunction}.
  */
 export class UntypedFunction {
   /** The symbol, or the registered name. */
@@ -53,6 +57,10 @@ export class UntypedFunction {
   readonly gate: Gate
   /** @internal */
   readonly address: number
+
+  static {
+    inspectAsText(this)
+  }
 
   /** @internal */
   constructor(
@@ -70,94 +78,87 @@ export class UntypedFunction {
   }
 
   /**
-   * Lays out a call for tensors of these types. On the Host, `in[k]` is the data of operand k, or, if that is a tuple, its
-   * array of pointers; `out` is the data of the result, or, for several results, the array of their pointers. Devices get
-   * one array: all leaves of the operands in pre-order, then those of the results.
+   * Lays out a call for tensors of these types. On the Host, `in[k]` is the data of operand k, or the array of pointers of a
+   * tuple; `out` is the data of the result, or the array of the pointers of several results. Devices get one array: all
+   * leaves of the operands in pre-order, then those of the results.
    *
-   * A run is given the leaves' tensors in that order, whatever the tuples; none for tokens and scratch.
+   * A run takes the tensors of the leaves in that order, whatever the tuples, and none for tokens and scratch.
    *
-   * @throws {ArgumentError} if a type can't be passed, or an option says nothing to a function of this convention.
+   * @throws {ArgumentError} if a type cannot be passed, or an option has no meaning for this convention.
    * @throws {ScopeClosedError} if the library is closed.
    */
   prepare(options: UntypedPrepareOptions): PreparedCall {
-    if (!this.gate.open) this.gate.owner.checkOpen()
+    this.gate.owner.checkOpen()
     const { name, platform, apiVersion } = this
+    const given = checkPrepareOptions(name, options, UNTYPED_PREPARE_OPTIONS)
     const onDevice = platform !== 'Host'
-    const shape = callShape(name, options, DEVICE_TYPES[platform])
-    const { opaque, tuples, stream } = options
+    const shape = callShape(name, given, deviceTypeOf(platform, name))
+    const { opaque, tuples, stream } = given
     if (opaque !== undefined && !onDevice && apiVersion !== ApiVersion.STATUS_RETURNING_UNIFIED) {
-      throw new ArgumentError(`${name} gets no opaque string: on the Host only STATUS_RETURNING_UNIFIED passes it`, {
-        hint: 'leave opaque out, or give the function the apiVersion that it was written for.',
-      })
+      throw new ArgumentError(
+        `opaque must not be given to ${name}, because ${apiVersionName(apiVersion)} does not pass it`,
+        {
+          hint: 'Leave opaque out, or give the function the apiVersion that it was written for.',
+        },
+      )
     }
+    const object = typeof stream === 'object' ? stream : undefined
     const call = {
       functionAddress: this.address,
       apiVersion,
       onDevice,
       tuples: checkTuples(tuples, onDevice, name),
       opaque: str(opaque ?? '').bytes,
-      stream: checkStream(stream, onDevice, name),
-      device: typeof stream === 'object' ? (stream.deviceAddress ?? 0) : 0,
+      stream: streamHandleOf(name, onDevice, stream) ?? 0,
+      device: object?.deviceAddress ?? 0,
     }
-    const object = typeof stream === 'object' ? stream : undefined
     return new PreparedCall(openUntypedTarget(name, this.gate, shape, call, object), shape)
+  }
+
+  toString(): string {
+    return `UntypedFunction ${this.name} (${apiVersionName(this.apiVersion)}, ${this.platform})`
   }
 }
 
 function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested' | 'flattened' {
   if (tuples === undefined) return onDevice ? 'flattened' : 'nested'
   if (tuples === 'flattened' || (tuples === 'nested' && !onDevice)) return tuples
-  throw new ArgumentError(
-    `tuples of ${name} must be ${onDevice ? "'flattened' on devices" : "'nested' or 'flattened'"}, got ${describe(tuples)}`,
-  )
-}
-
-function checkStream(stream: unknown, onDevice: boolean, name: string): number {
-  if (stream === undefined) return 0
-  if (!onDevice) throw new ArgumentError(`${name} is a Host function, which gets no stream`)
-  const handle = typeof stream === 'object' ? (stream as Partial<DeviceStream> | null)?.handle : stream
-  if (typeof handle === 'bigint' && handle >= 0n && handle <= LARGEST_STREAM) return Number(handle)
-  throw new ArgumentError(
-    `the stream of ${name} must be a bigint, the address of a stream, or have one, got ${describe(stream)}`,
-  )
+  throw wrongType(`tuples of ${name}`, onDevice ? "'flattened' on devices" : "'nested' or 'flattened'", tuples)
 }
 
 /**
- * An untyped function of a library for the Host.
+ * Looks up an untyped function of a library for the Host.
  *
- * @throws {LoadError} if there is no such symbol. @throws {InvalidArgumentError} if there is no such convention.
+ * @throws {LoadError} if the symbol is missing. @throws {InvalidArgumentError} if the convention is unknown.
  * @throws {ScopeClosedError} if the library is closed.
  * @example
  * const add = hostFunction(library, 'do_custom_call')
  * using call = add.prepare({ operands: [f32([128]), f32([2048])], results: [f32([2048])] })
  * call.run([b, c], [a])
  */
-export function hostFunction(
-  library: NativeLibrary,
-  symbol: string,
-  { apiVersion = ApiVersion.ORIGINAL }: HostFunctionOptions = {},
-): UntypedFunction {
+export function hostFunction(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): UntypedFunction {
+  const { apiVersion = ApiVersion.ORIGINAL } = checkOptions(options, ['apiVersion'])
   return new UntypedFunction(symbol, 'Host', apiVersion, library.gate, Number(library.symbol(symbol)))
 }
 
 /**
- * An untyped function of a library for devices: it is called on the host, gets device pointers, and enqueues its work on
- * the stream. Its tensors must be on the device: `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })`.
+ * Looks up an untyped function of a library for devices. It is called on the host, gets device pointers, and enqueues its
+ * work on the stream. Its tensors must be on the device: `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })`.
  *
- * @throws {LoadError} if there is no such symbol. @throws {InvalidArgumentError} if there is no such convention.
+ * @throws {LoadError} if the symbol is missing. @throws {InvalidArgumentError} if the convention is unknown.
  * @throws {ArgumentError} if the platform is unknown. @throws {ScopeClosedError} if the library is closed.
  */
 export function deviceFunction(
   library: NativeLibrary,
   symbol: string,
-  { apiVersion = ApiVersion.ORIGINAL, platform = 'CUDA' }: DeviceFunctionOptions = {},
+  options?: DeviceFunctionOptions,
 ): UntypedFunction {
+  const { apiVersion = ApiVersion.ORIGINAL, platform = 'CUDA' } = checkOptions(options, ['apiVersion', 'platform'])
   checkDevicePlatform(platform)
   return new UntypedFunction(symbol, platform, apiVersion, library.gate, Number(library.symbol(symbol)))
 }
 
-/** @throws {ArgumentError} if functions of a platform are not called as those of devices are */
+/** Checks that the functions of a platform have the convention of devices. @throws {ArgumentError} */
 export function checkDevicePlatform(platform: unknown): asserts platform is DevicePlatform {
-  if (platform === 'CUDA' || platform === 'ROCM') return
-  throw new ArgumentError(`platform must be 'CUDA' or 'ROCM', got ${describe(platform)}`)
+  if (platform !== 'CUDA' && platform !== 'ROCM') throw wrongType('platform', "'CUDA' or 'ROCM'", platform)
 }

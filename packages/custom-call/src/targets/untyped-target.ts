@@ -1,6 +1,6 @@
 import type { Hold, TenonError } from '@tenon/core'
-import type { Gate } from '@tenon/core/internal'
-import { CallKind, type CallTarget } from '../call/call-target.ts'
+import { Cleaner, CONSTANTS, type Gate } from '@tenon/core/internal'
+import type { CallTarget } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
 import { currentFunctions } from '../native/current-call.ts'
 import { readUntypedFailure } from '../native/read-failure.ts'
@@ -8,13 +8,13 @@ import { layOutUntyped, type UntypedCall } from '../native/untyped-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import type { DeviceStream } from './call-resources.ts'
 
-/** Lets go of the streams of calls that were dropped without being closed. */
-const dropped = new FinalizationRegistry<Hold>((hold) => hold.release())
+/** Releases the streams of calls that were dropped without being closed. */
+const dropped = new Cleaner<Hold>((hold) => hold.release())
 
 /**
  * Lays out an untyped call. A failure is read, and its memory freed, right after the run that ended with it.
  *
- * @param stream what the call holds open, if it is an object.
+ * @param stream the stream that the call holds open, if it is an object.
  */
 export function openUntypedTarget(
   name: string,
@@ -29,7 +29,7 @@ export function openUntypedTarget(
   const target: CallTarget = {
     stream,
     name,
-    kind: CallKind.untyped,
+    kind: CONSTANTS.TN_XLA_JOB_UNTYPED,
     gate,
     execute: currentFunctions().executeUntyped,
     memory: own,
@@ -37,10 +37,10 @@ export function openUntypedTarget(
     failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
       readUntypedFailure(memory.address, status, { name, onDevice: call.onDevice, batchIndex }),
     close(): void {
-      dropped.unregister(target)
+      dropped.forget(target)
       hold?.release()
     },
   }
-  if (hold !== undefined) dropped.register(target, hold, target)
+  if (hold !== undefined) dropped.watch(target, hold, target)
   return target
 }

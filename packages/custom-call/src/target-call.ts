@@ -1,0 +1,147 @@
+import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
+import type { RunAsyncOptions } from './async/run-later.ts'
+import { callFunction, type CallOptions, type ResultSpec } from './call/call-function.ts'
+import { callable } from './call/callable.ts'
+import type { PreparedCall } from './call/prepared-call.ts'
+import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
+import type { Parameter, ParameterSpec } from './schema/parameter.ts'
+import { TargetSchema, type TensorsFor } from './schema/target-schema.ts'
+import { writeAttributes } from './schema/write-attributes.ts'
+import type { ResourceOptions } from './targets/call-resources.ts'
+import { TypedHandler } from './targets/typed-handler.ts'
+
+/** Attributes, which may be omitted if none is required. */
+export type AttributesOption<Attributes extends AttributeSchema> =
+  Record<never, never> extends AttributesInput<Attributes>
+    ? { readonly attrs?: AttributesInput<Attributes> }
+    : { readonly attrs: AttributesInput<Attributes> }
+
+/** The options of a declared target's call. */
+export type TargetCallOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> & {
+  /** Tensors to write into, or types; by default inferred from the operands and the declaration. */
+  readonly results?: readonly ResultSpec[]
+  /** The allocator of results that are not given as tensors; by default the garbage collector frees their memory. */
+  readonly allocator?: NativeAllocator
+  /** The alignment of all tensors in bytes. */
+  readonly alignment?: number
+}
+
+/** The types, attributes and resources of a declared target's prepared call. */
+export type TargetPrepareOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
+  ResourceOptions & {
+    /** The types of the operands, or tensors as examples. */
+    readonly operands: readonly (Tensor | TensorType)[]
+    /** The types of the results, or tensors as examples; by default inferred from the operands and the declaration. */
+    readonly results?: readonly (Tensor | TensorType)[]
+    readonly alignment?: number
+    readonly deviceOrdinal?: number
+  }
+
+/** The value of a declared target's call: its only result, or all of them in order. */
+export type ResultsFor<Results extends readonly ParameterSpec[]> = Results extends readonly [infer Only]
+  ? Only extends Parameter<'optional'> | Parameter<'remaining'>
+    ? readonly Tensor[]
+    : Tensor
+  : TensorsFor<Results>
+
+/** The options as the last argument, which may be omitted if no attribute is required. */
+type LastArgument<Attributes extends AttributeSchema, More = unknown> =
+  Record<never, never> extends AttributesInput<Attributes>
+    ? [options?: TargetCallOptions<Attributes> & More]
+    : [options: TargetCallOptions<Attributes> & More]
+
+/** A declared target as a function. */
+export interface TargetCall<
+  Operands extends readonly ParameterSpec[],
+  Results extends readonly ParameterSpec[],
+  Attributes extends AttributeSchema,
+> {
+  /**
+   * Checks the operands, allocates the results and calls the kernel. The frame is kept for the next call that has the same
+   * types and attributes.
+   *
+   * @throws {ArgumentError} if an argument contradicts the declaration. @throws {XlaError} if the kernel fails.
+   */
+  (operands: TensorsFor<Operands>, ...options: LastArgument<Attributes>): ResultsFor<Results>
+  /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
+  async(
+    operands: TensorsFor<Operands>,
+    ...options: LastArgument<Attributes, RunAsyncOptions>
+  ): Promise<ResultsFor<Results>>
+  readonly schema: TargetSchema<Operands, Results, Attributes>
+  readonly handler: TypedHandler
+  /** Prepares a call, whose `run`, `bind` and `runAsync` take the declared tensors. @throws {ArgumentError} as the call. */
+  prepare(options: TargetPrepareOptions<Attributes>): PreparedCall<TensorsFor<Operands>, TensorsFor<Results>>
+}
+
+/**
+ * Makes a typed handler a function with the types of a declared target.
+ *
+ * @param handler of a library, of a registry, or of a TypeScript function.
+ * @throws {ArgumentError} if an argument has another class.
+ * @example
+ * const declared = defineTarget('rms_norm', {
+ *   operands: [param('f32', ['n', 'd'])],
+ *   results: [param('f32', ['n', 'd'])],
+ *   attrs: { eps: maybe('f32', 1e-5) },
+ * })
+ * const normal = targetCall(declared, typedHandler(library, 'rms_norm'))([x])
+ */
+export function targetCall<
+  Operands extends readonly ParameterSpec[],
+  Results extends readonly ParameterSpec[],
+  Attributes extends AttributeSchema,
+>(
+  schema: TargetSchema<Operands, Results, Attributes>,
+  handler: TypedHandler,
+): TargetCall<Operands, Results, Attributes> {
+  const hint = "Write targetCall(defineTarget('f', { ... }), typedHandler(library, 'f'))."
+  if (!(schema instanceof TargetSchema)) throw wrongType('schema', 'a declared target', schema, hint)
+  if (!(handler instanceof TypedHandler)) throw wrongType('handler', 'a typed handler', handler, hint)
+  const { name, attrs: types } = schema
+  const { aliases = [] } = schema.definition
+  const prepareWith: TypedHandler['prepare'] = (options) => handler.prepare({ ...options, aliases })
+  const call = callFunction<CallOptions<readonly ResultSpec[]>>({
+    known: ['results', 'attrs', 'allocator', 'alignment'],
+    attrsOf: ({ attrs }) => attrs,
+    prepare: prepareWith,
+    keeps: !handler.stages.includes('instantiate'),
+  })
+  const prepare = ({ operands, results, attrs, ...rest }: TargetPrepareOptions<AttributeSchema>): PreparedCall => {
+    const given = results ?? schema.resultTypes(operands)
+    schema.check(operands, given)
+    return prepareWith({ ...rest, operands, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) })
+  }
+  const complete = <More extends object>(
+    operands: readonly Tensor[],
+    { results, attrs, ...rest }: Partial<TargetCallOptions<AttributeSchema>> & More,
+  ): CallOptions<readonly ResultSpec[]> & Omit<More, 'results' | 'attrs'> => {
+    const given = results ?? inPlace(schema.resultTypes(operands), operands, aliases)
+    schema.check(operands, given)
+    return { ...rest, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) } as never
+  }
+  const run = (operands: readonly Tensor[], options: Partial<TargetCallOptions<AttributeSchema>> = {}): unknown =>
+    call(operands, complete(operands, options))
+  const async = async (
+    operands: readonly Tensor[],
+    options: Partial<TargetCallOptions<AttributeSchema>> & RunAsyncOptions = {},
+  ): Promise<unknown> => call.async(operands, complete(operands, options))
+  return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<
+    Operands,
+    Results,
+    Attributes
+  >
+}
+
+/** Replaces the results that lie in the memory of operands by those operands. */
+function inPlace(
+  types: readonly TensorType[],
+  operands: readonly Tensor[],
+  aliases: readonly { readonly operand: number; readonly result: number }[],
+): ResultSpec[] {
+  return types.map((type, i) => {
+    const alias = aliases.find(({ result }) => result === i)
+    return alias === undefined ? type : operands[alias.operand]!
+  })
+}

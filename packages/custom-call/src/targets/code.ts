@@ -1,0 +1,28 @@
+import { NativeLibrary } from '@tenon/core'
+import { checkName, globalGate, wrongType, type Gate } from '@tenon/core/internal'
+
+/** A native function: a symbol of a library, or an address, for which the caller vouches. */
+export type Code = bigint | { readonly library: NativeLibrary; readonly symbol: string }
+
+/** The address of a function, and the gate of the library that must stay open for it. */
+export interface FoundCode {
+  readonly address: number
+  readonly gate: Gate
+}
+
+const LARGEST_ADDRESS = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** Whether a value is an address that fits a number; 0 is not one. */
+export function isAddress(value: unknown): value is bigint {
+  return typeof value === 'bigint' && value > 0n && value <= LARGEST_ADDRESS
+}
+
+/** Looks up a native function. @throws {ArgumentError} if `code` is malformed. @throws {LoadError} if the symbol is missing. */
+export function findCode(code: unknown, place: string): FoundCode {
+  if (isAddress(code)) return { address: Number(code), gate: globalGate }
+  const { library, symbol } = (typeof code === 'object' && code !== null ? code : {}) as Record<string, unknown>
+  if (library instanceof NativeLibrary) {
+    return { address: Number(library.symbol(checkName(symbol, `the symbol of ${place}`))), gate: library.gate }
+  }
+  throw wrongType(place, '{ library, symbol } or an address', code, "Write { library, symbol: 'do_custom_call' }.")
+}
