@@ -4,10 +4,6 @@
 
 #include "tenon.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Windows does not export the functions of this header. */
 
 /* --- pools/posix/shared_memory.c ---------------------------------------------------------------------------------- */
@@ -172,7 +168,4 @@ TN_API int32_t tn_fence_status(int32_t fence, int32_t *out);
 /* Writes one byte to a stream to wake its peer, unless the stream is full. TN_CLOSED: the peer has closed its end. */
 TN_API int32_t tn_channel_ring(int32_t stream);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,10 +4,6 @@
 
 #include "tenon.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* --- string tensors ----------------------------------------------------------------------------------------------- */
 
 /* The layout of the strings of a tensor in memory, with the values of @tenon/tstring. ARROW32 and ARROW64 are a table
@@ -218,7 +214,4 @@ TN_API int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout);
 /* Frees the block of a LARGE and restores the container in front of it. */
 TN_API void tn_tstring_rfc_dealloc(void *string, int32_t layout);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

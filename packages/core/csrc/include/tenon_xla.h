@@ -4,10 +4,6 @@
 
 #include "tenon_call.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* tenon/xla_ffi.h and tenon/xla_custom_call.h describe the ABI. The core also exports the functions that kernel
  * libraries expect of their runtime: XLA_FFI_GetApi(), xla::ffi::GetXlaFfiApi(), XlaCustomCallStatusSetSuccess() and
  * XlaCustomCallStatusSetFailure(). A prepared call is one block of the caller's memory, used by one thread at a
@@ -289,7 +285,4 @@ TN_API size_t tn_xla_live_errors(void);
 TN_API size_t tn_xla_live_futures(void);
 TN_API size_t tn_xla_live_states(void);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

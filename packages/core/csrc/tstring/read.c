@@ -46,12 +46,9 @@ int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t
 /* Reads a string at a pointer inside a struct, if FOLLOW allows it. */
 TN__COLD int32_t read_pointer(const tn_tstring_tensor_t *t, uint64_t index, int type, size_t pointer, uint64_t size,
                             tn__span_t *span, tn_tstring_fault_t *fault) {
-  if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI)
-    return FAULT(STRUCT_TYPE, index, (uint64_t)type, 0);
-  if ((pointer == 0 && size != 0) || size > PTRDIFF_MAX)
-    return FAULT(POINTER, index, pointer, size);
-  span->data = (const uint8_t *)pointer;
-  span->size = span->room = size;
+  if (!(t->flags & TN_TSTRING_FOLLOW) || t->abi != TN__HOST_ABI) return FAULT(STRUCT_TYPE, index, (uint64_t)type, 0);
+  if ((pointer == 0 && size != 0) || size > PTRDIFF_MAX) return FAULT(POINTER, index, pointer, size);
+  *span = (tn__span_t){(const uint8_t *)pointer, size, size};
   return TN_OK;
 }
 
@@ -67,19 +64,13 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
   TN__LOADED();
   const int type = first & 3;
   if (type == TN_TSTRING_SMALL) {
-    span->data = at + 1;
-    span->size = (first & 0xff) >> 2;
-    span->room = t->table + t->count * stride - span->data;
-    return span->size <= small ? TN_OK
-                               : FAULT(SMALL_SIZE, index, span->size, small);
+    *span = (tn__span_t){at + 1, (first & 0xff) >> 2, (t->count - index) * stride - 1};
+    return span->size <= small ? TN_OK : FAULT(SMALL_SIZE, index, span->size, small);
   }
   if (type == TN_TSTRING_OFFSET) {
     const uint64_t start = index * stride + second, size = first >> 2;
-    if (start + size > t->data_size)
-      return FAULT(OFFSET_END, index, start + size, t->data_size);
-    span->data = t->data + start;
-    span->size = size;
-    span->room = t->data_size - start;
+    if (start + size > t->data_size) return FAULT(OFFSET_END, index, start + size, t->data_size);
+    *span = (tn__span_t){t->data + start, size, t->data_size - start};
     return TN_OK;
   }
   if (type == TN_TSTRING_LARGE)
@@ -111,9 +102,7 @@ TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index
   const uint64_t limit = either(mask, is_tf ? TN__TF_SMALL : stride - 1, PTRDIFF_MAX);
   const bool is_common = ((head & 3) == TN_TSTRING_SMALL) | ((head & 3) == TN_TSTRING_VIEW);
   if (!(is_common & (size <= limit) & (data != 0))) return read_any(t, index, span, fault);
-  span->data = (const uint8_t *)(uintptr_t)data;
-  span->size = size;
-  span->room = either(mask, (t->count - index) * stride - 1, size);
+  *span = (tn__span_t){(const uint8_t *)(uintptr_t)data, size, either(mask, (t->count - index) * stride - 1, size)};
   return TN_OK;
 }
 
@@ -131,9 +120,8 @@ TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index,
   const uint64_t limit = either(mask, small, room);
   const bool is_common = ((first & 3) == TN_TSTRING_SMALL) | ((first & 3) == TN_TSTRING_OFFSET);
   if (!(is_common & (size <= limit) & (room <= PTRDIFF_MAX))) return read_any(t, index, span, fault);
-  span->data = (const uint8_t *)(uintptr_t)either(mask, (uintptr_t)(at + 1), (uintptr_t)t->data + start);
-  span->size = size;
-  span->room = room;
+  const uintptr_t data = either(mask, (uintptr_t)(at + 1), (uintptr_t)t->data + start);
+  *span = (tn__span_t){(const uint8_t *)data, size, room};
   return TN_OK;
 }
 
@@ -150,9 +138,7 @@ TN__HOT int32_t read_legacy(const tn_tstring_tensor_t *t, uint64_t index, bool b
   if (prefix == 0) return FAULT(VARINT, index, offset, rest);
   const uint64_t room = rest - offset - prefix;
   if (size > room) return FAULT(LEGACY_LENGTH, index, size, room);
-  span->data = at + prefix;
-  span->size = size;
-  span->room = room;
+  *span = (tn__span_t){at + prefix, size, room};
   return TN_OK;
 }
 
@@ -161,12 +147,9 @@ TN__HOT int32_t read_tflite(const tn_tstring_tensor_t *t, uint64_t index, bool b
   const uint32_t start = tn__load32(t->table + 4 + 4 * index, big_endian);
   const uint32_t end = tn__load32(t->table + 8 + 4 * index, big_endian);
   TN__LOADED();
-  if (start > end || start > TN__INT32_MAXIMUM)
-    return FAULT(TFLITE_ORDER, index, start, end);
+  if (start > end || start > TN__INT32_MAXIMUM) return FAULT(TFLITE_ORDER, index, start, end);
   if (end > t->data_size) return FAULT(TFLITE_RANGE, index, end, t->data_size);
-  span->data = t->data + start;
-  span->size = end - start;
-  span->room = t->data_size - start;
+  *span = (tn__span_t){t->data + start, end - start, t->data_size - start};
   return TN_OK;
 }
 
@@ -180,9 +163,7 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
   TN__LOADED();
   if (start > end) return FAULT(ARROW_ORDER, index, start, end);
   if (end > t->data_size) return FAULT(ARROW_RANGE, index, end, t->data_size);
-  span->data = t->data + start;
-  span->size = end - start;
-  span->room = t->data_size - start;
+  *span = (tn__span_t){t->data + start, end - start, t->data_size - start};
   return TN_OK;
 }
 

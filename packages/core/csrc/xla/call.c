@@ -231,12 +231,7 @@ static int32_t stage_in(const tn_xla_error_t *error) {
 int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage) {
   if (handler == NULL || stage == NULL) return tn__fail(TN_INVALID_ARGUMENT, "handler and stage must not be null");
   tn__xla_call_t call = {.context = {.device_ordinal = -1},
-                         .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
-                                   .api = tn__xla_api(minor),
-                                   .stage = TN_XLA_PREPARE,
-                                   .args = {.struct_size = sizeof(tn_xla_args_t)},
-                                   .rets = {.struct_size = sizeof(tn_xla_rets_t)},
-                                   .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}}};
+                         .frame = tn__xla_empty_frame(tn__xla_api(minor), TN_XLA_PREPARE)};
   call.context.owner = &call.context;
   call.frame.ctx = &call.context;
   memcpy(&call.handlers.prepare, &handler, sizeof handler);

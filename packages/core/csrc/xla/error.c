@@ -60,12 +60,7 @@ int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code) {
   return TN_KERNEL_FAILED;
 }
 
-size_t tn_xla_live_errors(void) {
-  tn__lock(&lock);
-  const size_t count = live.count;
-  tn__unlock(&lock);
-  return count;
-}
+size_t tn_xla_live_errors(void) { return tn__xla_set_count(&live, &lock); }
 
 tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual) {
   if (actual >= expected) return NULL;

@@ -120,9 +120,4 @@ void tn__xla_future_abandon(tn_xla_future_t *future) {
   tn__unlock(&lock);
 }
 
-size_t tn_xla_live_futures(void) {
-  tn__lock(&lock);
-  const size_t count = live.count;
-  tn__unlock(&lock);
-  return count;
-}
+size_t tn_xla_live_futures(void) { return tn__xla_set_count(&live, &lock); }

@@ -39,8 +39,7 @@ static tn_xla_error_t *find_memory(const tn_xla_context_t *context, int32_t code
     *out = owner->memory;
     return NULL;
   }
-  if (owner == NULL || owner->device == NULL)
-    return tn__xla_error(code, "XLA FFI GPU context is not available");
+  if (owner == NULL || owner->device == NULL) return tn__xla_error(code, "XLA FFI GPU context is not available");
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No device memory allocator available on this platform");
 }
 

@@ -23,3 +23,10 @@ int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer) {
   while (member != NULL && member != pointer) member = member->next;
   return member != NULL;
 }
+
+size_t tn__xla_set_count(const tn__xla_set_t *set, tn__lock_t *lock) {
+  tn__lock(lock);
+  const size_t count = set->count;
+  tn__unlock(lock);
+  return count;
+}

@@ -79,8 +79,7 @@ int32_t tn__socket_open(int type, int buffer_size, int32_t *out) {
 
 int32_t tn__socket_pair(int type, int buffer_size, int32_t out[2]) {
   int sockets[2];
-  if (socketpair(AF_UNIX, type | CLOSED_IN_CHILDREN, 0, sockets) != 0)
-    return tn__socket_failed("socketpair() failed");
+  if (socketpair(AF_UNIX, type | CLOSED_IN_CHILDREN, 0, sockets) != 0) return tn__socket_failed("socketpair() failed");
   if (tn__socket_prepare(sockets[0], buffer_size) != 0 || tn__socket_prepare(sockets[1], buffer_size) != 0) {
     int32_t status = tn__socket_failed("socketpair() failed");
     close(sockets[0]);
