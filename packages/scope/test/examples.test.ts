@@ -1,6 +1,7 @@
 import { testExamples } from '@tenon/config/examples'
 import * as core from '@tenon/core'
 import { fileURLToPath } from 'node:url'
+import { MessageChannel } from 'node:worker_threads'
 import * as scope from '../src/index.ts'
 import * as linker from '../src/linker.ts'
 import * as testing from '../src/testing.ts'
@@ -12,6 +13,7 @@ testExamples(directory, {
     '@tenon/scope': scope,
     '@tenon/scope/linker': linker,
     '@tenon/scope/testing': testing,
+    'node:worker_threads': { MessageChannel },
     vitest: { beforeEach: () => {}, afterEach: () => {} },
   },
   context: () => {

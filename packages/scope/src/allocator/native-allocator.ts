@@ -2,7 +2,7 @@ import { AllocationError, type NativeAllocator as Allocator } from '@tenon/core'
 import { checkAlignment, checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
-import type { AnyScope } from '../scope/check-scope.ts'
+import type { ResourceScope } from '../scope/check-scope.ts'
 import { checkWritable, describeSegment } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
@@ -21,7 +21,7 @@ interface NativeAllocators {
    * const scope = ResourceScope.ofConfined()
    * const allocator = NativeAllocator.ofMalloc(() => scope)
    */
-  ofMalloc(scopeFactory: () => AnyScope): SegmentAllocator
+  ofMalloc(scopeFactory: () => ResourceScope): SegmentAllocator
   /**
    * Hands out a segment from its front to its back, without zeroing it. A request that does not fit throws an
    * {@link AllocationError}; a smaller one may still fit.
@@ -37,9 +37,9 @@ interface NativeAllocators {
 }
 
 class MallocAllocator implements SegmentAllocator {
-  readonly #scopeFactory: () => AnyScope
+  readonly #scopeFactory: () => ResourceScope
 
-  constructor(scopeFactory: () => AnyScope) {
+  constructor(scopeFactory: () => ResourceScope) {
     checkFunction(scopeFactory, 'scopeFactory')
     this.#scopeFactory = scopeFactory
   }

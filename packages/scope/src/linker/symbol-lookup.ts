@@ -1,16 +1,16 @@
 import { NativeLibrary } from '@tenon/core'
 import { inspectAsText } from '@tenon/core/internal'
-import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 
 /** Looks up functions and variables of native libraries. Symbols can be used until their scope is closed. */
 export class SymbolLookup {
-  readonly #scope: AnyScope
+  readonly #scope: ResourceScope
   readonly #library: NativeLibrary
 
-  private constructor(scope: AnyScope, library: NativeLibrary) {
+  private constructor(scope: ResourceScope, library: NativeLibrary) {
     this.#scope = scope
     this.#library = library
   }
@@ -21,7 +21,7 @@ export class SymbolLookup {
    * @param path a path, or a name that the system's loader searches for.
    * @throws {LoadError} with the reason of the failure. @throws {ScopeClosedError} once closing has begun.
    */
-  static ofLibrary(path: string, scope: AnyScope): SymbolLookup {
+  static ofLibrary(path: string, scope: ResourceScope): SymbolLookup {
     const owner = checkScope(scope)
     const library = NativeLibrary.open(path)
     owner.addCloseAction(() => library.close())

@@ -11,7 +11,7 @@ import {
 } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { counters } from '../diagnostics/counters.ts'
-import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
@@ -37,7 +37,7 @@ export type UpcallFunction = (...values: never[]) => Value | void
  *   scope,
  * )
  */
-export function upcallStub(run: UpcallFunction, signature: FunctionSignature, scope: AnyScope): MemorySegment {
+export function upcallStub(run: UpcallFunction, signature: FunctionSignature, scope: ResourceScope): MemorySegment {
   checkFunction(run, 'run')
   const { result = 'void', parameters = [] } = checkSignature(signature)
   const owner = checkScope(scope)

@@ -3,14 +3,14 @@ import { GlobalScope, ImplicitScope } from './gc-scopes.ts'
 import { ManagedScope } from './managed-scope.ts'
 
 /** Any scope of this package: it can own memory, libraries and stubs. */
-export type AnyScope = ManagedScope | ImplicitScope | GlobalScope
+export type ResourceScope = ManagedScope | ImplicitScope | GlobalScope
 
-export function isScope(value: unknown): value is AnyScope {
+export function isScope(value: unknown): value is ResourceScope {
   return value instanceof ManagedScope || value instanceof ImplicitScope || value instanceof GlobalScope
 }
 
 /** @throws {ArgumentError} if the value is not a scope. @throws {ScopeClosedError} once closing has begun. */
-export function checkScope(value: unknown, name = 'scope'): AnyScope {
+export function checkScope(value: unknown, name = 'scope'): ResourceScope {
   if (!isScope(value)) {
     throw wrongType(
       name,

@@ -1,7 +1,7 @@
 import { inspectAsText, wrongType } from '@tenon/core/internal'
 import { scopeStats, type ScopeStats } from '../diagnostics/stats.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { type AnyScope, isScope } from './check-scope.ts'
+import { isScope, type ResourceScope as AnyScope } from './check-scope.ts'
 import { ConfinedScope } from './confined-scope.ts'
 import { type GlobalScope, globalScope, ImplicitScope } from './gc-scopes.ts'
 import type { HandoffToken } from './handoff.ts'

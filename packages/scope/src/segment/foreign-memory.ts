@@ -13,7 +13,7 @@ import {
   wrongValue,
 } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
-import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn } from '../scope/chunk.ts'
 import { globalScope, ImplicitScope } from '../scope/gc-scopes.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
@@ -94,7 +94,7 @@ export function reinterpret<Made>(
   Class: SegmentClass<Made>,
   segment: Segment,
   byteSize: number,
-  scope: AnyScope | undefined,
+  scope: ResourceScope | undefined,
   cleanup: ((memory: Made) => void) | undefined,
 ): Made {
   const size = checkSize(byteSize, 'byteSize')

@@ -11,7 +11,7 @@ import {
   READ_ONLY,
 } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
-import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn, newChunk } from '../scope/chunk.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
 
@@ -43,7 +43,7 @@ export function isMapped(segment: Segment): boolean {
 }
 
 /** Maps a file into a scope, which unmaps it at close. */
-export function mapFile(path: string, scope: AnyScope, options?: MapOptions): Segment {
+export function mapFile(path: string, scope: ResourceScope, options?: MapOptions): Segment {
   checkName(path, 'path')
   const owner = checkScope(scope)
   const { access = 'read', byteOffset = 0, byteSize } = checkOptions(options, ['access', 'byteOffset', 'byteSize'])
@@ -107,7 +107,7 @@ function sizeFor(descriptor: number, path: string, access: Access, offset: numbe
 }
 
 /** A block over a mapping, which its scope unmaps. */
-function blockOver(file: MappedFile | undefined, owner: AnyScope): Block {
+function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
   const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)
   if (owner instanceof ManagedScope) {

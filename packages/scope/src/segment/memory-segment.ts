@@ -12,7 +12,7 @@ import { threadId } from 'node:worker_threads'
 import { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
-import { type AnyScope, checkScope } from '../scope/check-scope.ts'
+import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
 import {
   type AtomicKind,
@@ -79,7 +79,7 @@ export class MemorySegment extends AlignedAccess {
    * @param scope the scope that frees the memory. Default: the garbage collector frees it.
    * @throws {ArgumentError} @throws {AllocationError} @throws {ScopeClosedError} once closing has begun.
    */
-  static allocateNative(byteSize: number, byteAlignment: number = 16, scope?: AnyScope): MemorySegment {
+  static allocateNative(byteSize: number, byteAlignment: number = 16, scope?: ResourceScope): MemorySegment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
     const owner = scope === undefined ? new ImplicitScope() : checkScope(scope)
@@ -115,7 +115,7 @@ export class MemorySegment extends AlignedAccess {
   }
 
   /** Maps a file. The segment is read-only unless {@link MapOptions} set another access. */
-  static mapFile(path: string, scope: AnyScope, options?: MapOptions): MemorySegment {
+  static mapFile(path: string, scope: ResourceScope, options?: MapOptions): MemorySegment {
     return MemorySegment.ofSegment(mapFile(path, scope, options))
   }
 
@@ -188,7 +188,7 @@ export class MemorySegment extends AlignedAccess {
    *
    * @throws {ScopeClosedError} if this segment's scope or `scope` is closed; then `cleanup` never runs.
    */
-  reinterpret(byteSize: number, scope?: AnyScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
+  reinterpret(byteSize: number, scope?: ResourceScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
     return reinterpret(MemorySegment, this, byteSize, scope, cleanup)
   }
 
