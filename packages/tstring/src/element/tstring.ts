@@ -1,5 +1,5 @@
 import { AllocationError, Segment } from '@tenon/core'
-import { checkOptions, checkSize, coreFunctions, lastError } from '@tenon/core/internal'
+import { checkOptions, checkSize, coreFunctions, type CoreFunctions, lastError } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 import { typeName, type StringType } from '../layouts/layout.ts'
 import { segmentOver, withOpen } from '../memory/open.ts'
@@ -29,12 +29,12 @@ export function tstringInit(string: Segment): void {
  * tstringGetSize(string) // 5
  */
 export function tstringCopy(string: Segment, value: Text): void {
-  withBytes('tn_tstring_copy', string, value)
+  withBytes((core) => core.tn_tstring_copy, string, value)
 }
 
 /** Appends bytes. The room doubles. Appending no bytes changes nothing. @throws {AllocationError} */
 export function tstringAppend(string: Segment, value: Text): void {
-  withBytes('tn_tstring_append', string, value)
+  withBytes((core) => core.tn_tstring_append, string, value)
 }
 
 /** Makes the string shorter, or longer with a fill byte. @throws {AllocationError} */
@@ -50,12 +50,12 @@ export function tstringResize(string: Segment, byteSize: number, fill = 0): void
 
 /** Makes the string a LARGE with room for more than 22 bytes. Never shrinks the room. @throws {AllocationError} */
 export function tstringReserve(string: Segment, capacity: number): void {
-  withSize('tn_tstring_reserve', string, capacity)
+  withSize((core) => core.tn_tstring_reserve, string, capacity)
 }
 
 /** Reserves like {@link tstringReserve}, but at least twice the capacity if it must grow. @throws {AllocationError} */
 export function tstringReserveAmortized(string: Segment, capacity: number): void {
-  withSize('tn_tstring_reserve_amortized', string, capacity)
+  withSize((core) => core.tn_tstring_reserve_amortized, string, capacity)
 }
 
 /**
@@ -133,20 +133,23 @@ function getter(get: (string: number) => number | bigint, string: Segment): numb
   return Number(withOpen([string], () => get(startOf(string))))
 }
 
-function withBytes(name: 'tn_tstring_copy' | 'tn_tstring_append', string: Segment, value: Text): void {
+/** Selects a function of the core. */
+type Select<Arguments extends readonly number[]> = (core: CoreFunctions) => (...values: Arguments) => number
+
+function withBytes(
+  select: Select<[string: number, bytes: number, byteSize: number]>,
+  string: Segment,
+  value: Text,
+): void {
   const bytes = segmentOver(encodeText(value, 'replace', 'value'), 'value')
   checkString(string)
   callElement('changing a string', [string, bytes], (core) =>
-    core[name](startOf(string), startOf(bytes), bytes.byteSize),
+    select(core)(startOf(string), startOf(bytes), bytes.byteSize),
   )
 }
 
-function withSize(
-  name: 'tn_tstring_reserve' | 'tn_tstring_reserve_amortized',
-  string: Segment,
-  byteSize: number,
-): void {
+function withSize(select: Select<[string: number, capacity: number]>, string: Segment, byteSize: number): void {
   const size = checkSize(byteSize, 'capacity')
   checkString(string)
-  callElement('reserving room', [string], (core) => core[name](startOf(string), size))
+  callElement('reserving room', [string], (core) => select(core)(startOf(string), size))
 }
