@@ -41,7 +41,7 @@ function layOutAggregate(
     throw headerError(path, line, `the layout of ${type.name} is not known`)
   }
   for (const member of members) {
-    const { name, type, count } = member
+    const { name, type, count = 1 } = member
     const layout =
       typeof type === 'object' && 'kind' in type
         ? layOutAggregate(path, type, layouts, pointers)

@@ -34,7 +34,8 @@ export interface Member {
   /** Undefined for an anonymous union or struct, whose members belong to the struct around it. */
   readonly name: string | undefined
   readonly type: CType | Aggregate
-  readonly count: number
+  /** The length of an array. Undefined for a value. */
+  readonly count: number | undefined
   readonly line: number
 }
 
@@ -197,7 +198,7 @@ class Parser {
     while (!this.#skip(')')) {
       if (parameters.length > 0) this.#expect(',')
       const { type, count } = this.#declarator(this.#type(), true)
-      parameters.push(count === 1 ? type : 'pointer')
+      parameters.push(count === undefined ? type : 'pointer')
     }
     return parameters
   }
@@ -210,7 +211,7 @@ class Parser {
       const kind = this.#peek()
       if ((kind === 'union' || kind === 'struct') && this.#peek(1) === '{') {
         this.#at++
-        members.push({ name: undefined, type: { kind, members: this.#members() }, count: 1, line })
+        members.push({ name: undefined, type: { kind, members: this.#members() }, count: undefined, line })
       } else {
         const type = this.#type()
         do members.push({ ...this.#declarator(type, false), line })
@@ -222,17 +223,17 @@ class Parser {
   }
 
   /** A name, a name with the length of an array, or a pointer to a function. */
-  #declarator(type: CType, mayBeUnnamed: boolean): { name: string; type: CType; count: number } {
+  #declarator(type: CType, mayBeUnnamed: boolean): { name: string; type: CType; count: number | undefined } {
     if (this.#skip('(')) {
       this.#expect('*')
       const name = this.#identifier()
       this.#expect(')')
       this.#parameters()
-      return { name, type: 'pointer', count: 1 }
+      return { name, type: 'pointer', count: undefined }
     }
     const isPointer = this.#skip('*')
     const name = mayBeUnnamed && /^[,)]$/.test(this.#peek()) ? '' : this.#identifier()
-    let count = 1
+    let count: number | undefined
     if (this.#skip('[')) {
       const from = this.#at
       while (this.#peek() !== ']') this.#at++

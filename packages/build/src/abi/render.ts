@@ -46,7 +46,8 @@ function libraryOf(name: string, libraries: readonly SharedTarget[]): string | u
   let [best, found]: [number, string | undefined] = [0, undefined]
   for (const library of libraries) {
     for (const pattern of library.exports ?? []) {
-      const isMatch = pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
+      if (name === pattern) return library.name
+      const isMatch = pattern.endsWith('*') && name.startsWith(pattern.slice(0, -1))
       if (isMatch && pattern.length > best) [best, found] = [pattern.length, library.name]
     }
   }
