@@ -2,6 +2,7 @@
 import { runMain, ToolError } from '@tenon/build'
 
 import type { Check } from './checks/check.ts'
+import { coreFunctionsCheck } from './checks/core-functions.ts'
 import { documentedCheck } from './checks/documented.ts'
 import { errorPagesCheck } from './checks/error-pages.ts'
 import { fileLengthCheck } from './checks/file-length.ts'
@@ -17,6 +18,7 @@ const checks: readonly Check[] = [
   toolCheck('format', 'oxfmt', ['--check']),
   toolCheck('unused', 'knip', []),
   nativeCheck,
+  coreFunctionsCheck,
   packagesCheck,
   fileLengthCheck,
   documentedCheck,
