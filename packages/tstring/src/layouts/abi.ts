@@ -17,10 +17,8 @@ export interface AbiInfo {
 /** Whether this machine stores the low byte first. */
 export const hostLittleEndian: boolean = endianness() === 'LE'
 
-const narrow = new Set<string>(['arm', 'ia32', 'mips', 'mipsel', 'ppc', 's390'])
-
-/** The ABI of this process. Pointers of other ABIs are not followed. */
-export const hostAbi: Abi = `${hostLittleEndian ? 'le' : 'be'}${narrow.has(process.arch) ? '32' : '64'}`
+/** The ABI of this process, which has 64 bits on every platform of Tenon. Pointers of other ABIs are not followed. */
+export const hostAbi: Abi = hostLittleEndian ? 'le64' : 'be64'
 
 /** Returns the words of an ABI. @throws {ArgumentError} if the name is not an ABI's. */
 export function abiInfo(abi: Abi): AbiInfo {

@@ -1,4 +1,4 @@
-import { abiInfo, hostAbi, hostLittleEndian } from './abi.ts'
+import { hostAbi, hostLittleEndian } from './abi.ts'
 import { TYPE, type StructLayout } from './layout.ts'
 import { packWord, wordSizeMaximum } from './size-word.ts'
 
@@ -9,14 +9,9 @@ const narrow = hostLittleEndian ? 'le32' : 'be32'
 /** The largest string of a PREALLOC on this machine, in bytes. */
 export const PREALLOC_MAXIMUM: number = Number(wordSizeMaximum(narrow))
 
-const { wordSize } = abiInfo(hostAbi)
-
 function writeWord(view: DataView, at: number, value: number): void {
-  if (wordSize === 4) view.setUint32(at, value, hostLittleEndian)
-  else {
-    view.setUint32(at + (hostLittleEndian ? 0 : 4), value, hostLittleEndian)
-    view.setUint32(at + (hostLittleEndian ? 4 : 0), value / 2 ** 32, hostLittleEndian)
-  }
+  view.setUint32(at + (hostLittleEndian ? 0 : 4), value, hostLittleEndian)
+  view.setUint32(at + (hostLittleEndian ? 4 : 0), value / 2 ** 32, hostLittleEndian)
 }
 
 /** Writes a string's size into a PREALLOC. */
@@ -42,5 +37,5 @@ export function writePointer(view: DataView, at: number, layout: StructLayout, a
   }
   if (hostLittleEndian) writeWord(view, at, size * 4 + TYPE.VIEW)
   else writeWord(view, at, Number(packWord(hostAbi, BigInt(size), TYPE.VIEW)))
-  writeWord(view, at + wordSize, address)
+  writeWord(view, at + 8, address)
 }

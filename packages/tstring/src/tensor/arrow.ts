@@ -33,11 +33,7 @@ export interface OfArrowOptions extends LayoutOptions {
 }
 
 /** Returns the parts of `StringTensor.ofArrowUtf8`. */
-export function partsOfArrow(
-  data: Uint8Array,
-  offsets: Int32Array | BigInt64Array,
-  options: OfArrowOptions | undefined,
-): Parts {
+export function partsOfArrow(data: Uint8Array, offsets: ArrowUtf8['offsets'], options?: OfArrowOptions): Parts {
   const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'budget'])
   const { layout = 'tf', budget = data.byteLength, allocator = gcAllocator, storage, abi } = checked
   const bare = arrowImage(data, offsets)
@@ -59,7 +55,7 @@ function borrow(image: Image, shape: readonly number[], allocator: NativeAllocat
   return arenaParts(viewed, shape, allocator)
 }
 
-function arrowImage(data: Uint8Array, offsets: Int32Array | BigInt64Array): Image {
+function arrowImage(data: Uint8Array, offsets: ArrowUtf8['offsets']): Image {
   if (!(data instanceof Uint8Array)) throw argumentError('data', 'a Uint8Array', data)
   if (!(offsets instanceof Int32Array) && !(offsets instanceof BigInt64Array)) {
     throw argumentError('offsets', 'an Int32Array (Utf8) or a BigInt64Array (LargeUtf8)', offsets)

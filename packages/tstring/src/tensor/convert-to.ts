@@ -5,7 +5,7 @@ import type { Image } from '../image/image.ts'
 import { convert, measure } from '../kernels/kernels.ts'
 import { FORM, type Form, type Plan, type Sizes } from '../kernels/plan.ts'
 import { abiInfo, hostAbi, type Abi } from '../layouts/abi.ts'
-import { checkLayout, isStructLayout, tableSize, type Layout } from '../layouts/layout.ts'
+import { checkLayout, isStructLayout, tableSize, type Layout, type StructLayout } from '../layouts/layout.ts'
 import { varintSize } from '../layouts/varint.ts'
 import { MallocBlocks } from '../memory/malloc-blocks.ts'
 import { Regions } from '../memory/regions.ts'
@@ -29,13 +29,12 @@ export interface LayoutOptions {
 /** The names of the options of a layout. */
 export const layoutOptions = ['abi', 'allocator', 'storage', 'inline'] as const
 
-const storages: readonly Storage[] = ['arena', 'malloc', 'packed']
-
 const forms: Readonly<Record<Storage, Form>> = { arena: FORM.POINTER, malloc: FORM.BLOCK, packed: FORM.OFFSET }
+const storages = Object.keys(forms) as Storage[]
 
 /** A plan and the storage that it makes. */
-export interface Placement {
-  readonly plan: Plan & { readonly layout: Layout }
+export interface Placement extends Plan {
+  readonly layout: Layout
   readonly storage: Storage
 }
 
@@ -53,7 +52,7 @@ export function placementOf(layout: Layout, options: LayoutOptions): Placement {
       details: { name: 'storage', expected: 'packed', received: storage },
     })
   }
-  return { plan: { layout, abi, form: forms[storage], isInline: inline }, storage }
+  return { layout, abi, form: forms[storage], isInline: inline, storage }
 }
 
 /** Converts the elements of an image, or those of a selection, into memory of an allocator. */
@@ -65,17 +64,30 @@ export function convertTo(
   allocator: NativeAllocator = gcAllocator,
 ): Parts {
   const count = selection === undefined ? source.count : selection.length
-  const known = selection === undefined ? knownSizes(source, placement.plan) : undefined
+  const { layout, abi, storage } = placement
+  const write = ({ tableSize: size, dataSize }: Sizes): Parts => {
+    const room = allocator.allocate(size + dataSize, TABLE_ALIGNMENT)
+    const table = room.asSlice(0, size)
+    const used = convert(source, selection, count, { ...placement, table, data: room.asSlice(size) })
+    const data = room.asSlice(0, size + used)
+    const sums = selection === undefined ? source.sums : undefined
+    const image = { layout, abi, count, table, data, regions: undefined, foreign: false, sums }
+    if (storage === 'arena') return arenaParts({ ...image, regions: new Regions([data]) }, shape, allocator)
+    const common = { shape, storage, allocator, isWritable: isStructLayout(layout) }
+    if (storage === 'packed') return { ...common, image: { ...image, table: data }, segment: data }
+    const blocks = new MallocBlocks(table, count, layout as StructLayout, allocator)
+    return { ...common, image: { ...image, regions: new Regions(), foreign: true }, segment: table, blocks }
+  }
+  const known = selection === undefined ? knownSizes(source, placement) : undefined
   if (known !== undefined) {
     try {
-      return write(source, selection, shape, placement, allocator, known)
+      return write(known)
     } catch (error) {
       // Strings were set after their sizes were summed up, so the sizes must be measured.
       if (!(error instanceof MalformedTensorError) || error.details['rule'] !== 'changed') throw error
     }
   }
-  const sizes = measure(source, selection, count, placement.plan)
-  return write(source, selection, shape, placement, allocator, sizes)
+  return write(measure(source, selection, count, placement))
 }
 
 /** A size in bytes that is far below the limits of all layouts. */
@@ -92,31 +104,4 @@ function knownSizes({ count, sums }: Image, { layout, form, isInline }: Plan): S
   if (layout === 'legacy') return { tableSize: table, dataSize: sums.total + count * varintSize(sums.total) }
   const hasInline = isInline && (layout === 'tf' || layout === 'rfc24')
   return { tableSize: table, dataSize: hasInline ? sums.notSmall : sums.total }
-}
-
-function write(
-  source: Image,
-  selection: Uint32Array | undefined,
-  shape: readonly number[],
-  { plan, storage }: Placement,
-  allocator: NativeAllocator,
-  sizes: Sizes,
-): Parts {
-  const count = selection === undefined ? source.count : selection.length
-  const room = allocator.allocate(sizes.tableSize + sizes.dataSize, TABLE_ALIGNMENT)
-  const table = room.asSlice(0, sizes.tableSize)
-  const used = convert(source, selection, count, { ...plan, table, data: room.asSlice(sizes.tableSize) })
-  const whole = room.asSlice(0, sizes.tableSize + used)
-  const { layout, abi } = plan
-  const sums = selection === undefined ? source.sums : undefined
-  const image = { layout, abi, count, table, data: whole, foreign: false, sums }
-  if (storage === 'arena') return arenaParts({ ...image, regions: new Regions([whole]) }, shape, allocator)
-  const isWritable = isStructLayout(layout)
-  if (storage === 'packed') {
-    const packed = { ...image, table: whole, regions: undefined }
-    return { image: packed, shape, segment: whole, storage, allocator, isWritable }
-  }
-  const blocks = isStructLayout(layout) ? new MallocBlocks(table, count, layout, allocator) : undefined
-  const owned = { ...image, regions: new Regions(), foreign: true }
-  return { image: owned, shape, segment: table, storage, allocator, blocks, isWritable }
 }

@@ -56,21 +56,27 @@ function readSidecar(tensor: string): Pick<Sidecar, 'layout' | 'abi' | 'shape'> 
       details: { name: 'layout', expected: layouts, received: 'undefined', path },
     })
   }
-  const text = readFileSync(path, 'utf8')
-  let value: Partial<Sidecar>
-  try {
-    value = JSON.parse(text) as Partial<Sidecar>
-  } catch (cause) {
-    throw new ArgumentError(`${path} must describe a string tensor as JSON`, { cause, details: { path } })
-  }
-  const { format, version, layout, abi, shape } = value ?? {}
+  const { format, version, layout, abi, shape } = parseSidecar(path)
   if (format !== 'tenon-string-tensor' || version !== 1) {
-    throw new ArgumentError(`${path} must have the format tenon-string-tensor in version 1`, { details: { path } })
+    throw sidecarError(path, 'have the format tenon-string-tensor in version 1')
   }
   if (!layouts.includes(layout!) || !abis.includes(abi!) || !Array.isArray(shape)) {
-    throw new ArgumentError(`${path} must have a layout, an abi and a shape`, { details: { path } })
+    throw sidecarError(path, 'have a layout, an abi and a shape')
   }
   return { layout: layout!, abi: abi!, shape }
+}
+
+function parseSidecar(path: string): Partial<Sidecar> {
+  const text = readFileSync(path, 'utf8')
+  try {
+    return (JSON.parse(text) as Partial<Sidecar> | null) ?? {}
+  } catch (cause) {
+    throw sidecarError(path, 'describe a string tensor as JSON', { cause })
+  }
+}
+
+function sidecarError(path: string, expected: string, options?: { readonly cause: unknown }): ArgumentError {
+  return new ArgumentError(`${path} must ${expected}`, { ...options, details: { expected, path } })
 }
 
 /** Writes a packed tensor, and beside a path also its description. */

@@ -35,7 +35,7 @@ export function partsFrom(values: readonly Text[], options: FromOptions | undefi
   const policy = policyOf(checked.invalid)
   const shape = checkShape(checked.shape, values.length)
   const placement = placementOf(layout, checked)
-  if (layout !== 'tf' || placement.plan.form !== FORM.POINTER || !placement.plan.isInline) {
+  if (layout !== 'tf' || placement.form !== FORM.POINTER || !placement.isInline) {
     return convertTo(encodePacked(values, policy), undefined, shape, placement, allocator)
   }
   const table = allocator.allocate(24 * values.length, TABLE_ALIGNMENT)

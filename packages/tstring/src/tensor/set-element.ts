@@ -65,7 +65,7 @@ function fillContainer(reader: StructReader, index: number, at: number, type: nu
 }
 
 /** Puts new bytes into the arena, and a VIEW or PREALLOC onto them into the struct. */
-export function setInArena(reader: StructReader, arena: Arena, index: number, bytes: Uint8Array): void {
+export function setInArena(arena: Arena, reader: StructReader, index: number, bytes: Uint8Array): void {
   pointTo(reader, index, arena.put(bytes), bytes.length)
 }
 

@@ -147,9 +147,8 @@ export abstract class StringElements {
 
   /** Returns the first index from `from` on with exactly these bytes, or the UTF-8 of this string; otherwise -1. */
   indexOf(value: Text, from = 0): number {
-    return this.#indexOrNone(
-      find(this.image, encodeText(value, 'replace', 'value'), checkSize(from, 'from', 'elements')),
-    )
+    const bytes = encodeText(value, 'replace', 'value')
+    return this.#indexOrNone(find(this.image, bytes, checkSize(from, 'from', 'elements')))
   }
 
   /** Returns the first index from `from` on whose bytes are not valid UTF-8; otherwise -1. */

@@ -106,8 +106,8 @@ export class StringTensor extends StringElements {
   }
 
   /**
-   * Creates `count` empty strings with room for `capacity` bytes each, in one block: the RFC's PREALLOC. Such a tensor can be
-   * filled again and again without an allocation.
+   * Creates empty strings with room for `capacity` bytes each, in one block: the RFC's PREALLOC. Such a tensor can be filled
+   * again and again without an allocation.
    *
    * @example
    * const names = StringTensor.ofCapacity(32, 64, { layout: 'rfc24' })
@@ -164,8 +164,7 @@ export class StringTensor extends StringElements {
     }
     if (setInPlace(this.#structs, index, bytes)) return
     if (!canGrow(this.#parts)) throw placeError(this.#structs, index, bytes)
-    const arena = this.#arena()
-    setInArena(this.#structs, arena, index, bytes)
+    setInArena(this.#arena(), this.#structs, index, bytes)
   }
 
   /**
@@ -200,9 +199,8 @@ export class StringTensor extends StringElements {
    */
   to(layout: Layout, options?: LayoutOptions): StringTensor {
     const checked = checkOptions(options, layoutOptions)
-    return new StringTensor(
-      convertTo(this.image, undefined, this.shape, placementOf(layout, checked), checked.allocator),
-    )
+    const placement = placementOf(layout, checked)
+    return new StringTensor(convertTo(this.image, undefined, this.shape, placement, checked.allocator))
   }
 
   /**
@@ -273,7 +271,7 @@ export class StringTensor extends StringElements {
     // The struct may be from outside, so C receives the bytes that the reader found, never the struct.
     const { block, start, size } = reader
     if (source.type(sourceIndex) === 'small') {
-      tstringCopy(struct, block.bytes.subarray(start, start + size))
+      tstringCopy(struct, reader.view())
       return
     }
     const bytes = size === 0 ? image.table.asSlice(0, 0) : new Segment(block, start, size, 0)
@@ -326,13 +324,8 @@ export class StringTensor extends StringElements {
   #copied(selection: Uint32Array | undefined, shape: readonly number[], options: LayoutOptions): Parts {
     const { storage, allocator } = this.#parts
     const placement = placementOf(this.layout, { storage, abi: this.abi, ...options })
-    return convertTo(
-      this.image,
-      selection,
-      shape,
-      placement,
-      options.allocator ?? (selection ? allocator : gcAllocator),
-    )
+    const target = options.allocator ?? (selection === undefined ? gcAllocator : allocator)
+    return convertTo(this.image, selection, shape, placement, target)
   }
 
   /** The reader of a layout with structs. */
