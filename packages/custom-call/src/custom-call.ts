@@ -77,13 +77,13 @@ export function customCall(
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const call = callFunction<CallOptions<readonly ResultSpec[]>>({
+  const { call, async } = callFunction<CallOptions<readonly ResultSpec[]>>({
     known: ['results', 'attrs', 'allocator', 'alignment'],
     attrsOf: ({ attrs }) => attrs,
     prepare,
     keeps: !handler.stages.includes('instantiate'),
   })
-  return callable(call, handler.name, { async: call.async, handler, prepare }) as unknown as CustomCall
+  return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
 /**
@@ -98,7 +98,7 @@ export function customCall(
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const call = callFunction<HostCallOptions<readonly ResultSpec[]>>({
+  const { call, async } = callFunction<HostCallOptions<readonly ResultSpec[]>>({
     known: ['results', 'opaque', 'allocator', 'alignment'],
     // The opaque string is the one attribute of an untyped call.
     attrsOf: ({ opaque }) => (opaque === undefined ? undefined : { opaque: str(opaque) }),
@@ -106,5 +106,5 @@ export function hostCall(library: NativeLibrary, symbol: string, options?: HostF
       target.prepare(opaque instanceof Attribute ? { ...shape, opaque: opaque.bytes } : shape),
     keeps: true,
   })
-  return callable(call, target.name, { async: call.async, function: target, prepare }) as unknown as HostCall
+  return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
 }

@@ -102,7 +102,7 @@ export function targetCall<
   const { name, attrs: types } = schema
   const { aliases = [] } = schema.definition
   const prepareWith: TypedHandler['prepare'] = (options) => handler.prepare({ ...options, aliases })
-  const call = callFunction<CallOptions<readonly ResultSpec[]>>({
+  const forms = callFunction<CallOptions<readonly ResultSpec[]>>({
     known: ['results', 'attrs', 'allocator', 'alignment'],
     attrsOf: ({ attrs }) => attrs,
     prepare: prepareWith,
@@ -122,11 +122,11 @@ export function targetCall<
     return { ...rest, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) } as never
   }
   const run = (operands: readonly Tensor[], options: Partial<TargetCallOptions<AttributeSchema>> = {}): unknown =>
-    call(operands, complete(operands, options))
+    forms.call(operands, complete(operands, options))
   const async = async (
     operands: readonly Tensor[],
     options: Partial<TargetCallOptions<AttributeSchema>> & RunAsyncOptions = {},
-  ): Promise<unknown> => call.async(operands, complete(operands, options))
+  ): Promise<unknown> => forms.async(operands, complete(operands, options))
   return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<
     Operands,
     Results,

@@ -37,9 +37,9 @@ export interface CallOptions<Results extends readonly ResultSpec[]> extends Resu
   readonly attrs?: AttributeDictionary
 }
 
-/** A call as a function: synchronous, and with `async` on a thread of the core. */
-export interface CallFunction<Options extends object> {
-  (operands: Tensors, options: Options): unknown
+/** The two forms of a call as a function: synchronous, and on a thread of the core. */
+export interface CallForms<Options extends object> {
+  call(operands: Tensors, options: Options): unknown
   async(operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown>
 }
 
@@ -73,10 +73,10 @@ interface Taken {
 
 const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
 
-/** Makes a function that prepares a call, runs it, and keeps it for the next call with the same types and attributes. */
+/** Makes functions that prepare a call, run it, and keep it for the next call with the same types and attributes. */
 export function callFunction<Options extends ResultOptions<readonly ResultSpec[]>>(
   parts: CallParts<Options>,
-): CallFunction<Options> {
+): CallForms<Options> {
   const { attrsOf, prepare, keeps } = parts
   const known = new Set<string>(parts.known)
   const knownAsync = new Set<string>([...known, 'signal'])
@@ -123,7 +123,7 @@ export function callFunction<Options extends ResultOptions<readonly ResultSpec[]
     }
     return valueOf(taken.results)
   }
-  return Object.assign(call, { async })
+  return { call, async }
 }
 
 function valueOf(results: Tensors): Tensor | Tensors {
