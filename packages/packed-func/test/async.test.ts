@@ -9,14 +9,14 @@ const echo = kernel('echo')
 const wait = kernel('wait_for_signal')
 
 describe('a call on another thread', () => {
-  it('returns what the function returns', async () => {
+  it('returns the result of the function', async () => {
     expect(await sum.async(1, 2, 3)).toBe(6)
     expect(await echo.async('text that is longer than seven')).toBe('text that is longer than seven')
     expect(await echo.async('long '.repeat(10_000))).toHaveLength(50_000)
     expect(await kernel('nothing').async()).toBeNull()
   })
 
-  it('hazard H2: has its error, with kind and text', async () => {
+  it('hazard H2: rejects with the error of the function, its kind and its text', async () => {
     const error = (await kernel('fail_as')
       .async('KeyError')
       .catch((caught: unknown) => caught)) as PackedFuncError
@@ -24,7 +24,7 @@ describe('a call on another thread', () => {
     await expect(sum.async('text')).rejects.toThrow('sum takes numbers')
   })
 
-  it('many at once have each their own', async () => {
+  it('settles each of many concurrent calls with its own result', async () => {
     const results = await Promise.allSettled(
       Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? sum.async(i, 1) : kernel('fail_as').async(`K${i}`))),
     )
@@ -34,7 +34,7 @@ describe('a call on another thread', () => {
     })
   })
 
-  it('works on tensors, which are held meanwhile', async () => {
+  it('holds tensors and writes to them', async () => {
     const x = tensor('float32', [3], [1, 2, 3])
     const y = tensor('float32', [3])
     await kernel('add_one').async(x, y)
@@ -42,7 +42,7 @@ describe('a call on another thread', () => {
     expect(((await kernel('make_range').async(3)) as Tensor).toArray()).toEqual([0, 1, 2])
   })
 
-  it('refuses what is only lent, and what is gone', async () => {
+  it('rejects borrowed tensors, closed functions and values without a native form', async () => {
     await expect(echo.async(tensorView(tensor('float32', [1])))).rejects.toThrow('DLTensor*')
     const lookup = kernel('nothing')
     lookup.close()
@@ -50,14 +50,14 @@ describe('a call on another thread', () => {
     await expect(echo.async(Symbol('x') as never)).rejects.toThrow(TypeError)
   })
 
-  it('can not run a function of TypeScript', async () => {
+  it('rejects with kind ThreadError for a function of TypeScript', async () => {
     const error = (await kernel('call')
       .async(() => 1)
       .catch((caught: unknown) => caught)) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
   })
 
-  it('leaves the loop running, and stops when it is told', async () => {
+  it('does not block the event loop, and stops when its signal is aborted', async () => {
     const controller = new AbortController()
     const waiting = wait.asyncWith({ signal: controller.signal }, 20_000)
     setTimeout(() => controller.abort(), 20)
@@ -68,7 +68,7 @@ describe('a call on another thread', () => {
     expect(wait.call(1)).toBeNull()
   })
 
-  it('that stops because it was told gives the reason of the one who told', async () => {
+  it('rejects with the reason of the signal that stopped it', async () => {
     const controller = new AbortController()
     const stopping = kernel('fail_as').asyncWith({ signal: controller.signal }, 'EnvErrorAlreadySet')
     controller.abort(new Error('enough'))
@@ -77,7 +77,7 @@ describe('a call on another thread', () => {
     await expect(unasked).rejects.toMatchObject({ kind: 'EnvErrorAlreadySet' })
   })
 
-  it('leaves nothing', async () => {
+  it('leaks nothing', async () => {
     await echo.async([1, 'text that is longer'])
     const before = live()
     const x = tensor('float32', [3])
@@ -85,7 +85,7 @@ describe('a call on another thread', () => {
       await kernelAdd(x)
       await sum.async('text that is longer').catch(() => {})
     }
-    // What earlier tests left to the garbage collector may go meanwhile; nothing may come.
+    // Objects of earlier tests may be collected meanwhile, but no new ones may stay.
     expect(live().foreign).toBeLessThanOrEqual(before.foreign)
   })
 })

@@ -7,7 +7,7 @@ import { isOwnLibrary } from './support.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const packed = kernelLibrary('packed')
 
-/** The backtrace of an error that a kernel raises, with so many frames. */
+/** The backtrace of an error that a kernel raises, with a limit of frames. */
 async function backtraceOf(limit: number | undefined): Promise<string> {
   const { code, stdout, stderr } = await runScript(
     `import { Module, packedFunc } from '@tenon/packed-func'
@@ -23,13 +23,13 @@ async function backtraceOf(limit: number | undefined): Promise<string> {
   return stdout.trim()
 }
 
-it('a limit of 0 leaves the frame that the kernel names, if any', async () => {
+it('a limit of 0 leaves at most the frame that the kernel names', async () => {
   expect((await backtraceOf(0)).split('\n')).toHaveLength(1)
 })
 
 if (isOwnLibrary)
-  it('an error has frames of native code if TVM_TRACEBACK_LIMIT asks for them', async () => {
+  it('TVM_TRACEBACK_LIMIT adds frames of native code to an error', async () => {
     expect(await backtraceOf(undefined)).toBe('')
-    // Up to the call that the kernel was entered by: the machinery and the engine are left out.
+    // The frames end at the call that entered the kernel. Those of Tenon and of the engine are left out.
     expect(await backtraceOf(50)).toBe(`File "${packed}", line 0, in __tvm_ffi_fail_as`)
   })

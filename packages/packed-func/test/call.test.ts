@@ -24,7 +24,7 @@ const echo = kernel('echo')
 const typeIndex = kernel('type_index')
 const sum = kernel('sum')
 
-describe('what a value becomes', () => {
+describe('the native type of a value', () => {
   it.each([
     ['rule 1: a whole number is an Int', 7, 1],
     ['rule 1: a bigint is an Int', 2n ** 62n, 1],
@@ -40,8 +40,8 @@ describe('what a value becomes', () => {
     ['rule 8: text of seven bytes is small', 'seven b', 11],
     ['rule 8: text of seven characters and more bytes is not small', 'sevenäb', 8],
     ['rule 8: bytes up to seven are small', new Uint8Array(7), 12],
-    ['bytes beyond seven are lent', new Uint8Array(8), 9],
-    ['bytes beyond the stack are an object', new Uint8Array(200_000), 66],
+    ['more than seven bytes are borrowed', new Uint8Array(8), 9],
+    ['bytes without room on the stack are an object', new Uint8Array(200_000), 66],
     ['float() makes a whole number a Float', float(3), 3],
     ['int() makes an Int', int(3n), 1],
     ['an element type is a DataType', dataType('float32'), 5],
@@ -53,21 +53,21 @@ describe('what a value becomes', () => {
     expect(typeIndex.call(value as never)).toBe(expected)
   })
 
-  it('rule 1: a bigint outside int64 is refused in the words of the original', () => {
+  it("rule 1: a bigint outside int64 is refused with tvm-ffi's message", () => {
     const error = thrownBy(() => echo.call(2n ** 63n))
     expect(error).toBeInstanceOf(ArgumentRangeError)
     expect(String(error)).toContain('is too large to fit in int64_t')
     expect(thrownBy(() => echo.call(-(2n ** 63n) - 1n))).toBeInstanceOf(RangeError)
   })
 
-  it('refuses what no language has', () => {
+  it('a value without a native form is refused', () => {
     const error = thrownBy(() => echo.call(Symbol('x') as never))
     expect(error).toBeInstanceOf(TypeError)
     expect((error as PackedFuncError).kind).toBe('TypeError')
   })
 })
 
-describe('what comes back', () => {
+describe('the result of a call', () => {
   it.each<[Value]>([
     [0],
     [-1],
@@ -94,20 +94,20 @@ describe('what comes back', () => {
     [new Uint8Array(0)],
     [new Uint8Array([1, 2, 3])],
     [new Uint8Array(300_000).fill(7)],
-  ])('%# as it went', (value) => {
+  ])('value %# is returned unchanged', (value) => {
     expect(echo.call(value)).toStrictEqual(value)
   })
 
-  it('small bigints come back as numbers', () => {
+  it('small bigints are returned as numbers', () => {
     expect(echo.call(5n)).toBe(5)
   })
 
-  it('element types and devices keep their parts', () => {
+  it('element types and devices keep their fields', () => {
     expect(String(echo.call(dataType('float8_e4m3fn')))).toBe('float8_e4m3fn')
     expect(String(echo.call(device('cuda:3')))).toBe('cuda:3')
   })
 
-  it('every int64 survives', () => {
+  it('every int64 is returned unchanged', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
         expect(BigInt(echo.call(value) as number | bigint)).toBe(value)
@@ -115,7 +115,7 @@ describe('what comes back', () => {
     )
   })
 
-  it('every number survives', () => {
+  it('every number is returned unchanged', () => {
     fc.assert(
       fc.property(fc.double(), (value) => {
         expect(echo.call(value)).toBe(value)
@@ -123,7 +123,7 @@ describe('what comes back', () => {
     )
   })
 
-  it('every text survives', () => {
+  it('every string is returned unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 100 }), (value) => {
         expect(echo.call(value)).toBe(value)
@@ -132,8 +132,8 @@ describe('what comes back', () => {
   })
 })
 
-describe('what is known of native values', () => {
-  it('devices of other numbers than int32 are refused', () => {
+describe('native values', () => {
+  it('devices with numbers outside int32 are refused', () => {
     expect(() => echo.call({ type: 2 ** 40, id: 1 })).toThrow('cannot take')
     expect(() => echo.call({ type: 1, id: 1.5 })).toThrow('cannot take')
   })
@@ -145,7 +145,7 @@ describe('what is known of native values', () => {
     expect(echo.call(new Uint8Array())).toEqual(new Uint8Array())
   })
 
-  it('rule 5: a pointer is passed on as it came, null too', () => {
+  it('rule 5: a pointer is passed on unchanged, also null', () => {
     const pointer = kernel('some_pointer').call(1) as OpaquePointer
     expect(pointer).toBeInstanceOf(OpaquePointer)
     expect(typeIndex.call(pointer)).toBe(4)
@@ -155,7 +155,7 @@ describe('what is known of native values', () => {
     expect((echo.call(tagged) as OpaquePointer).address).toBe(0xdead_beef_dead_beefn)
   })
 
-  it('rule 6: an object that is passed gets no reference, one that is kept gets one', () => {
+  it('rule 6: passing an object adds no reference, keeping it adds one', () => {
     const array = echo.call([1]) as NativeArray
     expect(kernel('references').call(array)).toBe(1)
     const second = echo.call(array) as NativeArray
@@ -164,14 +164,14 @@ describe('what is known of native values', () => {
     expect(kernel('references').call(array)).toBe(1)
   })
 
-  it('rule 11: a function that wants an int takes a Bool, and no Float, even a whole one', () => {
+  it('rule 11: a function that takes an int accepts a Bool, but not a whole Float', () => {
     const array = echo.call(['zero', 'one']) as NativeArray
     const get = getGlobal('ffi.ArrayGetItem')
     expect(get.call(array, true)).toBe('one')
     expect(() => get.call(array, float(1))).toThrow(TypeError)
   })
 
-  it('rule 13: a function that wants a bool takes an Int', () => {
+  it('rule 13: a function that takes a bool accepts an Int', () => {
     const has = getGlobal('ffi.ModuleImplementsFunction')
     expect(has.call(Module.open(kernelLibrary('packed')), 'sum', 7)).toBe(true)
   })
@@ -182,32 +182,32 @@ describe('calls', () => {
     expect(kernel('nothing').call()).toBeNull()
   })
 
-  it('pass many arguments', () => {
+  it('pass a thousand arguments', () => {
     const values = Array.from({ length: 1000 }, (_, i) => i)
     expect(sum.call(...values)).toBe(499_500)
   })
 
-  it('refuse more arguments than the stack has room for', () => {
+  it('throw RecursionError for more arguments than the stack has room for', () => {
     const error = thrownBy(() => sum.call(...Array.from({ length: 7000 }, () => 1))) as PackedFuncError
     expect(error.kind).toBe('RecursionError')
     expect(sum.call(1, 2)).toBe(3)
   })
 
-  it('rule 36 and 35: a failure leaves nothing behind', () => {
+  it('rule 36 and 35: a failed call does not affect the next one', () => {
     expect(() => sum.call('x')).toThrow('sum takes numbers')
     expect(sum.call(1)).toBe(1)
   })
 
-  it('tryCall gives the kind and the text', () => {
+  it('tryCall returns the kind and the text of an error', () => {
     expect(kernel('fail_as').tryCall('KeyError')).toEqual({ ok: false, kind: 'KeyError', sentence: 'failed as asked' })
     expect(sum.tryCall(1, 2)).toEqual({ ok: true, value: 3 })
   })
 
-  it('asFunction is a function of JavaScript', () => {
+  it('asFunction returns a plain function', () => {
     expect([1, 2, 3].map((x) => sum.asFunction()(x, 1))).toEqual([2, 3, 4])
   })
 
-  it('a C++ kernel works, and its exceptions are errors (rule 38)', () => {
+  it('rule 38: exceptions of a C++ kernel are errors', () => {
     const greet = kernel('greet', 'packed_cpp')
     expect(greet.call('Ada')).toBe('Hello, Ada!')
     expect(greet.call('a longer name, too long to be small')).toBe('Hello, a longer name, too long to be small!')
@@ -216,7 +216,7 @@ describe('calls', () => {
     expect(error.sentence).toBe('a name must be text')
   })
 
-  it('the stack is as it was, whatever happens', () => {
+  it('calls that throw restore the stack', () => {
     const stack = openStack()
     const before = { top: stack.top, text: stack.text, depth: stack.depth, undo: stack.undo.length }
     for (const values of [['x'.repeat(50)], [[1, [2, 'three']]], ['a\0b and some more'], [Symbol('x')]] as never[][]) {
@@ -228,7 +228,7 @@ describe('calls', () => {
     expect({ top: stack.top, text: stack.text, depth: stack.depth, undo: stack.undo.length }).toEqual(before)
   })
 
-  it('nothing leaks: text, errors, arrays, functions', () => {
+  it('text, errors, arrays and functions do not leak', () => {
     const failAs = kernel('fail_as')
     const run = packedFunc(() => 'x'.repeat(20))
     run.call()
@@ -245,8 +245,8 @@ describe('calls', () => {
   })
 })
 
-describe('the function as an object', () => {
-  it('close() ends it once, and Symbol.dispose tolerates that it is closed', () => {
+describe('a function as an object', () => {
+  it('close() throws ScopeClosedError if it is closed already, Symbol.dispose does not', () => {
     const lookup = getGlobal('ffi.String')
     expect(lookup).toBeInstanceOf(PackedFunc)
     expect(lookup.typeKey).toBe('ffi.Function')
@@ -258,7 +258,7 @@ describe('the function as an object', () => {
     expect(() => lookup.tryCall('x')).toThrow('closed already')
   })
 
-  it('may be disposed of while it runs', () => {
+  it('may be closed while it runs', () => {
     const self = packedFunc(() => {
       self.close()
       return 'still here, with a long text'
@@ -274,11 +274,11 @@ describe('u64', () => {
     [2n ** 63n, -(2n ** 63n)],
     [2n ** 64n - 1n, -1],
     [7, 7],
-  ])('%s travels by its bits, as %s', (value, back) => {
+  ])('%s is passed by its bits, and returned as %s', (value, back) => {
     expect(kernel('echo').call(u64(value))).toBe(back)
   })
 
-  it('refuses what is no uint64', () => {
+  it('refuses values that are not a uint64', () => {
     for (const value of [-1n, 2n ** 64n, -1, 1.5, NaN, 2 ** 53, '1'])
       expect(() => u64(value as never)).toThrow('value must be')
   })

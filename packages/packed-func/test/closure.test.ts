@@ -10,7 +10,7 @@ const call = kernel('call')
 const echo = kernel('echo')
 
 describe('a function of TypeScript', () => {
-  it('is called by native code, with values both ways', () => {
+  it('gets arguments from native code and returns a result', () => {
     const seen: unknown[] = []
     const run = (...values: unknown[]): string => {
       seen.push(...values)
@@ -30,7 +30,7 @@ describe('a function of TypeScript', () => {
     expect(call.call((() => result) as never)).toStrictEqual(expected)
   })
 
-  it("returns arrays and functions, which are the caller's", () => {
+  it('returns arrays and functions, which the caller owns', () => {
     const array = call.call(() => [1, 'two', [3]]) as NativeArray
     expect(array.get(1)).toBe('two')
     const made = call.call(() => (x: number) => x + 1) as PackedFunc
@@ -40,7 +40,7 @@ describe('a function of TypeScript', () => {
     expect(other.isAlive).toBe(true)
   })
 
-  it('gets objects as references of its own', () => {
+  it('may keep the objects that it gets', () => {
     let kept: PackedFunc | undefined
     call.call(
       (f: PackedFunc) => {
@@ -51,12 +51,12 @@ describe('a function of TypeScript', () => {
     expect(kept!.call()).toBe(7)
   })
 
-  it('may call and be called in turn', () => {
+  it('may call itself through native code', () => {
     const factorial = packedFunc((n: number): number => (n <= 1 ? 1 : n * (factorial.call(n - 1) as number)))
     expect(factorial.call(10)).toBe(3_628_800)
   })
 
-  it('gets an object that is passed to be moved', () => {
+  it('gets an object that is passed as rvalue()', () => {
     const array = echo.call([1, 2]) as NativeArray
     let size = 0
     call.call((moved: NativeArray) => {
@@ -66,17 +66,17 @@ describe('a function of TypeScript', () => {
     expect(array.isAlive).toBe(false)
   })
 
-  it('is refused if it is none', () => {
+  it('must be a function', () => {
     expect(() => packedFunc(1 as never)).toThrow(ArgumentError)
   })
 
-  it('can not be asynchronous', () => {
+  it('must be declared asynchronous to return a promise', () => {
     const error = thrownBy(() => call.call(async () => Promise.reject(new Error('later')))) as PackedFuncError
     expect(error.kind).toBe('TypeError')
     expect(error.sentence).toContain('asynchronous function used as packed function')
   })
 
-  it('can not return what is only lent', () => {
+  it('cannot return a view or an rvalue', () => {
     expect(() => call.call(() => tensorView(tensor('float32', [1])))).toThrow('which calls only borrow')
     const array = echo.call([1]) as NativeArray
     expect(() => call.call(() => rvalue(array))).toThrow('which calls only borrow')
@@ -84,11 +84,11 @@ describe('a function of TypeScript', () => {
   })
 })
 
-describe('tensors that are lent to a callback', () => {
+describe('tensors that a callback borrows', () => {
   it.each([
     ['itself', (lent: Tensor) => lent],
     ['in an array', (lent: Tensor) => [lent]],
-  ])('can not be returned: %s', (_, run) => {
+  ])('cannot be returned: %s', (_, run) => {
     const before = live()
     let seen: Tensor | undefined
     const keeping = packedFunc((lent: Tensor) => {
@@ -101,7 +101,7 @@ describe('tensors that are lent to a callback', () => {
     expect(live().foreign).toBe(before.foreign + 1)
   })
 
-  it('are out of sight when native code keeps one', () => {
+  it('lose their memory if the callback lets native code keep them', () => {
     let seen: Tensor | undefined
     let kept: NativeArray | undefined
     const x = tensor('float32', [2], [1, 2])
@@ -114,7 +114,7 @@ describe('tensors that are lent to a callback', () => {
     kept!.close()
   })
 
-  it('can be read and written during it, and not after', () => {
+  it('can be read and written until the callback returns', () => {
     const x = tensor('float32', [3], [1, 2, 3])
     let kept: Tensor | undefined
     call.call((lent: Tensor) => {
@@ -127,8 +127,20 @@ describe('tensors that are lent to a callback', () => {
   })
 })
 
+describe('a tensor that a callback borrows and closes itself', () => {
+  it('is closed, and the call succeeds', () => {
+    const x = tensor('float32', [2], [1, 2])
+    const closing = (borrowed: Tensor): number => {
+      ;(borrowed.segment.lifetime as unknown as { close(): void }).close()
+      return borrowed.shape[0]!
+    }
+    expect(call.call(closing, tensorView(x))).toBe(2)
+    expect(x.toArray()).toEqual([1, 2])
+  })
+})
+
 describe('lifetimes', () => {
-  it('native code keeps a function for as long as it holds it', () => {
+  it('a function lives until native code releases its last reference', () => {
     const before = liveCallbacks()
     kernel('keep').call(() => 'kept')
     expect(liveCallbacks()).toBe(before + 1)
@@ -140,7 +152,7 @@ describe('lifetimes', () => {
     expect(liveCallbacks()).toBe(before)
   })
 
-  it('a thousand functions leave nothing', () => {
+  it('a thousand closed functions leak nothing', () => {
     const before = live()
     const callbacks = liveCallbacks()
     for (let i = 0; i < 1000; i++) packedFunc(() => i).close()
@@ -159,14 +171,14 @@ describe('threads', () => {
     expect(kernel('call_on_thread').call(kernel('nothing'))).toBeNull()
   })
 
-  it('an error of another thread arrives whole', () => {
+  it('an error of another thread keeps its text', () => {
     const error = thrownBy(() => kernel('call_on_thread').call(kernel('echo'))) as PackedFuncError
     expect(error.sentence).toBe('echo takes one argument')
   })
 })
 
 describe('nesting', () => {
-  it('hazard H9: ends with an error of its own, and everything works after', () => {
+  it('hazard H9: calls that nest too deep throw RecursionError, and later calls work', () => {
     const stack = openStack()
     let depth = 0
     const forever: PackedFunc = packedFunc(() => {
@@ -181,7 +193,7 @@ describe('nesting', () => {
     expect(echo.call('still works, as ever')).toBe('still works, as ever')
   })
 
-  it('hazard H4: what a callback throws is a failure for native code, once', () => {
+  it('hazard H4: an error of a callback is one failure for native code', () => {
     const result = call.tryCall(() => {
       throw new Error('x')
     })

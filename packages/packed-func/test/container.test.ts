@@ -14,7 +14,7 @@ const byKey = ([a]: readonly unknown[], [b]: readonly unknown[]): number =>
 describe('arrays', () => {
   const array = echo.call([1, 'two', null, [3.5]]) as NativeArray
 
-  it('have elements', () => {
+  it('read their elements as values', () => {
     expect(array).toBeInstanceOf(NativeArray)
     expect(array.size).toBe(4)
     expect(array.get(1)).toBe('two')
@@ -23,7 +23,7 @@ describe('arrays', () => {
     expect(array.typeKey).toBe('ffi.Array')
   })
 
-  it.each([2, 2000])('have the elements that were there when the first of %d was read', (size) => {
+  it.each([2, 2000])('have the elements that an array of %d had when packing began', (size) => {
     const growing: number[] = Array.from({ length: size }, (_, i) => i)
     Object.defineProperty(growing, 0, { get: () => growing.push(7) })
     expect((echo.call(growing) as NativeArray).size).toBe(size)
@@ -32,7 +32,7 @@ describe('arrays', () => {
     expect((echo.call(shrinking) as NativeArray).toArray().slice(0, 2)).toEqual([1, null])
   })
 
-  it('may have very many elements', () => {
+  it('may have 100,000 elements', () => {
     const before = live()
     const values = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? `element ${i}` : i % 3 === 1 ? i : [i]))
     const many = echo.call(values) as NativeArray
@@ -47,12 +47,12 @@ describe('arrays', () => {
     expect(map.get(49_999)).toBe('value 49999')
     map.close()
     expect(live().foreign).toBe(before.foreign)
-    // The array that get(2) gave is the garbage collector's.
+    // The garbage collector owns the array that get(2) returned.
     expect(live().native).toBeLessThanOrEqual(before.native + 1)
   })
 
   if (isOwnLibrary)
-    it('may hold each other in a long chain', () => {
+    it('may nest 200,000 deep', () => {
       const before = live().native
       let chain = echo.call([1]) as NativeArray
       for (let i = 0; i < 200_000; i++) {
@@ -65,12 +65,12 @@ describe('arrays', () => {
       expect(live().native).toBe(before)
     })
 
-  it('have bounds', () => {
+  it('throw a RangeError outside their bounds', () => {
     expect(() => array.get(4)).toThrow(RangeError)
     expect(() => array.get(-1)).toThrow('Index -1 out of bounds 4')
   })
 
-  it('pass as they are', () => {
+  it('are passed without a copy', () => {
     expect((echo.call(array) as NativeArray).handle).toBe(array.handle)
   })
 
@@ -94,7 +94,7 @@ describe('arrays', () => {
 })
 
 describe('maps', () => {
-  it('have entries in order', () => {
+  it('keep the order of their entries', () => {
     const entries = Array.from({ length: 50 }, (_, i) => [i % 2 === 0 ? i : `key number ${i}`, i] as const)
     const map = echo.call(new Map<Argument, Argument>(entries)) as NativeMap
     expect(map.size).toBe(50)
@@ -107,7 +107,7 @@ describe('maps', () => {
     expect([...(echo.call(new Map()) as NativeMap)]).toEqual([])
   })
 
-  it('rule 8: find text whatever its form', () => {
+  it('rule 8: find short and long text by content', () => {
     const map = echo.call(
       new Map([
         ['short', 1],
@@ -118,7 +118,7 @@ describe('maps', () => {
     expect(map.get('longer than seven')).toBe(2)
   })
 
-  it('behave as Maps of JavaScript do, whatever is done to them', () => {
+  it('behave as a Map of JavaScript after any sequence of changes', () => {
     const key = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.string({ maxLength: 10 }))
     const step = fc.oneof(fc.record({ set: key, value: fc.integer() }), fc.record({ erase: key }))
     const [make, set, erase] = ['ffi.Dict', 'ffi.DictSetItem', 'ffi.DictErase'].map((name) => getGlobal(name))
@@ -145,7 +145,7 @@ describe('maps', () => {
     )
   })
 
-  it('leave nothing', () => {
+  it('leak nothing', () => {
     const before = live()
     for (let i = 0; i < 100; i++) {
       const map = echo.call(new Map([[`a key that is long ${i}`, ['a value that is long']]])) as NativeMap
@@ -170,7 +170,7 @@ describe('shapes', () => {
 describe('objects', () => {
   const moveIn = kernel('move_in')
 
-  it('rule 10: are moved by who asks for it', () => {
+  it('rule 10: are closed here when the function takes them over', () => {
     const array = echo.call([1, 2]) as NativeArray
     const moved = moveIn.call(rvalue(array)) as NativeArray
     expect(array.isAlive).toBe(false)
@@ -178,13 +178,13 @@ describe('objects', () => {
     expect(() => rvalue(1 as never)).toThrow('must be a native object')
   })
 
-  it('rule 31: stay where they are if nobody takes them', () => {
+  it('rule 31: stay open if no function takes them over', () => {
     const array = echo.call([1]) as NativeArray
     expect(kernel('type_index').call(rvalue(array))).toBe(10)
     expect(array.toArray()).toEqual([1])
   })
 
-  it('rule 32: are moved once', () => {
+  it('rule 32: are moved at most once', () => {
     const array = echo.call([1]) as NativeArray
     const error = thrownBy(() => moveIn.call(rvalue(array), 'again')) as PackedFuncError
     expect(error.kind).toBe('InternalError')
@@ -192,7 +192,7 @@ describe('objects', () => {
     expect(array.isAlive).toBe(false)
   })
 
-  it('are gone for other arguments of the call, and come back if nobody takes them', () => {
+  it('cannot be another argument of the call that may take them over', () => {
     const array = echo.call([1, 2]) as NativeArray
     expect(() => kernel('type_index').call(rvalue(array), array)).toThrow(ScopeClosedError)
     expect(() => kernel('type_index').call(rvalue(array), rvalue(array))).toThrow(ScopeClosedError)
@@ -201,7 +201,7 @@ describe('objects', () => {
     expect(array.isAlive).toBe(false)
   })
 
-  it('stay alive while a call borrows them', () => {
+  it('live for as long as a call borrows them', () => {
     const readAfter = kernel('read_after')
     const before = live().native
     const array = echo.call([1, 2]) as NativeArray
@@ -214,26 +214,26 @@ describe('objects', () => {
     expect(live().native).toBe(before)
   })
 
-  it('a result that is moved has no other reference', () => {
+  it('have no other reference after they were moved', () => {
     const array = echo.call([1, 2]) as NativeArray
     const moved = moveIn.call(rvalue(array)) as NativeArray
     expect(kernel('read_after').call(moved, () => null)).toBe(1)
   })
 
-  it('are shown by their types', () => {
+  it('print as their types', () => {
     const array = echo.call([1]) as NativeArray
     expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function] }')
     array.close()
     expect(`${array}`).toBe('[ffi.Array, closed]')
   })
 
-  it('of other types are passed on', () => {
+  it('of unknown types are passed on', () => {
     const missing = getGlobal('ffi.GetInvalidObject').call() as NativeObject
     expect(missing.typeKey).toBe('ffi.Object')
     expect((echo.call(missing) as NativeObject).handle).toBe(missing.handle)
   })
 
-  it('errors are values too', () => {
+  it('an error can be an argument and a result', () => {
     const error = new RangeError('as a value')
     expect(echo.call(error)).toBe(error)
   })

@@ -8,7 +8,7 @@ const addOne = kernel('add_one')
 const close = (x: Tensor): void => (x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
 
 describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versioned) => {
-  it('share the memory, out and in', () => {
+  it('share the memory of the tensor', () => {
     const x = tensor('float32', [2, 3], [1, 2, 3, 4, 5, 6])
     const back = fromDLPack(toDLPack(x, { versioned }), { versioned }) as Tensor
     expect([back.dtype, back.shape, back.address]).toEqual(['float32', [2, 3], x.address])
@@ -29,14 +29,14 @@ describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versio
     expect(live().native).toBeLessThanOrEqual(before.native)
   })
 
-  it('are given back by the garbage collector', async () => {
+  it('are released by the garbage collector', async () => {
     const before = live().foreign
     for (let i = 0; i < 20; i++) fromDLPack(toDLPack(tensor('int8', [i + 1]), { versioned }), { versioned })
     await collect(() => live().foreign <= before)
     expect(live().foreign).toBeLessThanOrEqual(before)
   })
 
-  it("rule 47: that are not aligned stay the caller's", () => {
+  it('rule 47: are left to the caller if they are not aligned', () => {
     const x = tensor('int8', [64])
     const pointer = toDLPack(x, { versioned })
     const alignment = 2 ** 30
@@ -50,25 +50,25 @@ describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versio
 })
 
 describe('DLPack', () => {
-  it('tells that memory is read-only, or refuses where it can not', () => {
+  it('records read-only memory, or refuses it in the form that cannot', () => {
     const { block, base, byteSize } = tensor('float32', [2], [1, 2]).segment
     const sealed = tensor('float32', [2], new Segment(block, base, byteSize, READ_ONLY))
     const back = fromDLPack(toDLPack(sealed)) as Tensor
-    // Another libtvm_ffi forgets what a tensor came with.
+    // Other tvm-ffi libraries drop the flags of a managed tensor.
     expect(back.segment.readOnly).toBe(isOwnLibrary)
     close(back)
     expect(() => toDLPack(sealed, { versioned: false })).toThrow(ReadOnlyError)
   })
 
   it.each([
-    ['memory that is nowhere', 4n, 0n],
-    ['more elements than there are numbers', 2n ** 60n, 4096n],
+    ['memory at a null address', 4n, 0n],
+    ['more elements than 2^53', 2n ** 60n, 4096n],
     ['a negative size', -4n, 4096n],
-  ])('a tensor that can not be one here is a native object: %s', (_, size, address) => {
+  ])('a tensor that Tenon cannot read is a native object: %s', (_, size, address) => {
     const before = live()
     const block = new BigUint64Array(11)
     const start = BigInt(addressOf(block))
-    // A version, no context, deleter or flags; then data, the CPU, one axis, float32, its shape.
+    // A version, no context, no deleter, no flags; then data, the CPU, one axis, float32, its shape.
     block.set([1n, 0n, 0n, 0n, address, 1n, 1n | (0x0001_2002n << 32n), start + 80n, 0n, 0n, BigInt.asUintN(64, size)])
     const made = fromDLPack(new OpaquePointer(start)) as NativeObject
     expect(made).toBeInstanceOf(NativeObject)
@@ -77,7 +77,7 @@ describe('DLPack', () => {
     expect(live()).toEqual(before)
   })
 
-  it('refuses what is no tensor, no pointer or closed', () => {
+  it('refuses values that are not tensors or pointers, and closed tensors', () => {
     expect(() => toDLPack(1 as never)).toThrow('tensor must be a tensor, got 1')
     expect(() => fromDLPack(1n as never)).toThrow('pointer must be the address of a managed tensor')
     const nothing = kernel('some_pointer').call() as OpaquePointer

@@ -13,7 +13,7 @@ const generations = [
 ]
 
 describe.each(generations)('a library of TVM %s with a module inside', (_, name) => {
-  it('imports it', () => {
+  it('imports the module', () => {
     const lib = Module.open(kernelLibrary(name))
     expect(lib.entry.call()).toBe(40)
     expect(lib.entry.call(2)).toBe(42)
@@ -27,7 +27,7 @@ const directory = mkdtempSync(join(tmpdir(), 'tenon-embedded-'))
 afterAll(() => rmSync(directory, { recursive: true }))
 let copies = 0
 
-/** A copy of a library in which bytes were changed. */
+/** A copy of a library with changed bytes. */
 function changed(name: string, replace: (bytes: Buffer) => void): string {
   const bytes = readFileSync(kernelLibrary(name))
   replace(bytes)
@@ -36,12 +36,12 @@ function changed(name: string, replace: (bytes: Buffer) => void): string {
   return path
 }
 
-/** Where the kind stands in the library's bytes. */
+/** The offset of the kind in the library's bytes. */
 function kindPlace(bytes: Buffer): number {
   return bytes.indexOf(Buffer.concat([Buffer.from([8, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('settings')])) + 8
 }
 
-/** Puts a number at a place, counted from the size of the kind. */
+/** Writes a number at an offset from the size of the kind. */
 function atKind(bytes: Buffer, offset: number, value: bigint): void {
   bytes.writeBigUInt64LE(value, kindPlace(bytes) - 8 + offset)
 }
@@ -49,16 +49,16 @@ function atKind(bytes: Buffer, offset: number, value: bigint): void {
 const loadedFrom = (path: string): PackedFuncError => thrownBy(() => Module.open(path)) as PackedFuncError
 
 if (isOwnLibrary)
-  describe('what is inside a library', () => {
+  describe('modules inside a library', () => {
     it.each([
       ['packed_embedded_026', 'the size of a kind', 0, 2n ** 62n],
       ['packed_embedded_026', 'the size of its bytes', 16, 10_000n],
-      ['packed_embedded_026', 'a column that is none', -20, 2n],
+      ['packed_embedded_026', 'a column that does not exist', -20, 2n],
       ['packed_embedded_026', 'a row after the columns', -36, 9n],
       ['packed_embedded_026', 'no rows', -60, 1n],
       ['packed_embedded_legacy', 'the size of a kind', 0, 2n ** 62n],
       ['packed_embedded_legacy', 'more entries than there are', -20, 4n],
-      ['packed_embedded_legacy', 'a column that is none', 84, 7n],
+      ['packed_embedded_legacy', 'a column that does not exist', 84, 7n],
     ])('%s: %s is refused', (name, _, offset, value) => {
       const error = loadedFrom(changed(name, (bytes) => atKind(bytes, offset, value)))
       expect([error.kind, error.sentence]).toEqual(['ValueError', 'the modules inside the library are malformed'])
@@ -70,7 +70,7 @@ if (isOwnLibrary)
         'Library binary was created using {unheard!} but a loader of that name is not registered.',
       ],
       ['packed_embedded_legacy', 'Binary was created using {unheard!} but a loader of that name is not registered'],
-    ])('%s: a kind without a loader is told', (name, sentence) => {
+    ])('%s: an error names a kind without a loader', (name, sentence) => {
       const error = loadedFrom(changed(name, (bytes) => void bytes.write('unheard!', kindPlace(bytes))))
       expect([error.kind, error.sentence]).toEqual(['RuntimeError', expect.stringContaining(sentence)])
     })
@@ -78,7 +78,7 @@ if (isOwnLibrary)
     it.each([
       ['packed_embedded_026', 'ffi.Module.load_from_bytes.notmodul'],
       ['packed_embedded_legacy', 'runtime.module.loadbinary_notmodul'],
-    ])('%s: a loader that makes no module is told', (name, global) => {
+    ])('%s: an error names a loader that does not return a module', (name, global) => {
       registerGlobal(global, () => 3, { override: true }).close()
       const error = loadedFrom(changed(name, (bytes) => void bytes.write('notmodul', kindPlace(bytes))))
       expect([error.kind, error.sentence]).toEqual(['TypeError', `${global} must return a module, it returned \`int\``])

@@ -49,7 +49,7 @@ describe('native errors', () => {
     expect(error.kind).toBe(kind)
   })
 
-  it('are of one class only', () => {
+  it('are instances of one class only', () => {
     const error = thrownBy(() => failAs.call('KeyError'))
     expect(error).not.toBeInstanceOf(ValueError)
     expect(error).not.toBeInstanceOf(PackedFuncTypeError)
@@ -62,11 +62,11 @@ describe('native errors', () => {
     ).toMatchObject({ kind: 'KeyError', sentence: 'mine' })
   })
 
-  it('rule 37: parts that are null are left out', () => {
+  it('rule 37: null parts of a message are left out', () => {
     expect((thrownBy(() => failAs.call('K')) as PackedFuncError).sentence).toBe('failed as asked')
   })
 
-  it('kinds can be given a class', () => {
+  it('registerErrorKind maps a kind to a class', () => {
     class NoSuchModel extends Error {}
     registerErrorKind('NoSuchModel', NoSuchModel, (sentence) => new NoSuchModel(sentence))
     expect(thrownBy(() => failAs.call('NoSuchModel'))).toBeInstanceOf(NoSuchModel)
@@ -96,7 +96,7 @@ describe('errors of JavaScript', () => {
     expect(run.tryCall()).toEqual({ ok: false, kind, sentence })
   })
 
-  it('rule 39: come back as the same object, however many frames they cross', () => {
+  it('rule 39: return as the same object through any number of frames', () => {
     const mine = new RangeError('mine')
     const inner = packedFunc(() => {
       throw mine
@@ -126,7 +126,7 @@ describe('errors of JavaScript', () => {
     expect(thrownBy(() => call.call(through))).toBe(seen)
   })
 
-  it('rule 40: a cause goes along, and comes back as it was', () => {
+  it('rule 40: keep their cause, which returns as the same object', () => {
     const cause = new TypeError('why')
     const run = packedFunc(() => {
       throw new Error('what', { cause })
@@ -134,7 +134,7 @@ describe('errors of JavaScript', () => {
     expect((thrownBy(() => run.call()) as Error).cause).toBe(cause)
   })
 
-  it('may be their own cause, or have very many', () => {
+  it('may be their own cause, or have 10,000 causes', () => {
     const loop = new Error('loop')
     loop.cause = loop
     let long = new Error('first')
@@ -142,7 +142,7 @@ describe('errors of JavaScript', () => {
     const throwing = packedFunc((isLong: boolean) => {
       throw isLong ? long : loop
     })
-    // More often than calls may nest.
+    // More calls than may nest.
     for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing.call(false))).toBe(loop)
     expect(thrownBy(() => throwing.call(true))).toBe(long)
     expect(kernel('echo').call(loop)).toBe(loop)
@@ -152,9 +152,9 @@ describe('errors of JavaScript', () => {
     ['an error whose message throws', Object.defineProperty(new Error('x'), 'message', { get: refuse })],
     ['an error whose cause throws', Object.defineProperty(new Error('x'), 'cause', { get: refuse })],
     ['an object without a prototype', Object.create(null) as unknown],
-    ['a proxy that refuses everything', new Proxy({}, { get: refuse, getPrototypeOf: refuse })],
-    ['an error whose name is no text', Object.assign(new Error('x'), { name: 3 })],
-  ])('arrive as they were: %s', (_, thrown) => {
+    ['a proxy that throws for everything', new Proxy({}, { get: refuse, getPrototypeOf: refuse })],
+    ['an error whose name is not a string', Object.assign(new Error('x'), { name: 3 })],
+  ])('return as the same object: %s', (_, thrown) => {
     const throwing = packedFunc(() => {
       throw thrown
     })
@@ -162,7 +162,7 @@ describe('errors of JavaScript', () => {
     expect(packedFunc(() => 7).call()).toBe(7)
   })
 
-  it('text without room on the stack arrives whole', () => {
+  it('keep text that has no room on the stack', () => {
     const long = 'long '.repeat(10_000)
     const run = packedFunc(() => {
       throw new Error(long)
@@ -170,7 +170,7 @@ describe('errors of JavaScript', () => {
     expect(run.tryCall()).toEqual({ ok: false, kind: 'RuntimeError', sentence: long })
   })
 
-  it('are let go of when native code has none any more', () => {
+  it('are released when native code releases them', () => {
     const before = live()
     const run = packedFunc(() => {
       throw new Error('again')
@@ -181,7 +181,7 @@ describe('errors of JavaScript', () => {
   })
 
   if (isOwnLibrary)
-    it('native ones are given back by the garbage collector', async () => {
+    it('native errors are released by the garbage collector', async () => {
       const before = live().native
       for (let i = 0; i < 100; i++) thrownBy(() => failAs.call('KeyError'))
       expect(live().native).toBeGreaterThan(before)

@@ -32,7 +32,7 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   },
 })
 
-/** Examples name libraries as users have them; here they are the workspace's. */
+/** Opens the workspace's library for the path that an example names. */
 function loadForExamples(path: string): packedFunc.Module {
   const libraries: Readonly<Record<string, string>> = {
     './libpacked.so': 'packed',

@@ -23,7 +23,7 @@ async function outputOf(body: string): Promise<string> {
   return stdout.trim()
 }
 
-/** A worker that runs a module's text. */
+/** The expression for a worker that runs the text of a module. */
 const worker = (body: string): string =>
   `new Worker(new URL('data:text/javascript,' + encodeURIComponent(${JSON.stringify(
     `import { createRequire } from 'node:module'

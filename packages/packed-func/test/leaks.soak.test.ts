@@ -15,22 +15,22 @@ import {
 } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live } from './support.ts'
 
-/** A million with `pnpm soak`. */
+/** The number of rounds: a million with `pnpm soak`. */
 const isSoak = process.env['TENON_SOAK'] === '1'
 const rounds = isSoak ? 1_000_000 : 5000
 
-/** What a test may take, in milliseconds. */
+/** The time limit of a test, in milliseconds. */
 const timeout = isSoak ? 4 * 3600 * 1000 : 120_000
 
 const MEBIBYTE = 2 ** 20
 
 /**
- * What a leak of a hundred bytes a round would exceed at the full size: the collector and malloc keep some memory either
- * way, and AddressSanitizer 256 MiB of what was freed.
+ * The growth that a leak of a hundred bytes in each round would exceed at the full size. The collector and malloc keep some
+ * memory in any case, and AddressSanitizer keeps 256 MiB of freed memory.
  */
 const ALLOWED = (process.env['TENON_VARIANT'] === 'asan' ? 80 + 256 : 80) * MEBIBYTE
 
-/** The bytes of live objects, those of the process, and those of the process that the JavaScript heap has no claim to. */
+/** The bytes of live objects, of the process, and of the process without the JavaScript heap. */
 function memory(): { heap: number; all: number; native: number } {
   const { rss, heapTotal, heapUsed } = process.memoryUsage()
   return { heap: heapUsed, all: rss, native: rss - heapTotal }
@@ -49,7 +49,7 @@ const close = (x: Tensor): void => (x.segment.lifetime as unknown as Disposable)
 
 const convert = typedFunc([accept.int, accept.str], (i, text) => `${i} ${text}`)
 
-/** What kernels of TVM to 0.20 do. */
+/** Actions with kernels of TVM to 0.20. */
 function legacyActions(): Readonly<Record<string, (i: number) => unknown>> {
   const load = (name: string, library: string): PackedFunc => kernel(name, `packed_legacy_${library}`)
   const sources = ['NDArray', 'runtime.String', 'bytes', 'PackedFunc', 'str', 'DLTensor*']
@@ -67,7 +67,7 @@ const actions: Readonly<Record<string, (i: number) => unknown>> = {
   'calls with numbers': (i) => sum.call(i, 1.5, true, BigInt(i)),
   'typed calls': (i) => typedSum(i, 1),
   'calls back': (i) => call.call((x: number) => x + 1, i),
-  'functions that are kept and given back': (i) => kernel('keep').call(packedFunc(() => i)),
+  'functions that are kept and released': (i) => kernel('keep').call(packedFunc(() => i)),
   'errors of native code': () => failAs.tryCall('KeyError'),
   'errors of native code that are thrown': () => {
     try {
@@ -89,8 +89,8 @@ const actions: Readonly<Record<string, (i: number) => unknown>> = {
   },
   strings: (i) => echo.call(words[i % 3]!),
   bytes: () => echo.call(new Uint8Array(40)),
-  'tensors that are lent': () => addOne.call(shared, shared),
-  'tensors that are made here': () => echo.call(tensor('float32', [4])),
+  'borrowed tensors': () => addOne.call(shared, shared),
+  'tensors of JavaScript': () => echo.call(tensor('float32', [4])),
   'tensors that kernels make': () => close(makeRange.call(16) as Tensor),
   'tensors through DLPack': () => close(fromDLPack(toDLPack(shared)) as Tensor),
   containers: (i) => (echo.call([i, 'a text of its own', [1]]) as NativeArray).close(),
@@ -99,18 +99,18 @@ const actions: Readonly<Record<string, (i: number) => unknown>> = {
   'objects that are moved': () => kernel('move_in').call(rvalue(echo.call([1]) as NativeArray)),
 }
 
-/** Ends {@link collect} after one collection. */
+/** A condition that ends {@link collect} after one collection. */
 function oneMore(): () => boolean {
   let collections = 0
   return () => collections++ > 0
 }
 
 describe(`${rounds} times`, () => {
-  it.each(Object.entries(actions))('%s leave nothing', { timeout }, async (_, act) => {
+  it.each(Object.entries(actions))('%s leak nothing', { timeout }, async (_, act) => {
     const run = async (from: number, to: number): Promise<void> => {
       for (let i = from; i < to; i++) {
         act(i)
-        // The collector gives back between turns of the event loop, and doesn't know how much native memory hangs on its objects.
+        // Objects are released between turns of the event loop, and the collector does not count their native memory.
         if (i % 10_000 === 9999) await collect(oneMore())
         else if (i % 2000 === 1999) await new Promise((resolve) => setImmediate(resolve))
       }
@@ -130,11 +130,11 @@ describe(`${rounds} times`, () => {
       ]
     }
     await collect(() => more().every((count) => count <= 0))
-    // What earlier tests left may go meanwhile.
+    // Objects of earlier tests may be collected meanwhile.
     expect(more().map((count) => Math.max(count, 0))).toEqual([0, 0, 0, 0])
     const { heap, all, native } = memory()
     expect(heap - before.memory.heap).toBeLessThan(ALLOWED)
-    // The heap grows and shrinks, and what it gives up stays the process's for a while: a leak of native code is in both.
+    // The heap grows and shrinks, and the process keeps its freed pages for a while. A native leak shows in both numbers.
     expect(Math.min(all - before.memory.all, native - before.memory.native)).toBeLessThan(ALLOWED)
   })
 })

@@ -27,7 +27,7 @@ describe('a function that gets TVMArgs', () => {
     expect(legacyFunc(() => {}).call()).toBeNull()
   })
 
-  it('knows ints from floats, which JavaScript does not', () => {
+  it('distinguishes ints from floats', () => {
     const codes = legacyFunc((args, rv) => rv.set([...args].map(({ typeCode }) => typeCode)))
     const values = codes.call(3, float(3), true, null, 'x', new Uint8Array(9), dataType('int8'), tensor('int8', [1]))
     expect((values as unknown as { toArray(): unknown }).toArray()).toEqual([
@@ -42,7 +42,7 @@ describe('a function that gets TVMArgs', () => {
     ])
   })
 
-  it('is told when an argument is missing', () => {
+  it('throws when it reads a missing argument', () => {
     const second = legacyFunc((args) => void args.at(1))
     expect(failureOf(() => second.call(1))).toEqual([
       'InternalError',
@@ -50,7 +50,7 @@ describe('a function that gets TVMArgs', () => {
     ])
   })
 
-  it('refuses integers outside int64 where they are packed', () => {
+  it('refuses a result outside int64', () => {
     const give = legacyFunc((_, rv) => rv.set(2n ** 63n))
     expect(failureOf(() => give.call())).toEqual([
       'InternalError',
@@ -76,7 +76,7 @@ describe('a function that gets TVMArgs', () => {
     )
   })
 
-  it('knows what its result is, before and after it is set', () => {
+  it('has a result with a type code before and after it is set', () => {
     const seen: unknown[] = []
     const run = legacyFunc((_, rv) => {
       seen.push(rv.typeCode, rv.as('NDArray'))
@@ -97,7 +97,7 @@ describe('a function that gets TVMArgs', () => {
     expect(seen).toEqual([4, null, 0, 2, 0, 2, 0, 15, 11, 12, 4, 5, 2, float(2), 13, 6, 10, 10, 8])
   })
 
-  it('gives results with their codes', () => {
+  it('callLegacy returns a result with its type code', () => {
     const half = packedFunc((x: number) => float(x / 2))
     expect([callLegacy(half, 4).typeCode, callLegacy(half, 4).as('double')]).toEqual([TypeCode.Float, 2])
     expect(() => callLegacy(half, 4).as('int64')).toThrow('expected int but got float')
@@ -118,14 +118,14 @@ describe('a typed function of TVM to 0.20', () => {
     expect(typedLegacyFunc([], () => {}).call()).toBeNull()
   })
 
-  it('tells which argument is wrong', () => {
+  it('names the argument that does not convert', () => {
     expect(failureOf(() => repeat.call('ab', 2.5))).toEqual([
       'InternalError',
       'In function repeat(0: string, 1: int): error while converting argument 1: expected int but got float',
     ])
   })
 
-  it('tells when there are too few or too many', () => {
+  it('throws for too few or too many arguments', () => {
     expect(failureOf(() => repeat.call('ab'))).toEqual([
       'InternalError',
       'Function repeat(0: string, 1: int) expects 2 arguments but 1 were provided',
@@ -137,7 +137,7 @@ describe('a typed function of TVM to 0.20', () => {
     ])
   })
 
-  it('passes other errors on as they are', () => {
+  it('throws other errors unchanged', () => {
     const mine = new SyntaxError('mine')
     const thrower = typedLegacyFunc(['bool'], () => {
       throw mine
@@ -148,7 +148,7 @@ describe('a typed function of TVM to 0.20', () => {
 
 if (isOwnLibrary)
   describe('kernels of TVM to 0.20', () => {
-    it('call it, and keep what it returns', () => {
+    it('call it and get its result', () => {
       const before = live()
       const apply = packedFunc((f: PackedFunc) => f.call(20))
       const twice = legacyFunc((args, rv) => rv.set(2 * args.at(0).as('int32')))

@@ -22,7 +22,7 @@ if (isOwnLibrary)
     afterEach(() => removeGlobal('test.legacy.helper'))
     const lib = isOwnLibrary ? load('packed_legacy_llvm') : undefined!
 
-    it('has kernels, and an entry whose name it tells', () => {
+    it('has kernels and an entry', () => {
       const x = tensor('float32', [5], [1, 2, 3, 4, 5])
       const y = tensor('float32', [5])
       lib.entry.call(x, y)
@@ -41,21 +41,21 @@ if (isOwnLibrary)
       ['an element type', dataType('float32'), 5],
       ['a device', device('cpu'), 6],
       ['a tensor', tensor('float32', [1]), 13],
-      ['a tensor that is lent', tensorView(tensor('float32', [1])), 7],
+      ['a borrowed tensor', tensorView(tensor('float32', [1])), 7],
       ['a module', lib, 9],
       ['a function', () => 1, 10],
       ['text, small', 'short', 11],
-      ['text, lent', 'longer than seven', 11],
+      ['text, borrowed', 'longer than seven', 11],
       ['text, an object', 'longer than\0 seven', 11],
       ['bytes, small', new Uint8Array(3), 12],
-      ['bytes, lent', new Uint8Array(30), 12],
+      ['bytes, borrowed', new Uint8Array(30), 12],
       ['bytes, an object', new Uint8Array(200_000), 12],
       ['an array', [1], 8],
-    ])('%s has its code', (_, value, code) => {
+    ])('%s has its type code', (_, value, code) => {
       expect(lib.get('type_code').call(value as never)).toBe(code)
     })
 
-    it('takes no int for a float, which float() helps', () => {
+    it('refuses an int for a float, which float() passes', () => {
       const scale = lib.get('scale')
       expect(scale.call(1.5, 2.5)).toBe(3.75)
       const error = thrownBy(() => scale.call(1.5, 2)) as PackedFuncError
@@ -63,7 +63,7 @@ if (isOwnLibrary)
       expect(scale.call(1.5, float(2))).toBe(3)
     })
 
-    it('tells its errors, without a kind as RuntimeError', () => {
+    it('raises errors, without a kind as RuntimeError', () => {
       const text = 'Assert fail: (num_args == 2), add_one: num_args should be 2'
       expect(lib.get('add_one').tryCall(1)).toEqual({ ok: false, kind: 'RuntimeError', sentence: text })
       expect(lib.get('scale').tryCall(1)).toEqual({
@@ -78,7 +78,7 @@ if (isOwnLibrary)
       })
     })
 
-    it('calls functions of TypeScript, whose errors come back as they were', () => {
+    it('calls functions of TypeScript, whose errors return as the same object', () => {
       registerGlobal('test.legacy.helper', (a: number, b: number) => a * b)
       expect(lib.get('ask_helper').call(6, 7)).toBe(42)
       const mine = new RangeError('mine')
@@ -108,12 +108,12 @@ if (isOwnLibrary)
     afterEach(() => removeGlobal('test.legacy.text'))
     const lib = isOwnLibrary ? load('packed_legacy_c') : undefined!
 
-    it('imports what it needs, and its entry is a function', () => {
+    it('has an entry that is a function', () => {
       expect(lib.entry.call(1, 2, true)).toBe(4)
       expect(() => lib.entry.call('x')).toThrow('the entry takes whole numbers')
     })
 
-    it('makes functions, and ends them', () => {
+    it('creates functions and finalizes them', () => {
       const before = live()
       const finalized = lib.get('count_finalized')
       const count = finalized.call() as number
@@ -137,7 +137,7 @@ if (isOwnLibrary)
       expect(lib.get('length_of_text').call('test.legacy.text')).toBe(9)
     })
 
-    it('hears of errors, and tells them again with their kind', () => {
+    it('raises the errors that it gets with the same kind', () => {
       registerGlobal('test.legacy.text', () => {
         throw new TypeError('not today')
       })
@@ -147,7 +147,7 @@ if (isOwnLibrary)
       expect(() => lib.get('length_of_text').call('test.legacy.text')).toThrow('the function must return text')
     })
 
-    it('is called by kernels of tvm-ffi, and the reverse', () => {
+    it('calls kernels of tvm-ffi and is called by them', () => {
       const call = load('packed').get('call')
       expect(call.call(lib.get('__tvm_main__'), 1, 2)).toBe(3)
       registerGlobal(
@@ -159,16 +159,16 @@ if (isOwnLibrary)
   })
 
 if (isOwnLibrary)
-  it('a library that nothing marks is loaded if it is said what it is', () => {
+  it('the option legacy opens a library without marks of its version', () => {
     const lib = Module.open(kernelLibrary('packed_legacy_plain'), { legacy: true })
     expect(lib.get('halve').call(float(3))).toBe(1.5)
     expect(lib.get('halve').tryCall(3)).toMatchObject({ ok: false, kind: 'RuntimeError' })
     expect(load('packed_legacy_plain').tryGet('halve')).toBeUndefined()
-    // One that is marked is what it is.
+    // The option does not change a library that has marks.
     expect(Module.open(kernelLibrary('packed_tvm_022'), { legacy: true }).has('square_neighbours')).toBe(true)
   })
 
 if (!isOwnLibrary)
-  it('another tvm-ffi library can not call kernels of TVM to 0.20', () => {
+  it('another tvm-ffi library cannot call kernels of TVM to 0.20', () => {
     expect(() => load('packed_legacy_c')).toThrow(LoadError)
   })

@@ -14,8 +14,8 @@ import {
 import { kernel } from './support.ts'
 
 /*
- * The conversions of tvm-ffi: a row for each value that arrives, a column for each C++ type that it is read as. `·` is a TypeError,
- * an empty cell was never measured. The table is written by hand from the rules; nothing of it comes from the code.
+ * The conversions of tvm-ffi: a row for each value, a column for each C++ type that it is read as. `·` is a TypeError. An empty cell
+ * was never measured. The table is written by hand from the rules and does not come from the code.
  */
 const table = `
 source        | int64 | bool | StrictBool | double | void* | String      | std::string | Bytes | DataType | Device | DLTensor*/View | Tensor | Function | ObjectRef | Shape | Array<int> | Optional<int>
@@ -66,7 +66,7 @@ const acceptors: Readonly<Record<string, Acceptor<unknown>>> = {
   'Optional<int>': accept.optional(accept.int),
 }
 
-/** What messages call the columns, and the values of the rows. */
+/** The names of the columns in messages. */
 const expectedNames: Readonly<Record<string, string>> = {
   int64: 'int',
   bool: 'bool',
@@ -106,7 +106,7 @@ const gotNames: Readonly<Record<string, string>> = {
   'Array of ints': 'ffi.Array',
 }
 
-/** What each value is, as a value of the test's own words: see {@link inWords}. */
+/** The values of the rows, as {@link inWords} writes them. */
 const own: Readonly<Record<string, unknown>> = {
   OpaquePtr: 'a pointer',
   DataType: [2, 16, 2],
@@ -132,7 +132,7 @@ function inWords(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'type' in value ? { ...value } : value
 }
 
-/** What a cell says. */
+/** The expected value of a cell. */
 function expected(source: string, target: string, result: string): unknown {
   if (['NULL', 'null', 'nullopt'].includes(result)) return null
   if (result === 'parse' && target === 'Device')
@@ -144,7 +144,7 @@ function expected(source: string, target: string, result: string): unknown {
   return own[source]
 }
 
-/** Lets a kernel pass a value to a function that reads it as a type. */
+/** Reads a value that a kernel passes as a type. */
 function readAs(source: string, target: string, result: string): unknown {
   let outcome: unknown = 'nothing'
   const read = typedFunc([acceptors[target]!], (value) => void (outcome = inWords(value)), { name: 'read' })
@@ -186,7 +186,7 @@ describe('conversion of tvm-ffi', () => {
   })
 })
 
-describe('a typed function of TypeScript', () => {
+describe('typedFunc', () => {
   const failureOf = (run: () => unknown): string[] => {
     try {
       run()
@@ -205,7 +205,7 @@ describe('a typed function of TypeScript', () => {
     ])
   })
 
-  it('rule 30: without a name the signature stands alone', () => {
+  it('rule 30: a function without a name prints its signature alone', () => {
     expect(failureOf(() => typedFunc([accept.str], () => {}).call(1))).toEqual([
       'TypeError',
       'Mismatched type on argument #0 when calling: `(0: str) -> Any`. Expected `str` but got `int`',
@@ -222,7 +222,7 @@ describe('a typed function of TypeScript', () => {
     expect(failureOf(() => read.call('nothing'))[1]).toContain('Expected `Device` but got `ffi.SmallStr`')
   })
 
-  it('rule 18: text is read from text and bytes', () => {
+  it('rule 18: std::string is read from text and bytes', () => {
     const read = typedFunc([accept.text], (text) => text)
     expect([read.call('text'), read.call(Buffer.from('bytes')), read.call('long enough for an object\0')]).toEqual([
       'text',
@@ -231,7 +231,7 @@ describe('a typed function of TypeScript', () => {
     ])
   })
 
-  it('rule 23: an array is read element by element, and the wrong one is named', () => {
+  it('rule 23: an array is read element by element, and a mismatch names the element', () => {
     const sum = typedFunc([accept.array(accept.int)], (values) => values.reduce((a, b) => Number(a) + Number(b), 0))
     expect(sum.call([1, true, 3])).toBe(5)
     expect(failureOf(() => sum.call([1, 1.5]))[1]).toContain('Expected `Array<int>` but got `Array[index 1: float]`')
@@ -240,7 +240,7 @@ describe('a typed function of TypeScript', () => {
     expect(failureOf(() => nested.call([[1], [1, 'x']]))[1]).toContain('`Array[index 1: Array[index 1: ffi.SmallStr]]`')
   })
 
-  it('rule 24: a map is read entry by entry, and the wrong side is named', () => {
+  it('rule 24: a map is read entry by entry, and a mismatch names the side', () => {
     const read = typedFunc([accept.map(accept.str, accept.int)], (map) => [...map.values()].map(Number))
     expect((read.call(new Map([['a', 1], ['b', 2]])) as NativeArray).toArray()).toEqual([1, 2]) // prettier-ignore
     expect(typedFunc([accept.map(accept.any, accept.any)], (map) => map.size).call(new Map())).toBe(0)
@@ -248,12 +248,12 @@ describe('a typed function of TypeScript', () => {
     expect(failureOf(() => read.call(new Map([[1, 1]])))[1]).toContain('but got `Map[int, V]`')
   })
 
-  it('rule 22: an optional type takes null besides', () => {
+  it('rule 22: an optional type also accepts null', () => {
     const read = typedFunc([accept.optional(accept.str), accept.any], (text) => text)
     expect([read.asFunction()(null, 1), read.call('x', [])]).toEqual([null, 'x'])
   })
 
-  it('must be a function', () => {
+  it('refuses a value that is not a function', () => {
     expect(() => typedFunc([], 3 as never)).toThrow('run must be a function, got 3')
   })
 })

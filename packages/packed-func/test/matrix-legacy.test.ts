@@ -16,8 +16,8 @@ import {
 import { isOwnLibrary, kernel, thrownBy } from './support.ts'
 
 /*
- * The conversions of TVM 0.18: a row for each value that arrives, a column for each C++ type that it is read as. `·` is an error,
- * `ok` the value itself. The table is written by hand from the rules; nothing of it comes from the code.
+ * The conversions of TVM 0.18: a row for each value, a column for each C++ type that it is read as. `·` is an error, `ok` is the value
+ * itself. The table is written by hand from the rules and does not come from the code.
  */
 const table = `
 source         | int64 | int32 | uint64 | double | bool | void* | DLTensor* | NDArray | PackedFunc | string | DLDataType | Device
@@ -67,7 +67,7 @@ const codes: Readonly<Record<string, TypeCode>> = {
   'runtime.String': 8,
 }
 
-/** What messages call the codes. */
+/** The names of the type codes in messages. */
 const names: Readonly<Record<number, string>> = {
   0: 'int',
   2: 'float',
@@ -84,7 +84,7 @@ const names: Readonly<Record<number, string>> = {
   15: 'bool',
 }
 
-/** What reading as a type says of a value of a code. */
+/** The message for a value that does not convert to a type. */
 const message = (source: string, target: string): string => {
   const code = codes[source]!
   const got = names[code]!
@@ -117,7 +117,7 @@ const message = (source: string, target: string): string => {
   }
 }
 
-/** A value as the table's words have it. */
+/** A value in the form that the table uses. */
 function inWords(value: unknown, source: string): unknown {
   if (value instanceof Tensor) return value.toArray()
   if (value instanceof DataType) return [value.code, value.bits, value.lanes]
@@ -126,7 +126,7 @@ function inWords(value: unknown, source: string): unknown {
   return source === 'device' && typeof value === 'object' ? { ...(value as object) } : value
 }
 
-/** What the words `ok`, `parsed` and `text` mean. */
+/** The meanings of `ok`, `parsed` and `text` for each row. */
 const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'int 2^40': { ok: 2 ** 40 },
   'opaque handle': { ok: true },
@@ -139,7 +139,7 @@ const own: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'runtime.String': { ok: 'float8_e4m3fn', parsed: [10, 8, 1] },
 }
 
-/** What a cell says. */
+/** The expected value of a cell. */
 function expected(source: string, target: string, result: string): unknown {
   if (source === 'DLTensor*') return target === 'void*' ? true : [1.5, 2.5]
   switch (result) {
@@ -161,7 +161,7 @@ function expected(source: string, target: string, result: string): unknown {
   }
 }
 
-/** Reads a value that a kernel passes as a type; an error is thrown through the kernel. */
+/** Reads a value that a kernel passes as a type. An error is thrown through the kernel. */
 function readAs(source: string, target: string): unknown {
   let outcome: unknown
   const read = legacyFunc((args) => {
@@ -177,7 +177,7 @@ function readAs(source: string, target: string): unknown {
   }
 }
 
-/** Lets a function of TVM to 0.20 give a value back that a kernel passes, and reads the result as a type. */
+/** Passes a value through a function of TVM to 0.20, and reads the result as a type. */
 function resultAs(source: string, target: string): unknown {
   const giveBack = kernel('make_give_back', 'packed_legacy_sources').call() as PackedFunc
   let given: TVMRetValue | undefined
@@ -198,7 +198,7 @@ if (isOwnLibrary)
       expect(readAs(source, target)).toEqual(expected(source, target, result))
     })
 
-    // A lent tensor can't be returned.
+    // A borrowed tensor cannot be returned.
     it.each(cells.filter(([source]) => source !== 'DLTensor*'))('a result: %s as %s: %s', (source, target, result) => {
       if (result !== '·') {
         expect(resultAs(source, target)).toEqual(expected(source, target, result))

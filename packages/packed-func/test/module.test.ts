@@ -24,14 +24,14 @@ describe('a library', () => {
     expect(lib.entry.call()).toBe(42)
   })
 
-  it('tells of its functions', () => {
+  it('has metadata and documentation of its functions', () => {
     expect(JSON.parse(lib.metadata('sum')!)).toHaveProperty('type_schema')
     expect(lib.doc('sum')).toBe('The sum of its numbers.')
     expect(lib.metadata('echo')).toBeUndefined()
     expect(lib.doc('echo')).toBeUndefined()
   })
 
-  it('is kept by its functions', () => {
+  it('is kept open by its functions', () => {
     const before = live()
     const other = load('packed')
     const sum = other.get('sum')
@@ -41,7 +41,7 @@ describe('a library', () => {
     expect(live()).toEqual(before)
   })
 
-  it('rule 45: that is missing, or has no extension, is an error', () => {
+  it('rule 45: a missing library and a path without an extension are errors', () => {
     const missing = thrownBy(() => Module.open('/nowhere/lib.so')) as PackedFuncError
     expect(missing.kind).toBe('InternalError')
     expect(missing.sentence).toContain('Failed to load dynamic shared library /nowhere/lib.so')
@@ -55,7 +55,7 @@ describe('a library', () => {
 })
 
 describe('imports', () => {
-  it('are looked through', () => {
+  it('are searched for functions', () => {
     const outer = load('packed_cpp')
     expect(outer.tryGet('sum')).toBeUndefined()
     outer.import(load('packed'))
@@ -65,7 +65,7 @@ describe('imports', () => {
     expect(outer.doc('sum')).toBe('The sum of its numbers.')
   })
 
-  it('in a circle are refused', () => {
+  it('are refused if they form a circle', () => {
     const a = load('packed')
     const b = load('packed_cpp')
     a.import(b)
@@ -103,18 +103,18 @@ describe.each([
     const other = load(library)
     registerGlobal('test.compiled.helper', (x: number) => x + 1)
     expect(other.entry.call(1)).toBe(2)
-    // What was found once stays found, as in the original.
+    // The library keeps the function that it has found, as in TVM.
     removeGlobal('test.compiled.helper')
     expect(other.entry.call(2)).toBe(3)
   })
 
-  it('rule 46: a function that nobody has is an error', () => {
+  it('rule 46: looking up a function that is not registered is an error', () => {
     const error = thrownBy(() => load(library).entry.call(1)) as PackedFuncError
     expect(error.sentence).toBe('Cannot find function test.compiled.helper in the imported modules or global registry.')
   })
 })
 
-it('rule 48: what a library prepares once is prepared once', () => {
+it('rule 48: a library prepares its context once', () => {
   const prepared = load('packed_tvm_026').get('prepared')
   expect([prepared.call(), prepared.call()]).toEqual([1, 1])
 })

@@ -4,11 +4,13 @@ import {
   getGlobal,
   initApi,
   listGlobalNames,
+  Module,
   packedFunc,
   registerGlobal,
   removeGlobal,
   t,
   tryGetGlobal,
+  typedFunc,
 } from '../src/index.ts'
 import { live, thrownBy } from './support.ts'
 
@@ -35,7 +37,7 @@ describe('global functions', () => {
     expect(getGlobal('test.registry.f').call()).toBe(3)
   })
 
-  it('rule 44: a missing one is an error or undefined', () => {
+  it('rule 44: getGlobal throws for a missing name, tryGetGlobal returns undefined', () => {
     const error = thrownBy(() => getGlobal('test.registry.f')) as PackedFuncError
     expect(error.kind).toBe('ValueError')
     expect(error.sentence).toBe('Function test.registry.f not found')
@@ -43,7 +45,17 @@ describe('global functions', () => {
     expect(() => getGlobal('')).toThrow('name must be')
   })
 
-  it('can be removed while somebody holds them', () => {
+  it('refuse options that do not exist', () => {
+    const refuse = (run: () => unknown): string => (thrownBy(run) as Error).message
+    expect(refuse(() => registerGlobal('test.registry.f', () => 1, { overide: true } as never))).toContain('override')
+    expect(refuse(() => packedFunc(() => 1, { relai: true } as never))).toContain('relay')
+    expect(refuse(() => packedFunc(() => 1, { relay: { timeOut: 1 } } as never))).toContain('timeout')
+    expect(refuse(() => typedFunc([], () => {}, { nam: 'x' } as never))).toContain('name')
+    expect(refuse(() => Module.open('lib.so', { legasy: true } as never))).toContain('legacy')
+    expect(tryGetGlobal('test.registry.f')).toBeUndefined()
+  })
+
+  it('can be removed while they are held', () => {
     const held = registerGlobal('test.registry.f', () => 'here')
     expect(removeGlobal('test.registry.f')).toBe(true)
     expect(removeGlobal('test.registry.f')).toBe(false)
@@ -52,7 +64,7 @@ describe('global functions', () => {
     held.close()
   })
 
-  it('leave nothing when they go', () => {
+  it('leak nothing when they are removed', () => {
     const before = live()
     for (let i = 0; i < 200; i++) {
       registerGlobal('test.registry.f', () => i).close()
@@ -63,7 +75,7 @@ describe('global functions', () => {
 })
 
 describe('initApi', () => {
-  it('attaches what is under the prefix and a dot, and no deeper names', () => {
+  it('attaches the functions directly below the prefix', () => {
     for (const name of names) registerGlobal(name, () => name)
     const api = initApi('test.registry')
     expect(Object.keys(api).toSorted()).toEqual(['f', 'g'])
@@ -84,7 +96,7 @@ describe('initApi', () => {
     expect(() => initApi('test.registry', {}, null as never)).toThrow('schema must be an object')
   })
 
-  it('takes a target and a leading tvm.', () => {
+  it('accepts a target and a leading tvm.', () => {
     registerGlobal('test.registry.f', () => 1)
     const target = { own: 1 }
     const api = initApi('tvm.test.registry', target)

@@ -14,7 +14,7 @@ const failureOf = async (promise: Promise<unknown>): Promise<PackedFuncError> =>
   )) as PackedFuncError
 
 describe('calls from other threads', () => {
-  it('are relayed to the thread of the function on request, with arguments, results and errors', async () => {
+  it('are relayed to the owning thread, with arguments, results and errors', async () => {
     const seen: unknown[] = []
     const add = packedFunc(
       (...values: number[]) => {
@@ -37,7 +37,7 @@ describe('calls from other threads', () => {
     expect(await failureOf(call.async(thrower))).toBe(mine)
   })
 
-  it('are still calls on the own thread, where they do not wait', () => {
+  it('on the owning thread do not wait', () => {
     expect(
       call.call(
         packedFunc((x: number) => x + 1, { relay: true }),
@@ -46,43 +46,43 @@ describe('calls from other threads', () => {
     ).toBe(2)
   })
 
-  it('many at once from many threads each get their own answer', async () => {
+  it('from many threads at once each get their own answer', async () => {
     const twice = packedFunc((x: number) => 2 * x, { relay: true })
     const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => call.async(twice, i)))
     expect(answers).toEqual(Array.from({ length: 200 }, (_, i) => 2 * i))
   })
 
-  it('nest: what is relayed calls native code, and that the function again', async () => {
+  it('may nest through native code', async () => {
     const down: PackedFunc = packedFunc((n: number) => (n === 0 ? 0 : (call.call(down, n - 1) as number) + 1), {
       relay: true,
     })
     expect(await call.async(down, 20)).toBe(20)
   })
 
-  it('may bring and take tensors', async () => {
+  it('may pass and return tensors', async () => {
     const x = tensor('float32', [2], [1, 2])
     const same = packedFunc((given: Tensor) => given, { relay: true })
     expect(await call.async(same, x)).toBe(x)
   })
 
-  it('fail at once without the request', async () => {
+  it('fail at once without relay', async () => {
     const error = await failureOf(call.async(packedFunc(() => 1)))
     expect(error.kind).toBe('ThreadError')
     expect(error.sentence).toContain('can only be called on its own thread')
   })
 
-  it('hazard H7: fail while the thread waits for them in native code', () => {
+  it('hazard H7: fail while the owning thread waits for them in native code', () => {
     const error = thrownBy(() => onThread.call(packedFunc(() => 1, { relay: true }))) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
     expect(error.sentence).toContain('deadlock avoided')
   })
 
-  it('are run while the thread waits for tasks of a parallel launch', () => {
+  it('run while the owning thread waits for tasks of a parallel launch', () => {
     const seen = new Set<number>()
     const square = packedFunc(
       (i: number) => {
         seen.add(i)
-        // A launch in it runs within the task.
+        // A launch inside a task runs within that task.
         return (sumInParallel.call((x: number) => x + 1, 1) as number) + i * i - 1
       },
       { relay: true },
@@ -93,7 +93,7 @@ describe('calls from other threads', () => {
     expect(error.kind).toBe('ThreadError')
   })
 
-  it('fail after their time, and are then never run', async () => {
+  it('fail after their timeout, and never run later', async () => {
     let runs = 0
     const late = packedFunc(() => ++runs, { relay: { timeout: 1 } })
     const failing = failureOf(call.async(late))
@@ -107,7 +107,7 @@ describe('calls from other threads', () => {
     expect(runs).toBe(0)
   })
 
-  it('do not fail because the thread is busy for longer than a stalled native call may take', async () => {
+  it('wait while the owning thread is busy in JavaScript for longer than it may stay in a native call', async () => {
     const patient = packedFunc(() => 'answered', { relay: true })
     const answer = call.async(patient)
     const end = Date.now() + 300
@@ -123,7 +123,7 @@ describe('calls from other threads', () => {
     [{ relay: { timeout: 1.5 } }, 'timeout must be a whole number of milliseconds'],
     [{ relay: { timeout: 2 ** 31 } }, 'timeout must be a whole number of milliseconds'],
     [null, 'options must be an object'],
-  ])('the options %j are refused', (options, sentence) => {
+  ])('options %j are refused', (options, sentence) => {
     expect(() => packedFunc(() => 1, options as never)).toThrow(sentence)
   })
 })
@@ -142,7 +142,7 @@ describe('an asynchronous function', () => {
     expect(await call.async(plain, 3)).toBe(3)
   })
 
-  it('may fail now or later', async () => {
+  it('may throw or reject', async () => {
     const mine = new TypeError('later')
     const rejects = packedFunc(
       async () => {
@@ -163,14 +163,14 @@ describe('an asynchronous function', () => {
     expect((await failureOf(call.async(lent))).sentence).toContain('which calls only borrow')
   })
 
-  it('may answer with tensors and functions', async () => {
+  it('may resolve to tensors and functions', async () => {
     const x = tensor('float32', [2], [1, 2])
     expect(await call.async(packedFunc(async () => x, { async: true }))).toBe(x)
     const made = (await call.async(packedFunc(async () => packedFunc(() => 5), { async: true }))) as PackedFunc
     expect(made.call()).toBe(5)
   })
 
-  it('that answers too late answers nobody', async () => {
+  it('may settle after its caller has timed out', async () => {
     const late = packedFunc(() => new Promise<number>((resolve) => setTimeout(resolve, 150, 1)), {
       async: true,
       relay: { timeout: 30 },
@@ -179,7 +179,7 @@ describe('an asynchronous function', () => {
     await new Promise((resolve) => setTimeout(resolve, 200))
   })
 
-  it('is refused on its own thread, and without the declaration', () => {
+  it('throws TypeError on its own thread, and if it is not declared asynchronous', () => {
     const error = thrownBy(() => call.call(packedFunc(async () => 1, { async: true }))) as PackedFuncError
     expect([error.kind, error.message.includes('cannot be called on its own thread')]).toEqual(['TypeError', true])
     expect(() => call.call(async () => 1)).toThrow('declare it with { async: true }')

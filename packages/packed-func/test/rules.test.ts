@@ -15,19 +15,19 @@ const named = new Set(
   ),
 )
 
-/** The rules by number: their words. */
+/** The text of the rules by number. */
 const rules = new Map(
   [...readFileSync(`${root}/RULES.md`, 'utf8').matchAll(/^(\d+)\. (.+)$/gm)].map(([, n, text]) => [Number(n), text!]),
 )
 
-/** Those without a test, which say why: what they are about is compiled into kernels of C++. */
+/** The rules without a test, which give the reason: they concern code that is compiled into C++ kernels. */
 const elsewhere = new Set([27, 50, 51])
 
-it('the rules are 1 to 53', () => {
+it('the rules are numbered 1 to 53', () => {
   expect([...rules.keys()]).toEqual(Array.from({ length: 53 }, (_, i) => i + 1))
 })
 
-it.each([...rules])('rule number %i has a test or a reason to have none: %s', (rule, text) => {
+it.each([...rules])('rule number %i has a test or a reason not to have one: %s', (rule, text) => {
   const reason = /_Not here_: .{10,}/.test(text)
   expect(reason).toBe(elsewhere.has(rule))
   expect(named.has(rule)).toBe(!reason)

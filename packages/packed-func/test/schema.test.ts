@@ -5,13 +5,13 @@ import { declarationOf, Module, packedFunc, typedBy, type Value } from '../src/i
 
 const lib = Module.open(kernelLibrary('packed'))
 
-/** Metadata as libraries have them: the schema is JSON within JSON. */
+/** Metadata as libraries write it, with the schema as JSON within JSON. */
 const metadataOf = (...args: unknown[]): string =>
   JSON.stringify({ type_schema: JSON.stringify({ type: 'ffi.Function', args }) })
 const of = (type: string, ...args: unknown[]): unknown => (args.length === 0 ? { type } : { type, args })
 
-describe('the types that a library tells', () => {
-  it('are checked', () => {
+describe("the types in a library's metadata", () => {
+  it('are checked by typedBy', () => {
     const sum = typedBy(lib.get('sum'), lib.metadata('sum')!, 'sum')
     expect(sum(1, 2)).toBe(3)
     expect(() => sum(1, 'x')).toThrow('when calling: `sum(0: int, 1: int) -> float`. Expected `int` but got `str`')
@@ -34,14 +34,14 @@ describe('the types that a library tells', () => {
     ],
     [of('some.Other'), 'anything', 'Argument', 'Value'],
     [of('Union', of('int'), of('float')), 1.5, 'Argument', 'Value'],
-  ])('%j goes through and is declared', (schema, value, input, output) => {
+  ])('%j is checked and declared', (schema, value, input, output) => {
     const echo = packedFunc((x: Value) => x)
     const metadata = metadataOf(schema, schema)
     expect(typedBy(echo, metadata)(value as never)).toEqual(value)
     expect(declarationOf('echo', metadata)).toBe(`export function echo(a0: ${input}): ${output}`)
   })
 
-  it('may be missing', () => {
+  it('must not be missing', () => {
     for (const metadata of ['', '{}', 'null', '{"type_schema":"x"}', '{"type_schema":"{}"}']) {
       expect(() => typedBy(lib.get('sum'), metadata)).toThrow(ArgumentError)
     }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { gcAllocator, Segment, tensor, Tensor, type DType } from '@tenon/core'
+import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } from '@tenon/core'
 import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
-import { packedFunc, tensorView } from '../src/index.ts'
+import { packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
@@ -18,7 +18,7 @@ class Lent extends ManagedLifetime {
 }
 
 describe('a tensor of JavaScript', () => {
-  it('is read and written where it is', () => {
+  it('is read and written without a copy', () => {
     const x = tensor('float32', [4], [1, 2, 3, 4])
     const y = tensor('float32', [4])
     addOne.call(x, y)
@@ -27,7 +27,7 @@ describe('a tensor of JavaScript', () => {
     expect(y.toArray()).toEqual([3, 4, 5, 6])
   })
 
-  it('is lent for as long as the call takes, whatever is called meanwhile', () => {
+  it('is borrowed until the call ends, also during nested calls', () => {
     for (let i = 0; i < 3; i++) {
       const x = tensor('float32', [2], [1, 2])
       const typeIndex = kernel('type_index')
@@ -38,7 +38,7 @@ describe('a tensor of JavaScript', () => {
     }
   })
 
-  it('rule 21 and rule 9: can be lent as a DLTensor*, which can not be kept', () => {
+  it('rule 21 and rule 9: can be passed as a DLTensor*, which cannot be kept', () => {
     const x = tensor('float32', [2], [1, 2])
     addOne.call(tensorView(x), tensorView(x))
     expect(x.toArray()).toEqual([2, 3])
@@ -48,14 +48,14 @@ describe('a tensor of JavaScript', () => {
     expect(() => tensorView(1 as never)).toThrow('must be a tensor')
   })
 
-  it('comes back as itself', () => {
+  it('is returned as the same tensor', () => {
     const x = tensor('int32', [2])
     expect(echo.call(x)).toBe(x)
-    expect(call.call((t: Tensor) => t, x)).toBe(x)
+    expect(call.call((given: Tensor) => given, x)).toBe(x)
     expect(x.segment.lifetime.isAlive).toBe(true)
   })
 
-  it('has its strides', () => {
+  it('is passed with its strides', () => {
     const x = tensor('float32', [3], gcAllocator.allocate(64, 64), { strides: [2] })
     const y = tensor('float32', [3])
     new Float32Array(x.segment.view().buffer, x.segment.view().byteOffset, 5).set([1, 0, 2, 0, 3])
@@ -63,7 +63,7 @@ describe('a tensor of JavaScript', () => {
     expect(y.toArray()).toEqual([2, 3, 4])
   })
 
-  it('is passed inside arrays and as many arguments', () => {
+  it('can be an element of an array, and 40 arguments', () => {
     const x = tensor('float32', [1], [5])
     const array = echo.call([x, [x]]) as never as { get(i: number): Tensor }
     expect(array.get(0)).toBe(x)
@@ -71,7 +71,7 @@ describe('a tensor of JavaScript', () => {
     expect(count.call(...Array.from({ length: 40 }, () => x))).toBe(40)
   })
 
-  it('can be kept by native code, and its memory lives that long', async () => {
+  it('can be kept by native code, which keeps its memory alive', async () => {
     await collect(() => false)
     const before = live()
     ;(() => {
@@ -86,7 +86,7 @@ describe('a tensor of JavaScript', () => {
     expect(live().foreign).toBe(before.foreign)
   })
 
-  it('kept twice and passed again is held once for each object', () => {
+  it('that is kept twice is held once for each object', () => {
     const before = live().foreign
     const x = tensor('float32', [2])
     kernel('keep').call(x)
@@ -97,7 +97,7 @@ describe('a tensor of JavaScript', () => {
     expect(live().foreign).toBeLessThanOrEqual(before + 1)
   })
 
-  it('a scope can be closed once native code is done with its memory', async () => {
+  it('can be closed once native code has released it', async () => {
     const lifetime = new Lent()
     const buffer = new ArrayBuffer(64)
     const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
@@ -114,7 +114,33 @@ describe('a tensor of JavaScript', () => {
     expect(() => addOne.call(x, x)).toThrow('closed already')
   })
 
-  it('elements of less than a byte travel packed', () => {
+  it('throws ScopeClosedError from the moment that closing of its memory begins', async () => {
+    const lifetime = new Lent()
+    const buffer = new ArrayBuffer(64)
+    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
+    const [x, unused] = [0, 1].map(() => tensor('float32', [2], new Segment(block, 0, 64, 0))) as [Tensor, Tensor]
+    addOne.call(x, x)
+    const refused: unknown[] = []
+    const values: unknown[] = []
+    const pending: Promise<unknown>[] = []
+    lifetime.addCloseAction(() => {
+      values.push(...x.toArray())
+      for (const given of [x, unused, tensorView(x), tensorView(unused), [x]])
+        refused.push(thrownBy(() => echo.call(given)))
+      refused.push(
+        thrownBy(() => echo.typed([t.tensor], t.any)(x)),
+        thrownBy(() => toDLPack(x)),
+      )
+      pending.push(addOne.async(x, x))
+    })
+    lifetime.close()
+    expect(values).toEqual([1, 1])
+    expect(refused).toHaveLength(7)
+    for (const error of refused) expect(error).toBeInstanceOf(ScopeClosedError)
+    await expect(pending[0]).rejects.toThrow('being closed')
+  })
+
+  it('of elements smaller than a byte is passed packed', () => {
     expect((echo.call(tensor('int4', [3], [1, 2, -3], { packing: 'packed' })) as Tensor).toArray()).toEqual([1, 2, -3])
     const error = thrownBy(() => echo.call(tensor('int4', [3]))) as PackedFuncError
     expect(error.sentence).toBe('Subbyte type padded is not yet supported')
@@ -132,7 +158,7 @@ describe('a tensor of JavaScript', () => {
     },
   )
 
-  it('without elements and without axes', () => {
+  it('may have no elements or no axes', () => {
     expect(echo.call(tensor('float32', [0, 3]))).toBeInstanceOf(Tensor)
     const scalar = tensor('float32', [], [3])
     expect((echo.call(scalar) as Tensor).toArray()).toEqual([3])
@@ -140,7 +166,7 @@ describe('a tensor of JavaScript', () => {
 })
 
 describe('a tensor that a kernel makes', () => {
-  it('rule 49: gets memory of ours, aligned', () => {
+  it('rule 49: gets aligned memory from Tenon', () => {
     const x = makeRange.call(5) as Tensor
     expect(x).toBeInstanceOf(Tensor)
     expect(x.toArray()).toEqual([0, 1, 2, 3, 4])
@@ -148,7 +174,7 @@ describe('a tensor that a kernel makes', () => {
     expect(x.view()).toBeInstanceOf(Float32Array)
   })
 
-  it('goes back as the same object', () => {
+  it('is passed back as the same tensor', () => {
     const x = makeRange.call(3) as Tensor
     expect(echo.call(x)).toBe(x)
     addOne.call(x, x)
@@ -159,7 +185,7 @@ describe('a tensor that a kernel makes', () => {
     expect(x.toArray()).toEqual([1, 2, 3])
   })
 
-  it('ends when its lifetime is closed, with all views', () => {
+  it('detaches all views when its lifetime is closed', () => {
     const before = live().native
     const x = makeRange.call(3) as Tensor
     const view = x.view()
@@ -170,18 +196,18 @@ describe('a tensor that a kernel makes', () => {
     expect(live().native).toBe(before)
   })
 
-  it('is given back by the garbage collector', async () => {
+  it('is released by the garbage collector', async () => {
     const before = live().native
     for (let i = 0; i < 50; i++) makeRange.call(10)
     await collect(() => live().native <= before)
     expect(live().native).toBeLessThanOrEqual(before)
   })
 
-  it('without elements', () => {
+  it('may have no elements', () => {
     expect((makeRange.call(0) as Tensor).toArray()).toEqual([])
   })
 
-  it('can not be made if it has no size', () => {
+  it('cannot have a negative size', () => {
     const error = thrownBy(() => makeRange.call(-1)) as PackedFuncError
     expect(error.kind).toBe('MemoryError')
   })

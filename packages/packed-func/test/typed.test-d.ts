@@ -11,12 +11,12 @@ test('parameters and results follow from the descriptors', () => {
   expectTypeOf(f.typed([t.tensor], t.optional(t.tensor))).returns.toEqualTypeOf<Tensor | null>()
 })
 
-test('optional parameters at the end may be left out', () => {
+test('trailing optional parameters may be omitted', () => {
   const call = f.typed([t.int, t.optional(t.str)], t.bool)
   expectTypeOf(call).toBeCallableWith(1)
   expectTypeOf(call).toBeCallableWith(1, 'x')
   expectTypeOf(call).toBeCallableWith(1, null)
-  // @ts-expect-error the first is needed
+  // @ts-expect-error the first is required
   call()
   // @ts-expect-error the second is text
   call(1, 2)
@@ -25,16 +25,16 @@ test('optional parameters at the end may be left out', () => {
 test('wrong types do not compile', () => {
   const call = getGlobal('x').typed([t.float, t.bool], t.none)
   expectTypeOf(call).toBeCallableWith(1, true)
-  // @ts-expect-error text is no number
+  // @ts-expect-error text is not a number
   call('1', true)
-  // @ts-expect-error too many
+  // @ts-expect-error one argument too many
   call(1, true, 2)
 })
 
 test('a schema types the functions of a prefix', () => {
   const api = initApi('x', {}, { add: [[t.int, t.int], t.int], name: [[], t.str] })
   expectTypeOf(api.name()).toBeString()
-  // @ts-expect-error text is no int
+  // @ts-expect-error text is not an int
   api.add(1, 'x')
   expectTypeOf(initApi('x')['other']!).toEqualTypeOf<PackedFunc>()
 })

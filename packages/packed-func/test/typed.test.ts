@@ -9,7 +9,7 @@ const typeIndex = kernel('type_index')
 const sum = kernel('sum')
 
 describe('a typed function', () => {
-  it('converts what it is given', () => {
+  it('converts its arguments', () => {
     expect(typeIndex.typed([t.float], t.int)(3)).toBe(3)
     expect(typeIndex.typed([t.int], t.int)(3n)).toBe(1)
     expect(sum.typed([t.int, t.int, t.int], t.int)(1, 2, 3)).toBe(6)
@@ -17,18 +17,18 @@ describe('a typed function', () => {
     expect(sum.typed([], t.int)()).toBe(0)
   })
 
-  it('rule 15: a float is made of an int', () => {
+  it('rule 15: an int is accepted as a float', () => {
     expect(sum.typed([t.float, t.float], t.float)(1, 2)).toBe(3)
     expect(echo.typed([t.int], t.float)(2)).toBe(2)
   })
 
-  it('rules 22 and 26: null is for optional types alone', () => {
+  it('rules 22 and 26: only optional types accept null', () => {
     expect(echo.typed([t.optional(t.str)], t.optional(t.str))(null)).toBeNull()
     expect(() => echo.typed([t.str], t.any)(null as never)).toThrow('Expected `str` but got `None`')
     expect(() => echo.typed([t.any], t.str)(null)).toThrow('Expected `str` but got `None`')
   })
 
-  it('converts what comes back', () => {
+  it('converts its result', () => {
     expect(echo.typed([t.int], t.bigint)(5)).toBe(5n)
     expect(echo.typed([t.int], t.float)(2n ** 60n)).toBe(2 ** 60)
     expect(echo.typed([t.int], t.bool)(1)).toBe(true)
@@ -42,7 +42,7 @@ describe('a typed function', () => {
     expect(echo.typed([t.optional(t.int)], t.optional(t.int))()).toBeNull()
   })
 
-  it('rule 28: the wrong type of an argument, in the words of the original', () => {
+  it("rule 28: a wrong type of an argument throws tvm-ffi's message", () => {
     const error = thrownBy(() => sum.typed([t.int, t.str], t.float, 'scale')(1, 2.5 as never)) as PackedFuncTypeError
     expect(error).toBeInstanceOf(TypeError)
     expect(error.sentence).toBe(
@@ -50,7 +50,7 @@ describe('a typed function', () => {
     )
   })
 
-  it('rule 29: the wrong number of arguments, before any conversion', () => {
+  it('rule 29: the number of arguments is checked before any conversion', () => {
     const error = thrownBy(() => (sum.typed([t.int], t.int, 'f') as (...values: unknown[]) => unknown)('x', 'y'))
     expect((error as PackedFuncTypeError).sentence).toBe(
       'Mismatched number of arguments when calling: `f(0: int) -> int`. Expected 1 but got 2 arguments',
@@ -61,11 +61,11 @@ describe('a typed function', () => {
     expect(() => sum.typed([t.int], t.int)('x' as never)).toThrow('`(0: int) -> int`')
   })
 
-  it('the wrong result is an error', () => {
+  it('throws if the result has another type', () => {
     expect(() => echo.typed([t.any], t.int)('text')).toThrow('Expected `int` but got `str`')
   })
 
-  it('hazard H10, rule 12: narrow integers are checked, not cut', () => {
+  it('hazard H10, rule 12: narrow integers are checked, not truncated', () => {
     const narrow = echo.typed([t.int32], t.int32)
     expect(narrow(2 ** 31 - 1)).toBe(2 ** 31 - 1)
     expect(() => narrow(2 ** 40)).toThrow('Expected `int32`')
@@ -86,13 +86,13 @@ describe('a typed function', () => {
     ['an array', t.array(t.int), [1, 'x']],
     ['a map', t.map(t.str, t.int), new Map([['x', 'y']])],
     ['none', t.none, 0],
-  ])('takes %s and nothing else', (_, type, value) => {
+  ])('accepts only %s', (_, type, value) => {
     expect(() => (echo.typed([type], t.any) as (given: unknown) => unknown)(value)).toThrow(
       'Mismatched type on argument #0',
     )
   })
 
-  it('knows the names of what it refuses (rule 33)', () => {
+  it('rule 33: names the type of the value that it refuses', () => {
     const refuse = echo.typed([t.none], t.any) as (value: unknown) => unknown
     for (const [value, name] of [
       [true, 'bool'],
@@ -109,7 +109,7 @@ describe('a typed function', () => {
     }
   })
 
-  it('is refused if a type is none', () => {
+  it('refuses parameters and results that are not types', () => {
     const error = thrownBy(() => echo.typed([t.int, undefined as never], t.int)) as ArgumentError
     expect(error).toBeInstanceOf(ArgumentError)
     expect(error.sentence).toBe('parameters[1] must be a type such as t.int, got undefined')
@@ -118,11 +118,11 @@ describe('a typed function', () => {
     expect(() => echo.typed(t.int as never, t.int)).toThrow('parameters must be an array')
   })
 
-  it('tells a bigint that is no int64', () => {
+  it('names a bigint outside int64', () => {
     expect(() => echo.typed([t.int], t.any)(2n ** 63n)).toThrow('but got `an int beyond 64 bits`')
   })
 
-  it('is a method too, and takes functions of TypeScript', () => {
+  it('accepts functions of TypeScript', () => {
     const apply = packedFunc((f: PackedFunc, x: number) => f.call(x)).typed([t.func, t.int], t.int)
     expect(apply((x: number) => x + 1, 1)).toBe(2)
   })

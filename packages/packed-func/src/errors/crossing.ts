@@ -1,5 +1,5 @@
 import { addressOf, Cleaner, keepAlive } from '@tenon/core/internal'
-import { drainReleased, foreignValues } from '../native/foreign.ts'
+import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { kindOf, makeError } from './error-kinds.ts'
@@ -43,8 +43,9 @@ export function takeErrorText(stack: Stack, slot: number): { kind: string; sente
 /** The JavaScript error for a native one. Takes over a reference. */
 export function errorAt(stack: Stack, address: number): unknown {
   drainReleased(stack)
-  const known = thrownHere.get(address) ?? raisedThere.get(address)?.deref()
-  if (known !== undefined || thrownHere.has(address)) {
+  const isThrownHere = thrownHere.has(address)
+  const known = isThrownHere ? thrownHere.get(address) : raisedThere.get(address)?.deref()
+  if (isThrownHere || known !== undefined) {
     stack.host.tn_packed_release(address)
     return known
   }
@@ -59,15 +60,11 @@ export function errorAt(stack: Stack, address: number): unknown {
   return error
 }
 
-interface ErrorText {
-  readonly kind: string
-  readonly sentence: string
-  readonly backtrace: string
-  /** A native error, whose reference the reader takes over, or 0. */
-  readonly cause: number
-}
-
-function readError(stack: Stack, address: number): ErrorText {
+/** Reads a native error. The caller takes over the reference of `cause`, which is 0 if there is none. */
+function readError(
+  stack: Stack,
+  address: number,
+): { kind: string; sentence: string; backtrace: string; cause: number } {
   const fits = stack.host.tn_packed_error_read(stack.address, address) === 1
   const { words } = stack
   const [kindSize, sentenceSize, backtraceSize] = [Number(words[0]), Number(words[1]), Number(words[2])]
@@ -129,7 +126,7 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   }
   const parts = partsOf(thrown)
   const text = Buffer.concat(parts)
-  const id = foreignValues.add()
+  const id = addForeign()
   const status = stack.host.tn_packed_error_create(
     stack.slotAddress(slot),
     addressOf(text.length === 0 ? Buffer.alloc(1) : text),
@@ -141,14 +138,14 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   )
   keepAlive(text)
   if (status !== 0) {
-    foreignValues.forget(id)
+    foreignValues.delete(id)
     return
   }
   const address = stack.pointer(slot)
   // An earlier error may have had this address.
   drainReleased(stack)
   thrownHere.set(address, thrown)
-  foreignValues.onRelease(id, () => thrownHere.delete(address))
+  foreignValues.set(id, () => thrownHere.delete(address))
 }
 
 /** Appends the frames of JavaScript that a native error passed through. */

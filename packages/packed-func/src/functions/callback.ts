@@ -15,14 +15,15 @@ export type Run = (...values: Value[]) => unknown
 
 /** What native code does with calls from other threads. */
 export const Threads = {
-  Refused: CONSTANTS.TN_PACKED_THREADS_REFUSE,
-  Relayed: CONSTANTS.TN_PACKED_THREADS_RELAY,
-  Async: CONSTANTS.TN_PACKED_THREADS_ASYNC,
+  Refused: CONSTANTS.TN_PACKED_THREADS_REFUSE as number,
+  Relayed: CONSTANTS.TN_PACKED_THREADS_RELAY as number,
+  Async: CONSTANTS.TN_PACKED_THREADS_ASYNC as number,
 } as const
 
 /** How a function treats calls from other threads. */
 export interface ThreadRules {
-  readonly mode: (typeof Threads)[keyof typeof Threads]
+  /** One of {@link Threads}. */
+  readonly mode: number
   /** How long callers wait, in milliseconds. */
   readonly timeout: number
 }
@@ -40,13 +41,9 @@ export function makeFunction(
 ): void {
   const callback = new Callback((base, count) => runInFrame(stack, base, count, run, pack))
   try {
-    const status = stack.host.tn_packed_function_create(
-      stack.slotAddress(slot),
-      callback.address,
-      rules.mode,
-      rules.timeout,
-    )
-    if (status !== 0) throw takeError(stack, slot)
+    const at = stack.slotAddress(slot)
+    if (stack.host.tn_packed_function_create(at, callback.address, rules.mode, rules.timeout) !== 0)
+      throw takeError(stack, slot)
   } finally {
     // From now on the native function keeps the callback.
     callback.release()
@@ -66,7 +63,7 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
     packResult(stack, base, callWith(stack, base + 1, count, run), undone, pack)
     if (borrowedTensors.length !== borrowed) endBorrowing(borrowed)
   } catch (error) {
-    fail(stack, base, error, { undone, borrowed })
+    fail(stack, base, error, undone, borrowed)
   }
   if (stack.undo.length !== undone) stack.settle(undone)
   stack.depth--
@@ -75,12 +72,7 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
 }
 
 /** Leaves the error of a function in the slot of its result. */
-function fail(
-  stack: Stack,
-  base: number,
-  error: unknown,
-  { undone, borrowed }: { undone: number; borrowed: number },
-): void {
+function fail(stack: Stack, base: number, error: unknown, undone: number, borrowed: number): void {
   // A result that is already in the slot may hold a borrowed tensor.
   if (stack.head[OWNED] === 1) stack.host.tn_packed_clear(stack.slotAddress(base))
   stack.head[OWNED] = 0

@@ -47,14 +47,8 @@ export function registerGlobal(
   const registered = run instanceof PackedFunc ? run : packedFunc(run)
   const stack = openStack()
   return stack.frame(0, (slot) => {
-    const handle = registered.checkAlive()
-    const status = stack.host.tn_packed_set_global(
-      stack.slotAddress(slot),
-      addressOf(text),
-      text.length,
-      handle,
-      override,
-    )
+    const [handle, at] = [registered.checkAlive(), stack.slotAddress(slot)]
+    const status = stack.host.tn_packed_set_global(at, addressOf(text), text.length, handle, override)
     keepAlive(text)
     if (status === 0) return registered
     if (registered !== run) registered.close()

@@ -1,13 +1,11 @@
-import { Tensor } from '@tenon/core'
 import { describe, inspectAsText } from '@tenon/core/internal'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
-import { Module } from '../functions/module.ts'
-import { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { DataType, DeviceValue, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
+import { typeIndexOf } from '../values/native-type.ts'
+import { FloatValue, IntValue, isInt64 } from '../values/scalars.ts'
 import { convert, type ConversionTarget, type ConversionTargets } from './conversions.ts'
-import { nameOfCode, TypeCode } from './type-code.ts'
+import { codeOfTypeIndex, nameOfCode, TypeCode } from './type-code.ts'
 
 /** A value of TVM to 0.20 in JavaScript. Its {@link TypeCode} says which type it has in native code. */
 export type TVMValue = Value
@@ -18,10 +16,6 @@ const textOf = (code: TypeCode, value: unknown): string =>
 
 /** An argument of a `legacyFunc`, with the type that it has in native code. */
 export class TVMArgValue {
-  static {
-    inspectAsText(this)
-  }
-
   readonly typeCode: TypeCode
   /** The value as a function made by `packedFunc` gets it. */
   readonly value: TVMValue
@@ -52,10 +46,6 @@ export class TVMArgValue {
 
 /** The arguments of a `legacyFunc`. */
 export class TVMArgs {
-  static {
-    inspectAsText(this)
-  }
-
   readonly #values: readonly TVMArgValue[]
 
   /** @internal */
@@ -95,10 +85,6 @@ export class TVMArgs {
  * callLegacy(count, 'abc').as('int64') // 3
  */
 export class TVMRetValue {
-  static {
-    inspectAsText(this)
-  }
-
   #value: Argument
   #code: TypeCode
 
@@ -113,7 +99,7 @@ export class TVMRetValue {
     if (typeof value === 'bigint' && !isInt64(value))
       throw new PackedFuncError('InternalError', `an integer must be from -2^63 to 2^63 - 1, got ${value}`)
     this.#value = value
-    this.#code = codeOf(value)
+    this.#code = codeOfTypeIndex(typeIndexOf(value))
   }
 
   get value(): Argument {
@@ -137,36 +123,4 @@ export class TVMRetValue {
   }
 }
 
-/** The type code of a value that a function sets. */
-function codeOf(value: Argument): TypeCode {
-  switch (typeof value) {
-    case 'undefined':
-      return TypeCode.Null
-    case 'boolean':
-      return TypeCode.Bool
-    case 'bigint':
-      return TypeCode.Int
-    case 'number':
-      return Number.isSafeInteger(value) && !Object.is(value, -0) ? TypeCode.Int : TypeCode.Float
-    case 'string':
-      return TypeCode.Str
-    case 'function':
-      return TypeCode.PackedFunc
-    default:
-      return value === null ? TypeCode.Null : (objects.find(([type]) => value instanceof type)?.[1] ?? TypeCode.Object)
-  }
-}
-
-type Class = abstract new (...values: never[]) => object
-
-const objects: readonly (readonly [Class, TypeCode])[] = [
-  [IntValue, TypeCode.Int],
-  [FloatValue, TypeCode.Float],
-  [Uint8Array, TypeCode.Bytes],
-  [Tensor, TypeCode.NDArray],
-  [PackedFunc, TypeCode.PackedFunc],
-  [Module, TypeCode.Module],
-  [DataType, TypeCode.DataType],
-  [DeviceValue, TypeCode.Device],
-  [OpaquePointer, TypeCode.OpaqueHandle],
-]
+for (const Class of [TVMArgValue, TVMArgs, TVMRetValue]) inspectAsText(Class)

@@ -8,21 +8,21 @@ import { TypeIndex } from '../native/type-index.ts'
  * TypeCode.Str // 11
  */
 export const TypeCode = {
-  Int: CONSTANTS.kTVMArgInt,
-  Float: CONSTANTS.kTVMArgFloat,
-  OpaqueHandle: CONSTANTS.kTVMOpaqueHandle,
-  Null: CONSTANTS.kTVMNullptr,
-  DataType: CONSTANTS.kTVMDataType,
-  Device: CONSTANTS.kDLDevice,
-  DLTensor: CONSTANTS.kTVMDLTensorHandle,
-  Object: CONSTANTS.kTVMObjectHandle,
-  Module: CONSTANTS.kTVMModuleHandle,
-  PackedFunc: CONSTANTS.kTVMPackedFuncHandle,
-  Str: CONSTANTS.kTVMStr,
-  Bytes: CONSTANTS.kTVMBytes,
-  NDArray: CONSTANTS.kTVMNDArrayHandle,
-  ObjectRValueRef: CONSTANTS.kTVMObjectRValueRefArg,
-  Bool: CONSTANTS.kTVMArgBool,
+  Int: CONSTANTS.kTVMArgInt as 0,
+  Float: CONSTANTS.kTVMArgFloat as 2,
+  OpaqueHandle: CONSTANTS.kTVMOpaqueHandle as 3,
+  Null: CONSTANTS.kTVMNullptr as 4,
+  DataType: CONSTANTS.kTVMDataType as 5,
+  Device: CONSTANTS.kDLDevice as 6,
+  DLTensor: CONSTANTS.kTVMDLTensorHandle as 7,
+  Object: CONSTANTS.kTVMObjectHandle as 8,
+  Module: CONSTANTS.kTVMModuleHandle as 9,
+  PackedFunc: CONSTANTS.kTVMPackedFuncHandle as 10,
+  Str: CONSTANTS.kTVMStr as 11,
+  Bytes: CONSTANTS.kTVMBytes as 12,
+  NDArray: CONSTANTS.kTVMNDArrayHandle as 13,
+  ObjectRValueRef: CONSTANTS.kTVMObjectRValueRefArg as 14,
+  Bool: CONSTANTS.kTVMArgBool as 15,
 } as const
 
 /** One of the codes of {@link TypeCode}. */
@@ -53,7 +53,7 @@ export const nameOfCode = (code: TypeCode): string => names[code][1]
 /** The name of a code in C: `kTVMOpaqueHandle`. */
 export const constantOfCode = (code: TypeCode): string => names[code][0]
 
-const byTypeIndex: ReadonlyMap<number, TypeCode> = new Map([
+const byTypeIndex: ReadonlyMap<number | undefined, TypeCode> = new Map([
   [TypeIndex.None, TypeCode.Null],
   [TypeIndex.Int, TypeCode.Int],
   [TypeIndex.Bool, TypeCode.Bool],
@@ -74,4 +74,5 @@ const byTypeIndex: ReadonlyMap<number, TypeCode> = new Map([
 ])
 
 /** The type code of values that have a type index in tvm-ffi. */
-export const codeOfTypeIndex = (typeIndex: number): TypeCode => byTypeIndex.get(typeIndex) ?? TypeCode.Object
+export const codeOfTypeIndex = (typeIndex: number | undefined): TypeCode =>
+  byTypeIndex.get(typeIndex) ?? TypeCode.Object

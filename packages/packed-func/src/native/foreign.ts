@@ -2,41 +2,18 @@ import { addressOf } from '@tenon/core/internal'
 import type { Stack } from './stack.ts'
 
 /**
- * Values of JavaScript that native code holds by id, and the action for the moment when native code releases each.
- * Releases come from any thread and are queued until this thread drains the queue.
+ * Values of JavaScript that native code holds by id, as the actions for the moment when native code releases each. Releases come
+ * from any thread and are queued until this thread drains the queue.
  */
-class ForeignValues {
-  readonly #actions = new Map<number, () => void>()
-  #last = 0
+export const foreignValues: Map<number, () => void> = new Map()
 
-  /** Adds a value without an action. @returns its id */
-  add(): number {
-    const id = ++this.#last
-    this.onRelease(id, () => {})
-    return id
-  }
+let last = 0
 
-  onRelease(id: number, action: () => void): void {
-    this.#actions.set(id, action)
-  }
-
-  forget(id: number): void {
-    this.#actions.delete(id)
-  }
-
-  /** Runs the action of an id that native code released. */
-  release(id: number): void {
-    const action = this.#actions.get(id)
-    this.#actions.delete(id)
-    action?.()
-  }
-
-  get size(): number {
-    return this.#actions.size
-  }
+/** Adds a value without an action. @returns its id */
+export function addForeign(): number {
+  foreignValues.set(++last, () => {})
+  return last
 }
-
-export const foreignValues: ForeignValues = new ForeignValues()
 
 const CAPACITY = 256
 const ids = new BigInt64Array(CAPACITY)
@@ -45,7 +22,11 @@ const ids = new BigInt64Array(CAPACITY)
 export function drainReleased(stack: Stack): void {
   while (foreignValues.size > 0) {
     const count = stack.host.tn_packed_take_released(stack.address, addressOf(ids), CAPACITY)
-    for (let i = 0; i < count; i++) foreignValues.release(Number(ids[i]))
+    for (const id of ids.subarray(0, count)) {
+      const release = foreignValues.get(Number(id))
+      foreignValues.delete(Number(id))
+      release?.()
+    }
     if (count < CAPACITY) return
   }
 }

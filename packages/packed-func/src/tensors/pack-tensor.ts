@@ -1,6 +1,6 @@
 import type { Tensor } from '@tenon/core'
 import { takeError } from '../errors/crossing.ts'
-import { drainReleased, foreignValues } from '../native/foreign.ts'
+import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { TENSORS, type Stack } from '../native/stack.ts'
 import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
@@ -64,14 +64,14 @@ function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   const object = new TensorObject(address, id, false)
   tensor.descriptor = object
   tensorOfObject.set(address, new WeakRef(tensor))
-  foreignValues.onRelease(id, () => tensorOfObject.delete(address))
+  foreignValues.set(id, () => tensorOfObject.delete(address))
   return object
 }
 
 /** Creates the tensor object in the slot. @returns the id that native code releases when the object ends */
 function create(stack: Stack, slot: number, tensor: Tensor): number {
   const { text } = stack
-  const id = foreignValues.add()
+  const id = addForeign()
   try {
     // A failed attempt has queued the id already.
     if (stack.host.tn_packed_tensor_create(stack.slotAddress(slot), writeDescription(stack, tensor, id)) !== 0)
@@ -88,7 +88,7 @@ function create(stack: Stack, slot: number, tensor: Tensor): number {
 function keep(tensor: Tensor, id: number, address: number): void {
   const hold = tensor.segment.lifetime.acquire()
   tensorOfObject.set(address, new WeakRef(tensor))
-  foreignValues.onRelease(id, () => {
+  foreignValues.set(id, () => {
     hold.release()
     keptTensors.delete(tensor)
     tensorOfObject.delete(address)

@@ -4,11 +4,12 @@ import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeArray } from '../objects/native-array.ts'
 import { NativeMap } from '../objects/native-map.ts'
-import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
+import type { NativeObject } from '../objects/native-object.ts'
 import { NativeShape } from '../objects/native-shape.ts'
 import { resultType } from '../values/argument-types.ts'
 import type { Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
+import { typeNameAt } from '../values/native-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
 import { NamedType } from './descriptor.ts'
 
@@ -30,38 +31,12 @@ export interface Acceptor<Out> {
   readonly read: Read<Out>
 }
 
-class NamedAcceptor<Out> extends NamedType implements Acceptor<Out> {
-  readonly read: Read<Out>
-
-  constructor(name: string, read: Read<Out>) {
-    super(name)
-    this.read = read
-  }
-}
-
-const acceptor = <Out>(name: string, read: Read<Out>): Acceptor<Out> => new NamedAcceptor(name, read)
+const acceptor = <Out>(name: string, read: Read<Out>): Acceptor<Out> => Object.assign(new NamedType(name), { read })
 
 /** The type of the values that an acceptor reads. */
 export type Accepted<A> = A extends Acceptor<infer Out> ? Out : never
 
-/** The names that tvm-ffi has for the types below 64. */
-const names: Readonly<Record<number, string>> = {
-  [TypeIndex.None]: 'None',
-  [TypeIndex.Int]: 'int',
-  [TypeIndex.Bool]: 'bool',
-  [TypeIndex.Float]: 'float',
-  [TypeIndex.OpaquePtr]: 'void*',
-  [TypeIndex.DataType]: 'DataType',
-  [TypeIndex.Device]: 'Device',
-  [TypeIndex.DLTensorPtr]: 'DLTensor*',
-  [TypeIndex.RawStr]: 'const char*',
-  [TypeIndex.ByteArrayPtr]: 'TVMFFIByteArray*',
-  [TypeIndex.ObjectRValueRef]: 'ObjectRValueRef',
-  [TypeIndex.SmallStr]: 'ffi.SmallStr',
-  [TypeIndex.SmallBytes]: 'ffi.SmallBytes',
-}
-
-const mismatch = (typeIndex: number): Mismatch => new Mismatch(names[typeIndex] ?? typeKeyOf(typeIndex))
+const mismatch = (typeIndex: number): Mismatch => new Mismatch(typeNameAt(typeIndex))
 
 const strings: readonly number[] = [TypeIndex.RawStr, TypeIndex.SmallStr, TypeIndex.Str]
 const bytes: readonly number[] = [TypeIndex.ByteArrayPtr, TypeIndex.SmallBytes, TypeIndex.Bytes]

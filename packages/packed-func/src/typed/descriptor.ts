@@ -50,31 +50,16 @@ export class NamedType {
   }
 }
 
-/** The class of all descriptors. They have one shape, so that calls read them fast. */
-export class Descriptor<In, Out> extends NamedType implements TypeDescriptor<In, Out> {
-  readonly toNative: TypeDescriptor<In, Out>['toNative']
-  readonly fromNative: TypeDescriptor<In, Out>['fromNative']
-  readonly isOptional: boolean
-  readonly form: number
-  readonly low: number
-  readonly high: number
-
-  constructor(
-    name: string,
-    toNative: TypeDescriptor<In, Out>['toNative'],
-    fromNative: TypeDescriptor<In, Out>['fromNative'],
-    form: number = Form.Other,
-    [low, high]: readonly [number, number] = [0, 0],
-    isOptional = false,
-  ) {
-    super(name)
-    this.toNative = toNative
-    this.fromNative = fromNative
-    this.isOptional = isOptional
-    this.form = form
-    this.low = low
-    this.high = high
-  }
+/** Makes a descriptor. All have one shape, so that calls read them fast. */
+export function describeType<In, Out>(
+  name: string,
+  toNative: TypeDescriptor<In, Out>['toNative'],
+  fromNative: TypeDescriptor<In, Out>['fromNative'],
+  form: number = Form.Other,
+  [low, high]: readonly [number, number] = [0, 0],
+  isOptional = false,
+): TypeDescriptor<In, Out> {
+  return Object.assign(new NamedType(name), { toNative, fromNative, isOptional, form, low, high })
 }
 
 /** The type of an argument for a descriptor. */

@@ -5,7 +5,7 @@ import { MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
 import { put, putTensor } from '../values/put.ts'
 import { Form, MISMATCH, type AnyDescriptor } from './descriptor.ts'
 import type { Signature } from './signature.ts'
-import { typeName } from './type-name.ts'
+import { typeName } from '../values/native-type.ts'
 
 /**
  * Checks an argument and writes it into its slot: numbers and tensors inline, other values as their type converts them.

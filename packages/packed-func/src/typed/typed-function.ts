@@ -2,7 +2,7 @@ import { argumentError } from '../errors/argument-error.ts'
 import type { Value } from '../values/argument.ts'
 import { Form, MISMATCH, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
 import { Signature } from './signature.ts'
-import { typeName } from './type-name.ts'
+import { typeName } from '../values/native-type.ts'
 
 type Required<T extends readonly unknown[]> = { [K in keyof T]: InputOf<T[K]> }
 

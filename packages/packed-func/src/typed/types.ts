@@ -7,7 +7,7 @@ import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, PackedCallback, Value } from '../values/argument.ts'
 import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
 import { TensorView } from '../values/wrappers.ts'
-import { Descriptor, Form, MISMATCH, type TypeDescriptor } from './descriptor.ts'
+import { describeType, Form, MISMATCH, type TypeDescriptor } from './descriptor.ts'
 
 type Is<T> = (value: unknown) => value is T
 
@@ -36,7 +36,7 @@ function matching<In, Out>(
   isOutput: Is<Out>,
   form: number = Form.Other,
 ): TypeDescriptor<In, Out> {
-  return new Descriptor<In, Out>(
+  return describeType<In, Out>(
     name,
     (value) => (isInput(value) ? (value as Argument) : MISMATCH),
     (value) => (isOutput(value) ? value : MISMATCH),
@@ -49,7 +49,7 @@ const same = <T>(name: string, is: Is<T>): TypeDescriptor<T, T> => matching(name
 function integer(name: string, low: number, high: number): TypeDescriptor<number, number> {
   const isInRange = (value: unknown): value is number =>
     typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high
-  return new Descriptor<number, number>(
+  return describeType<number, number>(
     name,
     (value) => (isInRange(value) && !Object.is(value, -0) ? value : MISMATCH),
     (value) => (isInRange(value) ? value : MISMATCH),
@@ -112,14 +112,14 @@ export interface Types {
  * t.array(t.int).name // 'Array<int>'
  */
 export const t: Types = {
-  int: new Descriptor<number | bigint, number | bigint>(
+  int: describeType<number | bigint, number | bigint>(
     'int',
     integerToNative,
     (value) => (isInteger(value) ? value : MISMATCH),
     Form.Int,
     [-(2 ** 31), 2 ** 31 - 1],
   ),
-  bigint: new Descriptor<number | bigint, bigint>('int', integerToNative, (value) =>
+  bigint: describeType<number | bigint, bigint>('int', integerToNative, (value) =>
     isInteger(value) ? BigInt(value) : MISMATCH,
   ),
   int8: integer('int8', -128, 127),
@@ -128,19 +128,19 @@ export const t: Types = {
   uint16: integer('uint16', 0, 65_535),
   int32: integer('int32', -(2 ** 31), 2 ** 31 - 1),
   uint32: integer('uint32', 0, 2 ** 32 - 1),
-  float: new Descriptor<number, number>(
+  float: describeType<number, number>(
     'float',
     (value) => (typeof value === 'number' ? new FloatValue(value) : MISMATCH),
     (value) => (typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : MISMATCH),
     Form.Float,
   ),
-  bool: new Descriptor<boolean, boolean>(
+  bool: describeType<boolean, boolean>(
     'bool',
     (value) => (typeof value === 'boolean' ? value : MISMATCH),
     // Many functions return 0 and 1 as a bool.
     (value) => (typeof value === 'boolean' ? value : value === 0 || value === 1 ? value === 1 : MISMATCH),
   ),
-  none: new Descriptor<null | undefined, null>(
+  none: describeType<null | undefined, null>(
     'None',
     (value) => (value === null || value === undefined ? null : MISMATCH),
     () => null,
@@ -155,14 +155,14 @@ export const t: Types = {
   module: same('Module', isA(Module)),
   object: same('Object', isA(NativeObject)),
   pointer: same('void*', either(isA(OpaquePointer), isNull)),
-  any: new Descriptor<Argument, Value>(
+  any: describeType<Argument, Value>(
     'Any',
     (value) => value as Argument,
     (value) => value,
     Form.Any,
   ),
   optional: (type) =>
-    new Descriptor(
+    describeType(
       `Optional<${type.name}>`,
       (value) => (value === null || value === undefined ? null : type.toNative(value)),
       (value) => (value === null ? null : type.fromNative(value)),
@@ -171,13 +171,13 @@ export const t: Types = {
       true,
     ),
   array: (type) =>
-    new Descriptor(
+    describeType(
       `Array<${type.name}>`,
       (value) => (Array.isArray(value) ? convertAll(value, type.toNative) : MISMATCH),
       (value) => (value instanceof NativeArray ? convertAll(value.toArray(), type.fromNative) : MISMATCH),
     ),
   map: (key, type) =>
-    new Descriptor(
+    describeType(
       `Map<${key.name}, ${type.name}>`,
       (value) => (value instanceof Map ? convertEntries([...value], key.toNative, type.toNative) : MISMATCH),
       (value) =>

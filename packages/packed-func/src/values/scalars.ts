@@ -4,10 +4,6 @@ import { argumentError, rangeError } from '../errors/argument-error.ts'
 
 /** A number that is passed as a float, whatever its value: made by {@link float}. */
 export class FloatValue {
-  static {
-    inspectAsText(this)
-  }
-
   readonly value: number
   /** @internal */
   constructor(value: number) {
@@ -21,10 +17,6 @@ export class FloatValue {
 
 /** A whole number that is passed as an int: made by {@link int}. */
 export class IntValue {
-  static {
-    inspectAsText(this)
-  }
-
   readonly value: number | bigint
   /** @internal */
   constructor(value: number | bigint) {
@@ -84,10 +76,6 @@ export function u64(value: number | bigint): IntValue {
 
 /** An address whose meaning only native code knows. It is passed on unchanged and never read. */
 export class OpaquePointer {
-  static {
-    inspectAsText(this)
-  }
-
   readonly address: bigint
   /** @internal */
   constructor(address: bigint) {
@@ -103,10 +91,6 @@ export class OpaquePointer {
  * An element type of tvm-ffi: DLPack's code, bits and lanes. Made by `dataType()`.
  */
 export class DataType {
-  static {
-    inspectAsText(this)
-  }
-
   readonly code: number
   readonly bits: number
   readonly lanes: number
@@ -128,10 +112,6 @@ export class DataType {
 
 /** A device as an argument or a result: made by {@link device}. */
 export class DeviceValue implements Device {
-  static {
-    inspectAsText(this)
-  }
-
   readonly type: number
   readonly id: number
   /** @internal */
@@ -192,3 +172,5 @@ function checkInt32(value: number, name: string): number {
   if (checkSize(value, name, '') > 0x7fff_ffff) throw rangeError(name, 'below 2^31', value)
   return value
 }
+
+for (const Class of [FloatValue, IntValue, OpaquePointer, DataType, DeviceValue]) inspectAsText(Class)

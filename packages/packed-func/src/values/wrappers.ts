@@ -6,10 +6,6 @@ import { NativeObject } from '../objects/native-object.ts'
 
 /** An object that a function may take over: made by {@link rvalue}. */
 export class RValue {
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   readonly object: NativeObject
   /** @internal */
@@ -38,10 +34,6 @@ export function rvalue(object: NativeObject): RValue {
 
 /** A tensor that a call borrows: made by {@link tensorView}. */
 export class TensorView {
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   readonly tensor: Tensor
   /** @internal */
@@ -71,3 +63,5 @@ export function refuseBorrowed(result: unknown): void {
     throw new PackedFuncTypeError('TypeError', `a function cannot return ${describe(result)}, which calls only borrow`)
   }
 }
+
+for (const Class of [RValue, TensorView]) inspectAsText(Class)

@@ -1,0 +1,71 @@
+import { Tensor } from '@tenon/core'
+import { TypeIndex } from '../native/type-index.ts'
+import { NativeObject, typeKeyOf } from '../objects/native-object.ts'
+import { DataType, DeviceValue, FloatValue, IntValue, isInt64, OpaquePointer } from './scalars.ts'
+
+type Class = abstract new (...values: never[]) => object
+
+const classes: readonly (readonly [Class, number])[] = [
+  [IntValue, TypeIndex.Int],
+  [FloatValue, TypeIndex.Float],
+  [Uint8Array, TypeIndex.Bytes],
+  [Tensor, TypeIndex.Tensor],
+  [DataType, TypeIndex.DataType],
+  [DeviceValue, TypeIndex.Device],
+  [OpaquePointer, TypeIndex.OpaquePtr],
+  [Array, TypeIndex.Array],
+  [Map, TypeIndex.Map],
+]
+
+/** The type index that a value of JavaScript has as an argument. Undefined for values without a type of their own. */
+export function typeIndexOf(value: unknown): number | undefined {
+  switch (typeof value) {
+    case 'undefined':
+      return TypeIndex.None
+    case 'boolean':
+      return TypeIndex.Bool
+    case 'bigint':
+      return TypeIndex.Int
+    case 'number':
+      return Number.isSafeInteger(value) && !Object.is(value, -0) ? TypeIndex.Int : TypeIndex.Float
+    case 'string':
+      return TypeIndex.RawStr
+    case 'function':
+      return TypeIndex.Function
+    default:
+      if (value === null) return TypeIndex.None
+      return value instanceof NativeObject
+        ? value.typeIndex
+        : classes.find(([constructor]) => value instanceof constructor)?.[1]
+  }
+}
+
+/** The names that tvm-ffi has for the types below 64. */
+const names: Readonly<Record<number, string>> = {
+  [TypeIndex.None]: 'None',
+  [TypeIndex.Int]: 'int',
+  [TypeIndex.Bool]: 'bool',
+  [TypeIndex.Float]: 'float',
+  [TypeIndex.OpaquePtr]: 'void*',
+  [TypeIndex.DataType]: 'DataType',
+  [TypeIndex.Device]: 'Device',
+  [TypeIndex.DLTensorPtr]: 'DLTensor*',
+  [TypeIndex.RawStr]: 'const char*',
+  [TypeIndex.ByteArrayPtr]: 'TVMFFIByteArray*',
+  [TypeIndex.ObjectRValueRef]: 'ObjectRValueRef',
+  [TypeIndex.SmallStr]: 'ffi.SmallStr',
+  [TypeIndex.SmallBytes]: 'ffi.SmallBytes',
+}
+
+/** The name of a type in the messages of tvm-ffi. */
+export const typeNameAt = (typeIndex: number): string => names[typeIndex] ?? typeKeyOf(typeIndex)
+
+/** The name of the type of a value of JavaScript in the messages of tvm-ffi. */
+export function typeName(value: unknown): string {
+  if (typeof value === 'bigint' && !isInt64(value)) return 'an int beyond 64 bits'
+  if (value instanceof NativeObject && !value.isAlive) return 'a native object that is closed'
+  const typeIndex = typeIndexOf(value)
+  if (typeIndex === TypeIndex.RawStr) return 'str'
+  if (typeIndex === TypeIndex.Bytes) return 'bytes'
+  return typeIndex === undefined ? ((value as object).constructor?.name ?? typeof value) : typeNameAt(typeIndex)
+}
