@@ -62,10 +62,6 @@ export class Attribute {
   /** @internal the memory that a pointer refers to, which calls with the attribute keep open */
   readonly memory: Gated | undefined
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(kind: Attribute['kind'], dtype: DType | undefined, length: number, bytes: Uint8Array, memory?: Gated) {
     this.kind = kind
@@ -105,6 +101,7 @@ export class Attribute {
     return `array('${this.#shortName()}', [${shown.join(', ')}${rest}])`
   }
 }
+inspectAsText(Attribute)
 
 /** Makes a scalar of a type. @throws {ArgumentError | ArgumentRangeError} if the value does not have the type. */
 export function scalar(dtype: DType, value: Element): Attribute {

@@ -40,10 +40,6 @@ export class Batch extends ManagedLifetime {
   readonly #held: readonly Gated[]
   readonly #streams: readonly DeviceStream[]
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(calls: readonly BoundCall[]) {
     super()
@@ -128,6 +124,7 @@ export class Batch extends ManagedLifetime {
     return `Batch of ${this.length} calls${this.isAlive ? '' : ' (closed)'}`
   }
 }
+inspectAsText(Batch)
 
 /**
  * Binds calls to their tensors, so that all of them run in one crossing into native code. Use it for many small calls.

@@ -38,10 +38,6 @@ export class BoundCall extends ManagedLifetime {
   /** @internal */
   readonly held: readonly Gated[]
 
-  static {
-    inspectAsText(this)
-  }
-
   /**
    * @internal `bound` has the call, its library, and the tensors, all checked.
    *
@@ -124,3 +120,4 @@ export class BoundCall extends ManagedLifetime {
     return `BoundCall ${this.target.name}${this.isAlive ? '' : ' (closed)'}`
   }
 }
+inspectAsText(BoundCall)

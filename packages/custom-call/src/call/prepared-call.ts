@@ -29,10 +29,6 @@ export class PreparedCall<
   /** Memory of asynchronous runs that are over. */
   readonly #spare: CallMemory[] = []
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(target: CallTarget, shape: CallShape) {
     super()
@@ -137,6 +133,7 @@ export class PreparedCall<
     return `PreparedCall ${name}${types(this.operandTypes)} -> ${types(this.resultTypes)}${this.isAlive ? '' : ' (closed)'}`
   }
 }
+inspectAsText(PreparedCall)
 
 /** Throws the reason why a call cannot run. */
 function refuseRun(call: PreparedCall<never, never>): never {

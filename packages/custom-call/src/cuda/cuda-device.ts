@@ -23,10 +23,6 @@ export class CudaDevice extends CudaContext {
   /** The compute capability, such as `9.0` for Hopper. */
   readonly computeCapability: string
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(driver: CudaDriver, ordinal: number) {
     const { deviceGet, deviceGetAttribute, deviceGetName } = driver.functions
@@ -95,3 +91,4 @@ export class CudaDevice extends CudaContext {
     return `CudaDevice ${this.ordinal} (${this.name})${this.isAlive ? '' : ' (closed)'}`
   }
 }
+inspectAsText(CudaDevice)

@@ -26,13 +26,9 @@ export class CudaEvent extends DeviceResource {
 
   /** @internal */
   constructor(device: CudaContext) {
-    super(device)
+    super(device, 'CudaEvent')
     const { eventCreate } = device.functions
     this.handle = this.open(() => device.driver.readHandle((out) => eventCreate(out, DEFAULT), 'creating an event'))
-  }
-
-  protected override get kind(): string {
-    return 'CudaEvent'
   }
 
   protected override destroy(): unknown {

@@ -24,7 +24,7 @@ export class CudaGraph extends DeviceResource {
   /** @internal Takes over `holds` and the captured graph, which it destroys. */
   constructor(stream: CudaStream, graph: number, holds: readonly Hold[]) {
     const { device } = stream
-    super(device)
+    super(device, 'CudaGraph')
     const { graphInstantiate, graphDestroy } = device.functions
     this.stream = stream
     this.#holds = holds
@@ -35,10 +35,6 @@ export class CudaGraph extends DeviceResource {
         graphDestroy(graph)
       }
     })
-  }
-
-  protected override get kind(): string {
-    return 'CudaGraph'
   }
 
   protected override destroy(): unknown {

@@ -15,7 +15,7 @@ export class CudaModule extends DeviceResource {
 
   /** @internal */
   constructor(device: CudaContext, image: string | Uint8Array) {
-    super(device)
+    super(device, 'CudaModule')
     this.#handle = this.open(() => {
       const bytes = imageOf(image)
       const { moduleLoadData } = device.functions
@@ -23,10 +23,6 @@ export class CudaModule extends DeviceResource {
       keepAlive(bytes)
       return handle
     })
-  }
-
-  protected override get kind(): string {
-    return 'CudaModule'
   }
 
   protected override destroy(): unknown {
@@ -53,10 +49,6 @@ export class CudaKernel {
   /** The CUfunction: an address of the driver's, valid while the module is open. */
   readonly handle: bigint
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(name: string, module: CudaModule, handle: bigint) {
     this.name = name
@@ -68,6 +60,7 @@ export class CudaKernel {
     return `CudaKernel ${this.name} of ${this.module}`
   }
 }
+inspectAsText(CudaKernel)
 
 /** The driver reads text up to a NUL, and binaries as far as their headers say. */
 function imageOf(image: unknown): Buffer {

@@ -24,10 +24,6 @@ export class Cuda extends CudaDriver {
   /** The newest version of CUDA that the driver supports: `13.0`. */
   readonly version: string
 
-  static {
-    inspectAsText(this)
-  }
-
   private constructor(path: string) {
     super(path)
     const version = this.readInt((out) => this.functions.driverGetVersion(out), 'asking for the version of the driver')
@@ -77,3 +73,4 @@ export class Cuda extends CudaDriver {
     return `Cuda ${this.version} (${this.path})`
   }
 }
+inspectAsText(Cuda)

@@ -25,17 +25,13 @@ export class DeviceMemory extends DeviceResource {
 
   /** @internal */
   constructor(device: CudaContext, byteSize: number) {
-    super(device)
+    super(device, `DeviceMemory of ${byteSize} bytes`)
     const address = this.open(() => {
       if (checkSize(byteSize, 'byteSize') === 0) throw wrongValue('byteSize', 'at least 1', 0)
       const { memAlloc } = device.functions
       return device.driver.readHandle((out) => memAlloc(out, byteSize), `allocating ${byteSize} bytes`)
     })
     this.segment = new Segment(new Block(this.gate, nothing, noBytes, address), 0, byteSize, DEVICE_MEMORY)
-  }
-
-  protected override get kind(): string {
-    return `DeviceMemory of ${this.byteSize} bytes`
   }
 
   protected override destroy(): unknown {

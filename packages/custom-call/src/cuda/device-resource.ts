@@ -10,32 +10,29 @@ export abstract class DeviceResource extends ManagedLifetime {
   readonly device: CudaContext
   readonly #hold: Hold
 
-  static {
-    inspectAsText(this)
-  }
+  /** The class and size, for messages. */
+  readonly #kind: string
 
   /** @throws {ScopeClosedError} if the device is closed. @throws {CudaError} if it is lost. */
-  constructor(device: CudaContext) {
+  constructor(device: CudaContext, kind: string) {
     super()
+    this.#kind = kind
     device.checkOpen()
     device.enter()
     this.device = device
     this.#hold = device.acquire()
   }
 
-  /** The class and size, for messages. */
-  protected abstract get kind(): string
-
   /** Frees the resource in the driver. @returns the CUresult. */
   protected abstract destroy(): unknown
 
   protected override get label(): string {
-    return `the ${this.kind} on CUDA device ${this.device.ordinal}`
+    return `the ${this.#kind} on CUDA device ${this.device.ordinal}`
   }
 
   /** The class and the device, for people. */
   override toString(): string {
-    return `${this.kind} on CUDA device ${this.device.ordinal}${this.isAlive ? '' : ' (closed)'}`
+    return `${this.#kind} on CUDA device ${this.device.ordinal}${this.isAlive ? '' : ' (closed)'}`
   }
 
   /** @internal Runs what opens the resource in the driver, and releases the device if that throws. */
@@ -79,3 +76,4 @@ export abstract class DeviceResource extends ManagedLifetime {
     this.device.free(result, `closing ${this.label}`)
   }
 }
+inspectAsText(DeviceResource)

@@ -25,8 +25,8 @@ export class PinnedMemory extends DeviceResource implements PinnedRange {
 
   /** @internal */
   constructor(device: CudaContext, memory: Segment | Tensor) {
-    super(device)
-    const { block, base, byteSize } = this.open(() => hostSegmentOf(memory))
+    const { block, base, byteSize } = hostSegmentOf(memory)
+    super(device, `PinnedMemory of ${byteSize} bytes`)
     this.block = block
     this.start = block.address + base
     this.end = this.start + byteSize
@@ -40,10 +40,6 @@ export class PinnedMemory extends DeviceResource implements PinnedRange {
     // The chunk is never lent again, because its next segments would be pinned as well.
     block.exposed = true
     device.pinned.add(this)
-  }
-
-  protected override get kind(): string {
-    return `PinnedMemory of ${this.end - this.start} bytes`
   }
 
   protected override destroy(): unknown {

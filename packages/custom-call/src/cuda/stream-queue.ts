@@ -32,7 +32,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   /** @internal */
   constructor(device: CudaContext) {
-    super(device)
+    super(device, 'CudaStream')
     const { streamCreate } = device.functions
     this.address = this.open(() =>
       device.driver.readHandle((out) => streamCreate(out, NON_BLOCKING), 'creating a stream'),
@@ -55,10 +55,6 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
       pointer(RECORD[member], driverAddress(this.device.driver.library, name))
     checkStatus(coreFunctions().tn_cuda_stream_open(addressOf(view)), 'opening a stream')
     return view
-  }
-
-  protected override get kind(): string {
-    return 'CudaStream'
   }
 
   protected override destroy(): unknown {

@@ -8,6 +8,9 @@ import { ByteWriter } from './byte-writer.ts'
 /** The stages, in the order of their numbers in the ABI. */
 export const STAGES: readonly Stage[] = ['instantiate', 'prepare', 'initialize', 'execute']
 
+/** A value for the execute handler of a target, and optionally for the handlers of its other stages. */
+export type ByStage<Value> = { readonly execute: Value } & { readonly [Name in Exclude<Stage, 'execute'>]?: Value }
+
 /** The addresses of a target's handlers by stage; 0 for a stage without a handler. */
 export type HandlerAddresses = Readonly<Record<Stage, number>>
 

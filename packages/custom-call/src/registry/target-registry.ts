@@ -2,7 +2,7 @@ import type { TensorType } from '@tenon/core'
 import { checkName, checkOptions, enterAll, inspectAsText, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
-import { addressesOf, STAGES } from '../native/descriptor.ts'
+import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
 import type { AttributeSchema } from '../schema/attribute-types.ts'
 import type { ParameterSpec } from '../schema/parameter.ts'
 import type { TargetSchema } from '../schema/target-schema.ts'
@@ -40,12 +40,7 @@ export interface UntypedOptions {
 }
 
 /** The functions of a typed target, by stage. */
-export interface HandlerBundle {
-  readonly execute: Code
-  readonly instantiate?: Code
-  readonly prepare?: Code
-  readonly initialize?: Code
-}
+export type HandlerBundle = ByStage<Code>
 
 /** The options with which a target is looked up. */
 export interface LookupOptions {
@@ -88,10 +83,6 @@ export class TargetRegistry {
   /** By canonical platform and name. */
   readonly #typed = new Map<string, Entry<TypedHandler>>()
   readonly #findsSelfRegistered: boolean
-
-  static {
-    inspectAsText(this)
-  }
 
   /** @param options.selfRegistered whether handlers are found that libraries registered themselves; false by default. */
   constructor(options?: { readonly selfRegistered?: boolean }) {
@@ -290,6 +281,7 @@ export class TargetRegistry {
     return `TargetRegistry of ${this.#typed.size + this.#untyped.size} targets`
   }
 }
+inspectAsText(TargetRegistry)
 
 /** The registry of this JavaScript thread. It also finds the handlers that libraries registered themselves, in any thread. */
 export const targets: TargetRegistry = new TargetRegistry({ selfRegistered: true })

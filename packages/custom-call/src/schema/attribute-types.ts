@@ -51,10 +51,6 @@ export class Maybe<Spec = unknown, Value = unknown> {
   /** The default value. If it is undefined, an omitted attribute is not passed. */
   readonly fallback: Value | undefined
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(spec: Spec, fallback: Value | undefined) {
     this.spec = spec
@@ -65,6 +61,7 @@ export class Maybe<Spec = unknown, Value = unknown> {
     return `maybe(${describe(this.spec)}${this.fallback === undefined ? '' : `, ${describe(this.fallback)}`})`
   }
 }
+inspectAsText(Maybe)
 
 /** The type of an attribute: a name, a dictionary of types, or a type that may be omitted. */
 export type AttributeSpec = AttributeTypeName | AttributeSchema | Maybe

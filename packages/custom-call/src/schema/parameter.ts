@@ -12,10 +12,6 @@ export class ElementChoice {
   /** The canonical names; empty for any type. */
   readonly dtypes: readonly DType[]
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(dtypes: readonly DType[]) {
     this.dtypes = dtypes
@@ -25,6 +21,7 @@ export class ElementChoice {
     return this.dtypes.join(' | ') || 'any type'
   }
 }
+inspectAsText(ElementChoice)
 
 /**
  * Makes a choice of element types, which has one value everywhere in a call. Without names it allows every type.
@@ -45,10 +42,6 @@ export class Parameter<Kind extends ParameterKind = ParameterKind> {
   /** The size of each axis; undefined for any rank. */
   readonly shape: readonly Size[] | undefined
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(kind: Kind, choice: ElementChoice, shape: readonly Size[] | undefined) {
     this.kind = kind
@@ -61,6 +54,7 @@ export class Parameter<Kind extends ParameterKind = ParameterKind> {
     return `${this.choice}[${this.shape?.map((size) => size ?? '?').join(', ') ?? '...'}]`
   }
 }
+inspectAsText(Parameter)
 
 /** An operand or result of a declaration: a parameter, or a type for tensors of exactly this type. */
 export type ParameterSpec = Parameter | TensorType

@@ -46,10 +46,6 @@ export class TargetSchema<
   /** @internal */
   readonly attrs: AttributeSchema
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(name: string, definition: TargetDefinition<Operands, Results, Attributes>) {
     this.name = checkName(name, 'name')
@@ -98,6 +94,7 @@ export class TargetSchema<
     return `TargetSchema ${this.name}(${this.operands.join(', ')}) -> (${this.results.join(', ')})`
   }
 }
+inspectAsText(TargetSchema)
 
 /**
  * Declares the operands, results and attributes of a target. They are checked before each call, because the ABI checks no

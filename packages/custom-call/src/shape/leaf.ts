@@ -16,10 +16,6 @@ export const token: Token = Object.freeze({ kind: 'token' })
 export class Temp {
   readonly type: TensorType
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(type: TensorType) {
     this.type = type
@@ -29,6 +25,7 @@ export class Temp {
     return `temp(${this.type})`
   }
 }
+inspectAsText(Temp)
 
 /**
  * Scratch memory for a kernel: a result that belongs to the prepared call, aligned to 64 bytes. A run takes no tensor for

@@ -55,10 +55,6 @@ export class FunctionTarget extends ManagedLifetime {
   /** Memory that the core reads. */
   readonly #description: DataView
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(name: string, signature: FunctionSignature | TargetSchema, run: TargetFunction | SchemaFunction) {
     super()
@@ -123,6 +119,7 @@ export class FunctionTarget extends ManagedLifetime {
     return `FunctionTarget ${this.name}${this.isAlive ? '' : ' (closed)'}`
   }
 }
+inspectAsText(FunctionTarget)
 
 /** The function of a call from native code, with the facts that the call needs. */
 interface Callee {

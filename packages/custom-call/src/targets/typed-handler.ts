@@ -17,7 +17,7 @@ import { memoryOf, type AttributeDictionary } from '../attributes/encode-attribu
 import { PreparedCall } from '../call/prepared-call.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { Stage } from '../errors/xla-error.ts'
-import { addressesOf, encodeDescriptor, STAGES, type HandlerAddresses } from '../native/descriptor.ts'
+import { addressesOf, encodeDescriptor, STAGES, type ByStage, type HandlerAddresses } from '../native/descriptor.ts'
 import { coreError } from '../native/read-failure.ts'
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
@@ -27,12 +27,7 @@ import { deviceTypeOf } from './platform.ts'
 import { openTypedTarget } from './typed-target.ts'
 
 /** The symbols of a target's handlers by stage. */
-export interface HandlerSymbols {
-  readonly execute: string
-  readonly instantiate?: string
-  readonly prepare?: string
-  readonly initialize?: string
-}
+export type HandlerSymbols = ByStage<string>
 
 /** The options with which handlers are looked up. */
 export interface HandlerOptions {
@@ -89,10 +84,6 @@ export class TypedHandler {
   readonly gate: Gate
   /** @internal */
   readonly addresses: HandlerAddresses
-
-  static {
-    inspectAsText(this)
-  }
 
   /** @internal */
   constructor(name: string, gate: Gate, addresses: HandlerAddresses, options: HandlerOptions) {
@@ -157,6 +148,7 @@ export class TypedHandler {
     return `TypedHandler ${this.name} (XLA FFI ${this.metadata.version}, ${this.platform})`
   }
 }
+inspectAsText(TypedHandler)
 
 function checkOrdinal(value: unknown): number {
   const ordinal = checkSize(value, 'deviceOrdinal', 'devices')

@@ -58,10 +58,6 @@ export class UntypedFunction {
   /** @internal */
   readonly address: number
 
-  static {
-    inspectAsText(this)
-  }
-
   /** @internal */
   constructor(
     name: string,
@@ -119,6 +115,7 @@ export class UntypedFunction {
     return `UntypedFunction ${this.name} (${apiVersionName(this.apiVersion)}, ${this.platform})`
   }
 }
+inspectAsText(UntypedFunction)
 
 function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested' | 'flattened' {
   if (tuples === undefined) return onDevice ? 'flattened' : 'nested'
