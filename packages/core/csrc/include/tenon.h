@@ -1,5 +1,5 @@
 /* The base of Tenon's native core. Each larger topic has a header of its own, which includes this one: tenon_call.h,
- * tenon_xla.h, tenon_tvm.h, tenon_tstring.h and tenon_pools.h.
+ * tenon_xla.h, tenon_tvm.h, tenon_tstring.h, tenon_pools.h and tenon_nnapi.h.
  *
  * These rules hold for every function of the core:
  * - it returns an int32_t status (0, or a negative code of status.def), except for pure getters;
@@ -37,8 +37,8 @@ typedef enum {
 /* The version of this ABI. */
 #define TN_ABI_VERSION 1u
 
-/* TN_ABI_VERSION of the library, which a caller compares with the one it was built for. The signature of this function
- * never changes. */
+/* The TN_ABI_VERSION of the library, which a caller compares with the one it was built for. The signature of this
+ * function never changes. */
 TN_API uint32_t tn_abi_version(void);
 
 /* The version of @tenon/core: static, NUL-terminated. */

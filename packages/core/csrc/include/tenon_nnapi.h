@@ -55,7 +55,7 @@ typedef struct {
   uint32_t type;
   uint32_t rank;
   uint32_t dimensions[TN_NN_RANK];
-  float scale; /* a quantized value q stands for scale * (q - zero_point) */
+  float scale; /* the real value of a quantized value q is scale * (q - zero_point) */
   int32_t zero_point;
   const float *scales; /* one for each index of the channel axis; null for other types */
   uint32_t channel_axis;

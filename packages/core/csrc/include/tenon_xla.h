@@ -43,7 +43,8 @@ typedef struct tn_xla_call_head {
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
 /* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and not moved until tn_xla_close().
- * The memory starts with a tn_xla_call_head_t. The caller sets the `data` of each buffer, which is null, before a run. */
+ * The memory starts with a tn_xla_call_head_t. The caller sets the `data` of each buffer, which is null, before a
+ * run. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
 /* Lends `data` to the handlers of a call, which look it up by its type id from the prepare stage on. Borrowed until

@@ -9,12 +9,12 @@
 static tn_xla_error_t *unimplemented(void *args) {
   (void)args;
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
-                       TN__XLA_NEWEST_MINOR);
+                       TN_XLA_NEWEST_MINOR);
 }
 
 /* Registration asks handlers for their metadata, which needs a table too. */
 static tn_xla_error_t *handler_register(tn_xla_handler_register_args_t *args) {
-  return tn__xla_handler_register(args, tn__xla_api(TN__XLA_NEWEST_MINOR));
+  return tn__xla_handler_register(args, tn__xla_api(TN_XLA_NEWEST_MINOR));
 }
 
 /* The slots after the end of the table, which a handler of a later version may call. */
@@ -51,7 +51,7 @@ static const table_t tables[] = {
 
 const tn_xla_api_t *tn__xla_api(int32_t minor) {
   if (minor < 1) minor = 1;
-  if (minor > TN__XLA_NEWEST_MINOR) minor = TN__XLA_NEWEST_MINOR;
+  if (minor > TN_XLA_NEWEST_MINOR) minor = TN_XLA_NEWEST_MINOR;
   return &tables[minor - 1].api;
 }
 
@@ -59,14 +59,14 @@ const tn_xla_api_t *tn__xla_api(int32_t minor) {
 static _Thread_local int32_t offered;
 
 int32_t tn_xla_offer(int32_t minor) {
-  if (minor < 0 || minor > TN__XLA_NEWEST_MINOR)
-    return tn__fail(TN_INVALID_ARGUMENT, "minor must be at most %d, got %d", TN__XLA_NEWEST_MINOR, (int)minor);
+  if (minor < 0 || minor > TN_XLA_NEWEST_MINOR)
+    return tn__fail(TN_INVALID_ARGUMENT, "minor must be at most %d, got %d", TN_XLA_NEWEST_MINOR, (int)minor);
   offered = minor;
   return TN_OK;
 }
 
 /* Libraries look up the table under two names when they are loaded. */
-TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 0 ? TN__XLA_NEWEST_MINOR : offered); }
+TN_API const tn_xla_api_t *XLA_FFI_GetApi(void) { return tn__xla_api(offered == 0 ? TN_XLA_NEWEST_MINOR : offered); }
 
 /* xla::ffi::GetXlaFfiApi() of C++. */
 TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
@@ -77,7 +77,7 @@ int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
     return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
   tn_xla_handler_t *function;
   memcpy(&function, &handler, sizeof function);
-  return tn__xla_metadata(function, tn__xla_api(TN__XLA_NEWEST_MINOR), out, code);
+  return tn__xla_metadata(function, tn__xla_api(TN_XLA_NEWEST_MINOR), out, code);
 }
 
 typedef struct {

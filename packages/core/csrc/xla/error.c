@@ -67,7 +67,7 @@ tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t act
   return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
                        "Unexpected %s size: expected %zu, got %zu. The handler and the runtime were built for different "
                        "versions of XLA FFI; this runtime speaks 0.1 to 0.%d.",
-                       what, expected, actual, TN__XLA_NEWEST_MINOR);
+                       what, expected, actual, TN_XLA_NEWEST_MINOR);
 }
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args) {

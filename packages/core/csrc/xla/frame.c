@@ -255,7 +255,7 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   call->context.owner = &call->context;
   call->context.device_ordinal = header->device_ordinal;
   call->frame.struct_size = TN_XLA_SIZE_CALL_FRAME;
-  call->frame.api = tn__xla_api((int32_t)(header->minor > TN__XLA_NEWEST_MINOR ? TN__XLA_NEWEST_MINOR : header->minor));
+  call->frame.api = tn__xla_api((int32_t)(header->minor > TN_XLA_NEWEST_MINOR ? TN_XLA_NEWEST_MINOR : header->minor));
   call->frame.ctx = &call->context;
   return TN_OK;
 }

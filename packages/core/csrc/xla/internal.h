@@ -9,9 +9,6 @@
 #include "tenon/xla_ffi.h"
 #include "tenon_xla.h"
 
-/* The newest minor version of the table. */
-#define TN__XLA_NEWEST_MINOR 3
-
 /* --- set.c -------------------------------------------------------------------------------------------------------- */
 
 /* A member of a set, at the start of its object. */

@@ -88,11 +88,11 @@ static tn_xla_error_t *describe(entry_t *entry, const tn_xla_api_t *api) {
   if (wrong != NULL) return wrong;
   const int32_t major = metadata.api_version.major_version;
   entry->minor = metadata.api_version.minor_version;
-  if (major != 0 || entry->minor < 1 || entry->minor > TN__XLA_NEWEST_MINOR)
+  if (major != 0 || entry->minor < 1 || entry->minor > TN_XLA_NEWEST_MINOR)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
                          "XLA FFI handler registration for %s on platform %s failed: the handler's API version (%d.%d) is "
                          "incompatible with the runtime's (0.%d). Minimum supported API version is (0.1).",
-                         entry->name, entry->platform, (int)major, (int)entry->minor, TN__XLA_NEWEST_MINOR);
+                         entry->name, entry->platform, (int)major, (int)entry->minor, TN_XLA_NEWEST_MINOR);
   entry->traits |= metadata.traits;
   if (entry->bundle.instantiate == NULL) return NULL;
   wrong = ask(entry->bundle.instantiate, api, &metadata);

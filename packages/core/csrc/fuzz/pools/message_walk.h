@@ -11,7 +11,7 @@
 static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
   tn_frame_t frame;
   memcpy(&frame, bytes, sizeof frame);
-  if (frame.length != size) return "its length";
+  if (frame.length != size) return "wrong length";
   if ((frame.operation & ~TN_FRAME_REPLY) != TN_FRAME_EXECUTE || frame.status != 0) return NULL;
   size_t at = sizeof frame;
   uint64_t dimensions = 0, expected;
@@ -23,7 +23,7 @@ static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
     for (uint32_t i = 0; i < result.outputs; i++, at += 8) {
       uint32_t pair[2];
       memcpy(pair, bytes + at, sizeof pair);
-      if (pair[0] > 1) return "a flag";
+      if (pair[0] > 1) return "a flag is not 0 or 1";
       dimensions += pair[1];
     }
   } else {
@@ -35,12 +35,12 @@ static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
       tn_frame_argument_t argument;
       memcpy(&argument, bytes + at, sizeof argument);
       at += sizeof argument;
-      if (argument.has_no_value > 1) return "a flag";
+      if (argument.has_no_value > 1) return "a flag is not 0 or 1";
       dimensions += argument.rank;
     }
   }
-  if (dimensions != expected) return "its ranks";
-  return at + dimensions * 4 == size ? NULL : "its end";
+  if (dimensions != expected) return "wrong ranks";
+  return at + dimensions * 4 == size ? NULL : "wrong end";
 }
 
 #endif

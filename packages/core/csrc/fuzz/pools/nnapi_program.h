@@ -1,5 +1,5 @@
-/* Makes programs of one step from bytes that nobody should trust, and runs those that tn_nn_check() accepts on memory
- * that is exactly as large as their tensors say. For the fuzz program and the tests of nnapi/. */
+/* Creates programs of one step from untrusted bytes, and runs accepted programs with memory of exactly the size of
+ * their tensors. For the fuzz program and the tests of nnapi/. */
 #ifndef TENON_FUZZ_NNAPI_PROGRAM_H
 #define TENON_FUZZ_NNAPI_PROGRAM_H
 
@@ -15,14 +15,14 @@ typedef struct {
   size_t size;
 } nnapi_bytes_t;
 
-/* The next byte; 0 behind the end. */
+/* The next byte, or 0 after the end. */
 static inline uint32_t nnapi_next(nnapi_bytes_t *bytes) {
   if (bytes->size == 0) return 0;
   bytes->size--;
   return *bytes->data++;
 }
 
-/* Small numbers most of the time, now and then any. */
+/* Mostly small numbers, and sometimes any number. */
 static inline int32_t nnapi_number(nnapi_bytes_t *bytes) {
   uint32_t first = nnapi_next(bytes);
   if (first < 250) return (int32_t)(first % 10) - 2;
@@ -47,7 +47,7 @@ static inline tn_nn_tensor_t nnapi_tensor(nnapi_bytes_t *bytes, const float *sca
   return tensor;
 }
 
-/* Whether memory for a tensor is made, and its channels have scales; what is larger isn't tried. */
+/* Returns whether a tensor, and the scales of its channels, fit into the memory of the test. */
 static inline int nnapi_fits(const tn_nn_tensor_t *tensor) {
   if (tensor->count > NNAPI_MOST_ELEMENTS) return 0;
   return tensor->scales == NULL || tensor->channel_axis >= TN_NN_RANK ||
@@ -56,7 +56,7 @@ static inline int nnapi_fits(const tn_nn_tensor_t *tensor) {
 
 static inline size_t nnapi_element_size(uint32_t type) { return type == 8 ? 2 : type == 3 || type == 4 ? 4 : 1; }
 
-/* Returns the outcome of the run; TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION for what was refused. */
+/* Returns the outcome of the run, or TN_NN_BAD_PROGRAM or TN_NN_UNKNOWN_OPERATION if the program was refused. */
 static inline int32_t nnapi_run_bytes(const uint8_t *data, size_t size) {
   static const uint32_t operations[] = {0,  1,  2,  3,  4,  6,  9,  14, 17, 18, 19, 20,
                                         21, 22, 25, 28, 30, 36, 37, 39, 51, 72, 5,  99};
@@ -70,7 +70,7 @@ static inline int32_t nnapi_run_bytes(const uint8_t *data, size_t size) {
   uint32_t operands[NNAPI_TENSORS];
   for (uint32_t i = 0; i < NNAPI_TENSORS; i++) {
     tensors[i] = nnapi_tensor(&bytes, scales);
-    /* Shapes that agree are rare by chance: a byte may ask for that of the tensor before. */
+    /* Random shapes rarely match, so a byte may select the shape of the previous tensor. */
     if (i > 0 && nnapi_next(&bytes) % 3 == 0) tensors[i] = tensors[i - 1];
     operands[i] = nnapi_next(&bytes) < 250 ? i : i + 1;
     if (!nnapi_fits(&tensors[i])) return TN_NN_BAD_PROGRAM;

@@ -30,18 +30,18 @@ static int convert(const tn_tstring_tensor_t *source, int32_t layout, int32_t ab
   target.data = block + target.table_size;
   require(tn_tstring_convert(source, NULL, source->count, &target, &fault) == TN_OK,
           "it was measured and not converted");
-  require(target.data_size == data_size, "it took another size than was measured");
+  require(target.data_size == data_size, "the data does not have the measured size");
   const int is_arrow = layout >= TN_TSTRING_ARROW32;
   const tn_tstring_tensor_t made = {sizeof made, layout, abi, TN_TSTRING_FOLLOW, source->count, target.table_size,
                                     is_arrow ? target.data_size : whole, block, is_arrow ? target.data : block};
   int8_t *order = malloc(source->count > 0 ? source->count : 1);
   if (order != NULL) {
-    require(tn_tstring_compare(source, &made, order, &fault) == TN_OK, "what was converted can't be read");
+    require(tn_tstring_compare(source, &made, order, &fault) == TN_OK, "a converted tensor cannot be read");
     for (uint64_t i = 0; i < source->count; i++) require(order[i] == 0, "a string changed");
   }
   tn_tstring_sums_t total;
   if (form == TN_TSTRING_AS_OFFSET)
-    require(tn_tstring_validate(&made, 1, UINT64_MAX, &total, &fault) == TN_OK, "what was converted is not valid");
+    require(tn_tstring_validate(&made, 1, UINT64_MAX, &total, &fault) == TN_OK, "a converted tensor is not valid");
   free(order);
   if (form == TN_TSTRING_AS_BLOCK) tn_tstring_dealloc_all(block, source->count, layout);
   free(block);
@@ -77,15 +77,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint64_t index = 0;
   const int is_strict = tn_tstring_validate(&tensor, 1, bytes, &strict_sums, &fault) == TN_OK;
   const int is_valid = tn_tstring_validate(&tensor, 0, bytes, &sums, &fault) == TN_OK;
-  require(!is_strict || is_valid, "strict takes what lenient refuses");
-  require(!is_strict || strict_sums.total == sums.total, "two sums of the same sizes");
-  require(!is_valid || (sums.total <= bytes && sums.not_small <= sums.total), "the budget");
+  require(!is_strict || is_valid, "a strictly valid tensor is not valid");
+  require(!is_strict || strict_sums.total == sums.total, "the sums of the two validations differ");
+  require(!is_valid || (sums.total <= bytes && sums.not_small <= sums.total), "the sums exceed the budget");
   /* The sum of sizes is limited, which limits the results too. */
-  if (is_valid) require(convert_all(&tensor), "it is valid and can't be converted");
+  if (is_valid) require(convert_all(&tensor), "a valid tensor cannot be converted");
   uint32_t *hashes = malloc(4 * (count > 0 ? count : 1));
   if (hashes != NULL) {
     const int is_read = tn_tstring_hash(&tensor, 0, hashes, &fault) == TN_OK;
-    require(is_read || !is_valid, "it is valid and can't be read");
+    require(is_read || !is_valid, "a valid tensor cannot be read");
     require(tn_tstring_find_invalid_utf8(&tensor, 0, &index, &fault) != TN_OK || index <= count, "an index");
     require(tn_tstring_find(&tensor, (const uint8_t *)"aa", 2, 0, &index, &fault) != TN_OK || index <= count,
             "an index");

@@ -87,9 +87,9 @@ static void build(const void *descriptor, size_t size) {
   if (memory == NULL) return;
   block = memory;
   block_size = needed;
-  require(tn_xla_frame_build(descriptor, size, memory, needed) == TN_OK, "its size was given and it was not built");
-  require(tn_xla_execute(memory) == TN_OK, "it does not run");
-  require(tn_xla_close(memory) == TN_OK, "it does not close");
+  require(tn_xla_frame_build(descriptor, size, memory, needed) == TN_OK, "a measured descriptor cannot be built");
+  require(tn_xla_execute(memory) == TN_OK, "an accepted call does not run");
+  require(tn_xla_close(memory) == TN_OK, "an accepted call does not close");
   free(memory);
 }
 

@@ -57,7 +57,7 @@ static int look_up(int descriptor, const struct stat *status, tn_descriptor_info
   info->file_system = (uint64_t)file_system.f_type & 0xffffffffu;
   info->is_regular = S_ISREG(status->st_mode) ? 1 : 0;
   info->is_dma_buf = info->file_system == DMA_BUF_FILE_SYSTEM;
-  /* Only the end of a dma-buf tells its size. */
+  /* The size of a dma-buf is the offset of its end. */
   if (info->is_dma_buf) {
     off_t end = lseek(descriptor, 0, SEEK_END);
     if (end < 0 || lseek(descriptor, 0, SEEK_SET) < 0) return -1;
