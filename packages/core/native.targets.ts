@@ -27,7 +27,7 @@ export default {
       {
         source: 'include/tenon/tvm_dlpack.h',
         include: 'tenon/tvm_dlpack.h',
-        only: ['DLD*', 'DLTensor', 'DLPACK_FLAG_*'],
+        only: ['DLD*', 'DLTensor', 'DLPACK_FLAG_*', 'kDLCPU'],
       },
       {
         source: 'include/tenon/tvm_ffi.h',

@@ -9,6 +9,12 @@
  * XlaCustomCallStatusSetFailure(). A prepared call is one block of the caller's memory, used by one thread at a
  * time. */
 
+/* The newest version of XLA FFI is 0.TN_XLA_NEWEST_MINOR. */
+#define TN_XLA_NEWEST_MINOR 3
+
+/* The greatest depth of nested dictionaries of attributes. */
+#define TN_XLA_DEEPEST 16
+
 /* Asks a typed handler for its metadata. `handler` is its address, which must never be that of an arbitrary function;
  * `out` has room for a tn_xla_metadata_t (all 48 bytes). A version of 0.0 means that the function is not a handler.
  * TN_KERNEL_FAILED: the handler returned an error, with its code in `*code` and its message as the last error. */

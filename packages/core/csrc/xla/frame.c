@@ -18,7 +18,6 @@
 #include "tenon/xla_handler.h"
 
 #define LARGEST_DESCRIPTOR ((size_t)1 << 30)
-#define DEEPEST 16
 
 /* The rest of the descriptor. */
 typedef struct {
@@ -205,7 +204,8 @@ static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xl
 }
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth) {
-  if (depth > DEEPEST) return tn__fail(TN_INVALID_ARGUMENT, "dictionaries must be nested at most %d deep", DEEPEST);
+  if (depth > TN_XLA_DEEPEST)
+    return tn__fail(TN_INVALID_ARGUMENT, "dictionaries must be nested at most %d deep", TN_XLA_DEEPEST);
   if (count > source->left / 16) return truncated("the attributes");
   tn_xla_span_t **names = take(block, count, sizeof *names, 8);
   void **values = take(block, count, sizeof *values, 8);

@@ -5,7 +5,6 @@
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
-#define DEEPEST 16
 #define MOST 65536   /* buffers, attributes of one dictionary */
 #define HIGHEST_RANK 64
 #define LONGEST ((size_t)1 << 30)
@@ -86,7 +85,7 @@ static int32_t write_value(sink_t *sink, int32_t kind, const void *value, int de
 }
 
 static int32_t write_attrs(sink_t *sink, const tn_xla_attrs_t *attrs, int depth) {
-  if (depth > DEEPEST) return wrong("dictionaries that are nested too deep");
+  if (depth > TN_XLA_DEEPEST) return wrong("dictionaries that are nested too deep");
   for (int64_t i = 0; i < attrs->size; i++) {
     const tn_xla_span_t *name = attrs->names[i];
     if (name == NULL || name->ptr == NULL || name->len > LONGEST || attrs->attrs[i] == NULL)

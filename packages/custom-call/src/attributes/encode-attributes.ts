@@ -15,9 +15,6 @@ export interface AttributeDictionary {
   readonly [name: string]: AttributeValue
 }
 
-/** The greatest depth of nested dictionaries. */
-const DEEPEST = 16
-
 /** The kinds of attributes, as the ABI numbers them. */
 const KIND = {
   array: CONSTANTS.TN_XLA_ARRAY,
@@ -33,7 +30,8 @@ const KIND = {
  */
 export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictionary, path = '', depth = 0): number {
   if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
-  if (depth > DEEPEST) throw new ArgumentError(`attributes can be nested ${DEEPEST} deep, got more at ${path}`)
+  if (depth > CONSTANTS.TN_XLA_DEEPEST)
+    throw new ArgumentError(`attributes can be nested ${CONSTANTS.TN_XLA_DEEPEST} deep, got more at ${path}`)
   const entries = Object.entries(attributes)
     .map(([name, value]) => ({ path: path + name, name: nameBytes(name, path + name), value }))
     .toSorted((a, b) => Buffer.compare(a.name, b.name))

@@ -1,9 +1,9 @@
 import { TenonError } from '@tenon/core'
-import { defineKind } from '@tenon/core/internal'
+import { CONSTANTS, defineKind } from '@tenon/core/internal'
 
 /** The oldest and the newest minor version of XLA FFI 0.x that this package supports. */
 export const OLDEST_MINOR = 1
-export const NEWEST_MINOR = 3
+export const NEWEST_MINOR: number = CONSTANTS.TN_XLA_NEWEST_MINOR
 
 /** The releases of jaxlib that introduced a version, which a library was probably built against. */
 const ORIGINS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { addressOf, keepAlive } from '@tenon/core/internal'
+import { addressOf, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { globalFunction } from '../native/global-function.ts'
 import type { Pack, Stack } from '../native/stack.ts'
@@ -17,7 +17,7 @@ export function packMap(stack: Stack, slot: number, values: ReadonlyMap<unknown,
 const MANY = 1024
 
 /** The bytes of a value in native code. */
-const VALUE_SIZE = 16
+const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
 
 const makers = new Map<string, number>()
 

@@ -1,13 +1,11 @@
 import type { Tensor } from '@tenon/core'
+import { LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { TENSORS, type Stack } from '../native/stack.ts'
 import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
 import { writeDescription } from './description.ts'
 import { TensorObject, tensorOfObject } from './tensor-object.ts'
-
-/** The offset of the DLTensor in a tensor object. */
-const DLTENSOR_OFFSET = 24
 
 /** The number of arguments of a call that the mask of tensors covers. */
 export const MASKED_ARGUMENTS = 30
@@ -30,7 +28,7 @@ export function packTensorView(stack: Stack, slot: number, tensor: Tensor): void
   const object = objectOf(stack, slot, tensor)
   tensor.gate.enter()
   stack.undo.push(tensor.gate)
-  stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + DLTENSOR_OFFSET)
+  stack.setPointer(slot, TypeIndex.DLTensorPtr, object.address + LAYOUTS.TVMFFIObject.size)
 }
 
 /**

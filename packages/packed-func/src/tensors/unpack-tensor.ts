@@ -1,5 +1,5 @@
 import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
-import { Block, bufferOver, Cleaner, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
+import { Block, bufferOver, Cleaner, CONSTANTS, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
@@ -9,7 +9,7 @@ import type { Value } from '../values/argument.ts'
 import { readDescription, type Description } from './description.ts'
 import { TensorObject, tensorOfObject } from './tensor-object.ts'
 
-const CPU = 1
+const CPU: number = CONSTANTS.kDLCPU
 
 /** Releases tensor objects whose memory JavaScript cannot reach any more. */
 const collected = new Cleaner<number>(releaseObject)

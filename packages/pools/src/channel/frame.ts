@@ -8,7 +8,7 @@ export const operations = {
   HELLO: 1,
   PREPARE: 2,
   RELEASE_MODEL: 3,
-  EXECUTE: CONSTANTS.TN_FRAME_EXECUTE,
+  EXECUTE: CONSTANTS.TN_FRAME_EXECUTE as 4,
   ALLOCATE: 5,
   RELEASE_BUFFER: 6,
   COPY_FROM: 7,
@@ -24,11 +24,9 @@ export const operations = {
 const { size, offsets: AT } = LAYOUTS.tn_frame_t
 export const HEADER_SIZE: number = size
 /** The offsets of flags, id and timeout in a header. */
-export const [HEADER_FLAGS, HEADER_ID, HEADER_TIMEOUT]: readonly [number, number, number] = [
-  AT.flags,
-  AT.id,
-  AT.timeout,
-]
+export const HEADER_FLAGS: number = AT.flags
+export const HEADER_ID: number = AT.id
+export const HEADER_TIMEOUT: number = AT.timeout
 const { TN_FRAME_MAGIC: MAGIC, TN_FRAME_VERSION: VERSION, TN_FRAME_REPLY: REPLY, TN_FRAME_RING: RING } = CONSTANTS
 
 /** What a header says. */

@@ -3,24 +3,24 @@ import { check, out, outAddress, sharing } from './core.ts'
 
 /** Seals of shared memory. */
 export const seals = {
-  SEAL: CONSTANTS.TN_SEAL_SEAL,
-  SHRINK: CONSTANTS.TN_SEAL_SHRINK,
-  WRITE: CONSTANTS.TN_SEAL_WRITE,
-  FUTURE_WRITE: CONSTANTS.TN_SEAL_FUTURE_WRITE,
+  SEAL: CONSTANTS.TN_SEAL_SEAL as number,
+  SHRINK: CONSTANTS.TN_SEAL_SHRINK as number,
+  WRITE: CONSTANTS.TN_SEAL_WRITE as number,
+  FUTURE_WRITE: CONSTANTS.TN_SEAL_FUTURE_WRITE as number,
 } as const
 
-/** What a descriptor is, as the kernel says. */
+/** The kernel's description of a descriptor. */
 export interface DescriptorInfo {
   readonly byteSize: number
-  /** The device and inode: the same for all descriptors of one file. */
+  /** The device and inode, which all descriptors of one file share. */
   readonly identity: string
-  /** On Linux the magic number of its file system; elsewhere 1 for one of this machine. */
+  /** On Linux the magic number of its file system; elsewhere 1 for a local file system. */
   readonly fileSystem: number
   readonly isRegular: boolean
   readonly seals: number
   readonly canRead: boolean
   readonly canWrite: boolean
-  /** Memory of a device: it has no seals, and nobody can shrink it. */
+  /** Whether it is memory of a device, which has no seals, and cannot shrink. */
   readonly isDmaBuf: boolean
 }
 
@@ -28,21 +28,18 @@ export interface DescriptorInfo {
 export function createSharedMemory(byteSize: number, label: string): number {
   const { tn_shared_memory_create: create } = sharing()
   const name = Buffer.from(label === '' ? 'tenon' : label)
-  check(
-    create(byteSize, addressOf(name), name.length, outAddress()),
-    `creating a pool of ${byteSize} bytes`,
-    'RESOURCE_EXHAUSTED_TRANSIENT',
-  )
+  const code = create(byteSize, addressOf(name), name.length, outAddress())
+  check(code, `creating a pool of ${byteSize} bytes`, 'RESOURCE_EXHAUSTED_TRANSIENT')
   keepAlive(name)
   return out.i32[0]!
 }
 
-/** @throws {PoolsError} if the kernel refuses: `SEAL_WRITE` while anybody maps the memory. */
+/** Adds seals to shared memory. @throws {PoolsError} if the kernel refuses: `WRITE` while the memory is mapped. */
 export function sealDescriptor(descriptor: number, added: number): void {
   check(sharing().tn_shared_memory_seal(descriptor, added), 'sealing the pool')
 }
 
-/** @throws {PoolsError} if it is not open. */
+/** Describes a descriptor. @throws {PoolsError} if it is not open. */
 export function describeDescriptor(descriptor: number): DescriptorInfo {
   check(sharing().tn_descriptor_describe(descriptor, outAddress()), 'examining a descriptor')
   const { offsets } = LAYOUTS.tn_descriptor_info_t
@@ -60,13 +57,13 @@ export function describeDescriptor(descriptor: number): DescriptorInfo {
   }
 }
 
-/** The seals of a descriptor, without asking the file system behind it, which may never answer. @throws {PoolsError} */
+/** Returns the seals of a descriptor without asking its file system, which may never answer. @throws {PoolsError} */
 export function sealsOf(descriptor: number): number {
   check(sharing().tn_descriptor_seals(descriptor, outAddress()), 'examining a descriptor')
   return out.u32[0]!
 }
 
-/** Memory of a device; undefined where the system has none to give. The caller closes the descriptor. */
+/** Creates memory of a device; undefined where the system has none. The caller closes the descriptor. */
 export function createDmaBuf(byteSize: number): number | undefined {
   const code = sharing().tn_dma_buf_create(byteSize, outAddress())
   return code === 0 ? out.i32[0]! : undefined
@@ -82,13 +79,13 @@ export function accessDmaBuf(
   check(sharing().tn_dma_buf_access(descriptor, flags), 'synchronising memory of a device')
 }
 
-/** A second descriptor for the same thing; the caller closes it. @throws {PoolsError} */
+/** Duplicates a descriptor. The caller closes the copy. @throws {PoolsError} */
 export function duplicateDescriptor(descriptor: number): number {
   check(sharing().tn_descriptor_duplicate(descriptor, outAddress()), 'duplicating a descriptor')
   return out.i32[0]!
 }
 
-/** Closes a descriptor that came from a peer, once: what is behind it may never answer, and nobody waits for that. */
+/** Closes a descriptor from a peer, once, and does not wait for its file system, which may never answer. */
 export function discardDescriptor(descriptor: number): void {
   check(sharing().tn_descriptor_discard(descriptor), 'closing a descriptor')
 }

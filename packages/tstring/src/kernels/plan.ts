@@ -6,13 +6,13 @@ import type { ImageLayout } from '../layouts/layout.ts'
 /** The forms of strings that do not fit into their struct, with the C core's numbers. */
 export const FORM = {
   /** OFFSET into the bytes behind the table. */
-  OFFSET: CONSTANTS.TN_TSTRING_AS_OFFSET,
+  OFFSET: CONSTANTS.TN_TSTRING_AS_OFFSET as 0,
   /** VIEW or PREALLOC into the target's data. */
-  POINTER: CONSTANTS.TN_TSTRING_AS_POINTER,
+  POINTER: CONSTANTS.TN_TSTRING_AS_POINTER as 1,
   /** LARGE, each in a block of malloc. */
-  BLOCK: CONSTANTS.TN_TSTRING_AS_BLOCK,
+  BLOCK: CONSTANTS.TN_TSTRING_AS_BLOCK as 2,
   /** VIEW or PREALLOC onto the source's bytes, which are not copied. */
-  BORROWED: CONSTANTS.TN_TSTRING_AS_BORROWED,
+  BORROWED: CONSTANTS.TN_TSTRING_AS_BORROWED as 3,
 } as const
 
 export type Form = (typeof FORM)[keyof typeof FORM]
