@@ -3,11 +3,11 @@ import type { Body } from '@tenon/bench'
 let bodies = 0
 
 /**
- * A body for rows that differ in their operands alone: compiled from a source of its own, so that no two share what the
- * engine learns of their types.
+ * Returns a body for rows that differ only in their operands. Each is compiled from a source of its own, so bodies do not share
+ * the type feedback of the engine.
  *
- * @param names of the operands, with commas between them.
- * @param expression what is measured.
+ * @param names the names of the operands, separated by commas.
+ * @param expression the code to measure.
  */
 export function bodyOf(names: string, expression: string): (...operands: unknown[]) => Body {
   const source = `return function body${bodies++}() { return ${expression} }`

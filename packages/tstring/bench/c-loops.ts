@@ -2,15 +2,15 @@ import { dirname, join } from 'node:path'
 import { NativeLibrary, type Segment } from '@tenon/core'
 import { addressOf, coreLibrary, functionAt } from '@tenon/core/internal'
 
-/** Plain loops in C, bound without any protection: what a caller of the C API would write. */
+/** Plain loops in C without any checks, as a caller of the C API would write them. */
 export interface CLoops {
-  /** One memcpy a string, from `data` into `out`. */
+  /** One memcpy for each string, from `data` into `out`. */
   memcpyEach(data: Uint8Array, offsets: Uint32Array, count: number, out: Uint8Array): void
   /** The same for the strings of a table of structs of `stride` bytes. */
   memcpyEachStruct(structs: Segment, count: number, stride: number, out: Uint8Array): void
   /** The same for the strings of a legacy tensor. */
   memcpyEachLegacy(tensor: Segment, count: number, out: Uint8Array): void
-  /** One TF_TString_Copy a string, then one TF_TString_Dealloc each. */
+  /** One TF_TString_Copy for each string, then one TF_TString_Dealloc for each. */
   copyEach(data: Uint8Array, offsets: Uint32Array, count: number, structs: Uint8Array): void
 }
 

@@ -6,7 +6,7 @@ import protobuf from 'protobufjs'
 import { asciiStrings, COUNT, FEWER, mixedStrings } from './strings.ts'
 import { MEMORY, ReusedMemory } from './reused-memory.ts'
 
-/** A complete tensor of TF_TString, against writing the same bytes and nothing else. */
+/** A complete tensor of TF_TString, against only writing the same bytes. */
 const ascii: Row = {
   name: '1 M strings to tf, ASCII',
   unit: 'ns',
@@ -49,7 +49,7 @@ const mixed: Row = {
   },
 }
 
-/** What others need to have the same strings in native memory. */
+/** Other libraries that write the same strings into native memory. */
 const libraries: Row = {
   name: '100 k strings, ASCII',
   unit: 'ns',

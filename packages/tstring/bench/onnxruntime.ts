@@ -1,6 +1,6 @@
 /**
- * `pnpm --filter @tenon/tstring onnxruntime`: what the README's table says of onnxruntime-node, checked. The library is
- * installed into a temporary folder (290 MB, without its install script), which is why it is no dependency here.
+ * `pnpm --filter @tenon/tstring onnxruntime` checks the column of onnxruntime-node in the README's table. The library has 290 MB,
+ * so it is not a dependency. It is installed into a temporary folder, without its install script.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

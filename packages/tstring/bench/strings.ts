@@ -1,13 +1,13 @@
-/** How many strings a tensor of the benchmarks has. */
+/** The number of strings in a tensor of the benchmarks. */
 export const COUNT = 1_000_000
 
-/** A tenth of them, for peers that take a second for all. */
+/** A tenth of the strings, for peers that would take a second for all. */
 export const FEWER: number = COUNT / 10
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789'
 const OTHERS = ['é', 'ž', '語', '😀']
 
-/** A small generator, so that every run has the same strings. */
+/** Returns a small generator with a seed, so every run has the same strings. */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -16,7 +16,7 @@ function random(seed: number): () => number {
   }
 }
 
-/** 60 % of 0 to 15 bytes, 30 % of 16 to 64, 10 % of 65 to 1000. */
+/** Returns a size: 60 % are 0 to 15 bytes, 30 % 16 to 64, 10 % 65 to 1000. */
 function size(next: () => number): number {
   const kind = next()
   if (kind < 0.6) return Math.floor(next() * 16)
@@ -35,7 +35,7 @@ function make(mixed: boolean): string[] {
           ? OTHERS[Math.floor(next() * OTHERS.length)]
           : LETTERS[Math.floor(next() * LETTERS.length)]
     }
-    // Made of bytes again: flat strings, as those that come from a file.
+    // Decoding bytes makes flat strings, like those from a file.
     return Buffer.from(text).toString()
   })
 }
@@ -43,13 +43,13 @@ function make(mixed: boolean): string[] {
 let ascii: string[] | undefined
 let mixed: string[] | undefined
 
-/** A million strings of ASCII, 70 MB. */
+/** Returns a million ASCII strings of 70 MB. */
 export const asciiStrings = (): string[] => (ascii ??= make(false))
 
-/** The same sizes; every fifth string is a quarter non-ASCII. */
+/** Returns strings of the same sizes. In every fifth, a quarter of the characters is not ASCII. */
 export const mixedStrings = (): string[] => (mixed ??= make(true))
 
-/** The strings' bytes one behind the other, and where each starts and the last ends. */
+/** Returns the bytes of the strings, one behind the other, with the offset of each and the end of the last. */
 export function packed(strings: readonly string[]): { data: Buffer; offsets: Uint32Array } {
   const data = Buffer.alloc(strings.reduce((sum, text) => sum + Buffer.byteLength(text), 0))
   const offsets = new Uint32Array(strings.length + 1)

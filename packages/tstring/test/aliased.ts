@@ -2,19 +2,19 @@ import { AllocationError, gcAllocator, type NativeAllocator, type Segment } from
 import { encodeStruct, hostAbi, StringTensor } from '../src/index.ts'
 import { memory } from './helpers.ts'
 
-/** An allocator that counts what it is asked for and gives nothing. */
+/** An allocator that counts its calls and refuses each of them. */
 export class Allocations implements NativeAllocator {
   count = 0
 
   allocate(byteSize: number): Segment {
     this.count++
-    throw new AllocationError(`${byteSize} bytes were asked for`)
+    throw new AllocationError(`${byteSize} bytes were requested`)
   }
 }
 
 /**
- * A tensor whose elements all name the same bytes: larger than memory, for the limits of layouts. With `pretend` the
- * bytes are not even there, which is safe as long as only their sizes are looked at.
+ * A tensor whose elements all name the same bytes. It can be larger than memory, for tests of the limits of layouts. With
+ * `pretend` the bytes do not exist, which is safe while only their sizes are read.
  */
 export function aliased(
   count: number,
@@ -26,7 +26,7 @@ export function aliased(
   const struct = encodeStruct(view, { layout: 'tf', abi: hostAbi })
   const table = memory(Buffer.concat(Array.from({ length: count }, () => struct)))
   const tensor = StringTensor.ofSegment(table, { layout: 'tf', shape: [count], validate: 'trusted' })
-  // The bytes live as long as the tensor.
+  // Keeps the bytes alive as long as the tensor.
   kept.set(tensor, bytes)
   return { tensor, allocations: new Allocations() }
 }

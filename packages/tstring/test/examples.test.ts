@@ -7,7 +7,7 @@ import * as core from '@tenon/core'
 import { afterAll, beforeAll } from 'vitest'
 import * as tstring from '../src/index.ts'
 
-/** Examples write and read files in a directory that has one already. */
+/** The working directory of the examples, which has the file that one of them opens. */
 let directory: string
 const before = process.cwd()
 beforeAll(() => {

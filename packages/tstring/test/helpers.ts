@@ -5,7 +5,7 @@ import type { Layout } from '../src/layouts/layout.ts'
 export const everyAbi: readonly Abi[] = ['le64', 'be64', 'le32', 'be32']
 export const everyLayout: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
 
-/** Bytes written as hexadecimal digits, with `*n` repeating the group before it. */
+/** Parses hexadecimal digits. `*n` repeats the group before it. */
 export function hex(text: string): Uint8Array {
   const groups = text
     .trim()
@@ -17,7 +17,7 @@ export function hex(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(groups.join(''), 'hex'))
 }
 
-/** Native memory with these bytes. */
+/** Allocates native memory with these bytes. */
 export function memory(bytes: Uint8Array | string, alignment = 16): Segment {
   const content = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
   const segment = gcAllocator.allocate(content.length, alignment)
@@ -25,13 +25,13 @@ export function memory(bytes: Uint8Array | string, alignment = 16): Segment {
   return segment
 }
 
-/** A copy of a segment's bytes. */
+/** Returns a copy of a segment's bytes. */
 export function bytesOf(segment: Segment): Uint8Array {
   const view = segment.view()
   return new Uint8Array(view.buffer, view.byteOffset, view.byteLength).slice()
 }
 
-/** Bytes that are no text for one reason or another, and sizes at every edge. */
+/** Bytes that are not text for different reasons, and strings of every critical size. */
 export const awkward: readonly Uint8Array[] = [
   '',
   'a',

@@ -45,7 +45,7 @@ function pick(random: Random): Uint8Array[] {
   return Array.from({ length }, () => awkward[random.below(awkward.length)]!.slice(0, random.below(80)))
 }
 
-/** The sums of the sizes, in all and of the strings that are larger than a shipped SMALL. */
+/** Returns the sum of all sizes, and of those that are larger than a shipped SMALL. */
 function sumsOf(strings: readonly Uint8Array[]): { total: number; notSmall: number } {
   const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0)
   const sizes = strings.map(({ length }) => length)
@@ -87,7 +87,7 @@ describe('hostile bytes', () => {
         const context = `seed ${seed}, mutant ${n}`
         const reference = referenceStrings(bytes, count, { layout, abi, ...options })
         expect(verdict, context).toEqual(Array.isArray(reference) ? sumsOf(reference) : reference)
-        // Reading what was not checked must end in strings or in an error, never in a fault.
+        // Reading unchecked bytes must end in strings or in an error, never in a crash.
         expect(
           outcome(() => hash(image, 0)),
           context,

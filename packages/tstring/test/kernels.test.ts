@@ -21,7 +21,7 @@ const plans: readonly Plan[] = [
   { layout: 'arrow64', abi: hostAbi, form: FORM.OFFSET, isInline: false },
 ]
 
-/** Converts, and returns the target and its whole memory. */
+/** Converts strings. Returns the target and a copy of its memory. */
 function converted(
   source: Image,
   selection: Uint32Array | undefined,

@@ -1,7 +1,7 @@
 import { gcAllocator, Segment, type NativeAllocator } from '@tenon/core'
 import { Block, ManagedLifetime } from '@tenon/core/internal'
 
-/** Memory that dies when it is closed. */
+/** An allocator whose memory ends when it is closed. */
 export class Lifetime extends ManagedLifetime implements NativeAllocator {
   protected override readonly label = 'the test'
   readonly #buffers: ArrayBuffer[] = []

@@ -15,7 +15,7 @@ const throughProtobuf = (text: string): string =>
   (message.decode(message.encode({ strings: [text] }).finish()) as unknown as { strings: string[] }).strings[0]!
 const throughTfjs = (text: string): string => util.decodeString(util.encodeString(text))
 
-/** A buffer of flatbuffers that holds one string, and where that is. */
+/** Returns a buffer of flatbuffers with one string, and the string's offset. */
 function flatbuffer(text: string): { buffer: ByteBuffer; at: number } {
   const builder = new Builder(64)
   builder.finish(builder.createString(text))

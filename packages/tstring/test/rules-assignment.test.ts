@@ -76,7 +76,7 @@ describe('assignment', () => {
         ['view', 'view', 'v'.repeat(40)],
       ])
     }
-    // The copy of a LARGE is as large as its bytes ask, not as its block is.
+    // The copy of a LARGE has the capacity for its bytes, not the capacity of the source.
     const reserved = make('short')
     api.tstringReserve(reserved, 500)
     const copy = make()
@@ -132,7 +132,7 @@ describe('assignment', () => {
   })
 
   it('rule 36: a source inside the string itself is read before anything is freed', () => {
-    // A view of the struct's own characters is a copy of them.
+    // A view of the struct's own characters becomes a copy of them.
     const small = make('abcdef')
     api.tstringAssignView(small, small.asSlice(3, 3))
     expect([api.tstringGetType(small), text(small)]).toEqual(['small', 'cde'])

@@ -8,7 +8,7 @@ describe('LARGE', () => {
     const string = make('x'.repeat(31))
     freeing([string], () => {
       expect(large(string)).toMatchObject({ size: 31, capacity: 31 })
-      // The NUL itself is checked in C (tstring_element_test.c): here no pointer is followed past the size.
+      // The NUL itself is checked in C (csrc/test/tstring/element_test.c), because no pointer is followed past the size here.
       api.tstringResize(string, 25)
       expect(text(string)).toBe('x'.repeat(25))
     })
@@ -51,7 +51,7 @@ describe('LARGE', () => {
     const string = make('x'.repeat(100))
     api.tstringCopy(string, 'y'.repeat(22))
     expect(api.tstringGetType(string)).toBe('small')
-    // Nothing clears what was behind: the old capacity still stands at byte 8 of a short SMALL.
+    // The rest of the struct is not cleared, so byte 8 of a short SMALL still has the old capacity.
     const stale = make('x'.repeat(100))
     api.tstringCopy(stale, 'y')
     expect(bytesOf(stale)[8]).toBe(111)
@@ -109,7 +109,7 @@ describe('growth', () => {
       expect(strings.map(text)).toEqual(['abc', 'viewed', 'offset'])
       expect(strings.map((string) => large(string).capacity)).toEqual([111, 111, 111])
     })
-    // The next short copy frees the block all the same.
+    // The next short copy still frees the block.
     const string = make('hello')
     api.tstringReserve(string, 100)
     api.tstringAppend(string, 'you')

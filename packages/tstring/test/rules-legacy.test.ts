@@ -12,7 +12,7 @@ describe('the legacy layout', () => {
     expect(bytesOf(tensor.segment)).toEqual(hex('00*8 02 00*7 01 41 03 626364'))
     const big = StringTensor.from(['A', 'bcd'], { layout: 'legacy', abi: 'be64' })
     expect(bytesOf(big.segment)).toEqual(hex('00*8 00*7 02 01 41 03 626364'))
-    // Upstream's own vector, and the scalar of the same bytes.
+    // The vector of upstream's own test, and the scalar with the same bytes.
     expect(over('00*8 01 41', 1).toArray()).toEqual(['A'])
     const scalar = StringTensor.from(['A'], { layout: 'legacy', shape: [] })
     expect([bytesOf(scalar.segment).length, scalar.shape, scalar.get(0)]).toEqual([10, [], 'A'])

@@ -11,7 +11,7 @@ const packed = (inline: boolean): Uint8Array =>
 const over = (bytes: Uint8Array, count = strings.length, options = {}): StringTensor =>
   StringTensor.ofSegment(memory(bytes), { layout: 'tf', shape: [count], ...options })
 
-/** The same segment, refusing writes. */
+/** Returns the same segment without the right to write. */
 const readOnly = ({ block, base, byteSize }: Segment): Segment =>
   new Segment(new Block(block.gate, block.view, block.bytes, block.address), base, byteSize, 1)
 
@@ -38,12 +38,12 @@ describe('tensors of OFFSET', () => {
     expect(() => over(hex('0a 000000 18 000000 00*16 61'), 1)).toThrow(/offset-end.*25 bytes.*26/)
     expect(() => over(hex('06 000000 ffffffff 00*16 61'), 1)).toThrow(/offset-end.*4294967296/)
     expect(() => over(hex('feffffff ffffffff 00*16 61'), 1)).toThrow(/offset-end.*5368709118/)
-    // An OFFSET that names its own struct would be a string of the table.
+    // An OFFSET that names its own struct would be a string inside the table.
     expect(() => over(hex('62 000000 00000000 00*16'), 1)).toThrow(/offset-start/)
   })
 
   it('rule 66: the sum of the sizes has a budget', () => {
-    // Three elements that name the same ten bytes: 30 bytes out of 82 are no bomb, 30 out of 29 are.
+    // Three elements name the same ten bytes. Their 30 bytes fit into a budget of 82, but not of 29.
     const bytes = hex('2a 000000 48 000000 00*16 2a 000000 30 000000 00*16 2a 000000 18 000000 00*16 61*10')
     expect(over(bytes, 3).toArray()).toEqual(Array(3).fill('a'.repeat(10)))
     expect(() => over(bytes, 3, { budget: 29 })).toThrow(/budget.*element 2: .*the 9 bytes left.*got 10/)

@@ -12,7 +12,7 @@ const write = (segment: Segment, bytes: Uint8Array): void => {
   new Uint8Array(view.buffer, view.byteOffset, bytes.length).set(bytes)
 }
 
-/** A string of the RFC beside the memory that its container names. */
+/** A string of the RFC, followed by the memory that its container names. */
 class RfcString {
   readonly layout: RfcLayout
   readonly whole: Segment
@@ -53,7 +53,7 @@ class RfcString {
     return bytesOf(this.whole).slice(structSize(this.layout))
   }
 
-  /** The container that a LARGE keeps in front of its block: a struct again, that is moved out to be looked at. */
+  /** The container that a LARGE keeps in front of its block, moved into a struct of its own. */
   prefix(): Uint8Array {
     rfcDealloc(this.struct, this.layout)
     return bytesOf(this.struct)
@@ -133,7 +133,7 @@ describe.each(variants)('%s', (layout) => {
     const head = structSize(layout)
     const options = { layout, abi: hostAbi }
     const move = (text: string): { moved: Segment; whole: Segment } => {
-      // Two structs, then the bytes that the second one names: both places are in front of them.
+      // Both structs lie in front of the bytes that the second one names.
       const whole = gcAllocator.allocate(2 * head + 8, 16)
       const [moved, string] = [whole.asSlice(0, head), whole.asSlice(head, head)]
       write(string, encodeStruct({ type: 'offset', size: 8, offset: head, count: 2 }, options))
@@ -148,7 +148,7 @@ describe.each(variants)('%s', (layout) => {
     expect(decodeStruct(bytesOf(large.moved), options)).toMatchObject({ type: 'large', size: 50n })
     rfcAssign(large.moved, layout, 'restored')
     expect(Buffer.from(bytesOf(large.whole).slice(2 * head)).toString()).toBe('restored')
-    // Behind its bytes an OFFSET can't be: it reaches forward only.
+    // An OFFSET cannot lie behind its bytes, because it reaches only forward.
     const whole = gcAllocator.allocate(2 * head + 16, 16)
     const [string, behind] = [whole.asSlice(0, head), whole.asSlice(head + 16, head)]
     write(string, encodeStruct({ type: 'offset', size: 8, offset: head, count: 1 }, options))

@@ -30,13 +30,13 @@ describe('the TFLite layout', () => {
   })
 
   it('rule 58: a tensor of more than 2^31 - 1 bytes is refused before anything is written', () => {
-    // 2048 views of the same MiB: 2^31 bytes with hardly any memory.
+    // 2048 views of the same MiB have 2^31 bytes in little memory.
     const { tensor, allocations } = aliased(2048, 2 ** 20)
     expect(() => tensor.to('tflite', { allocator: allocations })).toThrow(TensorLimitError)
     expect(() => tensor.to('tflite', { allocator: allocations })).toThrow(/total-limit.*2147483647/)
     expect(allocations.count).toBe(0)
     const exact = aliased(1, 2 ** 31 - 1 - 12, true)
-    // What is measured fits to the byte: it is the memory that is refused here.
+    // The measured size is just within the limit, so only the allocator refuses.
     expect(() => exact.tensor.to('tflite', { allocator: exact.allocations })).toThrow('2147483647 bytes were asked for')
     const large = aliased(1, 2 ** 31 - 12, true)
     expect(() => large.tensor.to('tflite', { allocator: large.allocations })).toThrow(/total-limit/)

@@ -47,7 +47,7 @@ describe('the platform', () => {
     const buffer = Buffer.alloc(8) as Buffer as FastBuffer
     expect(buffer.utf8Write('é\0x', 1)).toBe(4)
     expect([buffer.utf8Slice(1, 5), buffer.latin1Slice(1, 3)]).toEqual(['é\0x', 'Ã©'])
-    // Whole characters only, as many as fit.
+    // Only whole characters are written, as many as fit.
     expect(buffer.utf8Write('abcdefg語', 0)).toBe(7)
   })
 })

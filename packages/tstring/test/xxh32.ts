@@ -9,7 +9,7 @@ const step = (lane: number, word: number): number => Math.imul(rotate(lane + Mat
 const word = (bytes: Uint8Array, at: number): number =>
   bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
 
-/** XXH32 of `bytes[start]` to `bytes[end]`, as its specification has it: an unsigned 32-bit number. */
+/** Returns the XXH32 of `bytes[start]` to `bytes[end]` according to its specification: an unsigned 32-bit number. */
 export function xxh32(bytes: Uint8Array, start: number, end: number, seed: number): number {
   let at = start
   let hash = (seed + PRIME5) | 0
