@@ -74,7 +74,7 @@ TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void) { return XLA_FFI_Ge
 
 int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
   if (handler == NULL || out == NULL || code == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "the handler, out and code must not be null");
+    return tn__fail(TN_INVALID_ARGUMENT, "handler, out and code must not be null");
   tn_xla_handler_t *function;
   memcpy(&function, &handler, sizeof function);
   return tn__xla_metadata(function, tn__xla_api(TN_XLA_NEWEST_MINOR), out, code);
@@ -92,7 +92,7 @@ static void provide(void *context) {
 }
 
 int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
-  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the provider and code must not be null");
+  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "provider and code must not be null");
   provision_t provision = {.api = tn__xla_api(minor)};
   memcpy(&provision.provider, &provider, sizeof provider);
   const int32_t status = tn_guard_call(provide, &provision);

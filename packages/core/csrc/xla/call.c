@@ -93,7 +93,7 @@ static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return r
 
 int32_t tn_xla_instantiate(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
   return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
 }
 
@@ -111,7 +111,7 @@ static int32_t end_run(tn__xla_call_t *call, int32_t status) {
 
 int32_t tn_xla_execute(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
   call->context.run_id = 0;
   return end_run(call, run(call, run_stages));
 }
@@ -172,7 +172,7 @@ int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error) {
 }
 
 int32_t tn_xla_share(void *memory, void *original) {
-  if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the calls must not be null");
+  if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call and original must not be null");
   ((tn__xla_call_t *)memory)->context.owner = ((tn__xla_call_t *)original)->context.owner;
   return TN_OK;
 }
@@ -199,7 +199,7 @@ static void close_states(void *context) {
 
 int32_t tn_xla_close(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
   clear_error(call);
   while (call->context.user_data != NULL) {
     tn__xla_user_data_t *first = call->context.user_data;

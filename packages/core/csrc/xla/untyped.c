@@ -38,7 +38,7 @@ static void run(void *context) {
 
 int32_t tn_xla_execute_untyped(void *memory) {
   tn_xla_untyped_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "the call must not be null");
+  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
   if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
     return tn__fail(TN_INVALID_ARGUMENT, "api_version is unknown: %d", (int)call->api_version);
   XlaCustomCallStatusSetSuccess(&call->status);
