@@ -6,7 +6,6 @@ import { readExecute, readResult, writeExecute, writeResult } from '../src/chann
 import { HEADER_SIZE, operations, readHeader, writeHeader } from '../src/channel/frame.ts'
 import { readOutcome } from '../src/channel/fenced-runs.ts'
 import { readPool } from '../src/channel/pool-codec.ts'
-import { statusOf } from '../src/error-status.ts'
 import { readAllocate, readError, readModel } from '../src/channel/model-codec.ts'
 import { importPool } from '../src/pool/import-pool.ts'
 import type { RequestArgument } from '../src/index.ts'
@@ -54,7 +53,7 @@ test('bodies of mutated bytes', () => {
         expectOrderly(() => readAllocate(reader.field('description')))
         expectOrderly(() => readError(reader, 'GENERAL_FAILURE'))
         expectOrderly(() => readPool(reader, 0))
-        expectOrderly(() => readOutcome(reader, statusOf))
+        expectOrderly(() => readOutcome(reader))
       })
     }),
     settings,

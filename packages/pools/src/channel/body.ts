@@ -1,16 +1,17 @@
 import { Decoder, encode } from '@msgpack/msgpack'
 import { PoolsError } from '../error-status.ts'
+import { isU32 } from '../model/operand-types.ts'
 
 /** The most elements of a list of a message, and the longest string. */
 const LIST_MAXIMUM = 1_000_000
 const STRING_MAXIMUM = 4096
 
-/** The bytes of a message's body. */
+/** Returns the bytes of a message's body. */
 export function encodeBody(value: unknown): Uint8Array {
   return encode(value, { ignoreUndefined: true })
 }
 
-/** Reads a body that came from a peer. Its shape is checked by {@link Reader}. @throws {PoolsError} */
+/** Reads a body from a peer. {@link Reader} checks its shape. @throws {PoolsError} */
 export function decodeBody(bytes: Uint8Array): Reader {
   const decoder = new Decoder({
     maxStrLength: STRING_MAXIMUM,
@@ -20,14 +21,14 @@ export function decodeBody(bytes: Uint8Array): Reader {
     maxExtLength: 0,
   })
   try {
-    // The copy is private: nothing can change it while it is read.
+    // The copy is private, so that nothing changes it while it is read.
     return new Reader(decoder.decode(bytes.slice()), 'message')
   } catch (cause) {
     throw new PoolsError('INVALID_ARGUMENT', 'the body of a message must be MessagePack', { cause })
   }
 }
 
-/** A value of a message that must have a certain shape. */
+/** A value of a message whose shape is checked while it is read. */
 export class Reader {
   readonly #value: unknown
   readonly #path: string
@@ -37,55 +38,56 @@ export class Reader {
     this.#path = path
   }
 
-  /** A field of a map. */
+  /** Returns a field of a map. */
   field(name: string): Reader {
     const value = this.#value
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value))
-      throw this.#refused('a map')
-    return new Reader(
-      Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined,
-      `${this.#path}.${name}`,
-    )
+    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
+    this.#expect(isMap, 'a map')
+    const map = value as Record<string, unknown>
+    return new Reader(Object.hasOwn(map, name) ? map[name] : undefined, `${this.#path}.${name}`)
   }
 
   get isMissing(): boolean {
     return this.#value === undefined || this.#value === null
   }
 
+  /** Returns undefined for a missing value. */
+  optional<T>(read: (reader: Reader) => T): T | undefined {
+    return this.isMissing ? undefined : read(this)
+  }
+
   list<T>(read: (reader: Reader) => T): T[] {
-    if (!Array.isArray(this.#value)) throw this.#refused('a list')
-    return this.#value.map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
+    const value = this.#value
+    this.#expect(Array.isArray(value), 'a list')
+    return (value as unknown[]).map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
   }
 
   number(): number {
-    if (typeof this.#value !== 'number') throw this.#refused('a number')
-    return this.#value
+    this.#expect(typeof this.#value === 'number', 'a number')
+    return this.#value as number
   }
 
-  /** A whole number from 0 to 2^32 - 1. */
   u32(): number {
-    const value = this.number()
-    if (!(Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff))
-      throw this.#refused('a number from 0 to 2^32 - 1')
-    return value
+    this.#expect(isU32(this.#value), 'a number from 0 to 2^32 - 1')
+    return this.#value as number
   }
 
   boolean(): boolean {
-    if (typeof this.#value !== 'boolean') throw this.#refused('true or false')
-    return this.#value
+    this.#expect(typeof this.#value === 'boolean', 'true or false')
+    return this.#value as boolean
   }
 
   string(): string {
-    if (typeof this.#value !== 'string') throw this.#refused('a string')
-    return this.#value
+    this.#expect(typeof this.#value === 'string', 'a string')
+    return this.#value as string
   }
 
   bytes(): Uint8Array {
-    if (!(this.#value instanceof Uint8Array)) throw this.#refused('bytes')
-    return this.#value
+    this.#expect(this.#value instanceof Uint8Array, 'bytes')
+    return this.#value as Uint8Array
   }
 
-  #refused(expected: string): PoolsError {
-    return new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
+  #expect(isExpected: boolean, expected: string): void {
+    if (!isExpected) throw new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
   }
 }

@@ -1,6 +1,6 @@
 import { TenonError } from '@tenon/core'
 import { errorStatus, PoolsError } from '../error-status.ts'
-import { bindExecution, type BoundExecution } from '../engine/execute.ts'
+import type { BoundExecution } from '../engine/execute.ts'
 import { exhausted } from '../engine/session.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
@@ -27,21 +27,21 @@ import {
 } from './frame.ts'
 import { errorMessage } from './model-codec.ts'
 
-/** A request to execute that waits for others to arrive, which may be more urgent. */
+/** A request to execute that waits, because a more urgent one may arrive. */
 interface Waiting {
   readonly header: FrameHeader
   readonly frame: Buffer
   readonly arrived: number
 }
 
-/** The last execution that succeeded: the same message needs no checks again. */
+/** The last execution that succeeded. The same message needs no further checks. */
 interface Repeatable {
   readonly header: DataView
   readonly body: Buffer
   readonly bound: BoundExecution
 }
 
-/** How many attachments come with a message, at least and at most; others have none. */
+/** The least and the most attachments of a message. Other messages have none. */
 const ATTACHMENTS_OF: ReadonlyMap<number, readonly [least: number, most: number]> = new Map([
   [operations.HELLO, [0, 1]],
   [operations.REGISTER_POOL, [1, 1]],
@@ -51,8 +51,8 @@ const ATTACHMENTS_OF: ReadonlyMap<number, readonly [least: number, most: number]
 ])
 
 /**
- * What a driver is to one client: reads its messages, answers them, and keeps what belongs to it. Everything that comes from
- * the client is checked; whoever breaks the protocol itself is disconnected.
+ * The connection of a driver to one client, which reads its messages, answers them, and keeps its resources. Everything that comes
+ * from the client is checked. A client that breaks the protocol itself is disconnected.
  */
 export class ClientSession {
   readonly #link: Link
@@ -71,19 +71,19 @@ export class ClientSession {
     this.#state = new ClientState(kernels, limits)
   }
 
-  /** The descriptors whose readiness means that there is something to do: its channel, and fences. */
+  /** The descriptors that are readable when the session has work: its channel, and fences. */
   get descriptors(): readonly number[] {
     return [...(this.#link instanceof Socket ? [this.#link.descriptor] : []), ...this.#fenced.waitsFor]
   }
 
-  /** When there is something to do without them, as a time of `performance.now()`. */
+  /** The time at which the session has work without them, as of `performance.now()`. */
   get deadline(): number {
     return this.#fenced.deadline
   }
 
   /**
-   * Waits for a message, at most `timeout` milliseconds or, if that is negative, for ever, and does what it says; then the
-   * ones that came meanwhile, the most urgent first. Fenced executions whose time has come run before.
+   * Waits for a message, at most `timeout` milliseconds or, if that is negative, for ever. Handles the message, and then those
+   * that have arrived meanwhile, the most urgent first. Fenced executions that can run are run before.
    *
    * @throws {PeerGone} if the client is gone. @throws {PoolsError} if it broke the protocol.
    */
@@ -92,7 +92,7 @@ export class ClientSession {
     const descriptors = this.#link.receive(timeout)
     if (descriptors === undefined || this.#repeat()) return
     this.#take(descriptors)
-    // A client that never stops asking has its turn, not those of others.
+    // A client that never stops asking does not take the turns of others.
     let left = 2 * this.#limits.requests
     while (this.#waiting.length > 0) {
       const more = left-- > 0 ? this.#link.receive(0) : undefined
@@ -101,7 +101,7 @@ export class ClientSession {
     }
   }
 
-  /** Waits for the channel or fences, if it may, and runs what can run; false if no message is there then. */
+  /** Runs fenced executions, after waiting for the channel or fences if it may. @returns whether a message has arrived. */
   #stepFenced(mayWait: boolean): boolean {
     const left = mayWait ? Math.max(this.deadline - performance.now(), 0) : 0
     const [isAsked] = pollSockets(this.descriptors, Math.min(left, LONGEST_WAIT))
@@ -110,7 +110,7 @@ export class ClientSession {
     return isAsked!
   }
 
-  /** Gives back everything that belongs to the client. */
+  /** Releases everything that belongs to the client. */
   close(): void {
     this.#waiting.length = 0
     this.#fenced.close()
@@ -122,10 +122,10 @@ export class ClientSession {
   }
 
   /**
-   * The shortest way: the message that was executed last, again, from a client that blocks, without a deadline. What its
-   * numbers mean was checked then, and nothing has been released since.
+   * The fast path for the message that was executed last, from a client that blocks, without a deadline. Its numbers were checked
+   * then, and nothing has been released since.
    *
-   * @returns false if it is another message, and nothing was done.
+   * @returns false for another message, after doing nothing.
    */
   #repeat(): boolean {
     const known = this.#repeatable
@@ -140,7 +140,7 @@ export class ClientSession {
     try {
       bound.run()
     } catch {
-      // The long way says what is wrong.
+      // The usual path reports the error.
       this.#repeatable = undefined
       return false
     }
@@ -160,7 +160,7 @@ export class ClientSession {
     const [least, most] = ATTACHMENTS_OF.get(header.operation) ?? [0, 0]
     if (header.isReply || attachments.length < least || attachments.length > most) {
       attachments.forEach(discardAttachment)
-      throw new PoolsError('INVALID_ARGUMENT', 'a message must be a request with the attachments that it needs')
+      throw new PoolsError('INVALID_ARGUMENT', 'a message must be a request with its attachments')
     }
     if (header.operation === operations.EXECUTE && header.rings) {
       if (this.#waiting.length >= this.#limits.requests)
@@ -187,7 +187,7 @@ export class ClientSession {
     const at = this.#waiting.findIndex(({ header }) => header.id === id)
     if (at === -1) return
     const [{ header }] = this.#waiting.splice(at, 1) as [Waiting]
-    this.#refuse(header, new PoolsError('GENERAL_FAILURE', 'the request was taken back'))
+    this.#refuse(header, new PoolsError('GENERAL_FAILURE', 'the request was cancelled'))
   }
 
   #handle(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[], arrived: number): void {
@@ -212,13 +212,13 @@ export class ClientSession {
       case operations.EXECUTE_FENCED:
         return this.#answer(header, () => this.#launch(header, frame, attachments))
       case operations.FENCED_INFO:
-        return this.#tellOutcome(header, body())
+        return this.#answerOutcome(header, body())
       default:
         return this.#answer(header, () => this.#reply(this.#state.compute(operation, body())))
     }
   }
 
-  /** Answers a request with what `run` writes behind the header, or with why it failed. */
+  /** Answers a request with the body that `run` writes behind the header, or with its error. */
   #answer(header: FrameHeader, run: () => number): void {
     let [length, status] = [0, 0]
     try {
@@ -230,7 +230,7 @@ export class ClientSession {
     }
     const { operation, id, rings } = header
     writeHeader(this.#link.sent.view, length, { operation, id, isReply: true, status })
-    // A client that doesn't read its answers is disconnected: it has more in flight than it may.
+    // A client that does not read its answers has more requests in flight than it may, and is disconnected.
     this.#link.send(length, [], 0)
     if (rings && this.#doorbell !== -1) ring(this.#doorbell)
   }
@@ -247,7 +247,7 @@ export class ClientSession {
     return HEADER_SIZE + body.length
   }
 
-  /** The body of a message: behind its header, or in the frozen memory that came with it. */
+  /** Returns the body of a message: behind its header, or in the frozen memory that is attached. */
   #bodyOf({ operation }: FrameHeader, frame: Buffer, attachment: Attachment | undefined): Uint8Array {
     const inline = frame.subarray(HEADER_SIZE)
     if (attachment === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED))
@@ -280,7 +280,7 @@ export class ClientSession {
   #hello(attachment: Attachment | undefined): number {
     if (this.#doorbell !== -1) {
       if (attachment !== undefined) discardAttachment(attachment)
-      throw new PoolsError('INVALID_ARGUMENT', 'a client says hello once')
+      throw new PoolsError('INVALID_ARGUMENT', 'a client must send HELLO only once')
     }
     if (typeof attachment === 'number') this.#doorbell = attachment
     const { pools, poolBytes, requests } = this.#limits
@@ -290,7 +290,7 @@ export class ClientSession {
   #execute(header: FrameHeader, frame: Buffer, arrived: number): number {
     const body = frame.subarray(HEADER_SIZE)
     const known = this.#repeatable?.body.equals(body) === true ? this.#repeatable : undefined
-    const bound = known?.bound ?? this.#bind(frame)
+    const bound = known?.bound ?? this.#state.bind(frame)
     const start = performance.now()
     if (header.timeout !== undefined && start - arrived >= header.timeout)
       throw new PoolsError('MISSED_DEADLINE_TRANSIENT', 'the deadline passed before the execution began')
@@ -302,31 +302,25 @@ export class ClientSession {
     return writeResult(this.#link.sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
   }
 
-  #bind(frame: Buffer): BoundExecution {
-    const { model, request } = this.#state.find(frame)
-    return bindExecution(model, request)
-  }
-
-  /** Launches a fenced execution: its message holds that of an ordinary one. */
+  /** Launches a fenced execution, whose message contains that of an ordinary one. */
   #launch(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[]): number {
     this.#fenced.launch(attachments, () => {
       const body = decodeBody(frame.subarray(HEADER_SIZE))
-      const after = body.field('timeoutAfterFences')
       const execute = Buffer.from(body.field('execute').bytes())
       checkFrame(execute)
       if (readHeader(viewOf(execute)).operation !== operations.EXECUTE)
-        throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must hold a request to execute')
+        throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must contain a request to execute')
       return {
         id: body.field('id').number(),
         timeout: header.timeout,
-        timeoutAfterFences: after.isMissing ? undefined : after.number(),
+        timeoutAfterFences: body.field('timeoutAfterFences').optional((after) => after.number()),
         ...this.#state.find(execute),
       }
     })
     return this.#reply({})
   }
 
-  #tellOutcome(header: FrameHeader, body: Reader): void {
+  #answerOutcome(header: FrameHeader, body: Reader): void {
     try {
       this.#fenced.ask(body.field('id').number(), (outcome) =>
         this.#answer(header, () => this.#reply(outcomeMessage(outcome))),
@@ -338,25 +332,25 @@ export class ClientSession {
   }
 }
 
-/** The longest that is waited in one go, in milliseconds. */
+/** The longest single wait, in milliseconds. */
 const LONGEST_WAIT = 2 ** 31
 
-/** The bytes of a body in memory. @throws {PoolsError} if it isn't frozen. */
+/** Returns the size of a body in memory. @throws {PoolsError} if the memory is not frozen. */
 function sizeOfBody(attachment: Attachment): number {
   if (typeof attachment !== 'number') return attachment.byteLength
-  // Without seals nobody outside this process has the memory.
+  // Without seals, only this process has the memory.
   if (hasSeals() && (sealsOf(attachment) & seals.WRITE) === 0)
     throw new PoolsError('INVALID_ARGUMENT', 'a body in memory must be frozen')
   return describeDescriptor(attachment).byteSize
 }
 
-/** Whether words of two headers are the same, from one offset to another. */
+/** Whether two headers are the same from one offset to another. */
 function isSame(a: DataView, b: DataView, from: number, to: number): boolean {
   for (let at = from; at < to; at += 4) if (a.getUint32(at, true) !== b.getUint32(at, true)) return false
   return true
 }
 
-/** What went wrong inside the driver is told without its words, which may name its memory or files. */
+/** Reports an error inside the driver without its message, which may name memory or files. */
 function internalFailure(error: unknown): PoolsError {
   const kind = error instanceof TenonError ? error.code : 'a kernel'
   return new PoolsError('GENERAL_FAILURE', `the driver failed: ${kind}`)

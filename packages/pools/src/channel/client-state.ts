@@ -1,6 +1,6 @@
 import { refuseToken, type DeviceMemory, type PoolRange } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
-import type { EnginePool } from '../engine/execute.ts'
+import { bindExecution, type BoundExecution, type EnginePool } from '../engine/execute.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import { Session } from '../engine/session.ts'
 import { PoolsError, refused } from '../error-status.ts'
@@ -14,7 +14,7 @@ import { operations, viewOf } from './frame.ts'
 import { readAllocate, readModel } from './model-codec.ts'
 import { PoolRegistry } from './pool-registry.ts'
 
-/** What belongs to one client, by the names that its messages have for it. */
+/** The resources of one client, by their names in messages. */
 export class ClientState {
   readonly pools: PoolRegistry
   readonly #session: Session
@@ -26,7 +26,7 @@ export class ClientState {
     this.pools = new PoolRegistry(limits)
   }
 
-  /** What asks for an answer, but executions. @throws {PoolsError} */
+  /** Answers a request that is not an execution. @throws {PoolsError} */
   compute(operation: number, body: Reader): unknown {
     switch (operation) {
       case operations.PREPARE:
@@ -55,7 +55,13 @@ export class ClientState {
     }
   }
 
-  /** The model and the memory that a request to execute names. @throws {PoolsError} */
+  /** Checks a request to execute, and finds its memory. @throws {PoolsError} */
+  bind(frame: Buffer): BoundExecution {
+    const { model, request } = this.find(frame)
+    return bindExecution(model, request)
+  }
+
+  /** Returns the model and the memory that a request to execute names. @throws {PoolsError} */
   find(frame: Buffer): { readonly model: EngineModel; readonly request: Request<EnginePool> } {
     const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
     const model = this.#models.get(id)
@@ -69,7 +75,7 @@ export class ClientState {
     return { model, request: { inputs, outputs, pools: found } }
   }
 
-  /** An unknown one is no matter. */
+  /** Releases a model. Unknown ids are ignored. */
   releaseModel(id: number): void {
     const model = this.#models.get(id)
     if (model === undefined) return
@@ -78,13 +84,13 @@ export class ClientState {
     this.pools.closeUnused()
   }
 
-  /** An unknown one is no matter. */
+  /** Releases a device buffer. Unknown tokens are ignored. */
   releaseBuffer(token: number): void {
     const memory = this.#session.buffer(token)
     if (memory !== undefined) this.#session.releaseBuffer(memory)
   }
 
-  /** Gives everything back. */
+  /** Releases everything. */
   close(): void {
     this.#session.close()
     this.#models.clear()

@@ -9,14 +9,14 @@ import { readError } from './model-codec.ts'
 /** How long a driver may leave messages unread before a send gives up, in milliseconds. */
 const SEND_TIMEOUT = 5000
 
-/** What a driver lets this client use, as it said. */
+/** The limits that a driver has sent for this client. */
 export interface Agreement {
   readonly pools: number
   readonly poolBytes: number
   readonly requests: number
 }
 
-/** What the answer to a request is read with: the message lies in the socket's buffer until the next. */
+/** Reads the answer to a request, which lies in the link's buffer until the next message. */
 type Read<T> = (link: Link, header: FrameHeader) => T
 
 interface Pending {
@@ -24,24 +24,24 @@ interface Pending {
   readonly read: Read<unknown>
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
-  /** Runs when the answer is there, even if nobody waits for it any more. */
+  /** Runs when the answer arrives, even if the caller has stopped waiting. */
   readonly settled: () => void
 }
 
-/** What a request says beside its body. */
+/** The options of a request, beside its body. */
 export interface CallOptions {
   readonly timeout?: number | undefined
   readonly priority?: number
   readonly signal?: AbortSignal | undefined
   readonly attachments?: readonly Attachment[]
-  /** Runs once, when the driver can't touch the request's memory any more: answered, or dead. */
+  /** Runs once, when the driver no longer uses the request's memory: it has answered, or is dead. */
   readonly settled?: () => void
-  /** Gets what the driver gives for a request that nobody waits for any more, to be given back. */
+  /** Receives the answer to a request whose caller has stopped waiting, and releases what the driver created. */
   readonly late?: (value: never) => void
 }
 
 /**
- * The client's end of a channel: sends requests, and matches answers to them. Blocking calls read answers directly; for the
+ * The client's end of a channel, which sends requests and matches answers to them. Blocking calls read answers directly. For the
  * others the driver rings the doorbell.
  */
 export class DriverChannel {
@@ -53,7 +53,7 @@ export class DriverChannel {
   /** Settled by {@link hello}. */
   agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
 
-  /** Takes the link over. `install` makes the doorbell, given what a ring and its end lead to. */
+  /** Takes the link over. @param install makes the doorbell, which calls these functions when it rings and when it ends. */
   constructor(link: Link, install: (onRing: () => void, onEnd: () => void) => Doorbell) {
     this.#link = link
     this.#doorbell = install(
@@ -88,7 +88,7 @@ export class DriverChannel {
     return this.#link.sent
   }
 
-  /** Sends a message that has no answer. A driver that is gone needs none. */
+  /** Sends a message without an answer, unless the driver is gone. */
   notify(operation: number, value: unknown, attachments: readonly Attachment[] = []): void {
     if (this.#dead !== undefined) return
     const length = this.#writeBody(value)
@@ -122,21 +122,16 @@ export class DriverChannel {
       try {
         signal?.throwIfAborted()
         this.#checkAlive()
-        if (this.#pending.size >= this.agreement.requests)
-          throw new PoolsError(
-            'RESOURCE_EXHAUSTED_TRANSIENT',
-            `at most ${this.agreement.requests} requests may wait for this driver`,
-          )
+        const { requests } = this.agreement
+        if (this.#pending.size >= requests)
+          throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `at most ${requests} requests may wait for this driver`)
         const id = ++this.#lastId
-        this.#send(
-          length,
-          { operation, id, timeout, priority, descriptors: attachments.length, rings: operation !== operations.HELLO },
-          attachments,
-        )
+        const fields = { operation, id, timeout, priority, descriptors: attachments.length }
+        this.#send(length, { ...fields, rings: operation !== operations.HELLO }, attachments)
         const stop = this.#giveUpOn(id, timeout, signal, giveUp)
         this.#pending.set(id, { operation, read, resolve: answered, reject, settled: () => (stop(), settled()) })
         this.#doorbell.ref()
-        // Its answer comes without the bell, which the driver doesn't have before.
+        // The driver answers HELLO without the doorbell, which it receives with this message.
         if (operation === operations.HELLO) this.#drainFor(id, 20, true)
       } catch (error) {
         settled()
@@ -146,8 +141,8 @@ export class DriverChannel {
   }
 
   /**
-   * Sends a message, whose header is written here, and blocks until its answer. Answers to others that come before are given
-   * to those who wait. If the deadline passes before, `settled` runs when the answer comes after all.
+   * Sends a message, whose header is written here, and blocks until its answer. Answers to other requests are passed to their
+   * callers. If the deadline passes before, `settled` runs when the answer arrives late.
    */
   callSync<T>(
     operation: number,
@@ -165,14 +160,14 @@ export class DriverChannel {
       sent.bytes.set(frame)
       writeHeader(sent.view, frame.length, { operation, id, timeout, priority })
       const end = timeout === undefined ? Infinity : performance.now() + timeout
-      let attachments = this.#callLink(frame.length, timeout ?? -1)
+      let attachments = this.#guard(() => this.#link.call(frame.length, timeout ?? -1))
       for (;;) {
         if (attachments === undefined) {
           isLeft = true
           this.#pending.set(id, { operation, read, resolve: ignore, reject: ignore, settled })
-          // The driver rings for no blocking call.
+          // The driver does not ring for a blocking call.
           this.#drainFor(id, 1000, false)
-          throw new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
+          throw missed(timeout)
         }
         const header = this.#checkAnswer(attachments)
         if (header.id === id) {
@@ -193,10 +188,10 @@ export class DriverChannel {
   }
 
   /**
-   * Looks for an answer that comes without the bell, ever more rarely, until it is there.
+   * Polls for an answer that arrives without the doorbell, at growing intervals.
    *
-   * @param longest the most milliseconds between two looks.
-   * @param isAwaited whether the process stays alive for it.
+   * @param longest the longest interval, in milliseconds.
+   * @param isAwaited whether the process stays alive for the answer.
    */
   #drainFor(id: number, longest: number, isAwaited: boolean): void {
     const look = (wait: number): void => {
@@ -217,8 +212,7 @@ export class DriverChannel {
   ): () => void {
     let timer: NodeJS.Timeout | undefined
     const wait = (left: number): void => {
-      if (left <= 0)
-        return reject(new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`))
+      if (left <= 0) return reject(missed(timeout))
       const span = Math.min(left, LONGEST_TIMER)
       timer = setTimeout(wait, span, left - span)
     }
@@ -228,7 +222,7 @@ export class DriverChannel {
       try {
         this.notify(operations.CANCEL, { id })
       } catch {
-        // A driver that doesn't read can't be told; nobody would hear of it here.
+        // A driver that does not read cannot be told, and nobody waits for this message.
       }
     }
     signal?.addEventListener('abort', abort, { once: true })
@@ -240,35 +234,32 @@ export class DriverChannel {
 
   #writeBody(value: unknown): number {
     const body = encodeBody(value)
-    if (HEADER_SIZE + body.length > this.#link.sent.bytes.length)
-      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${this.#link.sent.bytes.length} bytes`)
-    this.#link.sent.bytes.set(body, HEADER_SIZE)
+    const { bytes } = this.#link.sent
+    if (HEADER_SIZE + body.length > bytes.length)
+      throw new PoolsError('INVALID_ARGUMENT', `a message must fit ${bytes.length} bytes`)
+    bytes.set(body, HEADER_SIZE)
     return HEADER_SIZE + body.length
   }
 
   #send(length: number, fields: HeaderFields, attachments: readonly Attachment[]): void {
     writeHeader(this.#link.sent.view, length, fields)
-    try {
-      this.#link.send(length, attachments, SEND_TIMEOUT)
-    } catch (error) {
-      throw this.#failed(error)
-    }
+    this.#guard(() => this.#link.send(length, attachments, SEND_TIMEOUT))
   }
 
   #drain(): void {
     try {
-      // Without anybody who waits there is nothing to read, but what a later message will be found with.
+      // If no request is pending, there is no answer to read. Anything else is found with a later message.
       while (this.#pending.size > 0) {
         const attachments = this.#receive(0)
         if (attachments === undefined) return
         this.#settle(this.#checkAnswer(attachments))
       }
     } catch {
-      // Whoever waited was told by #die.
+      // #die() has rejected the pending requests.
     }
   }
 
-  /** Gives an answer to who waits for it. */
+  /** Passes an answer to the caller that waits for it. */
   #settle(header: FrameHeader): void {
     const pending = this.#pending.get(header.id)
     if (pending === undefined || pending.operation !== header.operation)
@@ -298,36 +289,28 @@ export class DriverChannel {
       const body = this.#link.received.bytes.subarray(HEADER_SIZE, header.length)
       throw readError(decodeBody(body), status)
     } catch (error) {
-      // What doesn't have the shape of an answer is no answer; failures that the driver reports pass.
+      // Failures that the driver reports pass. Anything without the shape of an answer breaks the protocol.
       if (error instanceof PoolsError && error.status === status && status !== 'NONE') throw error
       throw this.#breach('an answer that makes no sense')
     }
   }
 
-  #callLink(length: number, timeout: number): readonly Attachment[] | undefined {
-    try {
-      return this.#link.call(length, timeout)
-    } catch (error) {
-      throw this.#failed(error)
-    }
-  }
-
   #receive(timeout: number): readonly Attachment[] | undefined {
+    return this.#guard(() => this.#link.receive(timeout))
+  }
+
+  /** Uses the link. A peer that is gone, or sends a malformed message, ends the channel. */
+  #guard<T>(use: () => T): T {
     try {
-      return this.#link.receive(timeout)
+      return use()
     } catch (error) {
-      throw this.#failed(error)
+      if (error instanceof PeerGone) throw this.#die()
+      if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') throw this.#breach('a malformed message')
+      throw error
     }
   }
 
-  /** A peer that is gone or sends nonsense ends the channel. */
-  #failed(error: unknown): unknown {
-    if (error instanceof PeerGone) return this.#die()
-    if (error instanceof PoolsError && error.status === 'GENERAL_FAILURE') return this.#breach('a malformed message')
-    return error
-  }
-
-  /** The driver doesn't keep to the protocol: nothing that it says is believed any more. */
+  /** Disconnects a driver that breaks the protocol. */
   #breach(what: string): PoolsError {
     return this.#die(`the driver sent ${what} and was disconnected`)
   }
@@ -335,7 +318,7 @@ export class DriverChannel {
   #die(sentence = 'the driver is gone'): PoolsError {
     if (this.#dead !== undefined) return this.#dead
     const dead = new PoolsError('DEAD_OBJECT', sentence, {
-      hint: 'what the request would have written is undefined; start another driver and prepare the models again.',
+      hint: 'Start another driver and prepare the models again. The outputs of the request are undefined.',
     })
     this.#dead = dead
     this.#link.close()
@@ -355,6 +338,9 @@ export class DriverChannel {
 }
 
 const ignore = (): void => {}
+
+const missed = (timeout: number | undefined): PoolsError =>
+  new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
 
 /** Reads an answer's body. */
 function readBody<T>(read: (body: Reader) => T): Read<T> {

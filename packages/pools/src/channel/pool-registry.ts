@@ -8,12 +8,12 @@ import type { Pool } from '../pool/pool.ts'
 import type { Reader } from './body.ts'
 import { readPool } from './pool-codec.ts'
 
-/** What a driver knows of the pools that one client registered. */
+/** The pools that one client has registered with a driver. */
 export class PoolRegistry {
   readonly #limits: DriverLimits
-  /** The pool, or why it can't be used: told to whoever names it. */
+  /** The pool, or the error for requests that name it. */
   readonly #pools = new Map<number, Pool | PoolsError>()
-  /** Released by the client while models still use them. */
+  /** Pools that the client has released, and models still use. */
   readonly #leaving = new Set<Pool>()
   #byteSize = 0
 
@@ -21,7 +21,7 @@ export class PoolRegistry {
     this.#limits = limits
   }
 
-  /** Takes a pool in, and its attachment over, whatever comes of it. */
+  /** Registers a pool, and takes its attachment over in any case. */
   register(reader: Reader, attachment: Attachment): void {
     let id: number | undefined
     let isTaken = false
@@ -39,7 +39,7 @@ export class PoolRegistry {
     }
   }
 
-  /** A registered pool. @throws {PoolsError} if there is none, or why it could not be taken in. */
+  /** Returns a registered pool. @throws {PoolsError} if it is not registered, or could not be mapped. */
   find(id: number, path: string): Pool {
     const pool = this.#pools.get(id)
     if (pool === undefined) throw refused('Q3', `${path} must be a registered pool`, path)
@@ -51,7 +51,7 @@ export class PoolRegistry {
     return pool
   }
 
-  /** Forgets a pool; an unknown one is no matter (Q19). */
+  /** Releases a pool. Unknown ids are ignored (Q19). */
   release(id: number): void {
     const pool = this.#pools.get(id)
     this.#pools.delete(id)
@@ -60,7 +60,7 @@ export class PoolRegistry {
     this.closeUnused()
   }
 
-  /** Unmaps what the client released and no model uses any more. */
+  /** Unmaps the released pools that no model uses any more. */
   closeUnused(): void {
     for (const pool of this.#leaving) {
       if (pool.gate.holds > 0) continue
@@ -70,7 +70,7 @@ export class PoolRegistry {
     }
   }
 
-  /** Gives everything back; no model is left. */
+  /** Releases everything, after all models are released. */
   close(): void {
     for (const id of [...this.#pools.keys()]) this.release(id)
     this.closeUnused()

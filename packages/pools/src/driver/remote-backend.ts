@@ -1,4 +1,4 @@
-import { failed, PoolsError, statusOf, type OutputShape } from '../error-status.ts'
+import { failed, PoolsError, type OutputShape } from '../error-status.ts'
 import type { FencedOutcome } from '../engine/fenced-run.ts'
 import { encodeBody, type Reader } from '../channel/body.ts'
 import type { CallOptions, DriverChannel } from '../channel/driver-channel.ts'
@@ -178,8 +178,7 @@ class RemoteModel implements Home.BackendModel {
   }
 
   async #outcomeOf(id: number, request: Request, settled: () => void): Promise<FencedOutcome> {
-    const read = (body: Reader): FencedOutcome => readOutcome(body, statusOf)
-    const outcome = await this.channel.request(operations.FENCED_INFO, { id }, read, { settled })
+    const outcome = await this.channel.request(operations.FENCED_INFO, { id }, readOutcome, { settled })
     if (outcome.error === undefined) this.#checkShapes(outcome.outputs, request)
     return outcome
   }

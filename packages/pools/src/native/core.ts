@@ -9,16 +9,13 @@ import { sharesDescriptors } from './platform.ts'
  */
 export function sharing(): CoreFunctions {
   if (sharesDescriptors()) return coreFunctions()
-  throw new PoolsError(
-    'GENERAL_FAILURE',
-    `this needs descriptors that processes share, which ${process.platform} lacks`,
-    {
-      hint: 'use createPool, localDriver and workerDriver here; files, other processes and fences need Linux or macOS.',
-    },
-  )
+  const sentence = `this needs descriptors that processes share, which ${process.platform} does not have`
+  throw new PoolsError('GENERAL_FAILURE', sentence, {
+    hint: 'Use createPool, localDriver and workerDriver. Files, other processes and fences need Linux or macOS.',
+  })
 }
 
-/** What a status of the core becomes, with the core's own message. */
+/** Converts a status of the core to an error, with the core's message. */
 export function failure(status: ErrorStatus, what: string, code: number): PoolsError {
   return new PoolsError(status, `${what} failed: ${lastError()}`, { details: { native: statusName(code) } })
 }
@@ -28,7 +25,7 @@ export function check(code: number, what: string, status: ErrorStatus = 'GENERAL
   if (code !== 0) throw failure(status, what, code)
 }
 
-/** Room for what functions of the core write, at a fixed address. Used and read before anything else runs. */
+/** Memory at a fixed address for the results of core functions. The caller reads them before any other call. */
 const room = new ArrayBuffer(256)
 export const out: { readonly i32: Int32Array; readonly u32: Uint32Array; readonly u64: BigUint64Array } = {
   i32: new Int32Array(room),

@@ -3,13 +3,13 @@ import { closeDescriptor } from './descriptor.ts'
 import type { Attachment } from './link.ts'
 import { socketPair } from './socket.ts'
 
-/** How the event loop learns that an answer is there. */
+/** Tells the event loop that an answer has arrived. */
 export interface Doorbell {
-  /** What the driver needs to ring: sent once. */
+  /** The attachments with which the driver rings, sent once. */
   readonly attachments: readonly Attachment[]
-  /** The driver has them. */
+  /** Closes the attachments after they were sent. */
   sent(): void
-  /** Keeps the process alive, or not. */
+  /** Keeps the process alive until {@link unref}. */
   ref(): void
   unref(): void
   /** Idempotent. */
@@ -17,8 +17,8 @@ export interface Doorbell {
 }
 
 /**
- * A doorbell for drivers behind a socket: a stream that the event loop watches, to which the driver writes a byte for each
- * answer, and which ends when it dies.
+ * Makes the doorbell for a driver behind a socket: a stream that the event loop watches. The driver writes a byte for each answer,
+ * and the stream ends when the driver dies.
  */
 export function socketDoorbell(onRing: () => void, onEnd: () => void): Doorbell {
   const [mine, theirs] = socketPair('stream')

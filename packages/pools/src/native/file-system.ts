@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { describeDescriptor } from './descriptor.ts'
 
 /**
- * File systems whose pages come from this machine. A page of another one (FUSE, a network) may never come, and whoever waits
- * for it hangs.
+ * File systems whose pages come from this machine. A page of another one (FUSE, a network) may never arrive, so that its reader
+ * hangs.
  */
 const LOCAL: ReadonlySet<string> = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'tmpfs', 'f2fs', 'zfs', 'overlay'])
 
 /**
- * Whether a file lies on a file system of this machine. On Linux the file system itself isn't asked, as it may never answer:
- * the kernel's list of mounts says what it is.
+ * Whether a file lies on a local file system. On Linux the answer is in the kernel's list of mounts, because the file system
+ * itself may never answer.
  */
 export function isLocalFile(descriptor: number): boolean {
   if (process.platform !== 'linux') return describeDescriptor(descriptor).fileSystem === 1
@@ -17,12 +17,12 @@ export function isLocalFile(descriptor: number): boolean {
   return type !== undefined && LOCAL.has(type)
 }
 
-/** Whether a descriptor is memory of a device, which only the kernel can say: files could call themselves so. */
+/** Whether a descriptor is memory of a device, as the kernel says. Files could have the same name. */
 export function isDmaBuf(descriptor: number): boolean {
   return process.platform === 'linux' && /^exp_name:/m.test(kernelInfo(descriptor))
 }
 
-/** The type of file system behind a descriptor; undefined if it is mounted nowhere that this process sees. */
+/** Returns the type of a descriptor's file system; undefined if this process does not see its mount. */
 function mountedType(descriptor: number): string | undefined {
   const mount = /^mnt_id:\s*(\d+)$/m.exec(kernelInfo(descriptor))?.[1]
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n')
@@ -31,7 +31,7 @@ function mountedType(descriptor: number): string | undefined {
   return line === undefined ? undefined : / - (\S+)/.exec(line)?.[1]
 }
 
-/** What Linux itself knows of a descriptor; nothing if it isn't open. */
+/** Returns the kernel's facts about a descriptor; empty if it is not open. */
 function kernelInfo(descriptor: number): string {
   try {
     return readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')

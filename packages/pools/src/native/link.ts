@@ -5,18 +5,18 @@ import { closeDescriptor, discardDescriptor } from './descriptor.ts'
 /** The largest message, in bytes. */
 export const FRAME_MAXIMUM: number = CONSTANTS.TN_FRAME_MAXIMUM
 
-/** The peer of a channel is gone. */
+/** Thrown when the peer of a channel has closed it, or has died. */
 export class PeerGone extends Error {}
 
-/** What travels with a message: a descriptor between processes, memory itself between threads of one. */
+/** An attachment of a message: a descriptor between processes, or memory between threads of one process. */
 export type Attachment = number | SharedArrayBuffer
 
-/** Gives an attachment of this process's own back. */
+/** Closes an attachment of this process. */
 export function closeAttachment(attachment: Attachment): void {
   if (typeof attachment === 'number') closeDescriptor(attachment)
 }
 
-/** Gives an attachment back that a peer sent. */
+/** Closes an attachment from a peer. */
 export function discardAttachment(attachment: Attachment): void {
   if (typeof attachment === 'number') discardDescriptor(attachment)
 }
@@ -27,23 +27,28 @@ export interface MessageBuffer {
   readonly view: DataView
 }
 
+export function messageBuffer(): MessageBuffer {
+  const memory = new ArrayBuffer(FRAME_MAXIMUM)
+  return { bytes: Buffer.from(memory), view: new DataView(memory) }
+}
+
 /** One end of a channel, over which messages travel with attachments. */
 export interface Link {
-  /** What {@link send} sends: written by the caller before. */
+  /** The message that {@link send} sends, which the caller writes. */
   readonly sent: MessageBuffer
-  /** What {@link receive} received: valid until the next one. */
+  /** The message that {@link receive} has received, valid until the next one. */
   readonly received: MessageBuffer
   /**
-   * Sends what was written into {@link sent}. Attachments stay the caller's.
+   * Sends the message in {@link sent}. The caller keeps the attachments.
    *
-   * @throws {PeerGone} @throws {PoolsError} `MISSED_DEADLINE_TRANSIENT` if the peer doesn't read.
+   * @throws {PeerGone} @throws {PoolsError} `MISSED_DEADLINE_TRANSIENT` if the peer does not read.
    */
   send(length: number, attachments: readonly Attachment[], timeout: number): void
   /**
-   * Receives a message whose layout is right into {@link received}.
+   * Receives a message of valid layout into {@link received}.
    *
    * @param timeout in milliseconds; negative for ever.
-   * @returns its attachments, which are the caller's; undefined if none came in time.
+   * @returns its attachments, which become the caller's; undefined after the timeout.
    * @throws {PeerGone} @throws {PoolsError} if the message is malformed.
    */
   receive(timeout: number): readonly Attachment[] | undefined
@@ -53,14 +58,14 @@ export interface Link {
   close(): void
 }
 
-/** Checks the layout of a message that didn't come through a socket. @throws {PoolsError} */
+/** Checks the layout of a message that did not arrive through a socket. @throws {PoolsError} */
 export function checkFrame(message: Uint8Array, attachments = 0): void {
   const code = coreFunctions().tn_frame_check(addressOf(message), message.length, attachments)
   check(code, 'reading a message', 'INVALID_ARGUMENT')
   keepAlive(message)
 }
 
-/** Nanoseconds for the core, from milliseconds; negative stays "for ever". */
+/** Converts milliseconds for the core, where a negative number means for ever. */
 export function nanoseconds(milliseconds: number): number {
   return milliseconds < 0 ? -1 : Math.min(Math.ceil(milliseconds * 1e6), Number.MAX_SAFE_INTEGER)
 }

@@ -3,30 +3,25 @@ import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from './core.ts'
 import { hasViews, sharesDescriptors } from './platform.ts'
 
-/** The page that offsets of mappings are multiples of, in bytes. */
-export function pageSize(): number {
-  return Number(sharing().tn_page_size())
-}
-
-/** How many mappings that raw views were taken of keep their addresses after they are closed. */
+/** The number of closed mappings with raw views that keep their addresses. */
 const RETIRED = 64
 
-/** Closed mappings over whose addresses an operation of another thread may still run, oldest first. */
+/** Closed mappings that an operation of another thread may still use, oldest first. */
 const retired: { readonly address: number; readonly byteSize: number }[] = []
 
-/** Memory of a pool in this process: bytes of a descriptor, or of the process itself. */
+/** The mapped memory of a pool: bytes of a descriptor, or of the process itself. */
 export interface Mapping {
   readonly address: number
   readonly byteSize: number
-  /** What JavaScript looks at it through; undefined where the runtime forbids that. Shared memory of the process itself. */
+  /** A buffer over the memory; undefined where the runtime forbids that. */
   readonly buffer: ArrayBuffer | SharedArrayBuffer | undefined
   readonly isGuarded: boolean
 }
 
 export interface MappingOptions {
-  /** Written through to everybody; otherwise pages that are written become private copies. */
+  /** Whether others see what is written. Otherwise written pages become private copies. */
   readonly isShared: boolean
-  /** Survive that the file is truncated: see {@link mappingFaults}. */
+  /** Whether pages that the file loses are replaced by zeros and counted: see {@link mappingFaults}. */
   readonly isGuarded: boolean
 }
 
@@ -44,10 +39,10 @@ export function openMapping(descriptor: number, offset: number, byteSize: number
   return { address, byteSize, buffer: hasViews() ? bufferOver(address, byteSize) : undefined, isGuarded }
 }
 
-/** Memory of this process that is open at the moment: the garbage collector frees what is closed. */
+/** Open pools of this process's own memory. The garbage collector frees the memory of closed ones. */
 const own = new Set<Mapping>()
 
-/** Makes a mapping of memory that the threads of this process share, where there are no descriptors. */
+/** Makes a mapping of memory that the threads of this process share, for systems without descriptors. */
 export function mapOwn(buffer: SharedArrayBuffer): Mapping {
   const mapping = { address: addressOf(buffer), byteSize: buffer.byteLength, buffer, isGuarded: false }
   own.add(mapping)
@@ -55,15 +50,15 @@ export function mapOwn(buffer: SharedArrayBuffer): Mapping {
 }
 
 /**
- * Detaches the buffer, so that no view of it reaches memory again, and unmaps. If raw views were handed out (`wasExposed`), a
- * thread of the system may still read or write: then the addresses stay taken for a while, over zeros.
+ * Detaches the buffer, so that no view of it reaches memory again, and unmaps it. After raw views were handed out
+ * (`wasExposed`), a system thread may still read or write, so the addresses stay mapped to zeros for a while.
  */
 export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
   if (own.delete(mapping)) return
   const { address, byteSize, buffer } = mapping
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
   if (!wasExposed) return unmap(address, byteSize)
-  check(sharing().tn_mapping_retire(address, byteSize), 'taking memory away')
+  check(sharing().tn_mapping_retire(address, byteSize), 'retiring a mapping')
   retired.push({ address, byteSize })
   if (retired.length > RETIRED) {
     const oldest = retired.shift()!
@@ -75,13 +70,13 @@ function unmap(address: number, byteSize: number): void {
   check(sharing().tn_mapping_close(address, byteSize), 'unmapping a pool')
 }
 
-/** Copies bytes out of a mapping that can't be looked at. The caller has checked the range. */
+/** Copies bytes out of a mapping without a buffer. The caller has checked the range. */
 export function copyFromMapping({ address }: Mapping, byteOffset: number, target: Uint8Array): void {
   copyMemory(addressOf(target), address + byteOffset, target.length)
   keepAlive(target)
 }
 
-/** Copies bytes into a mapping that can't be looked at. The caller has checked the range. */
+/** Copies bytes into a mapping without a buffer. The caller has checked the range. */
 export function copyToMapping({ address }: Mapping, byteOffset: number, source: Uint8Array): void {
   copyMemory(address + byteOffset, addressOf(source), source.length)
   keepAlive(source)
@@ -91,10 +86,10 @@ function copyMemory(to: number, from: number, byteSize: number): void {
   if (byteSize > 0) coreFunctions().tn_memory_copy(to, from, byteSize)
 }
 
-/** How often a page of a guarded mapping was missing; 0 for others. */
+/** The number of times that a page of a guarded mapping was missing; 0 for other mappings. */
 export function mappingFaults({ address, isGuarded }: Mapping): number {
   if (!isGuarded) return 0
-  check(sharing().tn_mapping_faults(address, outAddress()), 'asking for faults')
+  check(sharing().tn_mapping_faults(address, outAddress()), 'reading the faults of a mapping')
   return Number(out.u64[0])
 }
 
@@ -103,14 +98,14 @@ export function syncMapping({ address, byteSize }: Mapping): void {
   check(sharing().tn_mapping_sync(address, byteSize), 'writing a file pool')
 }
 
-/** What pools of this process hold at the moment. */
+/** The memory of all open pools of this process. */
 export interface PoolUsage {
   readonly mappings: number
   readonly mappedBytes: number
 }
 
 /**
- * Counts what is mapped in this process: for tests that look for leaks, and for monitoring.
+ * Counts the mappings of this process, for monitoring and for tests of leaks.
  *
  * @example
  * const { mappings, mappedBytes } = poolUsage()

@@ -2,14 +2,14 @@ import { gcAllocator } from '@tenon/core'
 import { bufferOver } from '@tenon/core/internal'
 
 /**
- * Whether processes can hand each other memory by descriptor here: on Linux and macOS. Elsewhere pools are memory of this
- * process alone, which its worker threads share.
+ * Whether processes can share memory by descriptor, as on Linux and macOS. Elsewhere pools are memory of this process, which its
+ * worker threads share.
  */
 export function sharesDescriptors(): boolean {
   return process.platform === 'linux' || process.platform === 'darwin'
 }
 
-/** Whether memory can be sealed, by the kernel's word: on Linux. */
+/** Whether the kernel can seal memory, as on Linux. */
 export function hasSeals(): boolean {
   return process.platform === 'linux'
 }
@@ -17,8 +17,8 @@ export function hasSeals(): boolean {
 let views: boolean | undefined
 
 /**
- * Whether this runtime lets JavaScript look at memory that isn't its own: Electron doesn't. Without it, pools are read and
- * written by copies. Found out once, by trying.
+ * Whether this runtime allows JavaScript views of native memory, which Electron does not. Without views, pools are read and
+ * written by copies. The first call tries.
  */
 export function hasViews(): boolean {
   views ??= canView()
@@ -28,7 +28,7 @@ export function hasViews(): boolean {
 function canView(): boolean {
   const block = gcAllocator.allocate(16)
   try {
-    // Over memory that lives on, and gone before anybody sees it.
+    // The view is detached at once, and the memory outlives it.
     bufferOver(Number(block.address), block.byteSize).transfer(0)
     return true
   } catch {

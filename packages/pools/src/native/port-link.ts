@@ -1,17 +1,17 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { Doorbell } from './doorbell.ts'
-import { checkFrame, FRAME_MAXIMUM, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
+import { type Attachment, checkFrame, type Link, type MessageBuffer, messageBuffer, PeerGone } from './link.ts'
 
-/** What one end of a channel between threads is made of: it can be given to a worker. */
+/** One end of a channel between threads, which can be sent to a worker. */
 export interface PortEnd {
   readonly port: MessagePort
-  /** {@link WORDS} numbers that both ends see. */
+  /** {@link WORDS} numbers that both ends share. */
   readonly state: SharedArrayBuffer
-  /** Which of the two ends it is. */
+  /** The number of this end. */
   readonly side: 0 | 1
 }
 
-/** How often a message was sent to side 0, to side 1, and whether the channel is closed. */
+/** The number of messages to side 0, that to side 1, and whether the channel is closed. */
 const WORDS = 3
 const CLOSED = 2
 
@@ -20,7 +20,7 @@ interface PortMessage {
   readonly attachments: readonly SharedArrayBuffer[]
 }
 
-/** Two connected ends. */
+/** Makes two connected ends. */
 export function portPair(): [PortEnd, PortEnd] {
   const { port1, port2 } = new MessageChannel()
   const state = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT)
@@ -32,26 +32,23 @@ export function portPair(): [PortEnd, PortEnd] {
 
 /** One end of a channel between threads of this process, where there are no sockets: messages through a port. */
 export class PortLink implements Link {
-  readonly sent: MessageBuffer
-  readonly received: MessageBuffer
+  readonly sent: MessageBuffer = messageBuffer()
+  readonly received: MessageBuffer = messageBuffer()
   readonly #port: MessagePort
   readonly #state: Int32Array<SharedArrayBuffer>
   readonly #mine: number
   readonly #theirs: number
-  /** What the event loop took from the port before anybody asked for it. */
+  /** Messages that the event loop has taken from the port. */
   readonly #inbox: PortMessage[] = []
 
   constructor({ port, state, side }: PortEnd) {
-    const [sent, received] = [new ArrayBuffer(FRAME_MAXIMUM), new ArrayBuffer(FRAME_MAXIMUM)]
-    this.sent = { bytes: Buffer.from(sent), view: new DataView(sent) }
-    this.received = { bytes: Buffer.from(received), view: new DataView(received) }
     this.#port = port
     this.#state = new Int32Array(state)
     this.#mine = side
     this.#theirs = 1 - side
   }
 
-  /** Has the event loop call `onRing` for messages. */
+  /** Calls `onRing` from the event loop for each message. */
   listen(onRing: () => void): Doorbell {
     this.#port.on('message', (message: PortMessage) => {
       this.#inbox.push(message)
@@ -69,7 +66,7 @@ export class PortLink implements Link {
 
   send(length: number, attachments: readonly Attachment[]): void {
     this.#checkOpen()
-    // A copy that is handed over: the buffer is written again for the next message.
+    // A copy is transferred, because the buffer is written again for the next message.
     const bytes = Uint8Array.prototype.slice.call(this.sent.bytes, 0, length)
     this.#port.postMessage({ bytes, attachments }, [bytes.buffer])
     this.#wake(this.#theirs)
@@ -104,7 +101,7 @@ export class PortLink implements Link {
     return this.#inbox.shift() ?? (receiveMessageOnPort(this.#port)?.message as PortMessage | undefined)
   }
 
-  /** @throws {PoolsError} if the layout of the message isn't right. */
+  /** @throws {PoolsError} if the layout of the message is not valid. */
   #take({ bytes, attachments }: PortMessage): readonly Attachment[] {
     checkFrame(bytes, attachments.length)
     this.received.bytes.set(bytes)

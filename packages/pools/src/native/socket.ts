@@ -1,16 +1,16 @@
 import { addressOf, CONSTANTS, keepAlive, STATUS } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from './core.ts'
-import { FRAME_MAXIMUM, nanoseconds, PeerGone, type Attachment, type Link, type MessageBuffer } from './link.ts'
+import { type Attachment, type Link, type MessageBuffer, messageBuffer, nanoseconds, PeerGone } from './link.ts'
 
-/** Statuses of the core that channels tell apart. */
+/** Statuses of the core that channels handle. */
 const { value: TIMED_OUT } = STATUS.TIMED_OUT
 const { value: CLOSED } = STATUS.CLOSED
 
 /** The most descriptors that come with a message. */
 export const DESCRIPTORS: number = CONSTANTS.TN_FRAME_DESCRIPTORS
 
-/** Two connected sockets: of messages, or a stream. The caller closes both. */
+/** Makes two connected sockets: of messages, or a stream. The caller closes both. */
 export function socketPair(kind: 'messages' | 'stream'): [number, number] {
   check(
     sharing().tn_channel_pair(kind === 'stream' ? 1 : 0, outAddress()),
@@ -20,7 +20,7 @@ export function socketPair(kind: 'messages' | 'stream'): [number, number] {
   return [out.i32[0]!, out.i32[1]!]
 }
 
-/** Waits for connections at a path. @throws {PoolsError} */
+/** Listens at a path. @throws {PoolsError} */
 export function listenAt(path: string): number {
   const name = Buffer.from(path)
   check(sharing().tn_channel_listen(addressOf(name), name.length, outAddress()), `listening at ${path}`)
@@ -37,15 +37,15 @@ export function connectTo(path: string): number {
   return out.i32[0]!
 }
 
-/** The next connection of a listener; undefined if none waits or it can't be taken now. */
+/** Accepts the next connection of a listener; undefined if none waits or it cannot be accepted now. */
 export function acceptFrom(listener: number): number | undefined {
   const code = sharing().tn_channel_accept(listener, outAddress())
   return code === 0 ? out.i32[0]! : undefined
 }
 
-/** The user that a connection comes from. */
+/** Returns the user of the process at the other end. */
 export function peerUser(channel: number): number {
-  check(sharing().tn_channel_peer(channel, outAddress()), 'asking who the peer is')
+  check(sharing().tn_channel_peer(channel, outAddress()), 'examining the peer')
   return out.u32[0]!
 }
 
@@ -54,9 +54,9 @@ export function ring(stream: number): void {
   sharing().tn_channel_ring(stream)
 }
 
-/** Which of several sockets have something to read, once any has. `timeout` in milliseconds, negative for ever. */
+/** Waits until a socket is readable, and returns for each whether it is. `timeout` in milliseconds, negative for ever. */
 export function pollSockets(sockets: readonly number[], timeout: number): readonly boolean[] {
-  // One block for both: it is needed after the call, so the collector can't take it before, as it could a list of its own.
+  // One block for both arrays: because it is read after the call, it is not collected before.
   const count = sockets.length
   const memory = new ArrayBuffer(Math.max(5 * count, 1))
   const [list, ready] = [new Int32Array(memory, 0, count), new Uint8Array(memory, 4 * count, count)]
@@ -67,61 +67,42 @@ export function pollSockets(sockets: readonly number[], timeout: number): readon
   return Array.from(ready, (value) => value === 1)
 }
 
-/** What a fence has come to: see `tn_fence_status`. */
+/** The state of a fence: see `tn_fence_status`. */
 export type FenceStatus = 'active' | 'signaled' | 'failed'
 
-/** Looks at a fence, without changing it. @throws {PoolsError} `INVALID_ARGUMENT` if the descriptor is something else. */
+/** Returns the state of a fence. @throws {PoolsError} `INVALID_ARGUMENT` if the descriptor is not a fence. */
 export function fenceStatus(fence: number): FenceStatus {
   const code = sharing().tn_fence_status(fence, outAddress())
-  if (code !== 0) throw failure('INVALID_ARGUMENT', 'looking at a fence', code)
+  if (code !== 0) throw failure('INVALID_ARGUMENT', 'examining a fence', code)
   const [state] = out.i32
   if (state === CONSTANTS.TN_FENCE_ACTIVE) return 'active'
   return state === CONSTANTS.TN_FENCE_SIGNALED ? 'signaled' : 'failed'
 }
 
-/** One end of a channel to another process: messages with descriptors, in buffers that are used again for each. */
+/** One end of a channel to another process, over which messages travel with descriptors. Its buffers are reused. */
 export class Socket implements Link {
-  readonly sent: MessageBuffer
-  readonly received: MessageBuffer
-  readonly #descriptors: Int32Array
-  readonly #addresses: {
-    readonly sent: number
-    readonly received: number
-    readonly descriptors: number
-    readonly count: number
+  readonly sent: MessageBuffer = messageBuffer()
+  readonly received: MessageBuffer = messageBuffer()
+  readonly #descriptors = new Int32Array(DESCRIPTORS)
+  /** The number of received descriptors: the lower half of a 64-bit number that is always small. */
+  readonly #count = new Uint32Array(2)
+  readonly #addresses = {
+    sent: addressOf(this.sent.bytes),
+    received: addressOf(this.received.bytes),
+    descriptors: addressOf(this.#descriptors),
+    count: addressOf(this.#count),
   }
-  /** Only its lower half: there are never more than a few. */
-  readonly #count: Uint32Array
-  readonly #functions = {
-    send: sharing().tn_channel_send,
-    receive: sharing().tn_channel_receive,
-    call: sharing().tn_channel_call,
-  }
+  readonly #send = sharing().tn_channel_send
+  readonly #receive = sharing().tn_channel_receive
+  readonly #call = sharing().tn_channel_call
   #descriptor: number
 
   /** Takes the descriptor over. */
   constructor(descriptor: number) {
     this.#descriptor = descriptor
-    const buffers = [
-      new ArrayBuffer(FRAME_MAXIMUM),
-      new ArrayBuffer(FRAME_MAXIMUM),
-      new ArrayBuffer(DESCRIPTORS * 4),
-      new ArrayBuffer(8),
-    ] as const
-    const [sent, received, descriptors, count] = buffers
-    this.sent = { bytes: Buffer.from(sent), view: new DataView(sent) }
-    this.received = { bytes: Buffer.from(received), view: new DataView(received) }
-    this.#descriptors = new Int32Array(descriptors)
-    this.#count = new Uint32Array(count)
-    this.#addresses = {
-      sent: addressOf(sent),
-      received: addressOf(received),
-      descriptors: addressOf(descriptors),
-      count: addressOf(count),
-    }
   }
 
-  /** For {@link pollSockets}. */
+  /** The descriptor, for {@link pollSockets}. */
   get descriptor(): number {
     return this.#descriptor
   }
@@ -131,22 +112,22 @@ export class Socket implements Link {
     const descriptors = attachments.length === 0 ? NO_DESCRIPTORS : attachments.map(descriptorOf)
     if (descriptors.length > 0) this.#descriptors.set(descriptors)
     const { sent, descriptors: at } = this.#addresses
-    const code = this.#functions.send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))
+    const code = this.#send(this.#descriptor, sent, length, at, descriptors.length, nanoseconds(timeout))
     this.#settle(code, 'sending a message')
   }
 
   receive(timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { received, descriptors, count } = this.#addresses
-    const code = this.#functions.receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout))
+    const code = this.#receive(this.#descriptor, received, descriptors, count, nanoseconds(timeout))
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
   call(length: number, timeout: number): readonly number[] | undefined {
     this.#checkOpen()
     const { sent, received, descriptors, count } = this.#addresses
-    const { call } = this.#functions
-    const code = call(this.#descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
+    const descriptor = this.#descriptor
+    const code = this.#call(descriptor, sent, length, received, descriptors, count, nanoseconds(timeout))
     return code === TIMED_OUT ? undefined : this.#taken(code)
   }
 
@@ -175,8 +156,8 @@ export class Socket implements Link {
 
 const NO_DESCRIPTORS: readonly number[] = Object.freeze([])
 
-/** Memory of this process alone can't leave it. @throws {PoolsError} */
+/** @throws {PoolsError} for memory of this process, which cannot leave it. */
 function descriptorOf(attachment: Attachment): number {
   if (typeof attachment === 'number') return attachment
-  throw new PoolsError('INVALID_ARGUMENT', 'memory of this process alone can only be used by its own threads')
+  throw new PoolsError('INVALID_ARGUMENT', 'memory of this process can only be used by its own threads')
 }
