@@ -8,6 +8,7 @@ import { filled } from './kernels.ts'
 
 testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   modules: {
+    'node:fs': { readFileSync: () => ptx },
     '@tenon/core': { ...core, NativeLibrary: { open: openForExamples } },
     '@tenon/custom-call': { ...customCall, Cuda: { open: () => cuda } },
   },
@@ -31,7 +32,7 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
   },
 })
 
-/** Adds what examples of CUDA use, on the simulated device: opened when it is first asked for. */
+/** Adds the names that examples of CUDA use, on a simulated device that is opened at first use. */
 function onDevice(names: Record<string, unknown>): Record<string, unknown> {
   const { f32, s64 } = customCall
   const device = once(() => cuda.openDevice(0))
@@ -62,7 +63,7 @@ function once<Made>(make: () => Made): () => Made {
   return () => (made ??= { value: make() }).value
 }
 
-/** Examples name libraries as users have them; here they are the workspace's. */
+/** Opens the workspace's library for a name in an example. */
 function openForExamples(path: string): core.NativeLibrary {
   const names: Readonly<Record<string, string>> = {
     './libkernels.so': 'kernels',
