@@ -25,17 +25,16 @@ export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAli
   }
   if (!(segment instanceof Segment) || segment.byteSize < byteSize) {
     const received = segment instanceof Segment ? `${segment.byteSize} bytes` : describe(segment)
-    throw new AllocationError(`the allocator must return a segment of ${byteSize} bytes, got ${received}`, {
-      details: { byteSize, byteAlignment, received },
-    })
+    throw badResult(`a segment of ${byteSize} bytes`, received)
   }
-  const { block, base } = segment
-  if ((block.address + base) % byteAlignment !== 0) {
-    const received = hex(block.address + base)
-    throw new AllocationError(`the allocator must return memory aligned to ${byteAlignment}, got ${received}`, {
-      details: { byteSize, byteAlignment, received },
-    })
-  }
+  const address = segment.block.address + segment.base
+  if (address % byteAlignment !== 0) throw badResult(`memory aligned to ${byteAlignment}`, hex(address))
   const typed = segment instanceof MemorySegment ? segment : MemorySegment.ofSegment(segment)
   return typed.byteSize === byteSize ? typed : typed.asSlice(0, byteSize)
+}
+
+function badResult(expected: string, received: string): AllocationError {
+  return new AllocationError(`the allocator must return ${expected}, got ${received}`, {
+    details: { expected, received },
+  })
 }

@@ -1,19 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { AllocationError, NativeError } from '@tenon/core'
 import { addressOf, bufferOver, checkStatus, coreFunctions, keepAlive, lastError, pageSize } from '@tenon/core/internal'
-import { type Chunk, chunkIn, newSharedChunk } from '../scope/chunk.ts'
-
-/** A chunk whose surroundings are checked for writes. */
-export interface WatchedChunk extends Chunk {
-  /** Checks the bytes around the chunk that no protected page covers. @throws {NativeError} if they were written. */
-  readonly check: () => void
-}
-
-/** A chunk on pages of its own that end at a protected page. */
-export interface GuardedChunk extends WatchedChunk {
-  /** Protects the pages, and unmaps those that were freed long ago. */
-  readonly free: () => void
-}
+import { type Chunk, chunkIn, newSharedChunk, type Upkeep } from '../scope/chunk.ts'
 
 /** The value of the bytes around a chunk. */
 const CANARY = 0xa7
@@ -40,7 +28,7 @@ function mostMappings(): number {
 const quarantine: { address: number; byteSize: number }[] = []
 
 /** Allocates zeroed memory that ends as close to a protected page as its alignment allows. A crash report has `name`. */
-export function newGuardedChunk(byteSize: number, byteAlignment: number, name: string): GuardedChunk {
+export function newGuardedChunk(byteSize: number, byteAlignment: number, name: string): Chunk & Upkeep {
   const { tn_pages_open: open, tn_guard_report_add: add } = coreFunctions()
   const size = Math.max(byteSize, 1)
   const gap = Math.max(byteAlignment - pageSize(), 0)
@@ -66,10 +54,8 @@ export function newGuardedChunk(byteSize: number, byteAlignment: number, name: s
   return { ...chunk, check: watch(chunk, byteSize, name), free: () => retire(address, room) }
 }
 
-/**
- * Shared memory cannot lie on protected pages. Writes next to it are detected when the handle that allocated it closes.
- */
-export function newWatchedSharedChunk(byteSize: number, byteAlignment: number, name: string): WatchedChunk {
+/** Shared memory cannot lie on protected pages. The handle that allocated it detects writes next to it at close. */
+export function newWatchedSharedChunk(byteSize: number, byteAlignment: number, name: string): Chunk & Upkeep {
   const chunk = newSharedChunk(byteSize, byteAlignment, MARGIN)
   return { ...chunk, check: watch(chunk, byteSize, name) }
 }
@@ -91,6 +77,7 @@ function watch({ view, size }: Chunk, byteSize: number, name: string): () => voi
 
 const changed = (bytes: Uint8Array): number => bytes.reduce((count, byte) => (byte === CANARY ? count : count + 1), 0)
 
+/** Protects freed pages, and unmaps those that were freed long ago. */
 function retire(address: number, byteSize: number): void {
   const { tn_pages_protect: protect, tn_pages_close: close, tn_guard_report_remove: remove } = coreFunctions()
   checkStatus(protect(address, byteSize), 'protecting freed memory')

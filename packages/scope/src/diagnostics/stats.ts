@@ -1,6 +1,5 @@
 import { liveHolds } from '@tenon/core/internal'
 import { pooledBytes } from '../scope/chunk-pool.ts'
-import { counters } from './counters.ts'
 
 /** Counts of open resources on this thread. */
 export interface ScopeStats {
@@ -14,6 +13,13 @@ export interface ScopeStats {
   readonly liveStubs: number
   /** Holds of scopes and of other lifetimes that are not released. */
   readonly holds: number
+}
+
+/** The counts behind `ResourceScope.stats()` of this thread, updated by the code that opens and closes. */
+export const counters: { openScopes: number; liveBytes: number; liveStubs: number } = {
+  openScopes: 0,
+  liveBytes: 0,
+  liveStubs: 0,
 }
 
 export function scopeStats(): ScopeStats {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
-import { type GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
+import { GroupLayout, type Members, PaddingLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
 
 /** A struct in memory as an object. Its properties read and write the memory. */
@@ -116,29 +116,23 @@ function memoryOf(value: unknown, layout: GroupLayout): MemorySegment {
 }
 
 function propertyOf(member: Layout, byteOffset: number): PropertyDescriptor {
-  if (member instanceof StructLayout || member instanceof UnionLayout) {
-    const inner = accessorOf(member)
-    return {
-      enumerable: true,
-      get(this: Instance) {
-        const { segment, byteOffset: start } = this[cursorOf]
-        return inner.at(segment, start + byteOffset)
-      },
-      set(this: Instance, value: unknown) {
-        const { segment, byteOffset: start } = this[cursorOf]
-        member.write(segment, start + byteOffset, memoryOf(value, member))
-      },
-    }
-  }
+  const group = member instanceof GroupLayout ? member : undefined
+  const inner = group === undefined ? undefined : accessorOf(group)
   return {
     enumerable: true,
-    get(this: Instance) {
-      const { segment, byteOffset: start } = this[cursorOf]
-      return member.read(segment, start + byteOffset)
-    },
+    get:
+      inner === undefined
+        ? function get(this: Instance) {
+            const { segment, byteOffset: start } = this[cursorOf]
+            return member.read(segment, start + byteOffset)
+          }
+        : function get(this: Instance) {
+            const { segment, byteOffset: start } = this[cursorOf]
+            return inner.at(segment, start + byteOffset)
+          },
     set(this: Instance, value: unknown) {
       const { segment, byteOffset: start } = this[cursorOf]
-      member.write(segment, start + byteOffset, value)
+      member.write(segment, start + byteOffset, group === undefined ? value : memoryOf(value, group))
     },
   }
 }

@@ -9,19 +9,10 @@ import { SequenceLayout } from './sequence-layout.ts'
 import { ValueLayout } from './value-layout.ts'
 import { VarHandle } from './var-handle.ts'
 
+type ScalarLayouts = { readonly [Kind in keyof ScalarValues]: ValueLayout<ScalarValues[Kind]> }
+
 /** Makes layouts, and accessors for them. */
-interface MemoryLayouts {
-  readonly bool: ValueLayout<boolean>
-  readonly int8: ValueLayout<number>
-  readonly uint8: ValueLayout<number>
-  readonly int16: ValueLayout<number>
-  readonly uint16: ValueLayout<number>
-  readonly int32: ValueLayout<number>
-  readonly uint32: ValueLayout<number>
-  readonly int64: ValueLayout<bigint>
-  readonly uint64: ValueLayout<bigint>
-  readonly float32: ValueLayout<number>
-  readonly float64: ValueLayout<number>
+interface MemoryLayouts extends ScalarLayouts {
   /** A pointer. */
   readonly address: AddressLayout
   /**

@@ -63,7 +63,7 @@ export function resolve(root: Layout, path: readonly PathElement[]): Route {
       byteOffset += member.byteOffset
       layout = member.layout
     } else if (layout instanceof SequenceLayout && typeof element === 'number') {
-      byteOffset += fixedIndex(layout, element) * sizeOf(layout.element)
+      byteOffset += checkIndex(element, 'the index', layout.elementCount) * sizeOf(layout.element)
       layout = layout.element
     } else if (layout instanceof SequenceLayout && typeof element === 'object' && element !== null) {
       const { start, step } = checkFree(layout, element)
@@ -74,9 +74,8 @@ export function resolve(root: Layout, path: readonly PathElement[]): Route {
     } else {
       throw new ArgumentError(`${describePath(element)} does not lead into ${layout}`)
     }
-    if (byteOffset % layout.byteAlignment !== 0 || root.byteAlignment < layout.byteAlignment) {
-      if (followed.length === 0) throw misaligned(root, layout, byteOffset)
-    }
+    const isAligned = byteOffset % layout.byteAlignment === 0 && root.byteAlignment >= layout.byteAlignment
+    if (!isAligned && followed.length === 0) throw misaligned(root, layout, byteOffset)
   }
   const indexCount = followed.reduce((count, leg) => count + leg.strides.length, strides.length)
   return { followed, last: { byteOffset, strides }, indexCount, layout }
@@ -88,14 +87,8 @@ function misaligned(root: Layout, layout: Layout, byteOffset: number): Alignment
   })
 }
 
-function fixedIndex(layout: SequenceLayout, index: number): number {
-  const checked = checkSize(index, 'index', 'elements')
-  if (layout.elementCount === undefined || checked < layout.elementCount) return checked
-  throw new BoundsError(`the index must be below ${layout.elementCount}, got ${index}`)
-}
-
 function checkFree(layout: SequenceLayout, element: FreeElement): FreeElement {
-  const start = fixedIndex(layout, element.start)
+  const start = checkIndex(element.start, 'start', layout.elementCount)
   if (!Number.isSafeInteger(element.step) || element.step === 0) {
     throw wrongType('step', 'a whole number other than 0', element.step)
   }
@@ -117,15 +110,15 @@ function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], curs
     const { byteStep, count } = strides[i]!
     const index = indexes[cursor + i]!
     const isLegal = typeof index === 'number' && index >>> 0 === index && (count === undefined || index < count)
-    offset += (isLegal ? index : checkIndex(index, cursor + i, count)) * byteStep
+    offset += (isLegal ? index : checkIndex(index, `index ${cursor + i}`, count)) * byteStep
   }
   return offset
 }
 
-function checkIndex(index: unknown, place: number, count: number | undefined): number {
-  const checked = checkSize(index, `index ${place}`, 'elements')
+function checkIndex(index: unknown, name: string, count: number | undefined): number {
+  const checked = checkSize(index, name, 'elements')
   if (count === undefined || checked < count) return checked
-  throw new BoundsError(`index ${place} must be below ${count}, got ${checked}`, { details: { index: checked, count } })
+  throw new BoundsError(`${name} must be below ${count}, got ${checked}`, { details: { index: checked, count } })
 }
 
 /** @throws {ArgumentError} if the number of indexes is wrong. */

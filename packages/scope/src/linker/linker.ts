@@ -1,4 +1,4 @@
-import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
+import { ArgumentError, type Hold, type NativeFunction, type Value } from '@tenon/core'
 import { bindFunction, checkOptions, errno, inspectAsText, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
@@ -59,6 +59,13 @@ export interface DowncallOptions {
   readonly captureErrno?: boolean
 }
 
+/** The function that `downcall` makes with these options. */
+type Linked<Returned extends Result, Options extends DowncallOptions> = Options extends { readonly captureErrno: true }
+  ? DowncallWithErrno<Returned>
+  : Options extends { readonly captureErrno?: false }
+    ? Downcall<Returned>
+    : Downcall<Returned> | DowncallWithErrno<Returned>
+
 interface Linkers {
   /**
    * Makes a native function callable. A call checks its arguments, and holds the scopes of all its segments, stubs and
@@ -71,21 +78,11 @@ interface Linkers {
    * const strlen = Linker.downcall(libc.get('strlen'), { result: 'uint64', parameters: ['pointer'] })
    * strlen(toCString('cos', scope)) // 3n
    */
-  downcall<const Signature extends FunctionSignature>(
+  downcall<const Signature extends FunctionSignature, const Options extends DowncallOptions = {}>(
     symbol: MemorySegment,
     signature: Signature,
-    options?: { readonly captureErrno?: false },
-  ): Downcall<ResultOf<Signature>>
-  downcall<const Signature extends FunctionSignature>(
-    symbol: MemorySegment,
-    signature: Signature,
-    options: { readonly captureErrno: true },
-  ): DowncallWithErrno<ResultOf<Signature>>
-  downcall<const Signature extends FunctionSignature>(
-    symbol: MemorySegment,
-    signature: Signature,
-    options: DowncallOptions,
-  ): Downcall<ResultOf<Signature>> | DowncallWithErrno<ResultOf<Signature>>
+    options?: Options,
+  ): Linked<ResultOf<Signature>, Options>
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
   toString(): string
@@ -141,36 +138,29 @@ function asPointer(bound: NativeFunction<Value>): Downcall {
 /** Allocates the result before the call, so that the function does not run if there is no memory. */
 function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Downcall {
   const type = structTypeOf(layout)
-  const prepare = (values: readonly Argument[]): [MemorySegment, Value[]] => {
-    if (values.length === 0) {
-      throw new ArgumentError('the first argument must be the allocator of the returned struct, got no arguments')
-    }
-    const [allocator, ...rest] = values
+  const enter = ([allocator, ...rest]: readonly Argument[]): [MemorySegment, Value[], Hold] => {
     const target = allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment)
     rangeForWrite(target, 0, target.byteSize)
-    return [target, rest as Value[]]
+    return [target, rest as Value[], target.lifetime.acquire()]
+  }
+  const finish = (target: MemorySegment, value: Value): MemorySegment => {
+    type.write(target, value as StructValue)
+    return target
   }
   return Object.assign(
     (...values: readonly Argument[]) => {
-      const [target, rest] = prepare(values)
-      const { gate } = target.block
-      gate.enter()
+      const [target, rest, hold] = enter(values)
       try {
-        type.write(target, bound(...rest) as StructValue)
+        return finish(target, bound(...rest))
       } finally {
-        gate.exit()
+        hold.release()
       }
-      return target
     },
     {
       async: (...values: readonly Argument[]) => {
-        const [target, rest] = prepare(values)
-        const hold = target.lifetime.acquire()
+        const [target, rest, hold] = enter(values)
         try {
-          const pending = bound.async(...rest).then((value) => {
-            type.write(target, value as StructValue)
-            return target
-          })
+          const pending = bound.async(...rest).then((value) => finish(target, value))
           return pending.finally(() => hold.release())
         } catch (error) {
           hold.release()

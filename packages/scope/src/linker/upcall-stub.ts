@@ -10,7 +10,7 @@ import {
   wrongType,
 } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'

@@ -1,5 +1,5 @@
 import { Cleaner } from '@tenon/core/internal'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { noteLeak, type ScopeEvent } from '../diagnostics/observe.ts'
 import { attempt, throwErrors } from './run.ts'
 

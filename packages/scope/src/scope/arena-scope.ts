@@ -1,5 +1,5 @@
 import { Block, checkAlignment, checkSize } from '@tenon/core/internal'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
 import { CHUNK_ALIGNMENT, LARGEST_CHUNK, SMALLEST_CHUNK } from './chunk-pool.ts'

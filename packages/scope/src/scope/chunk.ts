@@ -10,6 +10,14 @@ export interface Chunk {
   readonly size: number
 }
 
+/** The work at close for memory that JavaScript did not allocate. */
+export interface Upkeep {
+  /** Inspects the memory before it is freed. Its error leaves close() after everything is freed. */
+  readonly check?: () => void
+  /** Frees the memory, once no view reaches it any more. */
+  readonly free?: () => void
+}
+
 /** A zeroed chunk at a multiple of `byteAlignment`. @throws {AllocationError} if there is no memory. */
 export function newChunk(byteSize: number, byteAlignment: number): Chunk {
   return chunkOver(newArrayBuffer(byteSize, byteAlignment), byteSize, byteAlignment)

@@ -1,5 +1,5 @@
 import { type Block, callDepth } from '@tenon/core/internal'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { isInstrumented } from '../diagnostics/debug.ts'
 import { noteClose } from '../diagnostics/observe.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'

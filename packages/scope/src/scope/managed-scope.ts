@@ -11,10 +11,10 @@ import {
 import { checkBoolean } from '../check.ts'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
 import { Anchor } from './anchor.ts'
-import { type Chunk, detach, newChunk } from './chunk.ts'
+import { type Chunk, detach, newChunk, type Upkeep } from './chunk.ts'
 import { attempt, runIn, runInAsync, throwErrors } from './run.ts'
 
 /** Options for opening a scope. */
@@ -34,14 +34,6 @@ export interface OwnedBlock {
   /** The size in bytes. */
   readonly size: number
   readonly upkeep: Upkeep
-}
-
-/** The work at close for memory that JavaScript did not allocate. */
-export interface Upkeep {
-  /** Inspects the memory before it is freed. Its error leaves close() after everything is freed. */
-  readonly check?: () => void
-  /** Frees the memory, once no view reaches it any more. */
-  readonly free?: () => void
 }
 
 const NONE: Upkeep = {}

@@ -1,5 +1,5 @@
 import { ScopeHeldError } from '@tenon/core'
-import { threadId } from 'node:worker_threads'
+import { threadId, type Worker } from 'node:worker_threads'
 
 /** The words of a control block: the state, then a slot for each attachment. */
 const STATE = 0
@@ -140,4 +140,20 @@ export class SharedControl {
     if (isDone) Atomics.notify(this.#words, STATE)
     return isDone
   }
+}
+
+/** The shared scopes that were sent to each worker. */
+const sent = new WeakMap<Worker, Set<SharedControl>>()
+
+/** Returns a worker's handles of a shared scope when the worker ends. Each worker gets one listener for all its scopes. */
+export function releaseAtExit(worker: Worker, control: SharedControl): void {
+  const { threadId: thread } = worker
+  const controls = sent.get(worker) ?? new Set()
+  if (!sent.has(worker)) {
+    sent.set(worker, controls)
+    worker.once('exit', () => controls.forEach((one) => one.releaseThread(thread)))
+  }
+  // A worker may live long, so scopes that are closed for all threads are dropped here.
+  for (const one of controls) if (one.isClosed) controls.delete(one)
+  controls.add(control)
 }

@@ -6,11 +6,10 @@ import { newWatchedSharedChunk } from '../diagnostics/guarded-chunk.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { ArenaScope } from './arena-scope.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
-import { type Chunk, newSharedChunk } from './chunk.ts'
-import type { ScopeOptions, Upkeep } from './managed-scope.ts'
-import { releaseAtExit } from './release-at-exit.ts'
+import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
+import type { ScopeOptions } from './managed-scope.ts'
 import { describeSegments, newToken, type SegmentToken } from './segment-token.ts'
-import { SharedControl } from './shared-control.ts'
+import { releaseAtExit, SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
 export interface SharedToken {
@@ -27,12 +26,6 @@ export interface ShareOptions {
   /** The worker that receives the token. When it ends, for whatever reason, its handles are released. */
   readonly to?: Worker
 }
-
-/** Makes the function that releases a slot, here where its closure does not reach a scope. */
-const releaser =
-  (control: SharedControl, slot: number): (() => void) =>
-  () =>
-    control.release(slot)
 
 /**
  * The handle of one thread on a scope that several threads share. Shared memory cannot be taken away from a thread,
@@ -60,7 +53,8 @@ export class SharedScope extends ArenaScope {
     this.isLeaving = false
     this.isDraining = false
     this.#isAttached = isAttached
-    this.anchor?.addFree(releaser(control, slot))
+    // Bound, because a closure here would reach the scope.
+    this.anchor?.addFree(control.release.bind(control, slot))
   }
 
   /** @internal */

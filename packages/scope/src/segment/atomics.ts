@@ -63,18 +63,18 @@ function operand(kind: AtomicKind, value: number | bigint): never {
   return array[0] === value ? (value as never) : refuse(kind, value)
 }
 
-export function atomicLoad(segment: Segment, kind: AtomicKind, byteOffset: number): number | bigint {
+export function load(segment: Segment, kind: AtomicKind, byteOffset: number): number | bigint {
   const [array, index] = place(segment, kind, byteOffset, false)
   return Atomics.load(array, index)
 }
 
-export function atomicStore(segment: Segment, kind: AtomicKind, byteOffset: number, value: number | bigint): void {
+export function store(segment: Segment, kind: AtomicKind, byteOffset: number, value: number | bigint): void {
   const checked = operand(kind, value)
   const [array, index] = place(segment, kind, byteOffset, true)
   Atomics.store(array, index, checked)
 }
 
-export function atomicUpdate(
+export function update(
   segment: Segment,
   kind: AtomicKind,
   byteOffset: number,
@@ -86,7 +86,7 @@ export function atomicUpdate(
   return Atomics[checkWord(operation, operations, 'operation')](array, index, checked)
 }
 
-export function atomicCompareExchange(
+export function compareExchange(
   segment: Segment,
   kind: AtomicKind,
   byteOffset: number,
@@ -99,7 +99,7 @@ export function atomicCompareExchange(
 }
 
 /** @throws {ArgumentError} if the memory is not shared, because no other thread could wake this one. */
-export function atomicWait(
+export function wait(
   segment: Segment,
   kind: 'int32' | 'int64',
   byteOffset: number,
@@ -125,7 +125,7 @@ export function atomicWait(
   }
 }
 
-export function atomicNotify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
+export function notify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
   checkWord(kind, ['int32', 'int64'], 'kind')
   const most = count === Infinity ? count : checkSize(count, 'count', 'threads')
   const [array, index] = place(segment, kind, byteOffset, false)

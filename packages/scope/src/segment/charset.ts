@@ -21,22 +21,12 @@ function checkedCodePoint(code: number): number {
   return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? replacement : code
 }
 
-function singleByte(encoding: 'latin1' | 'ascii', highest: number): Codec {
+function singleByte(unmappable: RegExp): Codec {
   return {
     unit: 1,
     byteLength: (text) => [...text].length,
-    write: (bytes, offset, text) => {
-      let end = offset
-      for (const character of text) {
-        const code = character.codePointAt(0)!
-        bytes[end++] = code <= highest ? code : 0x3f
-      }
-      return end - offset
-    },
-    read: (bytes, start, end) => {
-      const text = bytes.toString('latin1', start, end)
-      return encoding === 'latin1' ? text : text.replace(/[\x80-\xff]/g, '\ufffd')
-    },
+    write: (bytes, offset, text) => bytes.write(text.replace(unmappable, '?'), offset, 'latin1'),
+    read: (bytes, start, end) => bytes.toString('latin1', start, end).replace(unmappable, '\ufffd'),
   }
 }
 
@@ -88,8 +78,8 @@ const utf8: Codec = {
 
 const codecs: Readonly<Record<Charset, Codec>> = {
   'utf-8': utf8,
-  latin1: singleByte('latin1', 0xff),
-  ascii: singleByte('ascii', 0x7f),
+  latin1: singleByte(/[^\0-\xff]/gu),
+  ascii: singleByte(/[^\0-\x7f]/gu),
   'utf-16le': utf16(true),
   'utf-16be': utf16(false),
   'utf-32le': utf32(true),

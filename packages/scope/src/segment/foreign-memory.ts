@@ -63,9 +63,6 @@ export function blockOfBuffer(source: ArrayBufferLike | ArrayBufferView): Block 
 /** The memory of an address without a size. */
 const nothing = chunkIn(new ArrayBuffer(0), 0, 0, 0)
 
-/** The end of the addresses that numbers represent exactly. User space ends below it. */
-const ADDRESS_LIMIT = 2 ** 53
-
 /** The end of the address space of a process. The driver would abort the process for some larger sizes. */
 const ADDRESS_SPACE_END = 2 ** 48
 
@@ -75,10 +72,8 @@ export function checkAddress(address: unknown, name = 'address'): number {
     throw wrongType(name, 'a bigint or a number', address)
   }
   const number = Number(address)
-  if (!Number.isInteger(number) || number < 0 || number >= ADDRESS_LIMIT) {
-    throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
-  }
-  return number
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
 }
 
 /** The block of an address without memory. */

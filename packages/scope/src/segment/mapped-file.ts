@@ -143,11 +143,11 @@ function withPages<Result>(
   }
 }
 
-export function forceMapped(segment: Segment): void {
+export function force(segment: Segment): void {
   withPages(segment, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
 }
 
-export function loadMapped(segment: Segment): void {
+export function load(segment: Segment): void {
   withPages(segment, (file, byteOffset, byteSize) => {
     file.advise(byteOffset, byteSize, true)
     // The system may ignore the advice. Reading a byte of each page loads it.
@@ -157,14 +157,14 @@ export function loadMapped(segment: Segment): void {
   })
 }
 
-export function isLoadedMapped(segment: Segment): boolean {
-  const isLoaded = withPages(segment, (file, byteOffset, byteSize) => {
-    return file.residentPages(byteOffset, byteSize) === Math.ceil(byteSize / pageSize())
+export function isLoaded(segment: Segment): boolean {
+  const missing = withPages(segment, (file, byteOffset, byteSize) => {
+    return Math.ceil(byteSize / pageSize()) - file.residentPages(byteOffset, byteSize)
   })
-  return isLoaded ?? true
+  return (missing ?? 0) === 0
 }
 
-export function unloadMapped(segment: Segment): void {
+export function unload(segment: Segment): void {
   withPages(segment, (file, byteOffset, byteSize, access) => {
     if (access === 'copy') {
       throw new NativeError('a mapping with access copy cannot be unloaded, because it would lose its changes')

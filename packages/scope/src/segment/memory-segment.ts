@@ -14,31 +14,15 @@ import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
-import {
-  type AtomicKind,
-  type AtomicOperation,
-  type AtomicValue,
-  atomicCompareExchange,
-  atomicLoad,
-  atomicNotify,
-  atomicStore,
-  atomicUpdate,
-  atomicWait,
-} from './atomics.ts'
+import * as atomics from './atomics.ts'
+import type { AtomicKind, AtomicOperation, AtomicValue } from './atomics.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
 import { blockOfAddress, blockOfBuffer, isUserBlock, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
-import {
-  forceMapped,
-  isLoadedMapped,
-  isMapped,
-  loadMapped,
-  mapFile,
-  type MapOptions,
-  unloadMapped,
-} from './mapped-file.ts'
+import * as mapped from './mapped-file.ts'
+import type { MapOptions } from './mapped-file.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
@@ -116,7 +100,7 @@ export class MemorySegment extends AlignedAccess {
 
   /** Maps a file. The segment is read-only unless {@link MapOptions} set another access. */
   static mapFile(path: string, scope: ResourceScope, options?: MapOptions): MemorySegment {
-    return MemorySegment.ofSegment(mapFile(path, scope, options))
+    return MemorySegment.ofSegment(mapped.mapFile(path, scope, options))
   }
 
   /** Copies elements of the same size. If the byte orders of the layouts differ, the bytes of each element are reversed. */
@@ -146,7 +130,7 @@ export class MemorySegment extends AlignedAccess {
 
   /** Whether the segment is over a mapped file. */
   get isMapped(): boolean {
-    return isMapped(this)
+    return mapped.isMapped(this)
   }
 
   /** Whether the thread with this id could access the segment. Confined memory never leaves its thread. */
@@ -267,12 +251,12 @@ export class MemorySegment extends AlignedAccess {
 
   /** Reads a value atomically. */
   atomicLoad<Kind extends AtomicKind>(kind: Kind, byteOffset: number): AtomicValue<Kind> {
-    return atomicLoad(this, kind, byteOffset) as AtomicValue<Kind>
+    return atomics.load(this, kind, byteOffset) as AtomicValue<Kind>
   }
 
   /** Writes a value atomically. */
   atomicStore<Kind extends AtomicKind>(kind: Kind, byteOffset: number, value: AtomicValue<Kind>): void {
-    atomicStore(this, kind, byteOffset, value)
+    atomics.store(this, kind, byteOffset, value)
   }
 
   /** Replaces a value by the result of an operation, atomically. @returns the old value. */
@@ -282,7 +266,7 @@ export class MemorySegment extends AlignedAccess {
     operation: AtomicOperation,
     value: AtomicValue<Kind>,
   ): AtomicValue<Kind> {
-    return atomicUpdate(this, kind, byteOffset, operation, value) as AtomicValue<Kind>
+    return atomics.update(this, kind, byteOffset, operation, value) as AtomicValue<Kind>
   }
 
   /** Replaces a value if it equals `expected`, atomically. @returns the old value. */
@@ -292,7 +276,7 @@ export class MemorySegment extends AlignedAccess {
     expected: AtomicValue<Kind>,
     replacement: AtomicValue<Kind>,
   ): AtomicValue<Kind> {
-    return atomicCompareExchange(this, kind, byteOffset, expected, replacement) as AtomicValue<Kind>
+    return atomics.compareExchange(this, kind, byteOffset, expected, replacement) as AtomicValue<Kind>
   }
 
   /** Sleeps while the value equals `expected`, at most `timeout` milliseconds. Only for memory of a shared scope. */
@@ -302,12 +286,12 @@ export class MemorySegment extends AlignedAccess {
     expected: AtomicValue<Kind>,
     timeout: number = Infinity,
   ): 'ok' | 'not-equal' | 'timed-out' {
-    return atomicWait(this, kind, byteOffset, expected, timeout)
+    return atomics.wait(this, kind, byteOffset, expected, timeout)
   }
 
   /** Wakes threads that wait for this value. @returns their number. */
   atomicNotify(kind: 'int32' | 'int64', byteOffset: number, count: number = Infinity): number {
-    return atomicNotify(this, kind, byteOffset, count)
+    return atomics.notify(this, kind, byteOffset, count)
   }
 
   /**
@@ -351,22 +335,22 @@ export class MemorySegment extends AlignedAccess {
 
   /** Writes changed pages back to the mapped file, and waits until they are written. */
   force(): void {
-    forceMapped(this)
+    mapped.force(this)
   }
 
   /** Loads the pages of the mapped file into memory. */
   load(): void {
-    loadMapped(this)
+    mapped.load(this)
   }
 
   /** Whether all pages of the mapped file are in memory. */
   isLoaded(): boolean {
-    return isLoadedMapped(this)
+    return mapped.isLoaded(this)
   }
 
   /** Lets the system reuse the memory of the mapped file's pages. */
   unload(): void {
-    unloadMapped(this)
+    mapped.unload(this)
   }
 
   override toString(): string {

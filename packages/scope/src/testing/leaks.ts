@@ -1,5 +1,5 @@
 import { TenonError } from '@tenon/core'
-import { counters } from '../diagnostics/counters.ts'
+import { counters } from '../diagnostics/stats.ts'
 import { openScopes, trackOrigins, type ScopeEvent } from '../diagnostics/observe.ts'
 
 /** The resources that were opened since {@link trackLeaks} and are still open. */
