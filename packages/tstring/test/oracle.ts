@@ -11,7 +11,7 @@ import { xxh32 } from './xxh32.ts'
 // What the kernels in C must do, written for short tensors with the readers and encoders of single elements.
 
 /** The bytes of every element, by the package's readers of single elements. */
-export function elementsOf(image: Image): Uint8Array[] {
+function elementsOf(image: Image): Uint8Array[] {
   checkTable(image)
   const reader = readerOf(image)
   return Array.from({ length: image.count }, (_, i) => {

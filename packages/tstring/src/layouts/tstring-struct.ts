@@ -3,7 +3,7 @@ import { checkOptions, describe } from '@tenon/core/internal'
 import { argumentError, checkOneOf } from '../errors/arguments.ts'
 import { abiInfo, type Abi, type AbiInfo } from './abi.ts'
 import { OFFSET_STRING_MAXIMUM, smallCapacity, structLayouts, structSize, TYPE, type StructLayout } from './layout.ts'
-import { packWord, sizeOfWord, wordSizeMaximum } from './size-word.ts'
+import { packWord, sizeOfWord, wordSizeMaximum } from './struct-words.ts'
 
 /** The fields of one string's struct, for each type. Pointers are numbers of any machine. */
 export type StructFields =

@@ -39,7 +39,7 @@ export class Arena {
 
   /** Leaves all memory except one segment to the allocator. The next string begins a new chunk. */
   restart(kept: Segment | undefined): void {
-    this.regions.keepOnly(kept === undefined ? [] : [kept])
+    this.regions.keepOnly(kept)
     this.bytes = Buffer.alloc(0)
     this.at = this.end = this.address = 0
   }

@@ -25,11 +25,10 @@ export class Regions {
     this.#last = undefined
   }
 
-  /** Removes all other memory. */
-  keepOnly(segments: readonly Segment[]): void {
-    this.segments.length = 0
+  /** Removes all memory except one segment. */
+  keepOnly(segment: Segment | undefined): void {
+    this.segments.splice(0, Infinity, ...(segment === undefined ? [] : [segment]))
     this.#last = undefined
-    for (const segment of segments) this.add(segment)
   }
 
   /** Returns the segment that contains all of these bytes. */

@@ -2,7 +2,7 @@ import { ArgumentRangeError, gcAllocator, type NativeAllocator } from '@tenon/co
 import { checkOptions, checkSize, describe } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
 import { hostAbi } from '../layouts/abi.ts'
-import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/host-struct.ts'
+import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/struct-words.ts'
 import { rfcLayouts, structSize, type RfcLayout } from '../layouts/layout.ts'
 import { checkWritable } from '../memory/open.ts'
 import { Regions } from '../memory/regions.ts'
