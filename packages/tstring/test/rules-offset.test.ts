@@ -104,7 +104,7 @@ describe('limits', () => {
   it('an OFFSET string has at most 2^30 - 1 bytes', () => {
     const fits = aliased(1, 2 ** 30 - 1, true)
     expect(() => fits.tensor.to('tf', { storage: 'packed', allocator: fits.allocations })).toThrow(
-      /bytes were asked for/,
+      /bytes were requested/,
     )
     const large = aliased(1, 2 ** 30, true)
     expect(() => large.tensor.to('tf', { storage: 'packed', allocator: large.allocations })).toThrow(

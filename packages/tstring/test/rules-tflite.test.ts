@@ -37,7 +37,7 @@ describe('the TFLite layout', () => {
     expect(allocations.count).toBe(0)
     const exact = aliased(1, 2 ** 31 - 1 - 12, true)
     // The measured size is just within the limit, so only the allocator refuses.
-    expect(() => exact.tensor.to('tflite', { allocator: exact.allocations })).toThrow('2147483647 bytes were asked for')
+    expect(() => exact.tensor.to('tflite', { allocator: exact.allocations })).toThrow('2147483647 bytes were requested')
     const large = aliased(1, 2 ** 31 - 12, true)
     expect(() => large.tensor.to('tflite', { allocator: large.allocations })).toThrow(/total-limit/)
   })
