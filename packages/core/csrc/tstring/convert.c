@@ -15,10 +15,8 @@ typedef struct {
 #define GREW 1
 
 static int32_t check_target(const tn_tstring_target_t *target) {
-  if (target->layout < TN_TSTRING_TF || target->layout > TN_TSTRING_ARROW64)
-    return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", target->layout);
-  if (target->abi < TN_TSTRING_LE64 || target->abi > TN_TSTRING_BE32)
-    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", target->abi);
+  const int32_t status = tn__tstring_check_layout(target->layout, target->abi);
+  if (status != TN_OK) return status;
   if (!tn__is_struct_layout(target->layout)) return TN_OK;
   if (target->form < TN_TSTRING_AS_OFFSET || target->form > TN_TSTRING_AS_BORROWED)
     return tn__fail(TN_INVALID_ARGUMENT, "form must be from 0 to 3, got %d", target->form);
@@ -28,18 +26,7 @@ static int32_t check_target(const tn_tstring_target_t *target) {
 }
 
 static uint64_t table_size(const tn_tstring_target_t *target, uint64_t count) {
-  switch (target->layout) {
-    case TN_TSTRING_LEGACY:
-      return 8 * count;
-    case TN_TSTRING_TFLITE:
-      return 4 * (count + 2);
-    case TN_TSTRING_ARROW32:
-      return 4 * (count + 1);
-    case TN_TSTRING_ARROW64:
-      return 8 * (count + 1);
-    default:
-      return tn__struct_size(target->layout) * count;
-  }
+  return tn__tstring_tables[target->layout].stride * count + tn__tstring_tables[target->layout].extra;
 }
 
 /* The largest size of a string of a struct layout. */

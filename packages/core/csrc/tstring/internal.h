@@ -161,6 +161,15 @@ static inline size_t tn__block_of(uint64_t count, uint64_t done) {
 int32_t tn__tstring_spans(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t first, size_t n,
                           tn__span_t *spans, tn_tstring_fault_t *fault);
 
+/* The table of a layout: the bytes for each element, and those besides. */
+typedef struct {
+  uint64_t stride, extra;
+} tn__table_t;
+
+extern const tn__table_t tn__tstring_tables[];
+
+int32_t tn__tstring_check_layout(int32_t layout, int32_t abi);
+
 /* Checks the layout, the ABI and the size of the table of a tensor. */
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *tensor, tn_tstring_fault_t *fault);
 

@@ -10,36 +10,27 @@ int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t ind
                   (unsigned long long)index, (unsigned long long)value, (unsigned long long)limit);
 }
 
+const tn__table_t tn__tstring_tables[] = {
+    [TN_TSTRING_TF] = {24, 0},     [TN_TSTRING_RFC16] = {16, 0},  [TN_TSTRING_RFC24] = {24, 0},  [TN_TSTRING_LEGACY] = {8, 0},
+    [TN_TSTRING_TFLITE] = {4, 8},  [TN_TSTRING_ARROW32] = {4, 4}, [TN_TSTRING_ARROW64] = {8, 8},
+};
+
+int32_t tn__tstring_check_layout(int32_t layout, int32_t abi) {
+  if (layout < TN_TSTRING_TF || layout > TN_TSTRING_ARROW64)
+    return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", layout);
+  if (abi < TN_TSTRING_LE64 || abi > TN_TSTRING_BE32)
+    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", abi);
+  return TN_OK;
+}
+
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t *fault) {
-  uint64_t stride, extra = 0;
-  switch (t->layout) {
-    case TN_TSTRING_TF:
-    case TN_TSTRING_RFC16:
-    case TN_TSTRING_RFC24:
-      stride = tn__struct_size(t->layout);
-      break;
-    case TN_TSTRING_LEGACY:
-      stride = 8;
-      break;
-    case TN_TSTRING_TFLITE:
-      stride = 4;
-      extra = 8;
-      break;
-    case TN_TSTRING_ARROW32:
-      stride = extra = 4;
-      break;
-    case TN_TSTRING_ARROW64:
-      stride = extra = 8;
-      break;
-    default:
-      return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", t->layout);
-  }
-  if (t->abi < TN_TSTRING_LE64 || t->abi > TN_TSTRING_BE32)
-    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", t->abi);
+  const int32_t status = tn__tstring_check_layout(t->layout, t->abi);
+  if (status != TN_OK) return status;
   // A tensor without elements may have no buffer, even if its layout has a header.
   if (t->count == 0 && t->table_size == 0) return TN_OK;
-  if (t->table_size < extra || (t->table_size - extra) / stride < t->count)
-    return FAULT(TABLE_SIZE, t->count, t->table_size, stride);
+  const tn__table_t table = tn__tstring_tables[t->layout];
+  if (t->table_size < table.extra || (t->table_size - table.extra) / table.stride < t->count)
+    return FAULT(TABLE_SIZE, t->count, t->table_size, table.stride);
   return TN_OK;
 }
 

@@ -162,7 +162,7 @@ typedef struct tn__xla_task tn__xla_task_t;
 typedef struct tn__xla_pool {
   tn__lock_t lock;
   tn__condition_t arrived;
-  tn__xla_task_t *first, *last;
+  tn__xla_task_t *first, **end;
   size_t waiting; /* tasks that no thread has taken */
   size_t idle;    /* threads that wait for a task */
   size_t threads;

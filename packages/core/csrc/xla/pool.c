@@ -15,14 +15,16 @@ struct tn__xla_task {
 
 static void work(void *data);
 
-tn__xla_pool_t tn__xla_tasks = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_tasks}};
-tn__xla_pool_t tn__xla_calls = {.lock = TN__LOCK, .arrived = TN__CONDITION, .thread = {work, &tn__xla_calls}};
+#define POOL(name) {.lock = TN__LOCK, .arrived = TN__CONDITION, .end = &name.first, .thread = {work, &name}}
+
+tn__xla_pool_t tn__xla_tasks = POOL(tn__xla_tasks);
+tn__xla_pool_t tn__xla_calls = POOL(tn__xla_calls);
 
 /* Removes the task at `place` from the queue. The lock is held. */
 static tn__xla_task_t *take(tn__xla_pool_t *pool, tn__xla_task_t **place) {
   tn__xla_task_t *task = *place;
   *place = task->next;
-  if (pool->last == task) pool->last = NULL;
+  if (pool->end == &task->next) pool->end = place;
   pool->waiting--;
   return task;
 }
@@ -66,12 +68,8 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) 
     free(task);
     return 0;
   }
-  if (pool->first == NULL) {
-    pool->first = task;
-  } else {
-    pool->last->next = task;
-  }
-  pool->last = task;
+  *pool->end = task;
+  pool->end = &task->next;
   pool->waiting++;
   /* With more tasks than idle threads, all threads have been woken already. */
   if (pool->waiting <= pool->idle) tn__wake_one(&pool->arrived);
@@ -82,14 +80,8 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) 
 int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data) {
   tn__lock(&pool->lock);
   tn__xla_task_t **place = &pool->first;
-  tn__xla_task_t *before = NULL;
-  while (*place != NULL && (*place)->data != data) {
-    before = *place;
-    place = &before->next;
-  }
-  const int was_last = *place != NULL && *place == pool->last;
+  while (*place != NULL && (*place)->data != data) place = &(*place)->next;
   tn__xla_task_t *task = *place == NULL ? NULL : take(pool, place);
-  if (was_last) pool->last = before;
   tn__unlock(&pool->lock);
   free(task);
   return task != NULL;

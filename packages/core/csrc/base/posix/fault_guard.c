@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../internal.h"
 #include "../lock.h"
-#include "fault_guard.h"
 
 #define PLACES 1024
 

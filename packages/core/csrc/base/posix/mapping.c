@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "fault_guard.h"
+#include "../internal.h"
 
 static _Atomic uint64_t mapped_count;
 static _Atomic uint64_t mapped_bytes;
