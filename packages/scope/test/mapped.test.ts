@@ -95,6 +95,16 @@ if (process.platform !== 'win32')
         expect(() => segment[use]()).toThrow(ArgumentError)
     })
 
+    test('can be forced by a close action', () => {
+      const scope = ResourceScope.ofConfined()
+      const path = file('hello')
+      const segment = MemorySegment.mapFile(path, scope, { access: 'write' })
+      scope.addCloseAction(() => segment.force())
+      segment.setUint8(0, 0x48)
+      scope.close()
+      expect(readFileSync(path, 'utf8')).toBe('Hello')
+    })
+
     test('S45: are inaccessible after close, also through raw views', () => {
       const scope = ResourceScope.ofConfined()
       const segment = MemorySegment.mapFile(file('hello'), scope, { access: 'write' })

@@ -96,6 +96,27 @@ describe('a stub', () => {
     expect(() => upcallStub(byValue, compareInts, scope)).toThrow(ScopeClosedError)
   })
 
+  test('is still called by a call on another thread while closeAsync() waits for that call', async () => {
+    const scope = ResourceScope.ofConfined()
+    const compare = upcallStub(byValue, compareInts, scope)
+    using memory = NativeScope.ofConfined()
+    const numbers = NativeAllocator.allocateFrom(memory, int32, 3, 1, 2)
+    const sorted = qsort.async(numbers, 3, 4, compare)
+    const closed = scope.closeAsync()
+    await Promise.all([sorted, closed])
+    expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3]))
+  })
+
+  test('is still called by native code that a close action calls', () => {
+    const scope = ResourceScope.ofConfined()
+    const stored = MemorySegment.ofAddress(upcallStub(byValue, compareInts, scope).address)
+    using memory = NativeScope.ofConfined()
+    const numbers = NativeAllocator.allocateFrom(memory, int32, 3, 1, 2)
+    scope.addCloseAction(() => qsort(numbers, 3, 4, stored))
+    scope.close()
+    expect(numbers.toArray(int32)).toEqual(new Int32Array([1, 2, 3]))
+  })
+
   test('S56: requires a function, a signature and a scope with close()', () => {
     using scope = ResourceScope.ofConfined()
     for (const run of [null, undefined, 1, {}])

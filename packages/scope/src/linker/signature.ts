@@ -27,6 +27,8 @@ export function structTypeOf(layout: StructLayout): StructType {
   return type
 }
 
+const cFloats = { float32: 'float', float64: 'double' } as const
+
 function memberOf({ name, layout }: StructLayout['members'][number]): StructMember {
   const { element, count } = elementOf(layout)
   const member = { name, byteAlignment: layout.byteAlignment, ...(count === undefined ? {} : { count }) }
@@ -34,10 +36,8 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
   if (element instanceof AddressLayout) return { ...member, type: 'uintptr_t' }
   if (element instanceof ValueLayout) {
     const { kind } = element
-    return {
-      ...member,
-      type: kind === 'bool' ? 'bool' : kind === 'float32' ? 'float' : kind === 'float64' ? 'double' : `${kind}_t`,
-    }
+    const isFloat = kind === 'float32' || kind === 'float64'
+    return { ...member, type: isFloat ? cFloats[kind] : kind === 'bool' ? kind : `${kind}_t` }
   }
   throw new ArgumentError(`the member ${name} of a struct passed by value must not be ${layout}`, {
     hint: 'Pass a pointer to the struct, because unions, padding and nested sequences cannot be passed by value.',

@@ -57,14 +57,15 @@ export function upcallStub(run: UpcallFunction, signature: FunctionSignature, sc
     return toC?.(given as Value, -1, 'the result of a callback')
   }
   const trampoline = (...values: unknown[]): unknown => {
-    // Native threads may call after the scope has closed.
-    if (!gate.tryEnter()) return resultType instanceof StructType ? {} : 0
+    // Calls in progress and close actions may call back while the scope is closing, native threads even after that.
+    const hasEntered = gate.tryEnter()
+    if (!gate.alive) return resultType instanceof StructType ? {} : 0
     try {
       return hasStructs
         ? new ConfinedNativeScope(undefined).run((memory) => invoke(values, memory))
         : invoke(values, undefined)
     } finally {
-      gate.exit()
+      if (hasEntered) gate.exit()
     }
   }
   const address = register(trampoline, cResult, cTypes)

@@ -11,14 +11,8 @@ export function isScope(value: unknown): value is ResourceScope {
 
 /** @throws {ArgumentError} if the value is not a scope. @throws {ScopeClosedError} once closing has begun. */
 export function checkScope(value: unknown, name = 'scope'): ResourceScope {
-  if (!isScope(value)) {
-    throw wrongType(
-      name,
-      'a ResourceScope',
-      value,
-      'Open a scope with ResourceScope.ofConfined(), or omit it for memory that the garbage collector frees.',
-    )
-  }
+  const hint = 'Open a scope with ResourceScope.ofConfined(), or omit it for memory that the garbage collector frees.'
+  if (!isScope(value)) throw wrongType(name, 'a ResourceScope', value, hint)
   value.checkOpen()
   return value
 }

@@ -9,6 +9,8 @@ abstract class UnclosableScope implements Lifetime {
   /** @internal */
   readonly gate: Gate = new Gate(this)
 
+  abstract readonly kind: 'implicit' | 'global'
+
   readonly isAlive = true
 
   checkAlive(): void {}
@@ -29,7 +31,9 @@ abstract class UnclosableScope implements Lifetime {
     })
   }
 
-  abstract toString(): string
+  toString(): string {
+    return `${this.kind} scope`
+  }
 
   /** @internal */
   newBlock(byteSize: number, byteAlignment: number): Block {
@@ -51,15 +55,12 @@ abstract class UnclosableScope implements Lifetime {
  * reach the scope or its segments.
  */
 export class ImplicitScope extends UnclosableScope {
+  readonly kind = 'implicit'
   readonly #anchor = new Anchor()
 
   override addCloseAction(action: () => void): void {
     checkFunction(action, 'action')
     this.#anchor.actions.push(action)
-  }
-
-  override toString(): string {
-    return 'implicit scope'
   }
 
   override own(block: Block): Block {
@@ -70,15 +71,12 @@ export class ImplicitScope extends UnclosableScope {
 
 /** The scope that never ends. Its close actions never run. */
 export class GlobalScope extends UnclosableScope {
+  readonly kind = 'global'
   /** Keeps all memory alive: native code that stores an address cannot. */
   readonly #blocks: Block[] = []
 
   override addCloseAction(action: () => void): void {
     checkFunction(action, 'action')
-  }
-
-  override toString(): string {
-    return 'global scope'
   }
 
   override own(block: Block): Block {

@@ -117,12 +117,7 @@ export function wait(
       hint: 'Allocate it in a scope of NativeScope.ofShared().',
     })
   }
-  segment.block.gate.enter()
-  try {
-    return Atomics.wait(array, index, checked, timeout)
-  } finally {
-    segment.block.gate.exit()
-  }
+  return Atomics.wait(array, index, checked, timeout)
 }
 
 export function notify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {

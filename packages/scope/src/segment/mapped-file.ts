@@ -50,7 +50,8 @@ export function mapFile(path: string, scope: ResourceScope, options?: MapOptions
   checkWord(access, ['read', 'write', 'copy'], 'access')
   const offset = checkSize(byteOffset, 'byteOffset')
   const wanted = byteSize === undefined ? undefined : checkSize(byteSize, 'byteSize')
-  const descriptor = openFile(path, access)
+  // 'a+' creates a missing file and leaves an existing one as it is.
+  const descriptor = attemptOn(path, LoadError, 'opened', () => openSync(path, access === 'write' ? 'a+' : 'r'))
   try {
     const size = sizeFor(descriptor, path, access, offset, wanted)
     const start = size === 0 ? offset : offset - (offset % pageSize())
@@ -67,15 +68,13 @@ export function mapFile(path: string, scope: ResourceScope, options?: MapOptions
   }
 }
 
-function openFile(path: string, access: Access): number {
+/** Runs a system call on the file. @throws an error of the class that names the file, if the call fails. */
+function attemptOn<Result>(path: string, Class: typeof LoadError, action: string, run: () => Result): Result {
   try {
-    // 'a+' creates a missing file and leaves an existing one as it is.
-    return openSync(path, access === 'write' ? 'a+' : 'r')
+    return run()
   } catch (cause) {
-    throw new LoadError(`the file ${path} could not be opened: ${(cause as Error).message}`, {
-      cause,
-      details: { path },
-    })
+    const { message } = cause as Error
+    throw new Class(`the file ${path} could not be ${action}: ${message}`, { cause, details: { path } })
   }
 }
 
@@ -95,14 +94,7 @@ function sizeFor(descriptor: number, path: string, access: Access, offset: numbe
       details: { path, expected: end, received: info.size },
     })
   }
-  try {
-    ftruncateSync(descriptor, end)
-  } catch (cause) {
-    throw new NativeError(`the file ${path} could not be grown to ${end} bytes: ${(cause as Error).message}`, {
-      cause,
-      details: { path, byteSize: end },
-    })
-  }
+  attemptOn(path, NativeError, `grown to ${end} bytes`, () => ftruncateSync(descriptor, end))
   return size
 }
 
@@ -119,7 +111,7 @@ function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
   return block
 }
 
-/** Uses the whole pages of a mapped segment while its scope is held open. Without a page, `use` is not called. */
+/** Uses the whole pages of a mapped segment. Close actions may do so too. Without a page, `use` is not called. */
 function withPages<Result>(
   segment: Segment,
   use: (file: MappedFile, byteOffset: number, byteSize: number, access: Access) => Result,
@@ -131,16 +123,10 @@ function withPages<Result>(
     })
   }
   checkUsable(segment.block)
-  const { gate } = segment.block
-  gate.enter()
-  try {
-    const { file, access } = mapping
-    if (file === undefined || segment.byteSize === 0) return undefined
-    const first = segment.base - (segment.base % pageSize())
-    return use(file, first, segment.base + segment.byteSize - first, access)
-  } finally {
-    gate.exit()
-  }
+  const { file, access } = mapping
+  if (file === undefined || segment.byteSize === 0) return undefined
+  const first = segment.base - (segment.base % pageSize())
+  return use(file, first, segment.base + segment.byteSize - first, access)
 }
 
 export function force(segment: Segment): void {
