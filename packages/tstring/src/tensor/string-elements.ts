@@ -156,12 +156,16 @@ export abstract class StringElements {
     return this.#indexOrNone(findInvalidUtf8(this.image, checkSize(from, 'from', 'elements')))
   }
 
-  /** Returns the XXH32 of one string's bytes, which is the same on every machine. @throws as {@link get} */
+  /**
+   * Returns the XXH32 of one string's bytes, which is the same on every machine. {@link hashes} is faster for many strings.
+   *
+   * @throws as {@link get}
+   */
   hash(index: number, seed = 0): number {
     return hash(encodePacked([this.#located(index)], 'replace'), checkSeed(seed))[0]!
   }
 
-  /** Returns the {@link hash} of every string. */
+  /** Returns the {@link hash} of every string, in one call into C. */
   hashes(seed = 0): Uint32Array {
     return hash(this.image, checkSeed(seed))
   }

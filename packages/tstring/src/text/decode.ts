@@ -29,7 +29,7 @@ export const policyOf = (invalid: InvalidText = 'replace'): InvalidText => check
 
 /** Returns the policy of options that have no others. @throws {ArgumentError} */
 export const policyIn = (options: TextOptions | undefined): InvalidText =>
-  policyOf(checkOptions(options, ['invalid']).invalid)
+  options === undefined ? 'replace' : policyOf(checkOptions(options, ['invalid']).invalid)
 
 /** Decodes the string that a reader has located. */
 export function decodeLocated(reader: Reader, index: number, policy: InvalidText): string {
