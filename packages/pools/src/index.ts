@@ -7,7 +7,7 @@ export { type AllocateOptions, Driver, PreparedModel, type Role, type RoleOption
 export { type ExecutionArguments, OMIT } from './driver/execution.ts'
 export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './driver/fence.ts'
 export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
-export { type DriverOptions, localDriver } from './driver/local-driver.ts'
+export { type DriverOptions, localDriver } from './driver/local-backend.ts'
 export { type ServeOptions, serveDriver } from './driver/serve-driver.ts'
 export {
   connectDriver,
@@ -37,7 +37,7 @@ export {
   type OutputType,
   type Quantization,
 } from './model/build-model.ts'
-export { type ConstantValue } from './model/encode-value.ts'
+export { type ConstantValue } from './model/values.ts'
 export {
   type ChannelQuantization,
   type DataLocation,

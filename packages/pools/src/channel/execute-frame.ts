@@ -13,7 +13,7 @@ const POOLS_AT = HEADER_SIZE + EXECUTE_SIZE
 const POOL_SIZE = 8
 const SHAPES_AT = HEADER_SIZE + RESULT_SIZE
 
-/** How a pool is named in a message: memory by its id, a device buffer by its token. */
+/** The name of a pool in a message: the id of memory, or the token of a device buffer. */
 export interface PoolName {
   readonly isToken: boolean
   readonly id: number
@@ -30,7 +30,7 @@ export function writeExecute(
   const dimensions = all.reduce((sum, argument) => sum + argument.dimensions.length, 0)
   const length = POOLS_AT + pools.length * POOL_SIZE + all.length * ARGUMENT_SIZE + dimensions * 4
   if (length > FRAME_MAXIMUM || Math.max(inputs.length, outputs.length, pools.length) > 0xffff)
-    throw new PoolsError('INVALID_ARGUMENT', `a request must fit ${FRAME_MAXIMUM} bytes, this one has ${length}`)
+    throw new PoolsError('INVALID_ARGUMENT', `a request must fit ${FRAME_MAXIMUM} bytes, got ${length}`)
   view.setUint32(HEADER_SIZE + EXECUTE.model, model, true)
   view.setUint16(HEADER_SIZE + EXECUTE.inputs, inputs.length, true)
   view.setUint16(HEADER_SIZE + EXECUTE.outputs, outputs.length, true)
@@ -70,7 +70,7 @@ function u32(value: number): number {
   throw refused('Q20', `numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)}`)
 }
 
-/** A request as it came: what its pools are is for the driver to find out. */
+/** A request as it was received, with the names of its pools. */
 export interface ExecuteFrame {
   readonly model: number
   readonly inputs: readonly RequestArgument[]
@@ -113,7 +113,7 @@ export function readExecute(view: DataView): ExecuteFrame {
   }
 }
 
-/** Writes what an execution came to after the header; returns the length of the whole message. */
+/** Writes the result of an execution after the header; returns the length of the whole message. */
 export function writeResult(view: DataView, shapes: readonly OutputShape[], driverTime: number): number {
   const dimensions = shapes.reduce((sum, shape) => sum + shape.dimensions.length, 0)
   view.setUint32(HEADER_SIZE + RESULT.outputs, shapes.length, true)
@@ -131,7 +131,7 @@ export function writeResult(view: DataView, shapes: readonly OutputShape[], driv
   return dimensionsAt
 }
 
-/** Reads what an execution came to, whose layout was checked. */
+/** Reads the result of an execution, whose layout was checked. */
 export function readResult(view: DataView): { readonly outputs: OutputShape[]; readonly driverTime: number } {
   const count = view.getUint32(HEADER_SIZE + RESULT.outputs, true)
   let dimensionsAt = SHAPES_AT + count * 8

@@ -29,20 +29,20 @@ export const HEADER_ID: number = AT.id
 export const HEADER_TIMEOUT: number = AT.timeout
 const { TN_FRAME_MAGIC: MAGIC, TN_FRAME_VERSION: VERSION, TN_FRAME_REPLY: REPLY, TN_FRAME_RING: RING } = CONSTANTS
 
-/** What a header says. */
+/** A header that was read. */
 export interface FrameHeader {
   readonly operation: number
   readonly isReply: boolean
   readonly length: number
   readonly rings: boolean
   readonly id: number
-  /** In milliseconds; undefined for any time. */
+  /** The time for the answer in milliseconds; undefined for any time. */
   readonly timeout: number | undefined
   readonly status: number
   readonly priority: number
 }
 
-/** What a header is to say beside its length. */
+/** The fields of a header to write, beside its length. */
 export interface HeaderFields {
   readonly operation: number
   readonly id: number
@@ -87,7 +87,7 @@ export function readHeader(view: DataView): FrameHeader {
   }
 }
 
-/** Numbers above 2^53 lose their last bits; whoever compares ids sees that they aren't its own. */
+/** Reads a number. Above 2^53 it loses its last bits, so that it equals no valid id. */
 export function readU64(view: DataView, at: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32
 }

@@ -2,11 +2,11 @@ import { PoolsError, refused } from '../error-status.ts'
 import { exhausted } from '../engine/session.ts'
 import type { DriverLimits } from '../engine/limits.ts'
 import { discardAttachment, type Attachment } from '../native/link.ts'
-import { memorySize } from '../pool/buffer-description.ts'
-import { importPool } from '../pool/import-pool.ts'
+import { decodeBufferDescription, memorySize } from '../pool/buffer-description.ts'
+import { importPool, type PoolHandle } from '../pool/import-pool.ts'
 import type { Pool } from '../pool/pool.ts'
+import type { PoolKind } from '../pool/pool-facts.ts'
 import type { Reader } from './body.ts'
-import { readPool } from './pool-codec.ts'
 
 /** The pools that one client has registered with a driver. */
 export class PoolRegistry {
@@ -89,5 +89,26 @@ export class PoolRegistry {
   /** Remembers a failure, as long as there is room for it. */
   #refuse(id: number, error: PoolsError): void {
     if (this.#pools.size < 2 * this.#limits.pools) this.#pools.set(id, error)
+  }
+}
+
+const KINDS: readonly string[] = ['shared', 'file', 'device-blob', 'device-image'] satisfies PoolKind[]
+
+/** Reads a client's description of a pool, which may be wrong. @throws {PoolsError} */
+export function readPool(reader: Reader, attachment: Attachment): PoolHandle {
+  const kind = reader.field('kind').string()
+  if (!KINDS.includes(kind)) throw refused('P1', `a pool must be one of ${KINDS.join(', ')}`)
+  const byteOffset = reader.field('byteOffset').number()
+  if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0)) throw refused('P7', 'an offset must be a whole number')
+  const image = reader.field('image').optional((value) => decodeBufferDescription(value.bytes()))
+  return {
+    kind: kind as PoolKind,
+    attachment,
+    byteSize: reader.field('byteSize').u32(),
+    byteOffset,
+    isWritable: reader.field('isWritable').boolean(),
+    isFrozen: reader.field('isFrozen').optional((value) => value.boolean()) ?? false,
+    ...(image === undefined ? {} : { image }),
+    keep: false,
   }
 }

@@ -1,9 +1,10 @@
 import { exhausted } from '../engine/session.ts'
 import { PoolsError } from '../error-status.ts'
+import { encodeBufferDescription } from '../pool/buffer-description.ts'
+import { ImagePool } from '../pool/image-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverChannel } from './driver-channel.ts'
 import { operations } from './frame.ts'
-import { poolMessage } from './pool-codec.ts'
 
 /** A pool that the driver has received. */
 interface Sent {
@@ -83,5 +84,17 @@ export class SentPools {
     this.generation++
     this.#byteSize -= pool.memorySize
     this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
+  }
+}
+
+/** Returns the description of a pool for a message, beside its id and kind. */
+function poolMessage(pool: Pool): object {
+  const { byteSize, identityOffset: byteOffset, rights } = pool
+  return {
+    byteSize,
+    byteOffset,
+    isWritable: rights === 'writable',
+    isFrozen: rights === 'frozen',
+    image: pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined,
   }
 }

@@ -86,7 +86,8 @@ function fallbacksOf(preparedModel: object, { inputs, outputs }: ExecutionArgume
 
 const OMITTED: RequestArgument = Object.freeze({ hasNoValue: true, location: NOWHERE, dimensions: [] })
 
-function requestOf({ inputs, outputs }: ExecutionArguments): BackendRequest {
+/** Converts arguments to a request. @throws {ArgumentError} @throws {ScopeClosedError} */
+export function requestOf({ inputs, outputs }: ExecutionArguments): BackendRequest {
   const pools: (Pool | BackendPool)[] = []
   const place = (
     pool: Pool | BackendPool,

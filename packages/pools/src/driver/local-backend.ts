@@ -1,36 +1,52 @@
+import { checkOptions } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { refuseToken, type DeviceMemory } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
 import { bindExecution, type EnginePool } from '../engine/execute.ts'
 import { FencedRun, type FencedOutcome } from '../engine/fenced-run.ts'
-import type { Session } from '../engine/session.ts'
+import { type DriverLimits, limitsOf } from '../engine/limits.ts'
+import { Session } from '../engine/session.ts'
+import { cpuKernels } from '../kernels/cpu-kernels.ts'
+import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { readable } from '../native/readable.ts'
 import { socketPair } from '../native/socket.ts'
-import type { PoolSlice, Pool } from '../pool/pool.ts'
+import type { Pool, PoolSlice } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
 import type { AllocateDescription } from './allocate.ts'
-import type {
-  Backend,
-  BackendBuffer,
-  BackendFenced,
-  BackendFences,
-  BackendModel,
-  BackendPool,
-  BackendRequest,
-  ExecutionResult,
-} from './driver.ts'
+import { Driver } from './driver-client.ts'
+import type * as Home from './driver.ts'
 
-/** A driver in this process, on this thread. */
-export class LocalBackend implements Backend {
+/** The parts of a driver. */
+export interface DriverOptions {
+  /** Its operations, by default those of the reference CPU driver. */
+  readonly kernels?: KernelRegistry
+  /** The most that one client may use. Limits that are left out have their defaults. */
+  readonly limits?: Partial<DriverLimits>
+}
+
+/**
+ * Opens a driver on this thread.
+ *
+ * @example
+ * const driver = localDriver()
+ * const prepared = await driver.prepare(model)
+ * await driver.closeAsync()
+ */
+export function localDriver(options?: DriverOptions): Driver {
+  const { kernels = cpuKernels, limits } = checkOptions(options, ['kernels', 'limits'])
+  return new Driver(new LocalBackend(new Session(kernels, limitsOf(limits))))
+}
+
+class LocalBackend implements Home.Backend {
   readonly #session: Session
 
   constructor(session: Session) {
     this.#session = session
   }
 
-  async prepare(model: Model<Pool>): Promise<BackendModel> {
+  async prepare(model: Model<Pool>): Promise<Home.BackendModel> {
     return new LocalModel(this.#session, this.#session.prepare(model))
   }
 
@@ -39,13 +55,14 @@ export class LocalBackend implements Backend {
   }
 
   async allocate(
-    models: readonly (BackendModel | undefined)[],
+    models: readonly (Home.BackendModel | undefined)[],
     description: AllocateDescription,
-  ): Promise<BackendBuffer> {
+  ): Promise<Home.BackendBuffer> {
+    const session = this.#session
     const own = models.map((model) =>
-      model instanceof LocalModel && model.session === this.#session ? model.engineModel : undefined,
+      model instanceof LocalModel && model.session === session ? model.engineModel : undefined,
     )
-    return new LocalBuffer(this.#session, this.#session.allocate(own, description))
+    return new LocalBuffer(session, session.allocate(own, description))
   }
 
   close(): void {
@@ -53,7 +70,7 @@ export class LocalBackend implements Backend {
   }
 }
 
-class LocalModel implements BackendModel {
+class LocalModel implements Home.BackendModel {
   readonly session: Session
   readonly engineModel: EngineModel
 
@@ -62,18 +79,18 @@ class LocalModel implements BackendModel {
     this.engineModel = engineModel
   }
 
-  run(request: BackendRequest): ExecutionResult {
+  run(request: Home.BackendRequest): Home.ExecutionResult {
     const start = process.hrtime.bigint()
     const bound = bindExecution(this.engineModel, this.#engineRequest(request))
     bound.run()
     return { outputs: bound.outputShapes, driverTime: Number(process.hrtime.bigint() - start) }
   }
 
-  async runAsync(request: BackendRequest): Promise<ExecutionResult> {
+  async runAsync(request: Home.BackendRequest): Promise<Home.ExecutionResult> {
     return this.run(request)
   }
 
-  async runFenced(request: BackendRequest, fences: BackendFences): Promise<BackendFenced> {
+  async runFenced(request: Home.BackendRequest, fences: Home.BackendFences): Promise<Home.BackendFenced> {
     const [fence, signal] = socketPair('stream')
     const waitFor: number[] = []
     try {
@@ -111,19 +128,18 @@ class LocalModel implements BackendModel {
     }
   }
 
-  #engineRequest(request: BackendRequest): Request<EnginePool> {
-    return { ...request, pools: request.pools.map((pool, i) => this.#enginePool(pool, i)) }
-  }
-
-  #enginePool(pool: Pool | BackendPool, index: number): EnginePool {
-    if (pool.kind !== 'token') return pool as Pool
-    const { buffer } = pool as BackendPool
-    if (buffer instanceof LocalBuffer && buffer.session === this.session && !buffer.isReleased) return buffer.memory
-    throw refuseToken(`pools[${index}]`)
+  #engineRequest(request: Home.BackendRequest): Request<EnginePool> {
+    const pools = request.pools.map((pool, i): EnginePool => {
+      if (pool.kind !== 'token') return pool as Pool
+      const { buffer } = pool as Home.BackendPool
+      if (buffer instanceof LocalBuffer && buffer.session === this.session && !buffer.isReleased) return buffer.memory
+      throw refuseToken(`pools[${i}]`)
+    })
+    return { ...request, pools }
   }
 }
 
-class LocalBuffer implements BackendBuffer {
+class LocalBuffer implements Home.BackendBuffer {
   readonly session: Session
   readonly memory: DeviceMemory
   isReleased = false

@@ -11,7 +11,7 @@ import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { PeerGone, type Link } from '../native/link.ts'
 import { PortLink, type PortEnd } from '../native/port-link.ts'
 import { acceptFrom, connectTo, listenAt, peerUser, pollSockets, Socket } from '../native/socket.ts'
-import type { DriverOptions } from './local-driver.ts'
+import type { DriverOptions } from './local-backend.ts'
 
 /** The options of {@link serveDriver}. */
 export interface ServeOptions extends DriverOptions {

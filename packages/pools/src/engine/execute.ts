@@ -7,8 +7,7 @@ import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory, refuseToken } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
 import { allocatePrivate } from './memory.ts'
-import type { Plan } from './plan.ts'
-import type { Place } from './values.ts'
+import type { Place, Plan } from './plan.ts'
 
 /** A pool of a request in the engine. */
 export type EnginePool = Pool | DeviceMemory

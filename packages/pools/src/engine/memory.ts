@@ -8,7 +8,7 @@ export interface PrivateMemory {
   readonly address: number
 }
 
-/** Where values start in it, in bytes. */
+/** The alignment of values in it, in bytes. */
 const VALUE_ALIGNMENT = 64
 
 /** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there is no memory. */
@@ -26,11 +26,11 @@ export function allocatePrivate(byteSize: number): PrivateMemory {
   }
 }
 
-/** Gives out places one after another. */
+/** Allocates places one after another. */
 export class Layout {
   byteSize = 0
 
-  /** @returns the offset of a new place. */
+  /** Returns the offset of a new place. */
   add(byteSize: number): number {
     const offset = Math.ceil(this.byteSize / VALUE_ALIGNMENT) * VALUE_ALIGNMENT
     this.byteSize = offset + byteSize

@@ -1,10 +1,16 @@
 import { failed, PoolsError } from '../error-status.ts'
 import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.ts'
 import type { Operation, Subgraph } from '../model/model.ts'
+import { numbersOf } from '../model/values.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
 import { allocatePrivate, Layout } from './memory.ts'
 import { Program, type ProgramStep } from './program.ts'
-import { numbersOf, type Place } from './values.ts'
+
+/** A value in memory that a kernel may use, aligned to its elements. */
+export interface Place {
+  readonly bytes: Buffer
+  readonly address: number
+}
 
 /** The place of each operand of a model during a run; undefined for absent operands. */
 export type Places = (Place | undefined)[]

@@ -9,20 +9,13 @@ import {
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import type { NativeStep } from '../kernels/kernel.ts'
-import type { ChannelQuantization } from '../model/model.ts'
-import type { OperandType } from '../model/operand-types.ts'
+import type { Operand } from '../model/model.ts'
 import { operandTypes } from '../model/operand-types.ts'
 
-/** A tensor as the library of operations sees it. */
-export interface ProgramTensor {
-  readonly type: OperandType
-  readonly dimensions: readonly number[]
-  readonly scale: number
-  readonly zeroPoint: number
-  readonly channelQuant?: ChannelQuantization
-}
+/** A tensor of the library of operations. */
+export type ProgramTensor = Pick<Operand, 'type' | 'dimensions' | 'scale' | 'zeroPoint' | 'channelQuant'>
 
-/** A step with the tensors that it uses: inputs, then the output. */
+/** A step, and the indices of its tensors: the inputs, then the output. */
 export interface ProgramStep {
   readonly native: NativeStep
   readonly tensors: readonly number[]
@@ -36,15 +29,15 @@ const REALS = (STEP_SIZE - STEP.reals) / 4
 
 let library: LibraryFunctions<'tenon_nnapi'> | undefined
 
-/** What the outcomes of the library mean. */
+/** The meanings of the library's outcomes. */
 const reasons: Readonly<Record<number, string>> = {
   [CONSTANTS.TN_NN_BAD_INDEX]: 'an index lies outside its axis',
   [CONSTANTS.TN_NN_DIVIDED_BY_ZERO]: 'a whole number is divided by 0',
 }
 
 /**
- * Steps for the library of operations, laid out in memory and checked once, and run by one call. The addresses of tensors are
- * set before each run.
+ * Steps for the library of operations, which are laid out in memory, checked once, and run by one call. The addresses of tensors
+ * are set before each run.
  */
 export class Program {
   readonly #view: DataView
@@ -84,7 +77,7 @@ export class Program {
     this.#expectSuccess(this.#library.tn_nn_check(this.#address, this.#address + this.#failed))
   }
 
-  /** Says where a tensor is. */
+  /** Sets the address of a tensor. */
   setAddress(tensor: number, address: number): void {
     this.#view.setFloat64(HEADER_SIZE + tensor * TENSOR_SIZE + TENSOR.data, pointerBits(address), true)
   }
@@ -129,7 +122,7 @@ export class Program {
     const view = this.#view
     const { operation, activation = 0, numbers = [], reals = [] } = native
     if (numbers.length > NUMBERS || reals.length > REALS) {
-      const sentence = `a step has at most ${NUMBERS} numbers and ${REALS} reals, got ${numbers.length} and ${reals.length}`
+      const sentence = `a step must have at most ${NUMBERS} numbers and ${REALS} reals, got ${numbers.length} and ${reals.length}`
       throw new PoolsError('GENERAL_FAILURE', sentence)
     }
     view.setUint32(at + STEP.operation, operation, true)

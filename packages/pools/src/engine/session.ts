@@ -10,7 +10,7 @@ import { EngineModel } from './engine-model.ts'
 import type { DriverLimits } from './limits.ts'
 import { TokenSource } from './token-source.ts'
 
-/** What a driver keeps for one client: gone with it in one call. */
+/** The models and device buffers of one client. */
 export class Session {
   readonly kernels: KernelRegistry
   readonly limits: DriverLimits
@@ -39,7 +39,7 @@ export class Session {
     model.release()
   }
 
-  /** Which operations the driver has kernels for (M19). @throws {PoolsError} if the model isn't valid. */
+  /** Returns for each operation whether the driver has a kernel (M19). @throws {PoolsError} if the model is not valid. */
   supportedOperations(model: Model): boolean[] {
     checkModel(model)
     return model.main.operations.map(({ type }) => this.kernels.has(type))
@@ -94,7 +94,7 @@ export class Session {
     )
   }
 
-  /** Everything of the client is given back. */
+  /** Releases everything. */
   close(): void {
     this.closing.abort()
     for (const model of this.#models) model.release()
@@ -104,9 +104,9 @@ export class Session {
   }
 }
 
-/** A client asks for more than its share. */
+/** The error for a client that exceeds a limit. */
 export function exhausted(what: string): PoolsError {
   return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `a client may have at most ${what}`, {
-    hint: 'release what is not needed any more.',
+    hint: 'Release what you do not need any more.',
   })
 }

@@ -4,12 +4,12 @@ import { PoolsError } from '../error-status.ts'
 const ROUNDS = 6
 
 /**
- * Gives out numbers from 1 to 2^32 - 1 that nobody can guess, each once, without remembering them: it counts, and a
- * permutation with a key of its own (a Feistel network over halves of 16 bits) hides the count.
+ * Returns numbers from 1 to 2^32 - 1 that nobody can guess, each once, without storing them. It counts, and a permutation with a
+ * secret key (a Feistel network over halves of 16 bits) hides the count.
  */
 export class TokenSource {
   #count = 0
-  /** The key; what is hashed in a round follows it. */
+  /** The key, and the input of a round behind it. */
   readonly #block = Buffer.concat([randomBytes(32), Buffer.alloc(4)])
 
   /** @throws {PoolsError} `RESOURCE_EXHAUSTED_PERSISTENT` when there are no more. */
@@ -17,7 +17,7 @@ export class TokenSource {
     let token = 0
     while (token === 0) {
       if (this.#count === 2 ** 32)
-        throw new PoolsError('RESOURCE_EXHAUSTED_PERSISTENT', 'this connection had all device buffers there can be')
+        throw new PoolsError('RESOURCE_EXHAUSTED_PERSISTENT', 'this connection has used all tokens of device buffers')
       token = this.#permute(this.#count++)
     }
     return token

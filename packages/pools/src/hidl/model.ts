@@ -179,14 +179,11 @@ export interface HidlRequest {
 /** Converts a request to HIDL's structures. @throws {PoolsError} if an argument has padding, which HIDL does not have. */
 export function requestToHidl({ inputs, outputs, pools }: Request<Pool>): HidlRequest {
   const convert = (list: readonly RequestArgument[], name: string): HidlRequestArgument[] =>
-    list.map(({ location, ...rest }, i) => ({ ...rest, location: locationToHidl(location, `${name}[${i}]`) }))
+    list.map(({ location: { padding, ...location }, ...rest }, i) => {
+      if (padding !== 0) throw invalid('Q4', `${name}[${i}].location.padding`, 'must be 0 in HIDL', padding)
+      return { ...rest, location }
+    })
   return { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs'), pools: pools.map(poolToHidl) }
-}
-
-/** Converts a location of a request. @throws {PoolsError} Q4 */
-export function locationToHidl({ padding, ...location }: DataLocation, path: string): HidlDataLocation {
-  if (padding !== 0) throw invalid('Q4', `${path}.location.padding`, 'must be 0 in HIDL', padding)
-  return location
 }
 
 /** Converts a request from HIDL's structures. Its pools were made by `poolFromHidl`. */

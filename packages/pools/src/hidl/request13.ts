@@ -1,11 +1,11 @@
 import { DeviceBuffer } from '../driver/device-buffer.ts'
-import { type ExecutionArguments, OMIT } from '../driver/execution.ts'
+import { type ExecutionArguments, OMIT, requestOf } from '../driver/execution.ts'
 import { invalid, PoolsError } from '../error-status.ts'
 import { checkIndex } from '../model/check-numbers.ts'
 import { isU32 } from '../model/operand-types.ts'
 import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { poolToHidl, type HidlMemory } from './memory.ts'
-import { type HidlRequestArgument, locationToHidl } from './model.ts'
+import { type HidlRequestArgument, requestToHidl } from './model.ts'
 
 /** A pool of a request of HAL 1.3: memory, or the token of a device buffer. */
 export type HidlMemoryPool = { readonly hidlMemory: HidlMemory } | { readonly token: number }
@@ -27,33 +27,16 @@ export interface HidlRequest13 {
  * const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(8, 8)] }
  * executionToHidl(args, () => 1).pools.length // 1
  */
-export function executionToHidl(
-  { inputs, outputs }: ExecutionArguments,
-  tokenOf: (buffer: DeviceBuffer) => number,
-): HidlRequest13 {
-  const memory: (Pool | DeviceBuffer)[] = []
-  const indexOf = (one: Pool | DeviceBuffer): number => {
-    const known = memory.indexOf(one)
-    return known === -1 ? memory.push(one) - 1 : known
-  }
-  const convert = (list: ExecutionArguments['inputs'], name: string): HidlRequestArgument[] =>
-    list.map((argument, i) => {
-      const nowhere = { poolIndex: 0, offset: 0, length: 0 }
-      if (argument === OMIT) return { hasNoValue: true, location: nowhere, dimensions: [] }
-      if (argument instanceof DeviceBuffer)
-        return { hasNoValue: false, location: { ...nowhere, poolIndex: indexOf(argument) }, dimensions: [] }
-      const { pool, byteOffset: offset, byteSize: length, padding, dimensions } = argument
-      const location = { poolIndex: indexOf(pool), offset, length, padding }
-      return { hasNoValue: false, location: locationToHidl(location, `${name}[${i}]`), dimensions }
-    })
-  const converted = { inputs: convert(inputs, 'inputs'), outputs: convert(outputs, 'outputs') }
-  const pools = memory.map((one, i): HidlMemoryPool => {
-    if (!(one instanceof DeviceBuffer)) return { hidlMemory: poolToHidl(one) }
-    const token = tokenOf(one)
+export function executionToHidl(args: ExecutionArguments, tokenOf: (buffer: DeviceBuffer) => number): HidlRequest13 {
+  const { pools, ...request } = requestOf(args)
+  const buffers = [...args.inputs, ...args.outputs].filter((argument) => argument instanceof DeviceBuffer)
+  const converted = pools.map((pool, i): HidlMemoryPool => {
+    if (pool.kind !== 'token') return { hidlMemory: poolToHidl(pool as Pool) }
+    const token = tokenOf(buffers.find(({ facts }) => facts === pool)!)
     if (!isU32(token) || token === 0) throw invalid('Q11', `pools[${i}].token`, 'must be from 1 to 2^32 - 1', token)
     return { token }
   })
-  return { ...converted, pools }
+  return { ...requestToHidl({ ...request, pools: [] }), pools: converted }
 }
 
 /**

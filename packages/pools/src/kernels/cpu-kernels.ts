@@ -4,8 +4,8 @@ import type { KernelRegistry } from './kernel.ts'
 import { layoutKernels } from './layout.ts'
 
 /**
- * The operations of the reference CPU driver: float32, float16 and 8-bit quantized, whole numbers where NNAPI has them; images
- * are NHWC. The package's README lists them with their types.
+ * The operations of the reference CPU driver for float32, float16, 8-bit quantized and whole numbers. Images are NHWC. The
+ * README of the package lists the operations with their types.
  *
  * @example
  * const driver = localDriver({ kernels: new Map([...cpuKernels, ['NEGATE', negate]]) })

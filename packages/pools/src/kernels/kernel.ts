@@ -2,23 +2,23 @@ import { PoolsError } from '../error-status.ts'
 import type { ChannelQuantization } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 
-/** What a kernel learns of an operand before it runs. */
+/** An operand, as a kernel sees it when it plans. */
 export interface KernelOperand {
   readonly type: OperandType
-  /** Of an input: all known. Of an output: as the model declares them, with what it leaves open. */
+  /** All known for an input. For an output as in the model, which may leave some open. */
   readonly dimensions: readonly number[]
   readonly scale: number
   readonly zeroPoint: number
-  /** Of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`. */
+  /** The scales of a `TENSOR_QUANT8_SYMM_PER_CHANNEL`. */
   readonly channelQuant?: ChannelQuantization
 }
 
-/** What a kernel learns of an input. */
+/** An input, as a kernel sees it when it plans. */
 export interface KernelInput extends KernelOperand {
-  /** False if the operand was left out. */
+  /** Whether the operand has a value. */
   readonly isPresent: boolean
   /**
-   * The values, read once into memory of the driver: for scalars, shapes and axes, on which the shape of outputs depends.
+   * Returns the values, which are read once into memory of the driver: for scalars, shapes and axes that outputs depend on.
    *
    * @throws {PoolsError} if another operation of the model computes them.
    */
@@ -35,13 +35,13 @@ export interface NativeStep {
   readonly reals?: readonly number[]
 }
 
-/** How an operation will run on operands of certain shapes. */
+/** The plan of an operation for operands of certain shapes. */
 export interface KernelPlan {
   /** The dimensions of each output. */
   readonly dimensions: readonly (readonly number[])[]
-  /** Runs it in C... */
+  /** The step in C. */
   readonly native?: NativeStep
-  /** ...or in TypeScript: bytes of the present inputs and of the outputs, valid during the call, which others may change. */
+  /** Or the step in TypeScript, with the bytes of the present inputs and of the outputs. Others may change them meanwhile. */
   readonly run?: (inputs: readonly Uint8Array[], outputs: readonly Uint8Array[]) => void
 }
 
@@ -57,14 +57,14 @@ export interface KernelPlan {
  * }
  */
 export interface Kernel {
-  /** @throws {PoolsError} `INVALID_ARGUMENT` if it can't work on such operands. */
+  /** @throws {PoolsError} `INVALID_ARGUMENT` if the operation cannot work on such operands. */
   plan(inputs: readonly KernelInput[], outputs: readonly KernelOperand[]): KernelPlan
 }
 
 /** The operations of a driver by name. */
 export type KernelRegistry = ReadonlyMap<string, Kernel>
 
-/** For kernels: refuses operands. */
+/** Returns the error of a kernel that refuses its operands. */
 export function refuse(operation: string, sentence: string): PoolsError {
   return new PoolsError('INVALID_ARGUMENT', `${operation} ${sentence}`)
 }

@@ -9,11 +9,7 @@ export const isFloat = ({ type }: KernelOperand): boolean => FLOATS.includes(typ
 
 export const productOf = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1)
 
-/**
- * Defines a kernel with one output.
- *
- * @param counts the possible numbers of inputs; undefined for any.
- */
+/** Defines a kernel with one output. @param counts the possible numbers of inputs; undefined for any. */
 export function define(
   name: string,
   counts: readonly number[] | undefined,

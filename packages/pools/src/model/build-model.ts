@@ -6,7 +6,7 @@ import { invalid } from '../error-status.ts'
 import { createFrozenPool } from '../pool/create-pool.ts'
 import { type Pool, PoolSlice } from '../pool/pool.ts'
 import { isWhole } from '../pool/pool-facts.ts'
-import { encodeValue, type ConstantValue } from './encode-value.ts'
+import { encodeValue, type ConstantValue } from './values.ts'
 import {
   modelText,
   NOWHERE,

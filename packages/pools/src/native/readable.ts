@@ -1,7 +1,7 @@
 import { pollReadable } from '@tenon/core/internal'
 
 /**
- * Waits in the event loop until a descriptor is readable, the time is over, or the signal is aborted.
+ * Waits in the event loop until a descriptor is readable, the timeout passes, or the signal is aborted.
  *
  * @param timeout in milliseconds; any time without it.
  */
@@ -22,5 +22,5 @@ export async function readable(descriptor: number, timeout: number | undefined, 
   })
 }
 
-/** The longest time that timers take, in milliseconds. */
+/** The longest delay of a timer, in milliseconds. */
 export const LONGEST_TIMER: number = 2 ** 31 - 1

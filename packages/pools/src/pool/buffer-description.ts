@@ -81,11 +81,7 @@ export function memorySize({ stride, height, layers, format: name }: BufferDescr
   return stride * bufferFormats[name].pixelSize * height * layers
 }
 
-/**
- * Checks a description by rule P12.
- *
- * @throws {PoolsError} `INVALID_ARGUMENT`
- */
+/** Checks a description by rule P12. @throws {PoolsError} `INVALID_ARGUMENT` */
 export function checkBufferDescription(description: BufferDescription): void {
   const { width, height, layers, format: name, usage, stride } = description
   for (const field of ['width', 'height', 'layers', 'stride'] as const) {
@@ -138,11 +134,7 @@ const names = new Map<number, BufferFormat>(
   Object.entries(bufferFormats).map(([name, { number }]) => [number, name as BufferFormat]),
 )
 
-/**
- * Reads an `AHardwareBuffer_Desc`.
- *
- * @throws {PoolsError} P12, also if a reserved field is not 0
- */
+/** Reads an `AHardwareBuffer_Desc`. @throws {PoolsError} P12, also if a reserved field is not 0 */
 export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
   if (bytes.length !== SIZE) throw broken(`a description must have ${SIZE} bytes, got ${bytes.length}`)
   const view = new DataView(bytes.buffer, bytes.byteOffset, SIZE)

@@ -10,31 +10,30 @@ import { ImagePool } from './image-pool.ts'
 import { Pool, POOL_MAXIMUM, type PoolParts } from './pool.ts'
 import type { PoolBacking, PoolKind, PoolRights } from './pool-facts.ts'
 
-/** A handle as it comes from its creator, who may lie. */
+/** A handle from its creator, which may be wrong. */
 export interface PoolHandle {
   readonly kind: PoolKind
-  /** Its descriptor, or memory of this process itself. */
+  /** The descriptor, or memory of this process itself. */
   readonly attachment: Attachment
-  /** Of an image 0: its description says how large it is. */
+  /** 0 for an image, whose description tells its size. */
   readonly byteSize: number
-  /** Of a file: where the pool starts. */
+  /** The offset of the pool in a file. */
   readonly byteOffset?: number
-  /** Of a file, or of memory without seals: whether it may be written. Other memory tells by its seals. */
+  /** Whether a file, or memory without seals, may be written. The seals of other memory tell this. */
   readonly isWritable?: boolean
-  /** Of memory without seals: nobody changes it any more. */
+  /** Whether memory without seals is frozen. */
   readonly isFrozen?: boolean
-  /** Of an image. */
+  /** The description of an image. */
   readonly image?: BufferDescription
   readonly label?: string
-  /** Keep the descriptor, so that the pool can be sent on; otherwise it is closed once the memory is mapped. */
+  /** Whether the pool keeps the descriptor and can be sent on. Otherwise the caller closes it. */
   readonly keep: boolean
 }
 
 const HUGE_PAGES = 0x9584_58f6
 
 /**
- * Maps a handle after everything that the kernel knows of it was compared with what it says. Takes the descriptor over: it
- * is closed by the pool or, if this throws, still the caller's.
+ * Maps a handle after comparing it with the kernel's facts. Takes the descriptor over, except if this throws.
  *
  * @throws {PoolsError} P5, P7, P9, P12 with `INVALID_ARGUMENT`; P10, P11, P15, P17 with `GENERAL_FAILURE`.
  */
@@ -48,19 +47,12 @@ export function importPool(handle: PoolHandle): Pool {
   if (info.byteSize < byteOffset + byteSize)
     throw failed('P15', `the memory must have ${byteOffset + byteSize} bytes, it has ${info.byteSize}`)
   const rights = kind === 'file' ? fileRights(info, handle) : memoryRights(info, handle)
-  const mapping = openMapping(attachment, byteOffset, byteSize, {
-    isShared: rights === 'writable',
-    isGuarded: kind === 'file',
-  })
-  return poolOf(handle, {
-    rights,
-    backing: backingOf(kind, info),
-    identity: info.identity,
-    mapping,
-  })
+  const sharing = { isShared: rights === 'writable', isGuarded: kind === 'file' }
+  const mapping = openMapping(attachment, byteOffset, byteSize, sharing)
+  return poolOf(handle, { rights, backing: backingOf(kind, info), identity: info.identity, mapping })
 }
 
-/** The number of bytes that are to be mapped. */
+/** Returns the number of bytes to map. */
 function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
   if (kind !== 'device-image') {
     if (byteSize === 0) throw refused('P5', 'a pool must have at least one byte')
@@ -76,7 +68,7 @@ function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
   return size
 }
 
-/** Nothing is asked of the file system before it is known that it answers. */
+/** Describes a file, after checking that its file system is local and answers. */
 function describeFile(descriptor: number): DescriptorInfo {
   if (!isLocalFile(descriptor)) throw failed('P15', 'a file must lie on a file system of this machine')
   const info = describeDescriptor(descriptor)
@@ -85,7 +77,7 @@ function describeFile(descriptor: number): DescriptorInfo {
 }
 
 function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
-  // Only a memfd can have this seal, so the rest of what could go wrong is excluded with it.
+  // Only a memfd can have this seal, so that nothing else needs to be excluded.
   const isSealed = (sealsOf(descriptor) & seals.SHRINK) !== 0
   if (!isSealed && !(kind !== 'shared' && isDmaBuf(descriptor)))
     throw failed('P15', 'shared memory must be sealed against shrinking')
@@ -93,18 +85,18 @@ function describeMemory(kind: PoolKind, descriptor: number): DescriptorInfo {
   if (!info.canRead || (isSealed ? !info.isRegular : !info.isDmaBuf))
     throw failed('P15', 'the descriptor must be memory that can be read')
   if (info.fileSystem === HUGE_PAGES)
-    throw failed('P15', 'memory of huge pages is refused: it can fault although it is sealed')
+    throw failed('P15', 'memory must not have huge pages, which can fault although they are sealed')
   return info
 }
 
 function memoryRights({ seals: sealed, canWrite }: DescriptorInfo, handle: PoolHandle): PoolRights {
   if ((sealed & seals.WRITE) !== 0) return 'frozen'
   if ((sealed & seals.FUTURE_WRITE) !== 0 || !canWrite) return 'read-only'
-  return hasSeals() ? 'writable' : saidRights(handle)
+  return hasSeals() ? 'writable' : declaredRights(handle)
 }
 
-/** Without seals it is the creator's word that counts. */
-function saidRights({ isFrozen = false, isWritable = true }: PoolHandle): PoolRights {
+/** Without seals, the creator declares the rights. */
+function declaredRights({ isFrozen = false, isWritable = true }: PoolHandle): PoolRights {
   return isFrozen ? 'frozen' : isWritable ? 'writable' : 'read-only'
 }
 
@@ -119,36 +111,26 @@ function backingOf(kind: PoolKind, { isDmaBuf: isOfDevice }: DescriptorInfo): Po
   return hasSeals() ? 'memfd' : 'posix-shm'
 }
 
-/** Numbers of memory of this process, in which nothing has an inode. */
+/** Numbers for memory of this process, which has no inode. */
 let lastOwn = 0
 const ownIdentities = new WeakMap<SharedArrayBuffer, string>()
 
 function importOwn(handle: PoolHandle, memory: SharedArrayBuffer, byteSize: number): Pool {
-  if (handle.kind === 'file') throw failed('P15', 'a file must come with a descriptor')
+  if (handle.kind === 'file') throw failed('P15', 'a file must have a descriptor')
   if (memory.byteLength < byteSize)
     throw failed('P15', `the memory must have ${byteSize} bytes, it has ${memory.byteLength}`)
   if (!ownIdentities.has(memory)) ownIdentities.set(memory, `process:${++lastOwn}`)
-  const parts = {
-    rights: saidRights(handle),
-    backing: 'process',
-    identity: ownIdentities.get(memory)!,
-    mapping: mapOwn(memory),
-  } as const
-  return poolOf({ ...handle, keep: true }, parts)
+  const identity = ownIdentities.get(memory)!
+  const found = { rights: declaredRights(handle), backing: 'process', identity, mapping: mapOwn(memory) } as const
+  return poolOf({ ...handle, keep: true }, found)
 }
 
 function poolOf(
   { kind, attachment, byteSize, byteOffset = 0, image, label = '', keep }: PoolHandle,
   found: Pick<PoolParts, 'rights' | 'backing' | 'identity' | 'mapping'>,
 ): Pool {
-  const parts = {
-    ...found,
-    kind,
-    byteSize,
-    identityOffset: byteOffset,
-    label,
-    // Memory of a device is synchronised through its descriptor.
-    attachment: keep || found.backing === 'dma-buf' ? attachment : undefined,
-  }
+  // Memory of a device is synchronised through its descriptor.
+  const kept = keep || found.backing === 'dma-buf' ? attachment : undefined
+  const parts = { ...found, kind, byteSize, identityOffset: byteOffset, label, attachment: kept }
   return image === undefined ? new Pool(parts) : new ImagePool({ ...parts, rights: found.rights }, image)
 }

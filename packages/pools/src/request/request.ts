@@ -3,11 +3,11 @@ import type { PoolFacts } from '../pool/pool-facts.ts'
 
 /** One input or output of an execution. */
 export interface RequestArgument {
-  /** The operand is left out; everything else is 0 and empty then. */
+  /** Whether the operand is left out. Everything else is 0 and empty then. */
   readonly hasNoValue: boolean
-  /** Where in the request's pools. A buffer of the driver has offset, length and padding 0. */
+  /** The place in the request's pools. Offset, length and padding are 0 for a device buffer. */
   readonly location: DataLocation
-  /** What the model leaves open; empty if it leaves nothing open, or the driver is to find out (outputs). */
+  /** The dimensions, if the model leaves some open. For an output they may be empty, and the driver finds them. */
   readonly dimensions: readonly number[]
 }
 
