@@ -47,7 +47,6 @@ export {
   type CFunction,
   type CType,
 } from './native/driver.ts'
-export { libraryFileName } from './native/locate.ts'
 export { converterOf, cTypeOf } from './native/argument-conversion.ts'
 export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
 export { StructType, type StructMember, type StructValue } from './native/struct-type.ts'

@@ -45,11 +45,11 @@ export function coreLibrary(): CoreLibrary {
   return known.library
 }
 
-let functions: CoreFunctions | undefined
+let declared: CoreFunctions | undefined
 
 /** Returns the functions of the C core, each declared at its first use. @throws {LoadError} if the core cannot be loaded. */
 export function coreFunctions(): CoreFunctions {
-  return (functions ??= coreLibrary().functions)
+  return (declared ??= coreLibrary().functions)
 }
 
 function load(): CoreLibrary {
