@@ -18,6 +18,9 @@ import { unmangledHint } from './unmangled-hint.ts'
 /** The names of the untyped host conventions in marks of libraries. */
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
+/** Opens a library whose headers and symbols have been read already. */
+export let openLibrary: (path: string, info: BinaryInfo) => Library
+
 /**
  * A compiled library and the kernels in it.
  *
@@ -36,10 +39,12 @@ export class Library {
 
   static {
     inspectAsText(this)
+    openLibrary = (path, info) => new Library(NativeLibrary.open(path), info)
   }
 
-  private constructor(native: NativeLibrary) {
+  private constructor(native: NativeLibrary, info?: BinaryInfo) {
     this.native = native
+    this.#info = info
   }
 
   /**

@@ -9,11 +9,11 @@ const runtime = kernelLibrary('kernels_runtime')
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}.npy`, import.meta.url))
 const call = (...args: string[]): Finished => runTenon(['call', ...args])
 
-describe('every kind of custom call', () => {
+describe('tenon call on every kind of custom call', () => {
   const x = (): string[] => ['--arg', fixture('vector')]
   const y = ['--result', 'f32[5]']
 
-  test.each([1, 2, 3])('a target of several stages, 0.%i', (minor) => {
+  test.each([1, 2, 3])('calls a target of several stages, version 0.%i', (minor) => {
     const stage = ['--stage', `instantiate=counter_v${minor}_instantiate`]
     const { stdout, stderr } = call(
       kernels,
@@ -27,41 +27,49 @@ describe('every kind of custom call', () => {
     expect({ stdout, stderr }).toEqual({ stdout: '7\n', stderr: '' })
   })
 
-  test('a handler that the library registers itself', () => {
+  test('--registered calls a handler that the library registers itself', () => {
     const named = call(runtime, 'negate', '--registered', ...x(), ...y, '--json')
     expect(JSON.parse(named.stdout)).toMatchObject({ convention: 'typed', version: '0.3' })
     expectRefusal(call(runtime, 'nobody', '--registered', ...x(), ...y), 3, 'No FFI handler registered for nobody')
   })
 
-  test('results that lie where operands do, and scratch', () => {
+  test('--alias shares memory between operand and result, and temp: makes scratch memory', () => {
     const bounds = ['--attr', 'low=f32:0', '--attr', 'high=f32:0']
     expect(call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0=0').stdout).toBe('[0. 0. 0. 0. 0.]\n')
-    expectRefusal(call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0'), 2, 'should be operand=result')
+    expectRefusal(call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--alias', '0'), 2, 'must be operand=result')
     const scratch = call(kernels, 'clip_v2', ...x(), ...bounds, ...y, '--result', 'temp:f32[5]')
     expectRefusal(scratch, 1, 'Wrong number of results: expected 1 but got 2')
-    expectRefusal(call(kernels, 'clip_v2', ...x(), '--result', 'temp:f32[5]:y.npy'), 2, 'scratch goes to no file')
+    expectRefusal(
+      call(kernels, 'clip_v2', ...x(), '--result', 'temp:f32[5]:y.npy'),
+      2,
+      'scratch memory cannot be written to a file',
+    )
   })
 
-  test('memory of the Host for handlers that ask for that of a device', () => {
+  test('--host-scratch gives host memory to handlers that ask for device memory', () => {
     const attrs = ['--attr', 'alignment=s64:16', '--attr', 'forget=pred:false']
     expectRefusal(call(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y), 1, 'GPU context is not available')
     expect(call(kernels, 'reverse_in_scratch_v1', ...x(), ...attrs, ...y, '--host-scratch').code).toBe(0)
   })
 
-  test('options of typed calls are not for others', () => {
-    expectRefusal(call(kernels, 'do_custom_call', '--abi', 'host', '--registered', ...y), 2, 'are for typed calls')
-    expectRefusal(call(kernels, 'counter_v1', '--stage', 'execute=f', ...y), 2, 'should be instantiate=symbol')
+  test('refuses options of typed calls for other conventions', () => {
+    expectRefusal(
+      call(kernels, 'do_custom_call', '--abi', 'host', '--registered', ...y),
+      2,
+      'must be used with a typed call, got --abi host',
+    )
+    expectRefusal(call(kernels, 'counter_v1', '--stage', 'execute=f', ...y), 2, 'must be instantiate=symbol')
   })
 })
 
-describe('conventions of devices, on a driver that simulates one', () => {
+describe('device conventions on a simulated driver', () => {
   const cuda = kernelLibrary('kernels_cuda')
   const driver = ['--cuda-driver', kernelLibrary('simulated_cuda')]
   const both = ['--arg', fixture('vector'), '--arg', fixture('vector')]
   const y = ['--result', 'f32[5]']
 
-  test('arrays go to the device and come back', () => {
-    // What it is told is none of its options: it leaves its memory as it is.
+  test('copies arrays to the device and back', () => {
+    // Without an opaque string that it knows, the kernel leaves its memory unchanged.
     const { stdout, code } = call(
       cuda,
       'cuda_saxpy_original',
@@ -87,7 +95,7 @@ describe('conventions of devices, on a driver that simulates one', () => {
     expect({ stdout, code }).toEqual({ stdout: copied.stdout, code: 0 })
   })
 
-  test('failures of both kinds of functions are told', () => {
+  test('reports failures of status functions and of typed handlers', () => {
     const status = ['cuda_saxpy_status', '--abi', 'cuda-status', '--opaque', 'none']
     expectRefusal(call(cuda, ...status, ...driver, ...both, ...y), 3, 'the opaque string is not that of saxpy')
     const attrs = ['a=f32:1', 'kernel=s64:0', 'launch=s64:0'].flatMap((attr) => ['--attr', attr])
@@ -95,7 +103,7 @@ describe('conventions of devices, on a driver that simulates one', () => {
     expectRefusal(typed, 1, 'the result must lie where y does')
   })
 
-  test('a driver that is not there, or none, is told', () => {
+  test('reports a missing driver', () => {
     const typed = [cuda, 'cuda_saxpy_original', '--abi', 'cuda', ...both, ...y]
     expectRefusal(call(...typed, '--cuda-driver', 'libnodriver.so.1'), 1, 'CUDA is not available')
   })

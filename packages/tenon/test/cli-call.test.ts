@@ -37,7 +37,7 @@ describe('tenon call', () => {
     expect(largestDifference(y.view() as Float32Array, expected)).toBeLessThan(1e-6)
   })
 
-  test('a result without a file is printed, as NumPy prints it', () => {
+  test('prints a result without a file like NumPy', () => {
     const { code, stdout, stderr } = call(
       kernels,
       'broadcast_add',
@@ -51,7 +51,7 @@ describe('tenon call', () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '[0. 2. 4. 6. 8.]\n', stderr: '' })
   })
 
-  test('files of any NumPy layout are operands: big-endian, column-major, version 3', () => {
+  test('reads operands of any NumPy layout: big-endian, column-major, version 3', () => {
     const outputs = ['float32', 'float32-big-endian', 'float32-fortran', 'version-3'].map(
       (name) =>
         call(kernels, 'rms_norm', '--arg', fixture(name), '--attr', 'eps=f32:1e-5', '--result', 'f32[2,3]').stdout,
@@ -60,7 +60,7 @@ describe('tenon call', () => {
     expect(new Set(outputs).size).toBe(1)
   })
 
-  test('an untyped Host call, as its library marks it', () => {
+  test('calls an untyped host function by the convention that its library marks', () => {
     const [b, c] = [noise(128), noise(2048)]
     writeNpy(join(directory, 'b.npy'), tensor('f32', [128], b))
     writeNpy(join(directory, 'c.npy'), tensor('f32', [2048], c))
@@ -77,7 +77,7 @@ describe('tenon call', () => {
     }
   })
 
-  test('untyped Host calls that report failures, and that are told something', () => {
+  test('untyped host calls can report failures and receive an opaque string', () => {
     const path = (name: string, value: number): string => {
       writeNpy(join(directory, `${name}.npy`), tensor('s32', [], [value]))
       return `${name}.npy`
@@ -87,18 +87,22 @@ describe('tenon call', () => {
     const [two, most] = [path('two', 2), path('most', 2 ** 31 - 1)]
     expect(add(two, two)).toEqual({ code: 0, stdout: '4\n', stderr: '' })
     expectRefusal(add(two, most), 3, 'the sum does not fit into 32 bits')
-    expectRefusal(add(two, two, '--opaque', 'x'), 2, 'checked_add is a host-status call, which takes no --opaque')
+    expectRefusal(
+      add(two, two, '--opaque', 'x'),
+      2,
+      'checked_add is a host-status call, which does not accept --opaque',
+    )
 
     const copy = ['copy_opaque', '--opaque', 'hello', '--result', 'u8[5]', '--result', 's64[]']
     expect(call(runtime, ...copy).stdout).toBe('[104 101 108 108 111]\n5\n')
     expectRefusal(
       call(runtime, 'copy_opaque', '--result', 'u8[5]', '--abi', 'host'),
       1,
-      'is a host-unified custom call, as its library says',
+      'must be called as a host-unified custom call, got host',
     )
   })
 
-  test('--json is one document, with values and timing', () => {
+  test('--json prints one document with values and timing', () => {
     const { code, stdout, stderr } = call(
       kernels,
       'rms_norm',
@@ -132,7 +136,7 @@ describe('tenon call', () => {
     expect(p90Ns).toBeGreaterThanOrEqual(medianNs!)
   })
 
-  test('--repeat prints median and spread beside the data', () => {
+  test('--repeat prints the median and the spread to stderr', () => {
     const { stdout, stderr } = call(
       kernels,
       'broadcast_add',
@@ -149,7 +153,7 @@ describe('tenon call', () => {
     expect(stderr).toMatch(/^median \S+ (ns|us|ms), \S+ (ns|us|ms) to \S+ (ns|us|ms) for 8 of 10 \(1000 runs\)\n$/)
   })
 
-  test('attributes of every kind arrive as they are written', () => {
+  test('passes attributes of every kind unchanged', () => {
     const attributes = [
       'a=f32:1.5',
       'b=f64:-inf',
@@ -167,7 +171,7 @@ describe('tenon call', () => {
     )
   })
 
-  test('several results, in order; --abi says how an unmarked function is called', () => {
+  test('prints several results in order, and --abi selects the convention of an unmarked function', () => {
     const source =
       'void two(void *out, const void **in) { void **outs = out; *(float *)outs[0] = 1.5f; *(int *)outs[1] = in != 0; }'
     writeFileSync(join(directory, 'two.c'), source)
@@ -180,16 +184,21 @@ describe('tenon call', () => {
     })
     const { stdout } = call('two.so', 'two', ...results, '--json')
     expect(JSON.parse(stdout)).toMatchObject({ convention: 'host', results: [{ values: 1.5 }, { values: [1] }] })
-    expectRefusal(call('two.so', 'two', '--result', 'f32'), 2, 'two.so does not say how two is called', '--abi host')
+    expectRefusal(
+      call('two.so', 'two', '--result', 'f32'),
+      2,
+      'two.so does not mark the calling convention of two',
+      '--abi host',
+    )
   })
 })
 
-describe('what is refused, with one message and the right exit code', () => {
+describe('refusals have one message and a stable exit code', () => {
   const x = (): string[] => ['--arg', fixture('float32')]
   const eps = ['--attr', 'eps=f32:1e-5']
   const y = ['--result', 'f32[2,3]']
 
-  test('wrong types, ranks, counts and attributes: the kernel says so', () => {
+  test('wrong types, ranks, counts and attributes are reported with the message of the kernel', () => {
     expectRefusal(
       call(kernels, 'rms_norm', '--arg', fixture('float64'), ...eps, ...y),
       1,
@@ -235,7 +244,7 @@ describe('what is refused, with one message and the right exit code', () => {
     )
   })
 
-  test('a kernel that fails or throws ends with 3', () => {
+  test('exits with 3 if a kernel fails or throws', () => {
     expectRefusal(
       call(kernels, 'fail_with', '--attr', 'code=s32:9', '--attr', 'message=str:not ready'),
       3,
@@ -259,15 +268,15 @@ describe('what is refused, with one message and the right exit code', () => {
     )
   })
 
-  test('libraries that are none, or lack what is asked for', () => {
+  test('refuses files that are not libraries, and unknown symbols', () => {
     writeFileSync(join(directory, 'text.so'), 'int main(void) { return 0; }\n')
     expectRefusal(call('text.so', 'rms_norm'), 1, 'it is not a shared library, but a text file')
-    expectRefusal(call('absent.so', 'rms_norm'), 1, "can't open absent.so: no such file")
+    expectRefusal(call('absent.so', 'rms_norm'), 1, 'cannot open absent.so: no such file')
     expectRefusal(call('.', 'rms_norm'), 1, 'a directory')
     expectRefusal(
       call(kernels, 'rms_nrom', ...x(), ...eps, ...y),
       1,
-      'has no symbol rms_nrom',
+      'does not export a symbol named "rms_nrom"',
       'Did you mean rms_norm?',
     )
     const foreign = readFileSync(kernels)
@@ -282,25 +291,33 @@ describe('what is refused, with one message and the right exit code', () => {
     }
   })
 
-  test('conventions that contradict the library, or are not said', () => {
-    expectRefusal(call(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y), 1, 'rms_norm is a typed custom call')
-    expectRefusal(call(kernels, 'do_custom_call', '--abi', 'typed'), 1, 'do_custom_call is a host custom call')
-    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'takes no --attr')
+  test('refuses conventions that contradict the library, and functions without a known convention', () => {
+    expectRefusal(
+      call(kernels, 'rms_norm', '--abi', 'host', ...x(), ...y),
+      1,
+      'rms_norm must be called as a typed custom call, got host',
+    )
+    expectRefusal(
+      call(kernels, 'do_custom_call', '--abi', 'typed'),
+      1,
+      'do_custom_call must be called as a host custom call, got typed',
+    )
+    expectRefusal(call(kernels, 'do_custom_call', ...eps, ...y), 2, 'does not accept --attr')
     expectRefusal(call(kernels, 'do_custom_call'), 2, 'needs a --result')
     expectRefusal(call(kernels, 'silent'), 1, 'must be a typed XLA handler', '--abi host')
     expectRefusal(
       call(kernels, 'twice_v4', '--arg', fixture('vector'), '--result', 'f32[5]'),
       1,
-      'it is built for 0.4',
+      'must be built for XLA FFI 0.1 to 0.3, got 0.4',
       '--allow-newer-api',
     )
   })
 
-  test('arrays that are none, or can not be written', () => {
+  test('refuses arrays that cannot be read or written', () => {
     expectRefusal(
       call(kernels, 'rms_norm', '--arg', 'absent.npy', ...eps, ...y),
       1,
-      "can't open absent.npy: no such file",
+      'cannot open absent.npy: no such file',
     )
     expectRefusal(
       call(kernels, 'rms_norm', '--arg', fixture('refused-object'), ...eps, ...y),
@@ -311,13 +328,13 @@ describe('what is refused, with one message and the right exit code', () => {
     expectRefusal(
       call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'f32[2,3]:no/y.npy'),
       1,
-      "can't open no/y.npy: its folder does not exist",
+      'cannot open no/y.npy: its folder does not exist',
     )
-    expectRefusal(call(kernels, 'rms_norm', '--arg', '.', ...eps, ...y), 1, "can't read .: it is a directory")
+    expectRefusal(call(kernels, 'rms_norm', '--arg', '.', ...eps, ...y), 1, 'cannot read .: it is a directory')
     expectRefusal(
       call(kernels, 'rms_norm', ...x(), ...eps, '--result', 'bf16[2,3]:y.npy'),
       1,
-      "can't hold bfloat16",
+      'dtype must be a type that NumPy has, got bfloat16',
       'uint16',
     )
     expectRefusal(
@@ -328,22 +345,22 @@ describe('what is refused, with one message and the right exit code', () => {
   })
 
   test.each([
-    [['--attr', 'eps=1e-5'], 'a number needs its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
+    [['--attr', 'eps=1e-5'], 'a number must have its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
     [['--attr', 'eps=f32:1', '--attr', 'eps=f32:2'], '--attr eps is given more than once', undefined],
     [['--result', 'f32'], undefined, undefined],
-    [['--result', 'y.npy'], "--result y.npy can't be read", 'f32[2,4]:y.npy'],
-    [['--repeat', '0'], '--repeat should be a whole number from 1', undefined],
-    [['--repeat', '-1'], '--repeat should be a whole number from 1', undefined],
-    [['--repeat', '1.5'], '--repeat should be a whole number from 1', undefined],
+    [['--result', 'y.npy'], '--result must be type[size,size,...]:file.npy, got y.npy', 'f32[2,4]:y.npy'],
+    [['--repeat', '0'], '--repeat must be a whole number from 1', undefined],
+    [['--repeat', '-1'], '--repeat must be a whole number from 1', undefined],
+    [['--repeat', '1.5'], '--repeat must be a whole number from 1', undefined],
     [
       ['--abi', 'rocm'],
-      '--abi should be one of typed, host, host-status, host-unified, cuda, cuda-status, cuda-typed, packed, not rocm',
+      '--abi must be one of typed, host, host-status, host-unified, cuda, cuda-status, cuda-typed, packed, got rocm',
       undefined,
     ],
     [['--arg'], '--arg needs a value', undefined],
     [['--args', 'x.npy'], 'there is no flag --args', 'Did you mean --arg'],
     [['more'], 'unexpected argument more', undefined],
-  ])('the command line %j', (args, message, hint) => {
+  ])('checks the flags %j', (args, message, hint) => {
     const finished = call(kernels, 'rms_norm', ...args)
     if (message === undefined) expect(finished.code).toBe(1)
     else expectRefusal(finished, 2, message, hint)

@@ -26,7 +26,7 @@ function compile(name: string, source: string, ...flags: string[]): string {
 }
 
 describe('the program', () => {
-  test('--version and --help', () => {
+  test('--version and --help print to stdout without colours', () => {
     expect(runTenon(['--version'])).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' })
     const help = runTenon(['--help'])
     expect(help.code).toBe(0)
@@ -40,7 +40,7 @@ describe('the program', () => {
   })
 
   test.each([
-    [[], 'tenon: which command?', 'tenon inspect'],
+    [[], 'tenon: the command is missing', 'tenon inspect'],
     [['inspcet'], 'tenon: there is no command inspcet', 'Did you mean inspect?'],
     [['--versoin'], 'tenon: there is no flag --versoin', 'Did you mean --version?'],
     [['constructor'], 'tenon: there is no command constructor', 'tenon --help'],
@@ -61,7 +61,7 @@ describe('the program', () => {
 })
 
 describe('tenon inspect', () => {
-  test('lists the custom calls that a library marks, and what it needs', () => {
+  test('lists the marked custom calls and the dependencies of a library', () => {
     const { code, stdout, stderr } = runTenon(['inspect', kernels])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain(kernels)
@@ -71,7 +71,7 @@ describe('tenon inspect', () => {
     if (linux) expect(stdout).toMatch(/needs .*libc\.so\.6/)
   })
 
-  test('--json is one document', () => {
+  test('--json prints one document', () => {
     const { code, stdout } = runTenon(['inspect', kernels, '--json'])
     const report = JSON.parse(stdout) as Record<string, unknown>
     expect(code).toBe(0)
@@ -102,7 +102,7 @@ describe('tenon inspect', () => {
   })
 
   if (linux)
-    test('says which needed libraries are missing', () => {
+    test('reports the dependencies that are missing', () => {
       compile('libneeded.so', 'int needed(void) { return 1; }')
       const path = compile(
         'libuser.so',
@@ -120,7 +120,7 @@ describe('tenon inspect', () => {
     })
 
   if (linux)
-    test('recognises what symbols tell of other conventions', () => {
+    test('recognises other conventions by their symbols', () => {
       const packed = compile(
         'libpacked.so',
         'int __tvm_ffi_add_one(void *self) { return self != 0; }\nint plain(void) { return 0; }',
@@ -153,8 +153,8 @@ describe('tenon inspect', () => {
   })
 
   if (linux)
-    test("recognises handlers written with XLA's C++ header by the symbols it leaves", () => {
-      // The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies don't matter.
+    test("recognises handlers written with XLA's C++ header by their symbols", () => {
+      // The names and the shape of the templates in xla/ffi/api/ffi.h; the bodies do not matter.
       const source = `
       struct XLA_FFI_CallFrame;
       namespace xla { namespace ffi {
@@ -175,7 +175,7 @@ describe('tenon inspect', () => {
     })
 
   if (linux)
-    test('a name that would command the terminal is shown, not sent', () => {
+    test('escapes control characters in names', () => {
       const path = compile('libevil.so', 'int ev_____il(void) { return 0; }', '-s')
       writeFileSync(path, readFileSync(path, 'latin1').replaceAll('ev_____il', 'ev\x1b[31mil'), 'latin1')
       for (const flags of [[], ['--symbols']]) {
@@ -186,7 +186,7 @@ describe('tenon inspect', () => {
     })
 
   test.each([
-    ['absent.so', undefined, "can't open absent.so: no such file"],
+    ['absent.so', undefined, 'cannot open absent.so: no such file'],
     ['.', undefined, 'cannot read .: it is not a shared library, but a directory'],
     ['text.so', 'hello\n', 'it is not a shared library, but a text file (it begins with "hello'],
     ['empty.so', '', 'it is not a shared library, but an empty file'],
@@ -202,13 +202,13 @@ describe('tenon inspect', () => {
     expect(stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2)
   })
 
-  test('TENON_DEBUG=stack shows the stack too', () => {
+  test('TENON_DEBUG=stack prints the stack trace', () => {
     const { stderr } = runTenon(['inspect', 'absent.so'], { cwd: directory, environment: { TENON_DEBUG: 'x,stack' } })
     expect(stderr).toMatch(/^\s+at /m)
   })
 
   if (linux)
-    test('a reader that stops early is no failure', () => {
+    test('exits with 0 if the reader closes the pipe early', () => {
       const command = `"${process.execPath}" "${tenonProgram}" inspect "${process.execPath}" --symbols | head -1; exit "\${PIPESTATUS[0]}"`
       const { status, stderr } = spawnSync('bash', ['-c', command], { encoding: 'utf8' })
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

@@ -19,14 +19,14 @@ describe('styleFor', () => {
     [true, 'yes', 'xterm', 'text'],
     [true, undefined, 'dumb', 'text'],
     [false, undefined, 'xterm', 'text'],
-  ])('a terminal: %s, NO_COLOR: %j, TERM: %s', (isTTY, noColor, term, expected) => {
+  ])('follows isTTY %s, NO_COLOR %j and TERM %s', (isTTY, noColor, term, expected) => {
     vi.stubEnv('NO_COLOR', noColor)
     vi.stubEnv('TERM', term)
     expect(styleFor(stream(isTTY)).strong('text')).toBe(expected)
   })
 })
 
-test('alignColumns', () => {
+test('alignColumns() makes columns as wide as their widest cell', () => {
   expect(
     alignColumns(
       [
@@ -51,7 +51,7 @@ describe('timeRuns', () => {
     expect(timing.medianNs).toBeLessThanOrEqual(timing.p90Ns)
   })
 
-  test('is printed with fitting units', () => {
+  test('formatTiming() chooses a unit for each duration', () => {
     expect(formatTiming({ runs: 3, p10Ns: 850.4, medianNs: 1234, p90Ns: 4.56e6 })).toBe(
       'median 1.23 us, 850 ns to 4.56 ms for 8 of 10 (3 runs)',
     )
@@ -81,12 +81,12 @@ describe('jsonValues', () => {
     ['s64', [3], [1n, 2n ** 53n, -(2n ** 63n)], [1, '9007199254740992', '-9223372036854775808']],
     ['f64', [3], [Number.NaN, Infinity, -Infinity], ['NaN', 'Infinity', '-Infinity']],
     ['c64', [1], [[1, Number.NaN]], [[1, 'NaN']]],
-  ] as const)('%s%j', (dtype, shape, elements, expected) => {
+  ] as const)('jsonValues() nests the elements of %s%j', (dtype, shape, elements, expected) => {
     expect(values(dtype, [...shape], elements)).toEqual(expected)
   })
 })
 
-test('tenon call --help names every flag', () => {
+test('tenon call --help lists every flag', () => {
   const { code, stdout, stderr } = runTenon(['call', '--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const flag of ['arg', 'attr', 'result', 'abi', 'allow-newer-api', 'repeat', 'json'])
@@ -94,7 +94,7 @@ test('tenon call --help names every flag', () => {
 })
 
 if (process.platform === 'linux')
-  test('a stdout that takes nothing is told, without a stack', () => {
+  test('reports that stdout cannot be written, without a stack trace', () => {
     const full = openSync('/dev/full', 'w')
     try {
       for (const args of [['--version'], ['inspect', kernelLibrary('kernels')]]) {
@@ -104,7 +104,7 @@ if (process.platform === 'linux')
         })
         expect({ status, stderr }).toEqual({
           status: 1,
-          stderr: "tenon: can't write to stdout: no space left on device\n",
+          stderr: 'tenon: cannot write to stdout: no space left on device\n',
         })
       }
     } finally {

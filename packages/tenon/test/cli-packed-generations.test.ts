@@ -2,7 +2,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
 import { runTenon } from './run-tenon.ts'
 
-/** A library with a module inside of each generation of compilers, and how `inspect` calls it. */
+/** A library with an embedded module for each generation of compilers, and the name that `inspect` prints for it. */
 const generations = [
   ['packed_embedded_legacy', 'TVM to 0.20'],
   ['packed_embedded_021', 'TVM 0.21'],
@@ -13,7 +13,7 @@ const generations = [
 describe.each(generations)('%s', (name, generation) => {
   const library = kernelLibrary(name)
 
-  test('is called', () => {
+  test('can be called', () => {
     expect(runTenon(['call', library, 'add_setting', '--arg', 'int:2'])).toEqual({
       code: 0,
       stdout: '42\n',
@@ -23,7 +23,7 @@ describe.each(generations)('%s', (name, generation) => {
     expect(JSON.parse(stdout)).toMatchObject({ convention: 'packed', generation, value: 42 })
   })
 
-  test('is inspected', () => {
+  test('can be inspected', () => {
     const { code, stdout } = runTenon(['inspect', library])
     expect(code).toBe(0)
     expect(stdout).toContain('add_setting')
@@ -31,7 +31,7 @@ describe.each(generations)('%s', (name, generation) => {
   })
 })
 
-test('a function of C++ is called, and what it throws is told', () => {
+test('calls a C++ function, and reports the error that it throws', () => {
   const library = kernelLibrary('packed_cpp')
   expect(runTenon(['call', library, 'greet', '--arg', 'str:you'])).toEqual({
     code: 0,

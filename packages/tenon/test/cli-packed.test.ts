@@ -49,7 +49,7 @@ describe('tenon call on packed functions', () => {
     expect(run('call', packed, 'echo', '--arg', value)).toEqual(done(text))
   })
 
-  test('--json tells the same as one document, and --repeat how long it takes', () => {
+  test('--json prints one document, with the timing of --repeat', () => {
     const { stdout } = run('call', packed, 'make_range', '--arg', 'int:3', '--json', '--repeat', '10')
     expect(JSON.parse(stdout)).toMatchObject({
       symbol: 'make_range',
@@ -64,23 +64,23 @@ describe('tenon call on packed functions', () => {
   test.each<[string[], number, string]>([
     [['sum', '--arg', 'str:x'], 1, 'sum takes numbers'],
     [['fail_as', '--arg', 'str:KeyError'], 3, 'failed as asked'],
-    [['sum', '--arg', 'int:1.5'], 2, '--arg int:1.5: 1.5 is no int'],
-    [['sum', '--arg', 'float:'], 2, 'is no float'],
+    [['sum', '--arg', 'int:1.5'], 2, '--arg int:1.5: the value must be of type int, got 1.5'],
+    [['sum', '--arg', 'float:'], 2, 'the value must be of type float, got nothing'],
     [['sum', '--arg', 'absent.npy'], 1, 'no such file'],
-    [['sum', '--attr', 'eps=f32:1'], 2, 'takes no --attr'],
-    [['sum', '--opaque', 'x'], 2, 'takes no --opaque'],
-    [['sum', '--allow-newer-api'], 2, 'takes no --allow-newer-api'],
-    [['sum', '--alias', '0=0'], 2, 'takes no --alias'],
-    [['summ', '--abi', 'packed'], 2, 'has no packed function summ'],
-    [['summ'], 2, 'has no packed function summ'],
-  ])('%j is refused', (args, code, sentence) => {
+    [['sum', '--attr', 'eps=f32:1'], 2, 'does not accept --attr'],
+    [['sum', '--opaque', 'x'], 2, 'does not accept --opaque'],
+    [['sum', '--allow-newer-api'], 2, 'does not accept --allow-newer-api'],
+    [['sum', '--alias', '0=0'], 2, 'does not accept --alias'],
+    [['summ', '--abi', 'packed'], 2, 'does not export a packed function named "summ"'],
+    [['summ'], 2, 'does not export a packed function named "summ"'],
+  ])('refuses %j', (args, code, sentence) => {
     const finished = run('call', packed, ...args)
     expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code, stdout: '' })
     expect(finished.stderr).toContain(sentence)
   })
 
   if (process.platform === 'linux')
-    test('a library that can not be loaded is the input that is wrong', () => {
+    test('exits with 1 if the library cannot be loaded', () => {
       const broken = join(directory, 'libbroken.so')
       const source = join(directory, 'broken.c')
       writeFileSync(source, 'int gone(void);\nint __tvm_ffi_f(void) { return gone(); }\n')
@@ -99,7 +99,7 @@ describe('tenon inspect on packed functions', () => {
     ['packed_tvm_021', 'TVM 0.21', 'square_neighbours_021'],
     ['packed_legacy_llvm', 'TVM to 0.20', 'add_one'],
     ['packed_legacy_c', 'TVM to 0.20', 'length_of_text'],
-  ])('%s is of %s', (name, generation, symbol) => {
+  ])('reports that %s is of %s', (name, generation, symbol) => {
     const { stdout } = run('inspect', kernelLibrary(name))
     expect(stdout).toContain(`\npacked functions (${generation})\n`)
     expect(stdout).toContain(`\n  ${symbol}\n`)
@@ -121,7 +121,7 @@ describe('tenon types', () => {
     expect(stdout).toContain('\nexport function echo(...values: Argument[]): Value\n')
   })
 
-  test('writes a module that works, and that TypeScript understands', () => {
+  test('writes a module that runs and passes the type check', () => {
     // As in a project that has installed the package.
     mkdirSync(join(directory, 'node_modules'))
     symlinkSync(fileURLToPath(new URL('..', import.meta.url)), join(directory, 'node_modules/tenon'))
@@ -162,10 +162,10 @@ describe('tenon types', () => {
   })
 
   test.each<[string[], number, string]>([
-    [[kernelLibrary('kernels')], 2, 'has no packed functions'],
+    [[kernelLibrary('kernels')], 2, 'does not have packed functions'],
     [[packed, '--output', 'kernels.ts'], 2, 'must end in .js, .mjs or .d.ts'],
     [['absent.so'], 1, 'no such file'],
-  ])('%j is refused', (args, code, sentence) => {
+  ])('refuses %j', (args, code, sentence) => {
     const finished = run('types', ...args)
     expect({ code: finished.code, stdout: finished.stdout }).toEqual({ code, stdout: '' })
     expect(finished.stderr).toContain(sentence)

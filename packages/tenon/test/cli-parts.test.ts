@@ -1,10 +1,11 @@
 import { dtypes, tensor, type Element } from '@tenon/core'
 import { array, f32, f64, pred, s64, str, u8 } from '@tenon/custom-call'
 import { describe, expect, test } from 'vitest'
-import { checkArguments, type Definition } from '../src/cli/arguments.ts'
+import { parseArguments } from '../src/cli/arguments.ts'
 import { parseAttribute } from '../src/cli/attribute-spec.ts'
 import { formatTensor } from '../src/cli/format-tensor.ts'
 import { suggest } from '@tenon/core/internal'
+import type { Definition } from '../src/cli/sub-command.ts'
 import { parseResultSpec } from '../src/cli/tensor-spec.ts'
 import { UsageError } from '../src/cli/usage-error.ts'
 
@@ -18,26 +19,22 @@ function usageError(action: () => unknown): UsageError {
   throw new Error('nothing was thrown')
 }
 
-describe('checkArguments', () => {
-  const definition: Definition = {
+describe('parseArguments', () => {
+  const definition = {
     library: { type: 'positional' },
     arg: { type: 'string', repeatable: true, valueHint: 'file' },
     repeat: { type: 'string' },
     abi: { type: 'enum', options: ['typed', 'host'] },
     json: { type: 'boolean' },
-  }
+  } as const satisfies Definition
 
-  test('gives the values of flags in order', () => {
-    const values = checkArguments(
+  test('returns the values of repeatable flags in order', () => {
+    const values = parseArguments(
       ['lib.so', '--arg', 'a', '--json', '--arg=b', '--arg', '-1', '--abi', 'host'],
       definition,
     )
-    expect([...values]).toEqual([
-      ['arg', ['a', 'b', '-1']],
-      ['json', ['']],
-      ['abi', ['host']],
-    ])
-    expect(checkArguments(['--', '--lib'], definition).size).toBe(0)
+    expect(values).toEqual({ library: 'lib.so', arg: ['a', 'b', '-1'], repeat: undefined, abi: 'host', json: true })
+    expect(parseArguments(['--', '--lib'], definition)).toEqual({ library: '--lib', arg: [], json: false })
   })
 
   test.each([
@@ -49,17 +46,17 @@ describe('checkArguments', () => {
     [['x', '--arg', '--json'], '--arg needs a value: --arg <file>', undefined],
     [['x', '--json=yes'], '--json takes no value', undefined],
     [['x', '--repeat', '1', '--repeat', '2'], '--repeat is given more than once', undefined],
-    [['x', '--abi', 'cuda'], '--abi should be one of typed, host, not cuda', undefined],
+    [['x', '--abi', 'cuda'], '--abi must be one of typed, host, got cuda', undefined],
     [['--json'], 'the argument <library> is missing', undefined],
     [['x', 'y'], 'unexpected argument y', undefined],
-  ])('%j is refused', (rawArgs, message, hint) => {
-    const error = usageError(() => checkArguments(rawArgs, definition))
+  ])('refuses %j', (rawArgs, message, hint) => {
+    const error = usageError(() => parseArguments(rawArgs, definition))
     expect(error.message).toBe(message)
     expect(error.hint).toBe(hint)
   })
 })
 
-test('suggest finds near names', () => {
+test('suggest() returns the most similar names, and nothing for a name without a similar one', () => {
   const names = ['rms_norm', 'broadcast_add', 'saxpy', 'fail_with']
   expect(suggest('rms_nrom', names)).toEqual(['rms_norm'])
   expect(suggest('RmsNorm', names)).toEqual(['rms_norm'])
@@ -77,20 +74,20 @@ describe('parseResultSpec', () => {
     ['s64[]', 'int64[]', undefined],
     ['pred', 'bool[]', undefined],
     ['bf16[0]:dir/with:colon.npy', 'bfloat16[0]', 'dir/with:colon.npy'],
-  ])('%s', (text, type, path) => {
+  ])('parses %s', (text, type, path) => {
     const spec = parseResultSpec(text)
     expect([String(spec.type), spec.path]).toEqual([type, path])
   })
 
   test.each([
-    ['y.npy', /can't be read/],
+    ['y.npy', /must be type\[size,size,\.\.\.\]:file\.npy, got y\.npy/],
     ['f31[2]', /no element type f31/],
-    ['f32[2,-4]', /the size -4 should be a whole number/],
-    ['f32[2,,4]', /the size \(nothing\)/],
-    ['f32[1e3]', /the size 1e3/],
-    ['f32[2', /can't be read/],
-    ['', /can't be read/],
-  ])('%s is refused', (text, message) => {
+    ['f32[2,-4]', /a size must be a whole number, got -4/],
+    ['f32[2,,4]', /a size must be a whole number, got nothing/],
+    ['f32[1e3]', /a size must be a whole number, got 1e3/],
+    ['f32[2', /must be type\[size,size,\.\.\.\]:file\.npy, got f32\[2/],
+    ['', /must be type\[size,size,\.\.\.\]:file\.npy, got nothing/],
+  ])('refuses %s', (text, message) => {
     expect(usageError(() => parseResultSpec(text)).message).toMatch(message)
   })
 })
@@ -107,29 +104,29 @@ describe('parseAttribute', () => {
     ['s=str:a=b:c,\n', 's', str('a=b:c,\n')],
     ['v=s32[]:1, 2,-3', 'v', array('s32', [1, 2, -3])],
     ['v=f64[]:', 'v', array('f64', [])],
-  ])('%s', (text, name, attribute) => {
+  ])('parses %s', (text, name, attribute) => {
     expect(parseAttribute(text)).toEqual([name, attribute])
   })
 
   test.each([
-    ['eps', "can't be read", 'name=f32:1e-5'],
-    ['=f32:1', "can't be read", 'name=f32:1e-5'],
-    ['eps=1e-5', 'a number needs its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
-    ['n=3', 'a number needs its type', 'n=s32:3 or n=s64:3'],
-    ['b=true', 'the value needs its type', 'b=pred:true'],
-    ['s=fast', 'the value needs its type', 's=str:fast'],
+    ['eps', 'must be name=type:value, got eps', 'name=f32:1e-5'],
+    ['=f32:1', 'must be name=type:value, got =f32:1', 'name=f32:1e-5'],
+    ['eps=1e-5', 'a number must have its type', 'eps=f32:1e-5 or eps=f64:1e-5'],
+    ['n=3', 'a number must have its type', 'n=s32:3 or n=s64:3'],
+    ['b=true', 'the value must have its type', 'b=pred:true'],
+    ['s=fast', 'the value must have its type', 's=str:fast'],
     ['s=float:1', 'no attribute type float', 'name=f32:1e-5'],
     ['c=c64:1', 'no attribute type c64', 'name=f32:1e-5'],
-    ['b=pred:1', 'should be true or false, not 1', undefined],
-    ['n=s32:1.5', '1.5 is no whole number', undefined],
+    ['b=pred:1', 'must be true or false, got 1', undefined],
+    ['n=s32:1.5', 'must be a whole number, got 1.5', undefined],
     ['n=s32:', '--attr n=s32:: the value is missing', 'name=f32:1e-5'],
     ['t=f32: ', 'the value is missing', 'name=f32:1e-5'],
-    ['x=f32:1,5', '1,5 is no number', undefined],
-    ['v=s32[]:1,,2', 'nothing is no whole number', undefined],
+    ['x=f32:1,5', 'must be a number, got 1,5', undefined],
+    ['v=s32[]:1,,2', 'must be a whole number, got nothing', undefined],
     ['n=u8:256', '--attr n=u8:256: an element of uint8 must be a whole number from 0 to 255, got 256', undefined],
     ['v=pred[]:true', 'an array attribute must have elements of one of', undefined],
     ['h=f16:1', 'no attribute type f16', 'name=f32:1e-5'],
-  ])('%s is refused', (text, message, hint) => {
+  ])('refuses %s', (text, message, hint) => {
     const error = usageError(() => parseAttribute(text))
     expect(error.message).toContain(message)
     if (hint === undefined) expect(error.hint).toBeUndefined()
@@ -137,7 +134,7 @@ describe('parseAttribute', () => {
   })
 })
 
-/** The expected texts are what NumPy 2.4 prints. */
+/** The expected texts are the output of NumPy 2.4. */
 describe('formatTensor', () => {
   const show = (dtype: string, shape: number[], values: readonly Element[]): string =>
     formatTensor(tensor(dtype, shape, values))
@@ -172,7 +169,7 @@ describe('formatTensor', () => {
     expect(show(dtype, [...shape], values)).toBe(text)
   })
 
-  test('long rows are wrapped, large arrays abbreviated', () => {
+  test('wraps long rows and abbreviates large arrays', () => {
     const hundreds = Array.from({ length: 40 }, (_, index) => index * 100)
     expect(show('int32', [40], hundreds).split('\n')).toEqual([
       '[   0  100  200  300  400  500  600  700  800  900 1000 1100 1200 1300',
@@ -184,7 +181,7 @@ describe('formatTensor', () => {
     expect(show('int16', [1001, 1], counted)).toBe('[[   0]\n [   1]\n [   2]\n ...\n [ 998]\n [ 999]\n [1000]]')
   })
 
-  test('every element type can be printed', () => {
+  test('formats every element type', () => {
     for (const { name } of dtypes) expect(formatTensor(tensor(name, [2]))).toMatch(/^\[\s*\S+ \s*\S+\s*\]$/)
   })
 })

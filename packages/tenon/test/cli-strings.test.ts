@@ -14,7 +14,7 @@ afterAll(() => rmSync(cwd, { recursive: true }))
 const run = (...args: string[]): Finished => runTenon(['strings', ...args], { cwd })
 
 describe('tenon strings', () => {
-  test('converts lines to every layout and back', () => {
+  test('convert writes lines in every layout, and back', () => {
     for (const layout of ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']) {
       for (const abi of ['le64', 'be32']) {
         const made = run(
@@ -36,7 +36,7 @@ describe('tenon strings', () => {
     }
   })
 
-  test('dumps what is in a file', () => {
+  test('dump lists the strings of a file', () => {
     run('convert', 'words.txt', '--from', 'lines', '--to', 'tf', '--output', 'dump.bin')
     const { code, stdout } = run('dump', 'dump.bin')
     expect(code).toBe(0)
@@ -48,7 +48,7 @@ describe('tenon strings', () => {
     expect(run('dump', 'dump.bin', '--from', 'tf', '--shape', '2,2').stderr).toContain('shape [2, 2]')
   })
 
-  test('reads and writes JSON', () => {
+  test('convert reads and writes JSON', () => {
     writeFileSync(join(cwd, 'in.json'), JSON.stringify(['a\nb', 'c']))
     expect(run('convert', 'in.json', '--from', 'json', '--to', 'tflite', '--output', 'in.bin').code).toBe(0)
     expect(run('convert', 'in.bin', '--from', 'tflite', '--to', 'json').stdout).toBe('["a\\nb","c"]\n')
@@ -56,17 +56,17 @@ describe('tenon strings', () => {
   })
 
   test.each([
-    [['list', 'words.txt'], 2, 'there is no action list'],
+    [['list', 'words.txt'], 2, 'the action must be dump or convert, got list'],
     [['convert', 'words.txt', '--from', 'lines'], 2, '--to is missing'],
     [['convert', 'words.txt', '--from', 'lines', '--to', 'tf'], 2, '--output is missing'],
     [['dump', 'words.txt'], 1, 'layout must be given'],
     [['dump', 'words.txt', '--from', 'tflite'], 1, 'tflite-count'],
     [['dump', 'words.txt', '--from', 'tf'], 1, 'shape must be an array of numbers'],
-    [['dump', 'words.txt', '--from', 'tf', '--shape', '2,x'], 2, '--shape should be'],
-    [['dump', 'words.txt', '--from', 'json'], 2, 'is no JSON'],
+    [['dump', 'words.txt', '--from', 'tf', '--shape', '2,x'], 2, '--shape must be sizes separated by commas'],
+    [['dump', 'words.txt', '--from', 'json'], 2, 'is not JSON'],
     [['dump', 'nowhere', '--from', 'lines'], 1, 'no such file'],
-    [['dump', 'words.txt', '--from', 'utf8'], 2, '--from should be one of'],
-  ])('%j is refused', (args, code, text) => {
+    [['dump', 'words.txt', '--from', 'utf8'], 2, '--from must be one of'],
+  ])('refuses %j', (args, code, text) => {
     const finished = run(...args)
     expect(finished).toMatchObject({ code, stdout: '' })
     expect(finished.stderr).toContain(text)

@@ -10,7 +10,7 @@ import * as tenon from '../src/index.ts'
 
 const { readNpy, tensor, writeNpy } = tenon
 
-/** Examples name files beside them: they run in a directory that has these. */
+/** The directory in which the examples run, with the files that they name. */
 let directory: string
 const before = process.cwd()
 beforeAll(() => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Finished } from './run-tenon.ts'
 
-/** One message, perhaps a hint, nothing else: never data, never a stack. */
+/** Expects one message and at most one hint, without data and without a stack trace. */
 export function expectRefusal(
   { code, stdout, stderr }: Finished,
   expectedCode: number,

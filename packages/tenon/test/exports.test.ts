@@ -6,14 +6,14 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', directory), 'ut
   exports: Record<string, { default: string } | string>
 }
 
-/** What a built entry exports. */
+/** The names that a built entry exports. */
 async function builtNames(entry: string): Promise<string[]> {
   const target = manifest.exports[entry]
   if (typeof target !== 'object') throw new Error(`no entry ${entry}`)
   return Object.keys((await import(new URL(target.default, directory).href)) as object)
 }
 
-/** The packages that the umbrella holds, and the entries of each that are for users. */
+/** The public entries of all packages of the umbrella. */
 const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools'].flatMap((name) => {
   const path = new URL(`../../${name}/package.json`, import.meta.url)
   const { exports } = JSON.parse(readFileSync(path, 'utf8')) as typeof manifest
@@ -22,14 +22,14 @@ const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstri
     .map((entry) => `${name}${entry.slice(1)}`)
 })
 
-test('every entry of every package is an entry of tenon, so that a user of tenon alone reaches everything', () => {
+test('every entry of every package is an entry of tenon', () => {
   expect(entries.length).toBeGreaterThan(10)
   expect(Object.keys(manifest.exports)).toEqual(expect.arrayContaining(entries.map((entry) => `./${entry}`)))
 })
 
 // Importing the process of a driver starts it.
 test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
-  'tenon/%s is all of the entry',
+  'tenon/%s exports every name of its package entry',
   async (entry) => {
     const original = Object.keys((await import(`@tenon/${entry}`)) as object)
     expect(original.length).toBeGreaterThan(0)
@@ -37,12 +37,12 @@ test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
   },
 )
 
-test('the root has what the README uses', async () => {
+test('the root entry exports the names that the README uses', async () => {
   const names = await builtNames('.')
   for (const name of ['Library', 'tensor', 'f32', 'readNpy', 'writeNpy', 'XlaError']) expect(names).toContain(name)
 })
 
-test('the root has every class of errors that its functions throw', async () => {
+test('the root entry exports every error class that its functions throw', async () => {
   const names = await builtNames('.')
   for (const name of ['core', 'custom-call']) {
     const exported = Object.keys((await import(`@tenon/${name}`)) as object)

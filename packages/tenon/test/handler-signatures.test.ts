@@ -2,7 +2,7 @@ import { expect, describe, test } from 'vitest'
 import { handlerSignatures } from '../src/cli/handler-signatures.ts'
 import { classOfMember } from '../src/cli/itanium-type.ts'
 
-/** What gcc 12 makes of handlers that are written with XLA's own header: of 0.2, and the first of 0.1 as well. */
+/** The symbols that gcc 12 emits for handlers that use XLA's own header, of version 0.2 and of the first version 0.1. */
 const symbols = {
   norm: [
     '_ZNK3xla3ffi7HandlerILNS0_14ExecutionStageE3EPFNS0_5ErrorEfNS0_4SpanIKlEESt17basic_string_viewIcSt11',
@@ -30,8 +30,8 @@ const symbols = {
   ].join(''),
 }
 
-describe('what the symbols of C++ handlers reveal', () => {
-  test.each(['norm', 'oldNorm'] as const)('attributes, operands and results of %s', (name) => {
+describe('handlerSignatures()', () => {
+  test.each(['norm', 'oldNorm'] as const)('reads the attributes, operands and results of %s', (name) => {
     expect(handlerSignatures([symbols[name]])).toEqual([
       {
         stage: 'execute',
@@ -48,7 +48,7 @@ describe('what the symbols of C++ handlers reveal', () => {
     ])
   })
 
-  test('stages, states and whatever else is bound, once each and in the order of the stages', () => {
+  test('lists stages, states and other bindings once each, in the order of the stages', () => {
     const { instantiate, remaining, stateful } = symbols
     expect(handlerSignatures([stateful, remaining, instantiate, stateful])).toEqual([
       { stage: 'instantiate', parameters: ['attr bool'] },
@@ -57,15 +57,15 @@ describe('what the symbols of C++ handlers reveal', () => {
     ])
   })
 
-  test('other names reveal nothing', () => {
+  test('ignores other names', () => {
     expect(
       handlerSignatures(['rms_norm', '_ZN3xla3ffi5ErrorC1Ev', symbols.norm.slice(0, 200), '_ZN1aIfE1bEv']),
     ).toEqual([])
   })
 })
 
-describe('names of C++', () => {
-  test('give the class of a member', () => {
+describe('classOfMember()', () => {
+  test('returns the class of a member', () => {
     expect(classOfMember('_ZN1a1bIfLi3EE1cEv')).toEqual({
       name: 'a::b',
       args: [
@@ -76,7 +76,7 @@ describe('names of C++', () => {
   })
 
   test.each(['', 'f', '_Z1fv', '_ZN1a', '_ZN1aI', '_ZN1aIS9_E1bEv', '_ZN1aIqE1bEv', '_ZN1aILifE1bEv', '_ZN999a1bIfEE'])(
-    'that are cut off or unknown give nothing: %j',
+    'returns undefined for truncated and unknown names: %j',
     (name) => expect(classOfMember(name)).toBeUndefined(),
   )
 })

@@ -31,7 +31,7 @@ describe('Library', () => {
     expect(largestDifference(y.view() as Float32Array, expected)).toBeLessThan(1e-6)
   })
 
-  test('the broadcast add, in the oldest and the newest convention', () => {
+  test('broadcast_add gives the same result in the oldest and the newest convention', () => {
     using library = Library.open(path)
     const [b, c] = [noise(128), noise(2048)]
     const expected = c.map((value, i) => Math.fround(b[i % 128]! + value))
@@ -42,7 +42,7 @@ describe('Library', () => {
     expect(typed.view()).toEqual(expected)
   })
 
-  test('lists what the library marks', () => {
+  test('customCalls lists the marked custom calls, sorted by name', () => {
     using library = Library.open(path)
     expect(library.customCalls).toContainEqual({ name: 'rms_norm', convention: 'typed' })
     expect(library.customCalls).toContainEqual({ name: 'do_custom_call', convention: 'host' })
@@ -50,7 +50,7 @@ describe('Library', () => {
     expect(library.path).toBe(path)
   })
 
-  test('a file: URL is a path, anything else is refused', () => {
+  test('open() accepts a path or a file: URL, and refuses other values', () => {
     using library = Library.open(pathToFileURL(path))
     expect(library.path).toBe(path)
     expect(library.customCall('rms_norm').handler.metadata.major).toBe(0)
@@ -59,39 +59,39 @@ describe('Library', () => {
     }
   })
 
-  test('is printed with its path, closed as well', () => {
+  test('is printed with its path, also after close', () => {
     const library = Library.open(path)
     library.close()
     expect([String(library), inspect(library)]).toEqual([`Library ${path}`, `Library ${path}`])
   })
 
-  test('an unknown symbol: the hint names those nearly alike', () => {
+  test('the hint for an unknown symbol names a similar one', () => {
     using library = Library.open(path)
     const error = thrownBy(() => library.customCall('rms_nrom'))
     expect(error).toBeInstanceOf(LoadError)
-    expect(error.sentence).toBe(`${path} has no symbol rms_nrom`)
+    expect(error.sentence).toBe(`${path} does not export a symbol named "rms_nrom"`)
     expect(error.hint).toBe('Did you mean rms_norm?')
-    expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('hidden visibility')
+    expect(thrownBy(() => library.hostCall('zzzzzz')).hint).toContain('default visibility')
     expect(
       thrownBy(() => library.customCall({ execute: 'counter_v1', instantiate: 'counter_instantiate' })).sentence,
     ).toContain('counter_instantiate')
   })
 
-  test('what is marked can not be taken for something else, nor data for a function', () => {
+  test('refuses a convention that differs from the mark, and data as a function', () => {
     using library = Library.open(path)
     for (const error of [
       thrownBy(() => library.customCall('do_custom_call')),
       thrownBy(() => library.hostCall('rms_norm')),
     ]) {
       expect(error).toBeInstanceOf(ArgumentError)
-      expect(error.sentence).toMatch(/is a (host|typed) custom call, as its library says, not a (host|typed) one/)
+      expect(error.sentence).toMatch(/must be called as a (host|typed) custom call, got (host|typed)$/)
     }
     expect(thrownBy(() => library.customCall('rms_norm__xla_ffi')).sentence).toBe(
-      'rms_norm__xla_ffi is data, not a function',
+      'rms_norm__xla_ffi must be a function, got data',
     )
   })
 
-  test('after close, it and what came from it refuse', () => {
+  test('the library and its custom calls throw ScopeClosedError after close()', () => {
     const library = Library.open(path)
     const rmsNorm = library.customCall('rms_norm')
     library.close()
@@ -102,7 +102,7 @@ describe('Library', () => {
     )
   })
 
-  test('a kernel that refuses, fails or throws gives an error of its kind', () => {
+  test('a kernel that refuses, fails or throws causes an error of the matching class', () => {
     using library = Library.open(path)
     using throwing = Library.open(kernelLibrary('kernels_cpp'))
     const x = tensor('f64', [1, 1], [1])
@@ -120,10 +120,10 @@ describe('Library', () => {
     expect(thrown.sentence).toContain('threw a C++ exception: boom')
   })
 
-  test('a library found by its bare name has no marks to check', () => {
+  test('a library found by its bare name is called without checking marks', () => {
     if (process.platform !== 'linux') return
     using library = Library.open('libm.so.6')
     expect(library.customCalls).toEqual([])
-    expect(thrownBy(() => library.customCall('coss')).sentence).toBe('libm.so.6 has no symbol coss')
+    expect(thrownBy(() => library.customCall('coss')).sentence).toBe('libm.so.6 does not export a symbol named "coss"')
   })
 })

@@ -38,40 +38,39 @@ function expectRefused(action: () => unknown, sentence: RegExp, hint: RegExp): v
 const x = tensor('f32', [2], [1, 2])
 
 test.each([[[1, 2]], [new Float32Array(2)], [5], [null], [undefined], ['x'], [{ dtype: 'f32', shape: [2] }]])(
-  '%j is no tensor to write, and no file is touched',
+  'writeNpy() and encodeNpy() refuse %j, and no file is created',
   (value) => {
     const path = join(directory, 'w.npy')
-    expectRefused(
-      () => writeNpy(path, value as unknown as Tensor),
-      /^a tensor is needed to write, got /,
-      /tensor\('f32'/,
-    )
-    expectRefused(() => encodeNpy(value as unknown as Tensor), /^a tensor is needed to write, got /, /tensor\('f32'/)
+    expectRefused(() => writeNpy(path, value as unknown as Tensor), /^tensor must be a Tensor, got /, /tensor\('f32'/)
+    expectRefused(() => encodeNpy(value as unknown as Tensor), /^tensor must be a Tensor, got /, /tensor\('f32'/)
     expect(existsSync(path)).toBe(false)
   },
 )
 
-test('arguments in the other order', () => {
-  expectRefused(() => writeNpy(x as never, 'w.npy' as never), /got a tensor$/, /the path comes first/)
+test('writeNpy() refuses arguments in the other order', () => {
+  expectRefused(() => writeNpy(x as never, 'w.npy' as never), /got a tensor$/, /Pass the path first/)
 })
 
-test.each([[''], ['a\0b'], [5], [undefined], [new URL('https://example.org/x.npy')]])('%j is no path', (path) => {
-  expectRefused(() => readNpy(path as string), /^path must be /, /^/)
-  expectRefused(() => writeNpy(path as string, x), /^path must be /, /^/)
-})
+test.each([[''], ['a\0b'], [5], [undefined], [new URL('https://example.org/x.npy')]])(
+  'readNpy() and writeNpy() refuse the path %j',
+  (path) => {
+    expectRefused(() => readNpy(path as string), /^path must be /, /^/)
+    expectRefused(() => writeNpy(path as string, x), /^path must be /, /^/)
+  },
+)
 
-test('file: URLs are paths', () => {
+test('readNpy() and writeNpy() accept file: URLs', () => {
   const path = join(directory, 'a b%.npy')
   writeNpy(pathToFileURL(path), x)
   expect(readNpy(pathToFileURL(path)).toArray()).toEqual([1, 2])
   expect(readFileSync(path)).toEqual(Buffer.from(encodeNpy(x)))
 })
 
-test('only bytes are decoded', () => {
+test('decodeNpy() refuses values that are not bytes', () => {
   expectRefused(() => decodeNpy('x.npy' as never), /^bytes must be a Uint8Array, got "x\.npy"$/, /readNpy\(path\)/)
 })
 
-test('a scope that is an allocator, and what is none', () => {
+test('readNpy() accepts an allocator, and refuses a scope that is not one', () => {
   const path = join(directory, 'allocator.npy')
   writeNpy(path, x)
   const scope = NativeScope.ofConfined()
@@ -90,7 +89,7 @@ test('a scope that is an allocator, and what is none', () => {
   }
 })
 
-test('what the system refuses has the path of the file', () => {
+test('system errors contain the path of the file', () => {
   const thrownBy = (action: () => unknown): unknown => {
     try {
       return action()

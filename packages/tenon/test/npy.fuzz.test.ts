@@ -15,7 +15,7 @@ const images = ['cube-fortran', 'complex64-big-endian', 'version-2', 'refused-st
 )
 
 test(
-  'mutated files give a tensor or a TenonError',
+  'decodeNpy() returns a tensor or throws a TenonError for mutated files',
   () => {
     const mutation = fc.tuple(
       fc.nat(0xff),
@@ -44,7 +44,7 @@ test(
 )
 
 test(
-  'texts of the characters of headers give a dictionary or a TenonError',
+  'parsePythonDictionary() returns a map or throws a TenonError for random headers',
   () => {
     const text = fc
       .array(fc.constantFrom(...'{}()[],:\'"0L\\ \n', 'True', 'descr'), { maxLength: 400 })

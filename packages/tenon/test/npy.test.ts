@@ -14,7 +14,7 @@ const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url))
 const fixture = (name: string): string => join(fixtures, `${name}.npy`)
 const named = dtypes.filter((info) => info.numpy !== undefined)
 
-/** The values that make.py wrote, whatever the type. */
+/** The values that make.py wrote for a type. */
 function expected(dtype: DType): Element[] {
   const numbers = [0, 1, 2, 3, 4, 5]
   const info = dtypes.find((row) => row.name === dtype)!
@@ -42,12 +42,12 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true }))
 
 describe('files that NumPy wrote', () => {
-  test('there is one for every element type with a NumPy name', () => {
+  test('exist for every element type with a NumPy name', () => {
     expect(named.length).toBe(14)
     for (const { name } of named) expect(readdirSync(fixtures)).toContain(`${name}.npy`)
   })
 
-  test.each(named.map(({ name }) => name))('%s', (name) => {
+  test.each(named.map(({ name }) => name))('readNpy() reads %s in every order', (name) => {
     const plain = readNpy(fixture(name))
     expect({ dtype: plain.dtype, shape: plain.shape, strides: plain.strides }).toEqual({
       dtype: name,
@@ -65,12 +65,12 @@ describe('files that NumPy wrote', () => {
   test.each([
     ['version-2', [2, 0]],
     ['version-3', [3, 0]],
-  ] as const)('%s', (name, version) => {
+  ] as const)('readNpy() reads %s', (name, version) => {
     expect(decodeNpyHeader(readFileSync(fixture(name))).version).toEqual(version)
     expect(readNpy(fixture(name)).toArray()).toEqual(expected('float32'))
   })
 
-  test('three axes in Fortran order', () => {
+  test('readNpy() transposes three axes in Fortran order', () => {
     const counted = Array.from({ length: 24 }, (_, index) => index)
     for (const name of ['cube-fortran', 'cube-fortran-big-endian']) {
       const cube = readNpy(fixture(name))
@@ -79,7 +79,7 @@ describe('files that NumPy wrote', () => {
     }
   })
 
-  test('a scalar, a vector and arrays without elements', () => {
+  test('readNpy() reads scalars, vectors and arrays without elements', () => {
     expect(readNpy(fixture('scalar')).shape).toEqual([])
     expect(readNpy(fixture('scalar')).toArray()).toEqual([2.5])
     expect(readNpy(fixture('vector')).toArray()).toEqual([0, 1, 2, 3, 4])
@@ -89,7 +89,7 @@ describe('files that NumPy wrote', () => {
   })
 
   test.each([...named.map(({ name }) => name), 'scalar', 'vector', 'empty'])(
-    '%s is written byte for byte alike',
+    'writeNpy() writes %s byte for byte like NumPy',
     (name) => {
       const copy = join(directory, 'copy.npy')
       writeNpy(copy, readNpy(fixture(name)))
@@ -107,7 +107,7 @@ describe('files that NumPy wrote', () => {
     ['raw', 'raw bytes', 'np.uint16'],
     ['structured', 'structured', 'field'],
     ['named', 'structured', 'field'],
-  ])('elements of kind %s are refused with what to do', (name, what, hint) => {
+  ])('readNpy() refuses elements of kind %s with a hint', (name, what, hint) => {
     const path = fixture(`refused-${name}`)
     const error = thrownBy(() => readNpy(path))
     expect(error).toBeInstanceOf(NpyFormatError)
@@ -141,7 +141,7 @@ describe('round trips', () => {
       })
     })
 
-  test('what is encoded is decoded, bit for bit', () => {
+  test('decodeNpy() restores the bits that encodeNpy() wrote', () => {
     fc.assert(
       fc.property(array, ({ dtype, shape, values }) => {
         const source = tensor(dtype, shape, values)
@@ -153,7 +153,7 @@ describe('round trips', () => {
     )
   })
 
-  test('a strided tensor is written in row-major order', () => {
+  test('encodeNpy() writes a strided tensor in row-major order', () => {
     fc.assert(
       fc.property(array, fc.boolean(), ({ dtype, shape, values }, reversed) => {
         // Strides of a transposed array: the axes of a row-major one, in reverse.
@@ -166,7 +166,7 @@ describe('round trips', () => {
     )
   })
 
-  test('the memory comes from the given allocator', () => {
+  test('readNpy() allocates from the allocator', () => {
     const sizes: number[] = []
     const allocator = {
       allocate(byteSize: number, byteAlignment?: number) {
@@ -178,22 +178,22 @@ describe('round trips', () => {
     expect(sizes).toEqual([48])
   })
 
-  test('a header too long for version 1.0 is written as 2.0', () => {
+  test('encodeNpyHeader() writes version 2.0 if the header is too long for 1.0', () => {
     const shape = Array.from({ length: 30_000 }, () => 1)
     const header = encodeNpyHeader('uint8', shape)
     expect(header.length % 64).toBe(0)
     expect(decodeNpyHeader(header)).toMatchObject({ version: [2, 0], shape, dataOffset: header.length })
   })
 
-  test('a type that NumPy lacks is refused', () => {
+  test('encodeNpy() refuses a type that NumPy lacks', () => {
     const error = thrownBy(() => encodeNpy(tensor('bfloat16', [2])))
     expect(error).toBeInstanceOf(ArgumentError)
-    expect(error.sentence).toContain("can't hold bfloat16")
+    expect(error.sentence).toContain('dtype must be a type that NumPy has, got bfloat16')
     expect(error.hint).toContain('uint16')
   })
 })
 
-describe('files that are wrong', () => {
+describe('invalid files', () => {
   const file = (header: string, data = Buffer.alloc(0), prefix = '\x93NUMPY\x01\0'): Buffer => {
     const length = Buffer.alloc(2)
     length.writeUInt16LE(header.length)
@@ -201,7 +201,7 @@ describe('files that are wrong', () => {
   }
   const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n"
 
-  test('other spellings that Python allows are read', () => {
+  test('decodeNpy() accepts other spellings of a header in Python', () => {
     const data = Buffer.from(Float32Array.of(1, 2).buffer)
     for (const header of [
       '{"shape":(2,),"descr":"<f4","fortran_order":False}',
@@ -212,8 +212,8 @@ describe('files that are wrong', () => {
   })
 
   test.each([
-    [Buffer.alloc(0), /no \.npy file/],
-    [Buffer.from('PK\x03\x04', 'latin1'), /no \.npy file/],
+    [Buffer.alloc(0), /the file is not a \.npy file/],
+    [Buffer.from('PK\x03\x04', 'latin1'), /the file is not a \.npy file/],
     [file(good).subarray(0, 7), /ends after 7 bytes/],
     [file(good).subarray(0, 9), /ends after 9 bytes/],
     [file(good, undefined, '\x93NUMPY\x04\0'), /version should be .* but is 4\.0/],
@@ -247,9 +247,9 @@ describe('files that are wrong', () => {
     [file(`{'descr': ${'['.repeat(100)}`), /nests more than 32 levels/],
     [
       Buffer.concat([Buffer.from('\x93NUMPY\x02\0\xff\xff\xff\x7f', 'latin1'), Buffer.from(good)]),
-      /more than the 1048576 read at most/,
+      /more than the limit of 1048576/,
     ],
-  ])('refusal %#', (bytes, message) => {
+  ])('case %# is refused by decodeNpy() and readNpy()', (bytes, message) => {
     const path = join(directory, 'wrong.npy')
     writeFileSync(path, bytes)
     for (const error of [thrownBy(() => decodeNpy(bytes)), thrownBy(() => readNpy(path))]) {
@@ -258,13 +258,13 @@ describe('files that are wrong', () => {
     }
   })
 
-  test('the hint tells a zip archive and a cut-off file', () => {
+  test('the hints recognise a zip archive and a truncated file', () => {
     expect(thrownBy(() => decodeNpy(Buffer.from('PK\x03\x04'))).hint).toContain('.npz')
     expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(7)))).hint).toContain('cut off')
     expect(thrownBy(() => decodeNpy(file(good, Buffer.alloc(9)))).hint).toContain('several arrays')
   })
 
-  test("a file that is not there is the system's error", () => {
+  test("a missing file causes the system's error", () => {
     expect(() => readNpy(join(directory, 'absent.npy'))).toThrow(/ENOENT/)
   })
 })

@@ -19,12 +19,12 @@ afterAll(() => rmSync(directory, { recursive: true }))
 
 interface Session {
   readonly words: string[]
-  /** How many lines `head` leaves. */
+  /** The number of lines that `head` keeps. */
   readonly limit: number
   readonly shown: string
 }
 
-/** The commands of a page's `console` blocks, with what the page says they print. */
+/** The commands in the `console` blocks of a page, with the output that the page shows. */
 function sessions(page: string): Session[] {
   const text = readFileSync(new URL(page, import.meta.url), 'utf8')
   return [...text.matchAll(/^```console\n(.*?)^```/gms)]
@@ -40,7 +40,7 @@ function sessions(page: string): Session[] {
     })
 }
 
-/** `...` stands for any lines; which glibc it is depends on who built the library. */
+/** Matches any lines for `...`, and any version of glibc, which depends on the machine that built the library. */
 function pattern(shown: string): RegExp {
   const lines = shown
     .split('\n')
@@ -53,7 +53,7 @@ function pattern(shown: string): RegExp {
 }
 
 if (process.platform === 'linux' && process.arch === 'x64')
-  test('the READMEs show what the command prints', () => {
+  test('the READMEs show the actual output of the command', () => {
     for (const page of pages) {
       const found = sessions(page)
       expect(new Set(found.map(({ words }) => words[0]))).toEqual(new Set(['inspect', 'call']))

@@ -1,4 +1,4 @@
-/** Independent computations in plain double precision, which kernels are compared with. */
+/** Independent computations in double precision, for comparison with kernels. */
 
 /** y = x / sqrt(mean(x * x) + eps) along rows of `width`. */
 export function rmsNormReference(x: ArrayLike<number>, width: number, eps: number): Float64Array {
@@ -12,7 +12,7 @@ export function rmsNormReference(x: ArrayLike<number>, width: number, eps: numbe
   return y
 }
 
-/** The largest difference of two arrays of one length. */
+/** The largest difference between two arrays of the same length. */
 export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length !== b.length) throw new Error(`lengths ${a.length} and ${b.length}`)
   let largest = 0
@@ -24,7 +24,7 @@ export function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): n
   return largest
 }
 
-/** Numbers from -4 to 4 that look random, the same on every run. */
+/** Pseudorandom numbers from -4 to 4, the same on every run. */
 export function noise(length: number): Float32Array {
   let state = 12345
   return Float32Array.from({ length }, () => {

@@ -10,7 +10,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Runs `tenon` as a process of its own. */
+/** Runs `tenon` in a new process. */
 export function runTenon(
   args: readonly string[],
   options: { readonly cwd?: string; readonly environment?: NodeJS.ProcessEnv } = {},

@@ -1,22 +1,14 @@
 import { didYouMean } from '@tenon/core/internal'
 import { parseArgs } from 'node:util'
-import type { ArgDef } from 'citty'
+import type { Definition, Values } from './sub-command.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The arguments of a command in citty's form, with a mark for flags that may be repeated. */
-export type Definition = Readonly<Record<string, ArgDef & { readonly repeatable?: true }>>
-
 /**
- * Checks a command line against a command's definition, because citty ignores unknown flags, missing values and
- * repetitions.
+ * Parses a command line by a command's definition.
  *
- * @returns all values of each flag, in order
  * @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one
  */
-export function checkArguments(
-  rawArgs: readonly string[],
-  definition: Definition,
-): ReadonlyMap<string, readonly string[]> {
+export function parseArguments<const T extends Definition>(rawArgs: readonly string[], definition: T): Values<T> {
   const { tokens } = parseArgs({
     args: [...rawArgs],
     options: optionsOf(definition),
@@ -24,19 +16,29 @@ export function checkArguments(
     allowPositionals: true,
     tokens: true,
   })
-  const values = new Map<string, string[]>()
+  const values = Object.fromEntries(
+    Object.entries<Definition[string]>(definition).map(([name, { type, repeatable }]) => [
+      name,
+      repeatable ? [] : type === 'boolean' ? false : undefined,
+    ]),
+  ) as Record<string, string | boolean | string[] | undefined>
   const positionals: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value)
     if (token.kind !== 'option') continue
-    const value = checkOption(token, definition)
-    const known = values.get(token.name)
-    if (known === undefined) values.set(token.name, [value])
-    else if (definition[token.name]!.repeatable) known.push(value)
+    const value = optionValue(token, definition)
+    const known = values[token.name]
+    if (Array.isArray(known)) known.push(value as string)
+    else if (known === undefined || known === false) values[token.name] = value
     else throw new UsageError(`${token.rawName} is given more than once`)
   }
-  checkPositionals(positionals, definition)
-  return values
+  const names = Object.keys(definition).filter((name) => definition[name]!.type === 'positional')
+  const missing = names[positionals.length]
+  if (missing !== undefined) throw new UsageError(`the argument <${missing}> is missing`)
+  const extra = positionals[names.length]
+  if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
+  names.forEach((name, index) => (values[name] = positionals[index]))
+  return values as Values<T>
 }
 
 interface OptionToken {
@@ -54,7 +56,7 @@ function optionsOf(definition: Definition): Record<string, { type: 'string' | 'b
   )
 }
 
-function checkOption(token: OptionToken, definition: Definition): string {
+function optionValue(token: OptionToken, definition: Definition): string | true {
   const option = Object.hasOwn(definition, token.name) ? definition[token.name] : undefined
   if (option === undefined || option.type === 'positional') {
     const flags = [...Object.keys(optionsOf(definition)), 'help'].map((name) => `--${name}`)
@@ -62,21 +64,13 @@ function checkOption(token: OptionToken, definition: Definition): string {
   }
   if (option.type === 'boolean') {
     if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`)
-    return ''
+    return true
   }
   // A text that looks like a flag is not a value. Such a value can be passed as --flag=value.
   const missing = token.value === undefined || (!token.inlineValue && /^--[a-z]/.test(token.value))
   if (missing) throw new UsageError(`${token.rawName} needs a value: ${token.rawName} <${option.valueHint ?? 'value'}>`)
   if (option.type === 'enum' && !option.options?.includes(token.value!)) {
-    throw new UsageError(`${token.rawName} should be one of ${option.options?.join(', ')}, not ${token.value}`)
+    throw new UsageError(`${token.rawName} must be one of ${option.options?.join(', ')}, got ${token.value}`)
   }
   return token.value!
-}
-
-function checkPositionals(positionals: readonly string[], definition: Definition): void {
-  const names = Object.keys(definition).filter((name) => definition[name]!.type === 'positional')
-  const missing = names[positionals.length]
-  if (missing !== undefined) throw new UsageError(`the argument <${missing}> is missing`)
-  const extra = positionals[names.length]
-  if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
 }

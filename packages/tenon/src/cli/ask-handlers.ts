@@ -7,33 +7,33 @@ import {
   type Stage,
   type TypedHandler,
 } from '@tenon/custom-call'
-import { Library } from '../library.ts'
-import { inspectLibrary } from './inspect-report.ts'
+import { openLibrary } from '../library.ts'
+import type { InspectReport } from './inspect-report.ts'
 
-/** What a typed handler said about itself. */
+/** The metadata that a typed handler reports. */
 export interface HandlerReport extends Partial<HandlerMetadata> {
   readonly name: string
-  /** What a target has handlers for; of a symbol, the stage that it is for, if it tells. */
+  /** The stages for which a registered target has handlers, or the stage that an exported handler reports. */
   readonly stages: readonly Stage[]
-  /** Of one that the library registered itself. */
+  /** The platform, for a handler that the library registers itself. */
   readonly platform?: string
-  /** Why it did not answer. */
+  /** The reason why the handler did not answer. */
   readonly error?: string
 }
 
 /**
- * Loads a library and asks typed handlers for their metadata. They are called for it: the names must be those of typed
+ * Loads a library and asks typed handlers for their metadata. This calls them, so the names must be those of typed
  * handlers.
  *
- * @param all whether all are asked that the library marks, and all that it registers itself; one that doesn't answer is told
- * @throws {LoadError | ArgumentError} if the library can't be loaded, lacks a name, or marks it as something else
+ * @param all whether to ask also the handlers that the library marks or registers; an error of these is reported
+ * @throws {LoadError} if the library cannot be loaded, or does not export a name
+ * @throws {ArgumentError} if the library marks a name as something else
  */
-export function askHandlers(path: string, names: readonly string[], all: boolean): HandlerReport[] {
-  const { customCalls, cppHandlers } = inspectLibrary(path)
-  const marked = customCalls.filter(({ convention }) => convention === 'typed').map(({ name }) => name)
-  const library = Library.open(resolve(path))
-  /** Handlers of other headers may not check their stage: they are not asked. */
-  const checksStage = (name: string): boolean => cppHandlers > 0 || marked.includes(name)
+export function askHandlers(report: InspectReport, names: readonly string[], all: boolean): HandlerReport[] {
+  const marked = report.customCalls.filter(({ convention }) => convention === 'typed').map(({ name }) => name)
+  const library = openLibrary(resolve(report.path), report)
+  /** Only handlers of known headers are asked for their stage, because others may run without checking it. */
+  const checksStage = (name: string): boolean => report.cppHandlers > 0 || marked.includes(name)
   const ask = (name: string): HandlerReport => {
     const { handler } = library.customCall(name, { allowNewerApi: true })
     const stage = checksStage(name) ? handler.askStage() : undefined

@@ -33,17 +33,18 @@ const scalars: Partial<Record<DType, TypeHelper<never>>> = {
   uint64: u64,
 }
 
-const forms = "name=f32:1e-5, name=s64:3, name=pred:true, name=str:text, 'name=s32[]:1,2,3'"
+const forms = "name=f32:1e-5, name=s64:3, name=pred:true, name=str:text or 'name=s32[]:1,2,3'"
 
 /**
- * Reads `eps=f32:1e-5`, `axes=s32[]:0,1`, `exact=pred:true`, `mode=str:fast`.
+ * Parses `eps=f32:1e-5`, `axes=s32[]:0,1`, `exact=pred:true`, `mode=str:fast`.
  *
- * @throws {UsageError} saying what is expected; a number without a type is refused, since a kernel reads an f64 where an
- * f32 was meant as something else
+ * @throws {UsageError} if the text has another form. A number must have its type, because a kernel that expects an f32
+ * does not accept an f64.
  */
 export function parseAttribute(text: string): readonly [name: string, attribute: Attribute] {
   const match = /^([^=]+)=(.*)$/s.exec(text)
-  if (match === null) throw new UsageError(`--attr ${text} can't be read`, `write ${forms}.`)
+  if (match === null)
+    throw new UsageError(`--attr must be name=type:value, got ${text || 'nothing'}`, `Write ${forms}.`)
   const [, name, value] = match as unknown as [string, string, string]
   try {
     return [name, parseValue(value, text)]
@@ -61,10 +62,10 @@ function parseValue(value: string, text: string): Attribute {
   const info = findDType(type)
   const scalar = info === undefined ? undefined : scalars[info.name]
   if (info === undefined || scalar === undefined) {
-    throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `write ${forms}.`)
+    throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `Write ${forms}.`)
   }
   if (brackets === undefined && literal.trim() === '') {
-    throw new UsageError(`--attr ${text}: the value is missing`, `write ${forms}.`)
+    throw new UsageError(`--attr ${text}: the value is missing`, `Write ${forms}.`)
   }
   const element = (item: string): never => parseElement(item.trim(), info, text) as never
   if (brackets === undefined) return scalar(element(literal))
@@ -77,26 +78,26 @@ function untyped(value: string, text: string): UsageError {
     const whole = /^[+-]?\d+$/.test(value)
     const [narrow, wide] = whole ? ['s32', 's64'] : ['f32', 'f64']
     return new UsageError(
-      `--attr ${text}: a number needs its type`,
-      `which one does the kernel take? ${name}=${narrow}:${value} or ${name}=${wide}:${value}.`,
+      `--attr ${text}: a number must have its type`,
+      `Write the type that the kernel expects: ${name}=${narrow}:${value} or ${name}=${wide}:${value}.`,
     )
   }
   const hint = value === 'true' || value === 'false' ? `${name}=pred:${value}` : `${name}=str:${value}`
-  return new UsageError(`--attr ${text}: the value needs its type`, `perhaps ${hint}; the forms are ${forms}.`)
+  return new UsageError(`--attr ${text}: the value must have its type`, `Write ${hint}, or one of the forms ${forms}.`)
 }
 
 function parseElement(item: string, { kind, bits }: DTypeInfo, text: string): number | bigint | boolean {
   if (kind === 'bool') {
     if (item === 'true' || item === 'false') return item === 'true'
-    throw new UsageError(`--attr ${text}: a pred should be true or false, not ${item || 'nothing'}`)
+    throw new UsageError(`--attr ${text}: a pred must be true or false, got ${item || 'nothing'}`)
   }
   if (kind === 'float') {
     const value = /^[+-]?inf(inity)?$/i.test(item) ? (item.startsWith('-') ? -Infinity : Infinity) : Number(item)
     if (item !== '' && (!Number.isNaN(value) || /^nan$/i.test(item))) return value
-    throw new UsageError(`--attr ${text}: ${item || 'nothing'} is no number`)
+    throw new UsageError(`--attr ${text}: the value must be a number, got ${item || 'nothing'}`)
   }
   if (!/^[+-]?(\d+|0x[0-9a-f]+)$/i.test(item))
-    throw new UsageError(`--attr ${text}: ${item || 'nothing'} is no whole number`)
+    throw new UsageError(`--attr ${text}: the value must be a whole number, got ${item || 'nothing'}`)
   const digits = BigInt(item.replace(/^[+-]/, ''))
   const value = item.startsWith('-') ? -digits : digits
   return bits === 64 ? value : Number(value)

@@ -1,17 +1,13 @@
-import type { CommandDef } from 'citty'
-import { checkArguments, type Definition } from './arguments.ts'
-import { conventions, deviceConventions } from '../marked-calls.ts'
-import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import { readBinary } from '@tenon/core'
 import type { Alias } from '@tenon/custom-call'
-import { callKernel, writtenResults, type CallRequest, type CallReport } from './call-kernel.ts'
-import { defineSubCommand } from './define-sub-command.ts'
-import { formatTensor } from './format-tensor.ts'
-import { jsonValues } from './json-values.ts'
+import { conventions, deviceConventions } from '../marked-calls.ts'
 import { parseAttribute } from './attribute-spec.ts'
-import { parseRepeat } from './parse-repeat.ts'
+import { callKernel, writtenResults, type CallReport, type CallRequest } from './call-kernel.ts'
+import { jsonResults, printResults, printTiming } from './call-output.ts'
+import { callPacked, isPackedFunction, jsonPacked, printPacked } from './call-packed.ts'
+import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
 import { parseResultSpec } from './tensor-spec.ts'
-import { printData, printTalk } from './terminal.ts'
-import { formatTiming } from './timing.ts'
+import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 const args = {
@@ -40,7 +36,7 @@ const args = {
   abi: {
     type: 'enum',
     options: [...conventions, ...deviceConventions, 'packed'],
-    description: 'how it is called, if the library does not say',
+    description: 'the calling convention, if the library does not mark it',
   },
   stage: {
     type: 'string',
@@ -56,11 +52,11 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'operand=result',
-    description: 'a result that lies where an operand does, both by their numbers from 0; repeatable',
+    description: 'a result that shares the memory of an operand, both by their numbers from 0; repeatable',
   },
   'host-scratch': {
     type: 'boolean',
-    description: 'give typed handlers memory when they ask for that of a device, which XLA refuses on the Host',
+    description: 'give typed handlers host memory when they ask for device memory, which XLA refuses on the host',
   },
   'cuda-driver': {
     type: 'string',
@@ -69,54 +65,58 @@ const args = {
   },
   'allow-newer-api': {
     type: 'boolean',
-    description: 'call a typed handler built for a newer XLA FFI than is known here',
+    description: 'call a typed handler that was built for a newer XLA FFI than tenon supports',
   },
-  repeat: { type: 'string', valueHint: 'n', description: 'run it n times more and print how long a run takes' },
+  repeat: { type: 'string', valueHint: 'n', description: 'run it n more times and print the duration of a run' },
   json: { type: 'boolean', description: 'print one JSON document' },
 } as const satisfies Definition
 
-/** `tenon call`: runs a kernel on arrays from files. */
-export const callCommand: CommandDef = defineSubCommand({
+/** The command `tenon call`, which runs a kernel on arrays from files. */
+export const callCommand: SubCommand = defineSubCommand({
   meta: {
     name: 'call',
     description: 'Call a custom call or a packed function of a library with arrays from .npy files',
   },
   args,
-  run({ rawArgs, args: given }) {
-    const values = checkArguments(rawArgs, args)
-    const { library, symbol, abi, opaque, repeat, json, registered = false } = given
-    const {
-      'allow-newer-api': allowNewerApi = false,
-      'host-scratch': hostScratch = false,
-      'cuda-driver': cudaDriver,
-    } = given
+  run({ library, symbol, abi, opaque, repeat, json, registered, ...flags }) {
     const request: CallRequest = {
       library,
       symbol,
-      operands: values.get('arg') ?? [],
-      attributes: attributesOf(values.get('attr') ?? []),
-      results: (values.get('result') ?? []).map(parseResultSpec),
+      operands: flags.arg,
+      attributes: attributesOf(flags.attr),
+      results: flags.result.map(parseResultSpec),
       convention: abi === 'packed' ? undefined : abi,
       opaque,
       repeat: repeat === undefined ? 0 : parseRepeat(repeat),
-      allowNewerApi,
-      stages: stagesOf(values.get('stage') ?? []),
+      allowNewerApi: flags['allow-newer-api'],
+      stages: stagesOf(flags.stage),
       registered,
-      aliases: (values.get('alias') ?? []).map(parseAlias),
-      hostScratch,
-      cudaDriver,
+      aliases: flags.alias.map(parseAlias),
+      hostScratch: flags['host-scratch'],
+      cudaDriver: flags['cuda-driver'],
     }
-    if (abi === 'packed' || (abi === undefined && isPackedFunction(request))) {
-      const report = callPacked(request)
+    // Refuses other files before the system's loader sees them.
+    const info = readBinary(library)
+    if (abi === 'packed' || (abi === undefined && isPackedFunction(request, info))) {
+      const report = callPacked(request, info)
       if (json) printData(JSON.stringify(jsonPacked(request, report), undefined, 2))
       else printPacked(request, report)
       return
     }
-    const report = callKernel(request)
+    const report = callKernel(request, info)
     if (json) printData(JSON.stringify(jsonReport(request, report), undefined, 2))
-    else printReport(request, report)
+    else {
+      printResults(writtenResults(request), report.results)
+      printTiming(report.timing)
+    }
   },
 })
+
+function parseRepeat(text: string): number {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && count >= 1 && count <= 1e9) return count
+  throw new UsageError(`--repeat must be a whole number from 1 to 1000000000, got ${text}`)
+}
 
 function stagesOf(texts: readonly string[]): CallRequest['stages'] {
   const stages: Record<string, string> = {}
@@ -124,7 +124,7 @@ function stagesOf(texts: readonly string[]): CallRequest['stages'] {
     const match = /^(instantiate|prepare|initialize)=(.+)$/.exec(text)
     if (match === null || Object.hasOwn(stages, match[1]!)) {
       throw new UsageError(
-        `--stage ${text} should be instantiate=symbol, prepare=symbol or initialize=symbol, each once`,
+        `--stage must be instantiate=symbol, prepare=symbol or initialize=symbol, each once, got ${text}`,
       )
     }
     stages[match[1]!] = match[2]!
@@ -135,7 +135,7 @@ function stagesOf(texts: readonly string[]): CallRequest['stages'] {
 function parseAlias(text: string): Alias {
   const match = /^(\d{1,5})=(\d{1,5})$/.exec(text)
   if (match !== null) return { operand: Number(match[1]), result: Number(match[2]) }
-  throw new UsageError(`--alias ${text} should be operand=result, such as 0=0`)
+  throw new UsageError(`--alias must be operand=result, such as 0=0, got ${text}`)
 }
 
 function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
@@ -146,33 +146,14 @@ function attributesOf(texts: readonly string[]): CallRequest['attributes'] {
   return Object.fromEntries(attributes)
 }
 
-function printReport(request: CallRequest, { results, timing }: CallReport): void {
-  const specs = writtenResults(request)
-  results.forEach((result, index) => {
-    const { path } = specs[index]!
-    if (path !== undefined) printTalk(`${path}: ${result.type}`)
-    else {
-      if (results.length > 1) printTalk(`result ${index}: ${result.type}`)
-      printData(formatTensor(result))
-    }
-  })
-  if (timing !== undefined) printTalk(formatTiming(timing))
-}
-
-function jsonReport(request: CallRequest, report: CallReport): unknown {
-  const { library, symbol } = request
-  const specs = writtenResults(request)
-  const { convention, version, operands, results, timing } = report
+function jsonReport(request: CallRequest, { convention, version, operands, results, timing }: CallReport): unknown {
   return {
-    library,
-    symbol,
+    library: request.library,
+    symbol: request.symbol,
     convention,
     version,
     operands: operands.map((operand) => String(operand.type)),
-    results: results.map((result, index) => {
-      const { path } = specs[index]!
-      return { type: String(result.type), ...(path === undefined ? { values: jsonValues(result) } : { path }) }
-    }),
+    results: jsonResults(writtenResults(request), results),
     timing,
   }
 }

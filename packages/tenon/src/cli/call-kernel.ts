@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { readBinary, tensor, type Tensor } from '@tenon/core'
+import { tensor, type BinaryInfo, type Tensor } from '@tenon/core'
 import {
   ApiVersion,
   deviceFunction,
@@ -11,7 +11,7 @@ import {
   type PreparedCall,
   type TypedHandler,
 } from '@tenon/custom-call'
-import { Library } from '../library.ts'
+import { openLibrary, type Library } from '../library.ts'
 import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
 import { openCuda, type CudaPlace } from './cuda-place.ts'
 import { readNpy, writeNpy } from '../npy/npy-file.ts'
@@ -28,31 +28,31 @@ export interface CallRequest {
   readonly operands: readonly string[]
   readonly attributes: AttributeDictionary
   readonly results: readonly ResultSpec[]
-  /** Undefined: as the library marks it. */
+  /** The convention; undefined for the one that the library marks. */
   readonly convention: AnyConvention | undefined
-  /** What a call is told besides its buffers, if its convention passes it. */
+  /** The opaque string, which only some conventions pass. */
   readonly opaque: string | undefined
-  /** How many more runs are measured. */
+  /** The number of further runs, which are measured. */
   readonly repeat: number
   readonly allowNewerApi: boolean
-  /** The symbols of a typed target's other stages. */
+  /** The symbols of the other stages of a typed target. */
   readonly stages: Omit<HandlerSymbols, 'execute'>
   /** Whether the symbol is a name under which the library registers a handler itself. */
   readonly registered: boolean
   readonly aliases: readonly Alias[]
-  /** Whether typed handlers are given memory of the Host when they ask for that of a device. */
+  /** Whether typed handlers get host memory when they ask for device memory. */
   readonly hostScratch: boolean
-  /** The library of the CUDA driver; the system's without it. */
+  /** The path of the CUDA driver's library; undefined for the system's. */
   readonly cudaDriver: string | undefined
 }
 
-/** How a kernel is called, on the Host or on a device. */
+/** The calling convention of a kernel, on the host or on a device. */
 export type AnyConvention = CallConvention | DeviceConvention
 
-/** What came of a call. */
+/** The outcome of a call. */
 export interface CallReport {
   readonly convention: AnyConvention
-  /** Of XLA FFI, for a typed handler. */
+  /** The version of XLA FFI that a typed handler reports. */
   readonly version: string | undefined
   readonly operands: readonly Tensor[]
   readonly results: readonly Tensor[]
@@ -62,14 +62,14 @@ export interface CallReport {
 /**
  * Opens the library, reads the operands, runs the kernel and writes the results that have a file.
  *
- * @throws {UsageError} if the command line doesn't say enough, or contradicts itself
- * @throws {XlaError} if the kernel fails; {@link TenonError} and system errors for all that goes wrong before
+ * @param info the headers and symbols of the library
+ * @throws {UsageError} if the command line is incomplete, or contradicts itself
+ * @throws {XlaError} if the kernel fails
+ * @throws {TenonError} and system errors if the call cannot be prepared
  */
-export function callKernel(request: CallRequest): CallReport {
-  // Refuses what is no library before the system's loader sees it, and element types that no file can hold.
-  readBinary(request.library)
-  for (const { type, path } of request.results) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
-  const library = Library.open(resolve(request.library))
+export function callKernel(request: CallRequest, info: BinaryInfo): CallReport {
+  refuseUnwritable(request.results)
+  const library = openLibrary(resolve(request.library), info)
   try {
     const convention = conventionOf(library, request)
     const operands = request.operands.map((path) => readNpy(path))
@@ -92,19 +92,30 @@ function run(
   { operands, results, device }: Pick<CallReport, 'operands' | 'results'> & { readonly device: CudaPlace | undefined },
 ): CallReport {
   const place = (host: Tensor): Tensor => device?.place(host) ?? host
-  const [given, made] = [operands.map(place), results.map(place)]
-  const { call, version } = prepare(library, convention, request, given, device)
+  const [placedOperands, placedResults] = [operands.map(place), results.map(place)]
+  const { call, version } = prepare(library, convention, request, placedOperands, device)
   try {
-    call.run(given, made)
+    call.run(placedOperands, placedResults)
     device?.fetch(results)
-    writtenResults(request).forEach(({ path }, index) => {
-      if (path !== undefined) writeNpy(path, results[index]!)
-    })
-    const timing = request.repeat === 0 ? undefined : measure(call, given, made, request.repeat, device)
+    writeResults(writtenResults(request), results)
+    const timing =
+      request.repeat === 0 ? undefined : measure(call, placedOperands, placedResults, request.repeat, device)
     return { convention, version, operands, results, timing }
   } finally {
     call.close()
   }
+}
+
+/** Refuses results with element types that a `.npy` file cannot contain, before anything runs. */
+export function refuseUnwritable(results: readonly ResultSpec[]): void {
+  for (const { type, path } of results) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
+}
+
+/** Writes the results that have a file. */
+export function writeResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
+  specs.forEach(({ path }, index) => {
+    if (path !== undefined) writeNpy(path, results[index]!)
+  })
 }
 
 /** The results that are printed or written. */
@@ -112,7 +123,7 @@ export function writtenResults({ results }: Pick<CallRequest, 'results'>): reado
   return results.filter(({ isTemp }) => !isTemp)
 }
 
-/** Their tensors: those that lie where operands do are those operands. */
+/** The tensors of these results. A result with an alias is the tensor of its operand. */
 function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[] {
   return writtenResults(request).map(({ type }, index) => {
     const alias = request.aliases.find(({ result }) => result === index)
@@ -133,7 +144,7 @@ const apiVersions = {
 const isTyped = (convention: AnyConvention): convention is 'typed' | 'cuda-typed' =>
   convention === 'typed' || convention === 'cuda-typed'
 const isOnDevice = (convention: AnyConvention): convention is DeviceConvention => convention.startsWith('cuda')
-/** Those that pass an opaque string. */
+/** The conventions that pass an opaque string. */
 const opaqueConventions: ReadonlySet<AnyConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
 
 function conventionOf(library: Library, request: CallRequest): AnyConvention {
@@ -141,30 +152,32 @@ function conventionOf(library: Library, request: CallRequest): AnyConvention {
   const hasAttributes = Object.keys(attributes).length > 0
   if (request.registered || Object.keys(request.stages).length > 0 || request.hostScratch) {
     if (convention !== undefined && !isTyped(convention)) {
-      throw new UsageError(`--registered, --stage and --host-scratch are for typed calls, not for --abi ${convention}`)
+      throw new UsageError(
+        `--registered, --stage and --host-scratch must be used with a typed call, got --abi ${convention}`,
+      )
     }
   }
   if (request.registered) return convention ?? 'typed'
   const marked = library.customCalls.filter(({ name }) => name === symbol).map((call) => call.convention)
-  // Only typed calls have attributes. A symbol that doesn't exist is told when it is looked for.
+  // Only typed calls have attributes. A symbol that does not exist is refused when it is looked up.
   const guessed = hasAttributes || !library.native.has(symbol) ? 'typed' : undefined
   const chosen = convention ?? marked[0] ?? guessed
   if (chosen === undefined) {
     throw new UsageError(
-      `${library.path} does not say how ${symbol} is called`,
-      'say it: --abi typed for an XLA FFI handler, --abi host for void f(void* out, const void** in).',
+      `${library.path} does not mark the calling convention of ${symbol}`,
+      'Pass --abi typed for an XLA FFI handler, or --abi host for void f(void* out, const void** in).',
     )
   }
   if (!isTyped(chosen) && hasAttributes) {
-    throw new UsageError(`${symbol} is a ${chosen} call, which takes no --attr`)
+    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --attr`)
   }
   if (!opaqueConventions.has(chosen) && opaque !== undefined) {
-    throw new UsageError(`${symbol} is a ${chosen} call, which takes no --opaque`)
+    throw new UsageError(`${symbol} is a ${chosen} call, which does not accept --opaque`)
   }
   if (chosen === 'host' && results.length === 0) {
     throw new UsageError(
       `${symbol} is a host call, which needs a --result to write to`,
-      "such as --result 'f32[2,4]:y.npy'.",
+      "Pass for example --result 'f32[2,4]:y.npy'.",
     )
   }
   return chosen
@@ -202,7 +215,7 @@ function findHandler(
   return library.customCall({ execute: symbol, ...stages }, options).handler
 }
 
-/** A run on a device is over when its stream is idle. */
+/** Measures runs. A run on a device ends when its stream is idle. */
 function measure(
   call: PreparedCall,
   operands: readonly Tensor[],

@@ -1,75 +1,76 @@
-import { readBinary, Tensor, tensor } from '@tenon/core'
+import { Tensor, tensor, type BinaryInfo } from '@tenon/core'
 import { didYouMean } from '@tenon/core/internal'
 import { NativeObject, type Value } from '@tenon/packed-func'
-import { writeNpy } from '../npy/npy-file.ts'
-import { encodeNpyHeader } from '../npy/npy-header.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
-import type { CallRequest } from './call-kernel.ts'
+import { refuseUnwritable, writeResults, type CallRequest } from './call-kernel.ts'
+import { jsonResults, printResults, printTiming } from './call-output.ts'
 import { formatTensor } from './format-tensor.ts'
 import { jsonValues } from './json-values.ts'
 import { openModule } from './open-module.ts'
 import { packedArgument } from './packed-argument.ts'
-import { printData, printTalk } from './terminal.ts'
-import { formatTiming, timeRuns, type Timing } from './timing.ts'
+import { printData } from './terminal.ts'
+import { timeRuns, type Timing } from './timing.ts'
 import { UsageError } from './usage-error.ts'
 
-/** What came of a call of a packed function. */
+/** The outcome of a call of a packed function. */
 export interface PackedReport {
   readonly generation: string | undefined
   readonly value: Value
-  /** The tensors that `--result` asked for, which the function wrote to. */
+  /** The tensors of `--result`, to which the function wrote. */
   readonly results: readonly Tensor[]
   readonly timing: Timing | undefined
 }
 
 /**
- * Whether a library's symbol is a packed function, going by its name and what else the library has. One that it has not is taken for a
- * mistyped one if it has packed functions.
+ * Whether a symbol is a packed function, by its name and the other symbols of its library. In a library with packed
+ * functions, a symbol that is not exported is taken for a misspelled packed function.
  */
-export function isPackedFunction({ library, symbol, registered }: CallRequest): boolean {
-  const binary = readBinary(library)
-  const { names } = packedFunctions(binary)
+export function isPackedFunction({ symbol, registered }: CallRequest, info: BinaryInfo): boolean {
+  const { names } = packedFunctions(info)
   if (names.includes(symbol)) return true
-  return names.length > 0 && !registered && binary.exports.every(({ name }) => name !== symbol)
+  return names.length > 0 && !registered && info.exports.every(({ name }) => name !== symbol)
 }
 
 /**
- * Calls a packed function: with the arguments in order, then the results, which it writes to.
+ * Calls a packed function with the arguments in order, and then the results, to which it writes.
  *
- * @throws {UsageError} if the command line says what packed functions don't have
- * @throws {PackedFuncError} if the library can't be loaded or the function fails
+ * @param info the headers and symbols of the library
+ * @throws {UsageError} if the command line has flags that packed functions do not accept
+ * @throws {LoadError} if the library cannot be loaded
+ * @throws {PackedFuncError} if the function fails
  */
-export function callPacked(request: CallRequest): PackedReport {
+export function callPacked(request: CallRequest, info: BinaryInfo): PackedReport {
   const { library, symbol, attributes, operands, results: specs } = request
   const [attribute] = Object.keys(attributes)
   if (attribute !== undefined) {
     throw new UsageError(
-      `${symbol} is a packed function, which takes no --attr`,
-      `give ${attribute} in its place among the arguments: --arg float:1e-5, --arg int:3, --arg str:text.`,
+      `${symbol} is a packed function, which does not accept --attr`,
+      `Pass ${attribute} in its place among the arguments: --arg float:1e-5, --arg int:3, --arg str:text.`,
     )
   }
   const flag = customCallFlag(request)
-  if (flag !== undefined) throw new UsageError(`${symbol} is a packed function, which takes no ${flag}`)
-  for (const { type, path } of specs) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
-  const { generation, names } = packedFunctions(readBinary(library))
+  if (flag !== undefined) throw new UsageError(`${symbol} is a packed function, which does not accept ${flag}`)
+  refuseUnwritable(specs)
+  const { generation, names } = packedFunctions(info)
   const target = openModule(library).tryGet(symbol)
   if (target === undefined) {
     const known = names.filter((name) => !isPackedSymbol(name))
-    throw new UsageError(`${library} has no packed function ${symbol}`, didYouMean(symbol, known))
+    throw new UsageError(
+      `${library} does not export a packed function named ${JSON.stringify(symbol)}`,
+      didYouMean(symbol, known),
+    )
   }
   const results = specs.map(({ type }) => tensor(type.dtype, type.shape))
   const args = [...operands.map(packedArgument), ...results]
   const value = target.call(...args)
-  specs.forEach(({ path }, index) => {
-    if (path !== undefined) writeNpy(path, results[index]!)
-  })
+  writeResults(specs, results)
   const timing = request.repeat === 0 ? undefined : timeRuns(() => void target.call(...args), request.repeat)
   return { generation, value, results, timing }
 }
 
-/** A flag of the command line that only custom calls know. */
+/** The first flag of the command line that only custom calls accept. */
 function customCallFlag(request: CallRequest): string | undefined {
-  const given: readonly (readonly [flag: string, isGiven: boolean])[] = [
+  const flags: readonly (readonly [flag: string, isPresent: boolean])[] = [
     ['--opaque', request.opaque !== undefined],
     ['--stage', Object.keys(request.stages).length > 0],
     ['--registered', request.registered],
@@ -78,35 +79,26 @@ function customCallFlag(request: CallRequest): string | undefined {
     ['--cuda-driver', request.cudaDriver !== undefined],
     ['--allow-newer-api', request.allowNewerApi],
   ]
-  return given.find(([, isGiven]) => isGiven)?.[0]
+  return flags.find(([, isPresent]) => isPresent)?.[0]
 }
 
-/** Prints what a function returned and wrote, as text. */
+/** Prints the returned value and the results as text. */
 export function printPacked({ results: specs }: CallRequest, { value, results, timing }: PackedReport): void {
-  results.forEach((result, index) => {
-    const { path } = specs[index]!
-    if (path !== undefined) printTalk(`${path}: ${result.type}`)
-    else {
-      if (results.length > 1) printTalk(`result ${index}: ${result.type}`)
-      printData(formatTensor(result))
-    }
-  })
+  printResults(specs, results)
   if (value !== null) printData(formatValue(value))
-  if (timing !== undefined) printTalk(formatTiming(timing))
+  printTiming(timing)
 }
 
-/** The same as one JSON document. */
+/** The returned value and the results as one JSON document. */
 export function jsonPacked(request: CallRequest, { generation, value, results, timing }: PackedReport): unknown {
+  const { library, symbol, results: specs } = request
   return {
-    library: request.library,
-    symbol: request.symbol,
+    library,
+    symbol,
     convention: 'packed',
     generation,
     value: jsonValue(value),
-    results: results.map((result, index) => {
-      const { path } = request.results[index]!
-      return { type: String(result.type), ...(path === undefined ? { values: jsonValues(result) } : { path }) }
-    }),
+    results: jsonResults(specs, results),
     timing,
   }
 }

@@ -19,7 +19,7 @@ export interface Described {
  */
 export function describePacked(path: string): { functions: Described[]; left: string[] } {
   const { names } = packedFunctions(readBinary(path))
-  if (names.length === 0) throw new UsageError(`${path} has no packed functions`)
+  if (names.length === 0) throw new UsageError(`${path} does not have packed functions`)
   const module = openModule(path)
   const functions = names
     .filter(isDeclarable)

@@ -1,9 +1,7 @@
-import type { CommandDef } from 'citty'
-import { checkArguments, type Definition } from './arguments.ts'
 import { askHandlers, type HandlerReport } from './ask-handlers.ts'
-import { defineSubCommand } from './define-sub-command.ts'
 import { inspectLibrary, type InspectReport } from './inspect-report.ts'
 import { inspectText } from './inspect-text.ts'
+import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
 import { alignColumns, printable, printData, styleFor, type Style } from './terminal.ts'
 
 const args = {
@@ -28,13 +26,12 @@ const args = {
 } as const satisfies Definition
 
 /** The command `tenon inspect`, which describes a library. */
-export const inspectCommand: CommandDef = defineSubCommand({
+export const inspectCommand: SubCommand = defineSubCommand({
   meta: { name: 'inspect', description: 'Describe a shared library: format, dependencies, custom calls, functions' },
   args,
-  run({ rawArgs, args: { library, symbols = false, needed, json, handlers: all = false } }) {
-    const names = checkArguments(rawArgs, args).get('handler') ?? []
+  run({ library, symbols, needed, json, handler: names, handlers: all }) {
     const report = inspectLibrary(library)
-    const handlers = names.length === 0 && !all ? [] : askHandlers(library, names, all)
+    const handlers = names.length === 0 && !all ? [] : askHandlers(report, names, all)
     if (json) printData(JSON.stringify(handlers.length === 0 ? report : { ...report, handlers }, bigintAsHex, 2))
     else if (needed) for (const line of neededLines(report)) printData(printable(line))
     else {

@@ -1,28 +1,30 @@
 import { didYouMean } from '@tenon/core/internal'
 import { stripVTControlCharacters } from 'node:util'
-import { defineCommand, renderUsage, runCommand, type CommandDef } from 'citty'
-import { checkArguments, type Definition } from './arguments.ts'
+import { renderUsage, type CommandDef } from 'citty'
+import { parseArguments } from './arguments.ts'
 import { packageVersion } from '../version.ts'
 import { ExitCode, reportFailure } from './failure.ts'
+import type { SubCommand } from './sub-command.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
 /** The subcommands, which are loaded when they are run. */
-const subCommands: Readonly<Record<string, () => Promise<CommandDef>>> = {
+const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
 }
 
-const program: CommandDef = defineCommand({
+const program: CommandDef = {
   meta: {
     name: 'tenon',
     version: packageVersion(),
     description: 'Inspect and call libraries of native kernels',
   },
-  subCommands: { ...subCommands },
-})
+  // citty renders the usage only. Command lines are parsed by parseArguments().
+  subCommands: subCommands as unknown as NonNullable<CommandDef['subCommands']>,
+}
 
 /**
  * Runs the `tenon` command.
@@ -42,29 +44,32 @@ export async function main(argv: readonly string[]): Promise<ExitCode> {
   }
 }
 
-async function runSubCommand(command: CommandDef, rawArgs: string[]): Promise<void> {
+async function runSubCommand(command: SubCommand, rawArgs: readonly string[]): Promise<void> {
   const end = rawArgs.indexOf('--')
   const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
   if (flags.includes('--help') || flags.includes('-h')) await printUsage(command, program)
-  else {
-    checkArguments(rawArgs, command.args as Definition)
-    await runCommand(command, { rawArgs })
-  }
+  else command.run(parseArguments(rawArgs, command.args))
 }
 
 async function runProgram(argument: string | undefined): Promise<void> {
   if (argument === '--version' || argument === '-v') printData(packageVersion())
   else if (argument === '--help' || argument === '-h' || argument === 'help') await printUsage(program)
   else if (argument === undefined)
-    throw new UsageError('which command?', `try tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`)
+    throw new UsageError(
+      'the command is missing',
+      `Run tenon ${Object.keys(subCommands).join(', tenon ')} or tenon --help.`,
+    )
   else {
     const kind = argument.startsWith('-') ? 'flag' : 'command'
     const known = kind === 'flag' ? ['--help', '--version'] : Object.keys(subCommands)
-    throw new UsageError(`there is no ${kind} ${argument}`, didYouMean(argument, known) ?? 'tenon --help lists them.')
+    throw new UsageError(
+      `there is no ${kind} ${argument}`,
+      didYouMean(argument, known) ?? 'Run tenon --help for the list.',
+    )
   }
 }
 
-async function printUsage(command: CommandDef, parent?: CommandDef): Promise<void> {
+async function printUsage(command: Pick<CommandDef, 'meta' | 'args'>, parent?: CommandDef): Promise<void> {
   const usage = (await renderUsage(command, parent)).replaceAll(/ +$/gm, '')
   printData(process.stdout.isTTY && !process.env['NO_COLOR'] ? usage : stripVTControlCharacters(usage))
 }

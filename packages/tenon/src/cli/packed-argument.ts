@@ -2,10 +2,8 @@ import { float, int, type Argument } from '@tenon/packed-func'
 import { readNpy } from '../npy/npy-file.ts'
 import { UsageError } from './usage-error.ts'
 
-const forms = 'x.npy, int:3, float:1e-5, bool:true, str:text or none'
-
-/** How values are written that are no files. */
-const readers: Readonly<Record<string, (text: string) => Argument | undefined>> = {
+/** The parsers of the values that are not files, by type. */
+const parsers: Readonly<Record<string, (text: string) => Argument | undefined>> = {
   int: (text) => (/^[+-]?\d+$/.test(text) ? int(BigInt(text)) : undefined),
   float: (text) => {
     const value = /^[+-]?inf(inity)?$/i.test(text) ? Number(text.replace(/inf(inity)?/i, 'Infinity')) : Number(text)
@@ -16,15 +14,19 @@ const readers: Readonly<Record<string, (text: string) => Argument | undefined>> 
 }
 
 /**
- * An argument of a packed function: a number, truth value or text with its type, `none`, or an array from a file.
+ * Parses an argument of a packed function: a number, a boolean or text with its type, `none`, or the path of an array.
  *
- * @throws {UsageError} if a value is none of its type. @throws what `readNpy` throws
+ * @throws {UsageError} if the value does not have its type
+ * @throws the errors of `readNpy`
  */
 export function packedArgument(text: string): Argument {
   if (text === 'none') return null
   const [, type, value] = /^(int|float|bool|str):(.*)$/s.exec(text) ?? []
   if (type === undefined) return readNpy(text)
-  const read = readers[type]!(value!)
-  if (read === undefined) throw new UsageError(`--arg ${text}: ${value} is no ${type}`, `arguments are ${forms}.`)
-  return read
+  const argument = parsers[type]!(value!)
+  if (argument !== undefined) return argument
+  throw new UsageError(
+    `--arg ${text}: the value must be of type ${type}, got ${value || 'nothing'}`,
+    'Write x.npy, int:3, float:1e-5, bool:true, str:text or none.',
+  )
 }

@@ -1,8 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { StringTensor, type Abi, type Layout } from '@tenon/tstring'
-import type { CommandDef } from 'citty'
-import type { Definition } from './arguments.ts'
-import { defineSubCommand } from './define-sub-command.ts'
+import { defineSubCommand, type Definition, type SubCommand, type Values } from './sub-command.ts'
 import { alignColumns, printable, printData, printTalk } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -46,34 +44,29 @@ const args = {
   json: { type: 'boolean', description: 'dump: print one JSON document' },
 } as const satisfies Definition
 
-interface Options {
-  readonly from?: string
-  readonly abi?: string
-  readonly shape?: string
-  readonly lenient?: boolean
-}
-
 /** The command `tenon strings`, which reads and writes string tensors in files. */
-export const stringsCommand: CommandDef = defineSubCommand({
+export const stringsCommand: SubCommand = defineSubCommand({
   meta: { name: 'strings', description: 'List and convert string tensors: TensorFlow, TFLite, lines of text, JSON' },
   args,
-  run({ args: { action, file, json, to, output, 'to-abi': toAbi, ...options } }) {
+  run({ action, file, json, to, output, 'to-abi': toAbi, ...options }) {
     if (action !== 'dump' && action !== 'convert') {
-      throw new UsageError(`there is no action ${action}`, 'it is dump or convert.')
+      throw new UsageError(`the action must be dump or convert, got ${action}`)
     }
     if (action === 'convert' && to === undefined)
-      throw new UsageError('--to is missing', 'say the form to write: --to tflite.')
-    using strings = read(file, options as Options)
-    if (action === 'dump') dump(strings, json === true)
-    else convert(strings, to!, toAbi as Abi | undefined, output)
+      throw new UsageError('--to is missing', 'Pass the form to write: --to tflite.')
+    using strings = read(file, options)
+    if (action === 'dump') dump(strings, json)
+    else convert(strings, to!, toAbi, output)
   },
 })
 
-function read(file: string, { from, abi, shape, lenient }: Options): StringTensor {
+type ReadOptions = Pick<Values<typeof args>, 'from' | 'abi' | 'shape' | 'lenient'>
+
+function read(file: string, { from, abi, shape, lenient }: ReadOptions): StringTensor {
   if (from === 'lines' || from === 'json') return StringTensor.from(readText(file, from), shapeOption(shape))
   return StringTensor.open(file, {
-    ...(from !== undefined && { layout: from as Layout }),
-    ...(abi !== undefined && { abi: abi as Abi }),
+    ...(from !== undefined && { layout: from }),
+    ...(abi !== undefined && { abi }),
     ...shapeOption(shape),
     validate: lenient ? 'lenient' : 'strict',
   })
@@ -86,7 +79,7 @@ function readText(file: string, form: 'lines' | 'json'): (string | Uint8Array)[]
   try {
     value = JSON.parse(bytes.toString())
   } catch {
-    throw new UsageError(`${file} is no JSON`, 'lines of text are --from lines.')
+    throw new UsageError(`${file} is not JSON`, 'Pass --from lines for lines of text.')
   }
   if (!Array.isArray(value) || value.some((text) => typeof text !== 'string')) {
     throw new UsageError(`${file} must be a JSON array of strings`)
@@ -109,7 +102,7 @@ function shapeOption(shape: string | undefined): { shape?: number[] } {
   if (shape === undefined) return {}
   const sizes = shape === '' ? [] : shape.split(',').map(Number)
   if (sizes.every((size) => Number.isSafeInteger(size) && size >= 0)) return { shape: sizes }
-  throw new UsageError(`--shape should be sizes with commas between them, not ${shape}`, 'for example --shape 2,3.')
+  throw new UsageError(`--shape must be sizes separated by commas, such as 2,3, got ${shape}`)
 }
 
 function dump(strings: StringTensor, json: boolean): void {
@@ -139,8 +132,7 @@ function convert(strings: StringTensor, to: string, abi: Abi | undefined, output
     else writeFileSync(output, bytes)
     return
   }
-  if (output === undefined)
-    throw new UsageError('--output is missing', 'bytes are written to a file: --output strings.bin.')
+  if (output === undefined) throw new UsageError('--output is missing', 'Pass the file to write: --output strings.bin.')
   strings.to(to as Layout, { storage: 'packed', ...(abi !== undefined && { abi }) }).export(output)
 }
 
@@ -148,6 +140,7 @@ function joinLines(strings: StringTensor): Buffer {
   const newline = Buffer.from('\n')
   const lines = Array.from({ length: strings.length }, (_, i) => Buffer.from(strings.bytes(i)))
   const broken = lines.findIndex((line) => line.includes(10))
-  if (broken >= 0) throw new UsageError(`element ${broken} holds a newline, so that it is no line`, 'write --to json.')
+  if (broken >= 0)
+    throw new UsageError(`element ${broken} contains a newline, so it cannot be written as a line`, 'Pass --to json.')
   return Buffer.concat(lines.flatMap((line) => [line, newline]))
 }

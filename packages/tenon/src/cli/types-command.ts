@@ -1,10 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { CommandDef } from 'citty'
-import { checkArguments, type Definition } from './arguments.ts'
-import { defineSubCommand } from './define-sub-command.ts'
 import { declarations, describePacked, wrappers } from './generate-types.ts'
+import { defineSubCommand, type Definition, type SubCommand } from './sub-command.ts'
 import { printData, printTalk } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -18,13 +16,12 @@ const args = {
 } as const satisfies Definition
 
 /** The command `tenon types`, which writes TypeScript for the packed functions of a library. */
-export const typesCommand: CommandDef = defineSubCommand({
+export const typesCommand: SubCommand = defineSubCommand({
   meta: { name: 'types', description: 'Write the TypeScript declarations of the packed functions of a library' },
   args,
-  run({ rawArgs, args: { library, output } }) {
-    checkArguments(rawArgs, args)
+  run({ library, output }) {
     if (output !== undefined && !/\.(?:js|mjs|d\.ts|d\.mts)$/.test(output))
-      throw new UsageError(`--output ${output} must end in .js, .mjs or .d.ts`)
+      throw new UsageError(`--output must end in .js, .mjs or .d.ts, got ${output}`)
     const { functions, left } = describePacked(library)
     if (output === undefined) printData(declarations(library, functions).trimEnd())
     else {
@@ -33,7 +30,7 @@ export const typesCommand: CommandDef = defineSubCommand({
       write(declared, declarations(library, functions))
       if (isModule) write(output, wrappers(placeFrom(output, library), functions))
     }
-    if (left.length > 0) printTalk(`left out, as TypeScript has no such names: ${left.join(', ')}`)
+    if (left.length > 0) printTalk(`left out, because the names are not valid in TypeScript: ${left.join(', ')}`)
   },
 })
 
