@@ -69,7 +69,7 @@ describe('an asynchronous run', () => {
     outs.forEach((out, i) => expect(out.toArray()).toStrictEqual([2 * i + 1, 2 * i + 1, 2 * i + 1, 2 * i + 1]))
   })
 
-  test('does not keep the event loop from turning', async () => {
+  test('leaves the event loop running', async () => {
     using call = prepareWait()
     const { finish, outs } = startWaiting(call, 1)
     await new Promise((resolve) => setTimeout(resolve, 5))
@@ -78,7 +78,7 @@ describe('an asynchronous run', () => {
     expect(outs[0]!.toArray()).toStrictEqual([7])
   })
 
-  test('of an untyped call', async () => {
+  test('runs an untyped call', async () => {
     const options = { apiVersion: ApiVersion.STATUS_RETURNING } as const
     const [two, big] = [tensor('s32', [], [2]), tensor('s32', [], [2 ** 31 - 1])]
     using call = hostFunction(runtime, 'checked_add', options).prepare({ operands: [two, two], results: [two] })
@@ -110,7 +110,7 @@ describe('a run that waits for a future', () => {
     await expect(call.runAsync([x], [tensor('f32', [4])])).rejects.toThrow(OutOfRangeError)
   })
 
-  test('R12: state is shared by all runs', async () => {
+  test('R12: shares the state with all runs', async () => {
     const counter = typedHandler(kernels, { execute: 'counter_v3', instantiate: 'counter_v3_instantiate' })
     using call = counter.prepare({ results: [s64([])], attrs: { start: s64(5) } })
     const out = tensor('s64', [])
@@ -120,20 +120,20 @@ describe('a run that waits for a future', () => {
   })
 })
 
-describe('failures', () => {
-  test('of the kernel reject', async () => {
+describe('a failing asynchronous run', () => {
+  test('rejects with the error of the kernel', async () => {
     const wrong = { operands: [f32([4]), f32([3])], results: [f32([4])], attrs: { a: f32(2) } }
     using call = typedHandler(kernels, 'saxpy').prepare(wrong)
     await expect(call.runAsync([x, tensor('f32', [3])], [tensor('f32', [4])])).rejects.toThrow(/saxpy answered/)
   })
 
-  test('R9: C++ exceptions reject, with their words', async () => {
+  test('R9: rejects with the text of a C++ exception', async () => {
     using call = hostFunction(cppKernels, 'throw_from_host_call').prepare({})
     await expect(call.runAsync([], [])).rejects.toThrow(UnknownError)
     await expect(call.runAsync([], [])).rejects.toThrow(/threw a C\+\+ exception: from a host call/)
   })
 
-  test('of the arguments reject before anything is held', async () => {
+  test('rejects for wrong arguments before anything is held', async () => {
     using call = prepareSaxpy()
     await expect(call.runAsync([x], [y])).rejects.toThrow(ArgumentError)
     const closed = prepareSaxpy()
@@ -141,7 +141,7 @@ describe('failures', () => {
     await expect(closed.runAsync([x, y], [tensor('f32', [4])])).rejects.toThrow(ScopeClosedError)
   })
 
-  test('a TypeScript function can not be called from another thread', async () => {
+  test('rejects with UNAVAILABLE for a TypeScript function, which its own thread must call', async () => {
     using target = FunctionTarget.open('mine', { operands: [], results: [] }, () => {})
     using call = target.handler.prepare({})
     await expect(call.runAsync([], [])).rejects.toThrow(UnavailableError)
@@ -149,8 +149,8 @@ describe('failures', () => {
   })
 })
 
-describe('what a run in flight holds', () => {
-  test('call and library can not be closed', async () => {
+describe('a run in flight', () => {
+  test('keeps the call and the library open', async () => {
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     const call = typedHandler(library, 'wait_for_flag').prepare({ operands: [s32([])], results: [s32([])] })
     const { finish } = startWaiting(call, 2)
@@ -161,7 +161,7 @@ describe('what a run in flight holds', () => {
     library.close()
   })
 
-  test('at most 1024 are in flight', async () => {
+  test('is refused with RESOURCE_EXHAUSTED beside 1024 others', async () => {
     using call = prepareWait()
     const { finish } = startWaiting(call, 1024)
     await expect(call.runAsync([tensor('s32', [])], [tensor('s32', [])])).rejects.toThrow(ResourceExhaustedError)
@@ -170,8 +170,8 @@ describe('what a run in flight holds', () => {
   })
 })
 
-describe('cancelling', () => {
-  test('takes back what has not started', async () => {
+describe('an abort signal', () => {
+  test('cancels a run that has not started', async () => {
     using call = prepareWait()
     const { finish } = startWaiting(call, THREADS)
     const controllers = [new AbortController(), new AbortController(), new AbortController()]
@@ -187,7 +187,7 @@ describe('cancelling', () => {
     expect(out.toArray()).toStrictEqual([1])
   })
 
-  test('leaves alone what has started, or is over', async () => {
+  test('does not affect a run that has started or ended', async () => {
     using call = prepareWait()
     const controller = new AbortController()
     const [flag, out] = [tensor('s32', [], [3]), tensor('s32', [])]
@@ -198,7 +198,7 @@ describe('cancelling', () => {
     expect(out.toArray()).toStrictEqual([3])
   })
 
-  test('an aborted signal starts nothing', async () => {
+  test('that is aborted already starts nothing', async () => {
     using call = prepareWait()
     const out = tensor('s32', [])
     const signal = AbortSignal.abort(new Error('too late'))
@@ -206,14 +206,14 @@ describe('cancelling', () => {
     expect(out.toArray()).toStrictEqual([0])
   })
 
-  test('a signal that is none is refused', async () => {
+  test('must be an AbortSignal', async () => {
     using call = prepareWait()
     const run = call.runAsync([tensor('s32', [], [1])], [tensor('s32', [])], { signal: 5 as never })
     await expect(run).rejects.toThrow(/signal must be an AbortSignal, got 5/)
   })
 })
 
-test('a handler has threads of the pool work for it', async () => {
+test('a handler schedules tasks on the thread pool', async () => {
   using call = typedHandler(kernels, 'sum_by_pool').prepare({ operands: [f32([1024])], results: [f32([])] })
   const ones = filled([1024], () => 1)
   const sums = Array.from({ length: 70 }, () => tensor('f32', []))
@@ -242,18 +242,18 @@ describe('the process', () => {
       },
     )
 
-  test('stays alive until its runs are over, and ends then', async () => {
+  test('stays alive until its runs are over, and then exits', async () => {
     const ended = await script('Promise.all(runs).then((all) => console.log(all.length))')
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['50\n', '', 0])
   })
 
-  test('goes on after each run, with nothing else to do', async () => {
+  test('continues after each run, with nothing else to do', async () => {
     const again = 'for (let i = 0; i < 3; i++) await call.runAsync([x], [tensor("f32", [1000])])'
     const ended = await script(`await Promise.all(runs); ${again}; console.log('done')`)
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['done\n', '', 0])
   })
 
-  test('can be left with runs in flight', async () => {
+  test('can exit with runs in flight', async () => {
     const ended = await script('process.exit(7)')
     expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['', '', 7])
   })

@@ -31,7 +31,7 @@ function refusal(attrs: unknown): string {
   throw new Error('it was accepted')
 }
 
-describe('what a handler sees of attributes', () => {
+describe('a handler sees', () => {
   test('scalars of every type', () => {
     const attrs = {
       a: pred(true),
@@ -52,7 +52,7 @@ describe('what a handler sees of attributes', () => {
     )
   })
 
-  test('plain values whose type is clear', () => {
+  test('text, booleans and bigints with their natural types', () => {
     expect(seenAttributes({ big: 5n, flag: false, text: 'é' })).toBe('big=S64:5 flag=PRED:false text=STRING:"é"')
   })
 
@@ -62,7 +62,7 @@ describe('what a handler sees of attributes', () => {
     )
   })
 
-  test('arrays: TypedArrays, and lists with a type', () => {
+  test('arrays from TypedArrays, and from lists with a type', () => {
     const attrs = {
       a: new Float32Array([1, 2.5]),
       b: new BigInt64Array([-1n]),
@@ -74,19 +74,19 @@ describe('what a handler sees of attributes', () => {
     expect(seenAttributes(attrs)).toBe('a=F32[1,2.5] b=S64[-1] c=S8[1,-2] d=F64[] e=U32[7] f=U16[10]')
   })
 
-  test('dictionaries in dictionaries', () => {
+  test('nested dictionaries', () => {
     const attrs = { outer: { z: f32(1), inner: { deep: 'x' }, none: {} }, a: s32(1) }
     expect(seenAttributes(attrs)).toBe('a=S32:1 outer={inner={deep=STRING:"x"} none={} z=F32:1}')
   })
 
-  test('sorted by the bytes of their names, not by UTF-16 units', () => {
+  test('names sorted by their bytes, not by UTF-16 units', () => {
     // U+10000 is 0xf0... in UTF-8 and 0xd800... in UTF-16; U+FF61 is 0xef... and 0xff61.
     expect(seenAttributes({ '\u{10000}': pred(true), '\uff61': pred(true), ab: pred(true), a: pred(true) })).toBe(
       'a=PRED:true ab=PRED:true \uff61=PRED:true \u{10000}=PRED:true',
     )
   })
 
-  test('values are copied when they are made', () => {
+  test('the values at the time when an attribute was made', () => {
     const values = new Float32Array([1])
     const attribute = array('f32', values)
     values[0] = 2
@@ -100,8 +100,8 @@ function transferredAway(): Float32Array {
   return elements
 }
 
-describe('R17: what can be no attribute is refused by its path', () => {
-  test('a bare number, with what to write', () => {
+describe('R17: an invalid attribute is refused with its path', () => {
+  test('a bare number, with an instruction', () => {
     const message = refusal({ outer: { eps: 1e-5 } })
     expect(message).toMatch(/^attribute outer\.eps must have a type, got the bare number 0\.00001/)
     expect(message).toContain('eps: f32(0.00001), f64(0.00001)')
@@ -116,23 +116,23 @@ describe('R17: what can be no attribute is refused by its path', () => {
     ['a DataView', new DataView(new ArrayBuffer(1)), /attribute v must be an array of integers/],
     ['a clamped array', new Uint8ClampedArray(1), /attribute v must be an array of integers/],
     [
-      'an array whose buffer went away',
+      'an array whose buffer was transferred',
       transferredAway(),
       /must have its elements, got an array whose buffer was transferred/,
     ],
   ])('%s', (_, value, message) => expect(refusal({ v: value })).toMatch(message))
 
-  test('an attribute list that is none', () => {
+  test('attributes that are not an object', () => {
     expect(refusal(null)).toMatch(/attrs must be an object of attributes, got null/)
     expect(refusal([])).toMatch(/attrs must be an object of attributes/)
   })
 
-  test('names that UTF-8 can not express, and empty ones', () => {
+  test('names that UTF-8 cannot encode, and empty names', () => {
     expect(refusal({ '': pred(true) })).toMatch(/name of an attribute must be well-formed/)
     expect(refusal({ 'a\ud800': pred(true) })).toMatch(/name of an attribute must be well-formed/)
   })
 
-  test('dictionaries without end', () => {
+  test('dictionaries that contain themselves', () => {
     let value: AttributeValue = { end: pred(true) }
     for (let i = 0; i < 20; i++) value = { deeper: value }
     expect(refusal({ value })).toMatch(/can be nested 16 deep/)
@@ -165,14 +165,14 @@ describe('values are checked against their type', () => {
     ['an array of an unknown type', (): Attribute => array('f33', [1])],
   ])('%s', (_, make) => expect(make).toThrow(ArgumentError))
 
-  test('infinities and NaN are numbers of f32', () => {
+  test('f32 accepts infinities and NaN', () => {
     expect(seenAttributes({ a: f32(Infinity), b: f32(-Infinity), c: f32(Number.NaN) })).toMatch(
       /a=F32:inf b=F32:-inf c=F32:-?nan/,
     )
   })
 })
 
-test('a helper with a shape gives the type of a tensor', () => {
+test('a helper makes the type of a tensor from a shape', () => {
   expect(f32([2, 4])).toBe(tensorType('float32', [2, 4]))
   expect(pred([])).toBe(tensorType('bool', []))
   expect(() => f32([-1])).toThrow(ArgumentRangeError)

@@ -31,7 +31,7 @@ const failing = (code: number): PreparedCall =>
 const none = { operands: [], results: [] }
 
 describe('a batch', () => {
-  test('runs calls in order, also the same one with other tensors', () => {
+  test('runs calls in order, including one call twice with other tensors', () => {
     const [x, y, z] = [filled([2], (i) => 4 * i), tensor('f32', [2]), tensor('f32', [2])]
     const call = clip(1, 3)
     const steps = batch([
@@ -59,7 +59,7 @@ describe('a batch', () => {
     expect(both[0]!.toArray()).toEqual([3, 4, 5, 6])
   })
 
-  test('stops at the first error and names it', () => {
+  test('stops at the first error and reports its index', () => {
     const y = tensor('f32', [2])
     const x = filled([2], () => 5)
     using steps = batch([
@@ -75,7 +75,7 @@ describe('a batch', () => {
     expect(thrownBy(() => failing(10).run([], []))).toMatchObject({ batchIndex: undefined })
   })
 
-  test('names exceptions, failures with a status and functions of TypeScript', () => {
+  test('reports the index of exceptions, failures with a status, and TypeScript functions', () => {
     using thrown = batch([{ call: typedHandler(cppKernels, 'throw_int').prepare({}), ...none }])
     expect(thrownBy(() => thrown.run())).toMatchObject({ batchIndex: 0, target: 'throw_int' })
     const options = { apiVersion: ApiVersion.STATUS_RETURNING } as const
@@ -97,7 +97,7 @@ describe('a batch', () => {
     target.close()
   })
 
-  test('holds its tensors, calls and libraries until it is closed', () => {
+  test('keeps its tensors, calls and libraries open until it is closed', () => {
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     const scope = NativeScope.ofConfined()
     const x = tensor('f32', [2], [1, 2], { allocator: scope })
@@ -112,7 +112,7 @@ describe('a batch', () => {
     for (const held of [call, scope, library]) held.close()
   })
 
-  test('an entry that is none leaves nothing held', () => {
+  test('holds nothing after an invalid entry', () => {
     const call = clip(0, 1)
     const x = filled([2], () => 1)
     expect(() =>
@@ -127,7 +127,7 @@ describe('a batch', () => {
     call.close()
   })
 
-  test('can not run inside itself', () => {
+  test('throws ArgumentError when it is run inside itself', () => {
     let inner: unknown
     const target = FunctionTarget.open('again', { operands: [], results: [] }, () => {
       inner = thrownBy(() => steps.run())
@@ -140,8 +140,8 @@ describe('a batch', () => {
   })
 })
 
-describe('a batch that runs later', () => {
-  test('settles from the event loop and holds itself until then', async () => {
+describe('runAsync() of a batch', () => {
+  test('settles from the event loop and keeps the batch open until then', async () => {
     const [x, y] = [filled([2], (i) => 4 * i), tensor('f32', [2])]
     const steps = batch([
       { call: clip(1, 3), operands: [x], results: [y] },
@@ -168,7 +168,7 @@ describe('a batch that runs later', () => {
     expect(error).toMatchObject({ batchIndex: 1, target: 'throw_v2' })
   })
 
-  test('functions of TypeScript can not be in it, and an aborted signal starts nothing', async () => {
+  test('rejects for TypeScript functions, and for an aborted signal', async () => {
     const target = FunctionTarget.open('here', { operands: [], results: [] }, () => {})
     const steps = batch([{ call: target.handler.prepare({}), ...none }])
     await expect(steps.runAsync()).rejects.toThrow(UnavailableError as never)

@@ -41,8 +41,8 @@ function expectSums(results: readonly Tensor[]): void {
 
 const sumResults = (): Tensor[] => [tensor('f32', [512]), tensor('f32', [1024])]
 
-describe('L1: the versions', () => {
-  test('have the numbers of compiled programs', () => {
+describe('L1: ApiVersion', () => {
+  test('has the numbers of compiled programs', () => {
     expect(ApiVersion).toStrictEqual({ ORIGINAL: 1, STATUS_RETURNING: 2, STATUS_RETURNING_UNIFIED: 3, TYPED_FFI: 4 })
   })
 
@@ -62,11 +62,11 @@ describe('STATUS_RETURNING on the Host', () => {
   const add = hostCall(library, 'checked_add', { apiVersion: STATUS_RETURNING })
   const s32Scalar = (value: number): Tensor => tensor('s32', [], [value])
 
-  test('L2: gets a status, L27: whose default is success', () => {
+  test('L2: passes a status, L27: whose default is success', () => {
     expect(add([s32Scalar(2), s32Scalar(3)], { results: [s32([])] }).toArray()).toStrictEqual([5])
   })
 
-  test('L30: a failure is INTERNAL with the text of the function', () => {
+  test('L30: makes a failure INTERNAL with the text of the function', () => {
     const error = thrownBy(() => add([s32Scalar(2 ** 31 - 1), s32Scalar(1)], { results: [s32([])] }))
     expect(error).toBeInstanceOf(InternalError)
     expect(error).toMatchObject({ xlaCode: 13, codeName: 'INTERNAL', target: 'checked_add', stage: 'execute' })
@@ -74,7 +74,7 @@ describe('STATUS_RETURNING on the Host', () => {
     expect(add([s32Scalar(1), s32Scalar(1)], { results: [s32([])] }).toArray()).toStrictEqual([2])
   })
 
-  test('L3: it gets no opaque string, so none is taken', () => {
+  test('L3: refuses an opaque string, which it does not pass', () => {
     for (const apiVersion of [ORIGINAL, STATUS_RETURNING] as const) {
       const made = hostFunction(library, 'checked_add', { apiVersion })
       expect(() => made.prepare({ opaque: 'x' })).toThrow(/opaque must not be given to checked_add/)
@@ -91,7 +91,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     return Buffer.from(bytes.view() as Uint8Array).toString('latin1', 0, Number(count))
   }
 
-  test('L6: the opaque string is bytes, with NULs, and may be empty', () => {
+  test('L6: passes any bytes as the opaque string, including NULs and none', () => {
     expect(copied('text')).toBe('text')
     expect(copied('text')).toBe('text')
     expect(copied('other')).toBe('other')
@@ -112,7 +112,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     return 'success'
   }
 
-  test('L28: the last call wins, and the message ends at its first NUL', () => {
+  test('L28: keeps the last failure that was set, up to its first NUL', () => {
     expect(statusOf('S')).toBe('success')
     expect(statusOf('F')).toBe('F')
     expect(statusOf('FS')).toBe('success')
@@ -121,12 +121,12 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
     expect(statusOf(`F${'x'.repeat(10_000)}`)).toBe(`F${'x'.repeat(10_000)}`)
   })
 
-  test('L29: a failure with an empty message is one', () => {
+  test('L29: fails with an empty message', () => {
     expect(statusOf('E')).toBe('')
     expect(() => setStatus([], { results: [], opaque: 'E' })).toThrow(/answered INTERNAL: no message/)
   })
 
-  test('L30: of several failing calls the first ends the sequence', () => {
+  test('L30: ends a sequence at the first failing call', () => {
     const sequence = (): void => {
       for (const opaque of ['S', 'F1', 'F2']) setStatus([], { results: [], opaque })
     }
@@ -134,7 +134,7 @@ describe('STATUS_RETURNING_UNIFIED on the Host', () => {
   })
 })
 
-test('L32: a library finds the status functions in the core, which it does not name as a dependency', () => {
+test('L32: a library finds the status functions in the core, although it does not depend on it', () => {
   const { imports, needed } = readBinary(kernelLibrary('kernels_runtime'))
   const names = imports.map(({ name }) => name)
   expect(names).toContain('XlaCustomCallStatusSetFailure')
@@ -148,7 +148,7 @@ describe('tuples on the Host', () => {
     results: [f32([512]), f32([1024])],
   }
 
-  test('L8, L9: are arrays of pointers, at any depth', () => {
+  test('L8, L9: are arrays of pointers at any depth', () => {
     const results = sumResults()
     const call = hostFunction(library, 'nested_sums').prepare(shape)
     expect(call.operandTypes).toStrictEqual(leaves.map(({ type }) => type))
@@ -157,7 +157,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L9: a result that is a tuple is the same as several results', () => {
+  test('L9: pass a tuple as the result like several results', () => {
     const results = sumResults()
     const call = hostFunction(library, 'nested_sums').prepare({ ...shape, results: [shape.results] })
     call.run(leaves, results)
@@ -165,7 +165,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L14: are flattened as XLA does today, if asked for', () => {
+  test('L14: are flattened as in XLA today on request', () => {
     const results = sumResults()
     const call = hostFunction(library, 'flattened_sums').prepare({
       ...shape,
@@ -177,7 +177,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('L12, L13: empty tuples have no leaf, tokens a null pointer', () => {
+  test('L12, L13: have no leaf if they are empty, and null pointers for tokens', () => {
     const results = sumResults()
     const call = hostFunction(library, 'flattened_sums').prepare({
       operands: [[a, [], [b, [[]], c]], d, token],
@@ -189,7 +189,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('bound calls have arrays of their own', () => {
+  test('have arrays of their own in bound calls', () => {
     const [first, second] = [sumResults(), sumResults()]
     const call = hostFunction(library, 'nested_sums').prepare(shape)
     const bound = call.bind(leaves, second)
@@ -201,7 +201,7 @@ describe('tuples on the Host', () => {
     call.close()
   })
 
-  test('other words are refused', () => {
+  test('are refused with an unknown layout', () => {
     const made = hostFunction(library, 'nested_sums')
     expect(() => made.prepare({ ...shape, tuples: 'deep' as never })).toThrow(/must be 'nested' or 'flattened'/)
     expect(() => made.prepare({ ...shape, stream: 1n })).toThrow(/stream must not be given to nested_sums/)
@@ -221,7 +221,7 @@ describe('scratch', () => {
   const shape = { operands: [s32([4])], results: [s32([4]), temp(s32([4]))] }
   const made = hostFunction(library, 'reverse_by_scratch', unified)
 
-  test('L15: a temp result is the call\u2019s own, and L36: aligned to 64 bytes', () => {
+  test('L15: belongs to the call, and L36: is aligned to 64 bytes', () => {
     const call = made.prepare(shape)
     expect(call.resultTypes).toStrictEqual([s32([4])])
     expect(reversed(call, [1, 2, 3, 4])).toStrictEqual([4, 3, 2, 1])
@@ -231,13 +231,13 @@ describe('scratch', () => {
     call.close()
   })
 
-  test('L15: a function may read what it wrote', () => {
+  test('L15: can be read by the function that wrote it', () => {
     const call = made.prepare({ ...shape, opaque: 'again' })
     expect(reversed(call, [1, 2, 3, 4])).toStrictEqual([0, 0, 0, 0])
     call.close()
   })
 
-  test('is no operand, and needs a type', () => {
+  test('cannot be an operand, and needs a type', () => {
     expect(() => made.prepare({ operands: [temp(s32([4])) as never] })).toThrow(ArgumentError)
     expect(() => temp(5 as never)).toThrow(/type must be the type of a tensor, got 5/)
   })
@@ -247,7 +247,7 @@ describe('aliases', () => {
   const increment = hostFunction(library, 'increment')
   const shape = { operands: [s32([4])], results: [s32([4])] }
 
-  test('L33: operand and result are one memory', () => {
+  test('L33: require one memory for operand and result', () => {
     const call = increment.prepare({ ...shape, aliases: [{ operand: 0, result: 0 }] })
     const both = tensor('s32', [4], [1, 2, 3, 4])
     call.run([both], [both])
@@ -260,7 +260,7 @@ describe('aliases', () => {
     call.close()
   })
 
-  test('L35: an operand that is also a result must be writable', () => {
+  test('L35: require an operand that is also a result to be writable', () => {
     const call = increment.prepare({ ...shape, aliases: [{ operand: 0, result: 0 }] })
     const { block, base, byteSize } = tensor('s32', [4]).segment
     const constant = tensor('s32', [4], new Segment(block, base, byteSize, READ_ONLY))
@@ -302,10 +302,10 @@ describe('aliases', () => {
   })
 })
 
-describe('the convention of devices, with memory of the host and a stream that is none', () => {
+describe('the convention of devices, with host memory and an invented stream', () => {
   const facts = deviceFunction(library, 'device_facts', unified)
 
-  test('L5, L10: gets the leaves of operands and results in one array', () => {
+  test('L5, L10: passes the leaves of operands and results in one array', () => {
     const results = sumResults()
     const call = deviceFunction(library, 'device_sums').prepare({
       operands: [[a, [b, c], d]],
@@ -319,7 +319,7 @@ describe('the convention of devices, with memory of the host and a stream that i
     call.close()
   })
 
-  test('L2, L6: gets stream and opaque string, with and without status', () => {
+  test('L2, L6: passes stream and opaque string, with and without status', () => {
     for (const apiVersion of [STATUS_RETURNING, STATUS_RETURNING_UNIFIED] as const) {
       const out = tensor('s64', [2])
       const call = deviceFunction(library, 'device_facts', { apiVersion }).prepare({
@@ -333,7 +333,7 @@ describe('the convention of devices, with memory of the host and a stream that i
     }
   })
 
-  test('L2: the stream may be an object of another library', () => {
+  test('L2: accepts a stream object of another library', () => {
     const out = tensor('s64', [2])
     using call = facts.prepare({ results: [s64([2])], opaque: 'ab', stream: { handle: 7n } })
     call.run([], [onDevice(out)])
@@ -343,7 +343,7 @@ describe('the convention of devices, with memory of the host and a stream that i
     )
   })
 
-  test('L30: a failure has words in front', () => {
+  test('L30: puts CustomCall failed in front of a failure', () => {
     const out = onDevice(tensor('s64', [2]))
     const call = facts.prepare({ results: [out], opaque: 'fail: no such kernel' })
     const error = thrownBy(() => call.run([], [out]))
@@ -352,7 +352,7 @@ describe('the convention of devices, with memory of the host and a stream that i
     call.close()
   })
 
-  test('L13: tokens are null pointers, of operands and of results', () => {
+  test('L13: passes null pointers for tokens among operands and results', () => {
     const [x, out] = [onDevice(filled([1], () => 1)), tensor('u8', [4])]
     const call = deviceFunction(library, 'device_nulls').prepare({
       operands: [token, [x, []]],
@@ -364,7 +364,7 @@ describe('the convention of devices, with memory of the host and a stream that i
     call.close()
   })
 
-  test('its tensors are on the device, those of ROCM on its', () => {
+  test('requires tensors of the CUDA or ROCM device', () => {
     const call = facts.prepare({ results: [s64([2])] })
     expect(() => call.run([], [tensor('s64', [2])])).toThrow(/result 0 of device_facts must be on device type 2/)
     const rocm = deviceFunction(library, 'device_facts', { ...unified, platform: 'ROCM' }).prepare({
@@ -378,13 +378,13 @@ describe('the convention of devices, with memory of the host and a stream that i
     for (const made of [call, rocm, host]) made.close()
   })
 
-  test.each([5, -1n, 2n ** 53n, null])('the stream %s is refused', (stream) => {
+  test.each([5, -1n, 2n ** 53n, null])('refuses the stream %s', (stream) => {
     expect(() => facts.prepare({ results: [s64([2])], stream: stream as never })).toThrow(
       /must be the address of a stream or an object with a handle/,
     )
   })
 
-  test('other platforms and nested tuples are refused', () => {
+  test('refuses other platforms and nested tuples', () => {
     expect(() => deviceFunction(library, 'device_facts', { platform: 'TPU' as never })).toThrow(/'CUDA' or 'ROCM'/)
     expect(() => facts.prepare({ tuples: 'nested' })).toThrow(/must be 'flattened' on devices/)
   })

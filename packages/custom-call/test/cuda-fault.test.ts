@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { cuda, isReal, ptx } from './cuda-fixture.ts'
 
 // In a process of its own: with a real driver the device is lost to the one in which a kernel faults.
-test('a kernel that faults is told by what is awaited, and everything can be closed', async () => {
+test('finished() rejects after a kernel has faulted, and everything can be closed', async () => {
   const open = isReal ? 'Cuda.open()' : `Cuda.open({ library: ${JSON.stringify(cuda.path)} })`
   const script = `
     import { tensor } from '@tenon/core'

@@ -31,7 +31,7 @@ function compile(): NativeLibrary {
 
 // Where there is no nvcc, nothing is said of it: it is no part of what users need.
 if (nvcc !== undefined) {
-  test('a handler in CUDA C++ compiles, and tells what it is', async () => {
+  test('a handler in CUDA C++ compiles, and its metadata can be read', async () => {
     const library = compile()
     const handler = typedHandler(library, 'saxpy_nvcc', { platform: 'CUDA' })
     expect(library.has('saxpy_nvcc_untyped')).toBe(true)
@@ -64,7 +64,7 @@ if (nvcc !== undefined) {
     expect(await valuesOf(y)).toStrictEqual(expected(2))
   }, 60_000)
 } else {
-  test('there is no nvcc here', () => {
+  test('nvcc is not installed', () => {
     expect(nvcc).toBeUndefined()
   })
 }

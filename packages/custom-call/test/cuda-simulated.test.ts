@@ -15,8 +15,8 @@ import { cuda, cudaHandler, driverFunction, isReal, ptx, simulated } from './cud
 import { thrownBy } from './kernels.ts'
 
 if (!isReal) {
-  describe('what only a simulated driver shows', () => {
-    test('work in a stream keeps what it uses, and JavaScript goes on', async () => {
+  describe('the simulated driver', () => {
+    test('work in a stream keeps its operands open while JavaScript continues', async () => {
       simulated.hold(true)
       const host = numbers()
       const other = device.allocate(4 * N)
@@ -63,7 +63,7 @@ if (!isReal) {
       expect(refused).toBeInstanceOf(ScopeClosedError)
     })
 
-    test('an asynchronous run is over when its work is', async () => {
+    test('runAsync() resolves when the work in the stream is done', async () => {
       using module = device.loadModule(ptx)
       using call = saxpyCall(module.kernel('saxpy'))
       const [x, y] = operands()
@@ -82,7 +82,7 @@ if (!isReal) {
       expect(isOver).toBe(true)
     })
 
-    test('memory that nobody has is an error, and an AllocationError', () => {
+    test('allocate() throws CudaOutOfMemoryError, which is an AllocationError, for too much memory', () => {
       const error = thrownBy(() => device.allocate(2 ** 40))
       expect(error).toBeInstanceOf(CudaOutOfMemoryError)
       expect(error).toBeInstanceOf(AllocationError)
@@ -90,7 +90,7 @@ if (!isReal) {
       expect(error).toMatchObject({ result: 2, resultName: 'CUDA_ERROR_OUT_OF_MEMORY', code: 'TENON_CUDA' })
     })
 
-    test('a handler that gets no memory answers RESOURCE_EXHAUSTED', async () => {
+    test('a handler answers RESOURCE_EXHAUSTED if it gets no memory', async () => {
       const [x, y] = operands()
       using call = cudaHandler('cuda_copy_through_scratch').prepare({
         operands: [x],
@@ -111,12 +111,12 @@ if (!isReal) {
       ['cuModuleLoadData', (): unknown => device.loadModule(ptx)],
       ['cuMemHostRegister', (): unknown => device.pin(numbers())],
       ['cuDevicePrimaryCtxRetain', (): unknown => cuda.openDevice(0)],
-    ])('if %s fails, nothing is left open', (name, open) => {
+    ])('nothing is left open if %s fails', (name, open) => {
       simulated.fail(name, 801)
       expect(open).toThrow(CudaError)
     })
 
-    test('a capture that fails leaves nothing, and the stream usable', async () => {
+    test('a failed capture leaves nothing open, and the stream usable', async () => {
       using module = device.loadModule(ptx)
       using call = saxpyCall(module.kernel('saxpy'))
       const [x, y] = operands()
@@ -129,7 +129,7 @@ if (!isReal) {
       expect(await valuesOf(y)).toStrictEqual(expected(1))
     })
 
-    test('a kernel that faults is told by what comes next, and the device is lost', async () => {
+    test('the next use of a device throws after a kernel has faulted, and the device is lost', async () => {
       using module = device.loadModule(ptx)
       const kernel = module.kernel('trap')
       await stream.finished()
@@ -145,7 +145,7 @@ if (!isReal) {
       device.failure = undefined
     })
 
-    test('what waits is told of a fault, without asking', async () => {
+    test('finished() rejects when a kernel faults while it waits', async () => {
       using module = device.loadModule(ptx)
       stream.launch(module.kernel('trap'), { grid: [1], block: [1] }, [])
       const [x, y] = [memory.segment.asSlice(0, 16), numbers()]
@@ -157,7 +157,7 @@ if (!isReal) {
       device.failure = undefined
     })
 
-    test('no device is no CUDA', () => {
+    test('Cuda.open() throws CudaUnavailableError without a device', () => {
       const library = kernelLibrary('simulated_cuda').replace(/([^/]+)$/, './$1')
       simulated.fail('cuInit', 100)
       expect(() => Cuda.open({ library })).toThrow(/CUDA_ERROR_NO_DEVICE \(100\): no CUDA-capable device is detected/)

@@ -22,7 +22,7 @@ const worker = `
 `
 
 if (process.platform === 'linux') {
-  test('a worker that is terminated waits for the copies to its memory', async () => {
+  test('a terminated worker waits for the copies to its memory', async () => {
     const script = `
       import { once } from 'node:events'
       import { setTimeout } from 'node:timers/promises'

@@ -22,28 +22,28 @@ import { kernels, thrownBy } from './kernels.ts'
 
 const driver = isReal ? 'the real driver' : 'the simulated driver'
 
-describe(`without CUDA`, () => {
-  test("the error names the loader's reason", () => {
+describe('without CUDA', () => {
+  test("the error quotes the loader's reason", () => {
     const error = thrownBy(() => Cuda.open({ library: 'libnot-a-driver.so.1' }))
     expect(error).toBeInstanceOf(CudaUnavailableError)
     expect((error as CudaUnavailableError).code).toBe('TENON_CUDA_UNAVAILABLE')
     expect((error as CudaUnavailableError).message).toMatch(/libnot-a-driver\.so\.1: cannot open shared object file/)
   })
 
-  test('a library that is no driver is refused with the function that it lacks', () => {
+  test('a library other than the driver is refused with the function that it does not export', () => {
     expect(() => Cuda.open({ library: handlers.path })).toThrow(/does not export a symbol named "cuInit"/)
     expect(thrownBy(() => Cuda.open({ library: handlers.path }))).toBeInstanceOf(CudaUnavailableError)
   })
 
   if (!isReal && !isInstalled) {
-    test('the default is the driver of NVIDIA', () => {
+    test("NVIDIA's driver is the default", () => {
       expect(() => Cuda.open()).toThrow(/libcuda\.so\.1/)
     })
   }
 })
 
 describe(`a device of ${driver}`, () => {
-  test('tells what it is', () => {
+  test('has a name, a capability and memory', () => {
     expect(cuda.version).toMatch(/^\d+\.\d+$/)
     expect(cuda.deviceCount).toBeGreaterThan(0)
     expect(device.name).not.toBe('')
@@ -81,7 +81,7 @@ describe(`a device of ${driver}`, () => {
     expect(() => stream.launch(module.kernel('trap'), options as never, [])).toThrow(/Did you mean sharedBytes/)
   })
 
-  test('can be closed only after what was opened on it', () => {
+  test('close() throws ScopeHeldError while something is open on it', () => {
     const other = cuda.openDevice(0)
     const event = other.openEvent()
     expect(() => other.close()).toThrow(ScopeHeldError)
@@ -92,7 +92,7 @@ describe(`a device of ${driver}`, () => {
 })
 
 describe(`memory of ${driver}`, () => {
-  test('is copied to and from the Host, and on the device', async () => {
+  test('is copied from and to the host, and within the device', async () => {
     const [x, y] = operands()
     expect(await valuesOf(y)).toStrictEqual(new Float32Array(N).fill(1))
     stream.copy(x, y)
@@ -101,7 +101,7 @@ describe(`memory of ${driver}`, () => {
     expect(await valuesOf(y)).toStrictEqual(new Float32Array(N))
   })
 
-  test('is not readable from the Host', () => {
+  test('cannot be read from the host', () => {
     const x = memory.tensor('f32', [N])
     expect(() => memory.segment.view()).toThrow(/cannot be read or written by the CPU/)
     expect(() => x.view()).toThrow(ArgumentError)
@@ -111,7 +111,7 @@ describe(`memory of ${driver}`, () => {
     expect(String(x)).toContain('float32')
   })
 
-  test('is checked', () => {
+  test('is checked before it is copied or filled', () => {
     expect(() => device.allocate(0)).toThrow(/at least 1/)
     expect(() => device.allocate(NaN)).toThrow(ArgumentError)
     expect(() => memory.tensor('f32', [N], 4 * N + 4)).toThrow(BoundsError)
@@ -131,7 +131,7 @@ describe(`memory of ${driver}`, () => {
     expect(() => stream.fill(onDevice, 0)).toThrow(ReadOnlyError)
   })
 
-  test('can be freed once, and then not be used', () => {
+  test('is freed once, and refused afterwards', () => {
     const other = device.allocate(16)
     const x = other.tensor('f32', [4])
     other.close()
@@ -140,7 +140,7 @@ describe(`memory of ${driver}`, () => {
     expect(() => stream.copy(memory.segment.asSlice(0, 16), x)).toThrow(ScopeClosedError)
   })
 
-  test('can be pinned, and stays so while a copy uses it', async () => {
+  test('stays pinned while a copy uses it', async () => {
     const host = numbers()
     const pinned = device.pin(host)
     expect(() => device.pin(host)).toThrow(CudaError)
@@ -153,7 +153,7 @@ describe(`memory of ${driver}`, () => {
 })
 
 describe(`streams and events of ${driver}`, () => {
-  test('tell what is done, and when', async () => {
+  test('report whether and when work is done', async () => {
     using first = device.openEvent()
     using second = device.openEvent()
     first.record(stream)
@@ -166,7 +166,7 @@ describe(`streams and events of ${driver}`, () => {
     second.synchronize()
   })
 
-  test('one waits for another', async () => {
+  test('wait for work of another stream', async () => {
     using event = device.openEvent()
     using other = device.openStream()
     stream.copy(numbers(), memory.tensor('f32', [N]))
@@ -179,20 +179,20 @@ describe(`streams and events of ${driver}`, () => {
     await stream.finished()
   })
 
-  test('are checked', () => {
+  test('refuse objects of another class', () => {
     using event = device.openEvent()
     expect(() => event.record(5 as never)).toThrow(/stream must be a CudaStream, got 5/)
     expect(() => event.millisecondsSince({} as never)).toThrow(/earlier must be a CudaEvent/)
     expect(() => stream.waitFor({} as never)).toThrow(/event must be a CudaEvent/)
   })
 
-  test('an event that was never recorded has no time', () => {
+  test('throw CudaError for the time of an event that was never recorded', () => {
     using event = device.openEvent()
     expect(event.isDone).toBe(true)
     expect(() => event.millisecondsSince(event)).toThrow(CudaError)
   })
 
-  test('closing a stream waits for its work', () => {
+  test('wait for their work when they are closed', () => {
     operands()
     stream.close()
     expect(() => stream.synchronize()).toThrow(ScopeClosedError)
@@ -209,7 +209,7 @@ describe(`kernels of ${driver}`, () => {
     expect(await valuesOf(y)).toStrictEqual(expected(1))
   })
 
-  test('are checked as far as they can be', () => {
+  test('are refused with an invalid image, size or parameter', () => {
     expect(() => device.loadModule('no PTX')).toThrow(CudaError)
     expect(() => device.loadModule('')).toThrow(ArgumentError)
     using module = device.loadModule(ptx)
@@ -229,7 +229,7 @@ describe(`kernels of ${driver}`, () => {
   })
 
   test.each(['cuda_saxpy_v1', 'cuda_saxpy_v2', 'cuda_saxpy_v3'])(
-    'the handler %s launches them on its stream',
+    'are launched by the handler %s on its stream',
     async (name) => {
       using module = device.loadModule(ptx)
       using call = saxpyCall(module.kernel('saxpy'), name)
@@ -246,13 +246,13 @@ describe(`kernels of ${driver}`, () => {
     },
   )
 
-  test('a handler of a device takes tensors of the device alone', () => {
+  test('take tensors of the device only, if a handler launches them', () => {
     using module = device.loadModule(ptx)
     using call = saxpyCall(module.kernel('saxpy'))
     expect(() => call.run([ones(), ones()], [ones()])).toThrow(/must be on device type 2/)
   })
 
-  test('several are launched by a batch', async () => {
+  test('are launched by a batch', async () => {
     using module = device.loadModule(ptx)
     using call = saxpyCall(module.kernel('saxpy'))
     const [x, y] = operands()
@@ -265,7 +265,7 @@ describe(`kernels of ${driver}`, () => {
     steps.close()
   })
 
-  test('a handler learns the number of its device', () => {
+  test('get the number of their device', () => {
     // This one writes to its result on the Host, whatever is said of it.
     const facts = tensor('s64', [2])
     const said = tensor('s64', [2], facts.segment, { device: { type: 2, id: 0 } })
@@ -274,7 +274,7 @@ describe(`kernels of ${driver}`, () => {
     expect(facts.toArray()[1]).toBe(0n)
   })
 
-  test('scratch of a call would lie on the Host, and is refused', () => {
+  test('cannot have scratch of the call, which would be on the host', () => {
     const [x] = operands()
     const shape = { operands: [x], results: [temp(f32([N]))], stream }
     expect(() => deviceFunction(handlers, 'cuda_saxpy_original').prepare(shape)).toThrow(/would be memory of the Host/)
@@ -285,7 +285,7 @@ describe(`kernels of ${driver}`, () => {
     ['cuda_saxpy_original', ApiVersion.ORIGINAL],
     ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING],
     ['cuda_saxpy_status', ApiVersion.STATUS_RETURNING_UNIFIED],
-  ] as const)('L5: the untyped %s of version %i launches them', async (name, apiVersion) => {
+  ] as const)('L5: are launched by the untyped %s of version %i', async (name, apiVersion) => {
     using module = device.loadModule(ptx)
     const opaque = new DataView(new ArrayBuffer(24))
     opaque.setBigInt64(0, driverFunction('cuLaunchKernel'), true)
@@ -304,7 +304,7 @@ describe(`kernels of ${driver}`, () => {
     expect(() => wrong.run([x, y], [y])).toThrow(/CustomCall failed: the opaque string is not that of saxpy/)
   })
 
-  test('handlers get memory of the device while they run', async () => {
+  test('get device memory while their handlers run', async () => {
     const copy = s64(driverFunction('cuMemcpyDtoDAsync_v2'))
     const [x, y] = operands()
     for (const forget of [false, true]) {
@@ -325,7 +325,7 @@ describe(`kernels of ${driver}`, () => {
 })
 
 describe(`graphs of ${driver}`, () => {
-  test('replay what a handler enqueued', async () => {
+  test('replay the work that a handler enqueued', async () => {
     using module = device.loadModule(ptx)
     using call = saxpyCall(module.kernel('saxpy'))
     const [x, y] = operands()
@@ -338,7 +338,7 @@ describe(`graphs of ${driver}`, () => {
     expect(() => graph.launch()).toThrow(ScopeClosedError)
   })
 
-  test('R13: are made for handlers with the trait, on a stream', () => {
+  test('R13: require a handler with the trait, and a stream', () => {
     using module = device.loadModule(ptx)
     const kernel = module.kernel('saxpy')
     const [x, y] = operands()

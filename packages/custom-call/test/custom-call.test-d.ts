@@ -24,7 +24,7 @@ import { expectTypeOf, test } from 'vitest'
 declare const call: CustomCall
 declare const x: Tensor
 
-test('a helper gives an attribute for a value and a type for a shape', () => {
+test('a helper makes an attribute from a value and a type from a shape', () => {
   expectTypeOf(f32(1)).toEqualTypeOf<Attribute>()
   expectTypeOf(s64(1n)).toEqualTypeOf<Attribute>()
   expectTypeOf(f32([2])).toEqualTypeOf<TensorType>()
@@ -32,14 +32,14 @@ test('a helper gives an attribute for a value and a type for a shape', () => {
   f32(1n)
 })
 
-test('one result comes as it is, several as a tuple', () => {
+test('one result is returned as it is, several as a tuple', () => {
   expectTypeOf(call([x], { results: [f32([2])] })).toEqualTypeOf<Tensor>()
   expectTypeOf(call([x], { results: [f32([2]), x] })).toEqualTypeOf<readonly [Tensor, Tensor]>()
   expectTypeOf(hostCall(kernels, 'do_custom_call')([x], { results: [x] })).toEqualTypeOf<Tensor>()
   expectTypeOf<CallResults<readonly ResultSpec[]>>().toEqualTypeOf<Tensor | readonly Tensor[]>()
 })
 
-test('a bare number is no attribute', () => {
+test('a bare number is not an attribute', () => {
   expectTypeOf<number>().not.toExtend<AttributeValue>()
   expectTypeOf<number[]>().not.toExtend<AttributeValue>()
   expectTypeOf<{ deep: { eps: Attribute; list: Float32Array; n: bigint } }>().toExtend<AttributeDictionary>()
@@ -94,7 +94,7 @@ test('a declared target knows its attributes', () => {
   target([x, x], { attrs: { ...attrs, range: { low: 0 } } })
 })
 
-test('a function for a declared target gets what is declared', () => {
+test('a function for a declared target has the declared parameters', () => {
   registry.registerFunction('scaled', scaled, (operands, results, attrs) => {
     expectTypeOf(operands[0]).toEqualTypeOf<Tensor>()
     expectTypeOf(operands[2]).toEqualTypeOf<Tensor | undefined>()

@@ -24,70 +24,67 @@ function fakeStream(): { readonly stream: bigint; readonly enqueued: () => bigin
   return { stream: counter.segment.address, enqueued: () => counter.toArray()[0] as bigint }
 }
 
-describe.each(['v1', 'v2', 'v3'])(
-  'a handler of a device, %s, with memory of the host and a stream that is none',
-  (version) => {
-    const handler: TypedHandler = typedHandler(kernels, `scale_on_stream_${version}`, { platform: 'CUDA' })
-    const [x, y] = [filled([3], (i) => i + 1), tensor('f32', [3])]
-    const [deviceX, deviceY] = [on(cuda, x), on(cuda, y)]
-    const shape = { operands: [f32([3])], results: [f32([3])], attrs: { a: f32(2) } }
+describe.each(['v1', 'v2', 'v3'])('a handler of a device, %s, with host memory and an invented stream', (version) => {
+  const handler: TypedHandler = typedHandler(kernels, `scale_on_stream_${version}`, { platform: 'CUDA' })
+  const [x, y] = [filled([3], (i) => i + 1), tensor('f32', [3])]
+  const [deviceX, deviceY] = [on(cuda, x), on(cuda, y)]
+  const shape = { operands: [f32([3])], results: [f32([3])], attrs: { a: f32(2) } }
 
-    test('gets its stream and pointers of the device', async () => {
-      const { stream, enqueued } = fakeStream()
-      using call = handler.prepare({ ...shape, stream })
-      call.run([deviceX], [deviceY])
-      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 1n])
-      using bound = call.bind([deviceY], [deviceY])
-      bound.run()
-      expect([y.toArray(), enqueued()]).toEqual([[4, 8, 12], 2n])
-      await call.runAsync([deviceX], [deviceY])
-      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 3n])
+  test('gets its stream and device pointers', async () => {
+    const { stream, enqueued } = fakeStream()
+    using call = handler.prepare({ ...shape, stream })
+    call.run([deviceX], [deviceY])
+    expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 1n])
+    using bound = call.bind([deviceY], [deviceY])
+    bound.run()
+    expect([y.toArray(), enqueued()]).toEqual([[4, 8, 12], 2n])
+    await call.runAsync([deviceX], [deviceY])
+    expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 3n])
+  })
+
+  test('gets the default stream for 0n, and UNAVAILABLE without a stream', () => {
+    using call = handler.prepare({ ...shape, stream: 0n })
+    call.run([deviceX], [deviceY])
+    expect(y.toArray()).toEqual([2, 4, 6])
+    using without = handler.prepare(shape)
+    expect(() => without.run([deviceX], [deviceY])).toThrow(UnimplementedError as never)
+    expect(() => without.run([deviceX], [deviceY])).toThrow(/GPU stream is not available/)
+  })
+
+  test('accepts a stream of another library as an object with a handle', async () => {
+    const { stream: handle, enqueued } = fakeStream()
+    using call = handler.prepare({ ...shape, stream: { handle } })
+    call.run([deviceX], [deviceY])
+    await call.runAsync([deviceX], [deviceY])
+    expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 2n])
+    expect(() => handler.prepare({ ...shape, stream: {} as never })).toThrow(/must be the address of a stream/)
+  })
+
+  test('refuses host tensors', () => {
+    using call = handler.prepare({ ...shape, stream: 0n })
+    expect(() => call.run([x], [y])).toThrow(/must be on device type 2, got device type 1/)
+    expect(() => call.run([on(rocm, x)], [deviceY])).toThrow(ArgumentError)
+  })
+
+  test('R13: declares that its work can be captured', () => {
+    expect(handler.metadata.commandBufferCompatible).toBe(true)
+    expect(handler.platform).toBe('CUDA')
+  })
+
+  test('can be called as a declared target', () => {
+    const scale = defineTarget('scale', {
+      operands: [param('f32', ['n'])],
+      results: [param('f32', ['n'])],
+      attrs: { a: 'f32' },
     })
+    using call = targetCall(scale, handler).prepare({ operands: [deviceX], attrs: { a: 3 }, stream: 0n })
+    call.run([deviceX], [deviceY])
+    expect(y.toArray()).toEqual([3, 6, 9])
+  })
+})
 
-    test('0n is the stream of the device itself; without one it is not available', () => {
-      using call = handler.prepare({ ...shape, stream: 0n })
-      call.run([deviceX], [deviceY])
-      expect(y.toArray()).toEqual([2, 4, 6])
-      using without = handler.prepare(shape)
-      expect(() => without.run([deviceX], [deviceY])).toThrow(UnimplementedError as never)
-      expect(() => without.run([deviceX], [deviceY])).toThrow(/GPU stream is not available/)
-    })
-
-    test('a stream of another library is an object with its address', async () => {
-      const { stream: handle, enqueued } = fakeStream()
-      using call = handler.prepare({ ...shape, stream: { handle } })
-      call.run([deviceX], [deviceY])
-      await call.runAsync([deviceX], [deviceY])
-      expect([y.toArray(), enqueued()]).toEqual([[2, 4, 6], 2n])
-      expect(() => handler.prepare({ ...shape, stream: {} as never })).toThrow(/must be the address of a stream/)
-    })
-
-    test('tensors of the host are refused', () => {
-      using call = handler.prepare({ ...shape, stream: 0n })
-      expect(() => call.run([x], [y])).toThrow(/must be on device type 2, got device type 1/)
-      expect(() => call.run([on(rocm, x)], [deviceY])).toThrow(ArgumentError)
-    })
-
-    test('R13: says that its work can be captured', () => {
-      expect(handler.metadata.commandBufferCompatible).toBe(true)
-      expect(handler.platform).toBe('CUDA')
-    })
-
-    test('is a declared target', () => {
-      const scale = defineTarget('scale', {
-        operands: [param('f32', ['n'])],
-        results: [param('f32', ['n'])],
-        attrs: { a: 'f32' },
-      })
-      using call = targetCall(scale, handler).prepare({ operands: [deviceX], attrs: { a: 3 }, stream: 0n })
-      call.run([deviceX], [deviceY])
-      expect(y.toArray()).toEqual([3, 6, 9])
-    })
-  },
-)
-
-describe('by name', () => {
-  test('the platform decides, without case', () => {
+describe('a device handler in a registry', () => {
+  test('is found by its platform, without case', () => {
     const registry = new TargetRegistry()
     registry.registerTyped(
       'scale',
@@ -106,7 +103,7 @@ describe('by name', () => {
     registry.unregister('scale', { platform: 'CUDA' })
   })
 
-  test('ROCM has devices of its own, other platforms can not be called', () => {
+  test('uses ROCM devices for ROCM, and cannot be called for unknown platforms', () => {
     const [x, y] = [filled([1], () => 2), tensor('f32', [1])]
     const shape = { operands: [x], results: [y], attrs: { a: f32(2) } }
     using call = typedHandler(kernels, 'scale_on_stream_v2', { platform: 'rocm' }).prepare({ ...shape, stream: 0n })

@@ -64,7 +64,7 @@ afterEach(() => {
 })
 
 describe('a TypeScript function as a target', () => {
-  test('gets the very tensors of the run that calls it', () => {
+  test('gets the same tensor objects as the run that calls it', () => {
     let seen: readonly Tensor[] = []
     const result = runOnce((operands, results) => {
       seen = operands
@@ -74,7 +74,7 @@ describe('a TypeScript function as a target', () => {
     expect(seen[0]).toBe(x)
   })
 
-  test('is prepared, bound and called again', () => {
+  test('can be prepared, bound and called again', () => {
     using target = FunctionTarget.open('double', signature, double)
     using call = target.handler.prepare(signature)
     const y = tensor('f32', [3])
@@ -86,18 +86,18 @@ describe('a TypeScript function as a target', () => {
     expect(() => target.close()).toThrow(ScopeHeldError)
   })
 
-  test('R18: answers the metadata question as a handler of 0.1', () => {
+  test('R18: has the metadata of a handler of 0.1', () => {
     using target = FunctionTarget.open('double', signature, double)
     expect(target.handler.metadata).toMatchObject({ version: '0.1', commandBufferCompatible: false, stateTypeId: 0n })
     expect(target.handler.stages).toStrictEqual(['execute'])
     expect(target.address).toBeGreaterThan(0n)
   })
 
-  test('native code calls it by its address, in memory of its own', () => {
+  test('can be called by native code at its address, with native memory', () => {
     expect(runByKernel(double)).toStrictEqual([2, 4, 6])
   })
 
-  test('L35: what native code lends ends when the function returns', () => {
+  test('L35: loses access to native memory when it returns', () => {
     let kept: Tensor | undefined
     let raw: Float32Array | undefined
     const result = runByKernel(([operand], [y]) => {
@@ -110,7 +110,7 @@ describe('a TypeScript function as a target', () => {
     expect(raw!.length).toBe(0)
   })
 
-  test('L35: operands are read-only where native code lends them', () => {
+  test('L35: cannot write operands in native memory', () => {
     const seen: boolean[] = []
     runByKernel(([operand], [y]) => {
       seen.push(operand!.segment.readOnly, y!.segment.readOnly)
@@ -118,7 +118,7 @@ describe('a TypeScript function as a target', () => {
     expect(seen).toStrictEqual([true, false])
   })
 
-  test('memory that is still held after the call is a failure, not a dangling pointer', () => {
+  test('fails if native memory is still held when it returns', () => {
     const holds: Disposable[] = []
     const error = runByKernel(([operand]) => {
       holds.push(operand!.segment.lifetime.acquire())
@@ -129,7 +129,7 @@ describe('a TypeScript function as a target', () => {
   })
 })
 
-describe('R18: a failure is never success', () => {
+describe('R18: a failing TypeScript function never succeeds', () => {
   const boom = new RangeError('no such row')
 
   test.each([
@@ -144,7 +144,7 @@ describe('R18: a failure is never success', () => {
     expect((error as XlaError).details['text']).toBe('no such row')
   })
 
-  test('an XlaError keeps its code', () => {
+  test('and keeps the code of an XlaError', () => {
     const error = runOnce(() => {
       throw new NotFoundError({ xlaCode: 5, text: 'no such table', target: 'inner', stage: 'execute' })
     })
@@ -152,7 +152,7 @@ describe('R18: a failure is never success', () => {
     expect((error as XlaError).details['text']).toBe('no such table')
   })
 
-  test.each([['text'], [undefined], [null], [{}], ['with \0 NUL']])('%j can be thrown', (value) => {
+  test.each([['text'], [undefined], [null], [{}], ['with \0 NUL']])('and may throw %j', (value) => {
     const error = runOnce(() => {
       // oxlint-disable-next-line no-throw-literal
       throw value
@@ -160,7 +160,7 @@ describe('R18: a failure is never success', () => {
     expect(error).toBeInstanceOf(UnknownError)
   })
 
-  test('a promise is refused, and its rejection is not left unhandled', () => {
+  test('and is refused when it returns a promise, whose rejection is handled', () => {
     const error = runOnce((async () => {
       throw new Error('later')
     }) as never)
@@ -168,7 +168,7 @@ describe('R18: a failure is never success', () => {
     expect((error as Error).message).toMatch(/mine returned a promise: it must be done when it returns/)
   })
 
-  test('a foreign thread is refused at once', () => {
+  test('and is refused at once on another thread', () => {
     let calls = 0
     const error = runByKernel(() => {
       calls++
@@ -178,7 +178,7 @@ describe('R18: a failure is never success', () => {
     expect(calls).toBe(0)
   })
 
-  test('a frame of other types is refused', () => {
+  test('and is refused with a frame of other types', () => {
     using target = FunctionTarget.open('double', signature, double)
     using call = target.handler.prepare({ operands: [f32([4])], results: [f32([3])] })
     const error = thrownBy(() => call.run([tensor('f32', [4])], [tensor('f32', [3])]))
@@ -191,8 +191,8 @@ describe('R18: a failure is never success', () => {
   })
 })
 
-describe('its lifetime', () => {
-  test('it can not be closed while it runs', () => {
+describe('the lifetime of a function target', () => {
+  test('close() throws ScopeHeldError while the function runs', () => {
     let error: unknown
     const target: FunctionTarget = FunctionTarget.open('mine', signature, () => {
       error = thrownBy(() => target.close())
@@ -206,7 +206,7 @@ describe('its lifetime', () => {
     call.close()
   })
 
-  test('it may call another one, and itself through another call', () => {
+  test('a function may call another function, and itself through another call', () => {
     const order: string[] = []
     using inner = FunctionTarget.open('inner', signature, (operands, results) => {
       order.push('inner')
@@ -225,7 +225,7 @@ describe('its lifetime', () => {
     expect(order).toStrictEqual(['outer', 'inner', 'inner'])
   })
 
-  test('places run out with an error, and come back', () => {
+  test('opening fails when all places are taken, and works again after one is closed', () => {
     const targets: FunctionTarget[] = []
     const make = (): number => targets.push(FunctionTarget.open('many', { operands: [], results: [] }, () => {}))
     const error = thrownBy(() => {
@@ -238,7 +238,7 @@ describe('its lifetime', () => {
   })
 
   if (process.platform !== 'win32') {
-    test('places of workers come back when they end, also by force', async () => {
+    test('places of workers are freed when the workers end or are terminated', async () => {
       const worker = `
         import { parentPort } from 'node:worker_threads'
         import { FunctionTarget } from '@tenon/custom-call'
@@ -276,7 +276,7 @@ describe('its lifetime', () => {
     expect(make).toThrow(message)
   })
 
-  test('an error of a kernel is not taken for that of a function', () => {
+  test('an error of a kernel does not get the cause of an earlier error of a function', () => {
     const failed = runOnce(() => {
       throw new Error('first')
     })

@@ -33,7 +33,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     return Object.assign(error, { text: error.details.text })
   }
 
-  test('say so', () => {
+  test('report their version', () => {
     expect(handler.metadata).toMatchObject({ version: `0.${minor}`, major: 0, minor })
   })
 
@@ -44,7 +44,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     expect(y.toArray()).toEqual([1, 1, 1.5])
   })
 
-  test('R2, R3, R4: check counts before anything is decoded', () => {
+  test('R2, R3, R4: check counts before they decode operands', () => {
     expect(failure([], [f32([3])]).text).toMatch(/Wrong number of arguments: expected 1 but got 0/)
     expect(failure([s64([3])], []).text).toMatch(/Wrong number of results: expected 1 but got 0/)
     expect(failure([s64([3])], [f32([3])], { low: f32(1) }).text).toMatch(
@@ -52,7 +52,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     )
   })
 
-  test('R5, R6: tell all that they can not decode at once', () => {
+  test('R5, R6: report all operands that they cannot decode at once', () => {
     const error = failure([s32([3])], [f32([3, 1])], { low: s64(1), high: 'much' })
     expect(error.text).toMatch(/bad operands at: 0, 1, 2, 3/)
     expect(error).toMatchObject({
@@ -65,7 +65,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     })
   })
 
-  test('R7: look at sizes themselves, or not at all', () => {
+  test('R7: may check sizes themselves', () => {
     expect(failure([f32([3])], [f32([4])]).text).toMatch(/y must have the shape of x/)
   })
 
@@ -77,14 +77,14 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     })
   })
 
-  test('R9: throw, and it is an error', () => {
+  test('R9: may throw, which becomes an error', () => {
     using call = typedHandler(cppKernels, `throw_v${minor}`).prepare({})
     const error = thrownBy(() => call.run([], []))
     expect(error).toBeInstanceOf(UnknownError)
     expect(error).toMatchObject({ details: { exception: true, text: `thrown by 0.${minor}` } })
   })
 
-  test('R11, R12: keep a state from instantiate to close, also those of 0.1', async () => {
+  test('R11, R12: keep a state from instantiate to close', async () => {
     const counter = typedHandler(kernels, {
       execute: `counter_v${minor}`,
       instantiate: `counter_v${minor}_instantiate`,
@@ -100,7 +100,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     call.close()
   })
 
-  test('2.11: answer with a future, in runs and later', async () => {
+  test('2.11: may answer with a future in all runs', async () => {
     const later = minor === 3 ? 'scale_later' : `scale_later_v${minor}`
     const prepare = (factor: number): PreparedCall =>
       typedHandler(kernels, later).prepare({ operands: [x], results: [x], attrs: { factor: f32(factor) } })
@@ -115,7 +115,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     await expect(failing.runAsync([x], [y])).rejects.toThrow(/OUT_OF_RANGE/)
   })
 
-  test('2.9: have threads of the pool work for them', async () => {
+  test('2.9: schedule tasks on the thread pool', async () => {
     const ones = tensor('f32', [1024], new Float32Array(1024).fill(1))
     const name = minor === 3 ? 'sum_by_pool' : `sum_by_pool_v${minor}`
     using call = typedHandler(kernels, name).prepare({ operands: [ones], results: [f32([])] })
@@ -126,7 +126,7 @@ describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) =>
     expect(sum.toArray()).toStrictEqual([1024])
   })
 
-  test('R14, R15: run again with other pointers, several at one time', async () => {
+  test('R14, R15: run again with other pointers, several at a time', async () => {
     using call = handler.prepare({ operands: [x], results: [x], attrs: bounds })
     const results = Array.from({ length: 20 }, () => tensor('f32', [3]))
     await Promise.all(results.map((result) => call.runAsync([x], [result])))

@@ -59,7 +59,7 @@ const [x, y] = [filled([4], (i) => i), filled([4], () => 1)]
 afterEach(() => expect(callDepth()).toBe(0))
 
 describe('a prepared call', () => {
-  test('runs again and again with other tensors', () => {
+  test('runs repeatedly with other tensors', () => {
     const call = prepareSaxpy()
     expect(call.operandTypes).toStrictEqual([f32([4]), f32([4])])
     expect(call.resultTypes).toStrictEqual([f32([4])])
@@ -88,7 +88,7 @@ describe('a prepared call', () => {
     call[Symbol.dispose]()
   })
 
-  test('R14: counts and types must be those it was prepared for', () => {
+  test('R14: requires the counts and types that it was prepared for', () => {
     const call = prepareSaxpy()
     const out = tensor('f32', [4])
     expect(() => call.run([x], [out])).toThrow(/saxpy is prepared for 2 operands and 1 results, got 1 and 1/)
@@ -110,7 +110,7 @@ describe('a prepared call', () => {
     call.close()
   })
 
-  test('read-only memory is no result', () => {
+  test('throws ReadOnlyError for a result in read-only memory', () => {
     const call = prepareSaxpy()
     const constant = readOnly(filled([4], () => 5))
     const out = tensor('f32', [4])
@@ -120,14 +120,14 @@ describe('a prepared call', () => {
     call.close()
   })
 
-  test('memory of a device is refused', () => {
+  test('refuses device memory', () => {
     const call = prepareSaxpy()
     const onDevice = tensor('f32', [4], x.segment, { device: { type: 2, id: 0 } })
     expect(() => call.run([onDevice, y], [tensor('f32', [4])])).toThrow(/operand 0 of saxpy must be on the CPU/)
     call.close()
   })
 
-  test('an alignment that is asked for is checked', () => {
+  test('throws AlignmentError for memory with less than the prepared alignment', () => {
     const call = prepareSaxpy(64)
     const shifted = tensor('f32', [4], gcAllocator.allocate(32, 64).asSlice(4, 16))
     expect(() => call.run([shifted, y], [tensor('f32', [4])])).toThrow(AlignmentError)
@@ -140,7 +140,7 @@ describe('a prepared call', () => {
     expect(() => prepareSaxpy(3)).toThrow(ArgumentError)
   })
 
-  test('L37: empty tensors are passed', () => {
+  test('L37: accepts empty tensors', () => {
     const call = saxpy.prepare({ operands: [f32([0]), f32([0])], results: [f32([0])], attrs: { a: f32(2) } })
     const empty = tensor('f32', [0])
     call.run([tensor('f32', [0]), tensor('f32', [0])], [empty])
@@ -148,7 +148,7 @@ describe('a prepared call', () => {
     call.close()
   })
 
-  test('a failing run leaves it ready', () => {
+  test('can run again after a failure', () => {
     const call = saxpy.prepare({ operands: [f32([4]), f32([2])], results: [f32([4])], attrs: { a: f32(2) } })
     const before = liveObjects()
     for (let i = 0; i < 3; i++) {
@@ -159,7 +159,7 @@ describe('a prepared call', () => {
   })
 })
 
-describe('types that XLA can not describe are refused when preparing', () => {
+describe('prepare() refuses types that XLA cannot describe', () => {
   test.each<[string, unknown, RegExp]>([
     ['strides', tensorType('f32', [2, 2], { strides: [1, 2] }), /must be row-major.*strides \[1, 2\]/],
     ['packed elements', tensorType('int4', [8], { packing: 'packed' }), /must have a byte for each element/],
@@ -167,7 +167,7 @@ describe('types that XLA can not describe are refused when preparing', () => {
     ['nothing', undefined, /operands of saxpy: number 0 must be the type/],
   ])('%s', (_, type, message) => expect(() => saxpy.prepare({ operands: [type as never] })).toThrow(message))
 
-  test('a list that is none', () => {
+  test('operands that are not an array', () => {
     expect(() => saxpy.prepare({ operands: f32([4]) as never })).toThrow(/operands of saxpy must be an array of types/)
     expect(() => saxpy.prepare({ results: null as never })).toThrow(
       /results of saxpy must be an array of types, got null/,
@@ -175,8 +175,8 @@ describe('types that XLA can not describe are refused when preparing', () => {
   })
 })
 
-describe('liveness', () => {
-  test('dead memory is refused, and nothing is held afterwards', () => {
+describe('a prepared call and lifetimes', () => {
+  test('run() refuses closed memory, and holds nothing afterwards', () => {
     const call = prepareSaxpy()
     const [dead, alive] = [new Memory(), new Memory()]
     const [ofDead, ofAlive] = [dead.tensor([4]), alive.tensor([4])]
@@ -188,7 +188,7 @@ describe('liveness', () => {
     call.close()
   })
 
-  test('a binding keeps its memory, its call and its library open until it is closed', () => {
+  test('a bound call keeps its memory, its call and its library open until it is closed', () => {
     const memory = new Memory()
     const call = prepareSaxpy()
     const holds = kernels.gate.holds
@@ -208,7 +208,7 @@ describe('liveness', () => {
     expect(kernels.gate.holds).toBe(holds)
   })
 
-  test('a binding made by a close action is refused: it could outlive the memory', () => {
+  test('bind() throws in a close action of the memory, which a bound call could outlive', () => {
     const memory = new Memory()
     const mine = memory.tensor([4])
     const call = prepareSaxpy()
@@ -219,7 +219,7 @@ describe('liveness', () => {
     call.close()
   })
 
-  test('memory whose buffer was transferred away is refused, as an operand and as a result', () => {
+  test('run() refuses memory whose buffer was transferred, as an operand and as a result', () => {
     const call = prepareSaxpy()
     const out = tensor('f32', [4])
     const gone = tensor('f32', [4])
@@ -232,7 +232,7 @@ describe('liveness', () => {
     call.close()
   })
 
-  test('bindings and runs do not disturb each other', () => {
+  test('bound calls and runs do not disturb each other', () => {
     const call = prepareSaxpy()
     const [a, b, c] = [tensor('f32', [4]), tensor('f32', [4]), tensor('f32', [4])]
     const first = call.bind([x, y], [a])
@@ -279,7 +279,7 @@ describe('while a kernel runs', () => {
     return thrown
   }
 
-  test('the tensors of a run are held, whatever becomes of the arrays that they were passed in', () => {
+  test('the tensors of a run are held even if the arrays of the caller change', () => {
     const memory = new Memory()
     const operands = [memory.tensor([4])]
     const results = [tensor('s32', [])]
@@ -304,7 +304,7 @@ describe('while a kernel runs', () => {
     callback.release()
   })
 
-  test('its operands, the call and the library can not be closed', () => {
+  test('closing its operands, the call or the library throws ScopeHeldError', () => {
     const memory = new Memory()
     const operand = memory.tensor([4])
     expect(inside(operand, () => memory.close())).toBeInstanceOf(ScopeHeldError)
@@ -316,14 +316,14 @@ describe('while a kernel runs', () => {
     memory.close()
   })
 
-  test('memory that it does not use can be closed', () => {
+  test('other memory can be closed', () => {
     const [used, other] = [new Memory(), new Memory()]
     const operand = used.tensor([4])
     expect(inside(operand, () => other.close())).toBeUndefined()
     used.close()
   })
 
-  test('the call can not run inside itself, but another can', () => {
+  test('the call cannot run inside itself, but another call can', () => {
     const operand = tensor('f32', [4])
     const status = tensor('s32', [])
     expect((inside(operand, (call) => call.run([operand], [status])) as Error).message).toMatch(
@@ -352,7 +352,7 @@ describe('while a kernel runs', () => {
     expect(order).toStrictEqual(['in 1', 'in 2', 'in 3', 'out 3', 'out 2', 'out 1'])
   })
 
-  test('a bound call can not run inside itself either', () => {
+  test('a bound call cannot run inside itself', () => {
     const out = tensor('s32', [])
     let error: unknown
     const callback = new Callback(() => {
@@ -372,7 +372,7 @@ describe('while a kernel runs', () => {
   })
 })
 
-test('a kernel that writes out of bounds harms only its neighbours', () => {
+test('a kernel that writes out of bounds damages only the neighbouring memory', () => {
   const block = gcAllocator.allocate(64, 64)
   const call = typedHandler(kernels, 'write_out_of_bounds').prepare({
     results: [tensorType('u8', [8])],

@@ -41,7 +41,7 @@ describe('untyped targets', () => {
     expect(a.toArray()[5]).toBe(6)
   })
 
-  test('L17: the same again is no error, nor is another platform or another name', () => {
+  test('L17: can be registered again, for another platform, and under another name', () => {
     const registry = new TargetRegistry()
     const add = registry.registerUntyped('add', symbol('do_custom_call'))
     expect(registry.registerUntyped('add', symbol('do_custom_call'))).toBe(add)
@@ -50,7 +50,7 @@ describe('untyped targets', () => {
     expect(registry.lookup('add', { platform: 'CUDA' })).toBe(device)
   })
 
-  test('L18: another address, or another version, is refused, and nothing is printed or ended', () => {
+  test('L18: are refused with another address or version, without printing or ending the process', () => {
     const registry = new TargetRegistry()
     const add = registry.registerUntyped('add', symbol('do_custom_call'))
     const other = (): unknown => registry.registerUntyped('add', symbol('split'))
@@ -62,7 +62,7 @@ describe('untyped targets', () => {
     expect(registry.lookup('add')).toBe(add)
   })
 
-  test('L19: what is not there is undefined; a platform is listed by name', () => {
+  test('L19: are undefined if they are missing, and are listed by platform', () => {
     const registry = new TargetRegistry()
     expect(registry.lookup('nothing')).toBeUndefined()
     expect([...registry.list()]).toStrictEqual([])
@@ -77,7 +77,7 @@ describe('untyped targets', () => {
     expect([...registry.list('host').keys()]).toStrictEqual(['norm'])
   })
 
-  test('an address is taken as it is', () => {
+  test('can be registered by address', () => {
     const registry = new TargetRegistry()
     registry.registerUntyped('add', kernels.symbol('do_custom_call'))
     using call = registry.prepare('add', addShape)
@@ -86,7 +86,7 @@ describe('untyped targets', () => {
 })
 
 describe('L20: unregistering', () => {
-  test('a library with targets can not be closed', () => {
+  test('is required before a library with targets is closed', () => {
     const registry = new TargetRegistry()
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     registry.registerUntyped('add', symbol('do_custom_call', library))
@@ -98,7 +98,7 @@ describe('L20: unregistering', () => {
     library.close()
   })
 
-  test('the name is free again', () => {
+  test('frees the name', () => {
     const registry = new TargetRegistry()
     registry.registerUntyped('add', symbol('do_custom_call'))
     expect(registry.unregister('add', { platform: 'CUDA' })).toBe(false)
@@ -108,7 +108,7 @@ describe('L20: unregistering', () => {
     registry.registerUntyped('add', symbol('split'))
   })
 
-  test('what is refused holds nothing', () => {
+  test('is not required after a refused registration', () => {
     const registry = new TargetRegistry()
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     registry.registerTyped('norm', { execute: symbol('rms_norm') })
@@ -119,7 +119,7 @@ describe('L20: unregistering', () => {
 })
 
 describe('typed targets', () => {
-  test('L23: platforms are compared without case, and by their short names', () => {
+  test('L23: are found by platform without case, and by its short name', () => {
     const registry = new TargetRegistry()
     const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
     for (const platform of ['Host', 'host', 'HOST', 'cpu', 'CPU']) {
@@ -134,7 +134,7 @@ describe('typed targets', () => {
     registry.registerTyped('norm', { execute: symbol('saxpy') }, { platform: 'toaster' })
   })
 
-  test('L24: duplicates must be the same, metadata is compared first', () => {
+  test('L24: must equal their duplicates, first in metadata', () => {
     const registry = new TargetRegistry()
     const norm = registry.registerTyped('norm', { execute: symbol('rms_norm') })
     expect(registry.registerTyped('norm', { execute: symbol('rms_norm') })).toBe(norm)
@@ -147,13 +147,13 @@ describe('typed targets', () => {
     )
   })
 
-  test('L26: a wrong version is refused at registration, not later', () => {
+  test('L26: are refused with a wrong version when they are registered', () => {
     const registry = new TargetRegistry()
     expect(() => registry.registerTyped('new', { execute: symbol('twice_v4') })).toThrow(VersionSkewError)
     registry.registerTyped('new', { execute: symbol('twice_v4') }, { allowNewerApi: true })
   })
 
-  test('R16: execute is required, traits are joined, look-ups canonicalise', () => {
+  test('R16: require execute, combine traits, and are found by canonical platform', () => {
     const registry = new TargetRegistry()
     expect(() => registry.registerTyped('none', {} as never)).toThrow(/must provide an execute implementation/)
     expect(() => registry.registerTyped('none', null as never)).toThrow(InvalidArgumentError)
@@ -167,7 +167,7 @@ describe('typed targets', () => {
     expect(() => registry.registerTyped('norm', { execute: symbol('rms_norm') })).toThrow(/different metadata/)
   })
 
-  test('stages keep their state', () => {
+  test('keep the state of their stages', () => {
     const registry = new TargetRegistry()
     const bundle = { execute: symbol('counter_v3'), instantiate: symbol('counter_v3_instantiate') }
     registry.registerTyped('counter', bundle)
@@ -178,7 +178,7 @@ describe('typed targets', () => {
     expect(count.toArray()).toStrictEqual([4n])
   })
 
-  test('those of unknown platforms are kept, and can not be called', () => {
+  test('can be registered for unknown platforms, but not called', () => {
     const registry = new TargetRegistry()
     registry.registerTyped('norm', { execute: symbol('rms_norm') }, { platform: 'TPU' })
     expect(registry.lookup('norm', { platform: 'tpu' })).toBeDefined()
@@ -194,7 +194,7 @@ describe('calls by name', () => {
   registry.registerTyped('norm', { execute: symbol('rms_norm') })
   registry.registerTyped('$norm', { execute: symbol('rms_norm') })
 
-  test('L25: an unknown target is told in the words of its convention', () => {
+  test('L25: quote XLA for an unknown target of each convention', () => {
     const find = (options: object): unknown => thrownBy(() => registry.prepare('nothing', options))
     expect(find({})).toBeInstanceOf(NotFoundError)
     expect(String(find({}))).toMatch(/No FFI handler registered for nothing on a platform Host \(canonical host\)/)
@@ -205,7 +205,7 @@ describe('calls by name', () => {
     expect(find({ platform: 'CUDA', apiVersion: ORIGINAL })).toBeInstanceOf(NotFoundError)
   })
 
-  test('L4: another version than the registered one is refused', () => {
+  test('L4: are refused with another version than the registered one', () => {
     expect(() => registry.prepare('add', { ...addShape, apiVersion: STATUS_RETURNING })).toThrow(
       /add is registered with API_VERSION_ORIGINAL, it cannot be called with API_VERSION_STATUS_RETURNING/,
     )
@@ -214,7 +214,7 @@ describe('calls by name', () => {
     registry.prepare('add', { ...addShape, apiVersion: ORIGINAL }).close()
   })
 
-  test('L22: names that start with $ are reserved, empty ones refused', () => {
+  test('L22: are refused with names that are empty or start with $', () => {
     expect(() => registry.prepare('$norm', {})).toThrow(/Call targets that start with '\$' are reserved/)
     expect(registry.lookup('$norm')).toBeInstanceOf(TypedHandler)
     expect(() => registry.registerTyped('', { execute: symbol('rms_norm') })).toThrow(ArgumentError)
@@ -222,7 +222,7 @@ describe('calls by name', () => {
     expect(() => registry.registerUntyped(5 as never, symbol('split'))).toThrow(ArgumentError)
   })
 
-  test('options of another convention are refused', () => {
+  test('are refused with options of another convention', () => {
     expect(() => registry.prepare('add', { ...addShape, attrs: { a: 1n } })).toThrow(/must not have the option "attrs"/)
     expect(() => registry.prepare('norm', { opaque: '' })).toThrow(/must not have the option "opaque"/)
     const call = registry.prepare('status', { opaque: 'F' })
@@ -242,7 +242,7 @@ describe('calls by name', () => {
     expect(registry.lookup('new')).toBeUndefined()
   })
 
-  test('unknown symbols, platforms and versions are refused', () => {
+  test('are refused with unknown symbols, platforms and versions', () => {
     expect(() => registry.registerUntyped('new', symbol('no_such_function'))).toThrow(LoadError)
     expect(() => registry.registerUntyped('new', symbol('split'), { platform: 'cuda' as never })).toThrow(ArgumentError)
     expect(() => registry.registerUntyped('new', symbol('split'), { apiVersion: 0 as never })).toThrow(
@@ -251,7 +251,7 @@ describe('calls by name', () => {
     expect(registry.lookup('new', { platform: 'cuda' })).toBeUndefined()
   })
 
-  test('what is found knows its convention', () => {
+  test('find targets that know their convention', () => {
     expect(registry.lookup('norm', { apiVersion: TYPED_FFI })).toBeInstanceOf(TypedHandler)
     expect(registry.lookup('norm', { apiVersion: ORIGINAL })).toBeUndefined()
     expect(registry.lookup('status', { apiVersion: STATUS_RETURNING_UNIFIED })).toBeInstanceOf(UntypedFunction)
@@ -277,7 +277,7 @@ describe('TypeScript functions', () => {
     expect(() => call.run([filled([2], () => 1)], [y])).toThrow(ScopeClosedError)
   })
 
-  test('one that runs stays registered', () => {
+  test('stay registered while they run', () => {
     const registry = new TargetRegistry()
     let error: unknown
     registry.registerFunction('mine', { operands: [], results: [] }, () => {
@@ -292,7 +292,7 @@ describe('TypeScript functions', () => {
 })
 
 describe('the default registry', () => {
-  test('finds what libraries registered themselves, own registries do not', () => {
+  test('finds handlers that libraries registered themselves, unlike other registries', () => {
     const x = filled([2], (i) => i + 1)
     using call = targets.prepare('negate', { operands: [x], results: [x] })
     call.run([x], [x])
@@ -303,7 +303,7 @@ describe('the default registry', () => {
     expect(new TargetRegistry().list().size).toBe(0)
   })
 
-  test('L24: a name that a library took is taken', () => {
+  test('L24: refuses a name that a library has registered', () => {
     expect(() => targets.registerTyped('negate', { execute: symbol('rms_norm') })).toThrow(/Duplicate FFI handler/)
     expect(targets.unregister('negate')).toBe(false)
   })

@@ -28,20 +28,20 @@ const y = tensor('f32', [3])
 const shape = { operands: [x], results: [y] } as const
 
 describe('a type of a library', () => {
-  test('gets an id, and the same again', () => {
+  test('gets an id, and the same one again', () => {
     expect(type).toEqual({ name: 'tenon_factor', id: expect.any(BigInt) as bigint })
     expect(type.id).not.toBe(0n)
     expect(registerType(kernels, 'tenon_factor', { ...SYMBOLS, api: '0.1' })).toEqual(type)
   })
 
-  test('a name or an id that is taken is refused', () => {
+  test('is refused if its name or id is taken', () => {
     expect(() => registerType(kernels, 'another_name', SYMBOLS)).toThrow(InternalError as never)
     expect(() => registerType(kernels, 'tenon_factor', { id: 'no_such_symbol' })).toThrow(LoadError)
     expect(() => registerType(kernels, '', SYMBOLS)).toThrow(ArgumentError)
     expect(() => registerType(kernels, 'a', { ...SYMBOLS, api: '0.4' as never })).toThrow(/api must be/)
   })
 
-  test('a library registers its own by a provider', () => {
+  test('can be registered by a provider function', () => {
     expect(() => callProvider(kernels, 'provide_factor_type')).not.toThrow()
     expect(() => callProvider(kernels, 'provide_nothing')).not.toThrow()
     expect(() => callProvider(kernels, 'provide_failure')).toThrow(InvalidArgumentError as never)
@@ -49,7 +49,7 @@ describe('a type of a library', () => {
     expect(thrownBy(() => callProvider(kernels, 'provide_failure'))).toMatchObject({ target: 'provide_failure' })
   })
 
-  test('a library that registers itself is offered the table it was built for', () => {
+  test('can be registered by a library that is offered an older function table', () => {
     const library = NativeLibrary.open(kernelLibrary('kernels_runtime'))
     const minor = library.function('offered_minor', { result: 'int32', parameters: [] })
     expect(offerApi('0.1', () => minor())).toBe(1)
@@ -71,7 +71,7 @@ describe('a type of a library', () => {
 describe.each(['v1', 'v2', 'v3'])('user data for a handler of %s', (version) => {
   const handler = typedHandler(kernels, `lent_factor_${version}`)
 
-  test('2.9: is found by its type, in runs, bindings and later runs', async () => {
+  test('2.9: is found by its type in all runs', async () => {
     const factor = tensor('f32', [1], [2])
     using call = handler.prepare({ ...shape, userData: [{ type, data: factor }] })
     call.run([x], [y])
@@ -85,14 +85,14 @@ describe.each(['v1', 'v2', 'v3'])('user data for a handler of %s', (version) => 
     expect(z.toArray()).toEqual([3, 6, 9])
   })
 
-  test('2.9: is NOT_FOUND when it is not lent', () => {
+  test('2.9: is NOT_FOUND if it was not lent', () => {
     using call = handler.prepare(shape)
     expect(() => call.run([x], [y])).toThrow(NotFoundError as never)
     using other = handler.prepare({ ...shape, userData: [{ type: type.id + 1000n, data: x }] })
     expect(() => other.run([x], [y])).toThrow(/User data with type id/)
   })
 
-  test('keeps its memory open as long as the call', () => {
+  test('stays open as long as the call', () => {
     const scope = NativeScope.ofConfined()
     const factor = tensor('f32', [1], [2], { allocator: scope })
     const call = handler.prepare({ ...shape, userData: [{ type, data: factor.segment }] })
@@ -102,7 +102,7 @@ describe.each(['v1', 'v2', 'v3'])('user data for a handler of %s', (version) => 
     expect(() => handler.prepare({ ...shape, userData: [{ type, data: factor }] })).toThrow(ScopeClosedError)
   })
 
-  test('an address is taken as it is', () => {
+  test('can be given by address', () => {
     const factor = tensor('f32', [1], [0.5])
     using call = handler.prepare({ ...shape, userData: [{ type: type.id, data: factor.segment.address }] })
     call.run([x], [y])
@@ -110,7 +110,7 @@ describe.each(['v1', 'v2', 'v3'])('user data for a handler of %s', (version) => 
   })
 })
 
-describe('user data that is none', () => {
+describe('invalid user data is refused', () => {
   const prepare = (userData: unknown): unknown =>
     typedHandler(kernels, 'lent_factor_v3').prepare({ ...shape, userData: userData as never })
   test.each([
@@ -137,13 +137,13 @@ describe.each(['v1', 'v2', 'v3'])('memory for a handler of %s', (version) => {
   const prepare = (forget: boolean, hostScratch: boolean, alignment = 16): PreparedCall =>
     handler.prepare({ ...shape, hostScratch, attrs: { alignment: s64(alignment), forget: pred(forget) } })
 
-  test('2.9: is refused on the Host, as XLA does', () => {
+  test('2.9: is refused on the Host, as in XLA', () => {
     using call = prepare(false, false)
     expect(() => call.run([x], [y])).toThrow(InvalidArgumentError as never)
     expect(() => call.run([x], [y])).toThrow(/GPU context is not available/)
   })
 
-  test('is given when it is asked for, and freed with the run', async () => {
+  test('is given with hostScratch, and freed with the run', async () => {
     using call = prepare(false, true)
     call.run([x], [y])
     expect(y.toArray()).toEqual([3, 2, 1])
@@ -155,7 +155,7 @@ describe.each(['v1', 'v2', 'v3'])('memory for a handler of %s', (version) => {
     expect(y.toArray()).toEqual([3, 2, 1])
   })
 
-  test('2.9: the alignment is a power of two of at most 16', () => {
+  test('2.9: must have an alignment that is a power of two of at most 16', () => {
     for (const alignment of [0, 3, 32]) {
       using call = prepare(false, true, alignment)
       expect(() => call.run([x], [y])).toThrow(`Unsupported alignment: ${alignment}`)
@@ -163,8 +163,8 @@ describe.each(['v1', 'v2', 'v3'])('memory for a handler of %s', (version) => {
   })
 })
 
-describe('by name', () => {
-  test('resources are for typed calls', () => {
+describe('a call by name', () => {
+  test('accepts resources only for typed targets', () => {
     const registry = new TargetRegistry()
     registry.registerTyped('factor', { execute: { library: kernels, symbol: 'lent_factor_v2' } })
     registry.registerUntyped('plain', { library: kernels, symbol: 'do_custom_call' })

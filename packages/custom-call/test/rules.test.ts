@@ -29,7 +29,7 @@ test('every rule has a test that names it, or a reason why it has none', () => {
   expect([...names, ...Object.keys(notApplicable)].filter((rule) => !all.includes(rule))).toEqual([])
 })
 
-test('the README tells those that are not tested', () => {
+test('the README lists the rules without a test', () => {
   const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')
   expect(Object.keys(notApplicable).filter((rule) => !readme.includes(rule))).toEqual([])
 })

@@ -15,21 +15,21 @@ async function factsOf(options: TypedPrepareOptions): Promise<(readonly [run: bi
   return outs.map((out) => out.toArray() as unknown as readonly [bigint, bigint])
 }
 
-describe('what a handler learns of its run', () => {
-  test('each run has a number of its own', async () => {
+describe('a handler can ask for', () => {
+  test('a run id, which differs for each run', async () => {
     const runs = (await factsOf({})).map(([run]) => run)
     expect(new Set(runs).size).toBe(3)
     for (const run of runs) expect(run).toBeGreaterThan(0n)
   })
 
-  test('the device is the one that the call was prepared for, or unknown', async () => {
+  test('the device that the call was prepared for', async () => {
     const devices = async (options: TypedPrepareOptions): Promise<bigint[]> =>
       (await factsOf(options)).map(([, device]) => device)
     expect(await devices({})).toStrictEqual([-1n, -1n, -1n])
     expect(await devices({ deviceOrdinal: 3 })).toStrictEqual([3n, 3n, 3n])
   })
 
-  test('0.1 of 2025 asks as 0.2 does', () => {
+  test('both with headers of 0.1 from 2025', () => {
     using call = typedHandler(kernels, 'run_facts_v1').prepare({ results: [s64([2])], deviceOrdinal: 5 })
     const out = tensor('s64', [2])
     call.run([], [out])
@@ -37,7 +37,7 @@ describe('what a handler learns of its run', () => {
     expect([run > 0n, ordinal]).toStrictEqual([true, 5n])
   })
 
-  test.each([-1, 1.5, 2 ** 31, NaN, '0', null])('the device ordinal %s is refused', (deviceOrdinal) => {
+  test.each([-1, 1.5, 2 ** 31, NaN, '0', null])('no device with the ordinal %s, which is refused', (deviceOrdinal) => {
     expect(() => handler.prepare({ results: [s64([2])], deviceOrdinal: deviceOrdinal as never })).toThrow(ArgumentError)
   })
 })

@@ -35,7 +35,7 @@ const scale = defineTarget('scale', {
 })
 
 describe('a TypeScript function for a declared target', () => {
-  test('gets tensors of any declared size and attributes with their types', () => {
+  test('gets tensors of any declared size, and attributes with their types', () => {
     const registry = new TargetRegistry()
     const labels: string[] = []
     const handler = registry.registerFunction('scale', scale, ([x, bias], [y], { a, label }) => {
@@ -60,7 +60,7 @@ describe('a TypeScript function for a declared target', () => {
     registry.unregister('scale')
   })
 
-  test('of exact types and no attributes gets none', () => {
+  test('gets an empty object without declared attributes', () => {
     const seen: unknown[] = []
     const exact = defineTarget('exact', { operands: [f32([2])], results: [f32([2])] })
     const target = FunctionTarget.open('exact', exact, (operands, results, attrs) => {
@@ -71,7 +71,7 @@ describe('a TypeScript function for a declared target', () => {
     target.close()
   })
 
-  test('gets the very tensors of the run that calls it', () => {
+  test('gets the same tensor objects as the run that calls it', () => {
     let seen: readonly (Tensor | undefined)[] = []
     const target = FunctionTarget.open('seen', scale, (operands, results) => {
       seen = [...operands, ...results]
@@ -85,7 +85,7 @@ describe('a TypeScript function for a declared target', () => {
     target.close()
   })
 
-  test('what is not as declared is INVALID_ARGUMENT before it runs', () => {
+  test('is not run for a call that contradicts the declaration, which is INVALID_ARGUMENT', () => {
     let runs = 0
     const target = FunctionTarget.open('strict', scale, () => {
       runs++
@@ -117,7 +117,7 @@ describe('a TypeScript function for a declared target', () => {
     target.close()
   })
 
-  test('R18: throws, promises and foreign threads are failures', async () => {
+  test('R18: fails if it throws, returns a promise, or is called on another thread', async () => {
     const cause = new Error('as it should')
     const none = defineTarget('none', { operands: [], results: [], attrs: { a: 's64' } })
     const throwing = FunctionTarget.open('throwing', none, () => {
@@ -155,7 +155,7 @@ describe('attributes of a TypeScript function', () => {
     return seen
   }
 
-  test('scalars of every type', () => {
+  test('are scalars of every type', () => {
     const schema = { a: 's8', b: 's32', c: 's64', d: 'u8', e: 'u64', f: 'f32', g: 'f64', h: 'pred', i: 'c64' } as const
     expect(
       given(schema, {
@@ -172,7 +172,7 @@ describe('attributes of a TypeScript function', () => {
     ).toEqual({ a: -1, b: -5, c: 2n ** 62n, d: 255, e: 2n ** 64n - 1n, f: 0.5, g: 0.1, h: true, i: [1, -2] })
   })
 
-  test('arrays, strings, pointers', () => {
+  test('are arrays, strings and pointers', () => {
     const x = tensor('f32', [1])
     const schema = { a: 'f32[]', b: 's64[]', c: 'u8[]', d: 'string', e: 'bytes', f: 'pointer', g: 's16[]' } as const
     const seen = given(schema, {
@@ -195,7 +195,7 @@ describe('attributes of a TypeScript function', () => {
     })
   })
 
-  test('dictionaries, declared and not', () => {
+  test('are dictionaries, with and without declared members', () => {
     const values = {
       range: { low: f32(0), inner: { mode: 'fast' } },
       any: { n: s8(3), deep: { list: array('u32', [9]) } },
@@ -212,7 +212,7 @@ describe('attributes of a TypeScript function', () => {
     })
   })
 
-  test('more than the first memory holds', () => {
+  test('may need more memory than is reserved at first', () => {
     const large = 'x'.repeat(100_000)
     expect(given({ a: 'string' }, { a: large })).toEqual({ a: large })
     expect(given({ a: 's8' }, { a: s8(1) })).toEqual({ a: 1 })

@@ -40,7 +40,7 @@ describe('a declared target', () => {
     )
   })
 
-  test('is prepared, bound and run later', async () => {
+  test('can be prepared, bound and run asynchronously', async () => {
     const call = targetCall(clip, handler('clip_v3'))
     const [x, y] = [filled([3], (i) => i), tensor('f32', [3])]
     using prepared = call.prepare({ operands: [x], attrs: { low: 1, high: 1 } })
@@ -56,7 +56,7 @@ describe('a declared target', () => {
     expect(() => call.prepare({ operands: [f32([3])], results: [f64([3])], attrs: { low: 1 } })).toThrow(ArgumentError)
   })
 
-  test('takes optional and remaining operands', () => {
+  test('accepts optional and remaining operands', () => {
     const sum = defineTarget('sum', {
       operands: [vector, optional(vector), remaining(vector)],
       results: [vector],
@@ -70,7 +70,7 @@ describe('a declared target', () => {
     expect(() => call([one, one, filled([3], () => 1)])).toThrow(/operand 2 of sum .*operand 0 has n = 2/)
   })
 
-  test('a choice of element types is made once', () => {
+  test('has one element type for all parameters that share a choice', () => {
     const T = oneOf('f32', 'f64')
     const add = defineTarget('add', { operands: [param(T, ['n']), param(T, ['n'])], results: [param(T, ['n'])] })
     expect(add.resultTypes([f64([3]), f64([3])])).toEqual([f64([3])])
@@ -85,7 +85,7 @@ describe('a declared target', () => {
     expect(() => made.resultTypes([])).toThrow(/do not determine its element type/)
   })
 
-  test('fixed sizes, ranks and counts are checked', () => {
+  test('checks fixed sizes, ranks and counts', () => {
     const dense = defineTarget('dense', {
       operands: [param('f32', ['batch', 4]), f32([4, 2])],
       results: [param('f32', ['batch', 2])],
@@ -97,7 +97,7 @@ describe('a declared target', () => {
     expect(() => dense.resultTypes([f32([7, 4]), 4 as never])).toThrow(/number 1 must be a tensor or a type/)
   })
 
-  test('results may lie where operands do', () => {
+  test('may put results into the memory of operands', () => {
     const inPlace = defineTarget('clip', {
       operands: [vector],
       results: [vector],
@@ -113,7 +113,7 @@ describe('a declared target', () => {
     )
   })
 
-  test('calls by name are calls of a target', () => {
+  test('can be called through a handler of a registry', () => {
     const registry = new TargetRegistry()
     const registered = registry.registerTyped('clip', { execute: { library: kernels, symbol: 'clip_v1' } })
     expect(targetCall(clip, registered)([filled([2], (i) => 9 * i)], { attrs: { low: 1 } }).toArray()).toEqual([1, 2])
@@ -154,7 +154,7 @@ describe('declared attributes', () => {
     expect(seen(schema, values)).not.toBe('')
   })
 
-  test('bare numbers are what the schema says', () => {
+  test('give bare numbers their types', () => {
     expect(seen({ eps: 'f32' }, { eps: 1e-5 })).toBe(seenAttributes({ eps: f32(1e-5) }))
     expect(seen({ eps: 'f64' }, { eps: 1e-5 })).toBe(seenAttributes({ eps: f64(1e-5) }))
     expect(seen({ n: 's64' }, { n: 5 })).toBe(seenAttributes({ n: 5n }))
@@ -183,7 +183,7 @@ describe('declared attributes', () => {
     expect(() => seen(schema, values)).toThrow(message)
   })
 
-  test('a pointer keeps its memory open', () => {
+  test('keep the memory of a pointer open', () => {
     const target = defineTarget('describe_attrs', {
       operands: [],
       results: [param('u8', [64])],
@@ -204,7 +204,7 @@ describe('declared attributes', () => {
   })
 })
 
-describe('what is no declaration is refused', () => {
+describe('an invalid declaration is refused', () => {
   test.each([
     [{}, /operands of bad must be an array/],
     [{ operands: [], results: [5] }, /results of bad: number 0 must be a parameter/],
@@ -217,7 +217,7 @@ describe('what is no declaration is refused', () => {
     expect(() => defineTarget('bad', definition as never)).toThrow(message)
   })
 
-  test('sizes and element types', () => {
+  test('for its sizes and element types', () => {
     expect(() => param('f32', [-1])).toThrow(ArgumentRangeError)
     expect(() => param('f32', ['a b'])).toThrow(ArgumentRangeError)
     expect(() => param('f32', 4 as never)).toThrow(/shape must be an array of sizes/)

@@ -11,7 +11,7 @@ describe.each(['confined', 'shared'] as const)('memory of a %s scope', (kind) =>
   const open = (): NativeScope => (kind === 'confined' ? NativeScope.ofConfined() : NativeScope.ofShared())
   const saxpy = customCall(kernels, 'saxpy')
 
-  test('results are allocated in it, and end with it', () => {
+  test('has the results that are allocated in it, until it is closed', () => {
     const scope = open()
     const sum = saxpy([x, y], { results: [f32([4])], attrs, allocator: scope })
     expect(sum.segment.lifetime).toBe(scope)
@@ -23,7 +23,7 @@ describe.each(['confined', 'shared'] as const)('memory of a %s scope', (kind) =>
     expect(() => saxpy([x, y], { results: [f32([4])], attrs, allocator: scope })).toThrow(ScopeClosedError)
   })
 
-  test('a binding keeps it open', () => {
+  test('stays open while a bound call uses it', () => {
     const scope = open()
     const mine = tensor('f32', [4], scope.allocate(16, 64))
     const call = typedHandler(kernels, 'saxpy').prepare({ operands: [x, mine], results: [mine], attrs })

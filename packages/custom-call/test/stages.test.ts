@@ -28,7 +28,7 @@ describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
   const prepare = (log: Log, symbols = all): PreparedCall =>
     typedHandler(kernels, symbols).prepare({ results: [s64([])], userData: [{ type, data: log.data }] })
 
-  test('R11: run in order, instantiate once, the others at each run', async () => {
+  test('R11: run in order, instantiate once and the others in each run', async () => {
     const log = new Log()
     const call = prepare(log)
     expect(log.text).toBe('')
@@ -43,7 +43,7 @@ describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
     call.close()
   })
 
-  test('2.9: have states: one for the call, from 0.3 on also those of each run', () => {
+  test('2.9: have a state for the call, and from 0.3 on states for each run', () => {
     const before = liveStates()
     const call = prepare(new Log())
     const sum = tensor('s64', [])
@@ -57,7 +57,7 @@ describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
     expect(liveStates() - before).toBe(0)
   })
 
-  test('those that are missing leave none', () => {
+  test('have no state without a handler', () => {
     const log = new Log()
     using call = prepare(log, { execute: name, initialize: `${name}_initialize` })
     const error = thrownBy(() => call.run([], [tensor('s64', [])]))
@@ -65,12 +65,12 @@ describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
     expect(log.text).toBe('ie')
   })
 
-  test('a failing one ends the run, and is told', () => {
+  test('end the run when one fails, which the error names', () => {
     using call = typedHandler(kernels, all).prepare({ results: [s64([])] })
     expect(thrownBy(() => call.run([], [tensor('s64', [])]))).toMatchObject({ codeName: 'NOT_FOUND', stage: 'prepare' })
   })
 
-  test('are known by what they answer', () => {
+  test('are found by askStage()', () => {
     expect(typedHandler(kernels, all).stages).toStrictEqual(['instantiate', 'prepare', 'initialize', 'execute'])
     expect(typedHandler(kernels, `${name}_initialize`).askStage()).toBe('initialize')
     expect(typedHandler(kernels, `${name}_prepare`).askStage()).toBe('prepare')

@@ -12,12 +12,12 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
   const prepare = (start: number): ReturnType<typeof handler.prepare> =>
     handler.prepare({ results: [s64([])], attrs: { start: s64(start) } })
 
-  test('the handler has two stages', () => {
+  test('belongs to a handler with two stages', () => {
     expect(handler.stages).toStrictEqual(['instantiate', 'execute'])
     expect(handler.metadata.version).toBe(`0.${version.slice(1)}`)
   })
 
-  test('lives with the prepared call, and each call has its own', () => {
+  test('belongs to one prepared call', () => {
     const [first, second] = [prepare(10), prepare(20)]
     const count = tensor('s64', [])
     const next = (call: ReturnType<typeof prepare>): unknown => {
@@ -30,7 +30,7 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
     second.close()
   })
 
-  test('is shared with the bindings of the call', () => {
+  test('is shared with the bound calls of the call', () => {
     const call = prepare(0)
     const count = tensor('s64', [])
     const bound = call.bind([], [count])
@@ -42,7 +42,7 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
     call.close()
   })
 
-  test('is destroyed when the call is closed, and when it is dropped', async () => {
+  test('is destroyed when the call is closed or collected', async () => {
     const before = liveStates()
     prepare(0).close()
     expect(liveStates()).toBe(before)
@@ -58,7 +58,7 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
     expect(liveStates()).toBe(before)
   })
 
-  test('a failing instantiate handler is told with its stage', () => {
+  test('is reported with its stage if the instantiate handler fails', () => {
     const before = liveObjects()
     expect(() => handler.prepare({ results: [s64([])], attrs: { start: 'zero' } })).toThrow(InvalidArgumentError)
     expect(() => handler.prepare({ results: [s64([])] })).toThrow(
@@ -67,7 +67,7 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
     expect(liveObjects()).toStrictEqual(before)
   })
 
-  test('a call as a function has a state of its own each time', () => {
+  test('is made anew for each call as a function', () => {
     const counter = customCall(kernels, {
       execute: `counter_${version}`,
       instantiate: `counter_${version}_instantiate`,
@@ -77,7 +77,7 @@ describe.each(['v1', 'v2', 'v3'])('R12: a state, with the layout of %s', (versio
   })
 })
 
-test('a state that was never set is not found', () => {
+test('a handler gets NOT_FOUND for a state that was never set', () => {
   const call = typedHandler(kernels, 'counter_v3').prepare({ results: [s64([])] })
   expect(() => call.run([], [tensor('s64', [])])).toThrow(NotFoundError)
   call.close()

@@ -46,14 +46,14 @@ describe('typed kernels compute', () => {
     expect(a.toArray()).toStrictEqual(Array.from({ length: 2048 }, (_, i) => (i % 128) + i / 2))
   })
 
-  test('saxpy into a tensor that is given', () => {
+  test('saxpy into a given tensor', () => {
     const [x, y, out] = [filled([3], (i) => i), filled([3], () => 10), tensor('f32', [3])]
     const result = customCall(kernels, 'saxpy')([x, y], { results: [out], attrs: { a: f32(2) } })
     expect(result).toBe(out)
     expect(out.toArray()).toStrictEqual([10, 12, 14])
   })
 
-  test('scale_shift, with attributes of every kind', () => {
+  test('scale_shift with attributes of every kind', () => {
     const attrs = {
       scale: f32(2),
       shift: new Float32Array([1, -100]),
@@ -68,18 +68,18 @@ describe('typed kernels compute', () => {
     expect(y.toArray()).toStrictEqual([3, 0.5, 11, 0.5])
   })
 
-  test('L36: memory of results is aligned to 64 bytes', () => {
+  test('L36: results that are aligned to 64 bytes', () => {
     const y = rmsNorm([filled([1, 3], (i) => i)], { results: [f32([1, 3])], attrs: { eps: f32(1e-5) } })
     expect(y.segment.address % 64n).toBe(0n)
   })
 
-  test.each([16, 4096])('memory of results is aligned to %i bytes if it is asked for, and to 64', (alignment) => {
+  test.each([16, 4096])('results that are aligned to %i bytes on request, and to 64', (alignment) => {
     const operand = tensor('f32', [1, 3], gcAllocator.allocate(12, alignment))
     const y = rmsNorm([operand], { results: [f32([1, 3])], attrs: { eps: f32(1) }, alignment })
     expect(y.segment.address % BigInt(Math.max(alignment, 64))).toBe(0n)
   })
 
-  test('2.11: a future is waited for, and its error arrives', () => {
+  test('2.11: with a future, whose error is thrown', () => {
     const scaleLater = customCall(kernels, 'scale_later')
     const before = liveObjects()
     const y = scaleLater([filled([3], (i) => i)], { results: [f32([3])], attrs: { factor: f32(3) } })
@@ -100,11 +100,11 @@ function failure(x: Tensor, result: Tensor, attrs: AttributeDictionary): XlaErro
   throw new Error('it succeeded')
 }
 
-describe('what the handler refuses arrives as its error', () => {
+describe('a refusal of the handler throws', () => {
   const x = filled([2, 2], (i) => i)
   const eps = { eps: f32(1e-5) }
 
-  test('R6: a wrong element type', () => {
+  test('R6: for a wrong element type', () => {
     const error = failure(tensor('f64', [2, 2]), x, eps)
     expect(error).toBeInstanceOf(InvalidArgumentError)
     expect(error.diagnostics).toStrictEqual(['Wrong buffer dtype: expected F32 but got F64'])
@@ -112,19 +112,19 @@ describe('what the handler refuses arrives as its error', () => {
     expect(error.hint).toMatch(/element type and rank/)
   })
 
-  test('R6: a wrong attribute type, the classic trap', () => {
+  test('R6: for a wrong attribute type', () => {
     const error = failure(x, x, { eps: f64(1e-5) })
     expect(error.diagnostics).toStrictEqual(['Wrong scalar data type: expected F32 but got F64 (attribute eps)'])
     expect(error.hint).toMatch(/exact type/)
   })
 
-  test('R5: all that is wrong is told at once', () => {
+  test('R5: with all reasons at once', () => {
     const error = failure(tensor('s32', [2, 2]), tensor('u8', [4]), { eps: 'small' })
     expect(error.diagnostics).toHaveLength(3)
     expect(error.details['text']).toMatch(/bad operands at: 0, 1, 2/)
   })
 
-  test('R2, R3, R4: wrong counts', () => {
+  test('R2, R3, R4: for wrong counts', () => {
     expect(failure(x, x, {}).sentence).toMatch(/Wrong number of attributes: expected 1 but got 0/)
     expect(failure(x, x, { ...eps, more: true }).sentence).toMatch(/expected 1 but got 2 with name\(s\): eps, more/)
     expect(() => rmsNorm([x, x], { results: [x], attrs: eps })).toThrow(
@@ -133,18 +133,18 @@ describe('what the handler refuses arrives as its error', () => {
     expect(() => rmsNorm([x], { results: [], attrs: eps })).toThrow(/Wrong number of results: expected 1 but got 0/)
   })
 
-  test('R7: shapes are the kernel’s own business', () => {
+  test('R7: not for shapes, which only the kernel checks', () => {
     expect(failure(x, tensor('f32', [4]), eps).sentence).toMatch(/gives y of the same shape, got ranks 2 and 1/)
   })
 
-  test('R8: a handler of another stage', () => {
+  test('R8: for a handler of another stage', () => {
     const call = typedHandler(kernels, 'counter_v1_instantiate').prepare({ attrs: { start: s64(0) } })
     expect(() => call.run([], [])).toThrow(/Wrong execution stage: expected `instantiate` but got `execute`/)
     call.close()
   })
 })
 
-describe('errors', () => {
+describe('an error of a handler', () => {
   const failWith = (code: number, message: string): XlaError => {
     try {
       customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(code), message } })
@@ -154,7 +154,7 @@ describe('errors', () => {
     throw new Error('it succeeded')
   }
 
-  test('every code has its class', () => {
+  test('has the class of its code', () => {
     expect(xlaErrorClasses.size).toBe(16)
     ;[...xlaErrorClasses].forEach(([codeName, errorClass], index) => {
       const error = failWith(index + 1, `as ${codeName}`)
@@ -173,7 +173,7 @@ describe('errors', () => {
     })
   })
 
-  test('a code without a name is kept', () => {
+  test('keeps a code without a name', () => {
     for (const code of [99, -1, 2 ** 31 - 1]) {
       const error = failWith(code, 'strange')
       expect(error).toBeInstanceOf(UnknownError)
@@ -182,13 +182,13 @@ describe('errors', () => {
     }
   })
 
-  test('code 0 is success', () => {
+  test('with code 0 is success', () => {
     expect(
       customCall(kernels, 'fail_with')([], { results: [], attrs: { code: s32(0), message: 'fine' } }),
     ).toStrictEqual([])
   })
 
-  test('messages arrive whole: UTF-8, empty, and longer than the first buffer', () => {
+  test('keeps its whole message: UTF-8, empty, or longer than the first buffer', () => {
     expect(failWith(13, 'größer ☃').sentence).toContain('größer ☃')
     expect(failWith(13, '').sentence).toBe('fail_with answered INTERNAL: no message')
     const long = 'x'.repeat(1023)
@@ -201,7 +201,7 @@ describe('errors', () => {
     expect(liveObjects()).toStrictEqual(before)
   })
 
-  test('R9: a C++ exception is an error', () => {
+  test('R9: may be a C++ exception', () => {
     const call = typedHandler(cppKernels, 'throw_runtime_error').prepare({ attrs: { message: 'out of luck' } })
     for (let i = 0; i < 3; i++) {
       expect(() => call.run([], [])).toThrow(UnknownError)
@@ -210,21 +210,21 @@ describe('errors', () => {
     call.close()
   })
 
-  test('R9: so is an exception that is no std::exception', () => {
+  test('R9: may be an exception other than std::exception', () => {
     const call = typedHandler(cppKernels, 'throw_int').prepare({})
     expect(() => call.run([], [])).toThrow(/^throw_int threw a C\+\+ exception: unknown/)
     call.close()
   })
 })
 
-describe('a call is kept for the next that is alike', () => {
+describe('a call is kept for the next call', () => {
   const scaleShift = customCall(kernels, 'scale_shift')
   const base = { activation: 'none', clip: false, times: s64(1), limits: { low: f32(0), high: f32(1) } }
   const x = filled([2], (i) => i)
   const result = (attrs: AttributeDictionary): unknown =>
     scaleShift([x], { results: [f32([2])], attrs: { ...base, ...attrs } }).toArray()
 
-  test('other attributes are another call, also if the same objects were changed', () => {
+  test('unless its attributes differ, even if they are the same objects', () => {
     const shift = new Float32Array([1])
     const limits = { low: f32(0), high: f32(1) }
     const attrs = { scale: f32(2), shift, limits }
@@ -242,7 +242,7 @@ describe('a call is kept for the next that is alike', () => {
     expect(result(attrs)).toStrictEqual([5, 7])
   })
 
-  test('so are other types', () => {
+  test('unless its types differ', () => {
     for (const shape of [[2], [3], [1, 2], [2]]) {
       const y = rmsNorm([filled(shape, () => 2)], { results: [f32(shape)], attrs: { eps: f32(0) } })
       expect(y.toArray().every((value) => value === 1)).toBe(true)
@@ -251,7 +251,7 @@ describe('a call is kept for the next that is alike', () => {
     expect(() => rmsNorm([x], { results: [y], attrs: { eps: f32(0) }, alignment: 3 })).toThrow(ArgumentError)
   })
 
-  test('a library that was closed is not called again', () => {
+  test('but not after its library was closed', () => {
     const library = NativeLibrary.open(kernels.path)
     const mine = customCall(library, 'rms_norm')
     const options = { results: [f32([2])], attrs: { eps: f32(0) } } as const
@@ -261,7 +261,7 @@ describe('a call is kept for the next that is alike', () => {
   })
 })
 
-test('operands and results that are none are refused', () => {
+test('operands and results must be arrays of tensors and types', () => {
   expect(() => rmsNorm(null as never, { results: [] })).toThrow(/operands must be an array of tensors, got null/)
   expect(() => rmsNorm([1 as never], { results: [] })).toThrow(/operands must be an array of tensors/)
   expect(() => rmsNorm([], {} as never)).toThrow(/results must be an array of tensors or types, got undefined/)

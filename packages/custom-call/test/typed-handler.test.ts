@@ -12,7 +12,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { describe, expect, test } from 'vitest'
 import { filled, kernels } from './kernels.ts'
 
-describe('a handler is asked for its metadata', () => {
+describe('the metadata of a handler', () => {
   test.each([
     ['rms_norm', '0.1'],
     ['saxpy', '0.2'],
@@ -30,14 +30,14 @@ describe('a handler is asked for its metadata', () => {
     expect(handler.stages).toStrictEqual(['execute'])
   })
 
-  test('a newer version is refused, naming both and a way out', () => {
+  test('refuses a newer version with an instruction', () => {
     expect(() => typedHandler(kernels, 'twice_v4')).toThrow(VersionSkewError)
     expect(() => typedHandler(kernels, 'twice_v4')).toThrow(
       /twice_v4 must be built for XLA FFI 0\.1 to 0\.3, got 0\.4 \(jaxlib 0\.11\.1\)[\s\S]*allowNewerApi/,
     )
   })
 
-  test('a newer version runs when it is allowed', () => {
+  test('accepts a newer version with allowNewerApi', () => {
     const handler = typedHandler(kernels, 'twice_v4', { allowNewerApi: true })
     const y = tensor('f32', [3])
     const call = handler.prepare({ operands: [f32([3])], results: [y] })
@@ -46,21 +46,21 @@ describe('a handler is asked for its metadata', () => {
     expect(y.toArray()).toStrictEqual([0, 2, 4])
   })
 
-  test('a function that does not answer is no handler', () => {
+  test('refuses a function that does not answer', () => {
     expect(() => typedHandler(kernels, 'silent')).toThrow(ArgumentError)
     expect(() => typedHandler(kernels, 'silent')).toThrow(
       /silent must be a typed XLA handler.*did not answer[\s\S]*hostFunction/,
     )
   })
 
-  test('an error in the answer is passed on', () => {
+  test('throws the error of an answer', () => {
     expect(() => typedHandler(kernels, 'not_ready')).toThrow(FailedPreconditionError)
     expect(() => typedHandler(kernels, 'not_ready')).toThrow(
       /not_ready answered FAILED_PRECONDITION: types must be registered/,
     )
   })
 
-  test('the handlers of one target must be of one version', () => {
+  test('must have one version for all handlers of a target', () => {
     expect(() => typedHandler(kernels, { execute: 'counter_v1', instantiate: 'counter_v2_instantiate' })).toThrow(
       /one version of XLA FFI, instantiate is for 0\.2 and execute for 0\.1/,
     )
@@ -68,17 +68,17 @@ describe('a handler is asked for its metadata', () => {
 })
 
 describe('a handler is looked up in its library', () => {
-  test('an unknown symbol is refused', () => {
+  test('and an unknown symbol is refused', () => {
     expect(() => typedHandler(kernels, 'no_such_kernel')).toThrow(LoadError)
   })
 
-  test('symbols that are none are refused', () => {
+  test('and invalid symbols are refused', () => {
     expect(() => typedHandler(kernels, 5 as never)).toThrow(ArgumentError)
     expect(() => typedHandler(kernels, {} as never)).toThrow(ArgumentError)
     expect(() => typedHandler(kernels, '')).toThrow(ArgumentError)
   })
 
-  test('a closed library gives no handlers and runs none', () => {
+  test('and a closed library neither finds nor runs handlers', () => {
     const library = NativeLibrary.open(kernelLibrary('kernels'))
     const handler = typedHandler(library, 'twice_v4', { allowNewerApi: true })
     const call = handler.prepare({ operands: [f32([1])], results: [f32([1])] })
@@ -95,7 +95,8 @@ describe('a handler is looked up in its library', () => {
 describe('L32: a library that needs symbols of its runtime', () => {
   const library = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 
-  test('finds them in the core, which was loaded first', () => expect(library.has('integer_operation')).toBe(true))
+  test('finds the symbols in the core, which was loaded first', () =>
+    expect(library.has('integer_operation')).toBe(true))
 
   test('has registered its handler itself', () => {
     const handler = registeredHandler('negate', { platform: 'CPU' })
@@ -107,7 +108,7 @@ describe('L32: a library that needs symbols of its runtime', () => {
     expect(y.toArray()).toStrictEqual([-1, -2])
   })
 
-  test('L25: an unknown registered name is not found', () => {
+  test('L25: throws NotFoundError for an unknown registered name', () => {
     expect(() => registeredHandler('nobody')).toThrow(NotFoundError)
     expect(() => registeredHandler('negate', { platform: 'CUDA' })).toThrow(
       /No FFI handler registered for negate on a platform CUDA/,
@@ -116,14 +117,14 @@ describe('L32: a library that needs symbols of its runtime', () => {
   })
 })
 
-test('what the Host lacks answers UNIMPLEMENTED', () => {
+test('functions that the Host lacks answer UNIMPLEMENTED', () => {
   const call = typedHandler(kernels, 'needs_stream').prepare({})
   expect(() => call.run([], [])).toThrow(UnimplementedError)
   expect(() => call.run([], [])).toThrow(/needs_stream answered UNIMPLEMENTED: XLA FFI GPU context is not available/)
   call.close()
 })
 
-describe('a handler is asked for its stage', () => {
+describe('askStage() of a handler returns its stage', () => {
   test.each([
     ['rms_norm', 'execute'],
     ['counter_v1_instantiate', 'instantiate'],

@@ -50,7 +50,7 @@ if (versions.length > 0) {
 
     const handler = (symbol: string): TypedHandler => typedHandler(library, symbol, options)
 
-    test('tell their version', () => {
+    test('report their version', () => {
       expect(handler('RmsNorm').metadata.version).toBe(minor)
       expect(handler('CounterExecute').askStage()).toBe('execute')
     })
@@ -62,7 +62,7 @@ if (versions.length > 0) {
       expect(y.toArray().map((value) => Number(value).toFixed(4))).toStrictEqual(['0.5774', '1.1547', '1.1547'])
     })
 
-    test('a wrong type is told by its diagnostics', () => {
+    test('report a wrong type in diagnostics', () => {
       const x = tensor('f64', [1, 3])
       using call = handler('RmsNorm').prepare({ operands: [x], results: [x], attrs: { eps: s32(1) } })
       const error = thrownBy(() => call.run([x], [x]))
@@ -82,7 +82,7 @@ if (versions.length > 0) {
       expect(results('DictionaryLookup', { secret: 42n, other: 'x', more: true }, 2)).toStrictEqual([42n, 3n])
     })
 
-    test('a counter keeps its state, whose type is registered first', async () => {
+    test('keep a state, whose type is registered first', async () => {
       const id = library.function('counter_type_id', { result: 'pointer', parameters: [] })() as bigint
       const info = minor === '0.1' ? {} : { info: 'counter_type_info' }
       const type = registerType(library, `counter of ${version}`, {
@@ -113,7 +113,7 @@ if (versions.length > 0) {
   })
 }
 
-test('no header of XLA is part of this repository', () => {
+test('the headers of XLA are not part of this repository', () => {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
   const found = ['packages/*', 'examples'].flatMap((where) =>
     globSync(`${where}/{include,csrc,src,test,kernels}/**/ffi/api/*.h`, { cwd: root }),
