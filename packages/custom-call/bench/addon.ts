@@ -4,18 +4,18 @@ import { loadAddon } from '@tenon/bench'
 interface CustomCallAddon {
   /** Lays out the frame of `weighted_sum` in C, for the addresses of the handler and of the function table. */
   prepareTyped(handler: number, api: number, weights: Int32Array): void
-  /** Takes the pointers out of four arrays, and calls. */
+  /** Calls with the pointers of four arrays. */
   runTyped(x0: Float32Array, x1: Float32Array, x2: Float32Array, y: Float32Array): void
-  /** Calls with the arrays of the last {@link runTyped}, which the caller keeps. */
+  /** Calls with the arrays of the last {@link runTyped}, which the caller keeps alive. */
   runTypedBound(): void
-  /** Sets the function, and what it reads and writes: kept by the caller. */
+  /** Sets the function and its array, which the caller keeps alive. */
   bindHost(function_: number, both: Int32Array): void
   runHost(): void
   setTarget(target: (frame: number) => number): void
   callTarget(): void
 }
 
-/** What a user would write in C for one kernel, without Tenon. */
+/** Loads the addon that a user would write in C for one kernel. */
 export function customCallAddon(): CustomCallAddon {
   return loadAddon<CustomCallAddon>('custom_call_addon')
 }

@@ -1,18 +1,18 @@
 import koffi from 'koffi'
 
-/** A call frame of XLA FFI as one would build it by hand for raw koffi: four f32[1] buffers and four s32 attributes. */
+/** A call frame of XLA FFI for raw koffi, built by hand, with four f32[1] buffers and four s32 attributes. */
 export interface RawFrame {
   readonly view: DataView
-  /** The address of the frame's head. */
+  /** The address of the frame. */
   readonly address: number
-  /** Where the pointers to the four buffers lie, in bytes from the view's start. */
+  /** The offsets of the pointers to the four buffers in the view, in bytes. */
   readonly pointers: readonly number[]
 }
 
 const BUFFER = 48
 const NAMES = ['w0', 'w1', 'w2', 'w3']
 
-/** Lays out the frame; `api` is the address of the function table that handlers are given. */
+/** Lays out the frame. @param api the address of the handlers' function table. */
 export function buildRawFrame(api: number, weights: readonly number[]): RawFrame {
   const memory = new ArrayBuffer(4096)
   const base = Number(koffi.address(memory))

@@ -10,13 +10,13 @@ import { buildRawFrame, type RawFrame } from './raw-frame.ts'
 const weights = [1, 2, 3, 4]
 const attrs = { w0: s32(1), w1: s32(2), w2: s32(3), w3: s32(4) }
 
-/** The kernel of the rows, prepared by us and by hand, on the same tensors. */
+/** The kernel of the rows, prepared by this package and by hand, for the same tensors. */
 interface Prepared {
   readonly call: PreparedCall
   readonly operands: readonly Tensor[]
   readonly results: readonly Tensor[]
   readonly raw: RawFrame
-  /** The handler, bound by koffi: a frame's address in, an error's address out. */
+  /** The handler, bound by koffi. It takes the address of a frame and returns the address of an error. */
   readonly handler: (frame: number) => number
   /** The addon, prepared for the same handler. */
   readonly addon: ReturnType<typeof customCallAddon>
@@ -40,20 +40,20 @@ function prepare(): Prepared {
   if (handler(raw.address) !== 0 || result.toArray()[0] !== 18) throw new Error('the frame built by hand is wrong')
   const addon = customCallAddon()
   addon.prepareTyped(Number(library.symbol('weighted_sum')), api, Int32Array.from(weights))
-  // Arrays of its own: what was shown to users as typed arrays is checked for more.
+  // The addon gets arrays of its own, because memory that was exposed as typed arrays needs more checks.
   const arrays = [1, 2, 3, 0].map((value) => Float32Array.of(value)) as unknown as Prepared['arrays']
   addon.runTyped(...arrays)
   if (arrays[3][0] !== 18) throw new Error('the addon gives a wrong result')
   const close = (): void => {
     call.close()
     library.close()
-    // The addon has had their addresses until here.
+    // The addon uses the arrays by address until here.
     for (const array of arrays) array.fill(0)
   }
   return { call, operands, results, raw, handler: handler as (frame: number) => number, addon, arrays, close }
 }
 
-/** Fails when a raw call did: what the caller of raw koffi has to do as well. */
+/** Throws when a raw call fails, which callers of raw koffi have to check as well. */
 function check(error: number): void {
   if (error !== 0) throw new Error('the kernel failed')
 }

@@ -23,14 +23,14 @@ import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
 
 const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 
-/** More than there can be threads: what comes behind has not started. */
+/** More runs than there can be threads, so that later runs have not started. */
 const THREADS = 64
 
 const shape = { operands: [f32([4]), f32([4])], results: [f32([4])], attrs: { a: f32(2) } }
 const prepareSaxpy = (): PreparedCall => typedHandler(kernels, 'saxpy').prepare(shape)
 const [x, y] = [filled([4], (i) => i), filled([4], () => 1)]
 
-/** Runs that wait for their flag. */
+/** Starts runs that wait for their flag. */
 function startWaiting(call: PreparedCall, count: number): { finish: () => Promise<unknown>; outs: Tensor[] } {
   const flag = tensor('s32', [])
   const outs = Array.from({ length: count }, () => tensor('s32', []))
@@ -223,7 +223,7 @@ test('a handler schedules tasks on the thread pool', async () => {
 })
 
 describe('the process', () => {
-  /** A module that starts runs, then ends as `end` says. */
+  /** Makes a module that starts runs and then ends with the code `end`. */
   const script = (end: string): ReturnType<typeof runScript> =>
     runScript(
       `

@@ -25,13 +25,13 @@ const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
 const budget: fc.Parameters<unknown> =
   seconds > 0 ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1000 } : { numRuns: 300 }
 
-/** An attribute, and what a handler should say of it. */
+/** An attribute, and the text by which a handler should describe it. */
 interface Expected {
   readonly value: AttributeValue
   readonly text: string
 }
 
-/** Numbers that C and JavaScript print alike. */
+/** Numbers that C and JavaScript print in the same way. */
 const small = fc.integer({ min: -99_999, max: 99_999 })
 const text = fc.string({ unit: fc.constantFrom('a', 'B', '0', ' ', 'é', '\u{10000}', '\uff61'), maxLength: 8 })
 const name = fc.string({ unit: fc.constantFrom('a', 'b', '_', 'é', '\u{10000}', '\uff61'), minLength: 1, maxLength: 3 })

@@ -20,7 +20,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { seenAttributes } from './kernels.ts'
 
-/** The sentence of the error with which an attribute is refused. */
+/** Returns the sentence of the error that refuses attributes. */
 function refusal(attrs: unknown): string {
   try {
     seenAttributes(attrs as AttributeDictionary)

@@ -28,17 +28,17 @@ const MIB = 2 ** 20
 const isSoak = process.env['TENON_SOAK'] === '1'
 const CALLS = isSoak ? 1_000_000 : 20_000
 /**
- * What the process may hold on to besides its heap, in bytes: the engine takes its time to be warm, and AddressSanitizer keeps what
- * was freed, up to 256 MiB.
+ * The growth of the process outside the heap that is allowed, in bytes. The engine warms up slowly, and AddressSanitizer keeps up
+ * to 256 MiB of freed memory.
  */
 const PROCESS_SLACK = (isSoak ? 16 : 64) * MIB + (process.env['TENON_VARIANT'] === 'asan' ? 512 * MIB : 0)
-/** What a heap may breathe, in bytes. */
+/** The growth of the heap that is allowed, in bytes. */
 const HEAP_SLACK = 2 * MIB
 
 const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 const liveStates = (): number => Number(coreFunctions().tn_xla_live_states())
 
-/** All that a call could leave behind. */
+/** Counts everything that a call could leave behind. */
 function left(): Record<string, number> {
   return {
     ...liveObjects(),
@@ -69,7 +69,7 @@ const x = filled([4], (i) => i)
 const y = tensor('f32', [4])
 const none: readonly Tensor[] = []
 
-/** Each is a number of calls; what it makes, it closes. */
+/** Rounds of calls, each of which closes what it opens. */
 function makeSteps(): { readonly steps: readonly [count: number, run: () => void | Promise<void>][]; close(): void } {
   const both = [tensor('s32', [4])]
   const [one, most, sum] = [tensor('s32', [], [1]), tensor('s32', [], [2 ** 31 - 1]), tensor('s32', [])]

@@ -23,13 +23,13 @@ const library = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 const { ORIGINAL, STATUS_RETURNING, STATUS_RETURNING_UNIFIED } = ApiVersion
 const unified = { apiVersion: STATUS_RETURNING_UNIFIED }
 
-/** Four leaves of 32, 64, 128 and 256 elements: leaf k starts with k + 1 and is 1 otherwise. */
+/** Four leaves of 32, 64, 128 and 256 elements. Leaf k has k + 1 as its first element and 1 otherwise. */
 const leaves = [32, 64, 128, 256].map((size, k) => filled([size], (i) => (i === 0 ? k + 1 : 1)))
 const sums = [32, 65, 130, 259]
 const firsts = [1, 2, 3, 4]
 const [a, b, c, d] = leaves as [Tensor, Tensor, Tensor, Tensor]
 
-/** The same memory, said to be a device's: what the convention does with it is the same. */
+/** Declares memory to be a device's. The convention handles it in the same way. */
 function onDevice(on: Tensor, type = 2): Tensor {
   return tensor(on.dtype, on.shape, on.segment, { device: { type, id: 0 } })
 }

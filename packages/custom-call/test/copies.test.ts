@@ -1,7 +1,7 @@
 import { kernelLibrary } from '@tenon/kernels'
 import { expect, test, vi } from 'vitest'
 
-/** Another copy of the package in this thread: the sign of a number, by a prepared and by a bound call. */
+/** Computes the sign of a number with another copy of the package, by a prepared and by a bound call. */
 async function copy(): Promise<(value: number) => unknown[]> {
   vi.resetModules()
   const { NativeLibrary, tensor } = await import('@tenon/core')

@@ -11,11 +11,11 @@ import {
 import { afterEach, beforeEach, expect } from 'vitest'
 import { cuda, cudaHandler, driverFunction, isReal, openObjects, simulated } from './cuda-fixture.ts'
 
-/** Elements of the tensors. */
+/** The number of elements of the tensors. */
 export const N = 1000
 const before = openObjects()
 
-// Each test has its own; importers see the bindings change.
+// Each test has its own device, stream and memory; importers see the new values.
 export let device: CudaDevice
 export let stream: CudaStream
 export let memory: DeviceMemory
@@ -31,7 +31,7 @@ afterEach(() => {
   if (stream.isAlive) stream.close()
   if (memory.isAlive) memory.close()
   device.close()
-  // Every allocation, stream, event, module, graph, pinned range and context is gone again.
+  // Every allocation, stream, event, module, graph, pinned range and context has been freed.
   expect(openObjects()).toStrictEqual(before)
 })
 
@@ -43,7 +43,7 @@ export const numbers = (): Tensor =>
     Float32Array.from({ length: N }, (_, i) => i),
   )
 
-/** What device memory holds, by way of a copy. */
+/** Copies the values of device memory. */
 export async function valuesOf(on: Tensor): Promise<Float32Array> {
   const host = tensor('f32', [N])
   stream.copy(on, host)
@@ -51,7 +51,7 @@ export async function valuesOf(on: Tensor): Promise<Float32Array> {
   return host.view() as Float32Array
 }
 
-/** Device tensors x = 0, 1, 2 ... and y = 1, 1, 1 ... */
+/** Makes device tensors x = 0, 1, 2 ... and y = 1, 1, 1 ... */
 export function operands(): [x: Tensor, y: Tensor] {
   const [x, y] = [memory.tensor('f32', [N]), memory.tensor('f32', [N], 4 * N)]
   stream.copy(numbers(), x)
@@ -59,10 +59,10 @@ export function operands(): [x: Tensor, y: Tensor] {
   return [x, y]
 }
 
-/** What y is after so many runs with a = 2. */
+/** Returns the values of y after a number of runs with a = 2. */
 export const expected = (times: number): Float32Array => Float32Array.from({ length: N }, (_, i) => 1 + times * 2 * i)
 
-/** A call of a saxpy handler on the stream. */
+/** Prepares a call of a saxpy handler on the stream. */
 export function saxpyCall(kernel: CudaKernel, name = 'cuda_saxpy_v3'): PreparedCall {
   const attrs = { a: f32(2), kernel: s64(kernel.handle), launch: s64(driverFunction('cuLaunchKernel')) }
   const [x, y] = [f32([N]), f32([N])]

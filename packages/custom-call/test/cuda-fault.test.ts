@@ -3,7 +3,7 @@ import { runScript } from '@tenon/core/testing'
 import { expect, test } from 'vitest'
 import { cuda, isReal, ptx } from './cuda-fixture.ts'
 
-// In a process of its own: with a real driver the device is lost to the one in which a kernel faults.
+// Runs in a process of its own, because a real device is lost to the process in which a kernel faults.
 test('finished() rejects after a kernel has faulted, and everything can be closed', async () => {
   const open = isReal ? 'Cuda.open()' : `Cuda.open({ library: ${JSON.stringify(cuda.path)} })`
   const script = `

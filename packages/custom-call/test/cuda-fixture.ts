@@ -6,10 +6,10 @@ import { addressOf, functionAt } from '@tenon/core/internal'
 import { Cuda, typedHandler, type TypedHandler } from '@tenon/custom-call'
 import { kernelLibrary } from '@tenon/kernels'
 
-/** Whether the tests run against the real driver of NVIDIA: `pnpm test:gpu`. Otherwise it is simulated. */
+/** Whether the tests run against NVIDIA's driver (`pnpm test:gpu`) instead of the simulated one. */
 export const isReal: boolean = process.env['TENON_CUDA'] === 'real'
 
-/** Whether there is a driver of NVIDIA: nothing but looking, so that nothing is initialised. */
+/** Whether NVIDIA's driver can be loaded. It is not initialised. */
 export const isInstalled: boolean = (() => {
   try {
     NativeLibrary.open('libcuda.so.1')
@@ -22,19 +22,19 @@ export const isInstalled: boolean = (() => {
 /** The driver of the tests. */
 export const cuda: Cuda = isReal ? Cuda.open() : Cuda.open({ library: kernelLibrary('simulated_cuda') })
 
-/** What is open in the simulated driver, by kind: see `sim_kind_t` of simulated.h. */
+/** The kinds of objects of the simulated driver, in the order of `sim_kind_t` in simulated.h. */
 const KINDS = ['memory', 'streams', 'events', 'modules', 'graphs', 'executables', 'pinned', 'contexts'] as const
 
 const driver = NativeLibrary.open(cuda.path)
 
 /** Switches of the simulated driver. */
 export const simulated: {
-  /** The next call of a function returns a result and does nothing. */
+  /** Makes the next call of a function return a result and do nothing. */
   fail(name: string, result: number): void
-  /** Streams start nothing, or go on. */
+  /** Makes streams stop or continue. */
   hold(held: boolean): void
   set(capacity: number, devices: number): void
-  /** Takes a sticky error back. */
+  /** Clears a sticky error. */
   recover(): void
 } = (() => {
   if (isReal) return {} as never
@@ -53,7 +53,7 @@ export const simulated: {
   }
 })()
 
-/** What is open in the simulated driver; nothing for the real one, which does not tell. */
+/** Counts the open objects of the simulated driver; the real one does not report them. */
 export function openObjects(): Record<string, number> {
   if (isReal) return {}
   const count = functionAt(Number(driver.symbol('simulated_open')), 'int64_t', ['int32_t'])
@@ -73,7 +73,7 @@ export function cudaHandler(name: string): TypedHandler {
   return typedHandler(handlers, name, { platform: 'CUDA' })
 }
 
-/** The address of a function of the driver. */
+/** Returns the address of a function of the driver. */
 export function driverFunction(name: string): bigint {
   return driver.symbol(name)
 }

@@ -14,13 +14,13 @@ const { resolve } = createRequire(import.meta.url)
 const source = join(dirname(resolve('@tenon/kernels')), 'cuda/saxpy.cu')
 const include = join(dirname(resolve('@tenon/core/package.json')), 'include')
 
-/** Compiles the example, and opens it. */
+/** Compiles and opens the example. */
 function compile(): NativeLibrary {
   const directory = mkdtempSync(join(tmpdir(), 'tenon-nvcc-'))
   try {
     const library = join(directory, 'libsaxpy.so')
     const flags = ['-O2', '-std=c++17', '-shared', '-Xcompiler', '-fPIC', '-I', include]
-    // What is preloaded here is not for compilers.
+    // Libraries that are preloaded here must not be loaded by compilers.
     const env = { ...process.env, LD_PRELOAD: '' }
     execFileSync(nvcc!, [...flags, '-o', library, source], { stdio: ['ignore', 'ignore', 'inherit'], env })
     return NativeLibrary.open(library)
@@ -29,7 +29,7 @@ function compile(): NativeLibrary {
   }
 }
 
-// Where there is no nvcc, nothing is said of it: it is no part of what users need.
+// Without nvcc nothing is tested, because users do not need it.
 if (nvcc !== undefined) {
   test('a handler in CUDA C++ compiles, and its metadata can be read', async () => {
     const library = compile()
@@ -45,7 +45,7 @@ if (nvcc !== undefined) {
       stream,
     })
     if (!isReal) {
-      // The runtime of CUDA finds no real driver, and the handler says so; with one, a simulated stream would be none of its own.
+      // The CUDA runtime does not find a real driver, which the handler reports. With one, it would refuse a simulated stream.
       if (!isInstalled) expect(() => call.run([x, y], [y])).toThrow(/saxpy_nvcc answered INTERNAL/)
       return
     }

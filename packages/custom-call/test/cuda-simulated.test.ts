@@ -140,7 +140,7 @@ if (!isReal) {
       expect(() => device.allocate(8)).toThrow(/lost to this process/)
       await expect(stream.finished()).rejects.toBe(device.failure)
       expect(() => stream.copy(numbers(), memory.segment)).toThrow(CudaError)
-      // Here another process is not needed to go on.
+      // The simulated device can be used again in this process.
       simulated.recover()
       device.failure = undefined
     })

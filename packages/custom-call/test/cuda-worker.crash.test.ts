@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const driver = JSON.stringify(kernelLibrary('simulated_cuda'))
 
-/** Has copies on their way to its own memory, which goes with it: so large that the system takes it back at once. */
+/** Copies to its own memory, which is so large that the system unmaps it as soon as the worker ends. */
 const worker = `
   import { parentPort } from 'node:worker_threads'
   import { tensor } from '@tenon/core'

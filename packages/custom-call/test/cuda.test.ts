@@ -266,7 +266,7 @@ describe(`kernels of ${driver}`, () => {
   })
 
   test('get the number of their device', () => {
-    // This one writes to its result on the Host, whatever is said of it.
+    // This handler writes to its result on the host, although the result is declared to be on the device.
     const facts = tensor('s64', [2])
     const said = tensor('s64', [2], facts.segment, { device: { type: 2, id: 0 } })
     using call = typedHandler(kernels, 'run_facts', { platform: 'CUDA' }).prepare({ results: [said], stream })

@@ -28,7 +28,7 @@ test('a helper makes an attribute from a value and a type from a shape', () => {
   expectTypeOf(f32(1)).toEqualTypeOf<Attribute>()
   expectTypeOf(s64(1n)).toEqualTypeOf<Attribute>()
   expectTypeOf(f32([2])).toEqualTypeOf<TensorType>()
-  // @ts-expect-error a float is no bigint
+  // @ts-expect-error a float is not a bigint
   f32(1n)
 })
 
@@ -71,7 +71,7 @@ test('a declared target knows its operands and results', () => {
   target([x], { attrs })
   // @ts-expect-error attributes are missing
   target([x, x])
-  // @ts-expect-error one operand is too many
+  // @ts-expect-error there is one operand too many
   targetCall(normal, handler)([x, x])
   const prepared = target.prepare({ operands: [x, x], attrs })
   expectTypeOf(prepared.run).parameter(1).toEqualTypeOf<readonly [Tensor, Tensor]>()
@@ -86,9 +86,9 @@ test('a declared target knows its attributes', () => {
   expectTypeOf(target([x, x], { attrs: { ...attrs, mode: 'slow', seed: 1n } })).toEqualTypeOf<
     readonly [Tensor, Tensor]
   >()
-  // @ts-expect-error text is no number
+  // @ts-expect-error text is not a number
   target([x, x], { attrs: { ...attrs, eps: '1' } })
-  // @ts-expect-error there is no such attribute
+  // @ts-expect-error the attribute is not declared
   target([x, x], { attrs: { ...attrs, epsilon: 1 } })
   // @ts-expect-error a part of the dictionary is missing
   target([x, x], { attrs: { ...attrs, range: { low: 0 } } })

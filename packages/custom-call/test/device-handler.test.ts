@@ -15,10 +15,10 @@ import { filled, kernels, liveObjects } from './kernels.ts'
 const cuda = { type: 2, id: 0 }
 const rocm = { type: 10, id: 0 }
 
-/** Memory of the host, called that of a device: the convention is only pointers. */
+/** Declares host memory to be a device's, because the convention only passes pointers. */
 const on = (device: typeof cuda, host: Tensor): Tensor => tensor(host.dtype, host.shape, host.segment, { device })
 
-/** A stream that is none: the handlers count on it. */
+/** An invented stream, in which the handlers count their calls. */
 function fakeStream(): { readonly stream: bigint; readonly enqueued: () => bigint } {
   const counter = tensor('s64', [])
   return { stream: counter.segment.address, enqueued: () => counter.toArray()[0] as bigint }

@@ -30,7 +30,7 @@ const double: TargetFunction = ([x], [y]) => {
 
 const x = filled([3], (i) => i + 1)
 
-/** What a run of a function on `x` throws, or writes. */
+/** Returns the value that a function writes for `x`, or the error that it throws. */
 function runOnce(run: TargetFunction): unknown {
   using target = FunctionTarget.open('mine', signature, run)
   using call = target.handler.prepare(signature)
@@ -43,7 +43,7 @@ function runOnce(run: TargetFunction): unknown {
   return y.toArray()
 }
 
-/** Likewise, but called by a kernel in memory of its own. */
+/** Likewise, called by a kernel with native memory. */
 function runByKernel(run: TargetFunction, elsewhere = false): unknown {
   using target = FunctionTarget.open('mine', signature, run)
   const attrs = { handler: s64(target.address), elsewhere: pred(elsewhere) }

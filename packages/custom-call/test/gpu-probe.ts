@@ -1,4 +1,4 @@
-/** Says on stdout, as JSON, what CUDA there is: run by `pnpm test:gpu` in a process of its own. */
+/** Prints the available CUDA devices as JSON. `pnpm test:gpu` runs it in a process of its own. */
 import { Cuda, CudaUnavailableError } from '@tenon/custom-call'
 
 function probe(): object {

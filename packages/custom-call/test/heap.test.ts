@@ -6,10 +6,10 @@ import { expect, test } from 'vitest'
 import { kernels } from './kernels.ts'
 
 const CALLS = 1_000_000
-/** A byte for each call, for what the engine does meanwhile: the least object takes twelve. */
+/** The allowed growth: a byte for each call. The smallest object takes twelve. */
 const LIMIT = CALLS
 
-/** Bytes by which the heap has grown after many calls, and how often it was collected meanwhile. */
+/** Returns the growth of the heap in bytes after many calls, and the number of collections meanwhile. */
 interface Growth {
   readonly bytes: number
   readonly collections: number
@@ -27,7 +27,7 @@ function growthOnce(call: () => void): Growth {
   return { bytes, collections }
 }
 
-/** The least of three at most: the engine compiles when it likes, but what each call needs is there each time. */
+/** Measures up to three times, because the engine may compile at any time, and returns the smallest growth. */
 function growth(call: () => void): Growth {
   for (let i = 0; i < 50_000; i++) call()
   let least = growthOnce(call)

@@ -6,7 +6,7 @@ import { typedHandler, u8, type AttributeDictionary } from '@tenon/custom-call'
 export const kernels: NativeLibrary = NativeLibrary.open(kernelLibrary('kernels'))
 export const cppKernels: NativeLibrary = NativeLibrary.open(kernelLibrary('kernels_cpp'))
 
-/** A float32 tensor with values from a formula. */
+/** Makes a float32 tensor with values from a formula. */
 export function filled(shape: readonly number[], value: (index: number) => number): Tensor {
   const count = shape.reduce((product, size) => product * size, 1)
   return tensor(
@@ -16,7 +16,7 @@ export function filled(shape: readonly number[], value: (index: number) => numbe
   )
 }
 
-/** What a kernel sees of attributes, as text. */
+/** Returns a kernel's description of attributes. */
 export function seenAttributes(attrs: AttributeDictionary): string {
   const text = tensor('uint8', [4096])
   const call = typedHandler(kernels, 'describe_attrs').prepare({ results: [u8([4096])], attrs })
@@ -27,7 +27,7 @@ export function seenAttributes(attrs: AttributeDictionary): string {
     .replace(/\0+$/, '')
 }
 
-/** Errors and futures of handlers that exist in this process. */
+/** Counts the errors and futures of handlers in this process. */
 export function liveObjects(): { errors: number; futures: number } {
   return {
     errors: Number(coreFunctions().tn_xla_live_errors()),
@@ -35,7 +35,7 @@ export function liveObjects(): { errors: number; futures: number } {
   }
 }
 
-/** What a function throws. */
+/** Returns the error that a function throws. */
 export function thrownBy(body: () => unknown): unknown {
   try {
     body()

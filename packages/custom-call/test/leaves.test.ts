@@ -6,7 +6,7 @@ import { kernels } from './kernels.ts'
 const describeBuffers = typedHandler(kernels, 'describe_buffers')
 const text = tensor('u8', [256])
 
-/** What a typed handler sees of the buffers of a call. */
+/** Returns a typed handler's description of the buffers of a call. */
 function seen(
   operands: readonly OperandShape[],
   results: readonly ResultShape[],

@@ -13,7 +13,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { cppKernels, filled, kernels, liveObjects, thrownBy } from './kernels.ts'
 
-/** Counters pass their states in the way of their version: what works for one would crash another. */
+/** Counters pass their states as their version requires, which would crash another version. */
 describe.each([1, 2, 3])('handlers that were built for XLA FFI 0.%i', (minor) => {
   const clip = `clip_v${minor}`
   const handler = typedHandler(kernels, clip)

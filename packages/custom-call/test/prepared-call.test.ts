@@ -25,14 +25,14 @@ import { customCall, f32, InvalidArgumentError, s32, s64, typedHandler, type Pre
 import { afterEach, describe, expect, test } from 'vitest'
 import { filled, kernels, liveObjects } from './kernels.ts'
 
-/** A lifetime of memory that is closed by hand. */
+/** Memory that is closed by hand. */
 class Memory extends ManagedLifetime {
   protected override get label(): string {
     return 'the test memory'
   }
   protected override release(): void {}
 
-  /** A tensor whose memory this lifetime owns. */
+  /** Makes a tensor in memory that this lifetime owns. */
   tensor(shape: readonly number[]): Tensor {
     const { block, base, byteSize } = gcAllocator.allocate(4 * shape.reduce((a, b) => a * b, 1), 64)
     const mine = new Block(this.gate, block.view, block.bytes, block.address)
@@ -256,7 +256,7 @@ describe('while a kernel runs', () => {
   const invoke = core.symbol('tn_callback_invoke')
   const handler = typedHandler(kernels, 'call_function')
 
-  /** Runs `body` inside a call that has `operand` among its tensors; returns what it threw. */
+  /** Runs `body` inside a call with `operand`, and returns the error that it throws. */
   function inside(operand: Tensor, body: (call: PreparedCall) => void): unknown {
     let thrown: unknown
     const callback = new Callback(() => {

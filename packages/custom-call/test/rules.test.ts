@@ -5,7 +5,7 @@ import { LAST_RULES, notApplicable } from './rules.ts'
 
 const core = join(import.meta.dirname, '../../core/csrc/test')
 
-/** The rules that tests are named by, in TypeScript (`test('L8, L9: ...`) and in C (`TEST(L2_L5_...)`). */
+/** Finds the rules in the names of tests, in TypeScript (`test('L8, L9: ...`) and in C (`TEST(L2_L5_...)`). */
 function tested(): Set<string> {
   const read = (pattern: string, cwd: string): string =>
     globSync(pattern, { cwd })

@@ -5,7 +5,7 @@ import { kernels } from './kernels.ts'
 
 const handler = typedHandler(kernels, 'run_facts')
 
-/** Run ids and device ordinals of two runs, and of one that is asynchronous. */
+/** Returns the run ids and device ordinals of two synchronous runs and an asynchronous one. */
 async function factsOf(options: TypedPrepareOptions): Promise<(readonly [run: bigint, device: bigint])[]> {
   using call = handler.prepare({ ...options, results: [s64([2])] })
   const outs = [0, 1, 2].map(() => tensor('s64', [2]))

@@ -138,7 +138,7 @@ describe('a TypeScript function for a declared target', () => {
 })
 
 describe('attributes of a TypeScript function', () => {
-  /** What a function gets for attributes. */
+  /** Returns the values that a function gets for attributes. */
   function given(attrs: AttributeSchema, values: AttributeDictionary): unknown {
     let seen: unknown
     const target = FunctionTarget.open(

@@ -122,7 +122,7 @@ describe('a declared target', () => {
 })
 
 describe('declared attributes', () => {
-  /** What a handler sees of attributes that are written for a schema. */
+  /** Returns a handler's description of attributes that are written for a schema. */
   const seen = (attrs: AttributeSchema, values: unknown): string => {
     const target = defineTarget('describe_attrs', { operands: [], results: [param('u8', [4096])], attrs })
     const text = targetCall(target, handler('describe_attrs'))([], { attrs: values } as never)
@@ -196,7 +196,7 @@ describe('declared attributes', () => {
     expect(() => scope.close()).toThrow(ScopeHeldError)
     call.close()
     expect(seenAttributes({ at: ptr(x) })).toBe(seenAttributes({ at: x.segment.address }))
-    // A call as a function keeps none that would hold it.
+    // A call as a function keeps no call that would hold the memory.
     at([], { attrs: { at: x } })
     scope.close()
     expect(() => at.prepare({ operands: [], attrs: { at: ptr(5n) } }).close()).not.toThrow()

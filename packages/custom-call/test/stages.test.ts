@@ -7,7 +7,7 @@ import { kernels, liveObjects, thrownBy } from './kernels.ts'
 const type = registerType(kernels, 'tenon_staged_log', { id: 'staged_log_id' })
 const liveStates = (): number => Number(coreFunctions().tn_xla_live_states())
 
-/** What the stages of a call write. */
+/** The log that the stages of a call write. */
 class Log {
   readonly data = tensor('u8', [64])
 

@@ -83,7 +83,7 @@ test('a handler gets NOT_FOUND for a state that was never set', () => {
   call.close()
 })
 
-/** How many states of handlers exist in this process. */
+/** Counts the states of handlers in this process. */
 function liveStates(): number {
   return Number(coreFunctions().tn_xla_live_states())
 }

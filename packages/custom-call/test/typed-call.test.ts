@@ -16,7 +16,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
 
-/** Root-mean-square normalisation in double precision, row by row. */
+/** Normalises by the root mean square in double precision, row by row. */
 function rmsNormReference(x: Tensor, eps: number): number[] {
   const width = x.shape.at(-1)!
   const values = x.toArray() as number[]
@@ -89,7 +89,7 @@ describe('typed kernels compute', () => {
   })
 })
 
-/** The error of a call of rms_norm. */
+/** Returns the error of a call of rms_norm. */
 function failure(x: Tensor, result: Tensor, attrs: AttributeDictionary): XlaError {
   try {
     rmsNorm([x], { results: [result], attrs })

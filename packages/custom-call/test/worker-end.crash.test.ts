@@ -3,7 +3,7 @@ import { runScript } from '@tenon/core/testing'
 import { kernelLibrary } from '@tenon/kernels'
 import { expect, test } from 'vitest'
 
-/** Calls that run without end, in a worker. */
+/** Makes calls without end, in a worker. */
 const worker = `
   import { parentPort } from 'node:worker_threads'
   import { NativeLibrary, tensor } from '@tenon/core'
