@@ -3,7 +3,7 @@ import { NativeLibrary } from '@tenon/core'
 import { kernelLibrary } from '@tenon/kernels'
 import { Module } from '@tenon/packed-func'
 
-/** What the addon passes on: text, numbers and objects of {@link addonObject}. */
+/** The arguments of the addon's functions: text, numbers and objects of {@link addonObject}. */
 type AddonValue = number | string | object
 
 /** The hand-written addon of `tools/bench/csrc/packed_func_addon.c`. */
@@ -21,7 +21,7 @@ function addressOf(symbol: string): number {
   return Number(NativeLibrary.ofProcess().symbol(symbol))
 }
 
-/** A function of the example kernels, called by the addon; it must give what the package gives. */
+/** A function of the example kernels, called by the addon. It must return the same values as the package. */
 export function addonCall(name: string): (...values: AddonValue[]) => number | undefined {
   const fn = Module.open(kernelLibrary('packed')).get(name)
   kept.push(fn)

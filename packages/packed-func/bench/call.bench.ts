@@ -246,7 +246,7 @@ export const suite = {
     {
       name: 'typed call with 2 ints',
       unit: 'ns',
-      // A bare koffi call takes two thirds of the untyped one: 0.3 of it are 0.2 here.
+      // A bare koffi call takes two thirds of an untyped call, so 0.3 of it are 0.2 here.
       target: { untyped: 1.2 },
       setup: () => {
         const sum = lib.get('sum')
@@ -294,7 +294,7 @@ export const suite = {
   ],
 } satisfies Suite
 
-/** One integer to a function of C and back, by koffi alone. */
+/** A C function that returns its integer, called with koffi alone. */
 const bareCall = koffi.load(null).func('abs', 'int32_t', ['int32_t']) as (value: number) => number
 
 const names = new Map([['ffi.String', 1]])

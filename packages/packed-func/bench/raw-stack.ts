@@ -2,7 +2,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import koffi from 'koffi'
 import { Module } from '@tenon/packed-func'
 
-/** A packed function called by hand: one arena, one koffi function of four pointers, nothing checked. */
+/** A packed function called by hand, without checks: one arena, and one koffi function with four pointers. */
 export interface RawStack {
   readonly i32: Int32Array
   readonly f64: Float64Array
@@ -15,7 +15,7 @@ export interface RawStack {
   readonly handle: number
 }
 
-/** The stack for a function of the example kernels. */
+/** The argument stack for a function of the example kernels. */
 export function rawStack(name: string): RawStack {
   const fn = Module.open(kernelLibrary('packed')).get(name)
   const library = koffi.load(null)

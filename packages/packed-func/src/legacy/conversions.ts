@@ -54,12 +54,11 @@ function integer(value: Value, code: TypeCode): number | bigint {
 
 function int32(value: Value, code: TypeCode): number {
   const whole = integer(value, code)
-  const limit = whole > 0 ? 'max' : 'min'
-  const bound = whole > 0 ? INT32_MAX : -INT32_MAX - 1
-  if (whole > INT32_MAX || whole < -INT32_MAX - 1) {
-    const comparison = `value_.v_int64 ${whole > 0 ? '<=' : '>='} std::numeric_limits<int>::${limit}()`
-    throw fail(`Check failed: ${comparison} (${whole} vs. ${bound}) : `)
-  }
+  const [compared, limit, bound] = whole > 0 ? ['<=', 'max', INT32_MAX] : ['>=', 'min', -INT32_MAX - 1]
+  if (whole > INT32_MAX || whole < -INT32_MAX - 1)
+    throw fail(
+      `Check failed: value_.v_int64 ${compared} std::numeric_limits<int>::${limit}() (${whole} vs. ${bound}) : `,
+    )
   return Number(whole)
 }
 

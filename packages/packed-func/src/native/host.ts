@@ -40,8 +40,9 @@ function bind(packed: PackedFunctions): { ffiPath: string; isOwn: boolean } {
   const ffiPath = named !== undefined && named !== '' ? named : own
   const handle = present !== 0 ? present : openLibrary(packed, ffiPath)
   if (packed.tn_packed_bind(handle) !== 0) {
-    throw new LoadError(`the library ${ffiPath} must have the functions of tvm-ffi 0.1, it lacks some`, {
+    throw new LoadError(`the library ${ffiPath} must export the functions of tvm-ffi 0.1, but some are missing`, {
       hint: 'Unset TENON_TVM_FFI_LIBRARY to use the library of this package, or name one of version 0.1 or later.',
+      details: { path: ffiPath },
     })
   }
   return { ffiPath, isOwn: ffiPath === own && present === 0 }
@@ -54,6 +55,6 @@ export function openLibrary(packed: PackedFunctions, path: string): number {
   if (packed.tn_packed_open_library(addressOf(name), name.length, addressOf(out)) === 0) return Number(out[0])
   const reason = stringAt(Number(packed.tn_packed_library_error()))
   throw new LoadError(`the tvm-ffi library ${path} could not be loaded: ${reason}`, {
-    details: { tried: [{ path, reason }] },
+    details: { path, tried: [{ path, reason }] },
   })
 }

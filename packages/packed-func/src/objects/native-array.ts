@@ -34,7 +34,6 @@ export class NativeArray extends NativeObject {
   }
 
   #ask(what: 'Size' | 'GetItem', ...values: number[]): Value {
-    const family = this.typeIndex === TypeIndex.List ? 'List' : 'Array'
-    return builtin(`ffi.${family}${what}`).call(this, ...values)
+    return builtin(`${this.typeKey}${what}`).call(this, ...values)
   }
 }

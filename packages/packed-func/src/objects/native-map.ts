@@ -67,7 +67,6 @@ export class NativeMap extends NativeObject {
   }
 
   #ask(what: 'Size' | 'Count' | 'GetItem' | 'ForwardIterFunctor', ...values: Argument[]): Value {
-    const family = this.typeIndex === TypeIndex.Dict ? 'Dict' : 'Map'
-    return builtin(`ffi.${family}${what}`).call(this, ...values)
+    return builtin(`${this.typeKey}${what}`).call(this, ...values)
   }
 }

@@ -1,15 +1,13 @@
 import type { Device, Tensor } from '@tenon/core'
-import { builtin } from '../functions/builtin.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeArray } from '../objects/native-array.ts'
 import { NativeMap } from '../objects/native-map.ts'
 import type { NativeObject } from '../objects/native-object.ts'
 import { NativeShape } from '../objects/native-shape.ts'
-import { resultType } from '../values/argument-types.ts'
 import type { Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
-import { typeNameAt } from '../values/native-type.ts'
+import { resultType, typeNameAt } from '../values/native-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
 import { NamedType } from './descriptor.ts'
 
@@ -75,9 +73,8 @@ function readDevice(value: Value, typeIndex: number): Device | Mismatch {
 /** Reads the elements of an array, each as one type. */
 function readElements<Out>(array: NativeArray, element: Acceptor<Out>): Out[] | Mismatch {
   const read: Out[] = []
-  const get = builtin(array.typeIndex === TypeIndex.List ? 'ffi.ListGetItem' : 'ffi.ArrayGetItem')
   for (let i = 0, { size } = array; i < size; i++) {
-    const item = get.call(array, i)
+    const item = array.get(i)
     const converted = element.read(item, resultType(item))
     if (converted instanceof Mismatch) return new Mismatch(`Array[index ${i}: ${converted.got}]`)
     read.push(converted)

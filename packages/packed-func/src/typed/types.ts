@@ -61,17 +61,12 @@ function integer(name: string, low: number, high: number): TypeDescriptor<number
 const integerToNative = (value: unknown): Argument | typeof MISMATCH =>
   isInteger(value) ? new IntValue(value) : MISMATCH
 
+type NumberType = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'float'
+
 /** The type of {@link t}. */
-export interface Types {
+export interface Types extends Readonly<Record<NumberType, TypeDescriptor<number, number>>> {
   readonly int: TypeDescriptor<number | bigint, number | bigint>
   readonly bigint: TypeDescriptor<number | bigint, bigint>
-  readonly int8: TypeDescriptor<number, number>
-  readonly uint8: TypeDescriptor<number, number>
-  readonly int16: TypeDescriptor<number, number>
-  readonly uint16: TypeDescriptor<number, number>
-  readonly int32: TypeDescriptor<number, number>
-  readonly uint32: TypeDescriptor<number, number>
-  readonly float: TypeDescriptor<number, number>
   readonly bool: TypeDescriptor<boolean, boolean>
   readonly none: TypeDescriptor<null | undefined, null>
   readonly str: TypeDescriptor<string, string>

@@ -6,6 +6,21 @@ import type { RValue, TensorView } from './wrappers.ts'
 /** A TypeScript function that native code can call. */
 export type PackedCallback = (...values: never[]) => unknown
 
+/** The values that a packed function returns. Integers are numbers if they are safe, else bigints; None is null. */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | OpaquePointer
+  | DataType
+  | Device
+  | Tensor
+  | NativeObject
+  | Error
+
 /**
  * The values that can be passed to a packed function:
  *
@@ -24,38 +39,12 @@ export type PackedCallback = (...values: never[]) => unknown
  * | an Error | Error |
  */
 export type Argument =
-  | null
+  | Value
   | undefined
-  | boolean
-  | number
-  | bigint
-  | string
-  | Uint8Array
   | FloatValue
   | IntValue
-  | OpaquePointer
-  | DataType
-  | Device
-  | Tensor
   | TensorView
-  | NativeObject
   | RValue
-  | Error
   | PackedCallback
   | readonly Argument[]
   | ReadonlyMap<Argument, Argument>
-
-/** The values that a packed function returns. Integers are numbers if they are safe, else bigints; None is null. */
-export type Value =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | Uint8Array
-  | OpaquePointer
-  | DataType
-  | Device
-  | Tensor
-  | NativeObject
-  | Error

@@ -1,6 +1,8 @@
 import { Tensor } from '@tenon/core'
+import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, typeKeyOf } from '../objects/native-object.ts'
+import type { Value } from './argument.ts'
 import { DataType, DeviceValue, FloatValue, IntValue, isInt64, OpaquePointer } from './scalars.ts'
 
 type Class = abstract new (...values: never[]) => object
@@ -69,3 +71,17 @@ export function typeName(value: unknown): string {
   if (typeIndex === TypeIndex.Bytes) return 'bytes'
   return typeIndex === undefined ? ((value as object).constructor?.name ?? typeof value) : typeNameAt(typeIndex)
 }
+
+/** The type indices of the arguments of the running callback. Valid at its start. */
+export function argumentTypes(values: readonly Value[]): number[] {
+  // The arguments are the last slots of the stack.
+  const first = openStack().top - values.length
+  return values.map((value, i) => typeAt(first + i, value))
+}
+
+/** The type index of the result of a call. Valid right after the call. */
+export const resultType = (value: Value): number => typeAt(openStack().top, value)
+
+/** Reading an element type overwrites its slot with text. */
+const typeAt = (slot: number, value: Value): number =>
+  value instanceof DataType ? TypeIndex.DataType : openStack().i32[slot * 4]!

@@ -68,8 +68,7 @@ function packBigInt(stack: Stack, slot: number, value: bigint): void {
       details: { expected: 'an integer from -2^63 to 2^63 - 1', received: describe(value) },
     })
   }
-  stack.set(slot, TypeIndex.Int, 0, 0)
-  stack.i64[slot * 2 + 1] = value
+  packWide(stack, slot, TypeIndex.Int, value)
 }
 
 function packObject(stack: Stack, slot: number, value: object): void {
@@ -94,8 +93,9 @@ function packRare(stack: Stack, slot: number, value: object): void {
   if (value instanceof TensorView) packTensorView(stack, slot, value.tensor)
   else if (value instanceof RValue) packRValue(stack, slot, value.object)
   else if (value instanceof Error) packError(stack, slot, value)
-  else if (value instanceof DataType) packDataType(stack, slot, value)
-  else if (value instanceof OpaquePointer) packPointer(stack, slot, value.address)
+  else if (value instanceof DataType)
+    stack.set(slot, TypeIndex.DataType, value.code | (value.bits << 8) | (value.lanes << 16), 0)
+  else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)
   else if (isDevice(value)) stack.set(slot, TypeIndex.Device, value.type, value.id)
   else throw unsupported(value)
 }
@@ -105,14 +105,9 @@ function packError(stack: Stack, slot: number, error: Error): void {
   stack.undo.push(slot)
 }
 
-/** Packs all 64 bits, whether or not they are an address. */
-function packPointer(stack: Stack, slot: number, address: bigint): void {
-  stack.set(slot, TypeIndex.OpaquePtr, 0, 0)
-  stack.i64[slot * 2 + 1] = address
-}
-
-function packDataType(stack: Stack, slot: number, { code, bits, lanes }: DataType): void {
-  stack.set(slot, TypeIndex.DataType, code | (bits << 8) | (lanes << 16), 0)
+function packWide(stack: Stack, slot: number, typeIndex: number, value: bigint): void {
+  stack.set(slot, typeIndex, 0, 0)
+  stack.i64[slot * 2 + 1] = value
 }
 
 const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value
