@@ -1,17 +1,12 @@
-import type { NativePackage } from '@tenon/build'
+import { names, type NativePackage } from '@tenon/build'
 
 const includes = ['../../packages/core/include']
 
 /** What the libraries with a module inside need of tvm-ffi. */
-const embeddedNeeds = [
-  'TVMFFIEnvModRegisterSystemLibSymbol',
-  'TVMFFIErrorSetRaisedFromCStr',
-  'TVMFFIFunctionCall',
-  'TVMFFIFunctionCreate',
-  'TVMFFIFunctionGetGlobal',
-  'TVMFFIFunctionSetGlobal',
-  'TVMFFIObjectDecRef',
-]
+const embeddedNeeds = names(`
+  TVMFFIEnvModRegisterSystemLibSymbol TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionCreate
+  TVMFFIFunctionGetGlobal TVMFFIFunctionSetGlobal TVMFFIObjectDecRef
+`)
 
 /** The kernel libraries. They link with nothing of Tenon: only its headers are used. */
 export default {
@@ -19,66 +14,27 @@ export default {
     {
       name: 'kernels',
       kind: 'shared',
-      sources: [
-        'src/broadcast_add.c',
-        'src/call_function.c',
-        'src/clip.c',
-        'src/counter.c',
-        'src/delegate.c',
-        'src/describe_attrs.c',
-        'src/describe_buffers.c',
-        'src/failures.c',
-        'src/lent_factor.c',
-        'src/optional_sum.c',
-        'src/reverse_in_scratch.c',
-        'src/rms_norm.c',
-        'src/run_facts.c',
-        'src/saxpy.c',
-        'src/scale_on_stream.c',
-        'src/scale_later.c',
-        'src/scale_shift.c',
-        'src/staged.c',
-        'src/wait_for_flag.c',
-        'src/weighted_sum.c',
-      ],
+      sources: names(`
+        src/broadcast_add.c src/call_function.c src/clip.c src/counter.c src/delegate.c src/describe_attrs.c
+        src/describe_buffers.c src/failures.c src/lent_factor.c src/optional_sum.c src/reverse_in_scratch.c
+        src/rms_norm.c src/run_facts.c src/saxpy.c src/scale_on_stream.c src/scale_later.c src/scale_shift.c
+        src/staged.c src/wait_for_flag.c src/weighted_sum.c
+      `),
       includes,
       libraries: ['m', 'pthread'],
-      imports: [
-        'free',
-        'malloc',
-        'memcmp',
-        'memcpy',
-        'memset',
-        'nanosleep',
-        'pthread_create',
-        'pthread_detach',
-        'pthread_join',
-        'snprintf',
-        'sqrt',
-        'strlen',
-        'vsnprintf',
-      ],
+      imports: names(`
+        free malloc memcmp memcpy memset nanosleep pthread_create pthread_detach pthread_join snprintf sqrt strlen
+        vsnprintf
+      `),
     },
     {
       name: 'kernels_cpp',
       kind: 'shared',
       sources: ['src/throwing.cc'],
       includes,
-      imports: [
-        '_Unwind_*',
-        '_ZN*',
-        '_ZS*',
-        '_ZT*',
-        '_Zd*',
-        '_Zn*',
-        '__cxa_*',
-        '__gxx_personality_v0',
-        'memcmp',
-        'memcpy',
-        'snprintf',
-        'strlen',
-        'vsnprintf',
-      ],
+      imports: names(`
+        _Unwind_* _ZN* _ZS* _ZT* _Zd* _Zn* __cxa_* __gxx_personality_v0 memcmp memcpy snprintf strlen vsnprintf
+      `),
     },
     {
       name: 'kernels_runtime',
@@ -103,29 +59,11 @@ export default {
       sources: ['src/simulated_cuda/*.c'],
       libraries: ['pthread'],
       exports: ['cu*', 'simulated_*'],
-      imports: [
-        'aligned_alloc',
-        'calloc',
-        'clock_gettime',
-        'free',
-        'malloc',
-        'memcmp',
-        'memcpy',
-        'memmove',
-        'memset',
-        'pthread_cond_broadcast',
-        'pthread_cond_wait',
-        'pthread_create',
-        'pthread_join',
-        'pthread_mutex_lock',
-        'pthread_mutex_unlock',
-        'strcmp',
-        'strcspn',
-        'strdup',
-        'strlen',
-        'strncpy',
-        'strstr',
-      ],
+      imports: names(`
+        aligned_alloc calloc clock_gettime free malloc memcmp memcpy memmove memset pthread_cond_broadcast
+        pthread_cond_wait pthread_create pthread_join pthread_mutex_lock pthread_mutex_unlock strcmp strcspn strdup
+        strlen strncpy strstr
+      `),
     },
     {
       name: 'packed',
@@ -134,21 +72,12 @@ export default {
       includes,
       libraries: ['pthread'],
       imports: ['free', 'malloc', 'memcpy', 'memset', 'nanosleep', 'pthread_create', 'pthread_join'],
-      unresolved: [
-        'TVMBackendParallelBarrier',
-        'TVMBackendParallelLaunch',
-        'TVMFFIAnyViewToOwnedAny',
-        'TVMFFIEnvCheckSignals',
-        'TVMFFIEnvTensorAlloc',
-        'TVMFFIErrorMoveFromRaised',
-        'TVMFFIErrorSetRaised',
-        'TVMFFIErrorSetRaisedFromCStr',
-        'TVMFFIErrorSetRaisedFromCStrParts',
-        'TVMFFIFunctionCall',
-        'TVMFFIObjectDecRef',
-        'TVMFFIObjectIncRef',
-        'TVMFFIStringFromByteArray',
-      ],
+      unresolved: names(`
+        TVMBackendParallelBarrier TVMBackendParallelLaunch TVMFFIAnyViewToOwnedAny TVMFFIEnvCheckSignals
+        TVMFFIEnvTensorAlloc TVMFFIErrorMoveFromRaised TVMFFIErrorSetRaised TVMFFIErrorSetRaisedFromCStr
+        TVMFFIErrorSetRaisedFromCStrParts TVMFFIFunctionCall TVMFFIObjectDecRef TVMFFIObjectIncRef
+        TVMFFIStringFromByteArray
+      `),
     },
     {
       name: 'packed_sources',
@@ -156,33 +85,19 @@ export default {
       sources: ['src/packed/sources.c'],
       includes,
       imports: ['memcpy', 'strcmp', 'strlen'],
-      unresolved: [
-        'TVMFFIEnvTensorAlloc',
-        'TVMFFIErrorSetRaisedFromCStr',
-        'TVMFFIFunctionCall',
-        'TVMFFIFunctionGetGlobal',
-        'TVMFFIObjectDecRef',
-        'TVMFFIStringFromByteArray',
-      ],
+      unresolved: names(`
+        TVMFFIEnvTensorAlloc TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionGetGlobal
+        TVMFFIObjectDecRef TVMFFIStringFromByteArray
+      `),
     },
     {
       name: 'packed_cpp',
       kind: 'shared',
       sources: ['src/packed/greeting.cc'],
       includes,
-      imports: [
-        '_Unwind_*',
-        '_ZN*',
-        '_ZS*',
-        '_ZT*',
-        '_Zd*',
-        '_Zn*',
-        '__cxa_*',
-        '__gxx_personality_v0',
-        'memcpy',
-        'memmove',
-        'strlen',
-      ],
+      imports: names(`
+        _Unwind_* _ZN* _ZS* _ZT* _Zd* _Zn* __cxa_* __gxx_personality_v0 memcpy memmove strlen
+      `),
       unresolved: ['TVMFFIErrorSetRaisedFromCStr', 'TVMFFIStringFromByteArray'],
     },
     {
@@ -239,17 +154,10 @@ export default {
       sources: ['src/packed/embedded_legacy.c'],
       includes,
       imports: [],
-      unresolved: [
-        'TVMAPISetLastError',
-        'TVMBackendRegisterSystemLibSymbol',
-        'TVMCFuncSetReturn',
-        'TVMFuncCall',
-        'TVMFuncCreateFromCFunc',
-        'TVMFuncFree',
-        'TVMFuncGetGlobal',
-        'TVMFuncRegisterGlobal',
-        'TVMModFree',
-      ],
+      unresolved: names(`
+        TVMAPISetLastError TVMBackendRegisterSystemLibSymbol TVMCFuncSetReturn TVMFuncCall TVMFuncCreateFromCFunc
+        TVMFuncFree TVMFuncGetGlobal TVMFuncRegisterGlobal TVMModFree
+      `),
     },
     {
       name: 'packed_legacy_sources',
@@ -257,17 +165,10 @@ export default {
       sources: ['src/packed/legacy_sources.c'],
       includes,
       imports: ['strcmp'],
-      unresolved: [
-        'TVMAPISetLastError',
-        'TVMArrayAlloc',
-        'TVMArrayCopyFromBytes',
-        'TVMArrayFree',
-        'TVMCFuncSetReturn',
-        'TVMFFIStringFromByteArray',
-        'TVMFuncCall',
-        'TVMFuncCreateFromCFunc',
-        'TVMObjectFree',
-      ],
+      unresolved: names(`
+        TVMAPISetLastError TVMArrayAlloc TVMArrayCopyFromBytes TVMArrayFree TVMCFuncSetReturn
+        TVMFFIStringFromByteArray TVMFuncCall TVMFuncCreateFromCFunc TVMObjectFree
+      `),
     },
     {
       name: 'packed_legacy_plain',
@@ -295,15 +196,10 @@ export default {
       sources: ['src/packed/legacy_c.c'],
       includes,
       imports: ['free', 'malloc', 'strlen', 'strncpy'],
-      unresolved: [
-        'TVMAPISetLastError',
-        'TVMCFuncSetReturn',
-        'TVMFuncCall',
-        'TVMFuncCreateFromCFunc',
-        'TVMFuncFree',
-        'TVMFuncGetGlobal',
-        'TVMGetLastError',
-      ],
+      unresolved: names(`
+        TVMAPISetLastError TVMCFuncSetReturn TVMFuncCall TVMFuncCreateFromCFunc TVMFuncFree TVMFuncGetGlobal
+        TVMGetLastError
+      `),
     },
   ],
 } satisfies NativePackage

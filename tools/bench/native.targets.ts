@@ -1,28 +1,17 @@
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 
-import type { NativePackage, NativeTarget } from '@tenon/build'
+import { names, type NativePackage, type NativeTarget } from '@tenon/build'
 
 const nodeHeaders = join(dirname(createRequire(import.meta.url).resolve('node-api-headers')), 'include')
 const includes = ['csrc', '../../packages/core/include', relative(import.meta.dirname, nodeHeaders)]
 
 /** What the addons take from Node. */
-const nodeApi = [
-  'napi_call_function',
-  'napi_create_int32',
-  'napi_create_reference',
-  'napi_define_properties',
-  'napi_delete_reference',
-  'napi_get_cb_info',
-  'napi_get_reference_value',
-  'napi_get_typedarray_info',
-  'napi_get_undefined',
-  'napi_get_value_double',
-  'napi_get_value_int32',
-  'napi_is_exception_pending',
-  'napi_throw_error',
-  'napi_typeof',
-]
+const nodeApi = names(`
+  napi_call_function napi_create_int32 napi_create_reference napi_define_properties napi_delete_reference
+  napi_get_cb_info napi_get_reference_value napi_get_typedarray_info napi_get_undefined napi_get_value_double
+  napi_get_value_int32 napi_is_exception_pending napi_throw_error napi_typeof
+`)
 
 const unusedByPackedFunctions = new Set([
   'napi_create_int32',

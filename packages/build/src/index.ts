@@ -1,6 +1,7 @@
 export { type Artifact, buildPackage } from './build.ts'
 export { ToolError, runMain } from './tool-error.ts'
 export { type LoadedPackage, loadPackage } from './load-package.ts'
+export { names } from './names.ts'
 export { platformName, sharedLibraryName } from './platform.ts'
 export { type CommandOptions, type CommandResult, describeEnd, runCommand } from './run-command.ts'
 export { type NativeReport, type NativeTestResult, runNativeTests } from './run-tests.ts'
