@@ -31,7 +31,7 @@ test('L7: the versions before UNIFIED print no warning, and the two flags of XLA
     },
   )
   expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['2,3,4,5 2\n', '', 0])
-  // 0 says "untyped" and 1 "typed" where XLA registers targets; among versions, 0 is none and 1 is ORIGINAL.
+  // XLA registers targets with the flags 0 (untyped) and 1 (typed). As versions, 0 is unspecified and 1 is ORIGINAL.
   expect(() => hostFunction(kernels, 'do_custom_call', { apiVersion: 0 as never })).toThrow(/UNSPECIFIED/)
   expect(hostFunction(kernels, 'do_custom_call', { apiVersion: 1 }).apiVersion).toBe(ApiVersion.ORIGINAL)
 })

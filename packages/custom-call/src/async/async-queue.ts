@@ -51,7 +51,7 @@ function takeDone(): void {
       const id = Number(ids[i])
       const done = inFlight.get(id)
       inFlight.delete(id)
-      // A run that was given up has no continuation.
+      // A run that was cancelled has no continuation.
       done?.(statuses[i]!)
     }
     if (count < ids.length) break

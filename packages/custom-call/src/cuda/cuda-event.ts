@@ -8,7 +8,7 @@ const NOT_READY = 600
 const DEFAULT = 0
 
 /**
- * A marker in a stream, which tells whether and when the work before it was completed. Made by
+ * A marker in a stream, which records whether and when the work before it was completed. Made by
  * {@link CudaDevice.openEvent}.
  *
  * @example

@@ -30,7 +30,7 @@ export class CudaStream extends StreamQueue {
 
   /**
    * Enqueues a copy of all bytes of `from` to `to`: from the host, to the host, or within the device. Both stay open until
-   * the copy is done, and the source must not change before; {@link finished} tells. Pinned host memory is copied faster.
+   * the copy is done, and the source must not change before ({@link finished}). Pinned host memory is copied faster.
    *
    * @param to at least as large as `from`.
    * @throws {ArgumentError} if both are host memory, or one is not memory. @throws {BoundsError} if `to` is too small.

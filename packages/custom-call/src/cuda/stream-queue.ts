@@ -125,7 +125,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   /** @internal */
   async settled(): Promise<void> {
-    // finished() tells of failures; whoever closes something on a lost device does not want to know.
+    // finished() reports failures. Closing a resource on a lost device is not an error.
     await this.#work.finished().catch(() => {})
   }
 

@@ -14,7 +14,7 @@ interface CurrentFunctions {
 
 let functions: CurrentFunctions | undefined
 
-/** Returns the functions, after it has told the core where to look for the call. */
+/** Returns the functions, and at first use asks the core for the memory of {@link current}. */
 export function currentFunctions(): CurrentFunctions {
   return (functions ??= openCurrent())
 }

@@ -96,11 +96,11 @@ export class TypedHandler {
   }
 
   /**
-   * Finds out for which stage the execute handler really is, which its symbol does not tell. The handler is asked to prepare
+   * Finds out for which stage the execute handler really is, which its symbol does not reveal. The handler is asked to prepare
    * a call without operands. A handler of the prepare stage does so, and the others refuse with the name of their stage. Only
    * for handlers that use a header of XLA or Tenon, which check the stage.
    *
-   * @returns undefined if the answer does not tell.
+   * @returns undefined if the answer is ambiguous.
    * @throws {XlaError} if the handler throws a C++ exception. @throws {ScopeClosedError} if the library is closed.
    */
   askStage(): Stage | undefined {
