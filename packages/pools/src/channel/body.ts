@@ -6,7 +6,6 @@ import { isU32 } from '../model/operand-types.ts'
 const LIST_MAXIMUM = 1_000_000
 const STRING_MAXIMUM = 4096
 
-/** Returns the bytes of a message's body. */
 export function encodeBody(value: unknown): Uint8Array {
   return encode(value, { ignoreUndefined: true })
 }
@@ -38,7 +37,6 @@ export class Reader {
     this.#path = path
   }
 
-  /** Returns a field of a map. */
   field(name: string): Reader {
     const value = this.#value
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
@@ -51,7 +49,6 @@ export class Reader {
     return this.#value === undefined || this.#value === null
   }
 
-  /** Returns undefined for a missing value. */
   optional<T>(read: (reader: Reader) => T): T | undefined {
     return this.isMissing ? undefined : read(this)
   }

@@ -110,7 +110,6 @@ export class ClientSession {
     return isAsked!
   }
 
-  /** Releases everything that belongs to the client. */
   close(): void {
     this.#waiting.length = 0
     this.#fenced.close()
@@ -332,7 +331,6 @@ export class ClientSession {
   }
 }
 
-/** The longest single wait, in milliseconds. */
 const LONGEST_WAIT = 2 ** 31
 
 /** Returns the size of a body in memory. @throws {PoolsError} if the memory is not frozen. */
@@ -344,7 +342,6 @@ function sizeOfBody(attachment: Attachment): number {
   return describeDescriptor(attachment).byteSize
 }
 
-/** Whether two headers are the same from one offset to another. */
 function isSame(a: DataView, b: DataView, from: number, to: number): boolean {
   for (let at = from; at < to; at += 4) if (a.getUint32(at, true) !== b.getUint32(at, true)) return false
   return true

@@ -90,7 +90,6 @@ export class ClientState {
     if (memory !== undefined) this.#session.releaseBuffer(memory)
   }
 
-  /** Releases everything. */
   close(): void {
     this.#session.close()
     this.#models.clear()

@@ -28,7 +28,6 @@ interface Pending {
   readonly settled: () => void
 }
 
-/** The options of a request, beside its body. */
 export interface CallOptions {
   readonly timeout?: number | undefined
   readonly priority?: number
@@ -50,7 +49,6 @@ export class DriverChannel {
   readonly #pending = new Map<number, Pending>()
   #lastId = 0
   #dead: PoolsError | undefined
-  /** Settled by {@link hello}. */
   agreement: Agreement = { pools: 1, poolBytes: Number.MAX_SAFE_INTEGER, requests: 1 }
 
   /** Takes the link over. @param install makes the doorbell, which calls these functions when it rings and when it ends. */
@@ -259,7 +257,6 @@ export class DriverChannel {
     }
   }
 
-  /** Passes an answer to the caller that waits for it. */
   #settle(header: FrameHeader): void {
     const pending = this.#pending.get(header.id)
     if (pending === undefined || pending.operation !== header.operation)
@@ -342,7 +339,6 @@ const ignore = (): void => {}
 const missed = (timeout: number | undefined): PoolsError =>
   new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
 
-/** Reads an answer's body. */
 function readBody<T>(read: (body: Reader) => T): Read<T> {
   return ({ received }, { length }) => read(decodeBody(received.bytes.subarray(HEADER_SIZE, length)))
 }

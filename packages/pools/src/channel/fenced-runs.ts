@@ -9,7 +9,6 @@ import type { Request } from '../request/request.ts'
 import type { Reader } from './body.ts'
 import { errorMessage, readError, readShape } from './model-codec.ts'
 
-/** A fenced execution from a client. */
 export interface Launch extends Pick<FencedTerms, 'timeout' | 'timeoutAfterFences'> {
   readonly id: number
   readonly model: EngineModel
@@ -29,14 +28,12 @@ export class FencedRuns {
   readonly #limits: DriverLimits
   readonly #entries = new Map<number, Entry>()
   #fences = 0
-  /** The number of executions that are not over. */
   #waiting = 0
 
   constructor(limits: DriverLimits) {
     this.#limits = limits
   }
 
-  /** The descriptors that the executions wait for. */
   get waitsFor(): readonly number[] {
     return [...this.#entries.values()].flatMap(({ run, outcome }) => (outcome === undefined ? run.waitsFor : []))
   }

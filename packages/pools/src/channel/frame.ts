@@ -29,7 +29,6 @@ export const HEADER_ID: number = AT.id
 export const HEADER_TIMEOUT: number = AT.timeout
 const { TN_FRAME_MAGIC: MAGIC, TN_FRAME_VERSION: VERSION, TN_FRAME_REPLY: REPLY, TN_FRAME_RING: RING } = CONSTANTS
 
-/** A header that was read. */
 export interface FrameHeader {
   readonly operation: number
   readonly isReply: boolean
@@ -69,7 +68,6 @@ export function writeHeader(view: DataView, length: number, fields: HeaderFields
   view.setUint32(AT.priority, priority, true)
 }
 
-/** A view of bytes. */
 export const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 export function readHeader(view: DataView): FrameHeader {

@@ -8,7 +8,6 @@ import type { Pool } from '../pool/pool.ts'
 import type { PoolKind } from '../pool/pool-facts.ts'
 import type { Reader } from './body.ts'
 
-/** The pools that one client has registered with a driver. */
 export class PoolRegistry {
   readonly #limits: DriverLimits
   /** The pool, or the error for requests that name it. */

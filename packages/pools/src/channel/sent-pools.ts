@@ -6,7 +6,6 @@ import type { Pool } from '../pool/pool.ts'
 import type { DriverChannel } from './driver-channel.ts'
 import { operations } from './frame.ts'
 
-/** A pool that the driver has received. */
 interface Sent {
   readonly id: number
   /** The number of requests and models that use it. */

@@ -16,7 +16,6 @@ export interface ExecutionArguments {
   readonly outputs: readonly (PoolSlice<'writable'> | DeviceBuffer | typeof OMIT)[]
 }
 
-/** One use of a device buffer that is ordinary memory. */
 interface FallbackUse {
   readonly buffer: FallbackBuffer
   readonly isOutput: boolean
@@ -55,7 +54,6 @@ export class Execution {
     enterAll(this.#gated)
   }
 
-  /** Ends what {@link enter} began. */
   exit(): void {
     exitAll(this.#gated)
   }

@@ -20,7 +20,6 @@ import type { AllocateDescription } from './allocate.ts'
 import type * as Home from './driver.ts'
 import { priorities } from './request-options.ts'
 
-/** The number of the last fenced execution. */
 let lastFenced = 0
 
 /** A driver behind a channel: in a worker, in a child process, or at a path. */
@@ -105,7 +104,6 @@ function callOptions({ deadline, priority = 'medium', signal }: Home.AsyncReques
   return { timeout: deadline, signal, priority: priorities[priority] }
 }
 
-/** A request as a message. */
 interface Encoded {
   readonly request: Home.BackendRequest
   readonly pools: readonly Pool[]

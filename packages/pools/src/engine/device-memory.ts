@@ -59,7 +59,6 @@ export function refuseToken(path: string): PoolsError {
   return refused('D31', `${path} must be a device buffer allocated for this use`, path)
 }
 
-/** A part of a pool that is copied. */
 export interface PoolRange {
   readonly pool: Pool
   readonly byteOffset: number

@@ -10,7 +10,6 @@ import type { DriverLimits } from './limits.ts'
 import { allocatePrivate, Layout } from './memory.ts'
 import { Plan, type Places } from './plan.ts'
 
-/** The most plans of a model with open dimensions. */
 const PLANS = 16
 
 /** A model that a driver has prepared: its constants have places, and its operations are planned. */
@@ -79,7 +78,6 @@ export class EngineModel {
     return plan
   }
 
-  /** Adds a user. The last {@link release} frees the model. */
   retain(): void {
     this.#users++
   }

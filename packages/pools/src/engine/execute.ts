@@ -9,7 +9,6 @@ import type { EngineModel } from './engine-model.ts'
 import { allocatePrivate } from './memory.ts'
 import type { Place, Plan } from './plan.ts'
 
-/** A pool of a request in the engine. */
 export type EnginePool = Pool | DeviceMemory
 
 /** Returns the pool of an argument; undefined for one that is left out. */
@@ -20,9 +19,7 @@ export function poolOf({ pools }: Request<EnginePool>, argument: RequestArgument
 /** A checked request with its memory, ready to run. */
 export interface BoundExecution {
   readonly outputShapes: readonly OutputShape[]
-  /** Whether it may be run again for the same request. */
   readonly isRepeatable: boolean
-  /** @throws {PoolsError} */
   run(): void
 }
 
@@ -129,7 +126,6 @@ function placeOf(pool: EnginePool, offset: number, byteSize: number): Place | un
   return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
 }
 
-/** Calls `check` for each argument that is a device buffer. */
 function eachToken(
   request: Request<EnginePool>,
   check: (memory: DeviceMemory, isInput: boolean, i: number, path: string) => void,

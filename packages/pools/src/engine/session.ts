@@ -94,7 +94,6 @@ export class Session {
     )
   }
 
-  /** Releases everything. */
   close(): void {
     this.closing.abort()
     for (const model of this.#models) model.release()

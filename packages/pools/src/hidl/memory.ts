@@ -89,7 +89,6 @@ function handleOf({ name, handle, size }: HidlMemory): HidlHandle {
   return { kind: 'shared', attachment: fds[0]!, byteSize: checkSize(size, name) }
 }
 
-/** The number of words of an `AHardwareBuffer_Desc`. */
 const DESCRIPTION_WORDS = 10
 
 /** Checks a hardware buffer: a descriptor and its description (P10 to P12). */

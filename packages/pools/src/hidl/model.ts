@@ -49,7 +49,6 @@ export type HidlExtraParams =
   | { readonly extension: Uint8Array }
 
 export interface HidlOperand extends Pick<Operand, 'dimensions' | 'scale' | 'zeroPoint'> {
-  /** `OperandType`. */
   readonly type: number
   /** The number of inputs of operations that name the operand. */
   readonly numberOfConsumers: number

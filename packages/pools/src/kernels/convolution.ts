@@ -115,7 +115,6 @@ function checkPadding(operation: Operation, padding: Padding, window: number): v
     )
 }
 
-/** AVERAGE_POOL_2D and MAX_POOL_2D. */
 function pooling(name: string, number: number): readonly [string, Kernel] {
   return define(name, [7, 8, 10, 11], (operation) => {
     const image = operation.tensor(0, REALS, 'an image', 4, 4)
@@ -147,7 +146,6 @@ function pooling(name: string, number: number): readonly [string, Kernel] {
   })
 }
 
-/** Operations on images and layers, by name. */
 export const convolutionKernels: readonly (readonly [string, Kernel])[] = [
   convolution('CONV_2D', 3, false),
   convolution('DEPTHWISE_CONV_2D', 4, true),

@@ -61,7 +61,6 @@ const softmax = define('SOFTMAX', [2, 3], (operation) => {
   return { dimensions: [dimensions], native: { operation: 25, inputs: [0], numbers: [axis], reals: [beta] } }
 })
 
-/** Operations on each element, by name. */
 export const elementwiseKernels: readonly Entry[] = [
   binary('ADD', 0, [...REALS, 'TENSOR_INT32']),
   binary('SUB', 36, [...REALS, 'TENSOR_INT32']),

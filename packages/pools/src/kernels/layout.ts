@@ -73,7 +73,6 @@ const argmax = define('ARGMAX', [2], (operation) => {
   return { dimensions: [rest.length === 0 ? [1] : rest], native: { operation: 39, inputs: [0], numbers: [axis] } }
 })
 
-/** QUANTIZE and DEQUANTIZE. */
 function convert(name: string, number: number, from: readonly string[], to: readonly string[]): typeof argmax {
   return define(name, [1], (operation) => {
     const { dimensions } = operation.tensor(0, from, 'a tensor')
@@ -82,7 +81,6 @@ function convert(name: string, number: number, from: readonly string[], to: read
   })
 }
 
-/** Operations that move elements, by name. */
 export const layoutKernels: readonly (readonly [string, Kernel])[] = [
   reshape,
   transpose,

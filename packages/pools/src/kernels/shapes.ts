@@ -45,7 +45,6 @@ export class Operation {
     return this.inputs[index]!
   }
 
-  /** Returns a tensor input after checking its type and rank. */
   tensor(index: number, types: readonly string[], what: string, least = 1, most = 6): KernelInput {
     const input = this.input(index)
     this.checkType(input, types, what)
@@ -53,13 +52,11 @@ export class Operation {
     return input
   }
 
-  /** Returns the value of a scalar input. */
   scalar(index: number, type: string, what: string): number {
     this.checkType(this.input(index), [type], what)
     return this.input(index).numbers()[0]!
   }
 
-  /** Returns the value of an INT32 input. */
   whole(index: number, what = `input ${index}`): number {
     return this.scalar(index, 'INT32', what)
   }

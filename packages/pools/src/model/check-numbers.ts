@@ -13,18 +13,15 @@ export function checkU32(value: unknown, path: string): void {
   if (!isU32(value)) throw invalid('Q20', path, 'must be from 0 to 2^32 - 1', value)
 }
 
-/** Checks the numbers of a list. @throws {PoolsError} Q20 */
 export function checkU32s(values: readonly unknown[], path: string): void {
   values.forEach((value, i) => checkU32(value, `${path}[${i}]`))
 }
 
-/** Checks the numbers of a location. @throws {PoolsError} Q20 */
 export function checkLocation(location: DataLocation, path: string): void {
   for (const field of ['poolIndex', 'offset', 'length', 'padding'] as const)
     checkU32(location[field], `${path}.location.${field}`)
 }
 
-/** Checks an index into a list. @throws {PoolsError} */
 export function checkIndex(rule: string, path: string, index: unknown, count: number): void {
   if (!isU32(index) || index >= count) throw invalid(rule, path, `must be below ${count}`, index)
 }

@@ -4,7 +4,6 @@ import { checkAligned, checkIndex, checkLocation, checkU32s, type ValidationOpti
 import { type ChannelQuantization, type Model, type Operand, operandLifetimes } from './model.ts'
 import { isOpaque, operandByteSize, operandTypes, type OperandType } from './operand-types.ts'
 
-/** Checks one operand by itself. @throws {PoolsError} */
 export function checkOperand(model: Model, operand: Operand, path: string, options: ValidationOptions): void {
   const { type, lifetime, location } = operand
   if (!Object.hasOwn(operandTypes, type))

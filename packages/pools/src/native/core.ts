@@ -34,7 +34,6 @@ export const out: { readonly i32: Int32Array; readonly u32: Uint32Array; readonl
 }
 let address = 0
 
-/** The address of {@link out}. */
 export function outAddress(): number {
   if (address === 0) address = addressOf(room)
   return address

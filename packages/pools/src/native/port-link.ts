@@ -7,7 +7,6 @@ export interface PortEnd {
   readonly port: MessagePort
   /** {@link WORDS} numbers that both ends share. */
   readonly state: SharedArrayBuffer
-  /** The number of this end. */
   readonly side: 0 | 1
 }
 
@@ -20,7 +19,6 @@ interface PortMessage {
   readonly attachments: readonly SharedArrayBuffer[]
 }
 
-/** Makes two connected ends. */
 export function portPair(): [PortEnd, PortEnd] {
   const { port1, port2 } = new MessageChannel()
   const state = new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT)

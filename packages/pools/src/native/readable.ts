@@ -22,5 +22,4 @@ export async function readable(descriptor: number, timeout: number | undefined, 
   })
 }
 
-/** The longest delay of a timer, in milliseconds. */
 export const LONGEST_TIMER: number = 2 ** 31 - 1

@@ -3,7 +3,6 @@ import { PoolsError } from '../error-status.ts'
 import { check, failure, out, outAddress, sharing } from './core.ts'
 import { type Attachment, type Link, type MessageBuffer, messageBuffer, nanoseconds, PeerGone } from './link.ts'
 
-/** Statuses of the core that channels handle. */
 const { value: TIMED_OUT } = STATUS.TIMED_OUT
 const { value: CLOSED } = STATUS.CLOSED
 
@@ -43,7 +42,6 @@ export function acceptFrom(listener: number): number | undefined {
   return code === 0 ? out.i32[0]! : undefined
 }
 
-/** Returns the user of the process at the other end. */
 export function peerUser(channel: number): number {
   check(sharing().tn_channel_peer(channel, outAddress()), 'examining the peer')
   return out.u32[0]!
@@ -102,7 +100,6 @@ export class Socket implements Link {
     this.#descriptor = descriptor
   }
 
-  /** The descriptor, for {@link pollSockets}. */
   get descriptor(): number {
     return this.#descriptor
   }
