@@ -11,14 +11,14 @@ import { STATUS, type StatusName } from '../generated/status.ts'
 /** The functions of the C core, by name. */
 export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
 
-/** The C core of this process, loaded. */
+/** The loaded C core of this process. */
 export interface CoreLibrary {
   readonly path: string
   readonly version: string
   readonly functions: CoreFunctions
 }
 
-/** What the copies of this package in one JavaScript realm know of each other. */
+/** The first copy of this package in a JavaScript realm, which later copies find. */
 interface Registered {
   readonly version: string
   readonly directory: string
@@ -29,9 +29,10 @@ const registry = globalThis as { [key: symbol]: Registered | undefined }
 const registryKey = Symbol.for('tenon.core')
 
 /**
- * The C core, loaded at first use: first of all native code, and globally, so that kernels find in it what they import.
+ * Returns the C core. The first call loads it before all other native code and globally, so that kernels find the functions
+ * that they import.
  *
- * @throws {LoadError} naming every path tried, or the two copies that can't share the process.
+ * @throws {LoadError} that names every path that was tried, or the two copies that cannot share the process.
  */
 export function coreLibrary(): CoreLibrary {
   const { version, directory } = corePackage()
@@ -70,27 +71,27 @@ function load(): CoreLibrary {
     `the native core of Tenon could not be loaded:${tried.map((t) => `\n  ${t.path} (${t.origin}): ${t.reason}`).join('')}`,
     {
       hint:
-        `install @tenon/core-${platformName} (package managers leave it out when optional dependencies are off), ` +
+        `Install @tenon/core-${platformName}, which package managers omit without optional dependencies, ` +
         'or name a built library in TENON_CORE_LIBRARY.',
       details: { tried, platform: platformName },
     },
   )
 }
 
-/** Checks that the library fits this package and this process, and makes it ready. */
+/** Checks that the library fits this package and this process, and installs the exception guard. */
 function settle(path: string, functions: CoreFunctions): CoreLibrary {
   const abi = functions.tn_abi_version()
   const expected = CONSTANTS.TN_ABI_VERSION
   if (abi !== expected) {
-    throw new LoadError(`the native core at ${path} must have ABI version ${expected}, it has ${abi}`, {
-      hint: 'install @tenon/core and its platform package in the same version.',
+    throw new LoadError(`the native core at ${path} must have ABI version ${expected}, got ${abi}`, {
+      hint: 'Install @tenon/core and its platform package in the same version.',
     })
   }
   const version = stringAt(Number(functions.tn_version()))
   refuseSecondCopy(path, version, functions)
   const guard = join(dirname(path), libraryFileName('tenon_guard'))
   if (!existsSync(guard)) {
-    throw new LoadError(`the exception guard must be beside the native core, ${guard} does not exist`)
+    throw new LoadError(`the exception guard must be beside the native core, but ${guard} does not exist`)
   }
   const fail = (): LoadError =>
     new LoadError(`the exception guard ${guard} could not be loaded: ${stringAt(Number(functions.tn_last_error()))}`)
@@ -106,7 +107,7 @@ function settle(path: string, functions: CoreFunctions): CoreLibrary {
   return { path, version, functions }
 }
 
-/** Another thread may have loaded the core of another copy: only the loader sees both. */
+/** Refuses a core of another version that another thread has loaded. Only the system's loader sees both. */
 function refuseSecondCopy(path: string, version: string, functions: CoreFunctions): void {
   const out = new BigUint64Array(2)
   const at = addressOf(out)
@@ -122,10 +123,10 @@ function twoCopies(
   second: { readonly directory: string; readonly version: string },
 ): LoadError {
   return new LoadError(
-    `one process can have one version of @tenon/core, it has ${first.version} at ${first.directory} and ` +
+    `a process must have one version of @tenon/core, got ${first.version} at ${first.directory} and ` +
       `${second.version} at ${second.directory}`,
     {
-      hint: 'let all packages depend on the same version (npm ls @tenon/core shows who asks for which).',
+      hint: 'Make all packages depend on the same version. The command npm ls @tenon/core lists them.',
       details: { first: { ...first }, second: { ...second } },
     },
   )
@@ -135,17 +136,17 @@ const statusNames = new Map<number, StatusName>(
   Object.entries(STATUS).map(([name, { value }]) => [value, name as StatusName]),
 )
 
-/** The message that the last failing call of the core left on this thread. */
+/** Returns the message of the last call of the core that failed on this thread. */
 export function lastError(): string {
   return stringAt(Number(coreFunctions().tn_last_error()))
 }
 
-/** The name of a status code, or its number if the table lacks it. */
+/** Returns the name of a status code, or its number if it has no name. */
 export function statusName(status: number): StatusName | `status ${number}` {
   return statusNames.get(status) ?? `status ${status}`
 }
 
-/** Throws what a status of the core says, with the message it left; `what` was being done. @throws {NativeError} */
+/** Checks the status of a call of the core. `what` names the action. @throws {NativeError} with the message of the core. */
 export function checkStatus(status: number, what: string): void {
   if (status === STATUS.OK.value) return
   throw new NativeError(`${what} failed: ${lastError()}`, { details: { status: statusName(status) } })

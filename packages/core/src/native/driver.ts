@@ -3,7 +3,7 @@ import type koffiModule from 'koffi'
 import { NativeError } from '../errors/kinds.ts'
 
 /**
- * The seam to the FFI driver: the only file that knows koffi. Another driver can stand here one day.
+ * The seam to the FFI driver: the only file that imports koffi.
  *
  * koffi is loaded at first use, so that importing a package has no side effects.
  */
@@ -22,29 +22,29 @@ function koffi(): Koffi {
   return loaded
 }
 
-/** What native code may use of the stack, in bytes: as much as on a thread of its own. koffi's own 128 KiB crash kernels. */
+/** The stack of native code, in bytes: as much as a thread of its own has. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20
 
-/** How many calls may be on other threads at a time: koffi's maximum. */
+/** The number of calls that may run on other threads at a time, which is koffi's maximum. */
 const MAXIMUM_ASYNC_CALLS = 4096
 
 function configure(driver: Koffi): void {
   try {
     driver.config({ sync_stack_size: STACK_SIZE, async_stack_size: STACK_SIZE, max_async_calls: MAXIMUM_ASYNC_CALLS })
   } catch {
-    // The application uses this koffi itself and has loaded a library: its settings stand.
+    // The application has loaded a library with this koffi already, so its settings stay.
   }
 }
 
-/** A struct passed by value, as the driver knows it. */
+/** A type of the driver for a struct that is passed by value. */
 export interface CStruct {
   readonly struct: TypeObject
 }
 
-/** How many parameters a function can be declared with. */
+/** The largest number of parameters of a declared function. */
 export const MAXIMUM_PARAMETERS = 64
 
-/** Types of a C signature, as koffi names them. Pointers travel as `uintptr_t` numbers. */
+/** The types of a C signature, by koffi's names. Pointers are passed as `uintptr_t` numbers. */
 export type CType =
   | CStruct
   | 'void'
@@ -61,31 +61,31 @@ export type CType =
   | 'float'
   | 'double'
 
-/** A function of C: numbers in, a number (bigint above 2^53) out. */
+/** A function of C. It takes numbers and returns a number, which is a bigint above 2^53. */
 export interface CFunction {
   (...values: unknown[]): never
-  /** Runs it on another thread, then calls the last argument with an error or null, and the result. */
+  /** Runs the function on another thread, then calls the last argument with an error or null, and the result. */
   async(...values: unknown[]): void
 }
 
-/** Where the bytes of a buffer start. The caller keeps the buffer alive and attached while the address is used. */
+/** Returns the address of a buffer. The caller keeps the buffer alive and attached while the address is used. */
 export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {
   return Number(koffi().address(buffer))
 }
 
-/** The last memory that was kept. */
+/** The memory that {@link keepAlive} kept last. */
 const kept: { memory: unknown } = { memory: undefined }
 
 /**
- * Keeps memory until here. Once its address was taken, the engine may free what no code uses any more, even before the native
- * call that reads it: whoever makes memory for a call alone says this after it.
+ * Keeps memory alive until this call. The engine may free a buffer that no later code uses, even before a native call that reads
+ * it by address, so code that allocates memory for one native call calls this after it.
  */
 export function keepAlive(memory: ArrayBufferView): void {
   kept.memory = memory
 }
 
 /**
- * A library opened by the driver itself, its symbols visible to all that is loaded later. @throws the loader's words
+ * Opens a library whose symbols all libraries that are loaded later can see. @throws the message of the system's loader.
  */
 export function loadGlobally(path: string): {
   declare(name: string, result: CType, parameters: readonly CType[]): CFunction
@@ -97,16 +97,16 @@ export function loadGlobally(path: string): {
   }
 }
 
-/** The function at an address. Declared once, never per call: declaring costs as much as a hundred calls. */
+/** Declares the function at an address. Declaring costs as much as a hundred calls, so callers keep the result. */
 export function functionAt(address: number, result: CType, parameters: readonly CType[]): CFunction {
   const { decode, proto } = koffi()
   return decode(BigInt(address), proto(specOf(result), parameters.map(specOf))) as CFunction
 }
 
-/** What koffi calls a type. */
+/** Returns koffi's name or object for a type. */
 const specOf = (type: CType): string | TypeObject => (typeof type === 'string' ? type : type.struct)
 
-/** {@link functionAt} of a variadic function, for one list of parameters, `fixed` of them before the `...`. */
+/** Declares a variadic function for one list of parameters, `fixed` of which are before the `...`. */
 export function variadicFunctionAt(
   address: number,
   result: CType,
@@ -125,7 +125,7 @@ export function variadicFunctionAt(
   })
 }
 
-/** Declares a struct by its members, laid out as C does. @returns the type and its size in bytes */
+/** Declares a struct by its members, with the layout of C. @returns the type and its size in bytes */
 export function declareStruct(
   members: readonly {
     readonly name: string
@@ -143,22 +143,22 @@ export function declareStruct(
   return { type: { struct }, size: k.sizeof(struct) }
 }
 
-/** The members of a struct in native memory. The caller vouches for the address. */
+/** Reads the members of a struct in native memory. The caller guarantees that the address is valid. */
 export function readStruct(address: number, type: CStruct): Record<string, unknown> {
   return koffi().decode(BigInt(address), type.struct) as Record<string, unknown>
 }
 
-/** Writes the members of a struct to native memory. The caller vouches for the address. */
+/** Writes the members of a struct to native memory. The caller guarantees that the address is valid. */
 export function writeStruct(address: number, type: CStruct, value: object): void {
   koffi().encode(BigInt(address), type.struct, value)
 }
 
-/** What the last call on this thread left in `errno`. Only right after the call. */
+/** Returns the `errno` of the last call on this thread. Valid only directly after the call. */
 export function errno(): number {
   return koffi().errno()
 }
 
-/** Makes native code able to call `callback`; returns its address. One of koffi's 8192 slots: see callbacks/. */
+/** Returns an address at which native code can call `callback`. Takes one of koffi's 8192 slots: see callbacks/. */
 export function registerCallback(
   callback: (...values: never[]) => unknown,
   result: CType,
@@ -168,16 +168,16 @@ export function registerCallback(
   return Number(k.register(callback, k.pointer(k.proto(specOf(result), parameters.map(specOf)))))
 }
 
-/** Ends what {@link registerCallback} began: once, and never while the callback runs. */
+/** Releases the slot of {@link registerCallback}. Called once, and never while the callback runs. */
 export function unregisterCallback(address: number): void {
   koffi().unregister(BigInt(address))
 }
 
-/** Nothing: that it is called is enough. */
+/** No-op: scheduling it wakes the event loop. */
 function goOn(): void {}
 
 /**
- * Calls `whenReadable` from the event loop as long as a file descriptor is readable. Keeps the process alive after `ref()`.
+ * Calls `whenReadable` from the event loop whenever a file descriptor is readable. Keeps the process alive after `ref()`.
  * Only for the main thread: see `pollReadable`.
  */
 export function pollDescriptor(
@@ -185,7 +185,7 @@ export function pollDescriptor(
   whenReadable: () => void,
 ): { ref(): void; unref(): void; close(): void } {
   const handle = koffi().node.poll(descriptor, { readable: true }, () => {
-    // From Node 26 on, what promises wait for would not go on after this callback, before something else wakes the loop.
+    // From Node.js 26 on, promise reactions of this callback run only after something else wakes the event loop.
     setImmediate(goOn)
     whenReadable()
   })
@@ -193,22 +193,23 @@ export function pollDescriptor(
   return handle
 }
 
-/** A NUL-terminated UTF-8 string of native memory, copied. The caller vouches for the address. */
+/** Copies a NUL-terminated UTF-8 string from native memory. The caller guarantees that the address is valid. */
 export function stringAt(address: number): string {
   return address === 0 ? '' : koffi().decode.string(BigInt(address))
 }
 
 /**
- * An ArrayBuffer over native memory that outlives it. One a block, ever: each costs, and detaching one leaves others.
+ * Returns an ArrayBuffer over native memory, which must outlive it. Callers make one for each block: creating one is slow, and
+ * detaching one does not detach others over the same memory.
  *
- * @throws {NativeError} if the runtime has no such buffers: Electron keeps all memory of JavaScript in a place of its own.
+ * @throws {NativeError} if the runtime does not support such buffers, as Electron does not.
  */
 export function bufferOver(address: number, byteSize: number): ArrayBuffer {
   try {
     return koffi().view(BigInt(address), byteSize)
   } catch (cause) {
     throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
-      hint: 'Electron has none: there, use memory of scopes and copy, or do native work in a process of plain Node.js.',
+      hint: 'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js.',
       details: { byteSize },
       cause,
     })

@@ -3,7 +3,7 @@ import { isMainThread } from 'node:worker_threads'
 import { checkStatus, coreFunctions } from './core-library.ts'
 import { addressOf, pollDescriptor } from './driver.ts'
 
-/** What watches a descriptor. It keeps the process alive after `ref()`. */
+/** A watch of a descriptor. It keeps the process alive after `ref()`. */
 export interface ReadableWatch {
   ref(): void
   unref(): void
@@ -12,18 +12,18 @@ export interface ReadableWatch {
 }
 
 /**
- * Calls `whenReadable` from the event loop as long as a file descriptor is readable.
+ * Calls `whenReadable` from the event loop whenever a file descriptor is readable.
  *
- * koffi's poll ends the process if it fires while its thread is torn down, and a worker can be terminated at any moment:
- * there a thread of the core watches, and tells by a socket, with which the system of Node deals.
+ * koffi's poll crashes the process if it fires while its thread is torn down, and a worker can be terminated at any moment. So in
+ * workers a thread of the core watches the descriptor and writes to a socket that Node.js reads.
  *
- * @throws {NativeError} if the system has no socket or thread for it, or the descriptor is none.
+ * @throws {NativeError} if the descriptor is not valid, or the system has no socket or thread left.
  */
 export function pollReadable(descriptor: number, whenReadable: () => void): ReadableWatch {
   return isMainThread ? watchInLoop(descriptor, whenReadable) : watchByThread(descriptor, whenReadable)
 }
 
-/** What is open in this thread, to be closed before it ends. */
+/** The open watches of this thread, which are closed before it ends. */
 const open = new Set<ReadableWatch>()
 let isListening = false
 
@@ -46,7 +46,7 @@ function closeAll(): void {
   for (const watch of open) watch.close()
 }
 
-/** What asks the thread to look again. */
+/** The message that makes the thread poll again. */
 const again = Buffer.of(1)
 
 function watchByThread(descriptor: number, whenReadable: () => void): ReadableWatch {
