@@ -1,5 +1,5 @@
-import { ArgumentError, ArgumentRangeError, BoundsError } from '@tenon/core'
-import { checkOptions, describe } from '@tenon/core/internal'
+import { ArgumentError, BoundsError } from '@tenon/core'
+import { checkOptions, describe, wrongValue } from '@tenon/core/internal'
 import { argumentError, checkOneOf } from '../errors/arguments.ts'
 import { abiInfo, type Abi, type AbiInfo } from './abi.ts'
 import { OFFSET_STRING_MAXIMUM, smallCapacity, structLayouts, structSize, TYPE, type StructLayout } from './layout.ts'
@@ -152,7 +152,5 @@ function check(value: bigint | number, maximum: bigint, name: string): void {
   const isWhole = typeof value === 'bigint' || Number.isInteger(value)
   if (isWhole && value >= 0 && value <= maximum) return
   const expected = `a whole number from 0 to ${maximum}`
-  throw new ArgumentRangeError(`${name} must be ${expected}, got ${describe(value)}`, {
-    details: { name, expected, received: describe(value), value: String(value), limit: maximum.toString() },
-  })
+  throw wrongValue(name, expected, value)
 }

@@ -1,5 +1,5 @@
-import { ArgumentRangeError, gcAllocator, type NativeAllocator } from '@tenon/core'
-import { checkOptions, checkSize, describe } from '@tenon/core/internal'
+import { gcAllocator, type NativeAllocator } from '@tenon/core'
+import { checkOptions, checkSize, wrongValue } from '@tenon/core/internal'
 import { checkOneOf } from '../errors/arguments.ts'
 import { hostAbi } from '../layouts/abi.ts'
 import { PREALLOC_MAXIMUM, writePrealloc } from '../layouts/struct-words.ts'
@@ -43,7 +43,5 @@ export function partsOfCapacity(count: number, capacity: number, options: OfCapa
 function checkMaximum(value: number, maximum: number, name: string, unit: string): number {
   const size = checkSize(value, name, unit)
   if (size <= maximum) return size
-  throw new ArgumentRangeError(`${name} must be at most ${maximum} ${unit}, got ${describe(value)}`, {
-    details: { name, expected: maximum, received: size },
-  })
+  throw wrongValue(name, `at most ${maximum} ${unit}`, value)
 }
