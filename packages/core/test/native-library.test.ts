@@ -46,7 +46,7 @@ describe('a library that is refused', () => {
   test('is a text file', () => {
     const path = join(directory, 'text.so')
     writeFileSync(path, 'int main(void) { return 0; }\n')
-    expect(refusal(path).sentence).toMatch(/no shared library, but a text file/)
+    expect(refusal(path).sentence).toMatch(/not a shared library, but a text file/)
   })
 
   test('is cut off', () => {
