@@ -91,8 +91,10 @@ describe('a shared scope', () => {
     const worker = startWorker(
       `
       const { scope: attached } = scope.ResourceScope.attach(workerData)
+      const keptAlive = setInterval(() => {}, 1000)
       parentPort.postMessage('attached')
       await attached.whenClosing()
+      clearInterval(keptAlive)
       attached.detach()
       parentPort.postMessage('detached')
     `,

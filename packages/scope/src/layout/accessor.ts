@@ -1,4 +1,5 @@
 import { inspect } from 'node:util'
+import { ArgumentError } from '@tenon/core'
 import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { GroupLayout, type Members, PaddingLayout } from './group-layout.ts'
@@ -58,7 +59,7 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
     each(segment) {
       const cursor: Cursor = { segment: checkSegment(segment, 'segment'), byteOffset: 0 }
       const size = sizeOf(layout)
-      if (size === 0) throw wrongType('the layout', 'larger than 0 bytes', layout)
+      if (size === 0) throw new ArgumentError(`the layout ${layout} must be larger than 0 bytes`)
       return new Each(make(cursor), cursor, size)
     },
     toString: () => `accessors of ${layout}`,
@@ -67,7 +68,7 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
   return made
 }
 
-/** The values of an accessor in one line, or its layout if the memory cannot be read. */
+/** The values of an accessor in one line, or its segment if the memory cannot be read. */
 function textOf(this: Instance): string {
   const { members, name = 'struct' } = this[layoutOf]
   try {

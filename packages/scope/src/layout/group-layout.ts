@@ -1,5 +1,5 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
-import { checkSize, describe, wrongType } from '@tenon/core/internal'
+import { checkSize, describe, didYouMean, wrongType } from '@tenon/core/internal'
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
@@ -56,14 +56,12 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
   member(key: string | number): Member {
     const member = typeof key === 'number' ? this.members[key] : this.members.find(({ name }) => name === key)
     if (member !== undefined) return member
-    if (typeof key === 'number') {
-      throw new BoundsError(
-        `the index must be below the ${this.members.length} members of the layout ${this}, got ${key}`,
-      )
-    }
-    throw new ArgumentError(
-      `the layout ${this} must have the member ${describe(key)}, got only ${this.members.map((m) => m.name).join(', ')}`,
-    )
+    const names = this.members.map(({ name }) => name)
+    if (typeof key === 'number') throw new BoundsError(`the index must be below ${names.length} in ${this}, got ${key}`)
+    throw new ArgumentError(`the layout ${this} does not have a member ${describe(key)}`, {
+      hint: (typeof key === 'string' ? didYouMean(key, names) : undefined) ?? `The members are ${names.join(', ')}.`,
+      details: { expected: names, received: describe(key) },
+    })
   }
 
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {

@@ -16,16 +16,16 @@ interface MemoryLayouts extends ScalarLayouts {
   /** A pointer. */
   readonly address: AddressLayout
   /**
-   * A struct as C lays it out: its members follow each other, each at a multiple of its alignment.
+   * A struct, whose members follow each other as in C, each at a multiple of its alignment.
    *
    * @example
    * const point = MemoryLayout.struct({ id: MemoryLayout.uint8, x: MemoryLayout.float64 })
    * point.byteSize // 16
    */
   struct<Shape extends Members>(members: Shape): StructLayout<Shape>
-  /** A union: its members share their first byte. */
+  /** A union, whose members share their first byte. */
   union<Shape extends Members>(members: Shape): UnionLayout<Shape>
-  /** A number of elements; without a count, as many as the segment has room for. */
+  /** A number of elements, or without a count as many as the segment has room for. */
   sequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element>
   /** Bytes without a meaning. */
   padding(byteSize: number): PaddingLayout
@@ -41,7 +41,7 @@ interface MemoryLayouts extends ScalarLayouts {
    * @example
    * const points = MemoryLayout.sequence(point, 10)
    * const x = MemoryLayout.varHandle(points, MemoryLayout.element(), 'x')
-   * x.set(segment, 0, 1.5, 3) // the fourth point's x
+   * x.set(segment, 0, 1.5, 3) // the x of the fourth point
    */
   varHandle<Value = unknown>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value>
   /** The layout at the end of a path. */

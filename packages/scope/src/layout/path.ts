@@ -124,7 +124,7 @@ function checkIndex(index: unknown, name: string, count: number | undefined): nu
 /** @throws {ArgumentError} if the number of indexes is wrong. */
 export function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
   if (indexes.length === indexCount) return
-  throw new ArgumentError(`the path must get ${indexCount} indexes, got ${indexes.length}`)
+  throw new ArgumentError(`the number of indexes must be ${indexCount}, got ${indexes.length}`)
 }
 
 /** Follows the pointers of a route. @returns the segment of its last leg. */

@@ -3,7 +3,7 @@ import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { type Changes, Layout, sizeOf } from './memory-layout.ts'
 
-/** Consecutive elements of one layout. A sequence without a count is open: it ends with its segment. */
+/** Consecutive elements of one layout. A sequence without a count is open, and ends with its segment. */
 export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   readonly element: Layout<Element>
   readonly elementCount: number | undefined

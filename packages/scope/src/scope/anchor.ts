@@ -3,10 +3,10 @@ import { counters } from '../diagnostics/stats.ts'
 import { noteLeak, type ScopeEvent } from '../diagnostics/observe.ts'
 import { attempt, throwErrors } from './run.ts'
 
-/** The work that a collected scope leaves behind. It must not reach the scope or its buffers: they would stay alive. */
+/** The work that a collected scope leaves behind. It must not reach the scope or its buffers, or they would stay alive. */
 interface Remains {
   readonly actions: (() => void)[]
-  /** Describes a scope that somebody should have closed: collecting it is a leak. */
+  /** Describes a scope that should have been closed, so that collecting it is a leak. */
   readonly leak: ScopeEvent | undefined
   /** The memory that the scope owned, in bytes. */
   bytes: number
@@ -34,7 +34,7 @@ const anchorOf = Symbol('anchor')
 export class Anchor {
   #remains: Remains | undefined
 
-  /** @param leak describes a scope that somebody should close. */
+  /** @param leak describes a scope that should be closed before it is collected. */
   constructor(leak?: ScopeEvent) {
     this.#remains = undefined
     if (leak !== undefined) this.#watch(leak)
@@ -53,7 +53,7 @@ export class Anchor {
     return this.#watch().actions
   }
 
-  /** Lets a buffer of the scope keep the anchor: raw views of the memory keep the actions from running. */
+  /** Lets a buffer of the scope keep the anchor, so that no action runs while a raw view exists. */
   tieTo(buffer: ArrayBufferLike, byteSize: number = 0): void {
     ;(buffer as { [anchorOf]?: Anchor })[anchorOf] = this
     if (this.#remains !== undefined) this.#remains.bytes += byteSize

@@ -17,7 +17,7 @@ interface FullChunk {
 /** The limit of an arena that has no chunk or is closed. No allocation fits below it. */
 export const NOTHING = -1
 
-/** A scope that is also an allocator: it hands out each chunk of memory from its front to its back. */
+/** A scope that is also an allocator. It hands out each chunk of memory from its front to its back. */
 export abstract class ArenaScope extends ManagedScope {
   /** @internal The current chunk. */
   declare chunk: Chunk | undefined

@@ -24,7 +24,7 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
 }
 
 /**
- * A chunk of memory that other threads can attach. It cannot be detached: it lives until its last user drops it.
+ * A chunk of memory that other threads can attach. It cannot be detached, so it lives until its last user drops it.
  *
  * @param margin the number of bytes of the buffer that stay free on both sides of the chunk.
  */

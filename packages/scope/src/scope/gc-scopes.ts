@@ -72,7 +72,7 @@ export class ImplicitScope extends UnclosableScope {
 /** The scope that never ends. Its close actions never run. */
 export class GlobalScope extends UnclosableScope {
   readonly kind = 'global'
-  /** Keeps all memory alive: native code that stores an address cannot. */
+  /** Keeps all memory alive, because native code that stores an address cannot. */
   readonly #blocks: Block[] = []
 
   override addCloseAction(action: () => void): void {

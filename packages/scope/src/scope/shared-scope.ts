@@ -29,7 +29,7 @@ export interface ShareOptions {
 
 /**
  * The handle of one thread on a scope that several threads share. Shared memory cannot be taken away from a thread,
- * therefore only the last handle can close the scope. Opened by `ResourceScope.ofShared()`, and by
+ * so only the last handle can close the scope. Opened by `ResourceScope.ofShared()`, and by
  * `ResourceScope.attach()` in the other threads. It is also an allocator.
  *
  * Accesses by several threads are not ordered. Use the atomic accessors or messages.
@@ -122,7 +122,10 @@ export class SharedScope extends ArenaScope {
     }
   }
 
-  /** Resolves when a handle waits to close the scope or has closed it, so that this one can {@link detach}. */
+  /**
+   * Resolves when a handle waits to close the scope or has closed it, so that this one can {@link detach}. The promise
+   * does not keep the event loop of the thread alive.
+   */
   whenClosing(): Promise<void> {
     return this.control.whenClosing()
   }
@@ -148,7 +151,7 @@ export class SharedScope extends ArenaScope {
     return newSharedChunk(byteSize, byteAlignment)
   }
 
-  /** No-op: shared memory lives until its last user drops it. */
+  /** No-op, because shared memory lives until its last user drops it. */
   override retire(): void {}
 
   override drain(): void {

@@ -110,7 +110,7 @@ export function reinterpret<Made>(
       `byteSize must be at most the ${block.bytes.length - base} bytes of the JavaScript buffer, got ${size}`,
     )
   }
-  // The arena does not zero bytes behind the segment's old end, so the chunk must never be lent again.
+  // The arena does not zero bytes after the segment's old end, so the chunk must never be lent again.
   if (size > segment.byteSize) expose(block)
   const gate = owner === undefined ? block.gate : owner.gate
   const result = isInside
