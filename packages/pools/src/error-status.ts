@@ -18,9 +18,7 @@ export const errorStatus = {
 /** The name of an error status. */
 export type ErrorStatus = keyof typeof errorStatus
 
-const names = new Map<number, ErrorStatus>(
-  Object.entries(errorStatus).map(([name, number]) => [number, name as ErrorStatus]),
-)
+const names = new Map(Object.entries(errorStatus).map(([name, number]) => [number as number, name as ErrorStatus]))
 
 /** Returns the name of a status, or undefined if no status has this number. */
 export function statusOf(number: number): ErrorStatus | undefined {

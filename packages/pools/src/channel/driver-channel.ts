@@ -18,6 +18,7 @@ export interface Agreement {
 
 /** Reads the answer to a request, which lies in the link's buffer until the next message. */
 type Read<T> = (link: Link, header: FrameHeader) => T
+type ReadBody<T> = (body: Reader) => T
 
 interface Pending {
   readonly operation: number
@@ -98,12 +99,7 @@ export class DriverChannel {
   }
 
   /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
-  async request<T>(
-    operation: number,
-    value: unknown,
-    read: (body: Reader) => T,
-    options: CallOptions = {},
-  ): Promise<T> {
+  async request<T>(operation: number, value: unknown, read: ReadBody<T>, options: CallOptions = {}): Promise<T> {
     return this.call(operation, this.#writeBody(value), readBody(read), options)
   }
 
@@ -205,8 +201,8 @@ export class DriverChannel {
   #giveUpOn(
     id: number,
     timeout: number | undefined,
-    signal: AbortSignal | undefined,
-    reject: (error: unknown) => void,
+    signal: CallOptions['signal'],
+    reject: Pending['reject'],
   ): () => void {
     let timer: NodeJS.Timeout | undefined
     const wait = (left: number): void => {
@@ -339,6 +335,6 @@ const ignore = (): void => {}
 const missed = (timeout: number | undefined): PoolsError =>
   new PoolsError('MISSED_DEADLINE_TRANSIENT', `the driver did not answer within ${timeout} ms`)
 
-function readBody<T>(read: (body: Reader) => T): Read<T> {
+function readBody<T>(read: ReadBody<T>): Read<T> {
   return ({ received }, { length }) => read(decodeBody(received.bytes.subarray(HEADER_SIZE, length)))
 }

@@ -90,10 +90,7 @@ export class FencedRuns {
   ask(id: number, tell: (outcome: FencedOutcome) => void): void {
     const entry = this.#entries.get(id)
     if (entry === undefined || entry.tell !== undefined)
-      throw new PoolsError(
-        'INVALID_ARGUMENT',
-        'the fenced execution does not exist, or its outcome was asked for already',
-      )
+      throw new PoolsError('INVALID_ARGUMENT', 'the fenced execution does not exist, or its outcome was sent')
     entry.tell = tell
     this.#tell(id, entry)
   }

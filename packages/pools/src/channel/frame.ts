@@ -41,17 +41,9 @@ export interface FrameHeader {
   readonly priority: number
 }
 
-/** The fields of a header to write, beside its length. */
-export interface HeaderFields {
-  readonly operation: number
-  readonly id: number
-  readonly isReply?: boolean
-  readonly descriptors?: number
-  readonly rings?: boolean
-  readonly timeout?: number | undefined
-  readonly status?: number
-  readonly priority?: number
-}
+/** The fields of a header to write. Its length is known by then. */
+export type HeaderFields = Pick<FrameHeader, 'operation' | 'id'> &
+  Partial<Omit<FrameHeader, 'length'>> & { readonly descriptors?: number }
 
 export function writeHeader(view: DataView, length: number, fields: HeaderFields): void {
   const { operation, id, isReply = false, descriptors = 0, rings = false, timeout, status = 0, priority = 0 } = fields

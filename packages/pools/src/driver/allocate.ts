@@ -21,6 +21,9 @@ export interface AllocateDescription {
   readonly outputRoles: readonly BufferRole[]
 }
 
+/** The models of prepared models; undefined for a prepared model of another driver. */
+export type Models = readonly (Model | undefined)[]
+
 /** The contents of a device buffer of a valid description. */
 export interface BufferShape {
   readonly operand: Operand
@@ -30,18 +33,14 @@ export interface BufferShape {
 /**
  * Checks a request for a device buffer by the rules D1 to D10.
  *
- * @param models the models of the prepared models; undefined for a prepared model of another driver.
  * @returns the error for the first rule that is broken; undefined for a valid request.
  */
-export function validateAllocate(
-  models: readonly (Model | undefined)[],
-  description: AllocateDescription,
-): PoolsError | undefined {
+export function validateAllocate(models: Models, description: AllocateDescription): PoolsError | undefined {
   return violationOf(() => checkAllocate(models, description))
 }
 
 /** Checks as {@link validateAllocate} does. @throws {PoolsError} */
-export function checkAllocate(models: readonly (Model | undefined)[], description: AllocateDescription): BufferShape {
+export function checkAllocate(models: Models, description: AllocateDescription): BufferShape {
   const { dimensions, inputRoles, outputRoles } = description
   if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')
   if (inputRoles.length + outputRoles.length === 0) throw invalid('D2', 'roles', 'must not be empty')
@@ -72,7 +71,7 @@ export function checkAllocate(models: readonly (Model | undefined)[], descriptio
 }
 
 function checkRole(
-  models: readonly (Model | undefined)[],
+  models: Models,
   { modelIndex, ioIndex, frequency }: BufferRole,
   isInput: boolean,
   path: string,

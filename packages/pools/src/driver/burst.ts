@@ -3,9 +3,8 @@ import { describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { failed, invalid } from '../error-status.ts'
 import { type Pool, PoolSlice } from '../pool/pool.ts'
-import type { Request } from '../request/request.ts'
 import type { AsyncRequestOptions, BackendModel, ExecutionResult, RequestOptions } from './driver.ts'
-import type { ExecutionArguments } from './execution.ts'
+import type { RunArguments } from './execution.ts'
 
 /** The options of a burst's executions. */
 export interface BurstOptions {
@@ -16,8 +15,8 @@ export interface BurstOptions {
 /** The prepared model of a burst. */
 export interface BurstModel {
   readonly backend: BackendModel
-  run(args: ExecutionArguments | Request<Pool>, options?: RequestOptions): ExecutionResult
-  runAsync(args: ExecutionArguments | Request<Pool>, options?: AsyncRequestOptions): Promise<ExecutionResult>
+  run(args: RunArguments, options?: RequestOptions): ExecutionResult
+  runAsync(args: RunArguments, options?: AsyncRequestOptions): Promise<ExecutionResult>
 }
 
 /**
@@ -51,7 +50,7 @@ export class Burst extends ManagedLifetime {
    * @throws {PoolsError} Q19: `GENERAL_FAILURE` while another execution of the burst runs, `INVALID_ARGUMENT` for identifiers
    * that are not one for each pool, or that name another pool.
    */
-  run(args: ExecutionArguments | Request<Pool>, options: RequestOptions & BurstOptions = {}): ExecutionResult {
+  run(args: RunArguments, options: RequestOptions & BurstOptions = {}): ExecutionResult {
     const { identifiers, ...rest } = options
     this.#begin(args, identifiers)
     try {
@@ -62,10 +61,7 @@ export class Burst extends ManagedLifetime {
   }
 
   /** Executes as `prepared.runAsync` does. @throws as {@link run} */
-  async runAsync(
-    args: ExecutionArguments | Request<Pool>,
-    options: AsyncRequestOptions & BurstOptions = {},
-  ): Promise<ExecutionResult> {
+  async runAsync(args: RunArguments, options: AsyncRequestOptions & BurstOptions = {}): Promise<ExecutionResult> {
     const { identifiers, ...rest } = options
     this.#begin(args, identifiers)
     try {
@@ -84,7 +80,7 @@ export class Burst extends ManagedLifetime {
     this.#kept.delete(named)
   }
 
-  #begin(args: ExecutionArguments | Request<Pool>, identifiers: readonly number[] | undefined): void {
+  #begin(args: RunArguments, identifiers: readonly number[] | undefined): void {
     this.checkOpen()
     if (this.#isRunning) throw failed('Q19', 'a burst runs one execution at a time')
     const pools = poolsOf(args)
@@ -134,7 +130,7 @@ export class Burst extends ManagedLifetime {
 }
 
 /** The pools of an execution, in the order of a request. */
-function poolsOf(args: ExecutionArguments | Request<Pool>): readonly Pool[] {
+function poolsOf(args: RunArguments): readonly Pool[] {
   if ('pools' in args) return args.pools
   const slices = [...args.inputs, ...args.outputs].filter((argument) => argument instanceof PoolSlice)
   return [...new Set(slices.map(({ pool }) => pool))]

@@ -4,7 +4,6 @@ import { counted } from '../counted.ts'
 import { PoolsError } from '../error-status.ts'
 import { type Model, modelText } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
-import type { Request } from '../request/request.ts'
 import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
 import { Burst } from './burst.ts'
 import { DeviceBuffer } from './device-buffer.ts'
@@ -16,7 +15,7 @@ import type {
   ExecutionResult,
   RequestOptions,
 } from './driver.ts'
-import { Execution, type ExecutionArguments } from './execution.ts'
+import { Execution, type RunArguments } from './execution.ts'
 import { Fence } from './fence.ts'
 import { FencedExecution, type FencedInfo, type FencedOptions } from './fenced-execution.ts'
 import { checkMilliseconds, checkRequestOptions } from './request-options.ts'
@@ -78,7 +77,7 @@ export class PreparedModel extends ManagedLifetime {
    * @throws {PoolsError} with the driver's status, the rule that was broken and the place.
    * @throws {ScopeClosedError} if the model or a pool is closed.
    */
-  run(args: ExecutionArguments | Request<Pool>, options: RequestOptions = NO_OPTIONS): ExecutionResult {
+  run(args: RunArguments, options: RequestOptions = NO_OPTIONS): ExecutionResult {
     if (options !== NO_OPTIONS) checkRequestOptions(options)
     const execution = this.#begin(args)
     let hasSucceeded = false
@@ -93,10 +92,7 @@ export class PreparedModel extends ManagedLifetime {
   }
 
   /** Executes while the event loop runs. The pools cannot be closed until the answer arrives. @throws as {@link run} */
-  async runAsync(
-    args: ExecutionArguments | Request<Pool>,
-    options: AsyncRequestOptions = NO_OPTIONS,
-  ): Promise<ExecutionResult> {
+  async runAsync(args: RunArguments, options: AsyncRequestOptions = NO_OPTIONS): Promise<ExecutionResult> {
     if (options !== NO_OPTIONS) checkRequestOptions(options, 'signal')
     const execution = this.#begin(args)
     let hasSucceeded = false
@@ -128,10 +124,7 @@ export class PreparedModel extends ManagedLifetime {
    * status // 'NONE'
    * for (const owned of [execution, source.fence, pool]) owned.close()
    */
-  async runFencedAsync(
-    args: ExecutionArguments | Request<Pool>,
-    options: FencedOptions = {},
-  ): Promise<FencedExecution> {
+  async runFencedAsync(args: RunArguments, options: FencedOptions = {}): Promise<FencedExecution> {
     const { waitFor = [], deadlineAfterFences } = options
     checkRequestOptions<FencedOptions & RequestOptions>(options, 'waitFor', 'deadlineAfterFences')
     checkMilliseconds(deadlineAfterFences, 'deadlineAfterFences')
@@ -177,7 +170,7 @@ export class PreparedModel extends ManagedLifetime {
   }
 
   /** Holds the memory of an execution. @throws {ScopeClosedError} @throws {PoolsError} and holds nothing */
-  #begin(args: ExecutionArguments | Request<Pool>): Execution {
+  #begin(args: RunArguments): Execution {
     if (this.#last?.isFor(args) !== true) this.#last = new Execution(this, args)
     const execution = this.#last
     execution.enter()
@@ -246,10 +239,7 @@ export class Driver {
   }
 
   /** Returns, for each operation of a model, whether the driver has it. @throws {PoolsError} if the model is not valid. */
-  async supportedOperations(
-    model: Model<Pool>,
-    options: AsyncRequestOptions = NO_OPTIONS,
-  ): Promise<readonly boolean[]> {
+  async supportedOperations(model: Model<Pool>, options: AsyncRequestOptions = NO_OPTIONS): Promise<boolean[]> {
     this.#checkRequest(options)
     return this.#backend.supportedOperations(model, options)
   }

@@ -73,9 +73,9 @@ export interface BackendPool extends PoolFacts {
 /** The home of a driver: this thread, or the other end of a channel. Options were checked by the caller. */
 export interface Backend {
   prepare(model: Model<Pool>, options: AsyncRequestOptions): Promise<BackendModel>
-  supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<readonly boolean[]>
+  supportedOperations(model: Model<Pool>, options: AsyncRequestOptions): Promise<boolean[]>
   allocate(
-    models: readonly (BackendModel | undefined)[],
+    models: readonly BackendModel[],
     description: AllocateDescription,
     options: AsyncRequestOptions,
   ): Promise<BackendBuffer>

@@ -1,5 +1,6 @@
 import { inspectAsText } from '@tenon/core/internal'
-import type { ErrorStatus, OutputShape, PoolsError } from '../error-status.ts'
+import type { FencedOutcome } from '../engine/fenced-run.ts'
+import type { ErrorStatus } from '../error-status.ts'
 import type { Fence } from './fence.ts'
 
 /** The options of a fenced execution. */
@@ -13,16 +14,9 @@ export interface FencedOptions {
 }
 
 /** The outcome of a fenced execution. */
-export interface FencedInfo {
+export interface FencedInfo extends FencedOutcome {
+  /** `NONE` if the execution succeeded. */
   readonly status: ErrorStatus
-  /** The failure; undefined with status `NONE`. */
-  readonly error: PoolsError | undefined
-  /** The shape of each output, if the execution succeeded. */
-  readonly outputs: readonly OutputShape[]
-  /** The time from the launch to the end, in nanoseconds. */
-  readonly timeLaunched: number
-  /** The time from the last fence to the end, in nanoseconds. */
-  readonly timeFenced: number
 }
 
 /** A launched fenced execution. Closing it closes its fence; the execution goes on. */

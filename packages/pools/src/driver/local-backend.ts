@@ -50,14 +50,11 @@ class LocalBackend implements Home.Backend {
     return new LocalModel(this.#session, this.#session.prepare(model))
   }
 
-  async supportedOperations(model: Model<Pool>): Promise<readonly boolean[]> {
+  async supportedOperations(model: Model<Pool>): Promise<boolean[]> {
     return this.#session.supportedOperations(model)
   }
 
-  async allocate(
-    models: readonly (Home.BackendModel | undefined)[],
-    description: AllocateDescription,
-  ): Promise<Home.BackendBuffer> {
+  async allocate(models: readonly Home.BackendModel[], description: AllocateDescription): Promise<Home.BackendBuffer> {
     const session = this.#session
     const own = models.map((model) =>
       model instanceof LocalModel && model.session === session ? model.engineModel : undefined,

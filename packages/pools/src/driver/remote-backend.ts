@@ -41,13 +41,13 @@ export class RemoteBackend implements Home.Backend {
     return new RemoteModel(this.#channel, this.#pools, model, id)
   }
 
-  async supportedOperations(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<readonly boolean[]> {
+  async supportedOperations(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<boolean[]> {
     const read = (body: Reader): boolean[] => body.field('supported').list((item) => item.boolean())
     return this.#sendModel(operations.SUPPORTED, model, read, options)
   }
 
   async allocate(
-    models: readonly (Home.BackendModel | undefined)[],
+    models: readonly Home.BackendModel[],
     description: AllocateDescription,
     options: Home.AsyncRequestOptions,
   ): Promise<Home.BackendBuffer> {

@@ -59,9 +59,7 @@ function workerChannel(): number | PortEnd {
 function inheritedDescriptor(): number {
   const value = Number(process.env[DESCRIPTOR_VARIABLE])
   if (Number.isInteger(value) && value > 2) return value
-  throw new ArgumentError(
-    `a driver must be started by spawnDriver, or have a path, but ${DESCRIPTOR_VARIABLE} is not set`,
-  )
+  throw new ArgumentError(`a driver must be started by spawnDriver, or have a path: ${DESCRIPTOR_VARIABLE} is not set`)
 }
 
 /** The most clients at once. Each costs two descriptors. */

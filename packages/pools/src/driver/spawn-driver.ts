@@ -164,11 +164,7 @@ async function introduceStarted(
   }
 }
 
-async function introduce(
-  channel: DriverChannel,
-  stop: () => Promise<void>,
-  deadline: number | undefined,
-): Promise<Driver> {
+async function introduce(channel: DriverChannel, stop: () => Promise<void>, deadline?: number): Promise<Driver> {
   await channel.hello(deadline)
   return new Driver(new RemoteBackend(channel, stop))
 }

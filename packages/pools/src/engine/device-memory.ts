@@ -71,12 +71,8 @@ export interface PoolRange {
  * @param rule D23 for a copy into the buffer, D25 for a copy out of it.
  * @throws {PoolsError} D22, D23, D25, P18
  */
-export function copyRange(
-  { pool, byteOffset, byteSize }: PoolRange,
-  expected: number,
-  rule: 'D23' | 'D25',
-  copy: () => void,
-): void {
+export function copyRange(range: PoolRange, expected: number, rule: 'D23' | 'D25', copy: () => void): void {
+  const { pool, byteOffset, byteSize } = range
   if (pool.kind === 'device-image') throw failed('D22', 'an image cannot be copied from or to a device buffer')
   if (byteSize !== expected) throw refused(rule, `the memory must have exactly ${expected} bytes, got ${byteSize}`)
   if (byteOffset + byteSize > pool.byteSize)

@@ -8,7 +8,7 @@ import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverLimits } from './limits.ts'
 import { allocatePrivate, Layout } from './memory.ts'
-import { Plan, type Places } from './plan.ts'
+import { Plan, type PlanInput, type Places } from './plan.ts'
 
 const PLANS = 16
 
@@ -56,10 +56,7 @@ export class EngineModel {
   }
 
   /** The plan for inputs of certain shapes. @throws {PoolsError} */
-  planFor(
-    inputDimensions: ReadonlyMap<number, readonly number[] | undefined>,
-    inputValue: (operand: number) => Buffer,
-  ): Plan {
+  planFor(inputDimensions: PlanInput['inputDimensions'], inputValue: PlanInput['inputValue']): Plan {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)
     if (known !== undefined) return known

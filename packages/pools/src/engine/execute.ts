@@ -144,13 +144,15 @@ export function checkRoles(model: EngineModel, request: Request<EnginePool>): vo
   })
 }
 
+interface Written {
+  readonly memory: DeviceMemory
+  readonly output: number
+}
+
 /** Checks the roles and states of device buffers (D17, D18), and returns those that are written, with their outputs. */
-function checkTokens(
-  model: EngineModel,
-  request: Request<EnginePool>,
-): { readonly memory: DeviceMemory; readonly output: number }[] {
+function checkTokens(model: EngineModel, request: Request<EnginePool>): Written[] {
   checkRoles(model, request)
-  const written: { memory: DeviceMemory; output: number }[] = []
+  const written: Written[] = []
   eachToken(request, (memory, isInput, i, path) => {
     if (isInput && !memory.isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
     const given = (isInput ? request.inputs : request.outputs)[i]!.dimensions

@@ -26,6 +26,7 @@ export interface FencedTerms {
 export interface FencedOutcome {
   /** The failure; undefined if the execution succeeded. */
   readonly error: PoolsError | undefined
+  /** The shape of each output, if the execution succeeded. */
   readonly outputs: readonly OutputShape[]
   /** The times from the launch, and from the last fence, to the end, in nanoseconds. */
   readonly timeLaunched: number

@@ -106,10 +106,7 @@ function bufferOf(name: string, fds: readonly number[], ints: readonly number[],
   if (isImage) return { kind: 'device-image', attachment: fds[0]!, byteSize: size, image }
   const byteSize = checkSize(size, name)
   if (image.format !== 'BLOB' || image.width !== byteSize)
-    throw failed(
-      'P10',
-      `${name} must be a BLOB as wide as its ${byteSize} bytes, got ${image.format} of ${image.width}`,
-    )
+    throw failed('P10', `${name} must be a BLOB of width ${byteSize}, got ${image.format} of ${image.width}`)
   return { kind: 'device-blob', attachment: fds[0]!, byteSize }
 }
 

@@ -186,13 +186,10 @@ export function requestToHidl({ inputs, outputs, pools }: Request<Pool>): HidlRe
 }
 
 /** Converts a request from HIDL's structures. Its pools were made by `poolFromHidl`. */
-export function requestFromHidl(
-  { inputs, outputs }: Omit<HidlRequest, 'pools'>,
-  pools: readonly Pool[],
-): Request<Pool> {
+export function requestFromHidl(request: Omit<HidlRequest, 'pools'>, pools: readonly Pool[]): Request<Pool> {
   const convert = ({ location, ...rest }: HidlRequestArgument): RequestArgument => ({
     ...rest,
     location: { ...location, padding: 0 },
   })
-  return { inputs: inputs.map(convert), outputs: outputs.map(convert), pools }
+  return { inputs: request.inputs.map(convert), outputs: request.outputs.map(convert), pools }
 }

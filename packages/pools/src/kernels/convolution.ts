@@ -110,9 +110,7 @@ const fullyConnected = define('FULLY_CONNECTED', [4], (operation) => {
 /** Refuses a window that can lie in the padding alone, where it has nothing to pool. */
 function checkPadding(operation: Operation, padding: Padding, window: number): void {
   if ('before' in padding && Math.max(padding.before, padding.after) >= window)
-    throw operation.refused(
-      `must get padding below the window of ${window}, got ${padding.before} and ${padding.after}`,
-    )
+    throw operation.refused(`must get padding below the window ${window}, got ${padding.before} and ${padding.after}`)
 }
 
 function pooling(name: string, number: number): readonly [string, Kernel] {

@@ -24,12 +24,7 @@ export class Operation {
   readonly inputs: readonly KernelInput[]
   readonly output: KernelOperand
 
-  constructor(
-    name: string,
-    inputs: readonly KernelInput[],
-    output: KernelOperand,
-    counts: readonly number[] | undefined,
-  ) {
+  constructor(name: string, inputs: readonly KernelInput[], output: KernelOperand, counts?: readonly number[]) {
     this.name = name
     this.inputs = inputs
     this.output = output

@@ -1,7 +1,7 @@
 import { checkOptions } from '@tenon/core/internal'
 import { invalid, violationOf, type PoolsError } from '../error-status.ts'
 import { checkIndex, type ValidationOptions } from './check-numbers.ts'
-import type { Model, OperandLifetime, Subgraph } from './model.ts'
+import type { Model, Subgraph } from './model.ts'
 import { checkOperand } from './validate-operand.ts'
 
 /**
@@ -27,19 +27,15 @@ function checkSubgraph(model: Model, subgraph: Subgraph, path: string, options: 
   for (const list of ['operands', 'operations', 'inputIndexes', 'outputIndexes'] as const)
     if (subgraph[list].length === 0) throw invalid('M1', `${path}.${list}`, 'must not be empty')
   subgraph.operands.forEach((operand, i) => checkOperand(model, operand, `${path}.operands[${i}]`, options))
-  checkIndexes(subgraph, 'inputIndexes', 'SUBGRAPH_INPUT', path)
-  checkIndexes(subgraph, 'outputIndexes', 'SUBGRAPH_OUTPUT', path)
+  checkIndexes(subgraph, 'inputIndexes', path)
+  checkIndexes(subgraph, 'outputIndexes', path)
   checkOrder(subgraph, path)
 }
 
 /** Checks that a list names every operand of a lifetime once (M16). */
-function checkIndexes(
-  subgraph: Subgraph,
-  list: 'inputIndexes' | 'outputIndexes',
-  lifetime: OperandLifetime,
-  path: string,
-): void {
+function checkIndexes(subgraph: Subgraph, list: 'inputIndexes' | 'outputIndexes', path: string): void {
   const { operands } = subgraph
+  const lifetime = list === 'inputIndexes' ? 'SUBGRAPH_INPUT' : 'SUBGRAPH_OUTPUT'
   const seen = new Set<number>()
   subgraph[list].forEach((index, i) => {
     const at = `${path}.${list}[${i}]`

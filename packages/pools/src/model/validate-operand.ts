@@ -10,11 +10,7 @@ export function checkOperand(model: Model, operand: Operand, path: string, optio
     throw invalid('M2', `${path}.type`, 'must be the name of an operand type', type)
   if (!operandLifetimes.includes(lifetime)) throw invalid('M2', `${path}.lifetime`, 'must be a lifetime', lifetime)
   if ((type === 'SUBGRAPH') !== (lifetime === 'SUBGRAPH'))
-    throw invalid(
-      'M2',
-      `${path}.lifetime`,
-      `must be SUBGRAPH exactly for the type SUBGRAPH, got ${lifetime} for ${type}`,
-    )
+    throw invalid('M2', `${path}.lifetime`, `must be SUBGRAPH only for the type SUBGRAPH, got ${lifetime} for ${type}`)
   checkDimensions(operand, path)
   checkLocation(location, path)
   if (location.padding !== 0) throw invalid('M6', `${path}.location.padding`, 'must be 0 in a model', location.padding)

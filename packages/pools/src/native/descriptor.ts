@@ -70,10 +70,7 @@ export function createDmaBuf(byteSize: number): number | undefined {
 }
 
 /** Begins or ends an access of this process to memory of a device. @throws {PoolsError} */
-export function accessDmaBuf(
-  descriptor: number,
-  access: { readonly isWriting: boolean; readonly isEnd: boolean },
-): void {
+export function accessDmaBuf(descriptor: number, access: { isWriting: boolean; isEnd: boolean }): void {
   const { TN_DMA_BUF_WRITE: write, TN_DMA_BUF_END: end } = CONSTANTS
   const flags = (access.isWriting ? write : 0) | (access.isEnd ? end : 0)
   check(sharing().tn_dma_buf_access(descriptor, flags), 'synchronising memory of a device')

@@ -11,11 +11,8 @@ export const DESCRIPTORS: number = CONSTANTS.TN_FRAME_DESCRIPTORS
 
 /** Makes two connected sockets: of messages, or a stream. The caller closes both. */
 export function socketPair(kind: 'messages' | 'stream'): [number, number] {
-  check(
-    sharing().tn_channel_pair(kind === 'stream' ? 1 : 0, outAddress()),
-    'making sockets',
-    'RESOURCE_EXHAUSTED_TRANSIENT',
-  )
+  const code = sharing().tn_channel_pair(kind === 'stream' ? 1 : 0, outAddress())
+  check(code, 'making sockets', 'RESOURCE_EXHAUSTED_TRANSIENT')
   return [out.i32[0]!, out.i32[1]!]
 }
 

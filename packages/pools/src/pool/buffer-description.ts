@@ -130,9 +130,7 @@ export function encodeBufferDescription(description: BufferDescription): Uint8Ar
 
 type FourNumbers = [number, number, number, number]
 
-const names = new Map<number, BufferFormat>(
-  Object.entries(bufferFormats).map(([name, { number }]) => [number, name as BufferFormat]),
-)
+const names = new Map(Object.entries(bufferFormats).map(([name, { number }]) => [number as number, name]))
 
 /** Reads an `AHardwareBuffer_Desc`. @throws {PoolsError} P12, also if a reserved field is not 0 */
 export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
@@ -143,7 +141,14 @@ export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
   const name = names.get(number)
   if (name === undefined) throw broken(`format must be the number of a format, got ${number}`)
   const stride = view.getUint32(24, true)
-  const description = { width, height, layers, format: name, usage: view.getBigUint64(16, true), stride }
+  const description = {
+    width,
+    height,
+    layers,
+    format: name as BufferFormat,
+    usage: view.getBigUint64(16, true),
+    stride,
+  }
   checkBufferDescription(description)
   return description
 }

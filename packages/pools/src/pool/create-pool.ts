@@ -21,7 +21,7 @@ import {
   strideOf,
 } from './buffer-description.ts'
 import type { ImagePool } from './image-pool.ts'
-import { importPool } from './import-pool.ts'
+import { importPool, type PoolHandle } from './import-pool.ts'
 import { type Pool, POOL_MAXIMUM } from './pool.ts'
 import type { PoolRights } from './pool-facts.ts'
 
@@ -134,12 +134,8 @@ export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, option
  * memory: freeze a pool before you use it with a driver.
  */
 export function freezePool(pool: Pool<'writable'>): Pool<'frozen'> {
-  const { kind, byteSize } = pool
-  return adopt(duplicate(pool), (attachment) => {
-    pool.close()
-    if (hasSeals() && typeof attachment === 'number') sealDescriptor(attachment, seals.WRITE | seals.SEAL)
-    return importPool({ kind, attachment, byteSize, label: '', isFrozen: true, keep: true }) as Pool<'frozen'>
-  })
+  const rights = { isFrozen: true, seals: seals.WRITE | seals.SEAL }
+  return reseal(pool, rights, () => pool.close()) as Pool<'frozen'>
 }
 
 /**
@@ -149,10 +145,25 @@ export function freezePool(pool: Pool<'writable'>): Pool<'frozen'> {
  * @returns a second pool that the caller closes.
  */
 export function shareReadOnly(pool: Pool<'writable'>): Pool<'read-only'> {
-  const { kind, byteSize } = pool
-  return adopt(duplicate(pool), (attachment) => {
-    if (hasSeals() && typeof attachment === 'number') sealDescriptor(attachment, seals.FUTURE_WRITE)
-    return importPool({ kind, attachment, byteSize, label: '', isWritable: false, keep: true }) as Pool<'read-only'>
+  return reseal(pool, { isWritable: false, seals: seals.FUTURE_WRITE }) as Pool<'read-only'>
+}
+
+/** Makes a second pool over the same memory, which is sealed after `prepare` has run. */
+function reseal(
+  pool: Pool<'writable'>,
+  { seals: added, ...rights }: Pick<PoolHandle, 'isFrozen' | 'isWritable'> & { readonly seals: number },
+  prepare: () => void = () => {},
+): Pool {
+  pool.checkOpen()
+  const { kind, backing, byteSize, attachment: own } = pool
+  if (kind === 'file' || kind === 'device-image' || backing === 'dma-buf' || own === undefined) {
+    const sentence = 'only linear shared memory can be sealed, not a file, an image or memory of a device'
+    throw new PoolsError('INVALID_ARGUMENT', sentence)
+  }
+  return adopt(typeof own === 'number' ? duplicateDescriptor(own) : own, (attachment) => {
+    prepare()
+    if (hasSeals() && typeof attachment === 'number') sealDescriptor(attachment, added)
+    return importPool({ kind, attachment, byteSize, ...rights, keep: true })
   })
 }
 
@@ -210,16 +221,6 @@ function adopt<P extends Pool<PoolRights>>(attachment: Attachment, make: (attach
     closeAttachment(attachment)
     throw error
   }
-}
-
-function duplicate(pool: Pool<'writable'>): Attachment {
-  pool.checkAlive()
-  const { kind, backing, attachment } = pool
-  if (kind === 'file' || kind === 'device-image' || backing === 'dma-buf' || attachment === undefined) {
-    const sentence = 'only linear shared memory can be sealed, not a file, an image or memory of a device'
-    throw new PoolsError('INVALID_ARGUMENT', sentence)
-  }
-  return typeof attachment === 'number' ? duplicateDescriptor(attachment) : attachment
 }
 
 function checkPoolSize(byteSize: unknown): number {

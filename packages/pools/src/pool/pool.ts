@@ -105,10 +105,10 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
 
   /** Returns a range of the pool as a value, which holds nothing open. @throws {BoundsError} if it reaches outside. */
   slice(byteOffset: number, byteSize?: number, options?: SliceOptions): PoolSlice<Rights> {
-    const { dimensions = [], padding = 0 } = checkOptions(options, ['dimensions', 'padding'])
+    const known = checkOptions(options, ['dimensions', 'padding'])
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
-    checkSlice(this.byteSize - offset - size, 0, padding)
-    return new PoolSlice(this, offset, size, padding, dimensions)
+    checkSlice(this.byteSize - offset - size, 0, known.padding ?? 0)
+    return new PoolSlice(this, offset, size, known)
   }
 
   /**
@@ -269,8 +269,7 @@ export class PoolSlice<Rights extends PoolRights = PoolRights> {
     pool: Pool<Rights>,
     byteOffset: number,
     byteSize: number,
-    padding: number,
-    dimensions: readonly number[],
+    { padding = 0, dimensions = [] }: SliceOptions,
   ) {
     this.pool = pool
     this.byteOffset = byteOffset

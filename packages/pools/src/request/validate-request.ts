@@ -14,11 +14,7 @@ import type { Request, RequestArgument } from './request.ts'
  * @example
  * validateRequest(model, request)?.path // 'inputs'
  */
-export function validateRequest(
-  model: Model,
-  request: Request,
-  options: ValidationOptions = {},
-): PoolsError | undefined {
+export function validateRequest(model: Model, request: Request, options?: ValidationOptions): PoolsError | undefined {
   checkOptions(options, ['strictAlignment'])
   return violationOf(() => checkRequest(model, request, options))
 }
@@ -62,7 +58,8 @@ function checkArgument(
   checkIndex('Q3', `${path}.location.poolIndex`, poolIndex, pools.length)
   const pool = pools[poolIndex]!
   // A device buffer knows its dimensions.
-  if (dimensions.length > 0 || pool.kind !== 'token') checkDimensions(operand, dimensions, path, isOutput)
+  if (dimensions.length > 0 || pool.kind !== 'token')
+    checkDimensions(operand, dimensions, `${path}.dimensions`, isOutput)
   if (isWhole(pool)) {
     if (!isZero(location)) throw invalid('Q4', `${path}.location`, 'must be all zeros for a device buffer and an image')
     if (isOutput) checkWritable(pool, path)
@@ -86,13 +83,8 @@ function checkWritable({ rights }: PoolFacts, path: string): void {
   if (rights !== 'writable') throw invalid('P18', `${path}.location.poolIndex`, 'must name a writable pool', rights)
 }
 
-function checkDimensions(
-  { type, dimensions: fixed }: Operand,
-  given: readonly number[],
-  path: string,
-  isOutput: boolean,
-): void {
-  const at = `${path}.dimensions`
+function checkDimensions(operand: Operand, given: readonly number[], at: string, isOutput: boolean): void {
+  const { type, dimensions: fixed } = operand
   if (!operandTypes[type].isTensor) {
     if (given.length > 0) throw invalid('Q7', at, 'must be empty for a scalar', given)
     return
