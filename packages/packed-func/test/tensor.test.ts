@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gcAllocator, ScopeClosedError, Segment, tensor, Tensor, type DType } from '@tenon/core'
 import { addressOf, Block, ManagedLifetime } from '@tenon/core/internal'
 import type { NativeArray, PackedFuncError } from '../src/index.ts'
-import { packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
+import { getGlobal, packedFunc, t, tensorView, toDLPack } from '../src/index.ts'
 import { collect, isOwnLibrary, kernel, live, thrownBy } from './support.ts'
 
 const addOne = kernel('add_one')
@@ -138,6 +138,25 @@ describe('a tensor of JavaScript', () => {
     expect(refused).toHaveLength(7)
     for (const error of refused) expect(error).toBeInstanceOf(ScopeClosedError)
     await expect(pending[0]).rejects.toThrow('being closed')
+  })
+
+  it('is held when native code keeps it although closing has begun during the call', () => {
+    const lifetime = new Lent()
+    const buffer = new ArrayBuffer(64)
+    const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
+    const x = tensor('float32', [2], new Segment(block, 0, 64, 0))
+    const closing = Object.defineProperty([0], 0, {
+      get: () => {
+        lifetime.gate.open = false
+        return 1
+      },
+    })
+    const kept = getGlobal('ffi.Array').call(x, closing) as NativeArray
+    expect(lifetime.gate.holds).toBe(1)
+    kept.close()
+    // Counting the live objects drains the queue of releases.
+    live()
+    expect(lifetime.gate.holds).toBe(0)
   })
 
   it('of elements smaller than a byte is passed packed', () => {

@@ -126,16 +126,11 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   }
   const parts = partsOf(thrown)
   const text = Buffer.concat(parts)
+  const [at, start] = [stack.slotAddress(slot), addressOf(text.length === 0 ? Buffer.alloc(1) : text)]
+  const [kind, sentence, frames] = parts
   const id = addForeign()
-  const status = stack.host.tn_packed_error_create(
-    stack.slotAddress(slot),
-    addressOf(text.length === 0 ? Buffer.alloc(1) : text),
-    parts[0].length,
-    parts[1].length,
-    parts[2].length,
-    id,
-    cause,
-  )
+  const { tn_packed_error_create: create } = stack.host
+  const status = create(at, start, kind.length, sentence.length, frames.length, id, cause)
   keepAlive(text)
   if (status !== 0) {
     foreignValues.delete(id)

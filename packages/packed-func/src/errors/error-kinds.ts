@@ -1,5 +1,4 @@
-import { checkName } from '@tenon/core/internal'
-import { checkFunction } from './argument-error.ts'
+import { checkName, wrongType } from '@tenon/core/internal'
 import { kindClasses } from './kind-classes.ts'
 import {
   PackedFuncError,
@@ -35,7 +34,7 @@ export function registerErrorKind(
   make: ErrorFactory,
 ): void {
   checkName(kind, 'kind')
-  checkFunction(make, 'make')
+  if (typeof make !== 'function') throw wrongType('make', 'a function', make)
   factories.set(kind, make)
   kinds.set(constructor, kind)
 }

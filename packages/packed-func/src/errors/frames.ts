@@ -1,5 +1,5 @@
+import { wrongType } from '@tenon/core/internal'
 import { TEXT_SIZE } from '../native/stack.ts'
-import { argumentError } from './argument-error.ts'
 
 let isOn = false
 
@@ -13,7 +13,7 @@ let isOn = false
  * traceErrors(true)
  */
 export function traceErrors(on: boolean): void {
-  if (typeof on !== 'boolean') throw argumentError('on', 'a boolean', on)
+  if (typeof on !== 'boolean') throw wrongType('on', 'a boolean', on)
   isOn = on
 }
 

@@ -1,4 +1,4 @@
-import { checkFunction } from '../errors/argument-error.ts'
+import { wrongType } from '@tenon/core/internal'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import type { Argument } from '../values/argument.ts'
@@ -27,7 +27,7 @@ export function packedFunc(
   run: (...values: never[]) => Argument | void | Promise<Argument | void>,
   options?: PackedFuncOptions,
 ): PackedFunc {
-  checkFunction(run, 'run')
+  if (typeof run !== 'function') throw wrongType('run', 'a function', run)
   const rules = threadsOf(options)
   const stack = openStack()
   const target = run as Run

@@ -52,7 +52,7 @@ export class PackedFunc extends NativeObject {
   // Named parameters, and int32 values written inline: a rest parameter and a loop take a third longer.
   call(a?: Argument, b?: Argument, c?: Argument): Value {
     const count = arguments.length
-    if (count > 3) return this.#callMany(...(arguments as unknown as Argument[]))
+    if (count > 3) return callAll(this, Array.from(arguments), finish)
     const s = stack
     if (this.handle === 0) this.checkAlive()
     const { top: base, text, undo, i32, f64 } = s
@@ -151,11 +151,7 @@ export class PackedFunc extends NativeObject {
       if (native === MISMATCH) throw signature.mismatch(i, typeName(values[i]))
       return native
     })
-    return this.#callMany(...converted)
-  }
-
-  #callMany(...values: Argument[]): Value {
-    return callAll(this, values, finish)
+    return callAll(this, converted, finish)
   }
 
   /**

@@ -1,5 +1,4 @@
-import { addressOf, checkName, checkOptions, keepAlive } from '@tenon/core/internal'
-import { argumentError } from '../errors/argument-error.ts'
+import { addressOf, checkName, checkOptions, keepAlive, wrongType } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { findGlobal, globalFunction } from '../native/global-function.ts'
 import { openStack } from '../native/stack.ts'
@@ -104,7 +103,7 @@ export function initApi<T extends object, const S extends ApiSchema>(
 export function initApi(prefix: string, target: object = {}, schema: ApiSchema = {}): object {
   const start = `${checkName(prefix, 'prefix').replace(/^tvm\./, '')}.`
   for (const [name, value] of Object.entries({ target, schema }))
-    if (typeof value !== 'object' || value === null) throw argumentError(name, 'an object', value)
+    if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value)
   for (const name of listGlobalNames()) {
     const rest = name.slice(start.length)
     if (!name.startsWith(start) || rest === '' || rest.includes('.') || Object.hasOwn(schema, rest)) continue

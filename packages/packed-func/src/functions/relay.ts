@@ -1,6 +1,5 @@
 import { Socket } from 'node:net'
-import { addressOf, checkOptions, CONSTANTS } from '@tenon/core/internal'
-import { argumentError, rangeError } from '../errors/argument-error.ts'
+import { addressOf, checkOptions, CONSTANTS, wrongType, wrongValue } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
 import { RuntimeError } from '../errors/kind-classes.ts'
 import { openStack, type Stack } from '../native/stack.ts'
@@ -29,13 +28,13 @@ const TIMEOUT = 10_000
 /** The rules that the options describe. @throws {ArgumentError} if an option is not valid. */
 export function threadsOf(options: PackedFuncOptions | undefined): ThreadRules {
   const { relay = false, async = false } = checkOptions(options, ['relay', 'async'])
-  if (typeof async !== 'boolean') throw argumentError('async', 'a boolean', async)
+  if (typeof async !== 'boolean') throw wrongType('async', 'a boolean', async)
   if (typeof relay !== 'boolean' && (typeof relay !== 'object' || relay === null))
-    throw argumentError('relay', 'a boolean or an object', relay)
+    throw wrongType('relay', 'a boolean or an object', relay)
   if (relay === false && !async) return ownThreadOnly
   const { timeout = TIMEOUT } = typeof relay === 'object' ? checkOptions(relay, ['timeout'], 'relay') : {}
   if (!Number.isInteger(timeout) || timeout < 1 || timeout > 0x7fff_ffff)
-    throw rangeError('timeout', 'a whole number of milliseconds below 2^31', timeout)
+    throw wrongValue('timeout', 'a whole number of milliseconds below 2^31', timeout)
   return { mode: async ? Threads.Async : Threads.Relayed, timeout }
 }
 

@@ -1,4 +1,4 @@
-import { checkFunction } from '../errors/argument-error.ts'
+import { wrongType } from '@tenon/core/internal'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
@@ -20,7 +20,7 @@ import { codeOfTypeIndex } from './type-code.ts'
  * addOne.call(41) // 42
  */
 export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): PackedFunc {
-  checkFunction(run, 'run')
+  if (typeof run !== 'function') throw wrongType('run', 'a function', run)
   return packedFunc((...values: Value[]) => {
     const types = argumentTypes(values)
     const result = new TVMRetValue()

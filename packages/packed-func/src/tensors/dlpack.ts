@@ -1,6 +1,5 @@
 import { ReadOnlyError, Tensor } from '@tenon/core'
-import { checkOptions } from '@tenon/core/internal'
-import { argumentError, rangeError } from '../errors/argument-error.ts'
+import { checkOptions, wrongType, wrongValue } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { openStack } from '../native/stack.ts'
 import type { NativeObject } from '../objects/native-object.ts'
@@ -30,7 +29,7 @@ export interface DLPackOptions {
  * fromDLPack(pointer) // a tensor over the memory of x
  */
 export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer {
-  if (!(tensor instanceof Tensor)) throw argumentError('tensor', 'a tensor', tensor)
+  if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
   const { versioned = true } = checkOptions(options, ['versioned'])
   const { readOnly } = tensor.segment
   if (!versioned && readOnly) {
@@ -69,10 +68,10 @@ export function fromDLPack(
   options?: DLPackOptions & { readonly alignment?: number },
 ): Tensor | NativeObject {
   if (!(pointer instanceof OpaquePointer) || pointer.address === 0n)
-    throw argumentError('pointer', 'the address of a managed tensor', pointer)
+    throw wrongType('pointer', 'the address of a managed tensor', pointer)
   const { versioned = true, alignment = 1 } = checkOptions(options, ['versioned', 'alignment'])
   if (!Number.isInteger(alignment) || alignment < 1 || alignment > 2 ** 30)
-    throw rangeError('alignment', 'a whole number of bytes up to 2^30', alignment)
+    throw wrongValue('alignment', 'a whole number of bytes up to 2^30', alignment)
   const stack = openStack()
   return stack.frame(0, (slot) => {
     const address = Number(pointer.address)

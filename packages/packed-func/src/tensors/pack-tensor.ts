@@ -84,10 +84,12 @@ function create(stack: Stack, slot: number, tensor: Tensor): number {
 
 /** Keeps a tensor and its memory for native code, until it releases the id. */
 function keep(tensor: Tensor, id: number, address: number): void {
-  const hold = tensor.segment.lifetime.acquire()
+  const { gate } = tensor
+  // The caller may have entered before closing began, which waits for it and then for native code.
+  gate.reenter()
   tensorOfObject.set(address, new WeakRef(tensor))
   foreignValues.set(id, () => {
-    hold.release()
+    gate.exit()
     keptTensors.delete(tensor)
     tensorOfObject.delete(address)
   })

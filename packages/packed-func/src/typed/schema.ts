@@ -1,6 +1,4 @@
-import { ArgumentError } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
-import { argumentError } from '../errors/argument-error.ts'
+import { wrongType } from '@tenon/core/internal'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import type { AnyDescriptor } from './descriptor.ts'
@@ -84,12 +82,9 @@ function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
     const [result, ...parameters] = schema.args!.map(resolve)
     return { result: result!, parameters }
   } catch (cause) {
-    const expected = 'JSON with the type_schema of a function'
-    const received = describe(metadata)
-    throw new ArgumentError(`metadata must be ${expected}, got ${received}`, {
-      cause,
-      details: { name: 'metadata', expected, received },
-    })
+    const error = wrongType('metadata', 'JSON with the type_schema of a function', metadata)
+    error.cause = cause
+    throw error
   }
 }
 
@@ -135,6 +130,6 @@ export function isDeclarable(name: string): boolean {
  */
 export function declarationOf(name: string, metadata: string): string {
   const { result, parameters } = signatureOf(metadata)
-  if (!isDeclarable(name)) throw argumentError('name', 'a name of JavaScript', name)
+  if (!isDeclarable(name)) throw wrongType('name', 'a name of JavaScript', name)
   return `export function ${name}(${parameters.map((parameter, i) => `a${i}: ${parameter.input}`).join(', ')}): ${result.output}`
 }

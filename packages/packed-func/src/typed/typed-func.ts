@@ -1,5 +1,4 @@
-import { checkOptions } from '@tenon/core/internal'
-import { checkFunction } from '../errors/argument-error.ts'
+import { checkOptions, wrongType } from '@tenon/core/internal'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { argumentTypes } from '../values/native-type.ts'
@@ -25,7 +24,7 @@ export function typedFunc<const P extends readonly Acceptor<unknown>[]>(
   run: (...values: AcceptedAll<P>) => Argument | void,
   options?: { readonly name?: string; readonly result?: string },
 ): PackedFunc {
-  checkFunction(run, 'run')
+  if (typeof run !== 'function') throw wrongType('run', 'a function', run)
   const { name = '', result = 'Any' } = checkOptions(options, ['name', 'result'])
   const signature = new Signature(parameters, { name: result }, name)
   return packedFunc((...values: Value[]) => {

@@ -1,4 +1,4 @@
-import { argumentError } from '../errors/argument-error.ts'
+import { wrongType } from '@tenon/core/internal'
 import type { Value } from '../values/argument.ts'
 import { Form, MISMATCH, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
 import { Signature } from './signature.ts'
@@ -31,7 +31,7 @@ export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescr
   result: R,
   name: string,
 ): TypedFunction<P, R> {
-  if (!Array.isArray(parameters)) throw argumentError('parameters', 'an array', parameters)
+  if (!Array.isArray(parameters)) throw wrongType('parameters', 'an array', parameters)
   parameters.forEach((type, i) => checkDescriptor(type, `parameters[${i}]`))
   checkDescriptor(result, 'result')
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
@@ -54,7 +54,7 @@ export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescr
 
 function checkDescriptor(type: unknown, name: string): void {
   if (typeof type !== 'object' || type === null || !('fromNative' in type))
-    throw argumentError(name, 'a type such as t.int', type)
+    throw wrongType(name, 'a type such as t.int', type)
 }
 
 /** Checks and converts the result of a call. */

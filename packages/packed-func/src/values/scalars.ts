@@ -1,6 +1,5 @@
 import { ArgumentError, type Device } from '@tenon/core'
-import { checkSize, describe, hex, inspectAsText } from '@tenon/core/internal'
-import { argumentError, rangeError } from '../errors/argument-error.ts'
+import { checkSize, describe, hex, inspectAsText, wrongType, wrongValue } from '@tenon/core/internal'
 
 /** A number that is passed as a float, whatever its value: made by {@link float}. */
 export class FloatValue {
@@ -36,7 +35,7 @@ export class IntValue {
  * scale.call(x, float(2))
  */
 export function float(value: number): FloatValue {
-  if (typeof value !== 'number') throw argumentError('value', 'a number', value)
+  if (typeof value !== 'number') throw wrongType('value', 'a number', value)
   return new FloatValue(value)
 }
 
@@ -51,11 +50,11 @@ export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === 
 export function int(value: number | bigint): IntValue {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value))
-      throw rangeError('value', 'a whole number below 2^53', value, 'Pass a bigint for larger numbers.')
+      throw wrongValue('value', 'a whole number below 2^53', value, 'Pass a bigint for larger numbers.')
   } else if (typeof value !== 'bigint') {
-    throw argumentError('value', 'a number or bigint', value)
+    throw wrongType('value', 'a number or bigint', value)
   } else if (!isInt64(value)) {
-    throw rangeError('value', 'from -2^63 to 2^63 - 1', value)
+    throw wrongValue('value', 'from -2^63 to 2^63 - 1', value)
   }
   return new IntValue(value)
 }
@@ -70,7 +69,7 @@ export function int(value: number | bigint): IntValue {
  */
 export function u64(value: number | bigint): IntValue {
   if (typeof value !== 'bigint') return int(checkSize(value, 'value', ''))
-  if (BigInt.asUintN(64, value) !== value) throw rangeError('value', 'from 0 to 2^64 - 1', value)
+  if (BigInt.asUintN(64, value) !== value) throw wrongValue('value', 'from 0 to 2^64 - 1', value)
   return new IntValue(BigInt.asIntN(64, value))
 }
 
@@ -169,7 +168,7 @@ export function device(name: string | number, id?: number): DeviceValue {
 }
 
 function checkInt32(value: number, name: string): number {
-  if (checkSize(value, name, '') > 0x7fff_ffff) throw rangeError(name, 'below 2^31', value)
+  if (checkSize(value, name, '') > 0x7fff_ffff) throw wrongValue(name, 'below 2^31', value)
   return value
 }
 

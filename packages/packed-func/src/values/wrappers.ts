@@ -1,6 +1,5 @@
 import { Tensor } from '@tenon/core'
-import { describe, inspectAsText } from '@tenon/core/internal'
-import { argumentError } from '../errors/argument-error.ts'
+import { describe, inspectAsText, wrongType } from '@tenon/core/internal'
 import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
 import { NativeObject } from '../objects/native-object.ts'
 
@@ -28,7 +27,7 @@ export class RValue {
  * list.isAlive // false
  */
 export function rvalue(object: NativeObject): RValue {
-  if (!(object instanceof NativeObject)) throw argumentError('object', 'a native object', object)
+  if (!(object instanceof NativeObject)) throw wrongType('object', 'a native object', object)
   return new RValue(object)
 }
 
@@ -53,7 +52,7 @@ export class TensorView {
  * @throws {ArgumentError} if `tensor` is not a tensor.
  */
 export function tensorView(tensor: Tensor): TensorView {
-  if (!(tensor instanceof Tensor)) throw argumentError('tensor', 'a tensor', tensor)
+  if (!(tensor instanceof Tensor)) throw wrongType('tensor', 'a tensor', tensor)
   return new TensorView(tensor)
 }
 
