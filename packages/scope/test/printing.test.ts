@@ -30,7 +30,7 @@ const objects: Record<string, [value: unknown, text: string | RegExp]> = {
   'a read-only segment': [segment.asReadOnly(), /^MemorySegment of 64 bytes at 0x[0-9a-f]+, read-only$/],
   'a symbol': [process.get('strlen'), /^strlen, a MemorySegment of 0 bytes at 0x[0-9a-f]+$/],
   'a stub': [upcallStub(function compare() {}, {}, scope), /^the callback compare, a MemorySegment of 0 bytes at /],
-  'a symbol lookup': [process, /^SymbolLookup of \S/],
+  'a symbol lookup': [process, 'SymbolLookup of this process'],
   'a function': [
     Linker.downcall(process.get('strlen'), { result: 'uint64', parameters: ['pointer'] }),
     'strlen(pointer): uint64',

@@ -9,10 +9,12 @@ import { SymbolSegment } from './symbol-segment.ts'
 export class SymbolLookup {
   readonly #scope: ResourceScope
   readonly #library: NativeLibrary
+  readonly #title: string
 
-  private constructor(scope: ResourceScope, library: NativeLibrary) {
+  private constructor(scope: ResourceScope, library: NativeLibrary, title: string) {
     this.#scope = scope
     this.#library = library
+    this.#title = title
   }
 
   /**
@@ -25,12 +27,12 @@ export class SymbolLookup {
     const owner = checkScope(scope)
     const library = NativeLibrary.open(path)
     owner.addCloseAction(() => library.close())
-    return new SymbolLookup(owner, library)
+    return new SymbolLookup(owner, library, path)
   }
 
   /** The libraries loaded into this process, such as the C library. Their symbols can always be used. */
   static ofProcess(): SymbolLookup {
-    return new SymbolLookup(globalScope, NativeLibrary.ofProcess())
+    return new SymbolLookup(globalScope, NativeLibrary.ofProcess(), 'this process')
   }
 
   /** A symbol, or undefined if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
@@ -44,7 +46,7 @@ export class SymbolLookup {
   }
 
   toString(): string {
-    return `SymbolLookup of ${this.#library}`
+    return `SymbolLookup of ${this.#title}`
   }
 
   static {

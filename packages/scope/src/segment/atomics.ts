@@ -1,9 +1,19 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
 import { type Block, checkSize, checkUsable, wrongType } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
-import { integerArrays } from './elements.ts'
 import { locate, locateForWrite } from './locate.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
+
+const classes = {
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+} as const
 
 /** The kinds of values that support atomic access. */
 export type AtomicKind = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint32' | 'int64' | 'uint64'
@@ -26,7 +36,7 @@ function arrayOf(block: Block, kind: AtomicKind): AnyArray {
   let known = arrays.get(block)
   if (known === undefined) arrays.set(block, (known = {}))
   const { buffer } = block.view
-  const Class = integerArrays[kind]
+  const Class = classes[kind]
   const length = Math.floor(buffer.byteLength / Class.BYTES_PER_ELEMENT)
   return (known[kind] ??= new Class(buffer as ArrayBuffer, 0, length) as unknown as AnyArray)
 }
@@ -48,9 +58,9 @@ function place(
   return [arrayOf(segment.block, kind), at / size]
 }
 
-function checkKind(kind: AtomicKind): (typeof integerArrays)[AtomicKind] {
-  if (typeof kind === 'string' && Object.hasOwn(integerArrays, kind)) return integerArrays[kind]
-  throw wrongType('kind', `one of ${Object.keys(integerArrays).join(', ')}`, kind)
+function checkKind(kind: AtomicKind): (typeof classes)[AtomicKind] {
+  if (typeof kind === 'string' && Object.hasOwn(classes, kind)) return classes[kind]
+  throw wrongType('kind', `one of ${Object.keys(classes).join(', ')}`, kind)
 }
 
 /** @throws {ArgumentError} if the value does not fit the kind, or the kind does not exist. */

@@ -1,5 +1,5 @@
 import { AlignmentError, ArgumentError, ArgumentRangeError, type Segment } from '@tenon/core'
-import { checkSize, wrongType } from '@tenon/core/internal'
+import { checkSize, typedArrayClass, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
@@ -49,26 +49,12 @@ export class Slices<Slice> extends Iterator<Slice, undefined> {
   }
 }
 
-/** The typed arrays of the kinds of integers. */
-export const integerArrays = {
-  int8: Int8Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  uint16: Uint16Array,
-  int32: Int32Array,
-  uint32: Uint32Array,
-  int64: BigInt64Array,
-  uint64: BigUint64Array,
-} as const
-
-const arrays = { ...integerArrays, float32: Float32Array, float64: Float64Array } as const
-
 /** Copies all elements: to a typed array for numbers, otherwise to an array. */
 export function toArray(segment: AlignedAccess, layout: Layout): unknown {
   const size = elementSize(segment, layout)
   const start = rangeForRead(segment, 0, segment.byteSize)
   const count = segment.byteSize / size
-  const Class = layout instanceof ValueLayout && layout.kind !== 'bool' ? arrays[layout.kind] : undefined
+  const Class = layout instanceof ValueLayout && layout.kind !== 'bool' ? typedArrayClass(layout.kind) : undefined
   if (Class === undefined) return Array.from({ length: count }, (_, i) => layout.read(segment, i * size))
   if (count > 2 ** 32 - 1) throw new ArgumentRangeError(`an array must have at most 2^32 - 1 elements, got ${count}`)
   const copy = new Uint8Array(segment.byteSize)
