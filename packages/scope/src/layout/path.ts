@@ -72,19 +72,17 @@ export function resolve(root: Layout, path: readonly PathElement[]): Route {
       strides.push({ byteStep: step * size, count: countOf(layout.elementCount, start, step) })
       layout = layout.element
     } else {
-      throw new ArgumentError(`${describePath(element)} does not lead into ${layout}`)
+      throw new ArgumentError(`the path element ${describe(element)} does not lead into ${layout}`)
     }
     const isAligned = byteOffset % layout.byteAlignment === 0 && root.byteAlignment >= layout.byteAlignment
-    if (!isAligned && followed.length === 0) throw misaligned(root, layout, byteOffset)
+    if (!isAligned && followed.length === 0) {
+      throw new AlignmentError(`${layout} at byte ${byteOffset} is not aligned in every value of ${root}`, {
+        hint: 'Use withByteAlignment(1) for the member, or a larger alignment for the whole layout.',
+      })
+    }
   }
   const indexCount = followed.reduce((count, leg) => count + leg.strides.length, strides.length)
   return { followed, last: { byteOffset, strides }, indexCount, layout }
-}
-
-function misaligned(root: Layout, layout: Layout, byteOffset: number): AlignmentError {
-  return new AlignmentError(`${layout} at byte ${byteOffset} of ${root} is not aligned in every value of that layout`, {
-    hint: 'Use withByteAlignment(1) for the member, or a larger alignment for the whole layout.',
-  })
 }
 
 function checkFree(layout: SequenceLayout, element: FreeElement): FreeElement {
@@ -99,9 +97,6 @@ function countOf(elements: number | undefined, start: number, step: number): num
   if (step < 0) return Math.floor(start / -step) + 1
   return elements === undefined ? undefined : Math.ceil((elements - start) / step)
 }
-
-const describePath = (element: unknown): string =>
-  typeof element === 'symbol' ? 'dereference' : `the path element ${describe(element)}`
 
 /** The offset of a leg, whose indexes start at `cursor`. */
 function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {

@@ -38,11 +38,8 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   reshape(...counts: readonly number[]): SequenceLayout {
     const total = this.#count()
     const known = counts.filter((count) => count !== -1)
-    if (
-      counts.length === 0 ||
-      counts.length - known.length > 1 ||
-      known.some((count) => !Number.isSafeInteger(count) || count < 1)
-    ) {
+    const isValid = known.every((count) => Number.isSafeInteger(count) && count >= 1)
+    if (counts.length === 0 || counts.length - known.length > 1 || !isValid) {
       throw new ArgumentError(
         `counts must be whole numbers from 1, at most one of them -1, got ${counts.map(describe).join(', ')}`,
       )

@@ -88,9 +88,6 @@ interface Linkers {
   toString(): string
 }
 
-/** Converts the result of a call. */
-type Finish = (value: Value) => Result
-
 function downcall(
   symbol: MemorySegment,
   signature: FunctionSignature,
@@ -127,7 +124,7 @@ function printAs<Callable extends Downcall | DowncallWithErrno>(signature: strin
   return call
 }
 
-const pointerOf: Finish = (value) => MemorySegment.ofAddress(value as bigint)
+const pointerOf = (value: Value): MemorySegment => MemorySegment.ofAddress(value as bigint)
 
 function asPointer(bound: NativeFunction<Value>): Downcall {
   return Object.assign((...values: readonly Argument[]) => pointerOf(bound(...(values as Value[]))), {
