@@ -9,4 +9,4 @@ export {
 export { nativeFormat } from './native-format.ts'
 export { readBinary } from './read-binary.ts'
 export { missingDependencies, type MissingLibrary } from './search/missing-dependencies.ts'
-export { defineKind, TenonError, type TenonErrorOptions } from './tenon-error.ts'
+export { defineKind, SimpleError, TenonError, type TenonErrorOptions } from './tenon-error.ts'

@@ -1,7 +1,7 @@
 /** The options that every Tenon error takes besides its sentence. */
 export interface TenonErrorOptions {
   /** What to do about the error: an instruction in one sentence. */
-  readonly hint?: string
+  readonly hint?: string | undefined
   /**
    * Plain data for programs. `expected`, `received` and `path` mean the same in every error; addresses are hexadecimal
    * strings, sizes are in bytes.
@@ -70,8 +70,10 @@ export class TenonError extends Error {
    */
   walk(matches?: (error: unknown) => boolean): unknown {
     const chain: unknown[] = [this]
-    for (let cause = this.cause; cause !== undefined && !chain.includes(cause); cause = causeOf(cause))
+    for (let cause = this.cause; cause !== undefined && !chain.includes(cause);) {
       chain.push(cause)
+      cause = (cause as { cause?: unknown } | null)?.cause
+    }
     return matches === undefined ? chain.at(-1) : chain.find(matches)
   }
 
@@ -81,13 +83,17 @@ export class TenonError extends Error {
   }
 }
 
+/** A kind of error without fields of its own, whose code follows from its kind: `ScopeClosedError` has `TENON_SCOPE_CLOSED`. */
+export abstract class SimpleError extends TenonError {
+  constructor(sentence: string, options?: TenonErrorOptions) {
+    const words = new.target.kind.replace(/Error$/, '').replace(/(?!^)[A-Z]/g, '_$&')
+    super(`TENON_${words.toUpperCase()}`, sentence, options)
+  }
+}
+
 /** The page of `TENON_SCOPE_CLOSED` is `docs/errors/scope-closed.md`. */
 function pageOf(code: string): string {
   return `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
-}
-
-function causeOf(error: unknown): unknown {
-  return typeof error === 'object' && error !== null ? (error as { cause?: unknown }).cause : undefined
 }
 
 /**
@@ -103,8 +109,12 @@ export function defineKind(
   builtIn?: typeof RangeError | typeof TypeError,
 ): void {
   const { name, prototype, kind } = constructor
-  // The constructors still form one chain down from TenonError; only the prototypes pass through the built-in class.
-  if (builtIn !== undefined) Object.setPrototypeOf(prototype, builtIn.prototype)
+  if (builtIn !== undefined) {
+    // The constructors still form one chain down from TenonError; only the prototypes pass through the built-in class.
+    Object.setPrototypeOf(prototype, builtIn.prototype)
+    const { docsPath, walk } = Object.getOwnPropertyDescriptors(TenonError.prototype)
+    Object.defineProperties(prototype, { docsPath, walk })
+  }
   Object.defineProperty(prototype, 'name', { value: name, configurable: true, writable: true })
   for (const brand of new Set(['TenonError', ...parents, kind])) {
     Object.defineProperty(prototype, brandOf(brand), { value: true })

@@ -39,6 +39,8 @@ group('kinds of errors', () => {
     expect(error.code).toMatch(/^TENON_[A-Z_]+$/)
     expect(error.details).toEqual({ a: 1 })
     expect(error.cause).toBe('why')
+    expect(error.walk()).toBe('why')
+    expect(error.message.endsWith(`See: ${error.docsPath}`)).toBe(true)
     expect(error.sentence).toBe('expected this, got that')
     expect(error.message.split('\n')).toEqual([
       'expected this, got that',
@@ -145,8 +147,8 @@ test('describe never throws', () => {
       throw new Error('mine')
     },
   }
-  for (const value of [proxy, throwing]) expect(describe(value)).toBe("an object that cannot be read")
+  for (const value of [proxy, throwing]) expect(describe(value)).toBe('an object that cannot be read')
   expect(describe(Object.defineProperty(() => {}, 'name', { value: Symbol('s') }))).toBe(
-    "a function that cannot be read",
+    'a function that cannot be read',
   )
 })

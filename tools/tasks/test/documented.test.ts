@@ -38,6 +38,8 @@ test('exporting everything is refused', () => {
 
 test('codes are found where errors are made, and have a page', () => {
   const text = "super('TENON_A', x)\nnew TenonError('TENON_B_C', y)\nprocess.env['TENON_NODE']\n"
-  expect(errorCodes([{ path: 'x.ts', text }])).toEqual(['TENON_A', 'TENON_B_C'])
+  const simple =
+    "class ReadOnlyError extends SimpleError {\n  static override readonly kind: string = 'ReadOnlyError'\n}"
+  expect(errorCodes([{ path: 'x.ts', text: text + simple }])).toEqual(['TENON_A', 'TENON_B_C', 'TENON_READ_ONLY'])
   expect(pageOf('TENON_B_C')).toBe('docs/errors/b-c.md')
 })

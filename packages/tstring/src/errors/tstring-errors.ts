@@ -1,15 +1,11 @@
-import { TenonError, type TenonErrorOptions } from '@tenon/core'
-import { defineKind } from '@tenon/core/internal'
+import { defineKind, SimpleError } from '@tenon/core/internal'
 
 /**
  * The bytes of a string tensor break a rule of their layout. `details` has the `index` of the element, the `rule`, the `value`
  * that was found and its `limit`, and for a file its `path`.
  */
-export class MalformedTensorError extends TenonError {
+export class MalformedTensorError extends SimpleError {
   static override readonly kind: string = 'MalformedTensorError'
-  constructor(sentence: string, options?: TenonErrorOptions) {
-    super('TENON_MALFORMED_TENSOR', sentence, options)
-  }
 }
 defineKind(MalformedTensorError)
 
@@ -17,19 +13,13 @@ defineKind(MalformedTensorError)
  * Strings are larger than a layout can hold. Nothing was written. Also a `RangeError`, with the `details` of a
  * {@link MalformedTensorError}.
  */
-export class TensorLimitError extends TenonError {
+export class TensorLimitError extends SimpleError {
   static override readonly kind: string = 'TensorLimitError'
-  constructor(sentence: string, options?: TenonErrorOptions) {
-    super('TENON_TENSOR_LIMIT', sentence, options)
-  }
 }
 defineKind(TensorLimitError, [], RangeError)
 
 /** Bytes are not valid UTF-8, or a string has characters that its encoding lacks, and the policy refuses them. */
-export class InvalidTextError extends TenonError {
+export class InvalidTextError extends SimpleError {
   static override readonly kind: string = 'InvalidTextError'
-  constructor(sentence: string, options?: TenonErrorOptions) {
-    super('TENON_INVALID_TEXT', sentence, options)
-  }
 }
 defineKind(InvalidTextError)

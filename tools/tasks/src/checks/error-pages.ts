@@ -5,12 +5,19 @@ import { root } from '../lib/root.ts'
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** The error codes of the sources: the string literals that are given to an error's constructor. */
+/** The error codes of the sources: those that are given to an error's constructor, and those of each `SimpleError`. */
 export function errorCodes(files: readonly SourceFile[]): string[] {
   const codes = files.flatMap(({ text }) => [
-    ...text.matchAll(/(?:super|new \w*Error|code(?: =|:))\s*\(?\s*'(TENON_[A-Z0-9_]+)'/g),
+    ...Array.from(
+      text.matchAll(/(?:super|new \w*Error|code(?: =|:))\s*\(?\s*'(TENON_[A-Z0-9_]+)'/g),
+      ([, code]) => code!,
+    ),
+    ...Array.from(
+      text.matchAll(/extends SimpleError \{\s*static override readonly kind[^=]*= '(\w+)Error'/g),
+      ([, name]) => `TENON${name!.replace(/[A-Z]/g, '_$&').toUpperCase()}`,
+    ),
   ])
-  return [...new Set(codes.map((match) => match[1]!))].toSorted()
+  return [...new Set(codes)].toSorted()
 }
 
 /** The page of a code, relative to the root: `TENON_SCOPE_CLOSED` has `docs/errors/scope-closed.md`. */
