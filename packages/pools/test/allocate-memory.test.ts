@@ -40,7 +40,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     expect([buffer.isFallback, buffer.dimensions, buffer.byteSize]).toEqual([false, [2], 8])
   })
 
-  test('is ordinary where several drivers use it, and they see the same', async () => {
+  test('is ordinary memory when several drivers share it, and they see the same values', async () => {
     await expectNoLeaks(async () => {
       using buffer = await allocateMemory({ roles: roles() })
       using result = await allocateMemory({ roles: roles() })
@@ -86,7 +86,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     })
   })
 
-  test('D29: outlives its closing while an execution uses it', async () => {
+  test('D29: survives close() while an execution uses it', async () => {
     await expectNoLeaks(async () => {
       const buffer = await allocateMemory({ roles: roles() })
       using pool = createPool(64)
@@ -99,7 +99,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     })
   })
 
-  test('is passed on by fences', async () => {
+  test('is passed between executions by fences', async () => {
     if (homes.length < 3) return
     await expectNoLeaks(async () => {
       using buffer = await allocateMemory({ roles: roles() })
@@ -122,7 +122,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
     })
   })
 
-  test('is refused where nothing can stand in, and where the rules are broken', async () => {
+  test('is refused without a known size, and when a rule is broken', async () => {
     using open = addModel([5], [0])
     using flexible = await driver.prepare(open)
     using alike = await other.prepare(open)
@@ -140,7 +140,7 @@ describe.each(homes)('D14: memory beside a driver %s', (_, start) => {
   })
 })
 
-test('D14: where the driver has no room, memory is ordinary', async () => {
+test('D14: allocateMemory() takes ordinary memory when the driver has no room', async () => {
   await using server = await Server.start({ buffers: 2 })
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])

@@ -67,7 +67,7 @@ describe('requests for device buffers', () => {
     ).toBeUndefined()
   })
 
-  test('D9 combines what each leaves open', () => {
+  test('D9 combines the open dimensions of all roles', () => {
     expect(validateAllocate([modelOf({ dimensions: [0, 3] }, { dimensions: [2, 0] })], description())).toBeUndefined()
     expect(validateAllocate([modelOf({ dimensions: [] })], description({ dimensions: [2, 3] }))).toBeUndefined()
   })

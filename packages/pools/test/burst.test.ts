@@ -10,7 +10,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
   let prepared: PreparedModel
   useAdder(start, (opened) => ({ driver, prepared } = opened))
 
-  test('execute, one after another', async () => {
+  test('run executions one after another', async () => {
     await expectNoLeaks(async () => {
       using burst = prepared.burst()
       using pool = createPool(64)
@@ -25,7 +25,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
     await settled(driver)
   })
 
-  test('Q19: one at a time', async () => {
+  test('Q19: refuse a second execution while one is in progress', async () => {
     using burst = prepared.burst()
     using pool = createPool(64)
     const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
@@ -62,7 +62,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
     burst.releasePool(5)
   })
 
-  test('let go of pools that are closed, and end', async () => {
+  test('release pools that are closed, and all pools when they are closed', async () => {
     const burst = prepared.burst()
     const pool = createPool(64)
     const args = { inputs: [pool.slice(0, 8)], outputs: [pool.slice(16, 8)] }
@@ -78,7 +78,7 @@ describe.each(homes)('bursts of a driver %s', (_, start) => {
   })
 })
 
-test('a driver keeps the pools of a burst, and drops others for them', async () => {
+test('a driver keeps the pools of a burst, and releases other pools instead', async () => {
   await using server = await Server.start({ pools: 4 })
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])

@@ -36,7 +36,7 @@ describe('defence 13: a driver that dies', () => {
     }
   })
 
-  test('while it sleeps in an execution: every request in flight is told', async () => {
+  test('during an execution: every request in flight fails', async () => {
     await expectNoLeaks(async () => {
       await using server = await Server.start()
       await using driver = await connectDriver(server.path)
@@ -59,7 +59,7 @@ describe('defence 13: a driver that dies', () => {
 })
 
 describe("a worker of one's own", () => {
-  test('serves its kernels, and its end is noticed', async () => {
+  test('after it has served: further requests fail', async () => {
     await expectNoLeaks(async () => {
       await using driver = await workerDriver({ script: join(import.meta.dirname, 'fixtures/worker.js') })
       using model = buildModel((g) =>
@@ -76,7 +76,7 @@ describe("a worker of one's own", () => {
 })
 
 describe('ends and beginnings', () => {
-  test('a driver that can not be started, or ends at once', async () => {
+  test('spawnDriver() and connectDriver() fail when the driver cannot be started or ends at once', async () => {
     await expectNoLeaks(async () => {
       expect((await thrownBy(() => spawnDriver({ command: ['/no/such/program'] }))).status).toBe('DEVICE_UNAVAILABLE')
       expect((await thrownBy(() => spawnDriver({ command: [process.execPath, '-e', ''] }))).status).toBe('DEAD_OBJECT')
@@ -84,7 +84,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('a worker that can not be started, fails, or ends at once', async () => {
+  test('workerDriver() fails when the script cannot be started, fails, or ends at once', async () => {
     await expectNoLeaks(async () => {
       const code = (text: string) => new URL(`data:text/javascript,${encodeURIComponent(text)}`)
       expect((await thrownBy(() => workerDriver({ script: 'relative.js' }))).status).toBe('DEVICE_UNAVAILABLE')
@@ -95,7 +95,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('commands, paths and times that make no sense', async () => {
+  test('invalid commands, paths and deadlines are refused', async () => {
     await expectNoLeaks(async () => {
       expect((await thrownBy(() => spawnDriver({ command: ['a\0b'] }))).status).toBe('DEVICE_UNAVAILABLE')
       for (const command of ['node driver.js', [], ['node', 5]] as never[])
@@ -106,7 +106,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('a driver that never says that it serves (defence 16)', async () => {
+  test('starting a driver that never serves fails after the deadline (defence 16)', async () => {
     await expectNoLeaks(async () => {
       const command = [process.execPath, '-e', 'setInterval(() => {}, 1000)']
       await expectFailure(() => spawnDriver({ command, deadline: 100 }), 'MISSED_DEADLINE_TRANSIENT')
@@ -118,7 +118,7 @@ describe('ends and beginnings', () => {
     })
   })
 
-  test('a driver that died a moment ago: what was its is closed without an error', async () => {
+  test('the models and buffers of a driver that has just died are closed without an error', async () => {
     await expectNoLeaks(async () => {
       await using server = await Server.start()
       await using driver = await connectDriver(server.path)
@@ -187,7 +187,7 @@ describe('ends and beginnings', () => {
     expect(inherited.join('\n')).not.toMatch(/memfd|socket/)
   })
 
-  test('a stale socket is replaced, and a live one is not', async () => {
+  test('serveDriver() replaces the socket of a dead driver, and refuses that of a live one', async () => {
     const first = await Server.start()
     first.child.kill('SIGKILL')
     await once(first.child, 'exit')

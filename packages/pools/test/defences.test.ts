@@ -72,7 +72,7 @@ test('defence 1: a file that is truncated while models are prepared, run, and co
 })
 
 describe('defence 2: sizes that are only a promise', () => {
-  test('memory of huge pages, which faults although it is sealed', async () => {
+  test('memory of huge pages is refused, because it faults although it is sealed', async () => {
     const [closeOnExec, sealable, huge, addSeals, shrink] = [1, 2, 4, 1033, 2]
     const descriptor = memfdCreate('huge', closeOnExec | sealable | huge) as number
     // A kernel without such pages can't be asked for them.
@@ -85,7 +85,7 @@ describe('defence 2: sizes that are only a promise', () => {
   })
 
   if (process.getuid!() === 0)
-    test('a sparse file that is larger than its file system', async () => {
+    test('a sparse file that is larger than its file system fails the execution', async () => {
       const mounted = mkdtempSync(join(tmpdir(), 'tenon-small-'))
       expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tenon', mounted]).status).toBe(0)
       try {
@@ -195,7 +195,7 @@ test('defence 8: a driver with few descriptors and a client with many pools', as
   await small.isIdle()
 })
 
-test('defence 9: what is refused is refused before memory is touched', async () => {
+test('defence 9: requests are refused before memory is touched', async () => {
   const before = server.residentBytes()
   await attack((client) => {
     begin(client, 1)
@@ -216,7 +216,7 @@ test('defence 9: what is refused is refused before memory is touched', async () 
   expect(server.residentBytes() - before).toBeLessThan(64 << 20)
 })
 
-test('defence 10: Q11, D2, D3: tokens and indices that name nothing', async () => {
+test('defence 10: Q11, D2, D3: unknown tokens and indices are refused', async () => {
   await attack((client) => {
     begin(client, 1)
     const whole = { poolIndex: 0, offset: 0, length: 0, padding: 0 }
@@ -260,7 +260,7 @@ test('defence 11: a device buffer never fits the models that come after its own'
   buffer.close()
 })
 
-test('defence 12: closing in every gap of what is under way', async () => {
+test('defence 12: closing at any point of a request is safe', async () => {
   await using driver = await connectDriver(server.path)
   using model = addModel([1, 2])
   for (let gap = 0; gap < 12; gap++) {
@@ -290,7 +290,7 @@ test('defence 12: closing in every gap of what is under way', async () => {
 })
 
 describe('defence 17: what one client leaves, no other reads', () => {
-  test('device buffers are born without a value, and their memory is zeroed', async () => {
+  test('new device buffers have no value, and their memory is zeroed', async () => {
     using model = addModel([1, 2])
     using pool = createPool(4096)
     pool.write(0, new Uint8Array(4096).fill(0xee))
@@ -308,7 +308,7 @@ describe('defence 17: what one client leaves, no other reads', () => {
     await expectFailure(() => buffer.copyTo(pool.slice(64, 8)), 'GENERAL_FAILURE', 'D25')
   })
 
-  test('nothing is written beyond a result, also where it is copied', async () => {
+  test('an execution writes no byte beyond its result, also when the result is copied', async () => {
     await using driver = await connectDriver(server.path)
     using open = addModel([1], [0])
     using prepared = await driver.prepare(open)
@@ -320,7 +320,7 @@ describe('defence 17: what one client leaves, no other reads', () => {
     }
   })
 
-  test('errors name no address, descriptor, token, path or pool of anybody', async () => {
+  test('errors name no address, descriptor, token, path or pool', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
@@ -348,7 +348,7 @@ describe('defence 17: what one client leaves, no other reads', () => {
 })
 
 describe('defences 18 and 19: outputs where nothing may be written', () => {
-  test('over inputs, constants and each other, also by another descriptor of the same memory', async () => {
+  test('outputs over inputs, constants and each other are refused, also through another descriptor of the same memory', async () => {
     await attack((client) => {
       begin(client, 1)
       const descriptor = createSharedMemory(4096, 'twice')
@@ -365,7 +365,7 @@ describe('defences 18 and 19: outputs where nothing may be written', () => {
     })
   })
 
-  test('in frozen memory, and in memory that others may only read', async () => {
+  test('outputs in frozen and read-only memory are refused', async () => {
     for (const seal of [8, 16]) {
       await attack((client) => {
         begin(client, 1)

@@ -39,7 +39,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
   afterAll(() => driver.closeAsync())
   beforeEach(() => settled(driver))
 
-  test('D12, D15, D16: what one execution writes, the next reads', async () => {
+  test('D12, D15, D16: an execution reads the value that the previous one wrote', async () => {
     await expectNoLeaks(async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
@@ -56,7 +56,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     })
   })
 
-  test('D16, D17, D25: a buffer without a value can not be read', async () => {
+  test('D16, D17, D25: a buffer without a value cannot be read', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0)] })
@@ -91,7 +91,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     }
   })
 
-  test('D25: a copy out of the wrong size changes nothing', async () => {
+  test('D25: a copy of the wrong size does not change the target', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0)] })
@@ -164,7 +164,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     expect(number.byteSize).toBe(4)
   })
 
-  test('D7: two prepared models of one model have roles each', async () => {
+  test('D7: two prepared models of one model have separate roles', async () => {
     using model = addModel([1, 2])
     using first = await driver.prepare(model)
     using second = await driver.prepare(model)
@@ -175,7 +175,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     expect(floats(pool.read(8, 8))).toEqual([2, 4])
   })
 
-  test('D19: a buffer is not input and output of one execution, nor two outputs', async () => {
+  test('D19: a buffer cannot be both input and output, nor two outputs', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
@@ -184,7 +184,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     await expectFailure(() => prepared.run({ inputs: [buffer], outputs: [buffer] }), 'INVALID_ARGUMENT', 'D19')
   })
 
-  test('D11: a buffer of open size is not supported, and settled by dimensions it is', async () => {
+  test('D11: a buffer of open size is refused, and accepted when dimensions settle it', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     const roles = [prepared.input(0), prepared.output(0)]
@@ -196,7 +196,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     expect(floats(pool.read(16, 12))).toEqual([5, 5, 5])
   })
 
-  test('D18, D20: a result that does not fit its buffer', async () => {
+  test('D18, D20: a result that does not fit its buffer is refused', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using buffer = await driver.allocate({ roles: [prepared.output(0), prepared.input(0)], dimensions: [3] })
@@ -230,7 +230,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     await expectFailure(() => driver.allocate({ roles: [foreign.input(0)] }), 'INVALID_ARGUMENT', 'D4')
   })
 
-  test('D31: a buffer of another driver is refused like an unknown one', async () => {
+  test('D31: a buffer of another driver is refused like an unknown buffer', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     await using stranger = await start()
@@ -244,7 +244,7 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     )
   })
 
-  test('D29: a closed buffer can not be named any more', async () => {
+  test('D29: a closed buffer cannot be used', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64)

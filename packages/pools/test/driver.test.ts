@@ -32,7 +32,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     outputs: [pool.tensor(1024, 'TENSOR_FLOAT32', [size])],
   })
 
-  test('executes, blocking and not', async () => {
+  test('executes with run() and runAsync()', async () => {
     await expectNoLeaks(async () => {
       using model = addModel([10, 20, 30, 40])
       using prepared = await driver.prepare(model)
@@ -48,7 +48,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('Q15: the time of the driver is what it measured', async () => {
+  test('Q15: driverTime is the time that the driver measured', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -58,7 +58,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(driverTime).toBeLessThan((performance.now() - before) * 1e6)
   })
 
-  test('Q18: many executions at once', async () => {
+  test('Q18: many executions in flight all succeed', async () => {
     using model = addModel([1, 1])
     using prepared = await driver.prepare(model)
     using pool = createPool(64 * 64)
@@ -82,7 +82,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(floats(pool.read(33, 8))).toEqual([8, 10])
   })
 
-  test('constants in frozen pools are used in place, in others copied', async () => {
+  test('constants in frozen pools are used in place, and others are copied', async () => {
     await expectNoLeaks(async () => {
       using writable = createPool(64)
       writable.write(0, new Float32Array([1, 2]))
@@ -107,7 +107,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('M12: large constants travel in a pool of their own', async () => {
+  test('M12: large constants are sent in a pool', async () => {
     await expectNoLeaks(async () => {
       const values = Array.from({ length: 1000 }, (_unused, i) => i)
       using model = addModel(values)
@@ -119,7 +119,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('a model larger than a message', async () => {
+  test('a model larger than a message is sent in memory', async () => {
     await expectNoLeaks(async () => {
       using model = buildModel((g) => {
         let x = g.input('TENSOR_FLOAT32', [2])
@@ -135,7 +135,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     })
   })
 
-  test('Q6, Q7: dimensions that only requests bring', async () => {
+  test('Q6, Q7: requests settle the open dimensions of a model', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -149,7 +149,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     }
   })
 
-  test('Q14: memory that is too small is told with the shapes that are needed', async () => {
+  test('Q14: an output without enough memory fails with the needed shapes', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -159,7 +159,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(pool.read(1024).every((byte) => byte === 0)).toBe(true)
   })
 
-  test('Q8: what lies beyond the value is not touched', async () => {
+  test('Q8: bytes beyond the value are not written', async () => {
     using model = addModel([5], [0])
     using prepared = await driver.prepare(model)
     using pool = createPool(256)
@@ -193,7 +193,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     attempt(at(0), at(64))()
   })
 
-  test('P18: outputs can not lie in memory that is not writable', async () => {
+  test('P18: outputs in memory that is not writable are refused', async () => {
     await expectNoLeaks(async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
@@ -211,7 +211,7 @@ describe.each(homes)('a driver %s', (_, start) => {
   })
 
   if (hasFiles)
-    test('Q10: overlaps are seen across pools of the same memory', async () => {
+    test('Q10: overlaps are detected across pools of the same memory', async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
       const path = join(directory, 'twice')
@@ -264,7 +264,7 @@ describe.each(homes)('a driver %s', (_, start) => {
       })
     })
 
-  test('M19: operations that the driver lacks', async () => {
+  test('M19: operations that the driver does not have are refused', async () => {
     using model = buildModel((g) => {
       const x = g.input('TENSOR_FLOAT32', [2])
       const y = g.operation('RELU', [x], { type: 'TENSOR_FLOAT32', dimensions: [2] })
@@ -275,7 +275,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     expect(error.path).toBe('main.operations[1]')
   })
 
-  test('Q2: operands that are left out', async () => {
+  test('Q2: operands may be left out', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(64)
@@ -283,7 +283,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     await expectFailure(() => prepared.run({ inputs: [pool.slice(0, 8)], outputs: [OMIT] }), 'INVALID_ARGUMENT', 'Q2')
   })
 
-  test('M20, Q12: deadlines that have passed already', async () => {
+  test('M20, Q12: deadlines that have passed already are refused', async () => {
     using model = addModel([1, 2])
     await expectFailure(() => driver.prepare(model, { deadline: 0 }), 'MISSED_DEADLINE_PERSISTENT')
     using prepared = await driver.prepare(model, { deadline: 60_000 })
@@ -294,7 +294,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     await prepared.runAsync(slices(pool, 2), { deadline: 60_000 })
   })
 
-  test('an aborted signal gives requests up', async () => {
+  test('an aborted signal cancels requests', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
@@ -303,7 +303,7 @@ describe.each(homes)('a driver %s', (_, start) => {
     await prepared.runAsync(slices(pool, 2), { signal: new AbortController().signal })
   })
 
-  test('what is in use can not be closed, and what is closed can not be used', async () => {
+  test('objects in use cannot be closed, and closed objects cannot be used', async () => {
     const model = addModel([1, 2])
     const prepared = await driver.prepare(model)
     const pool = createPool(4096)
@@ -319,14 +319,14 @@ describe.each(homes)('a driver %s', (_, start) => {
     model[Symbol.dispose]()
   })
 
-  test('arguments of the wrong kind say what they should be', async () => {
+  test('arguments of the wrong kind are refused with the expected kind', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
     using pool = createPool(4096)
     expect(() => prepared.run({ inputs: [pool as never], outputs: [pool.slice(0, 8)] })).toThrow(ArgumentError)
   })
 
-  test('a frozen pool as input', async () => {
+  test('a frozen pool can be an input', async () => {
     await expectNoLeaks(async () => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)

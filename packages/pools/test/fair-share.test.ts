@@ -12,7 +12,7 @@ const buffer = () => {
   return { bytes: Buffer.from(memory), view: new DataView(memory) }
 }
 
-test('a client that never stops asking leaves others their turn', () => {
+test('a client that never stops sending does not take the turns of others', () => {
   const [sent, received] = [buffer(), buffer()]
   const counts = { received: 0, sent: 0 }
   const link: Link = {
@@ -36,7 +36,7 @@ test('a client that never stops asking leaves others their turn', () => {
   session.close()
 })
 
-test('what a kernel slices from its inputs is a copy', async () => {
+test('slicing an input of a kernel copies it', async () => {
   let copy = new Uint8Array()
   const kernel: Kernel = {
     plan: ([x]) => ({
@@ -59,7 +59,7 @@ test('what a kernel slices from its inputs is a copy', async () => {
   expect(pool.read(32, 8)).toEqual(new Uint8Array(8).fill(7))
 })
 
-test('copies of values that can not be used in place are budgeted (defence 9)', async () => {
+test('copies of values that cannot be used in place are limited (defence 9)', async () => {
   await using driver = localDriver({ limits: { workingBytes: 4096 } })
   const type = { type: 'TENSOR_FLOAT32', dimensions: [512] } as const
   using model = buildModel((g) => g.output(g.operation('RELU', [g.input('TENSOR_FLOAT32', [512])], type)))

@@ -19,7 +19,7 @@ import { Server } from './server.ts'
 import { addModel, expectFailure, expectNoLeaks, floats, homes, settled, thrownBy, useAdder } from './support.ts'
 
 describe('fences', () => {
-  test('are signalled once, and everybody who has them sees it', async () => {
+  test('are signalled once, which everybody who has them sees', async () => {
     await expectNoLeaks(async () => {
       using source = createFence()
       using fence = source.fence
@@ -46,7 +46,7 @@ describe('fences', () => {
     })
   })
 
-  test('that stay active are waited for as long as is said', async () => {
+  test('that stay active are waited for until the timeout', async () => {
     await expectNoLeaks(async () => {
       using source = createFence()
       using fence = source.fence
@@ -55,7 +55,7 @@ describe('fences', () => {
     })
   })
 
-  test('can not be closed while somebody waits, nor used afterwards', async () => {
+  test('cannot be closed while a wait is in progress, nor used after close()', async () => {
     const source = createFence()
     const waiting = source.fence.waitAsync()
     expect(() => source.fence.close()).toThrow(ScopeHeldError)
@@ -66,13 +66,13 @@ describe('fences', () => {
     expect(() => source.fence.descriptor).toThrow(ScopeClosedError)
   })
 
-  test('are not made of other descriptors', async () => {
+  test('are refused if the descriptor is not a fence', async () => {
     using pool = createPool(64)
     await expectFailure(() => importFence(pool.descriptor!), 'INVALID_ARGUMENT')
     expect(() => importFence(-1)).toThrow(TypeError)
   })
 
-  test('fail when the process that has the other end dies', async () => {
+  test('fail when the process with the other end dies', async () => {
     const [mine, theirs] = socketPair('stream')
     using fence = importFence(mine)
     closeDescriptor(mine)
@@ -150,7 +150,7 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     await settled(driver)
   })
 
-  test('D16, Q16: write device buffers, whose state is looked at when they begin', async () => {
+  test('D16, Q16: write device buffers, whose state is checked when they begin', async () => {
     using pool = createPool(64)
     using buffer = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
     using source = createFence()
@@ -169,7 +169,7 @@ describe.each(homes)('fenced executions of a driver %s', (_, start) => {
     for (const fence of [first.fence, second.fence, source.fence]) fence.close()
   })
 
-  test('Q16: without a fence if the shape of an output is open, or the request is wrong', async () => {
+  test('Q16: are refused if the shape of an output is open, or the request is invalid', async () => {
     await expectNoLeaks(async () => {
       using open = addModel([5], [0])
       using flexible = await driver.prepare(open)
@@ -304,7 +304,7 @@ describe('fenced executions across drivers', () => {
     })
   })
 
-  test('a driver that is killed fails its fences, and what waits for them', async () => {
+  test('a driver that is killed fails its fences, and the executions that wait for them', async () => {
     await using server = await Server.start()
     await using survivor = await Server.start()
     await using doomed = await connectDriver(server.path)

@@ -50,35 +50,35 @@ async function giveUp(request: () => Promise<unknown>): Promise<void> {
   }
 }
 
-test('models that come too late are given back', async () => {
+test('models that are prepared after the deadline are released', async () => {
   using model = addModel([1])
   await giveUp(() => driver.prepare(model, { deadline: 1 }))
   using prepared = await driver.prepare(model)
   expect(prepared.isAlive).toBe(true)
 })
 
-test('device buffers that come too late are given back', async () => {
+test('device buffers that are allocated after the deadline are released', async () => {
   const roles = [sleep.input(0)]
   await giveUp(() => driver.allocate({ roles, deadline: 1 }))
   using buffer = await driver.allocate({ roles })
   expect(buffer.byteSize).toBe(4)
 })
 
-test('fenced executions that are launched too late are forgotten', async () => {
+test('the outcomes of executions that are launched after the deadline are discarded', async () => {
   await giveUp(() => sleep.runFencedAsync(argsFor(0), { deadline: 1 }))
   const execution = await sleep.runFencedAsync(argsFor(0))
   expect((await execution.info).status).toBe('NONE')
   execution.fence.close()
 })
 
-test('a blocking execution that took too long holds its pools only until the driver is done', async () => {
+test('a blocking execution that misses its deadline holds its pools until the driver has answered', async () => {
   const memory = createPool(64)
   await expectFailure(() => sleep.run(argsFor(60, memory), { deadline: 1 }), 'MISSED_DEADLINE_TRANSIENT')
   await until(() => memory.gate.holds === 0, 'the pool is free')
   memory.close()
 })
 
-test('deadlines beyond what timers can wait for', async () => {
+test('deadlines longer than a timer can wait are accepted', async () => {
   for (const timeout of [2 ** 31, 2 ** 53, Infinity]) {
     await sleep.runAsync(argsFor(20), { deadline: timeout })
     sleep.run(argsFor(0), { deadline: timeout })
@@ -97,7 +97,7 @@ test.each([{ timeout: '5' }, { timeout: Number.NaN }, { priority: 'urgent' }, { 
   },
 )
 
-test('times of fences are numbers, and those below 0 are over', async () => {
+test('timeouts of fences must be numbers, and those below 0 have passed', async () => {
   using source = createFence()
   using fence = source.fence
   const options = { timeout: Number.NaN }
@@ -109,7 +109,7 @@ test('times of fences are numbers, and those below 0 are over', async () => {
   await expect(fenced).rejects.toThrow(ArgumentError)
 })
 
-test('a blocking wait goes on when a signal comes', async () => {
+test('a blocking wait continues after a signal of the system', async () => {
   const execution = await sleep.runFencedAsync(argsFor(500))
   // Its end is a signal to this process.
   const child = spawn('sleep', ['0.1'])
@@ -149,7 +149,7 @@ test('more pools than the driver takes, in one request or model, are refused, an
   for (const constant of constants) constant[Symbol.dispose]()
 })
 
-test('a process without descriptors left connects to nobody, and loses none', async () => {
+test('a process without free descriptors cannot connect, and leaks none', async () => {
   await expectNoLeaks(async () => {
     const taken: number[] = []
     try {

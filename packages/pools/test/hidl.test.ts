@@ -37,7 +37,7 @@ const file = (byteSize: number): string => {
 }
 
 describe('native handles', () => {
-  test('come back as they were', () => {
+  test('are decoded as they were encoded', () => {
     for (const handle of [
       { fds: [], ints: [] },
       { fds: [5, 9], ints: [-1, 2 ** 31 - 1, 0] },
@@ -60,7 +60,7 @@ describe('native handles', () => {
 })
 
 describe('memory', () => {
-  test('every kind of pool, both ways', async () => {
+  test('every kind of pool is converted in both directions', async () => {
     await expectNoLeaks(() => {
       using shared = createPool(4096)
       using blob = createPool(4096, { kind: 'device-blob' })
@@ -91,7 +91,7 @@ describe('memory', () => {
     })
   })
 
-  test('P7: the offset is the two ints together', async () => {
+  test('P7: the offset of a file consists of two ints', async () => {
     const descriptor = openSync(file(8192), 'r')
     using pool = poolFromHidl({ name: 'mmap_fd', handle: { fds: [descriptor], ints: [1, 4096, 0] }, size: 4096 })
     expect(pool.identityOffset).toBe(4096)
@@ -162,7 +162,7 @@ describe('memory', () => {
 })
 
 describe('models and requests', () => {
-  test('a model and a request, both ways, and executed', async () => {
+  test('a model and a request are converted in both directions, and executed', async () => {
     await using driver = localDriver()
     using model = addModel(Array.from({ length: 50 }, (_, i) => i))
     const there = modelToHidl(model)
@@ -197,7 +197,7 @@ describe('models and requests', () => {
     prepared.close()
   })
 
-  test('M18: scales of channels, and relaxed computation, both ways; parameters of extensions are refused', async () => {
+  test('M18: scales of channels and relaxed computation are converted, and parameters of extensions are refused', async () => {
     const channelQuant = { scales: [0.5, 0.25], channelDim: 0 }
     using model = buildModel(
       (g) => {
@@ -215,7 +215,7 @@ describe('models and requests', () => {
     await expectFailure(attempt, 'INVALID_ARGUMENT', 'M18')
   })
 
-  test('a request of HAL 1.3, whose pools are memory and tokens, both ways', async () => {
+  test('a request of HAL 1.3 with memory and tokens is converted in both directions', async () => {
     await expectNoLeaks(async () => {
       await using driver = localDriver()
       using model = addModel([1, 2])
@@ -260,7 +260,7 @@ describe('models and requests', () => {
     })
   })
 
-  test('M2, M17, M19: numbers that mean nothing', async () => {
+  test('M2, M17, M19: unknown numbers are refused', async () => {
     using model = addModel([1, 2])
     const there = modelToHidl(model)
     const attempt = (main: Partial<typeof there.main>) => () =>

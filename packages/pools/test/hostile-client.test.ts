@@ -120,7 +120,7 @@ describe('defences 1 to 4: descriptors that lie', () => {
     })
   })
 
-  test('P2, P8: a pool without a descriptor, or with two', async () => {
+  test('P2, P8: a pool without a descriptor, or with two, is refused', async () => {
     for (const count of [0, 2]) {
       await attack((client) => {
         const descriptors = Array.from({ length: count }, () => memory())
@@ -135,7 +135,7 @@ describe('defences 1 to 4: descriptors that lie', () => {
     }
   })
 
-  test('defences 1 and 6: a file truncated again and again while it is read', async () => {
+  test('defences 1 and 6: a driver survives a file that is truncated repeatedly while it is read', async () => {
     const path = join(directory, 'flickering')
     writeFileSync(path, Buffer.alloc(1 << 20))
     await using driver = await connectDriver(server.path)
@@ -176,7 +176,7 @@ describe('defences 8 and 9: exhaustion', () => {
     })
   })
 
-  test('bytes of pools, models, device buffers and their bytes', async () => {
+  test('pools, models and device buffers beyond the limits are refused', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     const prepared: PreparedModel[] = []
@@ -200,7 +200,7 @@ describe('defences 8 and 9: exhaustion', () => {
     ;(await driver.allocate({ roles: [open.input(0)], dimensions: [1024] })).close()
   })
 
-  test('memory for intermediate results', async () => {
+  test('intermediate results beyond the limit are refused', async () => {
     await using driver = await connectDriver(server.path)
     using model = buildModel((g) => {
       const type = { type: 'TENSOR_FLOAT32', dimensions: [0, 0] } as const
@@ -218,7 +218,7 @@ describe('defences 8 and 9: exhaustion', () => {
     await expectFailure(() => prepared.run(args), 'RESOURCE_EXHAUSTED_TRANSIENT')
   })
 
-  test('the client makes room by itself: unused pools are released', async () => {
+  test('a client releases unused pools to make room', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
@@ -233,7 +233,7 @@ describe('defences 8 and 9: exhaustion', () => {
   })
 })
 
-test('defence 5: bytes that change while they are read', async () => {
+test('defence 5: a driver survives bytes that change while they are read', async () => {
   await using driver = await connectDriver(server.path)
   using model = buildModel((g) => {
     const x = g.input('TENSOR_FLOAT32', [8])

@@ -182,7 +182,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     })
   })
 
-  test('an answer that comes twice', async () => {
+  test('a second answer to one request ends the connection', async () => {
     const twice: Answer = (driver, header) => {
       driver.result(header, fine)
       driver.result(header, fine)
@@ -203,7 +203,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     })
   })
 
-  test('D13: a token of 0', async () => {
+  test('D13: a token of 0 is refused', async () => {
     await withDriver(
       [[operations.ALLOCATE, (driver, header) => driver.answer(header, encodeBody({ token: 0 }))]],
       async (driver) => {
@@ -215,7 +215,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     )
   })
 
-  test('defence 16: no answer at all, with a deadline', async () => {
+  test('defence 16: a request without an answer fails after its deadline', async () => {
     await withDriver([[operations.EXECUTE, () => {}]], async (driver) => {
       using model = addModel([1, 2])
       using prepared = await driver.prepare(model)
@@ -230,7 +230,7 @@ describe('defence 14: a driver that lies about an execution', () => {
     })
   })
 
-  test('an answer after the deadline is no surprise', async () => {
+  test('an answer after the deadline is accepted', async () => {
     let waiting: (() => void) | undefined
     const late: Answer = (driver, header) => {
       if (waiting === undefined) waiting = () => driver.result(header, fine)

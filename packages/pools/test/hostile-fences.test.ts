@@ -8,7 +8,7 @@ import { ring, socketPair } from '../src/native/socket.ts'
 import { attack, begin, expectServed, launch } from './attack.ts'
 
 describe('fences of others', () => {
-  test('defence 3: descriptors that are no fences, frames that are no executions', async () => {
+  test('defence 3: descriptors that are not fences and frames that are not executions are refused', async () => {
     await attack((client) => {
       begin(client, 1)
       const [mine, theirs] = socketPair('stream')
@@ -28,7 +28,7 @@ describe('fences of others', () => {
     })
   })
 
-  test('defences 8 and 16: fences that are never signalled cost a client its share, and nobody else', async () => {
+  test('defences 8 and 16: fences that are never signalled count only against their client', async () => {
     await attack(async (client) => {
       begin(client, 1)
       const [mine, theirs] = socketPair('stream')

@@ -9,7 +9,7 @@ import { addModel, expectFailure, handModel } from './support.ts'
 import { attack, expectDisconnected, expectServed, GONE, server } from './attack.ts'
 
 describe('defences 10 and 11: tokens and roles', () => {
-  test('tokens of another client, and guesses, have one answer (D31)', async () => {
+  test('tokens of another client and guessed tokens have the same answer (D31)', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
@@ -34,7 +34,7 @@ describe('defences 10 and 11: tokens and roles', () => {
     await buffer.copyTo(pool.slice(0, 8))
   })
 
-  test('tokens are not numbered one after another, and never come again', async () => {
+  test('tokens are not consecutive, and are never reused', async () => {
     await using driver = await connectDriver(server.path)
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)
@@ -99,7 +99,7 @@ describe('defences 15 to 17: the protocol', () => {
     })
   })
 
-  test('models that break rules are refused by their number, as validators do', async () => {
+  test('models that break rules are refused with the number of the rule', async () => {
     await attack((client) => {
       const model = handModel((m) => (m.main.outputIndexes = [0]))
       const { header, body } = client.call(operations.PREPARE, { model })
@@ -107,7 +107,7 @@ describe('defences 15 to 17: the protocol', () => {
     })
   })
 
-  test('what is not there: models, pools, buffers', async () => {
+  test('unknown models, pools and buffers are refused', async () => {
     await attack((client) => {
       client.send(operations.RELEASE_POOL, { id: 5 })
       client.send(operations.RELEASE_POOL, { id: 5 })
@@ -144,7 +144,7 @@ describe('defences 15 to 17: the protocol', () => {
     })
   })
 
-  test('errors of kernels are told without their words', async () => {
+  test('errors of kernels are reported without their messages', async () => {
     await using driver = await connectDriver(server.path)
     using model = buildModel((g) =>
       g.output(g.operation('FAIL', [g.input('TENSOR_FLOAT32', [2])], { type: 'TENSOR_FLOAT32', dimensions: [2] })),
@@ -158,7 +158,7 @@ describe('defences 15 to 17: the protocol', () => {
     expect(error.message).not.toMatch(/secret|0x/)
   })
 
-  test('a connection that never says a word costs nothing', async () => {
+  test('a connection that sends no message uses no other resources', async () => {
     await attack(async () => {
       const silent = Array.from({ length: 30 }, () => new RawClient(server.path))
       await expectServed()

@@ -40,7 +40,7 @@ describe('images', () => {
     })
   })
 
-  test('rows and layers lie where the layout says', async () => {
+  test('rows and layers have the offsets of the layout', async () => {
     await expectNoLeaks(() => {
       using pool = createImagePool({ width: 5, height: 3, layers: 2, format: 'R8G8B8A8_UNORM', label: 'picture' })
       expect([pool.kind, pool.byteSize, pool.rights, pool.rowSize, pool.pixelsSize]).toEqual([
@@ -68,7 +68,7 @@ describe('images', () => {
     })
   })
 
-  test('are used as a whole, where linear memory is wanted not at all', async () => {
+  test('are used as a whole, and refused in place of linear memory', async () => {
     using pool = createImagePool({ width: 4, height: 1, format: 'R8_UNORM' })
     expect([pool.whole.byteOffset, pool.whole.byteSize]).toEqual([0, 0])
     expect(() => pool.slice(0, 4)).toThrow(BoundsError)
@@ -79,7 +79,7 @@ describe('images', () => {
     await expectFailure(() => shareReadOnly(pool), 'INVALID_ARGUMENT')
   })
 
-  test('refuse what is not there', () => {
+  test('refuse rows and layers that do not exist', () => {
     const pool = createImagePool({ width: 4, height: 2, format: 'R8_UNORM' })
     for (const [layer, row] of [
       [1, 0],
@@ -111,7 +111,7 @@ describe('images', () => {
     await expectNoLeaks(() => expect(() => createImagePool(options as never)).toThrow(/must/))
   })
 
-  test('that are only to be read', async () => {
+  test('cannot be written if their memory is sealed', async () => {
     await expectNoLeaks(() => {
       const attachment = createSharedMemory(16 * 4 * 3 * 2, 'image')
       sealDescriptor(attachment, 16)
@@ -124,7 +124,7 @@ describe('images', () => {
     })
   })
 
-  test('P15: memory that is too small for the rows', async () => {
+  test('P15: memory that is too small for the rows is refused', async () => {
     await expectNoLeaks(async () => {
       const attachment = createSharedMemory(16 * 4 * 3 * 2 - 1, 'image')
       await expectFailure(
@@ -138,7 +138,7 @@ describe('images', () => {
 })
 
 describe('descriptions', () => {
-  test('have 40 bytes, and come back as they were', () => {
+  test('have 40 bytes, and are decoded as they were encoded', () => {
     for (const description of [image, blob]) {
       const bytes = encodeBufferDescription(description)
       expect(bytes.length).toBe(40)
@@ -170,7 +170,7 @@ describe('descriptions', () => {
     await expectFailure(() => encodeBufferDescription({ ...image, ...change }), 'INVALID_ARGUMENT', 'P12')
   })
 
-  test('P12: bytes that are none', async () => {
+  test('P12: invalid descriptions are refused', async () => {
     const bytes = encodeBufferDescription(image)
     await expectFailure(() => decodeBufferDescription(bytes.subarray(1)), 'INVALID_ARGUMENT', 'P12')
     for (const at of [12, 28, 32, 39]) {
@@ -185,7 +185,7 @@ describe('descriptions', () => {
     ).toBe(6)
   })
 
-  test('P10, P11, P12: hardware buffers of HIDL say what they are', async () => {
+  test("P10, P11, P12: descriptions of HIDL's hardware buffers are checked", async () => {
     await expectNoLeaks(async () => {
       using picture = createImagePool({ width: 5, height: 3, layers: 2, format: 'R8G8B8A8_UNORM' })
       using linear = createPool(64, { kind: 'device-blob' })
@@ -236,7 +236,7 @@ describe('memory of devices', () => {
 
   if (hasDmaBuf)
     describe.each(homes)('used by a driver %s', (_, start) => {
-      test('is a dma-buf, which crosses over like other memory', async () => {
+      test('is a dma-buf, which drivers use like other memory', async () => {
         await expectNoLeaks(async () => {
           await using driver = await start()
           using linear = createPool(8192, { kind: 'device-blob' })
@@ -260,7 +260,7 @@ describe('memory of devices', () => {
       })
     })
 
-  test('is not what anybody says it is', async () => {
+  test("is recognised by the kernel's facts, not by its name", async () => {
     await expectNoLeaks(async () => {
       const attachment = openSync('/dev/null', 'r+')
       for (const kind of ['device-blob', 'shared'] as const)

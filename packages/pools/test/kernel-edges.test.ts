@@ -49,12 +49,12 @@ describe('whole numbers', () => {
     await expectFailure(() => run('ADD', [a, b, scalar(1)], like(a)), 'INVALID_ARGUMENT')
   })
 
-  test('ARGMAX tells numbers apart that float32 can not', async () => {
+  test('ARGMAX distinguishes whole numbers that float32 cannot', async () => {
     const x = whole([2 ** 24, 2 ** 24 + 1])
     expect((await run('ARGMAX', [x, scalar(0)], { type: 'TENSOR_INT32', dimensions: [1] })).values).toEqual([1])
   })
 
-  test('CONCATENATION copies them, whatever scales they have', async () => {
+  test('CONCATENATION copies whole numbers of any scale', async () => {
     const parts = [tensor('TENSOR_INT32', [1, -2], [2], { scale: 0.5 }), whole([2 ** 30])]
     const out: Operand = { type: 'TENSOR_INT32', dimensions: [3] }
     expect((await run('CONCATENATION', [...parts, scalar(0)], out)).values).toEqual([1, -2, 2 ** 30])
@@ -74,13 +74,13 @@ describe('quantized numbers', () => {
       expect((await run('ADD', [a, a, scalar(activation)], like(a))).values).toEqual(values)
   })
 
-  test('halves are rounded away from zero, bounds are those of the type', async () => {
+  test('halves are rounded away from zero, within the bounds of the type', async () => {
     const x = float([0.25, -0.25, 0.75, 1e30, -1e30, NaN, Infinity, 63.75])
     const out: Operand = { type: 'TENSOR_QUANT8_ASYMM_SIGNED', dimensions: [8], scale: 0.5, zeroPoint: 0 }
     expect((await run('QUANTIZE', [x], out)).values).toEqual([0.5, -0.5, 1, 63.5, -64, -64, 63.5, 63.5])
   })
 
-  test('an output that can not hold the bound of an activation has its own', async () => {
+  test('an output that cannot hold the bound of an activation saturates', async () => {
     const a = quant([200], 1, 0)
     const out: Operand = { type: 'TENSOR_QUANT8_ASYMM', dimensions: [1], scale: 0.01, zeroPoint: 0 }
     expect((await run('ADD', [a, a, scalar(3)], out)).values[0]).toBeCloseTo(2.55)
@@ -134,13 +134,13 @@ describe('floats', () => {
     expect(values).toEqual([2048, 2052, Infinity, 2 ** -23, 1])
   })
 
-  test('NaN stays NaN, through bounds as well', async () => {
+  test('NaN stays NaN, also through bounds', async () => {
     const x = float([NaN, -1, 7])
     expect((await run('RELU6', [x], like(x))).values).toEqual([NaN, 0, 6])
     expect((await run('ADD', [x, x, scalar(2)], like(x))).values).toEqual([NaN, -1, 1])
   })
 
-  test('SOFTMAX of numbers whose exponentials overflow', async () => {
+  test('SOFTMAX works on numbers whose exponentials overflow', async () => {
     const x = float([1e4, 1e4, -1e4])
     expect((await run('SOFTMAX', [x, scalar(1, 'FLOAT32')], like(x))).values).toEqual([0.5, 0.5, 0])
   })
@@ -152,12 +152,12 @@ describe('floats', () => {
     await expectFailure(() => run('SOFTMAX', [x, scalar(Infinity, 'FLOAT16')], like(x)), 'INVALID_ARGUMENT')
   })
 
-  test('ARGMAX: the first of equal numbers', async () => {
+  test('ARGMAX returns the first of equal numbers', async () => {
     const x = float([3, 5, 5, 1], [1, 4])
     expect((await run('ARGMAX', [x, scalar(-1)], { type: 'TENSOR_INT32', dimensions: [1] })).values).toEqual([1])
   })
 
-  test('AVERAGE_POOL_2D divides by what lies in the image alone', async () => {
+  test('AVERAGE_POOL_2D divides only by the elements inside the image', async () => {
     const x = float([1, 2, 3, 4], [1, 2, 2, 1])
     const inputs = [x, ...[1, 1, 1, 1, 1, 1, 2, 2, 0].map((value) => scalar(value))]
     const { values } = await run('AVERAGE_POOL_2D', inputs, open)
@@ -165,7 +165,7 @@ describe('floats', () => {
   })
 })
 
-describe('attributes that are out of the question', () => {
+describe('attributes out of range are refused', () => {
   const [image, filter, single] = [zeros([1, 4, 4, 1]), zeros([1, 2, 2, 1]), zeros([1])]
   const most = 2 ** 31 - 1
   const convolve = (...numbers: Numbers) =>
@@ -195,7 +195,7 @@ describe('attributes that are out of the question', () => {
     await expectFailure(() => run(operation, inputs, open), 'INVALID_ARGUMENT')
   })
 
-  test('the largest stride, and the largest dilation beside padding, are in order', async () => {
+  test('the largest stride, and the largest dilation with padding, are accepted', async () => {
     const strided = await run(...convolve(1, most, most, 0), open)
     expect(strided.dimensions).toEqual([1, 1, 1, 1])
     const dilated = await run(...dilate(most - 1, most - 1), open)

@@ -29,7 +29,7 @@ describe.each(types)('moving %s', (type) => {
     }
   })
 
-  test('RESHAPE, with a shape that only the request brings', async () => {
+  test('RESHAPE takes its shape from the request', async () => {
     const x = sample(type, [2, 3, 4])
     for (const isInput of [true, false]) {
       const shape = { type: 'TENSOR_INT32', dimensions: [2], raw: [-1, 4], isInput } as const
@@ -131,7 +131,7 @@ describe('what operations refuse', () => {
     await expectFailure(() => run(operation, inputs, output), 'INVALID_ARGUMENT')
   })
 
-  test('GATHER with an index outside its axis', async () => {
+  test('GATHER fails for an index outside its axis', async () => {
     for (const index of [-1, 3, 2 ** 31 - 1]) {
       const inputs = [float([3]), scalar(0), { type: 'TENSOR_INT32', dimensions: [1], raw: [index] } as const]
       await expectFailure(() => run('GATHER', inputs, out([1])), 'GENERAL_FAILURE')

@@ -94,7 +94,7 @@ describe.each(kinds)('$type', (kind) => {
     )
   })
 
-  test('SOFTMAX along any axis', async () => {
+  test('SOFTMAX works along any axis', async () => {
     const fixed = isFloat ? {} : { scale: 1 / 256, zeroPoint: type === 'TENSOR_QUANT8_ASYMM' ? 0 : -128 }
     const beta = 0.75
     for (const axis of [undefined, 0, 1, -3]) {
@@ -113,7 +113,7 @@ describe.each(kinds)('$type', (kind) => {
     }
   })
 
-  test('CONCATENATION, of different scales too', async () => {
+  test('CONCATENATION works with different scales', async () => {
     for (const axis of [0, 1, 2]) {
       const parts = [1, 2, 3].map((size) =>
         inputOf(
@@ -268,7 +268,7 @@ describe.each(kinds)('$type', (kind) => {
     })
 })
 
-test('DEQUANTIZE of symmetric types, with a scale for each channel too', async () => {
+test('DEQUANTIZE works on symmetric types, also with a scale for each channel', async () => {
   for (const channelDim of [0, 1, 2]) {
     const scales = [0.5, 0.25, 2, 0.125].slice(0, [2, 3, 4][channelDim])
     const x = sample('TENSOR_QUANT8_SYMM_PER_CHANNEL', [2, 3, 4], { channelQuant: { scales, channelDim } })

@@ -27,7 +27,7 @@ const noPool = (): never => {
   throw new PoolsError('INVALID_ARGUMENT', 'no pool')
 }
 
-test('bodies of mutated bytes', () => {
+test('mutated bodies are read or refused', () => {
   const bodies = [
     encodeBody({ model: { ...handModel(), pools: [1] } }),
     encodeBody({
@@ -60,7 +60,7 @@ test('bodies of mutated bytes', () => {
   )
 })
 
-test('values of every shape in place of a model', () => {
+test('values of every shape in place of a model are refused', () => {
   fc.assert(
     fc.property(
       fc.anything({ withNullPrototype: false, maxDepth: 4 }),
@@ -79,7 +79,7 @@ test('values of every shape in place of a model', () => {
   )
 })
 
-test('models of every number', () => {
+test('models with arbitrary numbers are valid or refused by a rule', () => {
   const number = fc.oneof(fc.constantFrom(0, 1, 3, 4, 20, -1, 0.5, Number.NaN, 2 ** 31, 2 ** 32, 2 ** 53), fc.nat(8))
   fc.assert(
     fc.property(
@@ -103,7 +103,7 @@ test('models of every number', () => {
   )
 })
 
-test('requests and results come back as they were', () => {
+test('requests and results are decoded as they were encoded', () => {
   const u32 = fc.oneof(fc.constantFrom(0, 1, 2 ** 31, 2 ** 32 - 1), fc.nat(2 ** 31 - 1))
   const argument: fc.Arbitrary<RequestArgument> = fc.record({
     hasNoValue: fc.boolean(),
@@ -153,7 +153,7 @@ test('requests and results come back as they were', () => {
   )
 })
 
-test('handles of every number', () => {
+test('handles with arbitrary numbers are refused or mapped', () => {
   const number = fc.oneof(
     fc.constantFrom(-1, 0, 1, 4095, 4096, 2 ** 31, 2 ** 32, 2 ** 53, Number.NaN, 0.5),
     fc.integer(),

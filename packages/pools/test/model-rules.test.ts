@@ -4,7 +4,7 @@ import { brokenModels, location, validModels } from './model-cases.ts'
 import { expectFailure, handModel, operand } from './support.ts'
 
 describe('models', () => {
-  test('the model that the others change is valid', () => {
+  test('the model that the other tests change is valid', () => {
     expect(validateModel(handModel())).toBeUndefined()
   })
 
@@ -32,7 +32,7 @@ describe('models', () => {
     expect(validateModel(acyclic)).toBeUndefined()
   })
 
-  test('M13: values are given inside the callback, to operands of the same model', async () => {
+  test('M13: operands are added inside the callback, and belong to one model', async () => {
     let kept: ModelBuilder | undefined
     let handle: OperandHandle | undefined
     using model = buildModel((g) => {

@@ -19,7 +19,7 @@ describe.each(cases)('%s of %s', (_, arithmetic, { model, input, inputShape, out
   const isFloat = arithmetic === 'float32'
   const byteSize = output.values.length * (isFloat ? 4 : 1)
 
-  test.each(homes)('%s, close to double precision', async (__, start) => {
+  test.each(homes)('%s computes close to double precision', async (__, start) => {
     await expectNoLeaks(async () => {
       await using driver = await start()
       using prepared = await driver.prepare(model)
@@ -39,7 +39,7 @@ describe.each(cases)('%s of %s', (_, arithmetic, { model, input, inputShape, out
     })
   })
 
-  test('the outputs differ from each other, and are the same bits in every home', () => {
+  test('different inputs have different outputs, with the same bits in every home', () => {
     expect(new Set(results[0]).size).toBeGreaterThan(3)
     expect(results.length).toBe(homes.length)
     for (const found of results) expect(found).toEqual(results[0])

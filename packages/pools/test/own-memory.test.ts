@@ -61,7 +61,7 @@ describe('pools of memory of the process', () => {
     })
   })
 
-  test('can not be reached through what was closed', () => {
+  test('cannot be read or written after close()', () => {
     const pool = createPool(64)
     const segment = pool.segment
     pool.close()
@@ -69,7 +69,7 @@ describe('pools of memory of the process', () => {
     expect(() => pool.read(0)).toThrow(ScopeClosedError)
   })
 
-  test('there is nothing between processes, and it says so', async () => {
+  test('functions that need descriptors fail with a hint', async () => {
     await expectNoLeaks(async () => {
       for (const attempt of [
         () => openFilePool('package.json'),
@@ -91,7 +91,7 @@ describe('channels between threads', () => {
   const frame = (link: PortLink, length = HEADER_SIZE): void =>
     writeHeader(link.sent.view, length, { operation: operations.CANCEL, id: 7 })
 
-  test('keep messages in order, and their memory', () => {
+  test('keep messages in order, with their memory', () => {
     const [one, two] = portPair().map((end) => new PortLink(end)) as [PortLink, PortLink]
     const memory = new SharedArrayBuffer(16)
     for (const attachments of [[], [memory], []]) {
@@ -109,7 +109,7 @@ describe('channels between threads', () => {
     two.close()
   })
 
-  test('are closed for both ends at once', () => {
+  test('are closed at both ends at once', () => {
     const [one, two] = portPair().map((end) => new PortLink(end)) as [PortLink, PortLink]
     frame(one)
     one.send(HEADER_SIZE, [])
@@ -120,7 +120,7 @@ describe('channels between threads', () => {
     one.close()
   })
 
-  test('refuse messages that are none', () => {
+  test('refuse malformed messages', () => {
     const [one, two] = portPair().map((end) => new PortLink(end)) as [PortLink, PortLink]
     frame(one, 100)
     one.send(HEADER_SIZE, [])
@@ -129,7 +129,7 @@ describe('channels between threads', () => {
     two.close()
   })
 
-  test('end with a worker that ends without a word, also for who blocks', async () => {
+  test('end when the worker exits, also for a blocked caller', async () => {
     await expectNoLeaks(async () => {
       await using driver = await workerDriver({ script: join(import.meta.dirname, 'fixtures/worker.js') })
       using model = operationModel('EXIT')
@@ -141,7 +141,7 @@ describe('channels between threads', () => {
     })
   })
 
-  test('live on when a kernel throws, whose words stay inside', async () => {
+  test('survive a kernel that throws, and hide its message', async () => {
     await expectNoLeaks(async () => {
       await using driver = await workerDriver({ script: join(import.meta.dirname, 'fixtures/worker.js') })
       using model = operationModel('FAIL')
@@ -155,7 +155,7 @@ describe('channels between threads', () => {
     })
   })
 
-  test('end with a worker that never says hello', async () => {
+  test('end with a worker that never sends HELLO', async () => {
     await expectNoLeaks(async () => {
       const script = new URL('data:text/javascript,')
       await expectFailure(() => workerDriver({ script }), 'DEAD_OBJECT')

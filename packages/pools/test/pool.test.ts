@@ -56,7 +56,7 @@ describe('createPool', () => {
     expect(() => createPool(byteSize as never)).toThrow(ArgumentError)
   })
 
-  test('P9: sizes up to 2^32 - 1 are legal, since a size is no memory yet', async () => {
+  test('P9: sizes up to 2^32 - 1 are accepted, because pages are allocated on use', async () => {
     await expectNoLeaks(() => {
       using pool = createPool(0xffff_ffff)
       pool.write(0xffff_fffe, Uint8Array.of(9))
@@ -64,7 +64,7 @@ describe('createPool', () => {
     })
   })
 
-  test('an emulated hardware buffer is called so', () => {
+  test('an emulated hardware buffer keeps its kind', () => {
     using pool = createPool(64, { kind: 'device-blob' })
     expect(pool.kind).toBe('device-blob')
   })
@@ -84,7 +84,7 @@ describe('bounds and lifetime', () => {
     expect(() => pool.write(0, [1, 2] as never)).toThrow(ArgumentError)
   })
 
-  test('a closed pool can not be reached by any way', () => {
+  test('a closed pool cannot be read or written', () => {
     const pool = createPool(64)
     const [view, segment, slice] = [pool.view(), pool.segment, pool.slice(0)]
     pool.close()
@@ -97,7 +97,7 @@ describe('bounds and lifetime', () => {
     pool[Symbol.dispose]()
   })
 
-  test('a pool that is held can not be closed', () => {
+  test('close() throws ScopeHeldError while the pool is held', () => {
     const pool = createPool(64)
     const hold = pool.acquire()
     expect(() => pool.close()).toThrow(ScopeHeldError)
@@ -124,7 +124,7 @@ describe('bounds and lifetime', () => {
 })
 
 describe('rights', () => {
-  test('a frozen pool can not be changed by anybody', async () => {
+  test('a frozen pool cannot be changed', async () => {
     await expectNoLeaks(() => {
       using pool = createFrozenPool(new Float32Array([1, 2]))
       expect(pool.rights).toBe('frozen')
@@ -150,7 +150,7 @@ describe('rights', () => {
     expect(frozen.read(0)[0]).toBe(5)
   })
 
-  test('a pool that somebody else has mapped can not be frozen', async () => {
+  test('a pool that another process has mapped cannot be frozen', async () => {
     await expectNoLeaks(async () => {
       const pool = createPool(16)
       const other = importPool({
@@ -165,7 +165,7 @@ describe('rights', () => {
     })
   })
 
-  test('readers see what the owner writes, and can not write', async () => {
+  test("readers see the owner's writes, and cannot write", async () => {
     await expectNoLeaks(() => {
       using pool = createPool(4096)
       using reader = shareReadOnly(pool)
@@ -196,7 +196,7 @@ describe('file pools', () => {
     })
   })
 
-  test('P13, P14: what is written to a writable one reaches the file', () => {
+  test('P13, P14: writes to a writable pool reach the file', () => {
     const path = file('written', 4096)
     using pool = openFilePool(path, { access: 'read-write' })
     pool.write(10, Uint8Array.of(42))
@@ -204,14 +204,14 @@ describe('file pools', () => {
     expect(readFileSync(path)[10]).toBe(42)
   })
 
-  test('a read-only one never changes the file', () => {
+  test('a read-only pool never changes the file', () => {
     const path = file('kept', 4096)
     using pool = openFilePool(path)
     pool.view().setUint8(0, 1)
     expect(readFileSync(path)[0]).toBe(7)
   })
 
-  test('a file that shrinks reads as zeros, and the process lives on', () => {
+  test('a file that shrinks reads as zeros, and the process continues', () => {
     const path = file('shrinks', 4 * 4096)
     using pool = openFilePool(path)
     truncateSync(path, 4096)
@@ -233,7 +233,7 @@ describe('file pools', () => {
     )
   })
 
-  test('an empty file is refused, and a missing one says so', async () => {
+  test('an empty or missing file is refused', async () => {
     expect(() => openFilePool(file('empty', 0))).toThrow(ArgumentRangeError)
     expect((await expectFailure(() => openFilePool(join(directory, 'missing')), 'GENERAL_FAILURE')).message).toContain(
       'no such file',
@@ -330,7 +330,7 @@ describe('handles from others', () => {
     await expectNoLeaks(attempt)
   })
 
-  test('P8: a descriptor that is not open', async () => {
+  test('P8: a descriptor that is not open is refused', async () => {
     const descriptor = shared(64)
     closeDescriptor(descriptor)
     await expectFailure(
@@ -339,7 +339,7 @@ describe('handles from others', () => {
     )
   })
 
-  test('memory that is sealed for writing is mapped without a right to write', async () => {
+  test('memory that is sealed against writing is mapped read-only', async () => {
     await expectNoLeaks(() => {
       const descriptor = shared(4096)
       sealDescriptor(descriptor, 8)

@@ -5,7 +5,7 @@ import { argument, brokenRequests, model, request, validRequests } from './reque
 import { facts } from './support.ts'
 
 describe('requests', () => {
-  test('the request that the others change is valid', () => {
+  test('the request that the other tests change is valid', () => {
     expect(validateRequest(model, request())).toBeUndefined()
   })
 
@@ -19,7 +19,7 @@ describe('requests', () => {
     expect(validateRequest(given, right)).toBeUndefined()
   })
 
-  test('M11 refuses values between elements under strictAlignment alone', () => {
+  test('M11 refuses unaligned values only with strictAlignment', () => {
     const unaligned = request({ inputs: [argument({ location: { offset: 2 } })] })
     expect(validateRequest(model, unaligned)).toBeUndefined()
     expect(validateRequest(model, unaligned, { strictAlignment: true })?.rule).toBe('M11')

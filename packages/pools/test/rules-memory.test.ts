@@ -30,7 +30,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
   useAdder(start, (opened) => ({ driver, prepared } = opened))
 
   describe('pools', () => {
-    test('P11: an image is an argument as a whole, of as many bytes as it has pixels', async () => {
+    test('P11: an image is used as a whole, and its size is that of its pixels', async () => {
       await expectNoLeaks(async () => {
         using image = createImagePool({ width: 2, height: 1, format: 'R8G8B8A8_UNORM' })
         using result = createImagePool({ width: 1, height: 2, format: 'R8G8B8A8_UNORM' })
@@ -67,7 +67,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
     })
 
     if (hasFiles)
-      test('P13, P14: what an execution writes to a file is in the file', async () => {
+      test('P13, P14: an execution writes its output to the file', async () => {
         const path = fileOf('written')
         using file = openFilePool(path, { access: 'read-write' })
         using pool = createPool(64)
@@ -76,7 +76,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
         expect(floats(Uint8Array.from(readFileSync(path).subarray(64, 72)))).toEqual([5, 7])
       })
 
-    test('P16: every pool of a request counts, also one that nothing names', async () => {
+    test('P16: every pool of a request is checked, also a pool that no argument names', async () => {
       const [pool, unused] = [createPool(64), createPool(64)]
       const at = (offset: number) => argument({ location: { offset, length: 8 } })
       const asked = { inputs: [at(0)], outputs: [at(16)], pools: [pool, unused] }
@@ -88,7 +88,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       pool.close()
     })
 
-    test('P15, P17, P19: causes and their statuses', async () => {
+    test('P15, P17, P19: each cause has its status', async () => {
       using pool = createPool(64)
       const output = [pool.slice(16, 8)]
       if (hasFiles) {
@@ -116,7 +116,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
   })
 
   describe('device buffers', () => {
-    test('D21: a device buffer has neither offset nor length', async () => {
+    test('D21: an offset or length of a device buffer is refused', async () => {
       using buffer = await driver.allocate({ roles: [prepared.input(0)] })
       using pool = createPool(64)
       await buffer.copyFrom(pool.slice(0, 8))
@@ -132,7 +132,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       }
     })
 
-    test('D22: copies from and to every kind of linear memory, and no other', async () => {
+    test('D22: device buffers are copied from and to linear memory, and not images', async () => {
       await expectNoLeaks(async () => {
         using buffer = await driver.allocate({ roles: [prepared.input(0)] })
         using shared = createPool(64)
@@ -156,7 +156,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       await settled(driver)
     })
 
-    test('D26: from one device buffer to another', async () => {
+    test('D26: a device buffer is copied to another', async () => {
       await expectNoLeaks(async () => {
         const roles = [prepared.input(0)]
         using from = await driver.allocate({ roles })
@@ -181,7 +181,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       await settled(driver)
     })
 
-    test('D28: a writer beside readers and writers: everybody gets an answer', async () => {
+    test('D28: concurrent readers and writers all get an answer', async () => {
       using one = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       using two = await driver.allocate({ roles: [prepared.input(0), prepared.output(0)] })
       using pool = createPool(4096)
@@ -205,7 +205,7 @@ describe.each(homes)('the rules of memory of a driver %s', (_, start) => {
       }
     })
 
-    test('D32: illegal use of a device buffer leaves its value and the outputs alone', async () => {
+    test('D32: illegal use of a device buffer does not change its value or the outputs', async () => {
       using model3 = buildModel((g) => {
         const x = g.input('TENSOR_FLOAT32', [2])
         const y = g.input('TENSOR_FLOAT32', [2])

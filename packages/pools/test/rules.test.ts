@@ -76,7 +76,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       expect(await driver.supportedOperations(real)).toEqual([true])
     })
 
-    test('M10: constants that overlap and gaps between them are read right', async () => {
+    test('M10: constants may overlap and have gaps', async () => {
       const values = new Uint8Array(64)
       new Float32Array(values.buffer).set([1, 2, 3, 4], 8)
       new Int32Array(values.buffer)[13] = 0
@@ -97,7 +97,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       expect(floats(pool.read(64, 16))).toEqual([1, 2, 3, 4])
     })
 
-    test('M12: values over 128 bytes lie in a pool of their own', async () => {
+    test('M12: values over 128 bytes are put into a pool', async () => {
       using large = addModel(Array.from({ length: 33 }, (_, i) => i))
       expect([large.pools.length, large.operandValues.length]).toEqual([1, 4])
       using small = addModel(Array.from({ length: 32 }, (_, i) => i))
@@ -108,7 +108,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       expect(floats(pool.read(256, 132))).toEqual(Array.from({ length: 33 }, (_, i) => i))
     })
 
-    test('M14: images hold no constants', async () => {
+    test('M14: constants in images are refused', async () => {
       using image = createImagePool({ width: 16, height: 1, format: 'R8_UNORM' })
       const given = handModel((m) => {
         m.main.operands[1] = {
@@ -120,7 +120,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       await expectFailure(() => driver.prepare({ ...given, pools: [image] }), 'INVALID_ARGUMENT', 'M14')
     })
 
-    test('M15: subgraphs that reach themselves', async () => {
+    test('M15: subgraphs that reach themselves are refused', async () => {
       const subgraph = (offset: number): Model['main'] => ({
         ...handModel().main,
         operands: [
@@ -163,7 +163,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       })
     })
 
-    test('Q9: nobody can say that a value has no bytes', async () => {
+    test('Q9: a length of 0 is refused', async () => {
       using pool = createPool(4096)
       const own = (await driver.prepare(handModel() as Model<Pool>)) as PreparedModel
       using _ = own
@@ -173,7 +173,7 @@ describe.each(homes)('the rules of a driver %s', (home, start) => {
       await expectFailure(() => own.run({ ...zero, pools: [pool] }), 'INVALID_ARGUMENT', 'Q6')
     })
 
-    test('Q13: inputs, and what lies around them, are never written', async () => {
+    test('Q13: inputs and the bytes around them are never written', async () => {
       using pool = createPool(8192)
       using output = createPool(64)
       const before = new Uint8Array(8192).map((_, i) => (i * 7) % 251)

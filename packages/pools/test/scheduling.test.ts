@@ -28,7 +28,7 @@ const sleeping = (milliseconds: number, at: number, options: Parameters<Prepared
 }
 
 describe('requests that wait', () => {
-  test('the most urgent runs first, and equals in their order', async () => {
+  test('run in the order of priority, and then of arrival', async () => {
     const order: string[] = []
     const note = (name: string) => () => order.push(name)
     const first = sleeping(100, 0)
@@ -42,7 +42,7 @@ describe('requests that wait', () => {
     expect(order).toEqual(['high', 'medium 1', 'medium 2', 'low'])
   })
 
-  test('a request that is given up before it began does not run', async () => {
+  test('do not run when they are cancelled before they begin', async () => {
     const controller = new AbortController()
     const first = sleeping(100, 0)
     const given = sleeping(60_000, 64, { signal: controller.signal })
@@ -53,7 +53,7 @@ describe('requests that wait', () => {
     await sleeping(0, 128, { deadline: 10_000 })
   })
 
-  test('a deadline that passes in the queue, or during the execution', async () => {
+  test('fail when their deadline passes in the queue or during the execution', async () => {
     const first = sleeping(150, 0)
     await expectFailure(() => sleeping(0, 64, { deadline: 20 }), 'MISSED_DEADLINE_TRANSIENT')
     await first
@@ -65,7 +65,7 @@ describe('requests that wait', () => {
     await sleeping(0, 128)
   })
 
-  test('blocking and other requests at once each get their answer', async () => {
+  test('each get their answer, blocking or not', async () => {
     using model = addModel([1, 2])
     using add = await driver.prepare(model)
     const waiting = [sleeping(50, 0), add.runAsync({ inputs: [pool.slice(1024, 8)], outputs: [pool.slice(1032, 8)] })]
@@ -74,7 +74,7 @@ describe('requests that wait', () => {
     expect((await Promise.all(waiting)).map((result) => result.outputs[0]!.dimensions)).toEqual([[1], [2]])
   })
 
-  test('more requests than the driver takes are refused before they are sent', async () => {
+  test('are refused before they are sent when the driver takes no more', async () => {
     const running = Array.from({ length: 64 }, (_, i) => sleeping(i === 0 ? 50 : 0, i * 16))
     await expectFailure(() => sleeping(0, 2048), 'RESOURCE_EXHAUSTED_TRANSIENT')
     await Promise.all(running)

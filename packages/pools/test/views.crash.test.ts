@@ -8,7 +8,7 @@ const cwd = fileURLToPath(new URL('..', import.meta.url))
 const run = (source: string): Promise<ScriptResult> =>
   runScript(`import * as pools from '@tenon/pools'\n${source}`, { cwd, nodeOptions: ['--expose-gc'] })
 
-describe('defence 12: memory that is given back while somebody still looks at it', () => {
+describe('defence 12: memory that is closed while it is in use', () => {
   test('views are empty after close', async () => {
     const { code, stdout } = await run(`
       const pool = pools.createPool(1 << 20)
@@ -20,7 +20,7 @@ describe('defence 12: memory that is given back while somebody still looks at it
     expect([code, stdout.trim()]).toEqual([0, '0 undefined'])
   })
 
-  test('a file that is written from a pool by another thread while the pool is closed', async () => {
+  test('a pool is closed while another thread writes it to a file', async () => {
     const { code, signal, stdout, stderr } = await run(`
       import { open } from 'node:fs/promises'
       const file = await open('/dev/null', 'w')
@@ -39,7 +39,7 @@ describe('defence 12: memory that is given back while somebody still looks at it
     expect({ code, signal, stdout: stdout.trim() }, stderr).toEqual({ code: 0, signal: null, stdout: '200' })
   })
 
-  test('a digest of a pool that is closed meanwhile', async () => {
+  test('a pool is closed while another thread computes its digest', async () => {
     const { code, signal } = await run(`
       for (let i = 0; i < 50; i++) {
         const pool = pools.createPool(1 << 22)
@@ -51,7 +51,7 @@ describe('defence 12: memory that is given back while somebody still looks at it
     expect({ code, signal }).toEqual({ code: 0, signal: null })
   })
 
-  test('a truncated file under a view, in compiled code and on other threads', async () => {
+  test('a file is truncated under a view, in compiled code and on other threads', async () => {
     const { code, signal, stdout, stderr } = await run(`
       import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
       import { open } from 'node:fs/promises'

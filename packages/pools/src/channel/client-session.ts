@@ -85,7 +85,7 @@ export class ClientSession {
    * Waits for a message, at most `timeout` milliseconds or, if that is negative, for ever. Handles the message, and then those
    * that have arrived meanwhile, the most urgent first. Fenced executions that can run are run before.
    *
-   * @throws {PeerGone} if the client is gone. @throws {PoolsError} if it broke the protocol.
+   * @throws {PeerGone} if the client has disconnected. @throws {PoolsError} if it broke the protocol.
    */
   step(timeout: number): void {
     if (this.#fenced.isWaiting && !this.#stepFenced(timeout < 0)) return

@@ -87,7 +87,7 @@ export class DriverChannel {
     return this.#link.sent
   }
 
-  /** Sends a message without an answer, unless the driver is gone. */
+  /** Sends a message without an answer, unless the driver has disconnected. */
   notify(operation: number, value: unknown, attachments: readonly Attachment[] = []): void {
     if (this.#dead !== undefined) return
     const length = this.#writeBody(value)
@@ -292,7 +292,7 @@ export class DriverChannel {
     return this.#guard(() => this.#link.receive(timeout))
   }
 
-  /** Uses the link. A peer that is gone, or sends a malformed message, ends the channel. */
+  /** Uses the link. A peer that disconnects, or sends a malformed message, ends the channel. */
   #guard<T>(use: () => T): T {
     try {
       return use()
@@ -308,7 +308,7 @@ export class DriverChannel {
     return this.#die(`the driver sent ${what} and was disconnected`)
   }
 
-  #die(sentence = 'the driver is gone'): PoolsError {
+  #die(sentence = 'the driver has disconnected'): PoolsError {
     if (this.#dead !== undefined) return this.#dead
     const dead = new PoolsError('DEAD_OBJECT', sentence, {
       hint: 'Start another driver and prepare the models again. The outputs of the request are undefined.',

@@ -79,7 +79,7 @@ function removeStale(path: string): void {
   throw new PoolsError('DEVICE_UNAVAILABLE', `another driver serves at ${path}`)
 }
 
-/** Serves one message of a client. @returns false if the client is gone and its resources are released. */
+/** Serves one message of a client. @returns false if the client has disconnected and its resources are released. */
 function step(session: ClientSession, timeout: number): boolean {
   try {
     session.step(timeout)

@@ -29,7 +29,7 @@ export interface SpawnOptions extends StartOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** The time for a driver to end by itself once its client is gone, in milliseconds. */
+/** The time for a driver to end by itself once its client has disconnected, in milliseconds. */
 const END_TIMEOUT = 2000
 
 /** The descriptor under which a child finds its channel. */

@@ -98,13 +98,13 @@ function subgraphToHidl({ operands, operations, inputIndexes, outputIndexes }: S
         throw invalid('M19', `operations[${i}].type`, 'must be an operation of HIDL', type)
       return { type: operationTypes[type as keyof typeof operationTypes], inputs, outputs }
     }),
-    operands: operands.map(({ location: { padding: _, ...location }, type, lifetime, channelQuant, ...rest }, i) => ({
+    operands: operands.map(({ location: { poolIndex, offset, length }, type, lifetime, channelQuant, ...rest }, i) => ({
       ...rest,
       extraParams: channelQuant === undefined ? { none: null } : { channelQuant },
       type: operandTypes[type].number,
       lifetime: operandLifetimes.indexOf(lifetime),
       numberOfConsumers: consumers[i]!,
-      location,
+      location: { poolIndex, offset, length },
     })),
   }
 }

@@ -112,6 +112,6 @@ export class PortLink implements Link {
   }
 
   #checkOpen(): void {
-    if (Atomics.load(this.#state, CLOSED) !== 0) throw new PeerGone('the peer is gone')
+    if (Atomics.load(this.#state, CLOSED) !== 0) throw new PeerGone('the peer has disconnected')
   }
 }

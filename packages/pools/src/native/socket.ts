@@ -44,7 +44,7 @@ export function peerUser(channel: number): number {
   return out.u32[0]!
 }
 
-/** Wakes a peer that waits for a byte on a stream. A peer that is gone is noticed elsewhere. */
+/** Wakes a peer that waits for a byte on a stream. A peer that has disconnected is noticed elsewhere. */
 export function ring(stream: number): void {
   sharing().tn_channel_ring(stream)
 }
@@ -139,7 +139,7 @@ export class Socket implements Link {
 
   #settle(code: number, what: string): void {
     if (code === 0) return
-    if (code === CLOSED) throw new PeerGone('the peer is gone')
+    if (code === CLOSED) throw new PeerGone('the peer has disconnected')
     throw failure(code === TIMED_OUT ? 'MISSED_DEADLINE_TRANSIENT' : 'GENERAL_FAILURE', what, code)
   }
 
