@@ -1,4 +1,5 @@
 import { checkAlignment, checkSize } from '../errors/check.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { AllocationError } from '../errors/kinds.ts'
 import { addressOf } from '../native/driver.ts'
 import { Block } from './block.ts'
@@ -17,7 +18,7 @@ export const ARRAY_BUFFER_ALIGNMENT = 16
  * const segment = gcAllocator.allocate(1024, 64)
  * segment.address % 64n // 0n
  */
-export const gcAllocator: NativeAllocator = {
+export const gcAllocator: NativeAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
@@ -26,7 +27,9 @@ export const gcAllocator: NativeAllocator = {
     const base = (alignment - (address % alignment)) % alignment
     return new Segment(new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address), base, size, 0)
   },
+  toString: () => 'gcAllocator',
 }
+inspectAsText({ prototype: gcAllocator })
 
 /**
  * A zeroed ArrayBuffer with room for `byteSize` bytes at a multiple of `byteAlignment`. It has at least one byte, so that

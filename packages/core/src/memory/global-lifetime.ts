@@ -1,8 +1,17 @@
+import { inspectAsText } from '../errors/inspect.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
 class GlobalLifetime implements Lifetime {
   readonly gate: Gate = new Gate(this)
   readonly isAlive = true
+
+  static {
+    inspectAsText(this)
+  }
+
+  toString(): string {
+    return 'globalLifetime'
+  }
 
   checkAlive(): void {}
 

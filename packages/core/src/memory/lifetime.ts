@@ -1,3 +1,5 @@
+import { inspectAsText } from '../errors/inspect.ts'
+
 /**
  * An owner of native resources, which live until it is closed. `ResourceScope` of `@tenon/scope` is one; libraries and
  * pools are others.
@@ -118,6 +120,10 @@ export const liveHolds: { count: number } = { count: 0 }
 export class Hold {
   #gate: Gate | null
 
+  static {
+    inspectAsText(this)
+  }
+
   /** @internal @throws {ScopeClosedError | WrongThreadError} if the gate is not open. */
   constructor(gate: Gate) {
     gate.enter()
@@ -134,6 +140,10 @@ export class Hold {
 
   [Symbol.dispose](): void {
     this.release()
+  }
+
+  toString(): string {
+    return `Hold (${this.#gate === null ? 'released' : 'open'})`
   }
 }
 

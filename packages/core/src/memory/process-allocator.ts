@@ -1,4 +1,5 @@
 import { checkAlignment, checkSize } from '../errors/check.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'
 import { addressOf, bufferOver } from '../native/driver.ts'
@@ -14,7 +15,7 @@ import { Segment } from './segment.ts'
  * @example
  * const table = processAllocator.allocate(4096, 64)
  */
-export const processAllocator: NativeAllocator = {
+export const processAllocator: NativeAllocator & { toString(): string } = {
   allocate(byteSize: number, byteAlignment: number = ARRAY_BUFFER_ALIGNMENT): Segment {
     const size = checkSize(byteSize, 'byteSize')
     const alignment = checkAlignment(byteAlignment)
@@ -26,4 +27,6 @@ export const processAllocator: NativeAllocator = {
     const buffer = bufferOver(address, Math.max(size, 1))
     return new Segment(new Block(globalGate, new DataView(buffer), Buffer.from(buffer), address), 0, size, 0)
   },
+  toString: () => 'processAllocator',
 }
+inspectAsText({ prototype: processAllocator })

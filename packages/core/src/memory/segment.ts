@@ -1,4 +1,5 @@
 import { checkSize } from '../errors/check.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkUsable, expose, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
@@ -34,6 +35,14 @@ export class Segment {
     this.base = base
     this.byteSize = byteSize
     this.flags = flags
+  }
+
+  static {
+    inspectAsText(this)
+  }
+
+  toString(): string {
+    return `Segment of ${this.byteSize} bytes at 0x${this.address.toString(16)}`
   }
 
   get readOnly(): boolean {

@@ -1,3 +1,5 @@
+import { checkOptions } from '../errors/check-options.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { wrongType } from '../errors/wrong-argument.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkEnterable } from '../memory/block.ts'
@@ -76,7 +78,10 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
     isWide: result === 'int64' || result === 'uint64' || result === 'pointer',
   }
   const call = (forms[parameters.length] ?? ofMany)(target)
-  return Object.assign(call, { async: asyncOf(target, raw) })
+  Object.defineProperty(call, 'name', { value: name })
+  const made = Object.assign(call, { async: asyncOf(target, raw), toString: () => `NativeFunction ${name}` })
+  inspectAsText({ prototype: made })
+  return made
 }
 
 /**
@@ -86,7 +91,8 @@ function parametersOf(signature: Signature): readonly (ValueType | StructType)[]
   if (typeof signature !== 'object' || signature === null) {
     throw wrongType('signature', 'an object with result and parameters', signature)
   }
-  const parameters: unknown = signature.parameters ?? []
+  const known = ['result', 'parameters', 'fixedParameters'] as const
+  const parameters: unknown = checkOptions(signature, known, 'signature').parameters ?? []
   if (Array.isArray(parameters) && parameters.length <= MAXIMUM_PARAMETERS)
     return [...(parameters as (ValueType | StructType)[])]
   throw wrongType('parameters', `an array of at most ${MAXIMUM_PARAMETERS} types`, parameters)

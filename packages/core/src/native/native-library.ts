@@ -1,4 +1,5 @@
 import { checkName } from '../errors/check.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf } from './driver.ts'
@@ -53,6 +54,15 @@ export class NativeLibrary extends ManagedLifetime {
 
   protected override get label(): string {
     return `the library ${this.path}`
+  }
+
+  static {
+    inspectAsText(this)
+  }
+
+  /** The class and the path, as text. */
+  override toString(): string {
+    return `NativeLibrary ${this.path}`
   }
 
   /** Frees nothing, because the code stays mapped. */

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { checkOptions } from '../errors/check-options.ts'
 
 /** The options of {@link runScript}. */
 export interface ScriptOptions {
@@ -29,8 +30,9 @@ export interface ScriptResult {
  * const { signal } = await runScript(`process.abort()`)
  * signal // 'SIGABRT'
  */
-export async function runScript(source: string, options: ScriptOptions = {}): Promise<ScriptResult> {
-  const { nodeOptions = [], env = {}, cwd = process.cwd(), timeout = 30_000 } = options
+export async function runScript(source: string, options?: ScriptOptions): Promise<ScriptResult> {
+  const checked = checkOptions(options, ['nodeOptions', 'env', 'cwd', 'timeout'])
+  const { nodeOptions = [], env = {}, cwd = process.cwd(), timeout = 30_000 } = checked
   const child = spawn(process.execPath, [...nodeOptions, '--input-type=module', '--eval', source], {
     cwd,
     env: { ...process.env, ...env },

@@ -1,6 +1,8 @@
 import { wrongType } from '../errors/wrong-argument.ts'
 import { checkSize } from '../errors/check.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
+import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { dtypeInfo, type DType } from './dtype.ts'
 import { Cleaner } from '../memory/cleaner.ts'
@@ -41,6 +43,10 @@ export class TensorType {
     this.byteSize = checkSize(sizeOf(dtype, this.elementCount, shape, strides, packing), 'the size of the tensor')
   }
 
+  static {
+    inspectAsText(this)
+  }
+
   /** The type as it is written on the command line: `float32[2,4]`. */
   toString(): string {
     return `${this.dtype}[${this.shape.join(',')}]`
@@ -62,7 +68,12 @@ const collected = new Cleaner<string>((key) => {
  * tensorType('f32', [2, 4]) === tensorType('float32', [2, 4]) // true
  * tensorType('f32', [2, 4]).byteSize // 32
  */
-export function tensorType(dtype: string, shape: readonly number[], options: TensorTypeOptions = {}): TensorType {
+export function tensorType(dtype: string, shape: readonly number[], options?: TensorTypeOptions): TensorType {
+  return typeWith(dtype, shape, checkOptions(options, ['strides', 'packing']))
+}
+
+/** As {@link tensorType}, with options that were checked. */
+export function typeWith(dtype: string, shape: readonly number[], options: TensorTypeOptions): TensorType {
   const { name, bits } = dtypeInfo(dtype)
   const sizes = checkShape(shape)
   const strides = checkStrides(options.strides, sizes)

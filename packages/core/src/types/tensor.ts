@@ -11,7 +11,7 @@ import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
-import { tensorType, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
+import { typeWith, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
 import { valuesText } from './tensor-text.ts'
 import { typedArrayClass } from './typed-array.ts'
 
@@ -168,7 +168,7 @@ export function tensor(
   options?: TensorOptions,
 ): Tensor {
   const { allocator = gcAllocator, device, ...layout } = checkOptions(options, OPTIONS)
-  const type = tensorType(dtype, shape, layout)
+  const type = typeWith(dtype, shape, layout)
   if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
   if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
   const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
