@@ -132,6 +132,7 @@ describe('the asynchronous form of a call as a function', () => {
     const wrong = { results: [y], attrs: { ...attrs, low: s64(1) } }
     await expect(clip.async([x], wrong)).rejects.toThrow(/Wrong scalar data type/)
     await expect(clip.async([5 as never], { results: [y], attrs })).rejects.toThrow(ArgumentError)
+    await expect(clip.async([x], undefined as never)).rejects.toThrow(/results must be an array/)
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(clip.async([x], { results: [y], attrs, signal })).rejects.toThrow('enough')
     expect(clip([x], { results: [y], attrs }).toArray()).toEqual([1, 3])

@@ -46,11 +46,11 @@ export interface CallForms<Options extends object> {
 /** The parts of a call as a function. */
 export interface CallParts<Options extends object> {
   /** The names of the options, except `signal`. */
-  readonly known: readonly (keyof Options & string)[]
+  readonly known: readonly string[]
   /** Returns what a call is prepared with besides its tensors. */
   readonly attrsOf: (options: Options) => AttributeDictionary | undefined
   readonly prepare: (options: PrepareOptions & { readonly attrs: AttributeDictionary }) => PreparedCall
-  /** Whether a call is kept for the next one. Calls with a state belong to one call site, so they are closed at once. */
+  /** Whether a synchronous call is kept for the next one. Calls with a state belong to one call site, so they are not. */
   readonly keeps: boolean
 }
 
@@ -61,67 +61,52 @@ interface Kept {
   readonly alignment: number | undefined
 }
 
-/** A call in progress. */
-interface Taken {
-  readonly call: PreparedCall
-  readonly results: Tensors
-  readonly attrs: AttributeDictionary
-  readonly alignment: number | undefined
-  /** The kept call, if it is the one in progress. */
-  readonly alike: Kept | undefined
-}
-
 const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
 
-/** Makes functions that prepare a call, run it, and keep it for the next call with the same types and attributes. */
+/** Makes functions that prepare a call and run it. The synchronous one keeps the call for the next call that is alike. */
 export function callFunction<Options extends ResultOptions<readonly ResultSpec[]>>(
   parts: CallParts<Options>,
 ): CallForms<Options> {
-  const { attrsOf, prepare, keeps } = parts
-  const known = new Set<string>(parts.known)
-  const knownAsync = new Set<string>([...known, 'signal'])
+  const { known, attrsOf, prepare, keeps } = parts
   let kept: Kept | undefined
-
-  const take = (operands: Tensors, options: Options, names: ReadonlySet<string>): Taken => {
+  const call = (operands: Tensors, options: Options): unknown => {
     checkOperands(operands)
-    for (const name in options) if (!names.has(name)) checkOptions(options, [...names] as (keyof Options & string)[])
+    for (const name in options)
+      if (!known.includes(name)) checkOptions(options as Readonly<Record<string, unknown>>, known)
     const results = resultsOf(options)
     const { alignment } = options
     const attrs = attrsOf(options) ?? NO_ATTRIBUTES
     const alike = kept !== undefined && isAlike(kept, operands, results, attrs, alignment) ? kept : undefined
-    const call = alike?.call ?? prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
+    const prepared =
+      alike?.call ?? prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
     // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
     if (alike !== undefined) kept = undefined
-    return { call, results, attrs, alignment, alike }
-  }
-
-  const putBack = ({ call, attrs, alignment, alike }: Taken): void => {
-    // A call that is kept would keep open the memory that its pointers refer to.
-    if (keeps && memoryOf(attrs).length === 0) {
-      kept?.call.close()
-      kept = alike ?? { call, attrs: snapshot(attrs), alignment }
-    } else {
-      call.close()
-    }
-  }
-
-  const call = (operands: Tensors, options: Options): unknown => {
-    const taken = take(operands, options, known)
     try {
-      taken.call.run(operands, taken.results)
+      prepared.run(operands, results)
     } finally {
-      putBack(taken)
+      // A call that is kept would keep open the memory that its pointers refer to.
+      if (keeps && memoryOf(attrs).length === 0) {
+        kept?.call.close()
+        kept = alike ?? { call: prepared, attrs: snapshot(attrs), alignment }
+      } else {
+        prepared.close()
+      }
     }
-    return valueOf(taken.results)
+    return valueOf(results)
   }
   const async = async (operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown> => {
-    const taken = take(operands, options, knownAsync)
+    checkOperands(operands)
+    checkOptions(options as Readonly<Record<string, unknown>>, [...known, 'signal'])
+    const results = resultsOf(options)
+    const { alignment, signal } = options
+    const attrs = attrsOf(options) ?? NO_ATTRIBUTES
+    const prepared = prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
     try {
-      await taken.call.runAsync(operands, taken.results, options.signal === undefined ? {} : { signal: options.signal })
+      await prepared.runAsync(operands, results, signal === undefined ? {} : { signal })
     } finally {
-      putBack(taken)
+      prepared.close()
     }
-    return valueOf(taken.results)
+    return valueOf(results)
   }
   return { call, async }
 }
