@@ -1,5 +1,5 @@
-import { ArgumentError, dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
-import { describe } from '@tenon/core/internal'
+import { dtypeInfo, tensor, Tensor, type DType, type NativeAllocator } from '@tenon/core'
+import { wrongType } from '@tenon/core/internal'
 import { copyStrided } from './copy-strided.ts'
 import { decodeNpyHeader, encodeNpyHeader, type NpyHeader } from './npy-header.ts'
 import { NpyFormatError } from './npy-format-error.ts'
@@ -17,9 +17,7 @@ import { NpyFormatError } from './npy-format-error.ts'
  */
 export function decodeNpy(bytes: Uint8Array, allocator?: NativeAllocator): Tensor {
   if (!((bytes as unknown) instanceof Uint8Array)) {
-    throw new ArgumentError(`bytes must be a Uint8Array, got ${describe(bytes)}`, {
-      hint: 'Read a file with readNpy(path).',
-    })
+    throw wrongType('bytes', 'a Uint8Array', bytes, 'Read a file with readNpy(path).')
   }
   const header = decodeNpyHeader(bytes)
   return readElements(header, bytes.length, allocator, (target) => {
@@ -40,9 +38,7 @@ export function encodeNpy(source: Tensor): Uint8Array {
 /** The header and the elements in row-major order. The elements are the tensor's own memory if it is row-major. */
 export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint8Array] {
   if (!((source as unknown) instanceof Tensor)) {
-    throw new ArgumentError(`tensor must be a Tensor, got ${describe(source)}`, {
-      hint: "Make one with tensor('f32', [2], [1, 2]).",
-    })
+    throw wrongType('tensor', 'a Tensor', source, "Make one with tensor('f32', [2], [1, 2]).")
   }
   return [encodeNpyHeader(source.dtype, source.shape), rowMajorBytes(source)]
 }
