@@ -8,7 +8,7 @@ import { submit } from './async-queue.ts'
 /** The options of an asynchronous run. */
 export interface RunAsyncOptions {
   /** Cancels the run if it has not started, for example `AbortSignal.timeout(ms)`. A kernel that runs is not interrupted. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A run that is ready: everything is checked and written, and nothing is held yet. */

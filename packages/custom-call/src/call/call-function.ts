@@ -71,8 +71,7 @@ export function callFunction<Options extends ResultOptions<readonly ResultSpec[]
   let kept: Kept | undefined
   const call = (operands: Tensors, options: Options): unknown => {
     checkOperands(operands)
-    for (const name in options)
-      if (!known.includes(name)) checkOptions(options as Readonly<Record<string, unknown>>, known)
+    for (const name in options) if (!known.includes(name)) checkOptions<object>(options, known as never[])
     const results = resultsOf(options)
     const { alignment } = options
     const attrs = attrsOf(options) ?? NO_ATTRIBUTES
@@ -96,13 +95,13 @@ export function callFunction<Options extends ResultOptions<readonly ResultSpec[]
   }
   const async = async (operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown> => {
     checkOperands(operands)
-    checkOptions(options as Readonly<Record<string, unknown>>, [...known, 'signal'])
+    checkOptions<object>(options, [...known, 'signal'] as never[])
     const results = resultsOf(options)
     const { alignment, signal } = options
     const attrs = attrsOf(options) ?? NO_ATTRIBUTES
     const prepared = prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
     try {
-      await prepared.runAsync(operands, results, signal === undefined ? {} : { signal })
+      await prepared.runAsync(operands, results, { signal })
     } finally {
       prepared.close()
     }

@@ -28,16 +28,11 @@ export function allocateCall(byteSize: number): Pick<CallMemory, 'view' | 'addre
   return { view: new DataView(buffer, base, byteSize), address: address + base, pointer: pointerBits(address + base) }
 }
 
-/** The layout of a call's scratch in its memory. */
-export interface ScratchPlan {
-  /** Maps the index of a leaf to its offset from the start of the memory, in bytes. */
-  readonly offsets: ReadonlyMap<number, number>
-  /** The size of the whole memory. */
-  readonly byteSize: number
-}
-
-/** Places the scratch of a call behind the first `used` bytes. */
-export function planScratch(leaves: readonly Leaf[], used: number): ScratchPlan {
+/** Places the scratch of a call behind the first `used` bytes. @returns the offsets by leaf, and the size of the memory. */
+export function planScratch(
+  leaves: readonly Leaf[],
+  used: number,
+): { readonly offsets: ReadonlyMap<number, number>; readonly byteSize: number } {
   const offsets = new Map<number, number>()
   let byteSize = used
   leaves.forEach((leaf, index) => {

@@ -31,19 +31,17 @@ export function readFailure(call: number, status: number, target: string, batchI
   })
 }
 
-/** The facts of an untyped call, for its error. */
-interface UntypedFailure {
-  readonly name: string
-  readonly onDevice: boolean
-  readonly batchIndex: number | undefined
-}
-
 /**
  * Reads the error of an untyped call whose status is not OK. A failure that such a function sets has no code, so it becomes
  * INTERNAL, as in XLA. On devices XLA puts words in front.
  */
-export function readUntypedFailure(call: number, status: number, about: UntypedFailure): TenonError {
-  const { name: target, onDevice, batchIndex } = about
+export function readUntypedFailure(
+  call: number,
+  status: number,
+  target: string,
+  onDevice: boolean,
+  batchIndex?: number,
+): TenonError {
   const name = statusName(status)
   if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
   const { tn_xla_untyped_failure: untypedFailure } = coreFunctions()

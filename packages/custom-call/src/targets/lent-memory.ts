@@ -1,17 +1,12 @@
-import { cpu, gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
+import { cpu, gcAllocator, Segment, Tensor } from '@tenon/core'
 import { Block, bufferOver, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
 import { refused } from '../errors/xla-error-classes.ts'
-
-/** A buffer in the memory of a native caller. */
-export interface LentBuffer {
-  readonly type: TensorType
-  readonly pointer: bigint
-}
+import type { ReadBuffer } from '../native/read-frame.ts'
 
 /** Makes tensors over the memory of a native caller, and closes them when `use` returns. @throws {InvalidArgumentError} */
 export function useLentMemory(
   name: string,
-  buffers: readonly LentBuffer[],
+  buffers: readonly ReadBuffer[],
   operandCount: number,
   use: (tensors: readonly Tensor[]) => void,
 ): void {
@@ -49,7 +44,7 @@ class LentMemory extends ManagedLifetime {
   }
 
   /** Makes a tensor over a buffer. @throws {InvalidArgumentError} if the pointer is null, and the tensor has elements. */
-  tensor({ type, pointer }: LentBuffer, readOnly: boolean): Tensor {
+  tensor({ type, pointer }: ReadBuffer, readOnly: boolean): Tensor {
     if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0), type, cpu)
     if (pointer === 0n) throw refused('INVALID_ARGUMENT', this.#name, `a buffer of ${type} has no memory`)
     const address = Number(pointer)

@@ -35,7 +35,7 @@ export function openUntypedTarget(
     memory: own,
     extend,
     failure: (memory: CallMemory, status: number, batchIndex?: number): TenonError =>
-      readUntypedFailure(memory.address, status, { name, onDevice: call.onDevice, batchIndex }),
+      readUntypedFailure(memory.address, status, name, call.onDevice, batchIndex),
     close(): void {
       dropped.forget(target)
       hold?.release()
