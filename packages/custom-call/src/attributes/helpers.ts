@@ -16,11 +16,13 @@ export interface TypeHelper<Value extends number | bigint | boolean> {
 }
 
 /** Makes the function of a type, whose name is the short name. */
-function helper<Value extends number | bigint | boolean>(name: string): TypeHelper<Value> {
+function helper<Helper>(name: string): Helper {
   const dtype = SCALARS[name]!
-  const make = (value: Value | readonly number[]): Attribute | TensorType =>
-    typeof value === 'object' ? tensorType(dtype, value) : scalar(dtype, value)
-  return Object.defineProperty(make, 'name', { value: name }) as TypeHelper<Value>
+  const make = (first: number | readonly number[], im?: number): Attribute | TensorType => {
+    if (typeof first === 'object') return tensorType(dtype, first)
+    return scalar(dtype, dtype.startsWith('complex') ? [first, im!] : first)
+  }
+  return Object.defineProperty(make, 'name', { value: name }) as Helper
 }
 
 /** 32-bit floats. Values are rounded to the nearest float, and refused if they are too large. */
@@ -60,14 +62,7 @@ export interface ComplexHelper {
   (shape: readonly number[]): TensorType
 }
 
-function complexHelper(name: string): ComplexHelper {
-  const dtype = SCALARS[name]!
-  const make = (first: number | readonly number[], im?: number): Attribute | TensorType =>
-    typeof first === 'object' ? tensorType(dtype, first) : scalar(dtype, [first, im!])
-  return Object.defineProperty(make, 'name', { value: name }) as ComplexHelper
-}
-
 /** Complex numbers of two 32-bit floats. */
-export const c64: ComplexHelper = complexHelper('c64')
+export const c64: ComplexHelper = helper('c64')
 /** Complex numbers of two 64-bit floats. */
-export const c128: ComplexHelper = complexHelper('c128')
+export const c128: ComplexHelper = helper('c128')
