@@ -1,8 +1,8 @@
 /** Node's names for processors, by the numbers of each format. */
 export type MachineTable = Readonly<Record<number, string>>
 
-/** e_machine of the System V ABI. The file's class distinguishes the 64-bit form of a family. */
-const elfMachines: MachineTable = {
+/** e_machine of the System V ABI, for files of 32 and of 64 bits. */
+export const elfMachines: MachineTable = {
   3: 'ia32',
   8: 'mips',
   20: 'ppc',
@@ -15,7 +15,7 @@ const elfMachines: MachineTable = {
   258: 'loong64',
 }
 
-const elfMachines64: MachineTable = { 22: 's390x', 243: 'riscv64' }
+export const elfMachines64: MachineTable = { ...elfMachines, 22: 's390x', 243: 'riscv64' }
 
 /** cputype of Mach-O. */
 export const machOMachines: MachineTable = {
@@ -33,8 +33,4 @@ export const peMachines: MachineTable = { 0x14c: 'ia32', 0x8664: 'x64', 0x1c4: '
 /** The name of a processor, or a phrase with its number. */
 export function machineName(table: MachineTable, machine: number): string {
   return table[machine] ?? `unknown (machine 0x${machine.toString(16)})`
-}
-
-export function elfMachineName(machine: number, bits: 32 | 64): string {
-  return (bits === 64 ? elfMachines64[machine] : undefined) ?? machineName(elfMachines, machine)
 }

@@ -25,7 +25,7 @@ export class BinaryReader {
 
   /** A reader of a part of these bytes, as if it were a file of its own. */
   part(offset: number, byteSize: number, what: string): BinaryReader {
-    if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
+    this.#check(offset, byteSize, what)
     const source = this.#source
     return new BinaryReader(
       { byteSize, read: (start, length) => source.read(offset + start, length) },
@@ -39,15 +39,16 @@ export class BinaryReader {
    * @throws {BinaryFormatError} if they exceed the file or {@link MAX_TABLE_BYTES}
    */
   fields(offset: number, byteSize: number, what: string): Fields {
-    if (offset + byteSize > this.byteSize) throw this.#outside(offset, byteSize, what)
+    this.#check(offset, byteSize, what)
     if (byteSize > MAX_TABLE_BYTES) {
       throw new BinaryFormatError(`the ${what} has ${byteSize} bytes, more than the limit of ${MAX_TABLE_BYTES}`)
     }
     return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
   }
 
-  #outside(offset: number, byteSize: number, what: string): BinaryFormatError {
-    return new BinaryFormatError(
+  #check(offset: number, byteSize: number, what: string): void {
+    if (offset + byteSize <= this.byteSize) return
+    throw new BinaryFormatError(
       `the ${what} should be ${byteSize} bytes at offset ${offset}, but the file ends at ${this.byteSize}`,
       { hint: 'The file is truncated or damaged: build or copy it again.' },
     )

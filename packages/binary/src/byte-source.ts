@@ -8,12 +8,6 @@ export interface ByteSource {
   read(offset: number, byteSize: number): Buffer
 }
 
-/** Bytes in memory as a source. */
-export function memorySource(bytes: Uint8Array): ByteSource {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return { byteSize: buffer.length, read: (offset, byteSize) => buffer.subarray(offset, offset + byteSize) }
-}
-
 /**
  * Opens a file while `use` runs, which reads only the parts that it needs.
  *

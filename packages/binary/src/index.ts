@@ -6,7 +6,6 @@ export {
   type ImportedSymbol,
   type SymbolKind,
 } from './binary-info.ts'
-export { nativeFormat } from './native-format.ts'
-export { readBinary } from './read-binary.ts'
+export { nativeFormat, readBinary } from './read-binary.ts'
 export { missingDependencies, type MissingLibrary } from './search/missing-dependencies.ts'
 export { defineKind, SimpleError, TenonError, type TenonErrorOptions } from './tenon-error.ts'

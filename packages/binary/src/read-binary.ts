@@ -1,5 +1,5 @@
 import { BinaryFormatError } from './binary-format-error.ts'
-import type { BinaryInfo } from './binary-info.ts'
+import type { BinaryFormat, BinaryInfo } from './binary-info.ts'
 import { BinaryReader } from './binary-reader.ts'
 import { withFileSource, type ByteSource } from './byte-source.ts'
 import { elfMagic, readElf } from './elf/elf.ts'
@@ -21,7 +21,7 @@ export function readBinary(path: string): BinaryInfo {
   } catch (error) {
     if (!(error instanceof BinaryFormatError)) throw error
     throw new BinaryFormatError(`cannot read ${path}: ${error.sentence}`, {
-      ...(error.hint !== undefined && { hint: error.hint }),
+      hint: error.hint,
       details: { path, reason: error.sentence },
     })
   }
@@ -35,13 +35,19 @@ export function parseBinary(source: ByteSource): BinaryInfo {
   if (magic === elfMagic) return readElf(reader)
   if (isMachO(magic)) return readMachO(reader, process.arch)
   if (magic >>> 16 === peMagic) return readPe(reader)
-  throw new BinaryFormatError(`it is not a shared library, but ${describe(start)}`, {
-    hint: hintFor(start) ?? 'A shared library begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
+  const text = start.toString('latin1')
+  const { name = describe(start, text), hint } = beginnings.find((candidate) => text.startsWith(candidate.text)) ?? {}
+  throw new BinaryFormatError(`it is not a shared library, but ${name}`, {
+    hint: hint ?? 'A shared library begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
   })
 }
 
+/** The format of the libraries that this system loads. */
+export const nativeFormat: BinaryFormat =
+  process.platform === 'darwin' ? 'mach-o' : process.platform === 'win32' ? 'pe' : 'elf'
+
 /** The beginnings of files that are often mistaken for libraries. */
-const beginnings: readonly { readonly text: string; readonly name: string; readonly hint?: string }[] = [
+const beginnings: readonly { readonly text: string; readonly name: string; readonly hint: string }[] = [
   {
     text: '!<arch>\n',
     name: 'a static library',
@@ -57,30 +63,11 @@ const beginnings: readonly { readonly text: string; readonly name: string; reado
   { text: 'BC\xc0\xde', name: 'LLVM bitcode', hint: 'Compile it into a shared library first.' },
   { text: 'PK\x03\x04', name: 'a zip archive (a wheel, or a jar)', hint: 'Unpack it and open the library inside.' },
   { text: '\x1f\x8b', name: 'a gzip archive', hint: 'Unpack it and open the library inside.' },
-  {
-    text: 'version https://git-lfs',
-    name: 'a Git LFS pointer',
-    hint: 'Run git lfs pull to download the file.',
-  },
+  { text: 'version https://git-lfs', name: 'a Git LFS pointer', hint: 'Run git lfs pull to download the file.' },
 ]
 
-function beginningOf(start: Buffer): (typeof beginnings)[number] | undefined {
-  const text = start.toString('latin1')
-  return beginnings.find((candidate) => text.startsWith(candidate.text))
-}
-
-function hintFor(start: Buffer): string | undefined {
-  return beginningOf(start)?.hint
-}
-
-function describe(start: Buffer): string {
+function describe(start: Buffer, text: string): string {
   if (start.length === 0) return 'an empty file'
-  const known = beginningOf(start)
-  if (known !== undefined) return known.name
-  const text = start.toString('latin1')
   if (/^[\t\n\r\x20-\x7e]+$/.test(text)) return `a text file (it begins with ${JSON.stringify(text.slice(0, 24))})`
-  return `a file that begins with the bytes ${start
-    .subarray(0, 8)
-    .toString('hex')
-    .replace(/..(?!$)/g, '$& ')}`
+  return `a file that begins with the bytes ${start.toString('hex', 0, 8).replace(/..(?!$)/g, '$& ')}`
 }

@@ -3,10 +3,11 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { memorySource, withFileSource } from '../src/byte-source.ts'
+import { withFileSource } from '../src/byte-source.ts'
 import { parseLdSoCache } from '../src/search/ld-so-cache.ts'
 import { missingDependencies } from '../src/search/missing-dependencies.ts'
 import { elfImage, machOImage, peImage } from './binary-images.ts'
+import { memorySource } from './memory-source.ts'
 
 let directory: string
 beforeEach(() => {

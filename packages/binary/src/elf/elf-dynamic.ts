@@ -1,5 +1,5 @@
 import { StringTable } from '../binary-reader.ts'
-import { PT_DYNAMIC, fileRangeOf, wordOf, type ElfHeader } from './elf-header.ts'
+import { PT_DYNAMIC, fieldsAt, wordOf, type ElfHeader } from './elf-header.ts'
 
 /** Tags of the dynamic section (System V ABI and its GNU extensions). */
 export const Tag = {
@@ -19,7 +19,7 @@ export const Tag = {
   verneednum: 0x6fffffff,
 } as const
 
-/** The entries that the loader reads, by tag, and the names that they refer to. */
+/** The entries that the loader reads, by tag, and the names that they refer to; empty for static programs and object files. */
 export interface ElfDynamic {
   readonly strings: StringTable
   /** The first value of a tag. */
@@ -28,32 +28,27 @@ export interface ElfDynamic {
   texts(tag: number): string[]
 }
 
-/** Reads the dynamic section; undefined for a file without one (static programs, object files). */
-export function readElfDynamic(header: ElfHeader): ElfDynamic | undefined {
-  const segment = header.segments.find((candidate) => candidate.type === PT_DYNAMIC)
-  if (segment === undefined) return undefined
-  const entries = readEntries(header, segment.offset, segment.fileSize)
+/** Reads the dynamic section. */
+export function readElfDynamic(header: ElfHeader): ElfDynamic {
+  const entries = readEntries(header)
   const value = (tag: number): number | undefined => entries.find((entry) => entry.tag === tag)?.value
+  const what = 'dynamic string table'
   const address = value(Tag.strtab)
-  const strings = header.reader.fields(
-    address === undefined ? 0 : fileRangeOf(header, address, 'dynamic string table').offset,
-    address === undefined ? 0 : (value(Tag.strsz) ?? 0),
-    'dynamic string table',
+  const strings = new StringTable(
+    address === undefined ? header.reader.fields(0, 0, what) : fieldsAt(header, address, value(Tag.strsz) ?? 0, what),
   )
-  const table = new StringTable(strings)
-  return {
-    strings: table,
-    value,
-    texts: (tag) => entries.filter((entry) => entry.tag === tag).map((entry) => table.at(entry.value)),
-  }
+  const texts = (tag: number): string[] =>
+    entries.filter((entry) => entry.tag === tag).map((entry) => strings.at(entry.value))
+  return { strings, value, texts }
 }
 
-function readEntries(header: ElfHeader, offset: number, byteSize: number): { tag: number; value: number }[] {
-  const { reader, bits } = header
-  const word = bits / 8
-  const fields = reader.fields(offset, byteSize, 'dynamic section')
+function readEntries({ reader, bits, segments }: ElfHeader): { tag: number; value: number }[] {
   const entries: { tag: number; value: number }[] = []
-  for (let at = 0; at + 2 * word <= byteSize; at += 2 * word) {
+  const segment = segments.find(({ type }) => type === PT_DYNAMIC)
+  if (segment === undefined) return entries
+  const word = bits / 8
+  const fields = reader.fields(segment.offset, segment.fileSize, 'dynamic section')
+  for (let at = 0; at + 2 * word <= segment.fileSize; at += 2 * word) {
     // Tags have 32 bits. Values of unknown tags may be any 64 bits, so only known tags are read.
     const tag = bits === 64 ? Number(fields.u64(at)) : fields.u32(at)
     if (tag === Tag.null) break

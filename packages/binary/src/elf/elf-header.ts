@@ -2,20 +2,10 @@ import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
 
 /** A part of the file that the loader maps or reads, from the program header table. */
-export interface ElfSegment {
-  readonly type: number
-  readonly offset: number
-  readonly address: number
-  readonly fileSize: number
-}
+export type ElfSegment = Readonly<Record<'type' | 'offset' | 'address' | 'fileSize', number>>
 
 /** A section, if the file still has its section table. */
-export interface ElfSection {
-  readonly type: number
-  readonly offset: number
-  readonly byteSize: number
-  readonly entrySize: number
-}
+export type ElfSection = Readonly<Record<'type' | 'offset' | 'byteSize' | 'info' | 'entrySize', number>>
 
 export interface ElfHeader {
   /** Fields in the file's own byte order. */
@@ -36,7 +26,7 @@ export const SHT_DYNSYM = 11
 /** Means that the real count is in the first section header. */
 const PN_XNUM = 0xffff
 
-/** Field offsets of the three tables of the System V ABI, for both classes; `w` fields are as wide as the class. */
+/** Field offsets of the header and of the entries of its two tables, for both classes. */
 const layouts = {
   32: {
     header: { size: 52, phoff: 28, shoff: 32, phentsize: 42, phnum: 44, shentsize: 46, shnum: 48 },
@@ -50,16 +40,15 @@ const layouts = {
   },
 } as const
 
+/** The fields that have 32 bits in both classes. All others are as wide as the class. */
+const narrow: ReadonlySet<string> = new Set(['type', 'info'])
+
 /** A number as wide as the file's class: 4 or 8 bytes. */
 export function wordOf(fields: Fields, offset: number, bits: 32 | 64): number {
   return bits === 64 ? fields.size64(offset) : fields.u32(offset)
 }
 
-/**
- * Reads the ELF header and the tables that it refers to.
- *
- * @throws {BinaryFormatError} if they are truncated or inconsistent
- */
+/** Reads the ELF header and the tables that it refers to. */
 export function readElfHeader(file: BinaryReader): ElfHeader {
   const identity = file.fields(0, 16, 'ELF identification')
   const elfClass = identity.u8(4)
@@ -71,73 +60,52 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
   }
   const bits = elfClass === 2 ? 64 : 32
   const reader = file.withEndianness(encoding === 1)
-  const layout = layouts[bits].header
-  const header = reader.fields(0, layout.size, 'ELF header')
-  const sectionTable = {
-    offset: wordOf(header, layout.shoff, bits),
-    count: header.u16(layout.shnum),
-    entrySize: header.u16(layout.shentsize),
-  }
-  const first = sectionTable.offset === 0 ? [] : readSections(reader, bits, { ...sectionTable, count: 1 })
+  const { header: at, segment: segmentLayout, section: sectionLayout } = layouts[bits]
+  const header = reader.fields(0, at.size, 'ELF header')
+  const readSections = (count: number): ElfSection[] =>
+    readTable(reader, bits, 'section header table', sectionLayout, {
+      offset: wordOf(header, at.shoff, bits),
+      count,
+      entrySize: header.u16(at.shentsize),
+    })
+  const [first] = readSections(1)
   // Counts above 16 bits are in the first section header: that of sections in its size, that of segments in its info.
-  const sectionCount = sectionTable.count === 0 ? (first[0]?.byteSize ?? 0) : sectionTable.count
-  const segmentCount = header.u16(layout.phnum)
+  const segmentCount = header.u16(at.phnum)
   return {
     reader,
     bits,
     type: header.u16(16),
     machine: header.u16(18),
-    segments: readSegments(reader, bits, {
-      offset: wordOf(header, layout.phoff, bits),
-      count: segmentCount === PN_XNUM ? (first[0]?.info ?? 0) : segmentCount,
-      entrySize: header.u16(layout.phentsize),
+    segments: readTable(reader, bits, 'program header table', segmentLayout, {
+      offset: wordOf(header, at.phoff, bits),
+      count: segmentCount === PN_XNUM ? (first?.info ?? 0) : segmentCount,
+      entrySize: header.u16(at.phentsize),
     }),
-    sections: first.length === 0 ? [] : readSections(reader, bits, { ...sectionTable, count: sectionCount }),
+    sections: readSections(header.u16(at.shnum) || (first?.byteSize ?? 0)),
   }
 }
 
-interface Table {
-  readonly offset: number
-  readonly count: number
-  readonly entrySize: number
-}
-
-function readTable(reader: BinaryReader, table: Table, minimumSize: number, what: string): Fields | undefined {
-  if (table.offset === 0 || table.count === 0) return undefined
-  if (table.entrySize < minimumSize) {
-    throw new BinaryFormatError(`an entry of the ${what} should have ${minimumSize} bytes, but has ${table.entrySize}`)
+/** Reads the entries of a table, each as an object of the fields in `layout`; none if the table is at 0. */
+function readTable<Field extends string>(
+  reader: BinaryReader,
+  bits: 32 | 64,
+  what: string,
+  { size, ...layout }: Readonly<Record<Field | 'size', number>>,
+  table: { readonly offset: number; readonly count: number; readonly entrySize: number },
+): Record<Field, number>[] {
+  const { offset, count, entrySize } = table
+  if (offset === 0 || count === 0) return []
+  if (entrySize < size) {
+    throw new BinaryFormatError(`an entry of the ${what} should have ${size} bytes, but has ${entrySize}`)
   }
-  return reader.fields(table.offset, table.count * table.entrySize, what)
-}
-
-function readSegments(reader: BinaryReader, bits: 32 | 64, table: Table): ElfSegment[] {
-  const layout = layouts[bits].segment
-  const fields = readTable(reader, table, layout.size, 'program header table')
-  if (fields === undefined) return []
-  return Array.from({ length: table.count }, (_, index) => {
-    const at = index * table.entrySize
-    return {
-      type: fields.u32(at + layout.type),
-      offset: wordOf(fields, at + layout.offset, bits),
-      address: wordOf(fields, at + layout.address, bits),
-      fileSize: wordOf(fields, at + layout.fileSize, bits),
-    }
-  })
-}
-
-function readSections(reader: BinaryReader, bits: 32 | 64, table: Table): (ElfSection & { readonly info: number })[] {
-  const layout = layouts[bits].section
-  const fields = readTable(reader, table, layout.size, 'section header table')
-  if (fields === undefined) return []
-  return Array.from({ length: table.count }, (_, index) => {
-    const at = index * table.entrySize
-    return {
-      type: fields.u32(at + layout.type),
-      offset: wordOf(fields, at + layout.offset, bits),
-      byteSize: wordOf(fields, at + layout.byteSize, bits),
-      info: fields.u32(at + layout.info),
-      entrySize: wordOf(fields, at + layout.entrySize, bits),
-    }
+  const fields = reader.fields(offset, count * entrySize, what)
+  const columns = Object.entries<number>(layout)
+  return Array.from({ length: count }, (_, index) => {
+    const entry = columns.map(([name, at]) => {
+      const from = index * entrySize + at
+      return [name, narrow.has(name) ? fields.u32(from) : wordOf(fields, from, bits)] as const
+    })
+    return Object.fromEntries(entry) as Record<Field, number>
   })
 }
 
@@ -152,4 +120,9 @@ export function fileRangeOf(header: ElfHeader, address: number, what: string): {
   throw new BinaryFormatError(
     `the ${what} is at address 0x${address.toString(16)}, which is outside of the file's segments`,
   )
+}
+
+/** The `byteSize` bytes of the file at a run-time address. */
+export function fieldsAt(header: ElfHeader, address: number, byteSize: number, what: string): Fields {
+  return header.reader.fields(fileRangeOf(header, address, what).offset, byteSize, what)
 }

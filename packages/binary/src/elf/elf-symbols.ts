@@ -1,8 +1,7 @@
 import type { ExportedSymbol, ImportedSymbol, SymbolKind } from '../binary-info.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
-import type { Fields } from '../binary-reader.ts'
 import { Tag, type ElfDynamic } from './elf-dynamic.ts'
-import { SHT_DYNSYM, fileRangeOf, type ElfHeader } from './elf-header.ts'
+import { SHT_DYNSYM, fieldsAt, fileRangeOf, type ElfHeader } from './elf-header.ts'
 import type { NeededVersion } from './elf-versions.ts'
 
 /** Field offsets of a symbol. */
@@ -41,7 +40,9 @@ export function readElfSymbols(
   const start = fileRangeOf(header, address, 'dynamic symbol table').offset
   const count = symbolCount(header, dynamic, start)
   const symbols = reader.fields(start, count * layout.size, 'dynamic symbol table')
-  const versionNumbers = readVersionNumbers(header, dynamic, count)
+  const versionsAt = dynamic.value(Tag.versym)
+  const versionNumbers =
+    versionsAt === undefined ? undefined : fieldsAt(header, versionsAt, count * 2, 'symbol versions')
   for (let index = 1; index < count; index += 1) {
     const at = index * layout.size
     const binding = symbols.u8(at + layout.info) >> 4
@@ -70,12 +71,6 @@ export function readElfSymbols(
   return { exports, imports }
 }
 
-function readVersionNumbers(header: ElfHeader, dynamic: ElfDynamic, count: number): Fields | undefined {
-  const address = dynamic.value(Tag.versym)
-  if (address === undefined) return undefined
-  return header.reader.fields(fileRangeOf(header, address, 'symbol versions').offset, count * 2, 'symbol versions')
-}
-
 /**
  * The number of symbols, which the dynamic section does not record. It comes from the section table if the file has one,
  * else from the chains of a hash table, and else from the start of the names, which follow the symbols.
@@ -86,7 +81,7 @@ function symbolCount(header: ElfHeader, dynamic: ElfDynamic, start: number): num
   if (section !== undefined && section.entrySize === size) return Math.floor(section.byteSize / size)
   const hash = dynamic.value(Tag.hash)
   if (hash !== undefined) {
-    const fields = header.reader.fields(fileRangeOf(header, hash, 'hash table').offset, 16, 'hash table')
+    const fields = fieldsAt(header, hash, 16, 'hash table')
     return header.machine === EM_S390 && header.bits === 64 ? fields.size64(8) : fields.u32(4)
   }
   const gnuHash = dynamic.value(Tag.gnuHash)

@@ -1,4 +1,5 @@
 import { BinaryFormatError } from '../binary-format-error.ts'
+import type { Fields } from '../binary-reader.ts'
 import { Tag, type ElfDynamic } from './elf-dynamic.ts'
 import { fileRangeOf, type ElfHeader } from './elf-header.ts'
 
@@ -22,27 +23,24 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
   const versions = new Map<number, NeededVersion>()
   const address = dynamic.value(Tag.verneed)
   if (address === undefined) return versions
-  let offset = fileRangeOf(header, address, 'table of needed versions').offset
-  let count = 0
-  const count1 = (): void => {
-    if (++count > MAX_VERSIONS) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are required`)
-  }
-  for (let left = dynamic.value(Tag.verneednum) ?? 0; left > 0; left -= 1) {
-    count1()
-    const need = header.reader.fields(offset, 16, 'table of needed versions')
-    const library = dynamic.strings.at(need.u32(4))
-    let auxiliary = offset + need.u32(8)
-    for (let names = need.u16(2); names > 0; names -= 1) {
-      count1()
-      const name = header.reader.fields(auxiliary, 16, 'table of needed versions')
-      versions.set(name.u16(6), { library, version: dynamic.strings.at(name.u32(8)) })
-      const next = name.u32(12)
-      if (next === 0) break
-      auxiliary += next
+  const what = 'table of needed versions'
+  let room = MAX_VERSIONS
+  function* entries(start: number, count: number): Generator<readonly [offset: number, fields: Fields]> {
+    for (let left = count, offset = start; left > 0; left -= 1) {
+      if (--room < 0) throw new BinaryFormatError(`more than ${MAX_VERSIONS} symbol versions are required`)
+      const fields = header.reader.fields(offset, 16, what)
+      yield [offset, fields]
+      const next = fields.u32(12)
+      if (next === 0) return
+      offset += next
     }
-    const next = need.u32(12)
-    if (next === 0) break
-    offset += next
+  }
+  const start = fileRangeOf(header, address, what).offset
+  for (const [offset, need] of entries(start, dynamic.value(Tag.verneednum) ?? 0)) {
+    const library = dynamic.strings.at(need.u32(4))
+    for (const [, name] of entries(offset + need.u32(8), need.u16(2))) {
+      versions.set(name.u16(6), { library, version: dynamic.strings.at(name.u32(8)) })
+    }
   }
   return versions
 }

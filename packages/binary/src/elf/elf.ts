@@ -1,4 +1,4 @@
-import { elfMachineName } from '../architecture.ts'
+import { elfMachines, elfMachines64, machineName } from '../architecture.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader } from '../binary-reader.ts'
 import { Tag, readElfDynamic, type ElfDynamic } from './elf-dynamic.ts'
@@ -16,29 +16,25 @@ const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'e
 /** The dependencies of a file, which are read without its symbols, so that large libraries are cheap. */
 export type ElfDependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'interpreter' | 'needed' | 'rpath' | 'runpath'>
 
-/**
- * Reads an ELF file (System V ABI, gABI 4.1 with the GNU extensions).
- *
- * @throws {BinaryFormatError} if its tables are truncated or inconsistent
- */
+/** Reads an ELF file (System V ABI, gABI 4.1 with the GNU extensions). */
 export function readElf(file: BinaryReader): BinaryInfo {
   const header = readElfHeader(file)
   const dynamic = readElfDynamic(header)
-  const versions = dynamic === undefined ? new Map<number, NeededVersion>() : readNeededVersions(header, dynamic)
+  const versions = readNeededVersions(header, dynamic)
   const dependencies = dependenciesOf(header, dynamic)
   const glibc = minimumGlibc(versions.values())
   const libc = libcOf(dependencies, glibc, versions.values())
-  const soname = dynamic?.texts(Tag.soname)[0]
+  const soname = dynamic.texts(Tag.soname)[0]
   return {
     format: 'elf',
-    kind: ((dynamic?.value(Tag.flags1) ?? 0) & DF_1_PIE) !== 0 ? 'executable' : (kinds[header.type] ?? 'other'),
+    kind: ((dynamic.value(Tag.flags1) ?? 0) & DF_1_PIE) !== 0 ? 'executable' : (kinds[header.type] ?? 'other'),
     ...dependencies,
     architectures: [dependencies.arch],
     endianness: header.reader.littleEndian ? 'little' : 'big',
     ...(libc === undefined ? {} : { libc }),
     ...(glibc === undefined ? {} : { minimumGlibc: glibc }),
     ...(soname === undefined ? {} : { soname }),
-    ...(dynamic === undefined ? { exports: [], imports: [] } : readElfSymbols(header, dynamic, versions)),
+    ...readElfSymbols(header, dynamic, versions),
   }
 }
 
@@ -48,17 +44,20 @@ export function readElfDependencies(file: BinaryReader): ElfDependencies {
   return dependenciesOf(header, readElfDynamic(header))
 }
 
-function dependenciesOf(header: ElfHeader, dynamic: ElfDynamic | undefined): ElfDependencies {
+function dependenciesOf(header: ElfHeader, dynamic: ElfDynamic): ElfDependencies {
   const directories = (tag: number): string[] =>
-    (dynamic?.texts(tag) ?? []).flatMap((text) => text.split(':')).filter((directory) => directory !== '')
+    dynamic
+      .texts(tag)
+      .flatMap((text) => text.split(':'))
+      .filter(Boolean)
   const interpreter = header.segments.find((candidate) => candidate.type === PT_INTERP)
   return {
     ...(interpreter && {
       interpreter: header.reader.fields(interpreter.offset, interpreter.fileSize, 'interpreter name').text(0),
     }),
-    arch: elfMachineName(header.machine, header.bits),
+    arch: machineName(header.bits === 64 ? elfMachines64 : elfMachines, header.machine),
     bits: header.bits,
-    needed: dynamic?.texts(Tag.needed) ?? [],
+    needed: dynamic.texts(Tag.needed),
     rpath: directories(Tag.rpath),
     runpath: directories(Tag.runpath),
   }

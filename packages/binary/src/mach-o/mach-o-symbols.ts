@@ -1,13 +1,5 @@
 import type { ExportedSymbol, ImportedSymbol } from '../binary-info.ts'
-import { StringTable, type BinaryReader } from '../binary-reader.ts'
-
-/** LC_SYMTAB: the offsets of the symbols and of their names. */
-export interface SymbolTableCommand {
-  readonly offset: number
-  readonly count: number
-  readonly namesOffset: number
-  readonly namesSize: number
-}
+import { StringTable, type BinaryReader, type Fields } from '../binary-reader.ts'
 
 const N_STAB = 0xe0
 const N_PEXT = 0x10
@@ -23,13 +15,14 @@ const MAX_LIBRARY_ORDINAL = 0xfd
 /**
  * The external symbols, without the leading underscore of C names in Mach-O.
  *
- * Layout: nlist { strx u32 0, type u8 4, sect u8 5, desc u16 6, value u32 or u64 8 }; the library's number is in the
+ * Layout: LC_SYMTAB has the offset u32 8 and count u32 12 of the symbols, and the offset u32 16 and size u32 20 of their
+ * names. nlist { strx u32 0, type u8 4, sect u8 5, desc u16 6, value u32 or u64 8 }; the library's number is in the
  * upper byte of `desc`.
  */
 export function readMachOSymbols(
   reader: BinaryReader,
   bits: 32 | 64,
-  command: SymbolTableCommand | undefined,
+  command: Fields | undefined,
   codeSections: readonly boolean[],
   libraries: readonly string[],
 ): { exports: ExportedSymbol[]; imports: ImportedSymbol[] } {
@@ -37,8 +30,8 @@ export function readMachOSymbols(
   const imports: ImportedSymbol[] = []
   if (command === undefined) return { exports, imports }
   const size = bits === 64 ? 16 : 12
-  const symbols = reader.fields(command.offset, command.count * size, 'symbol table')
-  const names = new StringTable(reader.fields(command.namesOffset, command.namesSize, 'string table'))
+  const symbols = reader.fields(command.u32(8), command.u32(12) * size, 'symbol table')
+  const names = new StringTable(reader.fields(command.u32(16), command.u32(20), 'string table'))
   for (let at = 0; at < symbols.byteSize; at += size) {
     const type = symbols.u8(at + 4)
     if ((type & N_STAB) !== 0 || (type & N_EXT) === 0 || (type & N_PEXT) !== 0) continue

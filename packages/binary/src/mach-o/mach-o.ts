@@ -2,10 +2,10 @@ import { machOMachines, machineName } from '../architecture.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
-import { readMachOSymbols, type SymbolTableCommand } from './mach-o-symbols.ts'
+import { readMachOSymbols } from './mach-o-symbols.ts'
 
-/** The first four bytes, read big-endian. */
-const machOMagics = { fat: 0xcafebabe, fat64: 0xcafebabf } as const
+/** The first four bytes, read big-endian, of files for several architectures and for one. */
+const [FAT_MAGIC, FAT64_MAGIC] = [0xcafebabe, 0xcafebabf]
 const thinMagics: Readonly<Record<number, { bits: 32 | 64; littleEndian: boolean }>> = {
   0xfeedface: { bits: 32, littleEndian: false },
   0xfeedfacf: { bits: 64, littleEndian: false },
@@ -43,31 +43,25 @@ const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'e
 
 /** Whether the first four bytes, read big-endian, begin a Mach-O file of any kind. */
 export function isMachO(magic: number): boolean {
-  return magic in thinMagics || magic === machOMagics.fat || magic === machOMagics.fat64
+  return magic in thinMagics || magic === FAT_MAGIC || magic === FAT64_MAGIC
 }
 
-/**
- * Reads a Mach-O file. If it has several architectures, the part for `preferredArch` is described, or else the first.
- *
- * @throws {BinaryFormatError} if its tables are truncated or inconsistent
- */
+/** Reads a Mach-O file. If it has several architectures, the part for `preferredArch` is described, or else the first. */
 export function readMachO(file: BinaryReader, preferredArch: string): BinaryInfo {
-  const magic = file.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
+  const magic = magicOf(file)
   if (magic in thinMagics) return readThin(file)
-  const slices = readFatHeader(file.withEndianness(false), magic === machOMagics.fat64)
+  const slices = readFatHeader(file.withEndianness(false), magic === FAT64_MAGIC)
   const slice = slices.find((candidate) => candidate.arch === preferredArch) ?? slices[0]!
   const info = readThin(file.part(slice.offset, slice.byteSize, `part for ${slice.arch}`))
   return { ...info, architectures: slices.map((candidate) => candidate.arch) }
 }
 
-interface Slice {
-  readonly arch: string
-  readonly offset: number
-  readonly byteSize: number
+function magicOf(file: BinaryReader): number {
+  return file.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
 }
 
 /** fat_arch { cputype 0, cpusubtype 4, offset 8, size 12, align 16 }; the 64-bit form has an offset and size of 8 bytes. */
-function readFatHeader(file: BinaryReader, wide: boolean): Slice[] {
+function readFatHeader(file: BinaryReader, wide: boolean): { arch: string; offset: number; byteSize: number }[] {
   const count = file.fields(4, 4, 'Mach-O header').u32(0)
   if (count === 0 || count > MAX_FAT_ENTRIES) {
     throw new BinaryFormatError(
@@ -88,7 +82,7 @@ function readFatHeader(file: BinaryReader, wide: boolean): Slice[] {
 }
 
 function readThin(part: BinaryReader): BinaryInfo {
-  const magic = part.withEndianness(false).fields(0, 4, 'Mach-O magic').u32(0)
+  const magic = magicOf(part)
   const identity = thinMagics[magic]
   if (identity === undefined)
     throw new BinaryFormatError(`the file begins with 0x${magic.toString(16)}, which is not a Mach-O header`)
@@ -97,8 +91,11 @@ function readThin(part: BinaryReader): BinaryInfo {
   const headerSize = bits === 64 ? 32 : 28
   const header = reader.fields(0, headerSize, 'Mach-O header')
   const arch = machineName(machOMachines, header.u32(4))
-  const commands = readCommands(reader.fields(headerSize, header.u32(20), 'load commands'), header.u32(16), bits)
-  const symbols = readMachOSymbols(reader, bits, commands.symbols, commands.codeSections, commands.libraries)
+  const { name, needed, rpath, libraries, symbols, codeSections } = readCommands(
+    reader.fields(headerSize, header.u32(20), 'load commands'),
+    header.u32(16),
+    bits,
+  )
   return {
     format: 'mach-o',
     kind: kinds[header.u32(12)] ?? 'other',
@@ -106,37 +103,29 @@ function readThin(part: BinaryReader): BinaryInfo {
     architectures: [arch],
     bits,
     endianness: littleEndian ? 'little' : 'big',
-    ...(commands.name === undefined ? {} : { soname: commands.name }),
-    needed: commands.needed,
-    rpath: commands.rpath,
+    ...(name === undefined ? {} : { soname: name }),
+    needed,
+    rpath,
     runpath: [],
-    ...symbols,
+    ...readMachOSymbols(reader, bits, symbols, codeSections, libraries),
   }
 }
 
 interface Commands {
-  name: string | undefined
+  name?: string
   needed: string[]
   /** All libraries, in the order in which symbols number them from 1. */
   libraries: string[]
   rpath: string[]
-  symbols: SymbolTableCommand | undefined
+  symbols?: Fields
   /** Whether each section has instructions, in the order in which symbols number them from 1. */
   codeSections: boolean[]
 }
 
 /** Every command is { cmd u32 0, cmdsize u32 4, ... }. The word at 8 is the offset of its text. */
 function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
-  const commands: Commands = {
-    name: undefined,
-    needed: [],
-    libraries: [],
-    rpath: [],
-    symbols: undefined,
-    codeSections: [],
-  }
-  let at = 0
-  for (let left = count; left > 0; left -= 1) {
+  const commands: Commands = { needed: [], libraries: [], rpath: [], codeSections: [] }
+  for (let left = count, at = 0; left > 0; left -= 1) {
     const command = fields.u32(at) & ~LC_REQ_DYLD
     const byteSize = fields.u32(at + 4)
     if (byteSize < 8) throw new BinaryFormatError(`a load command should have 8 bytes or more, but has ${byteSize}`)
@@ -148,14 +137,8 @@ function readCommands(fields: Fields, count: number, bits: 32 | 64): Commands {
       if (required) commands.needed.push(library)
     } else if (command === Command.idDylib) commands.name = body.text(body.u32(8))
     else if (command === Command.rpath) commands.rpath.push(body.text(body.u32(8)))
-    else if (command === Command.symtab) {
-      commands.symbols = {
-        offset: body.u32(8),
-        count: body.u32(12),
-        namesOffset: body.u32(16),
-        namesSize: body.u32(20),
-      }
-    } else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
+    else if (command === Command.symtab) commands.symbols = body
+    else if (command === (bits === 64 ? Command.segment64 : Command.segment32)) {
       commands.codeSections.push(...codeSectionsOf(body, bits))
     }
     at += byteSize

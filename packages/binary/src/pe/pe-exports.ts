@@ -1,12 +1,6 @@
 import type { ExportedSymbol } from '../binary-info.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
-import type { PeImage } from './pe-image.ts'
-
-/** A table of the optional header's data directory; `rva` is 0 if it is absent. */
-export interface PeDirectory {
-  readonly rva: number
-  readonly byteSize: number
-}
+import type { PeDirectory, PeImage } from './pe-image.ts'
 
 /**
  * The functions and variables exported by name, and the DLL's own name.

@@ -2,12 +2,10 @@ import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
 
 /** A part of the file and the relative virtual address (RVA) that it is mapped at. */
-export interface PeSection {
-  readonly rva: number
-  readonly fileSize: number
-  readonly offset: number
-  readonly characteristics: number
-}
+export type PeSection = Readonly<Record<'rva' | 'fileSize' | 'offset' | 'characteristics', number>>
+
+/** A table of the optional header's data directory; `rva` is 0 if it is absent. */
+export type PeDirectory = Readonly<Record<'rva' | 'byteSize', number>>
 
 /** The longest name that is read, in bytes. The longest C++ names of real DLLs have some thousands of bytes. */
 const MAX_NAME_BYTES = 65_536
@@ -61,12 +59,11 @@ export class PeImage {
 
   /** Whether the bytes at `rva` are instructions. */
   isCode(rva: number): boolean {
-    const section = this.#sections.find((candidate) => contains(candidate, rva))
-    return section !== undefined && (section.characteristics & IMAGE_SCN_MEM_EXECUTE) !== 0
+    return ((this.#sectionAt(rva)?.characteristics ?? 0) & IMAGE_SCN_MEM_EXECUTE) !== 0
   }
 
   #rangeOf(rva: number, what: string): { offset: number; byteSize: number } {
-    const section = this.#sections.find((candidate) => contains(candidate, rva))
+    const section = this.#sectionAt(rva)
     if (section !== undefined) {
       const within = rva - section.rva
       return { offset: section.offset + within, byteSize: section.fileSize - within }
@@ -75,8 +72,8 @@ export class PeImage {
     if (rva < this.#headersSize) return { offset: rva, byteSize: this.#headersSize - rva }
     throw new BinaryFormatError(`the ${what} is at 0x${rva.toString(16)}, which is outside of all sections`)
   }
-}
 
-function contains(section: PeSection, rva: number): boolean {
-  return rva >= section.rva && rva < section.rva + section.fileSize
+  #sectionAt(rva: number): PeSection | undefined {
+    return this.#sections.find((section) => rva >= section.rva && rva < section.rva + section.fileSize)
+  }
 }

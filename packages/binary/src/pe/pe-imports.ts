@@ -1,7 +1,6 @@
 import type { ImportedSymbol } from '../binary-info.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
-import type { PeDirectory } from './pe-exports.ts'
-import type { PeImage } from './pe-image.ts'
+import type { PeDirectory, PeImage } from './pe-image.ts'
 
 /** The size of an import descriptor, and the offsets of the DLL's name and of the list of symbols in it. */
 const importLayout = { size: 20, name: 12, symbols: 0, boundSymbols: 16 } as const
@@ -19,13 +18,14 @@ export function readPeImports(
   delayDirectory: PeDirectory,
 ): { needed: string[]; imports: ImportedSymbol[] } {
   const imports: ImportedSymbol[] = []
-  const needed = directory.rva === 0 ? [] : readTable(image, bits, directory.rva, importLayout, imports)
-  if (delayDirectory.rva !== 0) readTable(image, bits, delayDirectory.rva, delayLayout, imports)
+  const needed = readTable(image, bits, directory.rva, importLayout, imports)
+  readTable(image, bits, delayDirectory.rva, delayLayout, imports)
   return { needed, imports }
 }
 
 function readTable(image: PeImage, bits: 32 | 64, rva: number, layout: Layout, imports: ImportedSymbol[]): string[] {
   const libraries: string[] = []
+  if (rva === 0) return libraries
   for (let at = rva; ; at += layout.size) {
     const descriptor = image.fields(at, layout.size, 'import directory')
     const nameRva = descriptor.u32(layout.name)

@@ -2,7 +2,7 @@ import { machineName, peMachines } from '../architecture.ts'
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader } from '../binary-reader.ts'
-import { PeImage, type PeSection } from './pe-image.ts'
+import { PeImage, type PeDirectory, type PeSection } from './pe-image.ts'
 import { readPeExports } from './pe-exports.ts'
 import { readPeImports } from './pe-imports.ts'
 
@@ -20,11 +20,7 @@ const MAX_SECTIONS = 1024
 
 const Directory = { export: 0, import: 1, delayImport: 13 } as const
 
-/**
- * Reads a PE file (a DLL or a program for Windows).
- *
- * @throws {BinaryFormatError} if its tables are truncated or inconsistent
- */
+/** Reads a PE file (a DLL or a program for Windows). */
 export function readPe(file: BinaryReader): BinaryInfo {
   const reader = file.withEndianness(true)
   const headerAt = reader.fields(0, 64, 'MS-DOS header').u32(60)
@@ -45,7 +41,7 @@ export function readPe(file: BinaryReader): BinaryInfo {
   const image = new PeImage(reader, sections, optional.u32(60))
   const directoryAt = bits === 64 ? 112 : 96
   const directoryCount = optional.u32(directoryAt - 4)
-  const directory = (index: number): { rva: number; byteSize: number } =>
+  const directory = (index: number): PeDirectory =>
     index < directoryCount
       ? { rva: optional.u32(directoryAt + index * 8), byteSize: optional.u32(directoryAt + index * 8 + 4) }
       : { rva: 0, byteSize: 0 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
-import { provided, type LibrarySearch } from './library-search.ts'
+import { provided, type LibrarySearch, type Requester } from './library-search.ts'
 import { readBinary } from '../read-binary.ts'
 
 /** The search of Windows: beside the DLL that is opened, beside the program, in the system's directories, in PATH. */
@@ -10,18 +10,19 @@ export function dllSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
     dirname(process.execPath),
     join(windows, 'System32'),
     windows,
-    ...(environment['PATH'] ?? '').split(delimiter).filter((directory) => directory !== ''),
+    ...(environment['PATH'] ?? '').split(delimiter).filter(Boolean),
   ]
+  // The directory of the DLL that the program opened is searched for all of its dependencies.
+  const handedDown = ({ inherited, path }: Requester): readonly string[] =>
+    inherited.length > 0 ? inherited : [dirname(path)]
   return {
     read: readBinary,
-    // The directory of the DLL that the program opened is searched for all of its dependencies.
-    handedDown: (requester) => (requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]),
+    handedDown,
     find(name, requester) {
       // The loader maps API sets to DLLs itself. Addons name the program that loads them.
       if (/^(api|ext)-ms-/i.test(name) || name.toLowerCase() === basename(process.execPath).toLowerCase())
         return provided
-      const first = requester.inherited.length > 0 ? requester.inherited : [dirname(requester.path)]
-      return [...first, ...directories].map((directory) => join(directory, name)).find((path) => existsSync(path))
+      return [...handedDown(requester), ...directories].map((directory) => join(directory, name)).find(existsSync)
     },
   }
 }

@@ -8,28 +8,25 @@ const systemDirectories = ['/usr/lib/', '/System/']
 
 /** The search of macOS's loader: @loader_path, @executable_path, and @rpath, which dependencies inherit (dyld(1)). */
 export function dyldSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
-  const overrides = (environment['DYLD_LIBRARY_PATH'] ?? '').split(':').filter((directory) => directory !== '')
+  const overrides = (environment['DYLD_LIBRARY_PATH'] ?? '').split(':').filter(Boolean)
+  const handedDown = (requester: Requester): string[] => [
+    ...requester.rpath.map((directory) => expand(directory, requester)),
+    ...requester.inherited,
+  ]
   return {
     read: readBinary,
-    handedDown: (requester) => [...ownPaths(requester), ...requester.inherited],
+    handedDown,
     find(name, requester) {
       if (systemDirectories.some((directory) => name.startsWith(directory))) return provided
+      const file = basename(name)
       const own = name.startsWith('@rpath/')
-        ? [...ownPaths(requester), ...requester.inherited].map((directory) =>
-            join(directory, name.slice('@rpath/'.length)),
-          )
+        ? handedDown(requester).map((directory) => join(directory, name.slice('@rpath/'.length)))
         : [expand(name, requester)]
-      const candidates = [
-        ...overrides.map((directory) => join(directory, basename(name))),
-        ...own,
-        ...(isAbsolute(name) ? [] : ['/usr/local/lib', '/usr/lib'].map((directory) => join(directory, basename(name)))),
-      ]
-      return candidates.find((candidate) => existsSync(candidate))
+      const fallbacks = isAbsolute(name) ? [] : [`/usr/local/lib/${file}`, `/usr/lib/${file}`]
+      return [...overrides.map((directory) => join(directory, file)), ...own, ...fallbacks].find(existsSync)
     },
   }
 }
-
-const ownPaths = (requester: Requester): string[] => requester.rpath.map((directory) => expand(directory, requester))
 
 function expand(path: string, requester: Requester): string {
   return path

@@ -18,12 +18,10 @@ const triples: Readonly<Record<string, string>> = {
   x64: 'x86_64-linux-gnu',
 }
 
-const defaultDirectories = (arch: string): string[] => {
+function defaultDirectories(arch: string): string[] {
   const triple = triples[arch]
-  return [
-    ...(triple === undefined ? [] : [`/lib/${triple}`, `/usr/lib/${triple}`]),
-    ...['/lib64', '/usr/lib64', '/lib', '/usr/lib'],
-  ]
+  const own = triple === undefined ? [] : [`/lib/${triple}`, `/usr/lib/${triple}`]
+  return [...own, '/lib64', '/usr/lib64', '/lib', '/usr/lib']
 }
 
 /**
@@ -32,7 +30,7 @@ const defaultDirectories = (arch: string): string[] => {
  */
 export function elfSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
   const system = systemPaths()
-  const fromEnvironment = (environment['LD_LIBRARY_PATH'] ?? '').split(/[:;]/).filter((directory) => directory !== '')
+  const fromEnvironment = (environment['LD_LIBRARY_PATH'] ?? '').split(/[:;]/).filter(Boolean)
   const loaded = loadedNames()
   return {
     read: readDependencies,
@@ -46,11 +44,9 @@ export function elfSearch(environment: NodeJS.ProcessEnv): LibrarySearch {
         ...fromEnvironment,
         ...requester.runpath.flatMap((directory) => expand(directory, requester.path)),
       ]
-      const candidates = [
-        ...directories.map((directory) => join(directory, name)),
-        ...(system.cache.get(name) ?? []),
-        ...(system.directories ?? defaultDirectories(requester.arch)).map((directory) => join(directory, name)),
-      ]
+      const last = system.directories ?? defaultDirectories(requester.arch)
+      const inEach = (paths: readonly string[]): string[] => paths.map((directory) => join(directory, name))
+      const candidates = [...inEach(directories), ...(system.cache.get(name) ?? []), ...inEach(last)]
       return candidates.find((candidate) => fits(candidate, requester))
     },
   }
@@ -85,7 +81,7 @@ function systemPaths(): { cache: Map<string, string[]>; directories?: string[] }
   if (musl !== undefined) {
     const file = `/etc/ld-musl-${musl}.path`
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '/lib:/usr/local/lib:/usr/lib'
-    return { cache: new Map(), directories: text.split(/[:\n]/).filter((directory) => directory !== '') }
+    return { cache: new Map(), directories: text.split(/[:\n]/).filter(Boolean) }
   }
   const cache = '/etc/ld.so.cache'
   return { cache: existsSync(cache) ? withFileSource(cache, (source) => parseLdSoCache(source)) : new Map() }

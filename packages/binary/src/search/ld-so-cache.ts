@@ -27,9 +27,9 @@ export function parseLdSoCache(source: ByteSource, littleEndian = true): Map<str
   for (let left = cache.u32(20), at = HEADER_BYTES; left > 0; left -= 1, at += ENTRY_BYTES) {
     const name = cache.text(cache.u32(at + 4))
     const path = cache.text(cache.u32(at + 8))
-    const paths = libraries.get(name)
-    if (paths === undefined) libraries.set(name, [path])
-    else paths.push(path)
+    const paths = libraries.get(name) ?? []
+    paths.push(path)
+    libraries.set(name, paths)
   }
   return libraries
 }

@@ -1,11 +1,7 @@
+import type { BinaryInfo } from '../binary-info.ts'
+
 /** The dependencies that the headers of a file list. */
-export interface Dependencies {
-  readonly arch: string
-  readonly bits: 32 | 64
-  readonly needed: readonly string[]
-  readonly rpath: readonly string[]
-  readonly runpath: readonly string[]
-}
+export type Dependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'needed' | 'rpath' | 'runpath'>
 
 /** A file whose dependencies are searched for. */
 export interface Requester extends Dependencies {
