@@ -6,12 +6,15 @@ const manifest = JSON.parse(readFileSync(new URL('package.json', directory), 'ut
   exports: Record<string, { default: string } | string>
 }
 
-/** The names that a built entry exports. */
-async function builtNames(entry: string): Promise<string[]> {
+/** Imports a built entry. */
+async function importBuilt(entry: string): Promise<Record<string, unknown>> {
   const target = manifest.exports[entry]
   if (typeof target !== 'object') throw new Error(`no entry ${entry}`)
-  return Object.keys((await import(new URL(target.default, directory).href)) as object)
+  return (await import(new URL(target.default, directory).href)) as Record<string, unknown>
 }
+
+/** The names that a built entry exports. */
+const builtNames = async (entry: string): Promise<string[]> => Object.keys(await importBuilt(entry))
 
 /** The public entries of all packages of the umbrella. */
 const entries = ['binary', 'core', 'scope', 'custom-call', 'packed-func', 'tstring', 'pools'].flatMap((name) => {
@@ -34,6 +37,16 @@ test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
     const original = Object.keys((await import(`@tenon/${entry}`)) as object)
     expect(original.length).toBeGreaterThan(0)
     expect((await builtNames(`./${entry}`)).toSorted()).toEqual(original.toSorted())
+  },
+)
+
+test.each(entries.filter((entry) => entry !== 'pools/driver-process'))(
+  'the built classes of tenon/%s have the names by which they are exported',
+  async (entry) => {
+    const exported = Object.entries(await importBuilt(`./${entry}`))
+    const isClass = (value: unknown): value is { readonly name: string } =>
+      typeof value === 'function' && /^class\b/.test(String(value))
+    for (const [name, value] of exported) expect(isClass(value) ? value.name : name).toBe(name)
   },
 )
 

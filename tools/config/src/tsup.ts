@@ -1,6 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
+/** What esbuild makes of a top-level class that uses its own name: `var X = class _X`. */
+const renamedClass = /^var (\w+) = class (_\1)\b/gm
+
+/** Gives such classes their names back, because messages and `console.log` print them. */
+function restoreClassNames(code: string): string {
+  const names = [...code.matchAll(renamedClass)].map(([, name, renamed]) => [name!, renamed!] as const)
+  return names.reduce((text, [name, renamed]) => text.replaceAll(new RegExp(`\\b${renamed}\\b`, 'g'), name), code)
+}
+
 /**
  * The one way to build a package's JavaScript: ESM for Node 22 with source maps. `tsc` writes the declarations. The
  * sources can read the version of the package they belong to from `PACKAGE_VERSION`.
@@ -16,6 +25,7 @@ export function esmLibrary(entry: string[]): Options | Options[] {
     clean: true,
     dts: false,
     removeNodeProtocol: false,
+    plugins: [{ name: 'class-names', renderChunk: (code) => ({ code: restoreClassNames(code) }) }],
     define: { PACKAGE_VERSION: JSON.stringify(version) },
   }) as Options
 }
