@@ -295,12 +295,9 @@ class RemoteBuffer implements Home.BackendBuffer {
     this.channel.notify(operations.RELEASE_BUFFER, { token: this.token })
   }
 
-  async #copy(
-    operation: number,
-    { pool, byteOffset: offset, byteSize: length }: PoolSlice,
-    more: object,
-  ): Promise<void> {
-    const message = { token: this.token, pool: this.#pools.use(pool), offset, length, ...more }
+  async #copy(operation: number, { pool, byteOffset, byteSize }: PoolSlice, more: object): Promise<void> {
+    const range = { pool: this.#pools.use(pool), offset: byteOffset, length: byteSize }
+    const message = { token: this.token, ...range, ...more }
     await this.channel.request(operation, message, () => undefined, { settled: () => this.#pools.unuse(pool) })
   }
 }

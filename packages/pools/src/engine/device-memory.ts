@@ -1,3 +1,4 @@
+import type { BufferShape } from '../driver/allocate.ts'
 import { failed, type PoolsError, refused } from '../error-status.ts'
 import type { Operand } from '../model/model.ts'
 import { operandByteSize } from '../model/operand-types.ts'
@@ -25,16 +26,11 @@ export class DeviceMemory implements PoolFacts {
   readonly initialDimensions: readonly number[]
   dimensions: readonly number[]
   isInitialized = false
-  readonly operand: Pick<Operand, 'type' | 'scale' | 'zeroPoint'>
+  readonly operand: Operand
   readonly memory: PrivateMemory
   readonly #roles: readonly EngineRole[]
 
-  constructor(
-    token: number,
-    operand: DeviceMemory['operand'],
-    dimensions: readonly number[],
-    roles: readonly EngineRole[],
-  ) {
+  constructor(token: number, { operand, dimensions }: BufferShape, roles: readonly EngineRole[]) {
     this.token = token
     this.identity = `token:${token}`
     this.operand = operand

@@ -98,11 +98,8 @@ export class Program {
     this.#view.setBigUint64(at, BigInt(address), true)
   }
 
-  #writeTensor(
-    at: number,
-    { type, dimensions, scale, zeroPoint, channelQuant }: ProgramTensor,
-    scalesAt: number,
-  ): void {
+  #writeTensor(at: number, tensor: ProgramTensor, scalesAt: number): void {
+    const { type, dimensions, scale, zeroPoint, channelQuant } = tensor
     const view = this.#view
     const count = dimensions.reduce((total, size) => total * size, 1)
     view.setBigUint64(at + TENSOR.count, BigInt(count), true)

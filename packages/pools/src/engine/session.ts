@@ -60,7 +60,7 @@ export class Session {
     const roles = [inputRoles, outputRoles].flatMap((list, i) =>
       list.map(({ modelIndex, ioIndex }) => ({ model: live[modelIndex]!, isInput: i === 0, index: ioIndex })),
     )
-    const memory = new DeviceMemory(this.#tokens.next(), operand, dimensions, roles)
+    const memory = new DeviceMemory(this.#tokens.next(), { operand, dimensions }, roles)
     this.#buffers.set(memory.token, memory)
     this.#bufferBytes += byteSize
     return memory

@@ -115,30 +115,23 @@ const INT32_MAXIMUM = 2 ** 31 - 1
  * Returns the padding before, and the number of positions of, a window of `window` elements, dilation included. Implicit schemes
  * are 1 (same) and 2 (valid), with NNAPI's numbers.
  */
-export function windowing(
-  operation: Operation,
-  input: number,
-  window: number,
-  stride: number,
-  padding: Padding,
-): Windowing {
+export function windowing(op: Operation, input: number, window: number, stride: number, padding: Padding): Windowing {
   if (!(stride >= 1 && window >= 1 && window <= INT32_MAXIMUM))
-    throw operation.refused(`must get strides, dilations and windows from 1 to 2^31 - 1, got ${stride} and ${window}`)
+    throw op.refused(`must get strides, dilations and windows from 1 to 2^31 - 1, got ${stride} and ${window}`)
   let before: number
   let size: number
   if ('scheme' in padding) {
     if (padding.scheme !== 1 && padding.scheme !== 2)
-      throw operation.refused(`must get padding scheme 1 or 2, got ${padding.scheme}`)
+      throw op.refused(`must get padding scheme 1 or 2, got ${padding.scheme}`)
     const isSame = padding.scheme === 1
     size = Math.ceil((isSame ? input : input - window + 1) / stride)
     before = isSame ? Math.floor(Math.max((size - 1) * stride + window - input, 0) / 2) : 0
   } else {
     before = padding.before
     if (before < 0 || padding.after < 0)
-      throw operation.refused(`must get padding from 0 up, got ${before} and ${padding.after}`)
+      throw op.refused(`must get padding from 0 up, got ${before} and ${padding.after}`)
     size = Math.floor((input + before + padding.after - window) / stride) + 1
   }
-  if (size < 1 || size > INT32_MAXIMUM)
-    throw operation.refused(`must get a window that fits, got ${window} over ${input}`)
+  if (size < 1 || size > INT32_MAXIMUM) throw op.refused(`must get a window that fits, got ${window} over ${input}`)
   return { before, size }
 }

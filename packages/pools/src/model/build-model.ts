@@ -122,9 +122,7 @@ export class ModelBuilder {
     this.#checkOpen()
     const operand = this.#operands[this.#indexOf(handle, 'output')]
     if (operand?.lifetime !== 'TEMPORARY_VARIABLE')
-      throw new ArgumentError(
-        `an output must be an operand that an operation writes, named once, got operand ${describe(handle.index)}`,
-      )
+      throw new ArgumentError(`an output must be written by an operation and named once, got ${describe(handle.index)}`)
     this.#operands[handle.index] = { ...operand, lifetime: 'SUBGRAPH_OUTPUT' }
     this.#outputs.push(handle.index)
   }

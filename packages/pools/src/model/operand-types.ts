@@ -49,9 +49,7 @@ export const isOpaque = (type: OperandType): boolean => type === 'OEM' || type =
 
 /** Whether a value is a whole number from 0 to 2^32 - 1, as NNAPI's sizes and offsets are. */
 export function isU32(value: unknown): value is number {
-  return (
-    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 0xffff_ffff && !Object.is(value, -0)
-  )
+  return Number.isInteger(value) && Object.is(value, (value as number) >>> 0)
 }
 
 /** Whether dimensions leave nothing open. A tensor without dimensions has an unknown rank. */

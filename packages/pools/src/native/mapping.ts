@@ -70,20 +70,12 @@ function unmap(address: number, byteSize: number): void {
   check(sharing().tn_mapping_close(address, byteSize), 'unmapping a pool')
 }
 
-/** Copies bytes out of a mapping without a buffer. The caller has checked the range. */
-export function copyFromMapping({ address }: Mapping, byteOffset: number, target: Uint8Array): void {
-  copyMemory(addressOf(target), address + byteOffset, target.length)
-  keepAlive(target)
-}
-
-/** Copies bytes into a mapping without a buffer. The caller has checked the range. */
-export function copyToMapping({ address }: Mapping, byteOffset: number, source: Uint8Array): void {
-  copyMemory(address + byteOffset, addressOf(source), source.length)
-  keepAlive(source)
-}
-
-function copyMemory(to: number, from: number, byteSize: number): void {
-  if (byteSize > 0) coreFunctions().tn_memory_copy(to, from, byteSize)
+/** Copies bytes into or out of a mapping without a buffer. The caller has checked the range. */
+export function copyMapped(address: number, bytes: Uint8Array, isWriting: boolean): void {
+  if (bytes.length === 0) return
+  const local = addressOf(bytes)
+  coreFunctions().tn_memory_copy(isWriting ? address : local, isWriting ? local : address, bytes.length)
+  keepAlive(bytes)
 }
 
 /** The number of times that a page of a guarded mapping was missing; 0 for other mappings. */

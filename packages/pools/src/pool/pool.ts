@@ -13,14 +13,7 @@ import { PoolsError } from '../error-status.ts'
 import { operandByteSize, type OperandType } from '../model/operand-types.ts'
 import { accessDmaBuf } from '../native/descriptor.ts'
 import { closeAttachment, type Attachment } from '../native/link.ts'
-import {
-  closeMapping,
-  copyFromMapping,
-  copyToMapping,
-  mappingFaults,
-  syncMapping,
-  type Mapping,
-} from '../native/mapping.ts'
+import { closeMapping, copyMapped, mappingFaults, syncMapping, type Mapping } from '../native/mapping.ts'
 import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.ts'
 
 /** The most bytes of a pool: NNAPI's offsets and lengths have 32 bits. */
@@ -175,7 +168,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal copies bytes of the memory out; the caller has checked the range */
   copyOut(byteOffset: number, target: Uint8Array): void {
     this.withAccess(false, () => {
-      if (this.#block === undefined) copyFromMapping(this.#parts.mapping, byteOffset, target)
+      if (this.#block === undefined) copyMapped(this.address + byteOffset, target, false)
       else target.set(this.#block.bytes.subarray(byteOffset, byteOffset + target.length))
     })
   }
@@ -183,7 +176,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal copies bytes into the memory; the caller has checked the range */
   copyIn(byteOffset: number, source: Uint8Array): void {
     this.withAccess(true, () => {
-      if (this.#block === undefined) copyToMapping(this.#parts.mapping, byteOffset, source)
+      if (this.#block === undefined) copyMapped(this.address + byteOffset, source, true)
       else this.#block.bytes.set(source, byteOffset)
     })
   }
@@ -265,12 +258,8 @@ export class PoolSlice<Rights extends PoolRights = PoolRights> {
   readonly dimensions: readonly number[]
 
   /** @internal */
-  constructor(
-    pool: Pool<Rights>,
-    byteOffset: number,
-    byteSize: number,
-    { padding = 0, dimensions = [] }: SliceOptions,
-  ) {
+  constructor(pool: Pool<Rights>, byteOffset: number, byteSize: number, options: SliceOptions) {
+    const { padding = 0, dimensions = [] } = options
     this.pool = pool
     this.byteOffset = byteOffset
     this.byteSize = byteSize
