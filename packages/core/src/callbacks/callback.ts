@@ -1,5 +1,5 @@
 import { ScopeClosedError } from '../errors/kinds.ts'
-import { checkStatus, coreFunctions, type CoreFunctions } from '../native/core-library.ts'
+import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { LAYOUTS } from '../generated/layouts.ts'
 import { addressOf, registerCallback } from '../native/driver.ts'
 
@@ -11,17 +11,12 @@ export type CallbackFunction = (argumentsAddress: number, resultAddress: number)
 
 interface CallbackTable {
   readonly address: number
-  /** The `tn_callback_call_t`: which function native code calls, with what. Kept here for as long as it is written. */
-  readonly call: Float64Array
-  /** False once the thread ends: what listens to its end later must not touch the closed table. */
+  /** False once the thread ends, when the table in native code is closed. */
   isOpen: boolean
-  /** By id: the place of each. */
+  /** The functions by id. */
   readonly functions: (CallbackFunction | undefined)[]
-  /** Ids of functions that nobody can call any more. */
+  /** The ids of functions that nobody can call any more. */
   readonly free: number[]
-  readonly create: CoreFunctions['tn_callback_create']
-  readonly release: CoreFunctions['tn_callback_release']
-  readonly take: CoreFunctions['tn_callbacks_take_released']
 }
 
 /** What the callbacks of this thread threw: compare `count` before and after a native call, and `last` is the cause. */
@@ -33,7 +28,7 @@ const [ID, ARGUMENTS, RESULT] = [offsets.id / 8, offsets.arguments / 8, offsets.
 
 let table: CallbackTable | undefined
 
-/** The one table of this thread, and its one trampoline: koffi has slots for 8192 functions, and this takes one. */
+/** Returns the table of this thread, whose functions share one trampoline, because koffi has slots for 8192 functions. */
 function callbackTable(): CallbackTable {
   if (table !== undefined) return table
   const functions: CallbackTable['functions'] = []
@@ -53,19 +48,12 @@ function callbackTable(): CallbackTable {
     [],
   )
   const out = new BigUint64Array(1)
-  const {
-    tn_callbacks_open: open,
-    tn_callbacks_close: close,
-    tn_callbacks_take_released: take,
-    tn_callback_create: create,
-    tn_callback_release: release,
-  } = coreFunctions()
-  checkStatus(open(trampoline, addressOf(call), addressOf(out)), 'opening the table of callbacks')
-  const address = Number(out[0])
-  const opened: CallbackTable = { address, call, isOpen: true, functions, free: [], create, release, take }
+  const status = coreFunctions().tn_callbacks_open(trampoline, addressOf(call), addressOf(out))
+  checkStatus(status, 'opening the table of callbacks')
+  const opened: CallbackTable = { address: Number(out[0]), isOpen: true, functions, free: [] }
   process.once('exit', () => {
     opened.isOpen = false
-    close(address)
+    coreFunctions().tn_callbacks_close(opened.address)
   })
   table = opened
   return opened
@@ -84,12 +72,12 @@ export class Callback {
 
   /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
   constructor(run: CallbackFunction) {
-    const { address, functions, free, create, isOpen } = callbackTable()
+    const { address, functions, free, isOpen } = callbackTable()
     if (!isOpen) throw new ScopeClosedError("a callback can't be made any more: the thread of its JavaScript is ending")
     takeReleased()
     const out = new BigUint64Array(1)
     const id = free.at(-1) ?? functions.length
-    checkStatus(create(address, id, addressOf(out)), 'making a callback')
+    checkStatus(coreFunctions().tn_callback_create(address, id, addressOf(out)), 'making a callback')
     free.pop()
     functions[id] = run
     this.address = Number(out[0])
@@ -99,7 +87,7 @@ export class Callback {
   release(): void {
     if (this.#released) return
     this.#released = true
-    callbackTable().release(this.address)
+    coreFunctions().tn_callback_release(this.address)
     takeReleased()
   }
 
@@ -113,10 +101,11 @@ const taken = new BigUint64Array(1)
 
 /** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
-  const { address, functions, free, take, isOpen } = callbackTable()
+  const { address, functions, free, isOpen } = callbackTable()
   if (!isOpen) return
   do {
-    checkStatus(take(address, addressOf(ids), ids.length, addressOf(taken)), 'taking released callbacks')
+    const status = coreFunctions().tn_callbacks_take_released(address, addressOf(ids), ids.length, addressOf(taken))
+    checkStatus(status, 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) {
       functions[Number(id)] = undefined
       free.push(Number(id))

@@ -16,18 +16,12 @@ export function checkOptions<Options extends object>(
   name = 'options',
 ): Partial<Options> {
   if (options === undefined) return {}
-  if (typeof options !== 'object' || options === null) {
-    throw wrongType(name, 'an object', options)
-  }
-  for (const key of Object.keys(options)) {
-    if (!(known as readonly string[]).includes(key)) throw unknownOption(key, known, name)
-  }
-  return options
-}
-
-function unknownOption(key: string, known: readonly string[], name: string): ArgumentError {
-  return new ArgumentError(`${name} must not have the option ${JSON.stringify(key)}, which does not exist`, {
-    hint: didYouMean(key, known) ?? `The options are ${known.join(', ')}.`,
-    details: { name, expected: known, received: key },
+  if (typeof options !== 'object' || options === null) throw wrongType(name, 'an object', options)
+  const expected: readonly string[] = known
+  const unknown = Object.keys(options).find((key) => !expected.includes(key))
+  if (unknown === undefined) return options
+  throw new ArgumentError(`${name} must not have the option ${JSON.stringify(unknown)}, which does not exist`, {
+    hint: didYouMean(unknown, expected) ?? `The options are ${expected.join(', ')}.`,
+    details: { name, expected, received: unknown },
   })
 }

@@ -1,3 +1,4 @@
+import type { TenonErrorOptions } from '@tenon/binary'
 import { describe } from './describe.ts'
 import { ArgumentError, ArgumentRangeError } from './kinds.ts'
 
@@ -8,25 +9,20 @@ import { ArgumentError, ArgumentRangeError } from './kinds.ts'
  * @param hint an instruction, if there is one to give.
  */
 export function wrongType(name: string, expected: string, received: unknown, hint?: string): ArgumentError {
-  const [sentence, options] = parts(name, expected, received, hint)
-  return new ArgumentError(sentence, options)
+  return new ArgumentError(...parts(name, expected, describe(received), hint))
 }
 
 /** The error for an argument of the right type whose value is out of range, in the words of {@link wrongType}. */
 export function wrongValue(name: string, expected: string, received: unknown, hint?: string): ArgumentRangeError {
-  const [sentence, options] = parts(name, expected, received, hint)
-  return new ArgumentRangeError(sentence, options)
+  return new ArgumentRangeError(...parts(name, expected, describe(received), hint))
 }
 
-function parts(
+const parts = (
   name: string,
   expected: string,
-  value: unknown,
+  received: string,
   hint: string | undefined,
-): [sentence: string, options: { hint?: string; details: Readonly<Record<string, unknown>> }] {
-  const received = describe(value)
-  return [
-    `${name} must be ${expected}, got ${received}`,
-    { ...(hint !== undefined && { hint }), details: { name, expected, received } },
-  ]
-}
+): [sentence: string, options: TenonErrorOptions] => [
+  `${name} must be ${expected}, got ${received}`,
+  { hint, details: { name, expected, received } },
+]

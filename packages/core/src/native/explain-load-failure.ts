@@ -8,8 +8,8 @@ import { LoadError } from '../errors/kinds.ts'
  * loader's message in its details.
  */
 export function explainLoadFailure(path: string, reason: string): LoadError {
-  const { sentence, hint } = explain(path, reason)
-  return new LoadError(sentence, { ...(hint === undefined ? {} : { hint }), details: { tried: [{ path, reason }] } })
+  const { sentence = `the library ${path} could not be loaded: ${reason}`, hint } = explain(path) ?? {}
+  return new LoadError(sentence, { hint, details: { tried: [{ path, reason }] } })
 }
 
 /** Whether a path names something else than a regular file. The loader would wait for ever for the writer of a pipe. */
@@ -21,19 +21,14 @@ export function isSpecialFile(path: string): boolean {
   }
 }
 
-interface Explanation {
-  readonly sentence: string
-  readonly hint?: string
-}
-
 /** The system that loads each format. */
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
-function explain(path: string, reason: string): Explanation {
-  const refused: Explanation = { sentence: `the library ${path} could not be loaded: ${reason}` }
+/** What the file shows; without a sentence, the loader's message is the best one. */
+function explain(path: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.
-    return path.includes('/') ? { sentence: `the library ${path} does not exist` } : refused
+    return path.includes('/') ? { sentence: `the library ${path} does not exist` } : undefined
   }
   if (!statSync(path).isFile()) return { sentence: `the library ${path} must be a file, got a directory or device` }
   try {
@@ -61,14 +56,9 @@ function explain(path: string, reason: string): Explanation {
       }
     }
     // The file in this directory may be valid, but the loader searched elsewhere.
-    return basename(path) === path ? { ...refused, hint: `Write ./${path} for the file in this directory.` } : refused
+    return basename(path) === path ? { hint: `Write ./${path} for the file in this directory.` } : undefined
   } catch (error) {
-    if (error instanceof BinaryFormatError) {
-      return {
-        sentence: `cannot load ${path}: ${String(error.details['reason'])}`,
-        ...(error.hint !== undefined && { hint: error.hint }),
-      }
-    }
-    return refused
+    if (!(error instanceof BinaryFormatError)) return undefined
+    return { sentence: `cannot load ${path}: ${String(error.details['reason'])}`, hint: error.hint }
   }
 }

@@ -14,17 +14,7 @@ export type TypedArray =
   | BigUint64Array
 
 /** The name of a kind of TypedArray. */
-export type TypedArrayName =
-  | 'Int8Array'
-  | 'Uint8Array'
-  | 'Int16Array'
-  | 'Uint16Array'
-  | 'Int32Array'
-  | 'Uint32Array'
-  | 'Float32Array'
-  | 'Float64Array'
-  | 'BigInt64Array'
-  | 'BigUint64Array'
+export type TypedArrayName = TypedArray[typeof Symbol.toStringTag]
 
 /** The properties of one element type, and its codes in other formats. */
 export interface DTypeInfo {
@@ -50,121 +40,61 @@ export interface DTypeInfo {
 /** Canonical names of element types. */
 export type DType =
   | 'bool'
-  | 'int1'
-  | 'int2'
-  | 'int4'
-  | 'int8'
-  | 'int16'
-  | 'int32'
-  | 'int64'
-  | 'uint1'
-  | 'uint2'
-  | 'uint4'
-  | 'uint8'
-  | 'uint16'
-  | 'uint32'
-  | 'uint64'
-  | 'float16'
+  | `${'int' | 'uint'}${1 | 2 | 4 | 8 | 16 | 32 | 64}`
+  | `float${16 | 32 | 64}`
   | 'bfloat16'
-  | 'float32'
-  | 'float64'
   | 'complex64'
   | 'complex128'
   | 'float4_e2m1fn'
-  | 'float8_e3m4'
-  | 'float8_e4m3'
-  | 'float8_e4m3b11fnuz'
-  | 'float8_e4m3fn'
-  | 'float8_e4m3fnuz'
-  | 'float8_e5m2'
-  | 'float8_e5m2fnuz'
-  | 'float8_e8m0fnu'
+  | `float8_${'e3m4' | 'e4m3' | 'e4m3b11fnuz' | 'e4m3fn' | 'e4m3fnuz' | 'e5m2' | 'e5m2fnuz' | 'e8m0fnu'}`
 
 type Row = Omit<DTypeInfo, 'name'>
-type Codes = Pick<DTypeInfo, 'numpy' | 'nnapi' | 'openInference'>
 
-const int = (bits: number, xla: number, array: TypedArrayName, codes: Codes = {}): Row => ({
-  kind: 'int',
-  bits,
-  array,
-  dlpack: 0,
-  xla,
-  aliases: [`s${bits}`, `i${bits}`],
-  ...codes,
-})
-
-const uint = (bits: number, xla: number, array: TypedArrayName, codes: Codes = {}): Row => ({
-  kind: 'uint',
-  bits,
-  array,
-  dlpack: 1,
-  xla,
-  aliases: [`u${bits}`],
-  ...codes,
-})
-
-const float = (
+const row = (
+  kind: Row['kind'],
   bits: number,
+  array: TypedArrayName,
   dlpack: number,
   xla: number,
-  array: TypedArrayName,
-  alias: string,
-  codes: Codes = {},
-): Row => ({ kind: 'float', bits, array, dlpack, xla, aliases: [alias], ...codes })
+  aliases: string,
+  codes: Pick<Row, 'numpy' | 'nnapi' | 'openInference'> = {},
+): Row => ({ kind, bits, array, dlpack, xla, aliases: aliases.split(' '), ...codes })
 
 /*
  * Sources: DLPack's DLDataTypeCode, XLA's PrimitiveType (xla_data.proto), NumPy's array interface type strings, the
  * tensor values of NNAPI's OperandType, and the tensor data types of the Open Inference (KServe v2) protocol.
  */
 const rows: Record<DType, Row> = {
-  bool: {
-    kind: 'bool',
-    bits: 8,
-    array: 'Uint8Array',
-    dlpack: 6,
-    xla: 1,
-    aliases: ['pred', 'b1'],
-    numpy: '|b1',
-    nnapi: 9,
-    openInference: 'BOOL',
-  },
-  int1: int(1, 30, 'Int8Array'),
-  int2: int(2, 26, 'Int8Array'),
-  int4: int(4, 21, 'Int8Array'),
-  int8: int(8, 2, 'Int8Array', { numpy: '|i1', nnapi: 14, openInference: 'INT8' }),
-  int16: int(16, 3, 'Int16Array', { numpy: '<i2', nnapi: 7, openInference: 'INT16' }),
-  int32: int(32, 4, 'Int32Array', { numpy: '<i4', nnapi: 4, openInference: 'INT32' }),
-  int64: int(64, 5, 'BigInt64Array', { numpy: '<i8', openInference: 'INT64' }),
-  uint1: uint(1, 31, 'Uint8Array'),
-  uint2: uint(2, 27, 'Uint8Array'),
-  uint4: uint(4, 22, 'Uint8Array'),
-  uint8: uint(8, 6, 'Uint8Array', { numpy: '|u1', nnapi: 5, openInference: 'UINT8' }),
-  uint16: uint(16, 7, 'Uint16Array', { numpy: '<u2', nnapi: 12, openInference: 'UINT16' }),
-  uint32: uint(32, 8, 'Uint32Array', { numpy: '<u4', openInference: 'UINT32' }),
-  uint64: uint(64, 9, 'BigUint64Array', { numpy: '<u8', openInference: 'UINT64' }),
-  float16: float(16, 2, 10, 'Uint16Array', 'f16', { numpy: '<f2', nnapi: 8, openInference: 'FP16' }),
-  bfloat16: float(16, 4, 16, 'Uint16Array', 'bf16', { openInference: 'BF16' }),
-  float32: float(32, 2, 11, 'Float32Array', 'f32', { numpy: '<f4', nnapi: 3, openInference: 'FP32' }),
-  float64: float(64, 2, 12, 'Float64Array', 'f64', { numpy: '<f8', openInference: 'FP64' }),
-  complex64: { kind: 'complex', bits: 64, array: 'Float32Array', dlpack: 5, xla: 15, aliases: ['c64'], numpy: '<c8' },
-  complex128: {
-    kind: 'complex',
-    bits: 128,
-    array: 'Float64Array',
-    dlpack: 5,
-    xla: 18,
-    aliases: ['c128'],
-    numpy: '<c16',
-  },
-  float4_e2m1fn: float(4, 17, 32, 'Uint8Array', 'f4e2m1fn'),
-  float8_e3m4: float(8, 7, 29, 'Uint8Array', 'f8e3m4'),
-  float8_e4m3: float(8, 8, 28, 'Uint8Array', 'f8e4m3'),
-  float8_e4m3b11fnuz: float(8, 9, 23, 'Uint8Array', 'f8e4m3b11fnuz'),
-  float8_e4m3fn: float(8, 10, 20, 'Uint8Array', 'f8e4m3fn'),
-  float8_e4m3fnuz: float(8, 11, 25, 'Uint8Array', 'f8e4m3fnuz'),
-  float8_e5m2: float(8, 12, 19, 'Uint8Array', 'f8e5m2'),
-  float8_e5m2fnuz: float(8, 13, 24, 'Uint8Array', 'f8e5m2fnuz'),
-  float8_e8m0fnu: float(8, 14, 33, 'Uint8Array', 'f8e8m0fnu'),
+  bool: row('bool', 8, 'Uint8Array', 6, 1, 'pred b1', { numpy: '|b1', nnapi: 9, openInference: 'BOOL' }),
+  int1: row('int', 1, 'Int8Array', 0, 30, 's1 i1'),
+  int2: row('int', 2, 'Int8Array', 0, 26, 's2 i2'),
+  int4: row('int', 4, 'Int8Array', 0, 21, 's4 i4'),
+  int8: row('int', 8, 'Int8Array', 0, 2, 's8 i8', { numpy: '|i1', nnapi: 14, openInference: 'INT8' }),
+  int16: row('int', 16, 'Int16Array', 0, 3, 's16 i16', { numpy: '<i2', nnapi: 7, openInference: 'INT16' }),
+  int32: row('int', 32, 'Int32Array', 0, 4, 's32 i32', { numpy: '<i4', nnapi: 4, openInference: 'INT32' }),
+  int64: row('int', 64, 'BigInt64Array', 0, 5, 's64 i64', { numpy: '<i8', openInference: 'INT64' }),
+  uint1: row('uint', 1, 'Uint8Array', 1, 31, 'u1'),
+  uint2: row('uint', 2, 'Uint8Array', 1, 27, 'u2'),
+  uint4: row('uint', 4, 'Uint8Array', 1, 22, 'u4'),
+  uint8: row('uint', 8, 'Uint8Array', 1, 6, 'u8', { numpy: '|u1', nnapi: 5, openInference: 'UINT8' }),
+  uint16: row('uint', 16, 'Uint16Array', 1, 7, 'u16', { numpy: '<u2', nnapi: 12, openInference: 'UINT16' }),
+  uint32: row('uint', 32, 'Uint32Array', 1, 8, 'u32', { numpy: '<u4', openInference: 'UINT32' }),
+  uint64: row('uint', 64, 'BigUint64Array', 1, 9, 'u64', { numpy: '<u8', openInference: 'UINT64' }),
+  float16: row('float', 16, 'Uint16Array', 2, 10, 'f16', { numpy: '<f2', nnapi: 8, openInference: 'FP16' }),
+  bfloat16: row('float', 16, 'Uint16Array', 4, 16, 'bf16', { openInference: 'BF16' }),
+  float32: row('float', 32, 'Float32Array', 2, 11, 'f32', { numpy: '<f4', nnapi: 3, openInference: 'FP32' }),
+  float64: row('float', 64, 'Float64Array', 2, 12, 'f64', { numpy: '<f8', openInference: 'FP64' }),
+  complex64: row('complex', 64, 'Float32Array', 5, 15, 'c64', { numpy: '<c8' }),
+  complex128: row('complex', 128, 'Float64Array', 5, 18, 'c128', { numpy: '<c16' }),
+  float4_e2m1fn: row('float', 4, 'Uint8Array', 17, 32, 'f4e2m1fn'),
+  float8_e3m4: row('float', 8, 'Uint8Array', 7, 29, 'f8e3m4'),
+  float8_e4m3: row('float', 8, 'Uint8Array', 8, 28, 'f8e4m3'),
+  float8_e4m3b11fnuz: row('float', 8, 'Uint8Array', 9, 23, 'f8e4m3b11fnuz'),
+  float8_e4m3fn: row('float', 8, 'Uint8Array', 10, 20, 'f8e4m3fn'),
+  float8_e4m3fnuz: row('float', 8, 'Uint8Array', 11, 25, 'f8e4m3fnuz'),
+  float8_e5m2: row('float', 8, 'Uint8Array', 12, 19, 'f8e5m2'),
+  float8_e5m2fnuz: row('float', 8, 'Uint8Array', 13, 24, 'f8e5m2fnuz'),
+  float8_e8m0fnu: row('float', 8, 'Uint8Array', 14, 33, 'f8e8m0fnu'),
 }
 
 /** The one table of element types, in a stable order. */
