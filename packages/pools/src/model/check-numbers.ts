@@ -9,7 +9,7 @@ export interface ValidationOptions {
 }
 
 /** Checks a number of a model or request. @throws {PoolsError} Q20 */
-export function checkU32(value: unknown, path: string): void {
+function checkU32(value: unknown, path: string): void {
   if (!isU32(value)) throw invalid('Q20', path, 'must be from 0 to 2^32 - 1', value)
 }
 

@@ -9,7 +9,7 @@ export interface BufferFormatInfo {
   readonly pixelSize: number
 }
 
-/** The formats of hardware buffers, by Android's names. */
+/** The formats of hardware buffers by Android's names, each a {@link BufferFormatInfo}. */
 export const bufferFormats = {
   R8G8B8A8_UNORM: { number: 1, pixelSize: 4 },
   R8G8B8X8_UNORM: { number: 2, pixelSize: 4 },
@@ -24,7 +24,7 @@ export const bufferFormats = {
   R8_UNORM: { number: 0x38, pixelSize: 1 },
   R16_UINT: { number: 0x39, pixelSize: 2 },
   R16G16_UINT: { number: 0x3a, pixelSize: 4 },
-} as const satisfies Readonly<Record<string, BufferFormatInfo>>
+} as const
 
 /** The name of a format of hardware buffers. */
 export type BufferFormat = keyof typeof bufferFormats
