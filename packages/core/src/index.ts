@@ -24,11 +24,9 @@ export {
   type SymbolKind,
   type TenonErrorOptions,
 } from '@tenon/binary'
-export { gcAllocator } from './memory/gc-allocator.ts'
+export { gcAllocator, processAllocator, type NativeAllocator } from './memory/allocators.ts'
 export { globalLifetime } from './memory/global-lifetime.ts'
 export { Hold, type Lifetime } from './memory/lifetime.ts'
-export { type NativeAllocator } from './memory/native-allocator.ts'
-export { processAllocator } from './memory/process-allocator.ts'
 export { Segment } from './memory/segment.ts'
 export { type Value, type ValueType } from './native/argument-conversion.ts'
 export { type NativeFunction, type Signature } from './native/native-function.ts'

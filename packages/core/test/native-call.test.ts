@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { gcAllocator } from '../src/memory/gc-allocator.ts'
+import { gcAllocator } from '../src/memory/allocators.ts'
 import { ArgumentError, ScopeClosedError, ScopeHeldError } from '../src/errors/kinds.ts'
 import { NativeLibrary } from '../src/native/native-library.ts'
 import { StructType } from '../src/native/struct-type.ts'

@@ -41,7 +41,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
   'core/src/native/native-function.ts': {
     'NativeLibrary.function': (options) => kernels().function('do_custom_call', options),
   },
-  'core/src/testing/run-script.ts': { runScript: (options) => runScript('', options) },
+  'core/src/testing.ts': { runScript: (options) => runScript('', options) },
   'core/src/types/tensor-type.ts': { tensorType: (options) => core.tensorType('f32', [1], options) },
   'core/src/types/tensor.ts': { tensor: (options) => core.tensor('f32', [1], undefined, options) },
   'custom-call/src/schema/target-schema.ts': { defineTarget: (options) => calls.defineTarget('name', options) },

@@ -15,7 +15,15 @@ let loaded: Koffi | undefined
 function koffi(): Koffi {
   if (loaded === undefined) {
     loaded = createRequire(import.meta.url)('koffi') as Koffi
-    configure(loaded)
+    try {
+      loaded.config({
+        sync_stack_size: STACK_SIZE,
+        async_stack_size: STACK_SIZE,
+        max_async_calls: MAXIMUM_ASYNC_CALLS,
+      })
+    } catch {
+      // The application has loaded a library with this koffi already, so its settings stay.
+    }
     // In a thread that has loaded nothing, calling a function made from an address crashes koffi 3.3.
     loaded.load(null)
   }
@@ -27,14 +35,6 @@ const STACK_SIZE = 8 * 2 ** 20
 
 /** The number of calls that may run on other threads at a time, which is koffi's maximum. */
 const MAXIMUM_ASYNC_CALLS = 4096
-
-function configure(driver: Koffi): void {
-  try {
-    driver.config({ sync_stack_size: STACK_SIZE, async_stack_size: STACK_SIZE, max_async_calls: MAXIMUM_ASYNC_CALLS })
-  } catch {
-    // The application has loaded a library with this koffi already, so its settings stay.
-  }
-}
 
 /** A type of the driver for a struct that is passed by value. */
 export interface CStruct {

@@ -45,7 +45,7 @@ function makeCodec(info: DTypeInfo): ElementCodec {
         }
   }
   if (kind === 'bool') return boolCodec
-  if (kind === 'complex') return complexCodec(bits === 64 ? floatCodecs[32] : floatCodecs[64])
+  if (kind === 'complex') return complexCodec(floatCodecs[(bits / 2) as 32 | 64])
   if (kind === 'float') return floatCodecs[bits as 32 | 64]
   return bits === 64 ? wideCodec(info) : integerCodec(info)
 }
@@ -61,11 +61,7 @@ const boolCodec: ElementCodec = {
   },
 }
 
-interface FloatCodec extends ElementCodec {
-  read(view: DataView, byteOffset: number): number
-}
-
-const floatCodecs: Readonly<Record<32 | 64, FloatCodec>> = {
+const floatCodecs: Readonly<Record<32 | 64, ElementCodec>> = {
   32: {
     byteSize: 4,
     read: (view, at) => view.getFloat32(at, true),
@@ -78,15 +74,13 @@ const floatCodecs: Readonly<Record<32 | 64, FloatCodec>> = {
   },
 }
 
-function complexCodec(part: FloatCodec): ElementCodec {
+function complexCodec(part: ElementCodec): ElementCodec {
   return {
     byteSize: 2 * part.byteSize,
-    read: (view, at) => [part.read(view, at), part.read(view, at + part.byteSize)],
+    read: (view, at) => [part.read(view, at) as number, part.read(view, at + part.byteSize) as number],
     write(view, at, value) {
       const parts: unknown[] = Array.isArray(value) ? value : [value, 0]
-      if (parts.length !== 2) {
-        throw wrongType('a complex element', 'a number or [real, imaginary]', value)
-      }
+      if (parts.length !== 2) throw wrongType('a complex element', 'a number or [real, imaginary]', value)
       part.write(view, at, parts[0])
       part.write(view, at + part.byteSize, parts[1])
     },

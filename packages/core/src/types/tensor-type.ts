@@ -36,11 +36,14 @@ export class TensorType {
   /** @internal */
   constructor(dtype: DType, shape: readonly number[], strides: readonly number[] | undefined, packing: Packing) {
     this.dtype = dtype
-    this.shape = Object.freeze([...shape])
-    this.strides = strides === undefined ? undefined : Object.freeze([...strides])
+    this.shape = Object.freeze(shape)
+    this.strides = strides && Object.freeze(strides)
     this.packing = packing
     this.elementCount = product(shape)
-    this.byteSize = checkSize(sizeOf(dtype, this.elementCount, shape, strides, packing), 'the size of the tensor')
+    const { bits } = dtypeInfo(dtype)
+    const spanned = strides?.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 1) ?? this.elementCount
+    const byteSize = packing === 'packed' ? Math.ceil((spanned * bits) / 8) : spanned * Math.max(bits / 8, 1)
+    this.byteSize = checkSize(byteSize, 'the size of the tensor')
   }
 
   static {
@@ -125,22 +128,6 @@ function checkStrides(strides: readonly number[] | undefined, shape: readonly nu
 function checkPacking(packing: Packing = 'element'): Packing {
   if (packing === 'element' || packing === 'packed') return packing
   throw wrongType('packing', "'element' or 'packed'", packing)
-}
-
-function sizeOf(
-  dtype: DType,
-  elementCount: number,
-  shape: readonly number[],
-  strides: readonly number[] | undefined,
-  packing: Packing,
-): number {
-  const { bits } = dtypeInfo(dtype)
-  if (packing === 'packed') return Math.ceil((elementCount * bits) / 8)
-  const spanned =
-    strides === undefined
-      ? elementCount
-      : 1 + strides.reduce((sum, stride, axis) => sum + stride * (shape[axis]! - 1), 0)
-  return spanned * Math.max(bits / 8, 1)
 }
 
 function product(values: readonly number[]): number {

@@ -3,10 +3,9 @@ import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
-import { gcAllocator } from '../memory/gc-allocator.ts'
+import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
 import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
-import type { NativeAllocator } from '../memory/native-allocator.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
 import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
@@ -212,11 +211,13 @@ function checkFit(segment: Segment, type: TensorType): Segment {
 function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | readonly Element[]): void {
   if (type.strides !== undefined) throw new ArgumentError('a tensor with values must be row-major, got strides')
   const { block, base } = segment
+  const codec = elementCodec(type.dtype)
+  const { byteSize } = codec
   if (ArrayBuffer.isView(source)) {
     const expected = typedArrayClass(type.dtype)
     const isFloat16 = type.dtype === 'float16' && source[Symbol.toStringTag] === 'Float16Array'
     const length =
-      type.packing === 'packed' ? type.byteSize : (type.elementCount * bytesOf(type)) / expected.BYTES_PER_ELEMENT
+      type.packing === 'packed' ? type.byteSize : (type.elementCount * byteSize) / expected.BYTES_PER_ELEMENT
     if (!(source instanceof expected || isFloat16) || source.length !== length) {
       throw wrongType(`the values of ${type}`, `a ${expected.name}(${length})`, source)
     }
@@ -226,19 +227,13 @@ function fill({ segment, type }: Tensor, source: TypedArray | Float16Values | re
   if (!Array.isArray(source) || source.length !== type.elementCount) {
     throw wrongType(`the values of ${type}`, `an array of length ${type.elementCount}`, source)
   }
-  const codec = elementCodec(type.dtype)
   const values: readonly Element[] = source
   if (type.packing === 'packed') {
     const { bits } = dtypeInfo(type.dtype)
     for (let i = 0; i < type.elementCount; i++) writePacked(block.view, base, i, bits, codec, values[i])
   } else {
-    for (let i = 0; i < type.elementCount; i++) codec.write(block.view, base + i * codec.byteSize, values[i])
+    for (let i = 0; i < type.elementCount; i++) codec.write(block.view, base + i * byteSize, values[i])
   }
-}
-
-/** The size in bytes of an element that has bytes of its own. */
-function bytesOf(type: TensorType): number {
-  return elementCodec(type.dtype).byteSize
 }
 
 /** Maps the row-major index of an element to its offset in memory, in elements. */
