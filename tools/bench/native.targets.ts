@@ -6,7 +6,7 @@ import { names, type NativePackage, type NativeTarget } from '@tenon/build'
 const nodeHeaders = join(dirname(createRequire(import.meta.url).resolve('node-api-headers')), 'include')
 const includes = ['csrc', '../../packages/core/include', relative(import.meta.dirname, nodeHeaders)]
 
-/** What the addons take from Node. */
+/** The functions of Node.js that the addons use. */
 const nodeApi = names(`
   napi_call_function napi_create_int32 napi_create_reference napi_define_properties napi_delete_reference
   napi_get_cb_info napi_get_reference_value napi_get_typedarray_info napi_get_undefined napi_get_value_double
@@ -20,7 +20,7 @@ const unusedByPackedFunctions = new Set([
   'napi_get_value_int32',
 ])
 
-/** Hand-written addons: peers in benchmarks, never shipped (Linux and macOS). See csrc/addon.h. */
+/** The hand-written addons, which are peers in benchmarks and are never shipped (Linux and macOS). See csrc/addon.h. */
 const addons: NativeTarget[] = [
   {
     name: 'custom_call_addon',
@@ -53,6 +53,6 @@ const addons: NativeTarget[] = [
 ]
 
 export default {
-  // On Windows an addon has to be linked with node.exe.
+  // On Windows, an addon must be linked with node.exe.
   targets: process.platform === 'win32' ? [] : addons,
 } satisfies NativePackage

@@ -1,8 +1,8 @@
-/* What the hand-written addons share: the peers that a user would write without Tenon, in plain Node-API.
+/* The common part of the hand-written addons, which are the peers that a user would write without Tenon in plain Node-API.
  *
  * An addon is one C file of this directory, a row of native.targets.ts, and `loadAddon('<name>')` in a bench file. It exports
- * functions with ADDON_EXPORTS() and takes what it needs of others (the addresses of kernels) as numbers: it links with
- * nothing. It may be as fast as it likes, but has to check what every addon checks: that its arguments are what it expects. */
+ * functions with ADDON_EXPORTS() and receives the addresses of kernels as numbers, so it links with nothing. It may be as fast
+ * as possible, but must check its arguments. */
 #ifndef TENON_BENCH_ADDON_H
 #define TENON_BENCH_ADDON_H
 
@@ -14,7 +14,7 @@
 /* A function of the addon: `static napi_value name(napi_env env, napi_callback_info info)`. */
 #define ADDON_FUNCTION(name) static napi_value name(napi_env env, napi_callback_info info)
 
-/* Gives up with a JavaScript exception unless a Node-API call succeeded. */
+/* Throws a JavaScript exception if a Node-API call fails. */
 #define ADDON_CHECK(call)                                       \
   do {                                                          \
     if ((call) != napi_ok) return addon_throw(env, #call " failed"); \
@@ -31,12 +31,12 @@
 
 static inline napi_value addon_throw(napi_env env, const char *message) {
   bool pending = false;
-  /* What a JavaScript function threw is thrown on as it is. */
+  /* An exception of a JavaScript function is passed on. */
   if (napi_is_exception_pending(env, &pending) == napi_ok && !pending) napi_throw_error(env, NULL, message);
   return NULL;
 }
 
-/* An address that JavaScript has as a number; null, with an exception, if it is none. */
+/* Returns the address in a number, or throws and returns null. */
 static inline void *addon_address(napi_env env, napi_value value) {
   double number = 0;
   if (napi_get_value_double(env, value, &number) == napi_ok && number >= 1 && number < 9007199254740992.0)
@@ -45,7 +45,7 @@ static inline void *addon_address(napi_env env, napi_value value) {
   return NULL;
 }
 
-/* The memory of a typed array of `type` with `length` elements at least; null, with an exception, if it is none. */
+/* Returns the memory of a typed array of `type` with at least `length` elements, or throws and returns null. */
 static inline void *addon_elements(napi_env env, napi_value value, napi_typedarray_type type, size_t length) {
   napi_typedarray_type actual;
   size_t count = 0;
@@ -56,7 +56,7 @@ static inline void *addon_elements(napi_env env, napi_value value, napi_typedarr
   return NULL;
 }
 
-/* The addon's only global symbol but one: `{ name, function }` pairs become properties of its exports. */
+/* Turns `{ name, function }` pairs into properties of the exports. Defines the entry of the addon. */
 #define ADDON_EXPORTS(...)                                                                          \
   NAPI_MODULE_INIT() {                                                                              \
     const napi_property_descriptor members[] = {__VA_ARGS__};                                       \

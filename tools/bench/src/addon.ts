@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * Loads one of the hand-written Node-API addons of `csrc`, as `native-build` left it: the peer that a user would write
- * without Tenon. What it exports is up to its C file; the caller says so by the type.
+ * Loads a Node-API addon of `csrc`, which `native-build` has built: the peer that a user would write without Tenon. The type
+ * parameter describes its exports.
  *
- * @param name that of its target: `custom_call_addon`.
- * @throws {Error} if it was not built: `pnpm bench` does.
+ * @param name the name of its target: `custom_call_addon`.
+ * @throws {Error} if it was not built. `pnpm bench` builds it.
  * @example
  * const addon = loadAddon<{ runHost(): void }>('custom_call_addon')
  * addon.runHost()

@@ -5,9 +5,9 @@ import { basename, dirname, join, relative } from 'node:path'
 export const root: string = join(import.meta.dirname, '../../..')
 
 /**
- * The bench files of packages, in the order of their paths.
+ * Finds the bench files of packages, sorted by path.
  *
- * @param packages directory names or package names (`scope`, `@tenon/scope`); all packages if there is none.
+ * @param packages directory names or package names (`scope`, `@tenon/scope`); all packages if the list is empty.
  * @throws {Error} if a package has no bench file.
  */
 export function findBenchFiles(packages: readonly string[], directory: string = root): string[] {
@@ -15,7 +15,7 @@ export function findBenchFiles(packages: readonly string[], directory: string = 
   const wanted = packages.map((name) => name.replace(/^@tenon\//, ''))
   const missing = wanted.find((name) => !files.some((file) => ownerOf(file) === name))
   if (missing !== undefined) {
-    throw new Error(`${missing} has no bench file: packages that have are ${ownersOf(files).join(', ')}`)
+    throw new Error(`${missing} has no bench file. The packages with bench files are ${ownersOf(files).join(', ')}.`)
   }
   const chosen = wanted.length === 0 ? files : files.filter((file) => wanted.includes(ownerOf(file)))
   return chosen.map((file) => join(directory, file))
@@ -30,14 +30,7 @@ function ownerOf(file: string): string {
   return basename(dirname(dirname(file)))
 }
 
-/** The files that measure alternatives to the design itself. */
-export function findProbeFiles(): string[] {
-  return globSync('*.bench.ts', { cwd: join(root, 'tools/bench/probe') })
-    .toSorted()
-    .map((file) => join(root, 'tools/bench/probe', file))
-}
-
-/** A file's path as messages show it. */
+/** The path of a file relative to the root, for messages. */
 export function shown(file: string): string {
   return relative(root, file)
 }

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { ownersOf, root } from './bench-files.ts'
 
 /**
- * Builds the packages of these bench files and all that they depend on, so that what is measured is what users install and
- * never older than the sources; turbo skips what has not changed. Its talk goes to stderr.
+ * Builds the packages of these bench files and their dependencies, so that the files measure what users install, and never
+ * stale code. turbo skips what has not changed. Messages go to stderr.
  *
  * @throws {Error} if the build fails.
  */
@@ -12,6 +12,6 @@ export function buildFor(files: readonly string[]): void {
   const filters = ownersOf(files).map((directory) => `--filter=./packages/${directory}...`)
   const args = ['run', 'build', 'build:native', '--output-logs=errors-only', ...filters]
   const result = spawnSync('turbo', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
-  if (result.error) throw new Error(`turbo could not be started: run this as \`pnpm bench\``, { cause: result.error })
+  if (result.error) throw new Error(`turbo could not be started. Run \`pnpm bench\`.`, { cause: result.error })
   if (result.status !== 0) throw new Error('nothing was measured, because the build failed')
 }

@@ -1,5 +1,10 @@
-/** `pnpm bench`: see USAGE. stdout is data, stderr is talk; exit 1 if something failed or missed its target, 2 for usage. */
-import { findBenchFiles, findProbeFiles } from './bench-files.ts'
+/**
+ * The command `pnpm bench`. Data goes to stdout, messages to stderr. The exit code is 1 if a row failed or missed its target,
+ * and 2 for a wrong command line.
+ */
+import { resolve } from 'node:path'
+
+import { findBenchFiles } from './bench-files.ts'
 import { buildFor } from './build.ts'
 import { describeMachine } from './machine.ts'
 import { parseOptions, USAGE, type CliOptions } from './options.ts'
@@ -8,11 +13,11 @@ import { runBench } from './run-bench.ts'
 import { formatTable } from './table.ts'
 
 async function main(options: CliOptions): Promise<void> {
-  const files = options.probe ? findProbeFiles() : findBenchFiles(options.filter)
-  if (!options.source && !options.probe) buildFor(files)
+  const files = options.files.length > 0 ? options.files.map((file) => resolve(file)) : findBenchFiles(options.filter)
+  if (!options.source) buildFor(files)
   const machine = describeMachine()
   if (machine.load > machine.cores / 2)
-    talk(`${machine.load} processes are running on ${machine.cores} cores: figures will vary`)
+    talk(`${machine.load} processes are running on ${machine.cores} cores, so the figures will vary`)
   const date = new Date().toISOString()
   const { results, failures, misses } = await runBench({
     files,
@@ -28,7 +33,7 @@ async function main(options: CliOptions): Promise<void> {
   })
   if (options.json) process.stdout.write(`${JSON.stringify({ machine, date, results }, null, 2)}\n`)
   if (results.length === 0 && failures.length === 0)
-    throw new Error('nothing was measured: no row is meant by these options')
+    throw new Error('nothing was measured, because no row matches the options')
   for (const failure of failures) talk(`failed: ${failure}`)
   for (const miss of misses) talk(`missed: ${miss}`)
   if (failures.length > 0 || misses.length > 0) process.exitCode = 1

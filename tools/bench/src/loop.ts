@@ -1,14 +1,14 @@
 import type { Body } from './suite.ts'
 
-/** Runs a body that many times. */
+/** Runs a body a number of times. */
 export type Loop = (iterations: number) => unknown
 
 let loops = 0
 
 /**
- * The loop over a body: the body itself if it takes a count, else a loop compiled for it alone. Loops made from one source
- * would share type feedback, so each source is unique; what the body returns is stored where the engine has to keep it,
- * numbers unboxed.
+ * Returns the loop over a body: the body itself if it takes a count, otherwise a loop compiled for this body alone. Loops
+ * compiled from one source would share type feedback, so each source is unique. The result of the body is stored where the
+ * engine has to keep it, numbers unboxed.
  */
 export async function loopOver(body: Body): Promise<Loop> {
   if (body.length > 0) return body

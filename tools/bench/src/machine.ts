@@ -1,6 +1,6 @@
 import { availableParallelism, arch, cpus, loadavg, platform, release, totalmem } from 'node:os'
 
-/** What the figures were measured on. */
+/** The machine on which the figures were measured. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
@@ -8,7 +8,7 @@ export interface Machine {
   /** `linux-x64`. */
   readonly platform: string
   readonly kernel: string
-  /** Processes that wanted to run in the last minute before: others than the benchmark, on a shared machine. */
+  /** The average number of runnable processes in the minute before the benchmark. */
   readonly load: number
 }
 

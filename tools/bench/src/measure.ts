@@ -1,39 +1,39 @@
 import type { Loop } from './loop.ts'
 
-/** How long to measure. All times in nanoseconds. */
+/** The durations of a measurement, in nanoseconds. */
 export interface Plan {
-  /** How long each contestant runs before anything counts. */
+  /** The time that each contestant runs before the measurement. */
   readonly warmup: number
-  /** How long one batch of iterations should take. */
+  /** The intended time of one batch of iterations. */
   readonly batch: number
-  /** How often all contestants take their turn, in each process. */
+  /** The number of turns of each contestant, in each process. */
   readonly rounds: number
-  /** How many processes measure a file, one after the other: what the engine makes of the same code differs by luck. */
+  /** The number of processes that measure a file, because the engine compiles the same code differently in each. */
   readonly processes: number
-  /** What may be taken altogether: warm-up and rounds are cut to fit, down to {@link FEWEST_ROUNDS}. */
+  /** The limit of the total time. Warm-up and rounds are cut to fit, down to {@link FEWEST_ROUNDS}. */
   readonly budget: number
 }
 
-/** Nanoseconds since some moment. */
+/** Returns the nanoseconds since an arbitrary moment. */
 export type Clock = () => number
 
-/** With fewer rounds than these there are no quartiles to speak of. */
+/** The smallest number of rounds for which quartiles are meaningful. */
 export const FEWEST_ROUNDS = 5
 
 const MOST_ITERATIONS = 2 ** 30
 
-/** The time of this process. */
+/** The clock of this process. */
 export const processClock: Clock = () => performance.now() * 1e6
 
-/** Batches of the warm-up: short, so that the engine compiles whole functions, not single loops that it is inside of. */
+/** The length of a batch of the warm-up. It is short, so that the engine compiles whole functions instead of running loops. */
 const WARM_BATCH = 50_000
 
 /**
- * Measures contestants against each other. Each is warmed up, then each batch is sized to take `plan.batch`; then they take
- * turns, round after round, and each round begins with the next one, so that nobody always runs behind the same neighbour.
- * Each turn begins with an iteration that doesn't count: it finds the caches as the neighbour left them.
+ * Measures contestants against each other. Each is warmed up, and its batches are sized to take `plan.batch`. Then they take
+ * turns, and each round begins with another contestant, so that none always runs after the same neighbour. Each turn begins
+ * with an iteration that is not counted, because it runs with the caches of the neighbour.
  *
- * @returns for each contestant the nanoseconds of one iteration, round by round.
+ * @returns for each contestant, the nanoseconds of one iteration in each round.
  */
 export async function measure(
   contestants: readonly Loop[],
@@ -60,7 +60,7 @@ export async function measure(
   return runners.map(({ samples }) => samples)
 }
 
-/** Runs a loop for `least` at least, in batches that grow to `batch`; returns the iterations of such a batch, and its time. */
+/** Runs a loop for at least `least`, in batches that grow to `batch`, and returns the iterations and the time of such a batch. */
 async function fit(
   loop: Loop,
   batch: number,
@@ -71,7 +71,7 @@ async function fit(
   let iterations = 1
   for (;;) {
     let elapsed = await time(loop, iterations, clock)
-    // The system may have taken the processor away: a batch takes as long as the shorter of two tries.
+    // The system may have interrupted the batch, so the shorter of two tries counts.
     if (elapsed >= batch / 2) elapsed = Math.min(elapsed, await time(loop, iterations, clock))
     const isFull = elapsed >= batch / 2 || iterations >= MOST_ITERATIONS
     const fitting = Math.min(iterations * Math.min(batch / Math.max(elapsed, 1), 8), MOST_ITERATIONS)

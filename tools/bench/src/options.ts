@@ -2,46 +2,46 @@ import { parseArgs } from 'node:util'
 
 import { findNode } from '@tenon/config/node-versions'
 
-/** What the command line asks for. */
+/** The options of the command line. */
 export interface CliOptions {
   readonly json: boolean
   readonly quick: boolean
   readonly check: boolean
-  readonly probe: boolean
   readonly source: boolean
   readonly help: boolean
-  /** Packages to measure; all if there is none. */
+  /** The packages to measure; all of them if the list is empty. */
   readonly filter: readonly string[]
-  /** Text in the names of the rows to measure; all without it. */
+  /** The bench files to measure instead of those of the packages. */
+  readonly files: readonly string[]
+  /** A text that the names of the rows must contain. */
   readonly row?: string | undefined
-  /** Node binaries. */
+  /** The paths of the Node.js binaries. */
   readonly nodes: readonly string[]
 }
 
-/** How the command is used. */
-export const USAGE = `pnpm bench [options]
+/** The help text of the command. */
+export const USAGE = `pnpm bench [options] [files]
 
-Measures the packages' bench/*.bench.ts against their peers, each file in its own process. Builds first.
+Measures the bench/*.bench.ts of the packages against their peers, or the given files, each in its own process. Builds first.
 
   --filter <package>   only this package (repeatable): scope, @tenon/scope
-  --row <text>         only rows whose name has this text in it
+  --row <text>         only rows whose names contain this text
   --quick              fewer rounds: under three minutes for everything
-  --check              exit 1 if a ratio misses the target that stands beside its row
-  --node 22,24,26      on these Nodes; they are installed when they are first asked for
+  --check              exit 1 if a ratio misses the target of its row
+  --node 22,24,26      on these versions of Node.js, which are installed when they are first used
   --json               one JSON document on stdout instead of tables
-  --source             measure the sources, without building: for work on them
-  --probe              measure the alternatives to the design of @tenon/core instead of the packages
+  --source             measure the sources without building them
   --help               this text`
 
-/** Reads the command line. @throws {TypeError} for what it doesn't know. @throws {Error} if a Node can't be had. */
+/** Parses the command line. @throws {TypeError} for an unknown option. @throws {Error} if a Node.js cannot be installed. */
 export function parseOptions(args: readonly string[]): CliOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       check: { type: 'boolean', default: false },
-      probe: { type: 'boolean', default: false },
       source: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
       filter: { type: 'string', multiple: true, default: [] },
@@ -52,6 +52,7 @@ export function parseOptions(args: readonly string[]): CliOptions {
   const { node, ...rest } = values
   return {
     ...rest,
+    files: positionals,
     nodes: node === undefined ? [process.execPath] : node.split(',').map((major) => findNode(major.trim())),
   }
 }

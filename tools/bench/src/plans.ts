@@ -3,11 +3,11 @@ import type { Plan } from './measure.ts'
 const MILLISECOND = 1e6
 
 /*
- * Batches are short, and there are many: on a machine with other work the system takes the processor away every few
- * milliseconds, and then most short batches are still whole, where no long one is. The median sees only those.
+ * There are many short batches, because a busy system interrupts the process every few milliseconds. Most short batches are
+ * not interrupted, and the median sees only those.
  */
 
-/** For figures to keep: a second or two a row. */
+/** The plan for figures that are kept, with one or two seconds for each row. */
 export const FULL_PLAN: Plan = {
   warmup: 100 * MILLISECOND,
   batch: 1 * MILLISECOND,
@@ -16,7 +16,7 @@ export const FULL_PLAN: Plan = {
   budget: 1e6 * MILLISECOND,
 }
 
-/** For a look: the budget is what all files may take together on all Nodes, well under three minutes. */
+/** The plan for a quick look. The budget is for all files on all versions of Node.js, in total. */
 export const QUICK_PLAN: Plan = {
   warmup: 40 * MILLISECOND,
   batch: 0.5 * MILLISECOND,

@@ -3,16 +3,16 @@ import { ratioOf, spreadOf, type Spread } from './statistics.ts'
 /** The quartiles of many rounds. */
 export type Quartiles = readonly [low: number, high: number]
 
-/** What one row came to on one Node: medians of many rounds. */
+/** The medians of one row on one version of Node.js. */
 export interface RowResult {
   readonly package: string
   readonly name: string
   readonly unit: 'ns' | 'GB/s'
-  /** The version that ran it: `24.21.0`. */
+  /** The version of Node.js, such as `24.21.0`. */
   readonly node: string
   readonly ours: number
   readonly peers: Readonly<Record<string, number>>
-  /** ours / peer: the median of the rounds' own ratios. */
+  /** The median of the ratios ours / peer of all rounds. */
   readonly ratios: Readonly<Record<string, number>>
   /** The quartiles around the medians above. */
   readonly quartiles: {
@@ -24,7 +24,7 @@ export interface RowResult {
   readonly target?: Readonly<Record<string, number>>
 }
 
-/** What one row took in one process: nanoseconds of an iteration, round by round. */
+/** The nanoseconds of one iteration of a row in one process, for each round. */
 export interface RowSamples {
   readonly package: string
   readonly name: string
@@ -36,7 +36,7 @@ export interface RowSamples {
   readonly peers: Readonly<Record<string, readonly number[]>>
 }
 
-/** Joins the rounds of a second process to those of the first. */
+/** Joins the rounds of two processes. */
 export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
   return {
     ...first,
@@ -45,7 +45,7 @@ export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
   }
 }
 
-/** Adds up the rounds of a row. */
+/** Computes the result of a row from its rounds. */
 export function resultOf(row: RowSamples): RowResult {
   const inUnit = (samples: readonly number[]): readonly number[] =>
     row.unit === 'ns' ? samples : samples.map((nanoseconds) => row.bytes! / nanoseconds)

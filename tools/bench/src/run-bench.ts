@@ -5,36 +5,36 @@ import { joinSamples, resultOf, type RowResult, type RowSamples } from './result
 import { runFile } from './run-file.ts'
 import { describeMiss, missesOf } from './targets.ts'
 
-/** What to measure and how. */
+/** The options of {@link runBench}. */
 export interface BenchOptions {
   readonly files: readonly string[]
-  /** The Node binaries to run each file on. */
+  /** The Node.js binaries that run each file. */
   readonly nodes: readonly string[]
   readonly plan: Plan
-  /** Only rows with one of these texts in their names; all without it. */
+  /** Texts of which the names of the rows must contain one; undefined for all rows. */
   readonly rows?: readonly string[] | undefined
   readonly fromSource: boolean
-  /** Whether to hold the results against their targets. */
+  /** Whether to compare the results with their targets. */
   readonly check: boolean
-  /** Where progress goes, a line at a time. */
+  /** Receives a line of progress. */
   readonly progress: (line: string) => void
-  /** Called when a file was measured on all Nodes. */
+  /** Called after a file was measured on all versions of Node.js. */
   readonly onFile?: (results: readonly RowResult[]) => void
 }
 
-/** What came of it. */
+/** The outcome of {@link runBench}. */
 export interface BenchOutcome {
   readonly results: readonly RowResult[]
-  /** Rows and files that could not be measured, and why. */
+  /** The rows and files that could not be measured, with the reasons. */
   readonly failures: readonly string[]
-  /** Targets missed each time, in words. */
+  /** Descriptions of the targets that were missed each time. */
   readonly misses: readonly string[]
 }
 
-/** How often a row that misses its target is measured again before the miss counts. */
+/** The number of times that a row is measured again before a missed target counts. */
 export const RETRIES = 2
 
-/** Measures all files on all Nodes, one process at a time, and checks the targets if asked to. */
+/** Measures all files on all versions of Node.js, one process at a time, and checks the targets if `check` is set. */
 export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
   const { files, nodes, check, progress } = options
   const results: RowResult[] = []
@@ -61,7 +61,7 @@ export async function runBench(options: BenchOptions): Promise<BenchOutcome> {
     return [...samples.values()].map(resultOf)
   }
 
-  /** Measures rows that missed their targets again, more thoroughly, until they hit them or the retries are used up. */
+  /** Measures rows that missed their targets again with the full plan, until they meet them or no retries are left. */
   async function measureAgain(file: string, node: string, first: readonly RowResult[]): Promise<RowResult[]> {
     let latest = first
     for (let retry = 1; retry <= RETRIES; retry++) {

@@ -4,29 +4,28 @@ import { join } from 'node:path'
 import type { Plan } from './measure.ts'
 import type { Report } from './run-suite.ts'
 
-/** How to measure one bench file. */
+/** The options of {@link runFile}. */
 export interface FileOptions {
-  /** The Node binary that runs it. */
+  /** The Node.js binary that runs the file. */
   readonly node: string
   readonly plan: Plan
-  /** Measure the workspace's sources instead of what is built. */
+  /** Whether to measure the sources of the workspace instead of the built packages. */
   readonly fromSource: boolean
-  /** Only rows with one of these texts in their names; all without it. */
+  /** Texts of which the names of the rows must contain one; undefined for all rows. */
   readonly rows?: readonly string[]
 }
 
 /**
- * Measures one bench file in a process of its own: a fresh isolate, whose end the caller survives. What the file prints
- * goes to stderr.
+ * Measures one bench file in a new process, so that a crash does not end the caller. The output of the file goes to stderr.
  *
- * @throws {Error} if the process ends otherwise than well.
+ * @throws {Error} if the process fails.
  */
 export function runFile(file: string, options: FileOptions, report: (report: Report) => void): Promise<void> {
   const { node, plan, fromSource, rows } = options
   const args = [
     '--expose-gc',
-    // What is measured is code that has been hot for long. The engine's middle compiler would blur that: a loop over a long
-    // body can stay with it for seconds, and there a DataView is twenty times slower than in the end.
+    // The benchmarks measure code that has been hot for long. Without this, a loop over a long body can stay with the engine's
+    // middle compiler for seconds, where a DataView is twenty times slower.
     '--no-maglev',
     '--disable-warning=ExperimentalWarning',
     ...(fromSource ? ['--conditions=@tenon/source'] : []),

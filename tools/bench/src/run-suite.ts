@@ -4,21 +4,21 @@ import type { RowSamples } from './result.ts'
 import { sourcePlaces } from './source-places.ts'
 import type { Contestants, Row, Suite } from './suite.ts'
 
-/** What a run reports as it goes: what a row was measured to take, or why it was not, or advice to who wrote it. */
+/** A report of a run: the samples of a row, the failure of a row, or a warning for the author of the bench file. */
 export type Report =
   | { readonly kind: 'samples'; readonly samples: RowSamples }
   | { readonly kind: 'failure'; readonly row: string; readonly message: string }
   | { readonly kind: 'warning'; readonly message: string }
 
-/** Which rows to measure and how. */
+/** The options of {@link runSuite}. */
 export interface SuiteOptions {
   readonly plan: Plan
-  /** Only rows with one of these texts in their names; all without it. */
+  /** Texts of which the names of the rows must contain one; undefined for all rows. */
   readonly rows?: readonly string[]
   readonly clock?: Clock
 }
 
-/** Measures the rows of a suite one after another. A row that fails is reported and the others go on. */
+/** Measures the rows of a suite one after another. A failure of a row is reported, and the run continues with the next. */
 export async function runSuite(suite: Suite, options: SuiteOptions, report: (report: Report) => void): Promise<void> {
   const twice = suite.rows.find(({ name }, index) => suite.rows.findIndex((row) => row.name === name) !== index)
   if (twice) throw new Error(`${suite.package} has two rows with the name ${twice.name}`)
@@ -71,16 +71,15 @@ async function measureRow(
 
 function checkRow(row: Row, { peers }: Contestants): void {
   const names = Object.keys(peers)
-  if (names.length === 0) throw new Error(`${row.name} has no peer to be compared with`)
-  if (row.unit === 'GB/s' && !(row.bytes! > 0))
-    throw new Error(`${row.name} is in GB/s and must say how many bytes it moves`)
+  if (names.length === 0) throw new Error(`${row.name} must have at least one peer`)
+  if (row.unit === 'GB/s' && !(row.bytes! > 0)) throw new Error(`${row.name} must have bytes, because its unit is GB/s`)
   const unknown = Object.keys(row.target ?? {}).find((peer) => !names.includes(peer))
   if (unknown !== undefined) {
-    throw new Error(`${row.name} has a target against ${unknown}, which is none of its peers: ${names.join(', ')}`)
+    throw new Error(`${row.name} has a target for ${unknown}, which is not one of its peers: ${names.join(', ')}`)
   }
 }
 
-/** Bodies of one function literal: one spoils the type feedback of the other. */
+/** Warns of bodies that come from one function literal, because they share type feedback. */
 function warnOfTwins(
   row: Row,
   { ours, peers }: Contestants,
@@ -93,7 +92,7 @@ function warnOfTwins(
     const body = `${row.name} (${names[index]})`
     const twin = seen.get(place)
     if (twin !== undefined) {
-      const message = `${body} and ${twin} come from one function literal: they share type feedback, so write each by itself`
+      const message = `${body} and ${twin} come from one function literal and share type feedback. Write each body separately.`
       report({ kind: 'warning', message })
     }
     seen.set(place, body)

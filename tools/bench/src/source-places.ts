@@ -3,8 +3,8 @@ import { Session, type Runtime } from 'node:inspector'
 const holder = globalThis as { tenonBenchFunctions?: readonly unknown[] }
 
 /**
- * Where each function's literal stands, as the engine knows it: functions of one place share their type feedback. Asked
- * through the inspector, which is the only one to tell; it is gone again when this returns.
+ * Returns the place of the literal of each function. Functions of one place share their type feedback. Only the inspector
+ * knows the places; it is disconnected before this returns.
  */
 export function sourcePlaces(functions: readonly unknown[]): string[] {
   const session = new Session()
@@ -13,7 +13,7 @@ export function sourcePlaces(functions: readonly unknown[]): string[] {
   try {
     return functions.map((_, index) => {
       let place = ''
-      // The session is in this thread: it answers before `post` returns.
+      // The session belongs to this thread, so it answers before `post` returns.
       session.post('Runtime.evaluate', { expression: `tenonBenchFunctions[${index}]` }, (_failure, { result }) => {
         const query = { objectId: result.objectId!, ownProperties: true }
         session.post('Runtime.getProperties', query, (_error, answer) => {

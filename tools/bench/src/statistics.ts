@@ -1,13 +1,13 @@
-/** The middle of many samples, and the quartiles around it. */
+/** The median and the quartiles of samples. */
 export interface Spread {
   readonly median: number
-  /** The first quartile: a quarter of the samples is below. */
+  /** The first quartile. */
   readonly low: number
   /** The third quartile. */
   readonly high: number
 }
 
-/** Median and quartiles, interpolated between neighbours. @throws {RangeError} without samples. */
+/** Computes median and quartiles, interpolated between neighbours. @throws {RangeError} without samples. */
 export function spreadOf(samples: readonly number[]): Spread {
   if (samples.length === 0) throw new RangeError('a spread needs at least one sample')
   const sorted = samples.toSorted((a, b) => a - b)
@@ -15,8 +15,8 @@ export function spreadOf(samples: readonly number[]): Spread {
 }
 
 /**
- * The ratio of two contestants that ran in the same rounds: the spread of the rounds' own ratios. What slows a whole
- * round (another process, a lower clock) cancels out, which it doesn't in the ratio of two medians.
+ * Computes the spread of the ratios of two contestants that ran in the same rounds. An influence on a whole round (another
+ * process, a lower clock) cancels out, unlike in the ratio of two medians.
  */
 export function ratioOf(ours: readonly number[], peer: readonly number[]): Spread {
   return spreadOf(ours.map((sample, round) => sample / peer[round]!))

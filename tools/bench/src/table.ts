@@ -1,8 +1,8 @@
 import type { Quartiles, RowResult } from './result.ts'
 
 /**
- * The results of one file as text: a column for each Node; for each row its own figure, then a line for each peer with the
- * peer's figure and the ratio ours/peer. Behind each figure stands half the distance of its quartiles.
+ * Formats the results of one file as a table with a column for each version of Node.js. Each row has its own figure, and a
+ * line for each peer with the figure of the peer and the ratio ours/peer. Half the interquartile range follows each figure.
  */
 export function formatTable(results: readonly RowResult[]): string {
   const nodes = [...new Set(results.map(({ node }) => node))]
@@ -35,7 +35,7 @@ function formatPeer(result: RowResult, peer: string): string {
   return `${left.padEnd(17)} x${formatRatio(ratio)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
 }
 
-/** Three digits that count. */
+/** Formats a number with three significant digits. */
 function figure(value: number): string {
   if (value >= 100) return value.toFixed(0)
   return value.toFixed(value >= 10 ? 1 : 2)
@@ -60,7 +60,7 @@ function align(lines: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-/** A ratio, small ones with their first two digits. */
+/** Formats a ratio, a small one with two significant digits. */
 export function formatRatio(ratio: number): string {
   return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2)
 }

@@ -1,10 +1,10 @@
 import type { RowResult } from './result.ts'
 import { formatRatio } from './table.ts'
 
-/** What a target may be missed by before it counts: the medians of two runs on a busy machine differ by as much. */
+/** The tolerated excess over a target, because the medians of two runs on a busy machine differ by as much. */
 export const MARGIN = 1.05
 
-/** A peer against which a row didn't reach its target. */
+/** A target that a row missed. */
 export interface Miss {
   readonly package: string
   readonly name: string
@@ -16,9 +16,8 @@ export interface Miss {
 }
 
 /**
- * The targets that a row misses. A target is missed when three quarters of the rounds miss it by more than {@link MARGIN}:
- * the better quartile of the ratios is what is compared, so that the noise of the run itself widens the margin. (A
- * miss counts only when it is seen again in new measurements of that row: see `runBench`.)
+ * Returns the targets that a row misses. A target is missed if three quarters of the rounds miss it by more than
+ * {@link MARGIN}, so noise widens the margin. `runBench` repeats the measurement before a miss counts.
  */
 export function missesOf(result: RowResult): Miss[] {
   const { package: packageName, name, node, unit } = result
@@ -29,7 +28,7 @@ export function missesOf(result: RowResult): Miss[] {
   })
 }
 
-/** A miss in words. */
+/** Describes a miss in a sentence. */
 export function describeMiss(miss: Miss): string {
   const wanted = `${miss.unit === 'ns' ? 'at most' : 'at least'} ${Number(miss.target.toPrecision(3))}`
   return `${miss.package}: ${miss.name} on Node ${miss.node} is ${formatRatio(miss.ratio)} of ${miss.peer}, wanted ${wanted}`

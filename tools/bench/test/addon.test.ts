@@ -27,9 +27,9 @@ function loadsAndChecks(): void {
   expect(() => addon.callTarget()).toThrow(RangeError)
 }
 
-// There are none on Windows.
-if (process.platform !== 'win32') test('an addon is loaded, and checks what it is given', loadsAndChecks)
+// Windows has no addons.
+if (process.platform !== 'win32') test('loadAddon() loads an addon, which checks its arguments', loadsAndChecks)
 
-test('one that was not built is an error that names its file', () => {
+test('loadAddon() throws an error with the file name if the addon was not built', () => {
   expect(() => loadAddon('no_addon')).toThrow(/libno_addon/)
 })

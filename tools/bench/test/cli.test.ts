@@ -7,9 +7,12 @@ function bench(...args: string[]): { status: number | null; stdout: string; stde
   return spawnSync(process.execPath, [join(import.meta.dirname, '../src/cli.ts'), ...args], { encoding: 'utf8' })
 }
 
-test('--json prints one document on stdout and nothing else', () => {
-  const { status, stdout, stderr } = bench('--probe', '--quick', '--json', '--row', 'lock one segment')
-  expect(stderr).toContain('memory.bench.ts')
+const fixture = join(import.meta.dirname, 'fixture/work.bench.ts')
+const quick = ['--source', '--quick', fixture]
+
+test('--json prints one document to stdout', () => {
+  const { status, stdout, stderr } = bench(...quick, '--json', '--row', 'sum a part')
+  expect(stderr).toContain('work.bench.ts')
   expect(status).toBe(0)
   const { machine, date, results } = JSON.parse(stdout) as Record<string, unknown>
   expect(machine).toMatchObject({
@@ -20,28 +23,28 @@ test('--json prints one document on stdout and nothing else', () => {
   expect(new Date(date as string).toISOString()).toBe(date)
   expect(results).toEqual([
     expect.objectContaining({
-      package: '@tenon/bench',
-      name: 'lock one segment',
+      package: '@tenon/fixture',
+      name: 'sum a part',
       unit: 'ns',
       node: process.versions.node,
       ours: expect.any(Number),
-      peers: { 'a closure': expect.any(Number), 'an object to release': expect.any(Number) },
-      ratios: { 'a closure': expect.any(Number), 'an object to release': expect.any(Number) },
+      peers: { 'sum all': expect.any(Number) },
+      ratios: { 'sum all': expect.any(Number) },
     }),
   ])
 })
 
-test('without --json it prints a table', () => {
-  const { status, stdout } = bench('--probe', '--quick', '--row', 'lock one segment')
+test('prints a table without --json', () => {
+  const { status, stdout } = bench(...quick, '--row', 'sum a part')
   expect(status).toBe(0)
-  expect(stdout).toMatch(/^@tenon\/bench +Node [\d.]+\n {2}lock one segment +[\d.]+ ns ±\d+%\n/)
+  expect(stdout).toMatch(/^@tenon\/fixture +Node [\d.]+\n {2}sum a part +[\d.]+ ns ±\d+%\n/)
 })
 
-test('no row to measure is a failure', () => {
-  expect(bench('--probe', '--row', 'no such row')).toMatchObject({ status: 1, stdout: '' })
+test('exits with 1 if no row matches', () => {
+  expect(bench(...quick, '--row', 'no such row')).toMatchObject({ status: 1, stdout: '' })
 })
 
-test('what it does not know is a usage error', () => {
+test('exits with 2 for unknown options and versions', () => {
   expect(bench('--fast')).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining("'--fast'") })
   expect(bench('--node', '20')).toMatchObject({ status: 2, stderr: expect.stringContaining('22, 24, 26') })
 })
@@ -49,7 +52,7 @@ test('what it does not know is a usage error', () => {
 test('--help explains every option', () => {
   const { status, stdout } = bench('--help')
   expect(status).toBe(0)
-  for (const option of ['--filter', '--row', '--quick', '--check', '--node', '--json', '--source', '--probe']) {
+  for (const option of ['--filter', '--row', '--quick', '--check', '--node', '--json', '--source']) {
     expect(stdout).toContain(option)
   }
 })

@@ -1,14 +1,14 @@
 import type { Loop } from '../src/loop.ts'
 import type { Clock } from '../src/measure.ts'
 
-/** Time that only passes when a contestant takes it. */
+/** A clock that only advances when a contestant runs. */
 export interface FakeTime {
   readonly clock: Clock
-  /** A loop whose iterations take that many nanoseconds each, and that notes its name when it is run. */
+  /** Returns a loop whose iterations take that many nanoseconds, and which records its runs. */
   readonly taking: (nanoseconds: number, name?: string) => Loop
-  /** The runs so far: who ran and for how many iterations. */
+  /** The recorded runs, with the name and the iterations of each. */
   readonly runs: { name: string; iterations: number }[]
-  /** What every iteration is slowed by from now on. */
+  /** The factor by which later iterations are slower. */
   slowdown: number
 }
 

@@ -7,21 +7,21 @@ import { fakeTime } from './fake-time.ts'
 
 const plan: Plan = { warmup: 1e6, batch: 1e6, rounds: 9, processes: 1, budget: 1e12 }
 
-/** The last `count` runs that counted: before each its contestant ran an iteration that didn't. */
+/** The last `count` measured runs. Each follows an iteration that is not counted. */
 function countedRuns(runs: ReturnType<typeof fakeTime>['runs'], count: number): typeof runs {
   const turns = runs.slice(-2 * count)
   for (let i = 0; i < turns.length; i += 2) expect(turns[i]).toEqual({ name: turns[i + 1]!.name, iterations: 1 })
   return turns.filter((_, i) => i % 2 === 1)
 }
 
-test('each contestant comes out at what its iterations take', async () => {
+test('measure() returns the time of an iteration of each contestant', async () => {
   const time = fakeTime()
   const [a, b] = await measure([time.taking(4), time.taking(16)], plan, time.clock)
   expect(a).toEqual(Array.from({ length: 9 }, () => 4))
   expect(b).toEqual(Array.from({ length: 9 }, () => 16))
 })
 
-test('batches are sized to take the time that is planned for them', async () => {
+test('a batch takes the planned time', async () => {
   const time = fakeTime()
   await measure([time.taking(4, 'a'), time.taking(2e6, 'slow')], plan, time.clock)
   const last = countedRuns(time.runs, 2 * plan.rounds)
@@ -31,7 +31,7 @@ test('batches are sized to take the time that is planned for them', async () => 
   expect(new Set(last.filter(({ name }) => name === 'slow').map(({ iterations }) => iterations))).toEqual(new Set([1]))
 })
 
-test('a try that was interrupted does not make the batches short', async () => {
+test('an interrupted try does not shorten the batches', async () => {
   const time = fakeTime()
   let runs = 0
   const interrupted: Loop = (iterations) => {
@@ -42,7 +42,7 @@ test('a try that was interrupted does not make the batches short', async () => {
   expect(Math.max(...time.runs.slice(-2).map(({ iterations }) => iterations))).toBe(250_000)
 })
 
-test('the warm-up is made of short runs and lasts as long as planned', async () => {
+test('the warm-up consists of short runs and lasts the planned time', async () => {
   const time = fakeTime()
   await measure([time.taking(1)], { ...plan, warmup: 1e6, batch: 1e8 }, time.clock)
   let warm = 0
@@ -53,7 +53,7 @@ test('the warm-up is made of short runs and lasts as long as planned', async () 
   expect(warm).toBeGreaterThanOrEqual(1e6)
 })
 
-test('contestants take turns, and each round begins with the next', async () => {
+test('contestants take turns, and each round begins with another one', async () => {
   const time = fakeTime()
   const names = ['a', 'b', 'c']
   await measure(
@@ -65,7 +65,7 @@ test('contestants take turns, and each round begins with the next', async () => 
   expect(order.join('')).toBe('abcbcacababcbca')
 })
 
-test('a machine that becomes slower changes the figures, hardly the ratio', async () => {
+test('a machine that becomes slower changes the figures but hardly the ratio', async () => {
   const time = fakeTime()
   const slowing =
     (nanoseconds: number): Loop =>
@@ -81,7 +81,7 @@ test('a machine that becomes slower changes the figures, hardly the ratio', asyn
   expect(ratio.high).toBeLessThan(0.506)
 })
 
-test('a small budget cuts the rounds, but never below those that quartiles need', async () => {
+test('a small budget cuts the rounds, but not below the minimum for quartiles', async () => {
   const time = fakeTime()
   const [some] = await measure([time.taking(1e6)], { ...plan, rounds: 100, budget: 4e7 }, time.clock)
   expect(some).toHaveLength(14)
@@ -89,7 +89,7 @@ test('a small budget cuts the rounds, but never below those that quartiles need'
   expect(fewest).toHaveLength(FEWEST_ROUNDS)
 })
 
-test('a contestant that returns a promise is timed until it is fulfilled', async () => {
+test('the time of a promise ends when it is fulfilled', async () => {
   const time = fakeTime()
   const loop = time.taking(8)
   const [samples] = await measure(
@@ -100,7 +100,7 @@ test('a contestant that returns a promise is timed until it is fulfilled', async
   expect(samples).toEqual([8, 8, 8, 8, 8])
 })
 
-test('the real clock goes forward', async () => {
+test('the process clock advances', async () => {
   let sum = 0
   const [samples] = await measure(
     [

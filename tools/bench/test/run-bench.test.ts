@@ -26,13 +26,13 @@ async function run(file: string, changes: Partial<BenchOptions> = {}): Promise<B
   return { ...outcome, talk }
 }
 
-test('a bench file is measured in processes of its own', async () => {
+test('runBench() measures each bench file in its own processes', async () => {
   const files: (readonly RowResult[])[] = []
   const { results, failures, misses } = await run('work', { onFile: (ofFile) => void files.push(ofFile) })
   expect(failures).toEqual([])
   expect(misses).toEqual([])
   expect(results.map(({ package: owner, name, node, rounds }) => ({ owner, name, node, rounds }))).toEqual(
-    ['sum all', 'sum a part', 'what holds before any row'].map((name) => ({
+    ['sum all', 'sum a part', 'the state before any row'].map((name) => ({
       owner: '@tenon/fixture',
       name,
       node: process.versions.node,
@@ -44,7 +44,7 @@ test('a bench file is measured in processes of its own', async () => {
   expect(files).toEqual([results])
 })
 
-test('a target that is missed is measured again, and then it is a miss', async () => {
+test('a missed target is measured again before it counts', async () => {
   const { misses, talk } = await run('work', { check: true, rows: ['sum'] })
   expect(misses).toHaveLength(1)
   expect(misses[0]).toMatch(/^@tenon\/fixture: sum all on Node [\d.]+ is [\d.]+ of sum a part, wanted at most 2$/)
@@ -54,7 +54,7 @@ test('a target that is missed is measured again, and then it is a miss', async (
   ])
 })
 
-test('a process that dies is a failure with its name', async () => {
+test('a crash of the process is a failure with the name of the file', async () => {
   const { results, failures } = await run('crash')
   expect(results).toEqual([])
   expect(failures).toEqual([expect.stringMatching(/crash\.bench\.ts ended with SIGKILL$/)])

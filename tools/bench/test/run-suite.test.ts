@@ -8,7 +8,7 @@ import { fakeTime, type FakeTime } from './fake-time.ts'
 
 const plan: Plan = { warmup: 1e5, batch: 1e5, rounds: 5, processes: 1, budget: 1e12 }
 
-/** A loop in the form of a body: it declares its count. */
+/** A loop as a body that takes a count. */
 function body(time: FakeTime, nanoseconds: number): Body {
   const loop = time.taking(nanoseconds)
   return (iterations) => loop(iterations)
@@ -36,7 +36,7 @@ function resultsOf(reports: readonly Report[]): ReturnType<typeof resultOf>[] {
   return reports.flatMap((report) => (report.kind === 'samples' ? [resultOf(report.samples)] : []))
 }
 
-test('nanoseconds, and the ratio to each peer', async () => {
+test('runSuite() reports nanoseconds and the ratio to each peer', async () => {
   const time = fakeTime()
   const [result] = resultsOf(await run({ package: '@tenon/x', rows: [row(time, { target: { peer: 0.5 } })] }, time))
   expect(result).toEqual({
@@ -53,13 +53,13 @@ test('nanoseconds, and the ratio to each peer', async () => {
   })
 })
 
-test('gigabytes a second are bytes a nanosecond', async () => {
+test('gigabytes per second are bytes per nanosecond', async () => {
   const time = fakeTime()
   const [result] = resultsOf(await run({ package: 'x', rows: [row(time, { unit: 'GB/s', bytes: 24 })] }, time))
   expect(result).toMatchObject({ ours: 8, peers: { peer: 2 }, ratios: { peer: 4 } })
 })
 
-test('a row that fails is reported and the next goes on; each is torn down once', async () => {
+test('a failed row is reported, the next one runs, and each is torn down once', async () => {
   const time = fakeTime()
   const tornDown: string[] = []
   const failing = row(time, {
@@ -82,7 +82,7 @@ test('a row that fails is reported and the next goes on; each is torn down once'
   expect(tornDown).toEqual(['failing', 'fine'])
 })
 
-test('only the rows that are asked for run', async () => {
+test('only selected rows run', async () => {
   const time = fakeTime()
   const rows = ['read one', 'read two', 'write'].map((name) => row(time, { name }))
   expect(resultsOf(await run({ package: 'x', rows }, time, ['read'])).map(({ name }) => name)).toEqual([
@@ -95,22 +95,22 @@ test.for([
   [
     'a target against nobody',
     { target: { nobody: 1 } },
-    'row has a target against nobody, which is none of its peers: peer',
+    'row has a target for nobody, which is not one of its peers: peer',
   ],
-  ['GB/s without bytes', { unit: 'GB/s' }, 'row is in GB/s and must say how many bytes it moves'],
-  ['no peers', { setup: () => ({ ours: () => 1, peers: {} }) }, 'row has no peer to be compared with'],
-] as [string, Partial<Row>, string][])('a mistake is named: %s', async ([, changes, message]) => {
+  ['GB/s without bytes', { unit: 'GB/s' }, 'row must have bytes, because its unit is GB/s'],
+  ['no peers', { setup: () => ({ ours: () => 1, peers: {} }) }, 'row must have at least one peer'],
+] as [string, Partial<Row>, string][])('refuses %s', async ([, changes, message]) => {
   const time = fakeTime()
   const reports = await run({ package: 'x', rows: [row(time, changes)] }, time)
   expect(reports).toMatchObject([{ kind: 'failure', message: expect.stringContaining(message) }])
 })
 
-test('two rows of one name are refused', async () => {
+test('refuses two rows with the same name', async () => {
   const time = fakeTime()
   await expect(run({ package: 'x', rows: [row(time), row(time)] }, time)).rejects.toThrow('two rows with the name row')
 })
 
-test('bodies of one function literal are warned of, equal text is not', async () => {
+test('warns of bodies from one function literal, but not of equal text', async () => {
   const time = fakeTime()
   const loops = [time.taking(1), time.taking(1), time.taking(1), time.taking(1)]
   const made =

@@ -13,7 +13,7 @@ const samples: RowSamples = {
   peers: { malloc: [40, 40, 40], 'Buffer.alloc': [2000, 2000, 2000] },
 }
 
-test('a column for each Node, a line for ours and for each peer', () => {
+test('the table has a column for each Node.js, and a line for ours and each peer', () => {
   const results = [samples, { ...samples, node: '26.10.0', ours: [1, 1, 1] }].map(resultOf)
   expect(formatTable(results)).toBe(
     [
@@ -25,7 +25,7 @@ test('a column for each Node, a line for ours and for each peer', () => {
   )
 })
 
-test('a row that one Node lacks leaves its place empty', () => {
+test('a row that was not measured on a Node.js has an empty cell', () => {
   const results = [samples, { ...samples, name: 'free' }, { ...samples, node: '26.10.0' }].map(resultOf)
   expect(formatTable(results).split('\n').at(-3)).toMatch(/^ {2}free +10\.0 ns ±5% +-$/)
 })
