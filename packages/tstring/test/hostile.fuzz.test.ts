@@ -9,7 +9,7 @@ import { referenceStrings } from './reference.ts'
 
 /** The seconds of a long run for all layouts. A short run has a fixed number of tensors for each layout. */
 const seconds = Number(process.env['TENON_FUZZ_SECONDS'] ?? 0)
-const MUTANTS = 10_000
+const MUTANTS = 2_000
 
 /** A small generator, which repeats a failure from its seed. */
 class Random {
