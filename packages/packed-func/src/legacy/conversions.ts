@@ -1,5 +1,5 @@
 import { Tensor, type Device } from '@tenon/core'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { InternalError } from '../errors/kind-classes.ts'
 import type { Module } from '../functions/module.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -33,15 +33,9 @@ type Convert<Out> = (value: Value, code: TypeCode) => Out
 
 const INT32_MAX = 2 ** 31 - 1
 
-const fail = (sentence: string): PackedFuncError => new PackedFuncError('InternalError', sentence)
-
-/** The error for a value of another type. */
-const unexpected = (expected: string, code: TypeCode): PackedFuncError =>
-  fail(`expected ${expected} but got ${nameOfCode(code)}`)
-
 /** The error for a value of another type, by a check that prints the codes. */
-const wrongCode = (expected: TypeCode, code: TypeCode): PackedFuncError =>
-  fail(
+const wrongCode = (expected: TypeCode, code: TypeCode): InternalError =>
+  new InternalError(
     `Check failed: type_code_ == ${constantOfCode(expected)} (${code} vs. ${expected}) : ` +
       `expected ${nameOfCode(expected)} but got ${nameOfCode(code)}`,
   )
@@ -49,14 +43,14 @@ const wrongCode = (expected: TypeCode, code: TypeCode): PackedFuncError =>
 function integer(value: Value, code: TypeCode): number | bigint {
   if (code === TypeCode.Int) return value as number | bigint
   if (code === TypeCode.Bool) return value === true ? 1 : 0
-  throw unexpected('int', code)
+  throw new InternalError(`expected int but got ${nameOfCode(code)}`)
 }
 
 function int32(value: Value, code: TypeCode): number {
   const whole = integer(value, code)
   const [compared, limit, bound] = whole > 0 ? ['<=', 'max', INT32_MAX] : ['>=', 'min', -INT32_MAX - 1]
   if (whole > INT32_MAX || whole < -INT32_MAX - 1)
-    throw fail(
+    throw new InternalError(
       `Check failed: value_.v_int64 ${compared} std::numeric_limits<int>::${limit}() (${whole} vs. ${bound}) : `,
     )
   return Number(whole)
@@ -73,37 +67,40 @@ function double(value: Value, code: TypeCode): number {
   throw wrongCode(TypeCode.Float, code)
 }
 
-/** Converts handles of one code. Null is the null handle. */
-const handle =
-  <Out>(expected: TypeCode) =>
-  (value: Value, code: TypeCode): Out | null => {
-    if (code === TypeCode.Null) return null
+/** Converts values of one code. */
+const only =
+  <Out>(expected: TypeCode): Convert<Out> =>
+  (value, code) => {
     if (code !== expected) throw wrongCode(expected, code)
     return value as Out
   }
 
-function pointer(value: Value, code: TypeCode): OpaquePointer | null {
+/** Converts handles by a rule, and the null handle to null. */
+const orNull =
+  <Out>(convert: Convert<Out>): Convert<Out | null> =>
+  (value, code) =>
+    code === TypeCode.Null ? null : convert(value, code)
+
+function pointer(value: Value, code: TypeCode): OpaquePointer {
   if (code === TypeCode.DLTensor) return new OpaquePointer((value as Tensor).segment.address)
-  return handle<OpaquePointer>(TypeCode.OpaqueHandle)(value, code)
+  return only<OpaquePointer>(TypeCode.OpaqueHandle)(value, code)
 }
 
-function dlTensor(value: Value, code: TypeCode): Tensor | null {
-  if (code === TypeCode.Null) return null
+function dlTensor(value: Value, code: TypeCode): Tensor {
   if (code === TypeCode.DLTensor || code === TypeCode.NDArray) return value as Tensor
-  throw fail(`Expected DLTensor* or NDArray but got ${nameOfCode(code)}`)
+  throw new InternalError(`Expected DLTensor* or NDArray but got ${nameOfCode(code)}`)
 }
 
-function object(value: Value, code: TypeCode): NativeObject | Tensor | null {
-  if (code === TypeCode.Null) return null
+function object(value: Value, code: TypeCode): NativeObject | Tensor {
   if (value instanceof NativeObject || (code === TypeCode.NDArray && value instanceof Tensor)) return value
-  throw fail(`Expected runtime.Object but got ${nameOfCode(code)}`)
+  throw new InternalError(`Expected runtime.Object but got ${nameOfCode(code)}`)
 }
 
 function text(value: Value, code: TypeCode): string {
   if (typeof value === 'string') return value
   if (value instanceof DataType) return value.toString()
   if (value instanceof Uint8Array) return Buffer.from(value).toString()
-  if (code === TypeCode.Null) throw fail('Expect a not null value of runtime.String')
+  if (code === TypeCode.Null) throw new InternalError('Expect a not null value of runtime.String')
   throw wrongCode(TypeCode.Str, code)
 }
 
@@ -114,26 +111,21 @@ function elementType(value: Value, code: TypeCode): DataType {
   throw wrongCode(TypeCode.DataType, code)
 }
 
-function deviceOf(value: Value, code: TypeCode): Device {
-  if (code === TypeCode.Device) return value as Device
-  throw wrongCode(TypeCode.Device, code)
-}
-
 const conversions: { readonly [T in ConversionTarget]: Convert<ConversionTargets[T]> } = {
   int64: integer,
   int32,
   uint64,
   double,
   bool: (value, code) => integer(value, code) !== 0,
-  'void*': pointer,
-  'DLTensor*': dlTensor,
-  NDArray: handle(TypeCode.NDArray),
-  PackedFunc: handle(TypeCode.PackedFunc),
-  Module: handle(TypeCode.Module),
-  Object: object,
+  'void*': orNull(pointer),
+  'DLTensor*': orNull(dlTensor),
+  NDArray: orNull(only(TypeCode.NDArray)),
+  PackedFunc: orNull(only(TypeCode.PackedFunc)),
+  Module: orNull(only(TypeCode.Module)),
+  Object: orNull(object),
   string: text,
   DLDataType: elementType,
-  DLDevice: deviceOf,
+  DLDevice: only(TypeCode.Device),
 }
 
 /** Converts a value by the rules of TVM 0.18. @throws {PackedFuncError} of kind `InternalError` if it does not convert. */

@@ -1,4 +1,5 @@
 import { wrongType } from '@tenon/core/internal'
+import { InternalError } from '../errors/kind-classes.ts'
 import { PackedFuncError } from '../errors/packed-func-error.ts'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
@@ -70,8 +71,7 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
   return legacyFunc((args, rv) => {
     if (args.length !== targets.length) {
       const counts = `expects ${targets.length} arguments${name === undefined ? ',' : ''} but ${args.length} were provided`
-      throw new PackedFuncError(
-        'InternalError',
+      throw new InternalError(
         name === undefined ? `Function <anonymous> ${signature} ${counts}.` : `Function ${name}${signature} ${counts}`,
       )
     }

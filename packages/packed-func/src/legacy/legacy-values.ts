@@ -1,5 +1,5 @@
 import { describe, inspectAsText } from '@tenon/core/internal'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { InternalError } from '../errors/kind-classes.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { typeIndexOf } from '../values/native-type.ts'
@@ -12,7 +12,7 @@ export type TVMValue = Value
 
 /** A type and a value in one line: `int 3`. */
 const textOf = (code: TypeCode, value: unknown): string =>
-  `${nameOfCode(code)} ${typeof value === 'object' && value instanceof NativeObject ? value.toString() : describe(value)}`
+  `${nameOfCode(code)} ${value instanceof NativeObject ? value.toString() : describe(value)}`
 
 /** An argument of a `legacyFunc`, with the type that it has in native code. */
 export class TVMArgValue {
@@ -61,10 +61,7 @@ export class TVMArgs {
   at(index: number): TVMArgValue {
     const value = this.#values[index]
     if (value !== undefined) return value
-    throw new PackedFuncError(
-      'InternalError',
-      `not enough argument passed, ${this.length} passed but request arg[${index}].`,
-    )
+    throw new InternalError(`not enough argument passed, ${this.length} passed but request arg[${index}].`)
   }
 
   [Symbol.iterator](): Iterator<TVMArgValue> {
@@ -97,7 +94,7 @@ export class TVMRetValue {
   /** Sets the result of the function. @throws {PackedFuncError} of kind `InternalError` for an integer outside int64. */
   set(value: Argument): void {
     if (typeof value === 'bigint' && !isInt64(value))
-      throw new PackedFuncError('InternalError', `an integer must be from -2^63 to 2^63 - 1, got ${value}`)
+      throw new InternalError(`an integer must be from -2^63 to 2^63 - 1, got ${value}`)
     this.#value = value
     this.#code = codeOfTypeIndex(typeIndexOf(value))
   }

@@ -28,50 +28,36 @@ export const TypeCode = {
 /** One of the codes of {@link TypeCode}. */
 export type TypeCode = (typeof TypeCode)[keyof typeof TypeCode]
 
-/** The names of the codes in C and in messages. */
-const names: Readonly<Record<TypeCode, readonly [inC: string, inMessages: string]>> = {
-  [TypeCode.Int]: ['kTVMArgInt', 'int'],
-  [TypeCode.Float]: ['kTVMArgFloat', 'float'],
-  [TypeCode.OpaqueHandle]: ['kTVMOpaqueHandle', 'handle'],
-  [TypeCode.Null]: ['kTVMNullptr', 'NULL'],
-  [TypeCode.DataType]: ['kTVMDataType', 'DLDataType'],
-  [TypeCode.Device]: ['kDLDevice', 'DLDevice'],
-  [TypeCode.DLTensor]: ['kTVMDLTensorHandle', 'ArrayHandle'],
+/** For each code its name in C, its name in messages, and the types of tvm-ffi that it stands for. */
+const codes: Readonly<Record<TypeCode, readonly [inC: string, inMessages: string, ...typeIndices: number[]]>> = {
+  [TypeCode.Int]: ['kTVMArgInt', 'int', TypeIndex.Int],
+  [TypeCode.Float]: ['kTVMArgFloat', 'float', TypeIndex.Float],
+  [TypeCode.OpaqueHandle]: ['kTVMOpaqueHandle', 'handle', TypeIndex.OpaquePtr],
+  [TypeCode.Null]: ['kTVMNullptr', 'NULL', TypeIndex.None],
+  [TypeCode.DataType]: ['kTVMDataType', 'DLDataType', TypeIndex.DataType],
+  [TypeCode.Device]: ['kDLDevice', 'DLDevice', TypeIndex.Device],
+  [TypeCode.DLTensor]: ['kTVMDLTensorHandle', 'ArrayHandle', TypeIndex.DLTensorPtr],
   [TypeCode.Object]: ['kTVMObjectHandle', 'Object'],
-  [TypeCode.Module]: ['kTVMModuleHandle', 'ModuleHandle'],
-  [TypeCode.PackedFunc]: ['kTVMPackedFuncHandle', 'FunctionHandle'],
-  [TypeCode.Str]: ['kTVMStr', 'str'],
-  [TypeCode.Bytes]: ['kTVMBytes', 'bytes'],
-  [TypeCode.NDArray]: ['kTVMNDArrayHandle', 'NDArrayContainer'],
-  [TypeCode.ObjectRValueRef]: ['kTVMObjectRValueRefArg', 'ObjectRValueRef'],
-  [TypeCode.Bool]: ['kTVMArgBool', 'bool'],
+  [TypeCode.Module]: ['kTVMModuleHandle', 'ModuleHandle', TypeIndex.Module],
+  [TypeCode.PackedFunc]: ['kTVMPackedFuncHandle', 'FunctionHandle', TypeIndex.Function],
+  [TypeCode.Str]: ['kTVMStr', 'str', TypeIndex.RawStr, TypeIndex.SmallStr],
+  [TypeCode.Bytes]: ['kTVMBytes', 'bytes', TypeIndex.ByteArrayPtr, TypeIndex.SmallBytes, TypeIndex.Bytes],
+  [TypeCode.NDArray]: ['kTVMNDArrayHandle', 'NDArrayContainer', TypeIndex.Tensor],
+  [TypeCode.ObjectRValueRef]: ['kTVMObjectRValueRefArg', 'ObjectRValueRef', TypeIndex.ObjectRValueRef],
+  [TypeCode.Bool]: ['kTVMArgBool', 'bool', TypeIndex.Bool],
 }
 
 /** The name of a code in messages: `int`, `handle`, `NDArrayContainer`. */
-export const nameOfCode = (code: TypeCode): string => names[code][1]
+export const nameOfCode = (code: TypeCode): string => codes[code][1]
 
 /** The name of a code in C: `kTVMOpaqueHandle`. */
-export const constantOfCode = (code: TypeCode): string => names[code][0]
+export const constantOfCode = (code: TypeCode): string => codes[code][0]
 
-const byTypeIndex: ReadonlyMap<number | undefined, TypeCode> = new Map([
-  [TypeIndex.None, TypeCode.Null],
-  [TypeIndex.Int, TypeCode.Int],
-  [TypeIndex.Bool, TypeCode.Bool],
-  [TypeIndex.Float, TypeCode.Float],
-  [TypeIndex.OpaquePtr, TypeCode.OpaqueHandle],
-  [TypeIndex.DataType, TypeCode.DataType],
-  [TypeIndex.Device, TypeCode.Device],
-  [TypeIndex.DLTensorPtr, TypeCode.DLTensor],
-  [TypeIndex.RawStr, TypeCode.Str],
-  [TypeIndex.SmallStr, TypeCode.Str],
-  [TypeIndex.ByteArrayPtr, TypeCode.Bytes],
-  [TypeIndex.SmallBytes, TypeCode.Bytes],
-  [TypeIndex.Bytes, TypeCode.Bytes],
-  [TypeIndex.ObjectRValueRef, TypeCode.ObjectRValueRef],
-  [TypeIndex.Function, TypeCode.PackedFunc],
-  [TypeIndex.Module, TypeCode.Module],
-  [TypeIndex.Tensor, TypeCode.NDArray],
-])
+const byTypeIndex = new Map<number | undefined, TypeCode>()
+for (const code of Object.values(TypeCode)) {
+  const [, , ...typeIndices] = codes[code]
+  for (const typeIndex of typeIndices) byTypeIndex.set(typeIndex, code)
+}
 
 /** The type code of values that have a type index in tvm-ffi. */
 export const codeOfTypeIndex = (typeIndex: number | undefined): TypeCode =>

@@ -26,26 +26,20 @@ export function host(): Host {
 
 function load(): Host {
   const packed = libraryFunctions('tenon_packed')
-  const { ffiPath, isOwn } = bind(packed)
-  packed.tn_packed_install_allocator()
-  packed.tn_packed_install_signals()
-  return { packed, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
-}
-
-/** Chooses the tvm-ffi library. One that is loaded already goes first, because two libraries would have two registries. */
-function bind(packed: PackedFunctions): { ffiPath: string; isOwn: boolean } {
   const own = siblingPath('tvm_ffi')
-  const named = process.env['TENON_TVM_FFI_LIBRARY']
+  const ffiPath = process.env['TENON_TVM_FFI_LIBRARY'] || own
+  // A library that is loaded already goes first, because two libraries would have two registries.
   const present = Number(packed.tn_packed_loaded_library())
-  const ffiPath = named !== undefined && named !== '' ? named : own
-  const handle = present !== 0 ? present : openLibrary(packed, ffiPath)
-  if (packed.tn_packed_bind(handle) !== 0) {
+  if (packed.tn_packed_bind(present === 0 ? openLibrary(packed, ffiPath) : present) !== 0) {
     throw new LoadError(`the library ${ffiPath} must export the functions of tvm-ffi 0.1, but some are missing`, {
       hint: 'Unset TENON_TVM_FFI_LIBRARY to use the library of this package, or name one of version 0.1 or later.',
       details: { path: ffiPath },
     })
   }
-  return { ffiPath, isOwn: ffiPath === own && present === 0 }
+  packed.tn_packed_install_allocator()
+  packed.tn_packed_install_signals()
+  const isOwn = ffiPath === own && present === 0
+  return { packed, ffiPath, ffi: isOwn ? libraryFunctions('tvm_ffi') : undefined }
 }
 
 /** Opens a tvm-ffi library globally, without its handlers of signals, and returns its handle. @throws {LoadError} */

@@ -134,7 +134,7 @@ export function wrapObject(typeIndex: number, handle: number): NativeObject {
 
 const typeKeys = new Map<number, string>()
 
-/** The name of a type, which never changes. */
+/** The name of a type in tvm-ffi and its messages, which never changes. */
 export function typeKeyOf(typeIndex: number): string {
   let key = typeKeys.get(typeIndex)
   if (key === undefined) {

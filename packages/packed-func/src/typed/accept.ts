@@ -3,11 +3,11 @@ import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeArray } from '../objects/native-array.ts'
 import { NativeMap } from '../objects/native-map.ts'
-import type { NativeObject } from '../objects/native-object.ts'
+import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
 import { NativeShape } from '../objects/native-shape.ts'
 import type { Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
-import { resultType, typeNameAt } from '../values/native-type.ts'
+import { resultType } from '../values/native-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
 import { NamedType } from './descriptor.ts'
 
@@ -34,7 +34,7 @@ const acceptor = <Out>(name: string, read: Read<Out>): Acceptor<Out> => Object.a
 /** The type of the values that an acceptor reads. */
 export type Accepted<A> = A extends Acceptor<infer Out> ? Out : never
 
-const mismatch = (typeIndex: number): Mismatch => new Mismatch(typeNameAt(typeIndex))
+const mismatch = (typeIndex: number): Mismatch => new Mismatch(typeKeyOf(typeIndex))
 
 const strings: readonly number[] = [TypeIndex.RawStr, TypeIndex.SmallStr, TypeIndex.Str]
 const bytes: readonly number[] = [TypeIndex.ByteArrayPtr, TypeIndex.SmallBytes, TypeIndex.Bytes]

@@ -42,26 +42,6 @@ export function typeIndexOf(value: unknown): number | undefined {
   }
 }
 
-/** The names that tvm-ffi has for the types below 64. */
-const names: Readonly<Record<number, string>> = {
-  [TypeIndex.None]: 'None',
-  [TypeIndex.Int]: 'int',
-  [TypeIndex.Bool]: 'bool',
-  [TypeIndex.Float]: 'float',
-  [TypeIndex.OpaquePtr]: 'void*',
-  [TypeIndex.DataType]: 'DataType',
-  [TypeIndex.Device]: 'Device',
-  [TypeIndex.DLTensorPtr]: 'DLTensor*',
-  [TypeIndex.RawStr]: 'const char*',
-  [TypeIndex.ByteArrayPtr]: 'TVMFFIByteArray*',
-  [TypeIndex.ObjectRValueRef]: 'ObjectRValueRef',
-  [TypeIndex.SmallStr]: 'ffi.SmallStr',
-  [TypeIndex.SmallBytes]: 'ffi.SmallBytes',
-}
-
-/** The name of a type in the messages of tvm-ffi. */
-export const typeNameAt = (typeIndex: number): string => names[typeIndex] ?? typeKeyOf(typeIndex)
-
 /** The name of the type of a value of JavaScript in the messages of tvm-ffi. */
 export function typeName(value: unknown): string {
   if (typeof value === 'bigint' && !isInt64(value)) return 'an int beyond 64 bits'
@@ -69,7 +49,7 @@ export function typeName(value: unknown): string {
   const typeIndex = typeIndexOf(value)
   if (typeIndex === TypeIndex.RawStr) return 'str'
   if (typeIndex === TypeIndex.Bytes) return 'bytes'
-  return typeIndex === undefined ? ((value as object).constructor?.name ?? typeof value) : typeNameAt(typeIndex)
+  return typeIndex === undefined ? ((value as object).constructor?.name ?? typeof value) : typeKeyOf(typeIndex)
 }
 
 /** The type indices of the arguments of the running callback. Valid at its start. */

@@ -6,7 +6,7 @@ import { makeFunction, type Run } from '../functions/callback.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
-import { packArray, packMap } from '../objects/pack-container.ts'
+import { packContainer } from '../objects/pack-container.ts'
 import { packTensor, packTensorView } from '../tensors/pack-tensor.ts'
 import { packRValue } from './pack-rvalue.ts'
 import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from './scalars.ts'
@@ -77,8 +77,8 @@ function packObject(stack: Stack, slot: number, value: object): void {
   else if (value instanceof FloatValue) packFloat(stack, slot, value.value)
   else if (value instanceof IntValue) packWhole(stack, slot, value.value)
   else if (value instanceof Uint8Array) packBytes(stack, slot, value)
-  else if (Array.isArray(value)) packArray(stack, slot, value, pack)
-  else if (value instanceof Map) packMap(stack, slot, value, pack)
+  else if (Array.isArray(value)) packContainer(stack, slot, 'ffi.Array', value, pack)
+  else if (value instanceof Map) packContainer(stack, slot, 'ffi.Map', [...value].flat(), pack)
   else packRare(stack, slot, value)
 }
 
