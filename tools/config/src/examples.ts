@@ -3,11 +3,11 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
-/** What the examples of a package may use. */
+/** The names that the examples of a package may use. */
 export interface ExampleScope {
-  /** The modules that examples import, by specifier. Their exports are in scope of examples that import nothing. */
+  /** The modules that examples import, by specifier. An example without imports can use all their exports. */
   readonly modules: Readonly<Record<string, object>>
-  /** Makes the other names that examples use without declaring them, anew for each example. */
+  /** Makes the other names that examples use without declaring them. Called for each example. */
   readonly context?: () => Record<string, unknown>
 }
 
@@ -17,10 +17,10 @@ interface Example {
 }
 
 /**
- * Makes a test of every `@example` in the docstrings of `src` and of every `ts` block of the README.
+ * Makes a test from every `@example` in the docstrings of `src` and from every `ts` block of the README.
  *
- * A statement on one line that ends with a comment which is an expression must have that value: `1 + 1 // 2`. One that
- * ends with `// throws RangeError` must throw that. Other comments are prose. A block marked `ts no-run` is left alone.
+ * A statement on one line with a comment that is an expression must have that value: `1 + 1 // 2`. A statement with the
+ * comment `// throws RangeError` must throw that error. Other comments are prose. A block marked `ts no-run` is not run.
  *
  * @param directory of the package.
  */
@@ -32,7 +32,7 @@ export function testExamples(directory: string, scope: ExampleScope): void {
     ...blockExamples(directory, 'README.md'),
   ]
   describe('examples', () => {
-    test('there are some', () => expect(examples.length).toBeGreaterThan(0))
+    test('exist', () => expect(examples.length).toBeGreaterThan(0))
     for (const { place, code } of examples) test(place, () => runExample(code, scope))
   })
 }
@@ -58,13 +58,13 @@ function blockExamples(directory: string, file: string): Example[] {
   }))
 }
 
-/** Node 22 can't parse `using`, and stripping types leaves it: there, what is declared so is disposed at the end. */
+/** Whether Node.js parses `using`. Node.js 22 does not, so there the resources are disposed after the example. */
 const parsesUsing = Number(process.versions.node.split('.')[0]) >= 24
 
 const usingToConst = (code: string): string =>
   parsesUsing ? code : code.replace(/^(\s*)using (\w+) = (.+)$/gm, '$1const $2 = $own($3)')
 
-/** Runs one example. Exported for the tests of this file. */
+/** Runs one example. */
 export async function runExample(code: string, { modules, context }: ExampleScope): Promise<void> {
   const names: Record<string, unknown> = context?.() ?? {}
   const hasImports = /^import /m.test(code)
@@ -80,7 +80,7 @@ export async function runExample(code: string, { modules, context }: ExampleScop
   await run(
     (specifier: string) => {
       const module = modules[specifier]
-      if (module === undefined) throw new Error(`the example imports ${specifier}, which the test doesn't provide`)
+      if (module === undefined) throw new Error(`the test does not provide ${specifier}, which the example imports`)
       return module
     },
     (actual: unknown, expected: unknown) => expect(actual).toEqual(expected),
@@ -116,7 +116,7 @@ function importsToLookUps(code: string): string {
 const declaration =
   /^\s*(import|export|const|let|var|using|await using|if|for|while|return|throw|try|class|function|async function|\}|\/\/)/
 
-/** Turns result comments into checks. */
+/** Turns comments with results into checks. */
 function checked(code: string): string {
   return code
     .split('\n')
@@ -131,7 +131,7 @@ function checked(code: string): string {
     .join('\n')
 }
 
-/** Prose of one word parses as a name: only names that are values count. */
+/** Whether a comment is an expression. One word of prose parses as a name, so only names of values count. */
 function isExpression(text: string): boolean {
   if (/^[A-Za-z_]\w*$/.test(text)) return ['true', 'false', 'null', 'undefined', 'NaN', 'Infinity'].includes(text)
   try {

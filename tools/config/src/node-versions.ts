@@ -2,20 +2,21 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The Node versions that everything is tested on, by major: packages of the registry hold each as a plain binary. */
+/** The tested versions of Node.js, by major version. The package registry has a package with the binary of each. */
 const versions: Readonly<Record<string, string>> = { 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
 
 const cache = join(import.meta.dirname, '../../../node_modules/.cache/tenon')
 
 /**
- * The path of a Node of this major (`'22'`): the one that runs if it is such a one, else one from the package registry,
- * installed below `node_modules/.cache` the first time.
+ * Returns the path of a Node.js with a major version such as `'22'`: the running one if it matches, otherwise one from the
+ * package registry, which is installed below `node_modules/.cache` at first use.
  *
- * @throws {Error} if the major is not one that Tenon is tested on, or can't be installed, saying which are and why not.
+ * @throws {Error} if Tenon is not tested on the version, or if it cannot be installed.
  */
 export function findNode(major: string): string {
   const version = versions[major]
-  if (!version) throw new Error(`Node ${major} is not tested: it is one of ${Object.keys(versions).join(', ')}`)
+  if (!version)
+    throw new Error(`Node ${major} is not tested. The tested versions are ${Object.keys(versions).join(', ')}.`)
   if (process.versions.node.split('.')[0] === major) return process.execPath
   const platform = process.platform === 'win32' ? 'win' : process.platform
   const name = `node-${platform}-${process.arch}`
@@ -26,7 +27,7 @@ export function findNode(major: string): string {
   return path
 }
 
-/** Installs a package into a directory of its own, which appears when it is complete: others may install it as well. */
+/** Installs a package into a temporary directory and renames it at the end, because other processes may install it too. */
 function install(specifier: string, directory: string): void {
   mkdirSync(cache, { recursive: true })
   const temporary = mkdtempSync(join(cache, 'install-'))
@@ -44,12 +45,12 @@ function install(specifier: string, directory: string): void {
     const result = spawnSync('npm', args, {
       encoding: 'utf8',
       shell: process.platform === 'win32',
-      // Settings that pnpm hands to its scripts are not npm's.
+      // npm does not understand the settings that pnpm passes to its scripts.
       env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^p?npm_/i.test(name))),
     })
     if (result.status !== 0) {
       const reason = result.error?.message ?? result.stderr
-      throw new Error(`${specifier} could not be installed. Run this with a Node of that version instead.\n${reason}`)
+      throw new Error(`${specifier} could not be installed. Run this with a Node.js of that version.\n${reason}`)
     }
     if (!existsSync(directory)) renameSync(temporary, directory)
   } finally {
@@ -58,9 +59,9 @@ function install(specifier: string, directory: string): void {
 }
 
 /**
- * The Node for a run of the tests: the major that `TENON_NODE` names, or the one that runs.
+ * Returns the Node.js for a run of the tests: the major version in `TENON_NODE`, or the running one.
  *
- * @throws {Error} as `findNode` does.
+ * @throws as {@link findNode}
  */
 export function chosenNode(env: NodeJS.ProcessEnv = process.env): string {
   return env['TENON_NODE'] ? findNode(env['TENON_NODE']) : process.execPath

@@ -11,8 +11,8 @@ function restoreClassNames(code: string): string {
 }
 
 /**
- * The one way to build a package's JavaScript: ESM for Node 22 with source maps. `tsc` writes the declarations. The
- * sources can read the version of the package they belong to from `PACKAGE_VERSION`.
+ * The configuration that builds the JavaScript of every package: ESM for Node.js 22 with source maps. `tsc` writes the
+ * declarations. Sources can read the version of their package from `PACKAGE_VERSION`.
  */
 export function esmLibrary(entry: string[]): Options | Options[] {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }

@@ -3,15 +3,15 @@ import { defineConfig } from 'vitest/config'
 const major = process.versions.node.split('.')[0]
 const wanted = process.env['TENON_NODE'] || major
 if (major !== wanted) {
-  throw new Error(`TENON_NODE is ${wanted}, but this is Node ${process.versions.node}: start vitest by tenon-vitest`)
+  throw new Error(`TENON_NODE is ${wanted}, but this is Node ${process.versions.node}. Start vitest with tenon-vitest.`)
 }
 
 /**
- * One configuration for every package.
+ * The configuration of every package.
  *
- * - Sources are tested: workspace packages resolve through the `@tenon/source` condition.
- * - `forks`: a segmentation fault becomes a failure with the file's name, where `threads` would die silently.
- * - The JSON report is what `pnpm test` adds up.
+ * - Tests run against the sources, because workspace packages resolve through the `@tenon/source` condition.
+ * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
+ * - `pnpm test` adds up the JSON reports.
  */
 export default defineConfig({
   resolve: { conditions: ['@tenon/source', 'module', 'node'] },

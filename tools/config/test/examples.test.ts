@@ -17,7 +17,7 @@ test.each([
   "JSON.parse('{') // throws SyntaxError: at the end",
   'await Promise.reject(new RangeError()) // throws RangeError',
   'let list: number = 5\nlist // 5',
-])('passes: %s', async (code) => {
+])('runExample() accepts %s', async (code) => {
   await expect(run(code)).resolves.toBeUndefined()
 })
 
@@ -25,13 +25,13 @@ test.each([
   ['1 + 1 // 3', /expected 2 to deeply equal 3/],
   ["f('a') // true", /to deeply equal true/],
   ['f(1) // throws TypeError', /it should throw TypeError/],
-  ["import { f } from 'two'", /imports two, which the test doesn't provide/],
+  ["import { f } from 'two'", /the test does not provide two, which the example imports/],
   ['nothing()', /nothing is not defined/],
-])('fails: %s', async (code, message) => {
+])('runExample() refuses %s', async (code, message) => {
   await expect(run(code)).rejects.toThrow(message)
 })
 
-test('what an example declares with `using` is disposed at its end, on every Node', async () => {
+test('runExample() disposes resources of `using` at the end, on every Node.js', async () => {
   const closed: string[] = []
   const open = (name: string): Disposable => ({ [Symbol.dispose]: () => void closed.push(name) })
   await runExample("using a = open('a')\nusing b = open('b')\na !== b // true", { modules: { one: { open } } })

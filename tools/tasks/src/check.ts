@@ -1,4 +1,4 @@
-/** `pnpm check [names]`: everything that can be seen without running the tests. All checks run; a table ends it. */
+/** The command `pnpm check [names]`, which runs all checks other than tests, and prints a table of their results. */
 import { runMain, ToolError } from '@tenon/build'
 
 import type { Check } from './checks/check.ts'
@@ -45,6 +45,6 @@ await runMain(async () => {
 function chooseChecks(names: readonly string[]): readonly Check[] {
   const unknown = names.find((name) => !checks.some((check) => check.name === name))
   if (unknown)
-    throw new ToolError(`There is no check ${unknown}: they are ${checks.map(({ name }) => name).join(', ')}`)
+    throw new ToolError(`There is no check ${unknown}. The checks are ${checks.map(({ name }) => name).join(', ')}.`)
   return names.length === 0 ? checks : checks.filter(({ name }) => names.includes(name))
 }

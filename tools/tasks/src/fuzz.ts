@@ -1,28 +1,29 @@
 /**
- * `pnpm fuzz --seconds N [--filter package]`: every `*.fuzz.test.ts` and every fuzz program, N seconds each (60 if it isn't said). Programs run
- * on their own driver, and on libFuzzer as well where there is clang. What they find is kept in `build/<variant>/corpus`.
+ * The command `pnpm fuzz [--seconds N] [--filter package]`, which runs every `*.fuzz.test.ts` and every fuzz program for N
+ * seconds each (60 by default). Programs run with their own driver, and also with libFuzzer if clang is installed. Inputs that
+ * they find are kept in `build/<variant>/corpus`.
  */
-import { existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/build'
 
-import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
-import { runTool, runVisibly } from './lib/run-tool.ts'
-import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
+import { addSummaries, explainExitCode, printSummary, type TestSummary } from './lib/reports.ts'
+import { runVisibly } from './lib/run-tool.ts'
+import { build } from './lib/turbo.ts'
+import { listTestedPackages, runVitest } from './lib/vitest.ts'
 import { withNativeTargets } from './lib/workspace.ts'
 
 await runMain(async () => {
   const { seconds, filters } = readOptions()
-  if ((await runTool('turbo', ['run', 'build', 'build:native', '--output-logs=errors-only', ...filters])) !== 0) {
-    throw new ToolError('the build failed')
-  }
+  await build(filters)
   const packages = await listTestedPackages(filters)
   const summaries: TestSummary[] = []
   for (const tested of packages) {
     if (globSync('test/**/*.fuzz.test.ts', { cwd: tested.directory }).length > 0) {
-      summaries.push(await fuzzPackage(tested, seconds))
+      const args = ['.fuzz.test.ts', `--testTimeout=${(seconds + 60) * 1000}`]
+      summaries.push(await runVitest(tested, 'fuzz', args, { TENON_FUZZ_SECONDS: String(seconds) }))
     }
   }
   const hasClang = await canRun('clang')
@@ -30,7 +31,7 @@ await runMain(async () => {
     summaries.push(await fuzzPrograms(directory, 'fuzz', seconds))
     if (hasClang) summaries.push(await fuzzPrograms(directory, 'libfuzzer', seconds))
   }
-  if (!hasClang) process.stdout.write('libFuzzer was left out: there is no clang\n')
+  if (!hasClang) process.stdout.write('libFuzzer was left out, because clang is not installed\n')
   printSummary(addSummaries(summaries))
 })
 
@@ -51,14 +52,6 @@ async function canRun(command: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-async function fuzzPackage(tested: TestedPackage, seconds: number): Promise<TestSummary> {
-  const report = join(tested.directory, 'reports/fuzz.json')
-  rmSync(report, { force: true })
-  const timeout = `--testTimeout=${(seconds + 60) * 1000}`
-  const code = await runVitest(tested, report, ['.fuzz.test.ts', timeout], { TENON_FUZZ_SECONDS: String(seconds) })
-  return explainExitCode(readReport(report, tested.name), code, `${tested.name}: vitest`)
 }
 
 async function fuzzPrograms(directory: string, variant: 'fuzz' | 'libfuzzer', seconds: number): Promise<TestSummary> {

@@ -1,6 +1,6 @@
 /**
- * `pnpm release`: publishes the packages whose version is not in the registry yet. The platform packages of the other platforms
- * are filled before, where those platforms are (`native-build --package`); this one's is filled here.
+ * The command `pnpm release`, which publishes the packages whose version is not in the registry yet. It fills the platform
+ * package of this platform. Those of the others must have been filled on their platforms with `native-build --package`.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -10,10 +10,11 @@ import { runMain, ToolError } from '@tenon/build'
 
 import { runNativeBuild } from './lib/native.ts'
 import { runTool } from './lib/run-tool.ts'
+import { build } from './lib/turbo.ts'
 import { listPackages, type WorkspacePackage, withNativeTargets } from './lib/workspace.ts'
 
 await runMain(async () => {
-  if ((await runTool('turbo', ['run', 'build', 'build:native'])) !== 0) throw new ToolError('the build failed')
+  await build()
   const published = (await listPackages()).filter((pkg) => !pkg.private)
   for (const { directory } of withNativeTargets(published)) {
     const filled = await runNativeBuild(directory, ['--package'])
@@ -24,15 +25,15 @@ await runMain(async () => {
   process.exitCode = await runTool('changeset', ['publish'])
 })
 
-/** A sentence for each library that is missing or is not the one that was built. */
+/** Returns a problem for each library that is missing or differs from the built one. */
 function checkPlatformPackage({ name, directory }: WorkspacePackage): string[] {
   const sums = join(directory, 'lib/SHA256SUMS.json')
-  if (!existsSync(sums)) return [`${name} has no libraries: run native-build --package on its platform`]
+  if (!existsSync(sums)) return [`${name} has no libraries. Run native-build --package on its platform.`]
   const expected = Object.entries(JSON.parse(readFileSync(sums, 'utf8')) as Record<string, string>)
   return expected.flatMap(([file, sum]) => {
     const path = join(directory, 'lib', file)
-    if (!existsSync(path)) return [`${name} lacks ${file}`]
+    if (!existsSync(path)) return [`${name} does not contain ${file}`]
     const actual = createHash('sha256').update(readFileSync(path)).digest('hex')
-    return actual === sum ? [] : [`${name} has a ${file} that is not the one of SHA256SUMS.json`]
+    return actual === sum ? [] : [`${name} contains a ${file} that does not match SHA256SUMS.json`]
   })
 }

@@ -1,6 +1,6 @@
 /**
- * `pnpm test:asan [turbo options]`: the tests of packages and examples against native code that AddressSanitizer and UBSan
- * watch. Nothing comes from the cache.
+ * The command `pnpm test:asan [turbo options]`, which runs the tests of packages and examples against native code that is
+ * instrumented with AddressSanitizer and UBSan. The cache is not used.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,30 +8,29 @@ import { join } from 'node:path'
 
 import { buildPackage, loadPackage, runCommand, runMain, runNativeTests, ToolError } from '@tenon/build'
 
-import { addSummaries, explainExitCode, printSummary, readReport, type TestSummary } from './lib/reports.ts'
-import { runTool } from './lib/run-tool.ts'
+import { addSummaries, printCounts, printSummary, readReport, type TestSummary } from './lib/reports.ts'
+import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest, type TestedPackage } from './lib/vitest.ts'
 import { listPackages, withNativeTargets } from './lib/workspace.ts'
 
 const asanOptions = [
-  // Node never frees what it keeps for ever.
+  // Node.js does not free its global state.
   'detect_leaks=0',
-  // A fault must stay a signal: crash tests look at it, and Node catches some.
+  // A fault must stay a signal, because crash tests check it, and Node.js handles some.
   ...['handle_segv=0', 'handle_sigbus=0', 'handle_sigfpe=0', 'handle_abort=0'],
-  // An allocation that is too large must fail, as it does without the sanitizer.
+  // An allocation that is too large must fail, as without the sanitizer.
   'allocator_may_return_null=1',
 ]
 
 await runMain(async () => {
-  if (process.platform !== 'linux') throw new ToolError('test:asan needs Linux: the sanitizer is preloaded into Node')
+  if (process.platform !== 'linux')
+    throw new ToolError('test:asan requires Linux, because the sanitizer is preloaded into Node.js')
   const preload = await findSanitizer()
   const args = process.argv.slice(2)
   // Workers and child processes start from dist.
-  if ((await runTool('turbo', ['run', 'build', '--output-logs=errors-only', ...args])) !== 0) {
-    throw new ToolError('the build failed')
-  }
+  await build(args, ['build'])
 
-  // Programs in C have it from the environment.
+  // The test programs in C read the environment.
   process.env['ASAN_OPTIONS'] = 'allocator_may_return_null=1'
   const summaries: TestSummary[] = []
   const tested = await listTestedPackages(args)
@@ -41,38 +40,36 @@ await runMain(async () => {
     const hasTests = pkg.native.targets.some(({ kind }) => kind === 'test')
     if (!hasTests || !tested.some((other) => other.name === name)) continue
     await runNativeTests(pkg, 'asan')
-    summaries.push(print(readReport(join(directory, 'reports/native.json'), `${name} (native)`), `${name} (native)`))
+    const label = `${name} (native)`
+    summaries.push(printCounts(readReport(join(directory, 'reports/native.json'), label), label))
   }
-  for (const pkg of tested) summaries.push(print(await testPackage(pkg, preload), pkg.name))
+  for (const pkg of tested) summaries.push(printCounts(await testPackage(pkg, preload), pkg.name))
   printSummary(addSummaries(summaries))
 })
 
-/** What has to be in the process before anything else: the sanitizer, and the C++ runtime whose exceptions it follows. */
+/** Finds the libraries to preload: the sanitizer, and the C++ runtime, whose exceptions it tracks. */
 async function findSanitizer(): Promise<string> {
   const compiler = process.env['CC'] || 'cc'
   const paths = []
   for (const library of ['libasan.so', 'libstdc++.so']) {
     const result = await runCommand(compiler, [`-print-file-name=${library}`])
     const path = result.stdout.trim()
-    if (!path.startsWith('/')) throw new ToolError(`${compiler} has no ${library}: test:asan needs gcc's`)
+    if (!path.startsWith('/')) throw new ToolError(`${compiler} has no ${library}. Use gcc for test:asan.`)
     paths.push(path)
   }
   return paths.join(':')
 }
 
 async function testPackage(tested: TestedPackage, preload: string): Promise<TestSummary> {
-  const report = join(tested.directory, 'reports/asan.json')
-  rmSync(report, { force: true })
-  // Reports go to files: those of child processes would be lost, and stderr belongs to the tests.
+  // The sanitizer writes to files, because the output of child processes would be lost and stderr belongs to the tests.
   const logs = mkdtempSync(join(tmpdir(), 'tenon-asan-'))
   try {
-    const code = await runVitest(tested, report, [], {
+    const summary = await runVitest(tested, 'asan', [], {
       LD_PRELOAD: preload,
       ASAN_OPTIONS: [...asanOptions, `log_path=${logs}/asan`].join(':'),
       UBSAN_OPTIONS: `print_stacktrace=1:log_path=${logs}/ubsan`,
       TENON_VARIANT: 'asan',
     })
-    const summary = explainExitCode(readReport(report, tested.name), code, `${tested.name}: vitest`)
     if (summary.failed > 0) printLogs(logs)
     return summary
   } finally {
@@ -85,9 +82,4 @@ function printLogs(directory: string): void {
     const text = readFileSync(join(directory, file), 'utf8')
     if (/ERROR:|runtime error:/.test(text)) process.stdout.write(`${text}\n`)
   }
-}
-
-function print(summary: TestSummary, label: string): TestSummary {
-  process.stdout.write(`${label}: ${summary.passed} passed, ${summary.failed} failed\n`)
-  return summary
 }

@@ -1,25 +1,25 @@
 /**
- * `pnpm test:tsan`: the tests in C against native code that ThreadSanitizer watches. Node itself can't run under it.
+ * The command `pnpm test:tsan`, which runs the tests in C against native code that is instrumented with ThreadSanitizer.
+ * Node.js itself cannot run under it.
  */
 import { join } from 'node:path'
 
 import { loadPackage, runMain, runNativeTests, ToolError } from '@tenon/build'
 
-import { addSummaries, printSummary, readReport, type TestSummary } from './lib/reports.ts'
+import { addSummaries, printCounts, printSummary, readReport, type TestSummary } from './lib/reports.ts'
 import { listPackages, withNativeTargets } from './lib/workspace.ts'
 
 await runMain(async () => {
-  if (process.platform !== 'linux') throw new ToolError('test:tsan needs Linux')
-  // An allocation that is too large must fail, as it does without the sanitizer.
+  if (process.platform !== 'linux') throw new ToolError('test:tsan requires Linux')
+  // An allocation that is too large must fail, as without the sanitizer.
   process.env['TSAN_OPTIONS'] = 'allocator_may_return_null=1'
   const summaries: TestSummary[] = []
   for (const { name, directory } of withNativeTargets(await listPackages())) {
     const pkg = await loadPackage(directory)
     if (!pkg.native.targets.some(({ kind }) => kind === 'test')) continue
     await runNativeTests(pkg, 'tsan')
-    const summary = readReport(join(directory, 'reports/native.json'), `${name} (native)`)
-    process.stdout.write(`${name}: ${summary.passed} passed, ${summary.failed} failed\n`)
-    summaries.push(summary)
+    const label = `${name} (native)`
+    summaries.push(printCounts(readReport(join(directory, 'reports/native.json'), label), label))
   }
   printSummary(addSummaries(summaries))
 })

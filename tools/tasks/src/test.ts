@@ -1,6 +1,6 @@
 /**
- * `pnpm test [turbo options]`: runs every test of the repository, or of the packages that `--filter` names, and adds the
- * reports up, also of what comes from the cache.
+ * The command `pnpm test [turbo options]`, which runs every test of the repository, or of the packages that `--filter`
+ * selects, and adds up their reports, including those from the cache.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { findNode } from '@tenon/config/node-versions'
 import { runMain } from '@tenon/build'
 
-import { addSummaries, explainExitCode, printSummary, readReport } from './lib/reports.ts'
+import { addSummaries, explainExitCode, printCounts, printSummary, readReport } from './lib/reports.ts'
 import { root } from './lib/root.ts'
 import { runTool } from './lib/run-tool.ts'
 import { planTasks } from './lib/turbo.ts'
 
-/** The report that each test task writes, relative to its package. */
+/** The path of the report of each test task, relative to its package. */
 const reports: Readonly<Record<string, string>> = { test: 'reports/vitest.json', 'test:native': 'reports/native.json' }
 
 await runMain(async () => {
@@ -25,15 +25,12 @@ await runMain(async () => {
     const report = reports[task]
     return report ? [{ label: task === 'test' ? name : `${name} (native)`, report: join(root, directory, report) }] : []
   })
-  // A report of an earlier run must not stand for this one: turbo restores those of cached tasks.
+  // Removes reports of earlier runs. turbo restores those of cached tasks.
   for (const { report } of tests) rmSync(report, { force: true })
 
   const options = ['--continue=dependencies-successful', '--output-logs=new-only', '--log-order=grouped']
   const code = await runTool('turbo', ['run', ...Object.keys(reports), ...options, ...args])
 
-  const summaries = tests.map(({ label, report }) => ({ label, ...readReport(report, label) }))
-  for (const { label, passed, failed } of summaries) {
-    process.stdout.write(`${label}: ${passed} passed, ${failed} failed\n`)
-  }
+  const summaries = tests.map(({ label, report }) => printCounts(readReport(report, label), label))
   printSummary(explainExitCode(addSummaries(summaries), code, 'turbo'))
 })

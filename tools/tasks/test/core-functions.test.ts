@@ -5,7 +5,7 @@ import { findHandDeclarations } from '../src/checks/core-functions.ts'
 const find = (text: string, path = 'packages/pools/src/native/core.ts'): string[] =>
   findHandDeclarations([{ path, text }])
 
-test('a function of the core is used through the generated table', () => {
+test('functions of the core may be used through the generated table', () => {
   expect(find('const { tn_memory_copy: copy } = coreFunctions()\ncopy(to, from, 8)')).toEqual([])
   expect(find("libraryFunctions('tvm_runtime').tn_tvm_legacy_install()")).toEqual([])
   expect(find("let execute: CoreFunctions['tn_xla_execute']")).toEqual([])
@@ -13,7 +13,7 @@ test('a function of the core is used through the generated table', () => {
   expect(find('// tn_memory_copy\nthrow new Error(`tn_memory_copy failed: ${reason}`)')).toEqual([])
 })
 
-test('a name as a string is refused, however it is written and used', () => {
+test('refuses the name of a core function in any string', () => {
   const problem =
     'names tn_memory_copy: use coreFunctions().tn_memory_copy or libraryFunctions(), which know its signature'
   for (const text of [
@@ -26,7 +26,7 @@ test('a name as a string is refused, however it is written and used', () => {
   }
 })
 
-test('a free-form declaration is refused', () => {
+test('refuses a declaration from a hand-written signature', () => {
   const text = "functionAt(address, 'int32_t', ['uintptr_t'])"
   const problem = 'calls functionAt(): declare the function in a header, and native-build generates its signature'
   expect(find(text)).toEqual([`packages/pools/src/native/core.ts:1 ${problem}`])

@@ -8,7 +8,7 @@ const files = (index: string, module: string): { path: string; text: string }[] 
   { path: 'packages/a/src/b.ts', text: module },
 ]
 
-test('a documented export is fine', () => {
+test('findUndocumented() accepts a documented export', () => {
   expect(
     findUndocumented(
       files(
@@ -19,7 +19,7 @@ test('a documented export is fine', () => {
   ).toEqual([])
 })
 
-test('what belongs to another package is documented there', () => {
+test('findUndocumented() ignores exports of other packages', () => {
   expect(findUndocumented(files("export { f } from '@tenon/core'", ''))).toEqual([])
 })
 
@@ -28,15 +28,15 @@ test.each([
   ["export { f } from './b.ts'", '// not a doc comment\nexport const f = 1\n'],
   ["export { f } from './b.ts'", '/** G. */\nexport const g = 1\nexport const f = 2\n'],
   ["export { f } from './c.ts'", ''],
-])('%s of %s is found', (index, module) => {
-  expect(findUndocumented(files(index, module))).toEqual([expect.stringContaining('must document f')])
+])('findUndocumented() reports %s of %s', (index, module) => {
+  expect(findUndocumented(files(index, module))).toEqual([expect.stringContaining('of f, which')])
 })
 
-test('exporting everything is refused', () => {
+test('findUndocumented() refuses export *', () => {
   expect(findUndocumented(files("export * from './b.ts'", ''))).toEqual([expect.stringContaining('export by name')])
 })
 
-test('codes are found where errors are made, and have a page', () => {
+test('errorCodes() finds the codes of error classes, and pageOf() returns the page of a code', () => {
   const text = "super('TENON_A', x)\nnew TenonError('TENON_B_C', y)\nprocess.env['TENON_NODE']\n"
   const simple =
     "class ReadOnlyError extends SimpleError {\n  static override readonly kind: string = 'ReadOnlyError'\n}"

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { neverRun, reportOf, wasRun } from '../src/lib/gpu-report.ts'
 
-test('a report without a GPU says so, with the reason', () => {
+test('neverRun() states the reason why there was no run', () => {
   const report = neverRun('2026-11-21', 'libcuda.so.1: cannot open shared object file')
   expect(wasRun(report)).toBe(false)
   expect(report).toContain('Not yet run on real hardware')
@@ -9,7 +9,7 @@ test('a report without a GPU says so, with the reason', () => {
   expect(report).toContain('    libcuda.so.1: cannot open shared object file')
 })
 
-test('a report of a run names the device, and counts what passed', () => {
+test('reportOf() names the device and counts the passed tests', () => {
   const report = reportOf({
     date: '2027-01-02',
     machine: 'linux 6.1 x64, Node 24.21.0',

@@ -13,11 +13,11 @@ describe('links', () => {
     ['`a[0](x)` and [b](b.md)', ['b.md']],
     ['```ts\nf[0](x)\n```\n[b](b.md)', ['b.md']],
     ['````md\n```\n[a](a.md)\n```\n````\n[b](b.md)', ['b.md']],
-  ])('%j', (text, expected) => {
+  ])('relativeLinks() of %j', (text, expected) => {
     expect(targets(text)).toEqual(expected)
   })
 
-  test('the file of a link must be there, from the page or from the root', () => {
+  test('findBrokenLinks() resolves links from the page and from the root', () => {
     const there = new Set(['docs/b.md', 'README.md', 'a b.md', 'docs'])
     const links = relativeLinks([
       {

@@ -40,7 +40,7 @@ describe('imports', () => {
     ['packages/build/src/a.ts', '@tenon/core', 'The build tool stands on @tenon/binary alone'],
     ['packages/tenon/src/a.ts', '@tenon/kernels', 'depends on published packages alone'],
     ['packages/tenon/src/a.ts', 'koffi', 'only the core reaches koffi'],
-  ])('%s may not import %s', async (path, name, because) => {
+  ])('%s must not import %s', async (path, name, because) => {
     const forms = [`import type { x } from '${name}'\nexport type y = x\n`, `export { x } from '${name}'\n`]
     for (const text of forms) {
       const report = await lint({ [path]: text })
@@ -63,7 +63,7 @@ describe('imports', () => {
   })
 })
 
-test('files that import each other in a circle are refused, also if the imports are of types alone', async () => {
+test('refuses files that import each other in a circle, also with type imports', async () => {
   const circle = {
     'packages/scope/src/a.ts': "import type { B } from './b.ts'\n\nexport interface A {\n  readonly b: B\n}\n",
     'packages/scope/src/b.ts': "import type { C } from './c.ts'\n\nexport interface B {\n  readonly c: C\n}\n",
@@ -75,7 +75,7 @@ test('files that import each other in a circle are refused, also if the imports 
   )
 })
 
-test('a file has 400 lines at most', async () => {
+test('refuses files with more than 400 lines', async () => {
   const path = 'packages/scope/src/a.ts'
   const lines = (count: number): string => `export const x = 1\n${'// x\n'.repeat(count - 1)}`
   expect(await lint({ [path]: lines(400) })).toBe('')

@@ -28,7 +28,7 @@ function vitest(tests: FakeTest[], file: { status?: string; message?: string } =
 
 const passed: FakeTest = { fullName: 'good', status: 'passed', failureMessages: [] }
 
-test('passed and failed tests are counted, failures named with the first line of the reason', () => {
+test('counts passed and failed tests, and names failures with the first line of the reason', () => {
   const failed = { fullName: 'bad', status: 'failed', failureMessages: ['Error: 1 is not 2\n    at x.ts:1'] }
   expect(read(vitest([passed, failed], { status: 'failed' }, false))).toEqual({
     passed: 1,
@@ -37,38 +37,38 @@ test('passed and failed tests are counted, failures named with the first line of
   })
 })
 
-test('a test that was skipped or is still to be written has failed', () => {
+test('counts skipped and unwritten tests as failed', () => {
   const skipped = ['skipped', 'todo'].map((status) => ({ fullName: status, status, failureMessages: [] }))
   expect(read(vitest([passed, ...skipped]))).toEqual({
     passed: 1,
     failed: 2,
-    failures: ['pkg: skipped: it is skipped', 'pkg: todo: it is todo'],
+    failures: ['pkg: skipped: its status is skipped', 'pkg: todo: its status is todo'],
   })
 })
 
-test('a file whose process died has failed with all tests that it had left', () => {
+test('counts the remaining tests of a file whose process died as failed', () => {
   const pending = { fullName: 'b', status: 'pending', failureMessages: [] }
   expect(read(vitest([passed, pending, pending], { status: 'failed' }, false))).toEqual({
     passed: 1,
     failed: 2,
-    failures: ['pkg: a.test.ts: it ended before 2 of its tests'],
+    failures: ['pkg: a.test.ts: the process ended before 2 of its tests'],
   })
 })
 
-test('a file that could not be loaded has failed', () => {
+test('counts a file that could not be loaded as failed', () => {
   const report = vitest([], { status: 'failed', message: 'SyntaxError: no\nmore' }, false)
   expect(read(report)).toEqual({ passed: 0, failed: 1, failures: ['pkg: a.test.ts: SyntaxError: no'] })
 })
 
-test('an error outside of the tests, no tests, and no report are failures', () => {
-  expect(read(vitest([passed], {}, false)).failures).toEqual(['pkg: an error outside of the tests'])
+test('counts an error outside of tests, no tests, and a missing report as failures', () => {
+  expect(read(vitest([passed], {}, false)).failures).toEqual(['pkg: an error occurred outside of the tests'])
   expect(read({ success: true, testResults: [] }).failures).toEqual(['pkg: there are no tests'])
   expect(readReport('/nowhere/report.json', 'pkg').failures).toEqual([
-    'pkg: no report: the task did not run to its end',
+    'pkg: no report, because the task did not finish',
   ])
 })
 
-test('the report of native-test is read as well', () => {
+test('reads the report of native-test', () => {
   const tests = [
     { name: 'p > a', ok: true },
     { name: 'p > b', ok: false, message: 'why' },
@@ -76,7 +76,7 @@ test('the report of native-test is read as well', () => {
   expect(read({ passed: 1, failed: 1, tests })).toEqual({ passed: 1, failed: 1, failures: ['pkg: p > b: why'] })
 })
 
-test('summaries add up, and a bad exit code that nothing explains is a failure', () => {
+test('adds up summaries, and counts an unexplained exit code as a failure', () => {
   const one = { passed: 2, failed: 0, failures: [] }
   expect(addSummaries([one, one])).toEqual({ passed: 4, failed: 0, failures: [] })
   expect(explainExitCode(one, 0, 'turbo')).toEqual(one)

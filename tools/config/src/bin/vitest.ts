@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Runs vitest on the Node that `TENON_NODE` names. A package's script can't say `vitest` itself: the workspace's own Node
- * stands first on its PATH, and beside vitest's shim.
+ * Runs vitest on the Node.js that `TENON_NODE` selects. The scripts of packages cannot run `vitest` directly, because the
+ * Node.js of the workspace is first on their PATH.
  */
 import { spawn } from 'node:child_process'
 import { delimiter, dirname, join } from 'node:path'

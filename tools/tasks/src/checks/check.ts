@@ -1,14 +1,15 @@
-/** One thing that `pnpm check` makes sure of. */
+/** A check of `pnpm check`. */
 export interface Check {
-  /** A word or two for the table. */
+  /** The name in the table. */
   readonly name: string
-  /** Finds what is wrong, a paragraph each; nothing if all is well. */
+  /** Runs the check. */
   run(): Promise<CheckResult>
 }
 
-/** What a check found. */
+/** The result of a check. */
 export interface CheckResult {
+  /** A paragraph for each problem; empty if the check passes. */
   readonly problems: readonly string[]
-  /** A figure for the table, when there is one. */
+  /** A figure for the table. */
   readonly note?: string
 }

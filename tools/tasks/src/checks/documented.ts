@@ -5,10 +5,10 @@ import { parseSync } from 'oxc-parser'
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** The files whose exports are a package's public API: its entries, except the door for Tenon's own packages. */
-const entries = /^packages\/[^/]+\/src\/(index|testing|linker|core|scope|tstring|custom-call|packed-func|pools)\.ts$/
+/** The entries of packages, whose exports are public. */
+const entries = /^packages\/[^/]+\/src\/(index|testing|linker|hidl)\.ts$/
 
-/** A sentence for each public name whose declaration has no doc comment, and for each `export *`. */
+/** Returns a problem for each public name without a doc comment, and for each `export *`. */
 export function findUndocumented(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   return files.filter(({ path }) => entries.test(path)).flatMap((entry) => undocumentedOf(entry, byPath))
@@ -20,14 +20,14 @@ function undocumentedOf(entry: SourceFile, files: ReadonlyMap<string, SourceFile
     const name = importName.name
     if (moduleRequest === null || !moduleRequest.value.startsWith('.')) return []
     const path = posix.join(posix.dirname(entry.path), moduleRequest.value)
-    if (name === null || name === undefined) return [`${entry.path} exports everything of ${path}: export by name`]
+    if (name === null || name === undefined) return [`${entry.path} must export by name, got export * from ${path}`]
     const source = files.get(path)
     if (source !== undefined && isDocumented(source.text, name)) return []
-    return [`${path} must document ${name}, which ${entry.path} exports: what it is for, units, ownership, errors`]
+    return [`${path} must document the purpose, units, ownership and errors of ${name}, which ${entry.path} exports`]
   })
 }
 
-/** Whether a doc comment ends right above the first declaration of a name. */
+/** Whether a doc comment directly precedes the first declaration of a name. */
 function isDocumented(text: string, name: string): boolean {
   const declaration = new RegExp(
     `^export (abstract |declare |async )*(function\\*?|class|interface|type|const|let) ${name}\\b`,
@@ -37,7 +37,7 @@ function isDocumented(text: string, name: string): boolean {
   return at !== undefined && text.slice(0, at).trimEnd().endsWith('*/')
 }
 
-/** Every public name says what it is. */
+/** Requires a doc comment for every public name. */
 export const documentedCheck: Check = {
   name: 'documented',
   async run() {

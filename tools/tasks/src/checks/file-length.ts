@@ -4,11 +4,11 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 /** The most lines that a file of C or C++ may have. oxlint limits the files of TypeScript. */
 const LIMIT = 500
 
-/** A sentence for each file that is too long. */
+/** Returns a problem for each file that is too long. */
 export function findLongFiles(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-    return lines > LIMIT ? [`${path} must have at most ${LIMIT} lines, got ${lines}: split it by concept`] : []
+    return lines > LIMIT ? [`${path} must have at most ${LIMIT} lines, got ${lines}. Split it by concept.`] : []
   })
 }
 

@@ -5,18 +5,18 @@ import { root } from '../lib/root.ts'
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** A link of a page to another file. */
+/** A link from a page to another file. */
 export interface Link {
   readonly page: string
-  /** From 1. */
+  /** The number of the line, from 1. */
   readonly line: number
   readonly target: string
 }
 
-/** `[text](target)` and `[name]: target`; a target with blanks stands in angle brackets. */
+/** The forms `[text](target)` and `[name]: target`. A target with blanks is in angle brackets. */
 const linkForms = [/\]\(\s*(?:<([^>]*)>|([^\s)]+))[^)]*\)/g, /^ {0,3}\[[^\]]+\]:\s*(?:<([^>]*)>|(\S+))/g]
 
-/** The links of pages to files of the repository: those with a scheme, to a place on the same page, or in code left out. */
+/** Finds the links of pages to files of the repository. Links with a scheme, within a page or in code are ignored. */
 export function relativeLinks(pages: readonly SourceFile[]): Link[] {
   return pages.flatMap(({ path: page, text }) => {
     let fence: string | undefined
@@ -36,7 +36,7 @@ export function relativeLinks(pages: readonly SourceFile[]): Link[] {
   })
 }
 
-/** A sentence for each link whose file isn't there. */
+/** Returns a problem for each link whose file does not exist. */
 export function findBrokenLinks(links: readonly Link[], exists: (path: string) => boolean): string[] {
   return links
     .filter(({ page, target }) => {
@@ -46,7 +46,7 @@ export function findBrokenLinks(links: readonly Link[], exists: (path: string) =
     .map(({ page, line, target }) => `${page}:${line} links to ${target}, which does not exist`)
 }
 
-/** Every link from page to page leads somewhere. */
+/** Refuses links to files that do not exist. */
 export const linksCheck: Check = {
   name: 'links',
   async run() {

@@ -5,7 +5,7 @@ import { runNativeBuild } from '../lib/native.ts'
 import { listPackages, withNativeTargets } from '../lib/workspace.ts'
 import type { Check } from './check.ts'
 
-/** All C and C++ compiles without a warning, imports what it may, and what is generated from it is fresh. */
+/** Requires that all C and C++ compiles without warnings, imports only listed symbols, and matches the generated files. */
 export const nativeCheck: Check = {
   name: 'native',
   async run() {

@@ -11,10 +11,10 @@ import { listPackages, type WorkspacePackage, withNativeTargets } from '../lib/w
 import type { Check } from './check.ts'
 import { checkDeclarations } from './declarations.ts'
 
-/** What every published package holds. */
+/** The files of every published package. */
 const everywhere = ['package.json', 'README.md', 'LICENSE']
 
-/** A sentence for each file that should be in a package and is not, or should not and is. */
+/** Returns a problem for each missing file of a package, and for each file that must not be published. */
 export function findMisplacedFiles(name: string, files: readonly string[], wanted: readonly string[]): string[] {
   const missing = wanted.filter((file) => !files.includes(file)).map((file) => `${name} is packed without ${file}`)
   const unwanted = files
@@ -23,14 +23,14 @@ export function findMisplacedFiles(name: string, files: readonly string[], wante
   return [...missing, ...unwanted]
 }
 
-/** A sentence if what is packed for one platform would be installed on others too. */
+/** Returns a problem if a package for one platform would be installed on others. */
 export function findLostPlatform(name: string, manifest: { os?: unknown; cpu?: unknown }, platform: string): string[] {
   const [os, cpu] = platform.split('-')
   const kept = isDeepStrictEqual([manifest.os, manifest.cpu], [[os], [cpu]])
   return kept ? [] : [`${name} is packed without the os and cpu of ${platform}`]
 }
 
-/** What is published has what it needs, and resolves from ESM and for TypeScript: seen in the tarballs. */
+/** Checks the tarballs: they contain all files, and resolve in ESM and in TypeScript. */
 export const packagesCheck: Check = {
   name: 'packages',
   async run() {
@@ -41,7 +41,7 @@ export const packagesCheck: Check = {
       const filled = await runNativeBuild(directory, ['--package'])
       if (filled.code !== 0) return { problems: [filled.stderr] }
     }
-    // Another platform's package has its libraries only where they were built.
+    // The packages of other platforms contain libraries only where they were built.
     const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? platformName) === platformName)
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
@@ -56,7 +56,7 @@ export const packagesCheck: Check = {
 
 async function checkPackage(pkg: WorkspacePackage, directory: string): Promise<string[]> {
   const packed = await capturePnpm(['pack', '--json', '--pack-destination', directory], { cwd: pkg.directory })
-  if (packed.code !== 0) return [`${pkg.name} can't be packed\n${packed.stdout}${packed.stderr}`]
+  if (packed.code !== 0) return [`${pkg.name} cannot be packed\n${packed.stdout}${packed.stderr}`]
   const { filename, files } = JSON.parse(packed.stdout) as { filename: string; files: { path: string }[] }
   const entry = pkg.platform ? 'lib/SHA256SUMS.json' : 'dist/index.js'
   const problems = findMisplacedFiles(
@@ -71,7 +71,7 @@ async function checkPackage(pkg: WorkspacePackage, directory: string): Promise<s
     const manifest = await runCommand('tar', ['-xOf', filename, 'package/package.json'])
     problems.push(...findLostPlatform(pkg.name, JSON.parse(manifest.stdout) as object, pkg.platform))
   } else {
-    // A platform package is data: there is nothing to import.
+    // A platform package has no modules to import.
     const attw = await captureTool('attw', [filename, '--profile', 'esm-only', '--format', 'ascii'])
     if (attw.code !== 0) problems.push(`attw ${pkg.name}\n${attw.stdout}${attw.stderr}`)
   }

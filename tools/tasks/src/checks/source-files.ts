@@ -5,14 +5,14 @@ import { runCommand, ToolError } from '@tenon/build'
 
 import { root } from '../lib/root.ts'
 
-/** A file of the repository that somebody wrote. */
+/** A hand-written file of the repository. */
 export interface SourceFile {
-  /** Relative to the root, with `/`. */
+  /** The path relative to the root, with `/`. */
   readonly path: string
   readonly text: string
 }
 
-/** The files of these extensions that git has or would take, generated ones left out. */
+/** Lists the files with these extensions that git tracks or does not ignore, without generated ones. */
 export async function listSourceFiles(extensions: readonly string[]): Promise<SourceFile[]> {
   const listed = await runCommand('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root })
   if (listed.code !== 0) throw new ToolError(`git could not list the files:\n${listed.stderr}`)

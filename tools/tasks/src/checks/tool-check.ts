@@ -3,7 +3,7 @@ import { describeEnd } from '@tenon/build'
 import { captureTool } from '../lib/run-tool.ts'
 import type { Check } from './check.ts'
 
-/** A check that is a tool's run over the repository: what it prints is the problem, unless it ends with 0. */
+/** Makes a check from a tool that runs over the repository. If the tool fails, its output is the problem. */
 export function toolCheck(name: string, tool: string, args: readonly string[]): Check {
   return {
     name,

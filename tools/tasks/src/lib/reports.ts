@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs'
 
 import type { NativeReport } from '@tenon/build'
 
-/** How the tests of something went. */
+/** The outcome of tests. */
 export interface TestSummary {
   readonly passed: number
   readonly failed: number
-  /** What failed and why, a line each; one line may speak for many tests. */
+  /** A line for each failure with its reason. One line may describe several tests. */
   readonly failures: readonly string[]
 }
 
-/** The part that matters of vitest's JSON report. */
+/** The used part of vitest's JSON report. */
 interface VitestReport {
   readonly success: boolean
   readonly testResults: readonly VitestFile[]
@@ -20,7 +20,7 @@ interface VitestFile {
   readonly name: string
   readonly status: string
   readonly message: string
-  /** `pending` is a test that had not run when the file's process died. */
+  /** A test is `pending` if the process died before it ran. */
   readonly assertionResults: readonly {
     readonly fullName: string
     readonly status: string
@@ -28,9 +28,9 @@ interface VitestFile {
   }[]
 }
 
-/** Reads the report of a package's test task; its absence is a failure. */
+/** Reads the report of a test task. A missing report is a failure. */
 export function readReport(path: string, label: string): TestSummary {
-  if (!existsSync(path)) return failure(`${label}: no report: the task did not run to its end`)
+  if (!existsSync(path)) return failure(`${label}: no report, because the task did not finish`)
   const report = JSON.parse(readFileSync(path, 'utf8')) as VitestReport | NativeReport
   return 'testResults' in report ? summarizeVitest(report, label) : summarizeNative(report, label)
 }
@@ -44,12 +44,12 @@ function summarizeNative({ passed, failed, tests }: NativeReport, label: string)
   return { passed, failed, failures }
 }
 
-/** Nothing may be skipped: a test that has not passed has failed, and so has a file that could not run. */
+/** Counts every test that has not passed as failed, also if it was skipped, and every file that could not run. */
 function summarizeVitest(report: VitestReport, label: string): TestSummary {
   const sum = addSummaries(report.testResults.map((file) => summarizeFile(file, label)))
   if (sum.passed + sum.failed === 0) return failure(`${label}: there are no tests`)
   if (!report.success && sum.failed === 0)
-    return addSummaries([sum, failure(`${label}: an error outside of the tests`)])
+    return addSummaries([sum, failure(`${label}: an error occurred outside of the tests`)])
   return sum
 }
 
@@ -58,8 +58,10 @@ function summarizeFile({ name, status, message, assertionResults }: VitestFile, 
   const pending = assertionResults.filter((test) => test.status === 'pending').length
   const failures = assertionResults
     .filter((test) => test.status !== 'passed' && test.status !== 'pending')
-    .map((test) => `${label}: ${test.fullName}: ${firstLine(test.failureMessages[0]) ?? `it is ${test.status}`}`)
-  if (pending > 0) failures.push(`${label}: ${name}: it ended before ${pending} of its tests`)
+    .map(
+      (test) => `${label}: ${test.fullName}: ${firstLine(test.failureMessages[0]) ?? `its status is ${test.status}`}`,
+    )
+  if (pending > 0) failures.push(`${label}: ${name}: the process ended before ${pending} of its tests`)
   else if (status === 'failed' && failures.length === 0)
     failures.push(`${label}: ${name}: ${firstLine(message) ?? 'failed'}`)
   return { passed, failed: Math.max(assertionResults.length - passed, failures.length), failures }
@@ -69,7 +71,7 @@ function firstLine(message: string | undefined): string | undefined {
   return message?.split('\n')[0] || undefined
 }
 
-/** Adds summaries up. */
+/** Adds up summaries. */
 export function addSummaries(summaries: readonly TestSummary[]): TestSummary {
   return {
     passed: summaries.reduce((sum, summary) => sum + summary.passed, 0),
@@ -78,10 +80,16 @@ export function addSummaries(summaries: readonly TestSummary[]): TestSummary {
   }
 }
 
-/** A run that ended badly although nothing in its reports failed is a failure as well. */
+/** Adds a failure if a run failed although its reports contain no failure. */
 export function explainExitCode(summary: TestSummary, code: number, what: string): TestSummary {
   if (code === 0 || summary.failed > 0) return summary
   return addSummaries([summary, failure(`${what} ended with exit code ${code}`)])
+}
+
+/** Prints the counts of one package, and returns its summary. */
+export function printCounts(summary: TestSummary, label: string): TestSummary {
+  process.stdout.write(`${label}: ${summary.passed} passed, ${summary.failed} failed\n`)
+  return summary
 }
 
 /** Prints the failures, then `N passed, N failed` as the last line, and sets the exit code. */

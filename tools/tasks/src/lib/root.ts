@@ -1,4 +1,4 @@
 import { join } from 'node:path'
 
-/** The repository's top directory. */
+/** The root directory of the repository. */
 export const root: string = join(import.meta.dirname, '../../../..')

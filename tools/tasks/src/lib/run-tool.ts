@@ -7,20 +7,20 @@ import { root } from './root.ts'
 
 const windows = process.platform === 'win32'
 
-/** Telemetry of the tools is off. */
+/** The variables that turn off the telemetry of the tools. */
 const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
 
-/** The command that starts a tool of the root's devDependencies by the name of its bin. */
+/** Returns the path of a tool of the root's devDependencies by the name of its command. */
 function toolPath(name: string): string {
   return join(root, 'node_modules/.bin', windows ? `${name}.CMD` : name)
 }
 
-/** Runs a tool with its output going where ours goes, and returns its exit code. */
+/** Runs a tool with inherited output, and returns its exit code. */
 export function runTool(name: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
   return runVisibly(toolPath(name), args, options)
 }
 
-/** Runs a tool and returns what it printed. */
+/** Runs a tool and returns its output. */
 export function captureTool(
   name: string,
   args: readonly string[],
@@ -30,19 +30,19 @@ export function captureTool(
 }
 
 /**
- * Runs pnpm, which is on PATH because it runs us, and returns what it printed.
+ * Runs pnpm, which is on PATH because it runs this script, and returns its output.
  *
- * @throws {ToolError} if it isn't.
+ * @throws {ToolError} if pnpm is not on PATH.
  */
 export async function capturePnpm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   try {
     return await runCommand('pnpm', args, withDefaults(options))
   } catch (cause) {
-    throw new ToolError('pnpm is not on PATH: run this as a script, with npx pnpm@12', { cause })
+    throw new ToolError('pnpm is not on PATH. Run this as a script, with npx pnpm@12.', { cause })
   }
 }
 
-/** Runs any program with its output going where ours goes, and returns its exit code; 1 if a signal ended it. */
+/** Runs a program with inherited output, and returns its exit code, or 1 if a signal ended it. */
 export function runVisibly(file: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { ...withDefaults(options), stdio: 'inherit' })

@@ -1,19 +1,19 @@
 import { ToolError } from '@tenon/build'
 
-import { captureTool } from './run-tool.ts'
+import { captureTool, runTool } from './run-tool.ts'
 
-/** A task of turbo's graph that has a command. */
+/** A task with a command in turbo's graph. */
 export interface PlannedTask {
   readonly package: string
   readonly task: string
-  /** Relative to the root. */
+  /** The path relative to the root. */
   readonly directory: string
 }
 
 /**
- * What `turbo run` would do, cached or not: the tasks that were asked for and those they depend on.
+ * Lists the tasks that `turbo run` would run, cached or not, with their dependencies.
  *
- * @throws {ToolError} with turbo's words if it refuses.
+ * @throws {ToolError} with turbo's message if it fails.
  */
 export async function planTasks(tasks: readonly string[], args: readonly string[] = []): Promise<PlannedTask[]> {
   const result = await captureTool('turbo', ['run', ...tasks, '--dry=json', ...args])
@@ -22,4 +22,13 @@ export async function planTasks(tasks: readonly string[], args: readonly string[
   return plan.tasks
     .filter(({ command }) => command !== '<NONEXISTENT>')
     .map(({ package: name, task, directory }) => ({ package: name, task, directory }))
+}
+
+/** Builds JavaScript and native libraries, or only what the arguments of turbo select. @throws {ToolError} if the build fails. */
+export async function build(
+  args: readonly string[] = [],
+  tasks: readonly string[] = ['build', 'build:native'],
+): Promise<void> {
+  if ((await runTool('turbo', ['run', ...tasks, '--output-logs=errors-only', ...args])) !== 0)
+    throw new ToolError('the build failed')
 }

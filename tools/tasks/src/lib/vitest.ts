@@ -1,17 +1,19 @@
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { explainExitCode, readReport, type TestSummary } from './reports.ts'
 import { root } from './root.ts'
 import { runVisibly } from './run-tool.ts'
 import { planTasks } from './turbo.ts'
 
-/** A package whose tests vitest runs. */
+/** A package with tests of vitest. */
 export interface TestedPackage {
   readonly name: string
-  /** Absolute. */
+  /** The absolute path. */
   readonly directory: string
 }
 
-/** The packages and examples that have tests; the tools are not among them. */
+/** Lists the packages and examples that have tests. The tools are not included. */
 export async function listTestedPackages(args: readonly string[] = []): Promise<TestedPackage[]> {
   const tasks = await planTasks(['test'], args)
   return tasks
@@ -19,14 +21,17 @@ export async function listTestedPackages(args: readonly string[] = []): Promise<
     .map(({ package: name, directory }) => ({ name, directory: join(root, directory) }))
 }
 
-/** Runs vitest in a package, without turbo and its cache, and leaves a report of its own at `report`. */
-export function runVitest(
-  { directory }: TestedPackage,
-  report: string,
+/** Runs vitest in a package, without turbo and its cache, and reads its report, which is written to `reports/<name>.json`. */
+export async function runVitest(
+  { name, directory }: TestedPackage,
+  reportName: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
-): Promise<number> {
+): Promise<TestSummary> {
+  const report = join(directory, `reports/${reportName}.json`)
+  rmSync(report, { force: true })
   const script = join(root, 'tools/config/src/bin/vitest.ts')
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  return runVisibly(process.execPath, [script, 'run', ...reporters, ...args], { cwd: directory, env })
+  const code = await runVisibly(process.execPath, [script, 'run', ...reporters, ...args], { cwd: directory, env })
+  return explainExitCode(readReport(report, name), code, `${name}: vitest`)
 }

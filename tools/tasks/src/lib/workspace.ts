@@ -8,20 +8,20 @@ import { capturePnpm } from './run-tool.ts'
 /** A package of the workspace. */
 export interface WorkspacePackage {
   readonly name: string
-  /** Absolute. */
+  /** The absolute path. */
   readonly directory: string
   readonly private: boolean
-  /** The platforms that it is for; every one if absent. */
+  /** The only platform of the package; undefined for all platforms. */
   readonly platform?: string
 }
 
-/** All packages of the workspace but the root. */
+/** Lists the packages of the workspace without the root. */
 export async function listPackages(): Promise<WorkspacePackage[]> {
   const result = await capturePnpm(['list', '--recursive', '--depth=-1', '--json'])
   if (result.code !== 0) throw new ToolError(`pnpm could not list the packages:\n${result.stderr}`)
   const packages = JSON.parse(result.stdout) as { name: string; path: string; private: boolean }[]
   return packages.slice(1).map(({ name, path, private: isPrivate }) => {
-    // Only what is published says it: pnpm warns of a package in the workspace that isn't for this platform.
+    // The platform is in publishConfig, because pnpm warns of workspace packages for other platforms.
     const { publishConfig } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as {
       publishConfig?: { os?: string[]; cpu?: string[] }
     }
@@ -30,7 +30,7 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
   })
 }
 
-/** The packages that have native targets. */
+/** Selects the packages that have native targets. */
 export function withNativeTargets<T extends { readonly directory: string }>(packages: readonly T[]): T[] {
   return packages.filter(({ directory }) => existsSync(join(directory, 'native.targets.ts')))
 }
