@@ -1,7 +1,7 @@
 import type { NativeLibrary } from '@tenon/core'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import { Attribute, str } from './attributes/attribute.ts'
 import {
+  callable,
   callFunction,
   type CallOptions,
   type CallResults,
@@ -9,7 +9,6 @@ import {
   type ResultSpec,
 } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
-import { callable } from './call/callable.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import {
   hostFunction,
@@ -77,12 +76,7 @@ export function customCall(
 ): CustomCall {
   const handler = typedHandler(library, symbols, options)
   const prepare = (prepareOptions: TypedPrepareOptions): PreparedCall => handler.prepare(prepareOptions)
-  const { call, async } = callFunction<CallOptions<readonly ResultSpec[]>>({
-    known: ['results', 'attrs', 'allocator', 'alignment'],
-    attrsOf: ({ attrs }) => attrs,
-    prepare,
-    keeps: !handler.stages.includes('instantiate'),
-  })
+  const { call, async } = callFunction('attrs', prepare, !handler.stages.includes('instantiate'))
   return callable(call, handler.name, { async, handler, prepare }) as unknown as CustomCall
 }
 
@@ -98,13 +92,6 @@ export function customCall(
 export function hostCall(library: NativeLibrary, symbol: string, options?: HostFunctionOptions): HostCall {
   const target = hostFunction(library, symbol, options)
   const prepare = (prepareOptions: UntypedPrepareOptions): PreparedCall => target.prepare(prepareOptions)
-  const { call, async } = callFunction<HostCallOptions<readonly ResultSpec[]>>({
-    known: ['results', 'opaque', 'allocator', 'alignment'],
-    // The opaque string is the one attribute of an untyped call.
-    attrsOf: ({ opaque }) => (opaque === undefined ? undefined : { opaque: str(opaque) }),
-    prepare: ({ attrs: { opaque }, ...shape }) =>
-      target.prepare(opaque instanceof Attribute ? { ...shape, opaque: opaque.bytes } : shape),
-    keeps: true,
-  })
+  const { call, async } = callFunction('opaque', prepare, true)
   return callable(call, target.name, { async, function: target, prepare }) as unknown as HostCall
 }

@@ -1,8 +1,7 @@
 import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import { callFunction, type CallOptions, type ResultSpec } from './call/call-function.ts'
-import { callable } from './call/callable.ts'
+import { callable, callFunction, type CallOptions, type ResultSpec } from './call/call-function.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
 import type { Parameter, ParameterSpec } from './schema/parameter.ts'
@@ -102,12 +101,7 @@ export function targetCall<
   const { name, attrs: types } = schema
   const { aliases = [] } = schema.definition
   const prepareWith: TypedHandler['prepare'] = (options) => handler.prepare({ ...options, aliases })
-  const forms = callFunction<CallOptions<readonly ResultSpec[]>>({
-    known: ['results', 'attrs', 'allocator', 'alignment'],
-    attrsOf: ({ attrs }) => attrs,
-    prepare: prepareWith,
-    keeps: !handler.stages.includes('instantiate'),
-  })
+  const forms = callFunction('attrs', prepareWith, !handler.stages.includes('instantiate'))
   const prepare = ({ operands, results, attrs, ...rest }: TargetPrepareOptions<AttributeSchema>): PreparedCall => {
     const given = results ?? schema.resultTypes(operands)
     schema.check(operands, given)

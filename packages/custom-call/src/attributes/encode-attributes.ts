@@ -68,12 +68,10 @@ function encodeAttribute(
   writer.bytes(attribute.bytes)
 }
 
-/** Returns the memory that the pointers among encoded attributes refer to. */
-export function memoryOf(attributes: AttributeDictionary): Gated[] {
-  return Object.values(attributes).flatMap((value) => {
-    if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
-    return isDictionary(value) ? memoryOf(value) : []
-  })
+/** Returns the memory that the pointers in an encoded value refer to. */
+export function memoryOf(value: unknown): Gated[] {
+  if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
+  return isDictionary(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 
 /** Whether a value is an object of attributes: a plain object, or one without a prototype. */

@@ -1,34 +1,27 @@
 import { Attribute } from './attribute.ts'
-import { isDictionary, toAttribute, type AttributeDictionary } from './encode-attributes.ts'
+import { isDictionary, toAttribute, type AttributeValue } from './encode-attributes.ts'
 
-type Kept = Attribute | string | boolean | bigint | Snapshot
+/** An immutable copy of the value of an attribute, or of the attributes of one call. */
+export type Snapshot = Attribute | string | boolean | bigint | ReadonlyMap<string, Snapshot>
 
-/** An immutable copy of the attributes of one call. */
-export type Snapshot = ReadonlyMap<string, Kept>
-
-/** Copies attributes that were encoded without an error. */
-export function snapshot(attributes: AttributeDictionary): Snapshot {
-  return new Map(
-    Object.entries(attributes).map(([name, value]): [string, Kept] => {
-      if (isDictionary(value)) return [name, snapshot(value)]
-      return [name, ArrayBuffer.isView(value) ? toAttribute(value, name) : value]
-    }),
-  )
+/** Copies a value that was encoded without an error. */
+export function snapshot(value: AttributeValue): Snapshot {
+  if (ArrayBuffer.isView(value)) return toAttribute(value, '')
+  if (!isDictionary(value)) return value
+  return new Map(Object.entries(value).map(([name, member]) => [name, snapshot(member)]))
 }
 
-/** Whether attributes equal a snapshot. A value that is not an attribute equals nothing. */
-export function isSame(attributes: unknown, kept: Snapshot): boolean {
-  if (!isDictionary(attributes)) return false
-  const names = Object.keys(attributes)
-  return names.length === kept.size && names.every((name) => isSameValue(attributes[name], kept.get(name)))
-}
-
-function isSameValue(value: unknown, kept: Kept | undefined): boolean {
+/** Whether a value equals a snapshot. A value that is not an attribute equals nothing. */
+export function isSame(value: unknown, kept: Snapshot | undefined): boolean {
   if (value === kept) return kept !== undefined
   if (typeof value !== 'object' || typeof kept !== 'object') return false
-  if (!(kept instanceof Attribute)) return isSame(value, kept)
-  if (value instanceof Attribute) return isSameAttribute(value, kept)
-  return ArrayBuffer.isView(value) && isSameAttribute(toAttribute(value, ''), kept)
+  if (kept instanceof Attribute) {
+    if (value instanceof Attribute) return isSameAttribute(value, kept)
+    return ArrayBuffer.isView(value) && isSameAttribute(toAttribute(value, ''), kept)
+  }
+  if (!isDictionary(value)) return false
+  const names = Object.keys(value)
+  return names.length === kept.size && names.every((name) => isSame(value[name], kept.get(name)))
 }
 
 function isSameAttribute(a: Attribute, b: Attribute): boolean {

@@ -3,7 +3,6 @@ import { checkAlignment, checkOptions, TENSOR_ALIGNMENT, wrongType } from '@teno
 import type { RunAsyncOptions } from '../async/run-later.ts'
 import { memoryOf, type AttributeDictionary } from '../attributes/encode-attributes.ts'
 import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
-import type { PrepareOptions } from '../shape/call-shape.ts'
 import type { Tensors } from './call-target.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
@@ -38,70 +37,73 @@ export interface CallOptions<Results extends readonly ResultSpec[]> extends Resu
 }
 
 /** The two forms of a call as a function: synchronous, and on a thread of the core. */
-export interface CallForms<Options extends object> {
-  call(operands: Tensors, options: Options): unknown
-  async(operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown>
+export interface CallForms {
+  call(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): unknown
+  async(operands: Tensors, options: CallOptions<readonly ResultSpec[]> & RunAsyncOptions): Promise<unknown>
 }
 
-/** The parts of a call as a function. */
-export interface CallParts<Options extends object> {
-  /** The names of the options, except `signal`. */
-  readonly known: readonly string[]
-  /** Returns what a call is prepared with besides its tensors. */
-  readonly attrsOf: (options: Options) => AttributeDictionary | undefined
-  readonly prepare: (options: PrepareOptions & { readonly attrs: AttributeDictionary }) => PreparedCall
-  /** Whether a synchronous call is kept for the next one. Calls with a state belong to one call site, so they are not. */
-  readonly keeps: boolean
-}
+/** The options of every kind of call. */
+type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
 
-/** A prepared call that is kept for a later call with the same types and attributes. */
-interface Kept {
+/** A prepared call, and what it was prepared with besides the types of its tensors. */
+interface Used {
   readonly call: PreparedCall
-  readonly attrs: Snapshot
+  readonly extra: Snapshot
   readonly alignment: number | undefined
+  /** Whether a later call that is alike may use it as well. */
+  readonly isKept: boolean
 }
 
 const NO_ATTRIBUTES: AttributeDictionary = Object.freeze({})
 
-/** Makes functions that prepare a call and run it. The synchronous one keeps the call for the next call that is alike. */
-export function callFunction<Options extends ResultOptions<readonly ResultSpec[]>>(
-  parts: CallParts<Options>,
-): CallForms<Options> {
-  const { known, attrsOf, prepare, keeps } = parts
-  let kept: Kept | undefined
-  const call = (operands: Tensors, options: Options): unknown => {
+/**
+ * Makes functions that prepare a call and run it. The synchronous one keeps the call for the next call that is alike.
+ *
+ * @param extra the option that a call is prepared with besides its tensors.
+ * @param keeps false for calls with a state, because they belong to one call site.
+ */
+export function callFunction(
+  extra: 'attrs' | 'opaque',
+  prepare: (options: never) => PreparedCall,
+  keeps: boolean,
+): CallForms {
+  const known = ['results', extra, 'allocator', 'alignment'] as const
+  const open = (operands: Tensors, results: Tensors, { alignment, [extra]: value }: AnyOptions): PreparedCall =>
+    prepare({ operands, results, alignment, [extra]: value } as never)
+  let kept: Used | undefined
+  const call = (operands: Tensors, options: AnyOptions): unknown => {
     checkOperands(operands)
-    for (const name in options) if (!known.includes(name)) checkOptions<object>(options, known as never[])
+    for (const name in options) if (!(known as readonly string[]).includes(name)) checkOptions(options, known)
     const results = resultsOf(options)
-    const { alignment } = options
-    const attrs = attrsOf(options) ?? NO_ATTRIBUTES
-    const alike = kept !== undefined && isAlike(kept, operands, results, attrs, alignment) ? kept : undefined
-    const prepared =
-      alike?.call ?? prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
-    // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
-    if (alike !== undefined) kept = undefined
-    try {
-      prepared.run(operands, results)
-    } finally {
+    const { [extra]: value = NO_ATTRIBUTES, alignment } = options
+    let used = kept
+    if (used !== undefined && isAlike(used, operands, results, value, alignment)) {
+      // Nobody else finds the kept call while it runs. A call from a callback of the kernel needs another one.
+      kept = undefined
+    } else {
       // A call that is kept would keep open the memory that its pointers refer to.
-      if (keeps && memoryOf(attrs).length === 0) {
+      const isKept = keeps && memoryOf(value).length === 0
+      used = { call: open(operands, results, options), extra: snapshot(value), alignment, isKept }
+    }
+    try {
+      used.call.run(operands, results)
+    } finally {
+      if (used.isKept) {
         kept?.call.close()
-        kept = alike ?? { call: prepared, attrs: snapshot(attrs), alignment }
+        kept = used
       } else {
-        prepared.close()
+        used.call.close()
       }
     }
     return valueOf(results)
   }
-  const async = async (operands: Tensors, options: Options & RunAsyncOptions): Promise<unknown> => {
+  const async = async (operands: Tensors, options: AnyOptions): Promise<unknown> => {
     checkOperands(operands)
-    checkOptions<object>(options, [...known, 'signal'] as never[])
+    checkOptions(options, [...known, 'signal'])
     const results = resultsOf(options)
-    const { alignment, signal } = options
-    const attrs = attrsOf(options) ?? NO_ATTRIBUTES
-    const prepared = prepare({ operands, results, attrs, ...(alignment === undefined ? {} : { alignment }) })
+    const prepared = open(operands, results, options)
     try {
-      await prepared.runAsync(operands, results, { signal })
+      await prepared.runAsync(operands, results, { signal: options.signal })
     } finally {
       prepared.close()
     }
@@ -115,10 +117,10 @@ function valueOf(results: Tensors): Tensor | Tensors {
 }
 
 function isAlike(
-  { call, attrs, alignment }: Kept,
+  { call, extra, alignment }: Used,
   operands: Tensors,
   results: Tensors,
-  otherAttrs: AttributeDictionary,
+  otherExtra: unknown,
   otherAlignment: number | undefined,
 ): boolean {
   const { types, operandCount } = call.shape
@@ -129,8 +131,18 @@ function isAlike(
     results.length === types.length - operandCount &&
     operands.every(({ type }, i) => type === types[i]) &&
     results.every(({ type }, i) => type === types[operandCount + i]) &&
-    isSame(otherAttrs, attrs)
+    isSame(otherExtra, extra)
   )
+}
+
+/** Gives a function its name and members. They are not enumerable, so that `console.log` prints the function in one line. */
+export function callable<Members extends object>(
+  call: CallForms['call'],
+  name: string,
+  members: Members,
+): CallForms['call'] & Members {
+  for (const [key, value] of Object.entries({ ...members, name })) Object.defineProperty(call, key, { value })
+  return call as CallForms['call'] & Members
 }
 
 function checkOperands(operands: unknown): void {

@@ -104,7 +104,7 @@ export class UntypedFunction {
       apiVersion,
       onDevice,
       tuples: checkTuples(tuples, onDevice, name),
-      opaque: str(opaque ?? '').bytes,
+      opaque: str(opaque === undefined ? '' : opaque).bytes,
       stream: streamHandleOf(name, onDevice, stream) ?? 0,
       device: object?.deviceAddress ?? 0,
     }
