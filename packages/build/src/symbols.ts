@@ -1,3 +1,4 @@
+import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
 import type { SharedTarget } from './targets.ts'
@@ -49,10 +50,10 @@ export function findViolations(symbols: LibrarySymbols, target: SharedTarget, ha
   return findings.filter(([names]) => names.length > 0).map(([names, sentence]) => sentence(names.join(', ')))
 }
 
-function excludedBy(patterns: readonly string[]): (name: string) => boolean {
-  return (name) =>
-    !patterns.some((pattern) => (pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern))
-}
+const excludedBy =
+  (patterns: readonly string[]) =>
+  (name: string): boolean =>
+    !patterns.some((pattern) => matches(pattern, name))
 
 /** Reads what an ELF library imports, exports and needs, with the tools that come with every Linux compiler. */
 export async function readSymbols(path: string): Promise<LibrarySymbols> {

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 
 import { describe, expect, test } from 'vitest'
 
-import { layOut } from '../src/abi/layout.ts'
-import { parseHeader, type Header } from '../src/abi/parse-header.ts'
-import { mergeConstants, renderFunctions, renderLayouts, renderProof } from '../src/abi/render.ts'
-import { readTokens } from '../src/abi/tokens.ts'
+import { parseHeaders, type Declarations } from '../src/abi/parse-headers.ts'
+import { renderFunctions, renderLayouts, renderProof } from '../src/abi/render.ts'
 import type { NativePackage, SharedTarget } from '../src/targets.ts'
 import { makePackage, runBin } from './fixture.ts'
 
-const parse = (source: string, only?: readonly string[]): Header => parseHeader(readTokens('x.h', source), 'API', only)
+const parse = (text: string, only?: readonly string[]): Declarations =>
+  parseHeaders([{ path: 'x.h', text, only }], 'API')
 
 const library = (name: string, exports: readonly string[]): SharedTarget => ({
   name,
@@ -21,7 +20,8 @@ const library = (name: string, exports: readonly string[]): SharedTarget => ({
 })
 
 describe('functions', () => {
-  const tableOf = (source: string, ...libraries: SharedTarget[]): string => renderFunctions([parse(source)], libraries)
+  const tableOf = (source: string, ...libraries: SharedTarget[]): string =>
+    renderFunctions(parse(source).functions, libraries)
 
   test('have the types of the FFI driver, with addresses for pointers and sizes', () => {
     const table = tableOf(
@@ -61,7 +61,7 @@ describe('functions', () => {
 })
 
 describe('structs', () => {
-  const layoutOf = (source: string, name = 's_t'): unknown => layOut([parse(source)]).get(name)
+  const layoutOf = (source: string, name = 's_t'): unknown => parse(source).layouts.get(name)
 
   test('have the padding of 64-bit ABIs', () => {
     expect(
@@ -106,7 +106,8 @@ test('constants are numbers of macros and enums', () => {
     typedef enum { D = A, E = 1 << 2, F = -7, } e_t;
     enum { G = 9 };`)
   expect(Object.fromEntries(constants)).toEqual({ A: 16, B: -3, C: 16, D: 16, E: 4, F: -7, G: 9 })
-  expect(() => mergeConstants([parse('#define A 1'), parse('#define A 2')])).toThrow('A is defined in two headers')
+  const headers = ['#define A 1', '\n#define A 2'].map((text, index) => ({ path: `${index}.h`, text }))
+  expect(() => parseHeaders(headers, 'API')).toThrow('1.h:2: the constant A is defined twice')
 })
 
 test('a header is read as a C compiler on a POSIX system reads it', () => {
@@ -141,8 +142,8 @@ test('a list of names leaves out all other declarations, whatever they are', () 
     typedef struct { int32_t x; } keep_t;
     enum { KEEP_B = 2, DROP_B = 3 };
     API int32_t drop(drop_t x);`
-  const { structs, constants, functions } = parse(source, ['KEEP_*', 'keep_t'])
-  expect([...structs.keys()]).toEqual(['keep_t'])
+  const { layouts, constants, functions } = parse(source, ['KEEP_*', 'keep_t'])
+  expect([...layouts.keys()]).toEqual(['keep_t'])
   expect(Object.fromEntries(constants)).toEqual({ KEEP_A: 1, KEEP_B: 2 })
   expect(functions).toEqual([])
 })
@@ -166,13 +167,12 @@ describe('a declaration that is not understood', () => {
 })
 
 test('layouts and constants become TypeScript, and C that proves them', () => {
-  const header = parse('#define A 3\nstruct s_ { void *p; };\ntypedef struct { int32_t a, b; } t_t;')
-  const [layouts, constants] = [layOut([header]), mergeConstants([header])]
-  const script = renderLayouts(layouts, constants)
+  const declared = parse('#define A 3\nstruct s_ { void *p; };\ntypedef struct { int32_t a, b; } t_t;')
+  const script = renderLayouts(declared)
   expect(script).toContain('  s_: {\n    size: 8,\n    offsets: { p: 0 },\n  },\n')
   expect(script).toContain('  t_t: {\n    size: 8,\n    offsets: { a: 0, b: 4 },\n  },\n')
   expect(script).toContain('export const CONSTANTS = {\n  A: 3,\n} as const\n')
-  const proof = renderProof(['x.h'], layouts, constants)
+  const proof = renderProof(['x.h'], declared)
   expect(proof).toContain('#include "x.h"\n')
   for (const line of ['SIZE(struct s_, 8)', 'OFFSET(struct s_, p, 0)', 'OFFSET(t_t, b, 4)', 'VALUE(A, 3)'])
     expect(proof).toContain(`${line}\n`)

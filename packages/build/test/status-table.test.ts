@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { expect, test } from 'vitest'
 
-import { parseStatusTable, renderStatusTable } from '../src/status-table.ts'
+import { parseStatusTable, renderStatusTable } from '../src/abi/status-table.ts'
 import { makePackage, runBin } from './fixture.ts'
 
 const source =
@@ -15,7 +15,7 @@ test('reads the rows and writes them as TypeScript', () => {
     { name: 'OK', value: 0, text: 'success' },
     { name: 'SYSTEM', value: -12, text: "the system's call failed" },
   ])
-  const rendered = renderStatusTable(rows, 'status.def')
+  const rendered = renderStatusTable(rows)
   expect(rendered).toContain("  OK: { value: 0, text: 'success' },\n")
   expect(rendered).toContain(`  SYSTEM: { value: -12, text: "the system's call failed" },\n`)
 })

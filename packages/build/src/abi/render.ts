@@ -1,75 +1,57 @@
-import { ToolError } from '../tool-error.ts'
-import type { SharedTarget } from '../targets.ts'
-import type { Layout } from './layout.ts'
-import { SIZES, type CType, type FunctionDeclaration, type Header } from './parse-header.ts'
+import type { NativeTarget } from '../targets.ts'
+import { matches } from '../names.ts'
+import { POINTER, SIZES, type CType, type Declarations, type FunctionDeclaration } from './parse-headers.ts'
 import { headerError } from './tokens.ts'
 
 const WIDTH = 120
 const NOTE = 'Generated from the C headers by native-build: do not edit.'
 
-const comment = (text: string): string[] => ['/**', ` * ${text}`, ' *', ` * ${NOTE}`, ' */']
-
-/** Renders the TypeScript table of functions: the result and the parameters of each, by library and name. */
-export function renderFunctions(headers: readonly Header[], libraries: readonly SharedTarget[]): string {
-  const pointers = new Set(headers.flatMap((header) => [...header.pointers]))
-  const rows = new Map<string, string[]>(libraries.map(({ name }) => [name, []]))
-  for (const { path, functions } of headers) {
-    for (const declaration of functions) {
-      const { name, result, parameters, line } = declaration
-      const library = libraryOf(name, libraries)
-      if (library === undefined) throw headerError(path, line, `no library exports ${name}`)
-      const typeOf = (type: CType): string => `'${driverType(type, pointers, path, declaration)}'`
-      rows.get(library)!.push(...row(name, typeOf(result), parameters.map(typeOf)))
-    }
-  }
-  const tables = [...rows]
-    .filter(([, lines]) => lines.length > 0)
-    .flatMap(([library, lines]) => [`  ${library}: {`, ...lines, '  },'])
-  return [
-    ...comment('The functions of each C library: the result, then the parameters.'),
-    'export const FUNCTIONS = {',
-    ...tables,
-    '} as const',
-    '',
-  ].join('\n')
+/** Renders a constant of TypeScript. */
+export function renderTable(summary: string, name: string, lines: readonly string[]): string {
+  return [`/**\n * ${summary}\n *\n * ${NOTE}\n */`, `export const ${name} = {`, ...lines, '} as const', ''].join('\n')
 }
 
-function row(name: string, result: string, parameters: readonly string[]): string[] {
-  const list = `[${parameters.join(', ')}]`
-  const line = `    ${name}: [${result}, ${list}],`
-  if (line.length <= WIDTH) return [line]
-  return [`    ${name}: [`, `      ${result},`, `      ${list},`, '    ],']
+/** Renders the TypeScript table of functions: the result and the parameters of each, by library and name. */
+export function renderFunctions(functions: readonly FunctionDeclaration[], targets: readonly NativeTarget[]): string {
+  const libraries = new Map<string, string[]>(targets.map(({ name }) => [name, []]))
+  for (const declaration of functions) {
+    const { name, result, parameters, place } = declaration
+    const library = libraries.get(libraryOf(name, targets) ?? '')
+    if (library === undefined) throw headerError(place, `no library exports ${name}`)
+    const [first, ...others] = [result, ...parameters].map((type) => `'${driverType(type, declaration)}'`)
+    const list = `[${others.join(', ')}]`
+    const line = `    ${name}: [${first}, ${list}],`
+    library.push(...(line.length <= WIDTH ? [line] : [`    ${name}: [`, `      ${first},`, `      ${list},`, '    ],']))
+  }
+  const tables = [...libraries].flatMap(([library, lines]) =>
+    lines.length === 0 ? [] : [`  ${library}: {`, ...lines, '  },'],
+  )
+  return renderTable('The functions of each C library: the result, then the parameters.', 'FUNCTIONS', tables)
 }
 
 /** The library that exports a function: the one whose `exports` names it most exactly. */
-function libraryOf(name: string, libraries: readonly SharedTarget[]): string | undefined {
+function libraryOf(name: string, targets: readonly NativeTarget[]): string | undefined {
   let [best, found]: [number, string | undefined] = [0, undefined]
-  for (const library of libraries) {
-    for (const pattern of library.exports ?? []) {
-      if (name === pattern) return library.name
-      const isMatch = pattern.endsWith('*') && name.startsWith(pattern.slice(0, -1))
-      if (isMatch && pattern.length > best) [best, found] = [pattern.length, library.name]
+  for (const target of targets) {
+    for (const pattern of (target.kind === 'shared' && target.exports) || []) {
+      const exactness = pattern === name ? Infinity : pattern.length
+      if (matches(pattern, name) && exactness > best) [best, found] = [exactness, target.name]
     }
   }
   return found
 }
 
 /** The name that the FFI driver has for a type. Sizes and pointers are addresses for it. */
-function driverType(
-  type: CType,
-  pointers: ReadonlySet<string>,
-  path: string,
-  { name, line }: FunctionDeclaration,
-): string {
-  if (type === 'pointer' || type.name === 'size_t' || pointers.has(type.name)) return 'uintptr_t'
-  if (type.name === 'char') return 'int8_t'
-  if (type.name === 'int') return 'int32_t'
-  if (type.name === 'void' || type.name in SIZES) return type.name
-  throw headerError(path, line, `${name} must take and return numbers and pointers, got ${type.name}`)
+function driverType(type: CType, { name, place }: FunctionDeclaration): string {
+  if (type === POINTER || type === 'size_t') return 'uintptr_t'
+  if (type === 'char') return 'int8_t'
+  if (type === 'int') return 'int32_t'
+  if (type === 'void' || type in SIZES) return type
+  throw headerError(place, `${name} must take and return numbers and pointers, got ${type}`)
 }
 
 /** Renders the TypeScript tables of layouts and constants. */
-export function renderLayouts(layouts: ReadonlyMap<string, Layout>, constants: ReadonlyMap<string, number>): string {
+export function renderLayouts({ layouts, constants }: Declarations): string {
   const structs = [...layouts].flatMap(([name, { size, offsets }]) => {
     const entries = Object.entries(offsets).map(([member, offset]) => `${member}: ${offset}`)
     const line = `    offsets: { ${entries.join(', ')} },`
@@ -77,26 +59,15 @@ export function renderLayouts(layouts: ReadonlyMap<string, Layout>, constants: R
       line.length <= WIDTH ? [line] : ['    offsets: {', ...entries.map((entry) => `      ${entry},`), '    },']
     return [`  ${name.replace('struct ', '')}: {`, `    size: ${size},`, ...lines, '  },']
   })
+  const values = [...constants].map(([name, value]) => `  ${name}: ${value},`)
   return [
-    ...comment('The sizes of C structs and the offsets of their members, in bytes.'),
-    'export const LAYOUTS = {',
-    ...structs,
-    '} as const',
-    '',
-    ...comment('The constants of C.'),
-    'export const CONSTANTS = {',
-    ...[...constants].map(([name, value]) => `  ${name}: ${value},`),
-    '} as const',
-    '',
+    renderTable('The sizes of C structs and the offsets of their members, in bytes.', 'LAYOUTS', structs),
+    renderTable('The constants of C.', 'CONSTANTS', values),
   ].join('\n')
 }
 
 /** Renders the C file that fails to compile if a layout or a constant of the tables is wrong. */
-export function renderProof(
-  includes: readonly string[],
-  layouts: ReadonlyMap<string, Layout>,
-  constants: ReadonlyMap<string, number>,
-): string {
+export function renderProof(includes: readonly string[], { layouts, constants }: Declarations): string {
   const structs = [...layouts].flatMap(([name, { size, offsets }]) => [
     `SIZE(${name}, ${size})`,
     ...Object.entries(offsets).map(([member, offset]) => `OFFSET(${name}, ${member}, ${offset})`),
@@ -117,16 +88,4 @@ export function renderProof(
     ...[...constants].map(([name, value]) => `VALUE(${name}, ${value})`),
     '',
   ].join('\n')
-}
-
-/** Merges the constants of headers. @throws {ToolError} if two headers define a name. */
-export function mergeConstants(headers: readonly Header[]): Map<string, number> {
-  const merged = new Map<string, number>()
-  for (const { path, constants } of headers) {
-    for (const [name, value] of constants) {
-      if (merged.has(name)) throw new ToolError(`${path}: the constant ${name} is defined in two headers`)
-      merged.set(name, value)
-    }
-  }
-  return merged
 }

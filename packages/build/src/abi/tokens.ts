@@ -1,75 +1,57 @@
 import { ToolError } from '../tool-error.ts'
 
-/** A word, a number, a string or a sign of a C header, and the line where it stands. */
+/** A word, a number, a string or a sign of a C header, and its place: `tenon.h:12`. */
 export interface Token {
   readonly text: string
-  readonly line: number
+  readonly place: string
 }
 
-/** The code of a header without comments and preprocessor lines, and the macros that it defines. */
-export interface HeaderTokens {
-  readonly path: string
-  readonly tokens: readonly Token[]
-  /** The `#define` lines of object-like macros: the name, then the tokens of the value. */
-  readonly macros: readonly (readonly Token[])[]
-}
-
-/** Returns the error for a line of a header. */
-export function headerError(path: string, line: number, text: string): ToolError {
-  return new ToolError(`${path}:${line}: ${text}`)
+/** Returns the error for a place in a header. */
+export function headerError(place: string, text: string): ToolError {
+  return new ToolError(`${place}: ${text}`)
 }
 
 /**
  * Splits a header into tokens, as a C compiler on a POSIX system sees it: parts for Windows and for C++ are left out.
  *
+ * @returns the code without comments and preprocessor lines, and for each object-like macro its name and the tokens of its value.
  * @throws {ToolError} for a condition that is not a header guard, `_WIN32` or `__cplusplus`.
  */
-export function readTokens(path: string, source: string): HeaderTokens {
-  const withoutComments = source
+export function readTokens(path: string, source: string): { tokens: Token[]; macros: Token[][] } {
+  const lines = source
     .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]+/g, ' '))
     .replace(/\/\/.*/g, '')
-  const lines = withoutComments.split('\n')
+    .split('\n')
   const tokens: Token[] = []
   const macros: Token[][] = []
   /** Whether the code of each open `#if` is read. */
   const branches: boolean[] = []
   for (let index = 0; index < lines.length; index++) {
-    const line = index + 1
+    const place = `${path}:${index + 1}`
     let text = lines[index]!
     const isRead = !branches.includes(false)
     if (!text.trimStart().startsWith('#')) {
-      if (isRead) tokens.push(...split(path, text, line))
+      if (isRead) tokens.push(...split(text, place))
       continue
     }
     while (text.endsWith('\\')) text = text.slice(0, -1) + lines[++index]
     const [, directive = '', rest = ''] = /^\s*#\s*(\w+)\s*(.*?)\s*$/.exec(text) ?? []
-    if (directive === 'if' || directive === 'ifdef' || directive === 'ifndef') {
-      branches.push(isTaken(directive, rest) ?? fail(path, line, text))
-    } else if (directive === 'else') {
-      branches.push(!branches.pop())
-    } else if (directive === 'endif') {
-      branches.pop()
-    } else if (directive === 'define') {
-      if (isRead && !/^\w+\(/.test(rest)) macros.push(split(path, rest, line))
-    } else if (directive !== 'include' && directive !== 'undef') {
-      fail(path, line, text)
+    if (directive === 'ifndef') branches.push(true)
+    else if (/^if(def)?$/.test(directive) && /^(__cplusplus|defined\(_WIN32\))$/.test(rest)) branches.push(false)
+    else if (directive === 'else') branches.push(!branches.pop())
+    else if (directive === 'endif') branches.pop()
+    else if (directive === 'define') {
+      if (isRead && !/^\w+\(/.test(rest)) macros.push(split(rest, place))
+    } else if (directive !== 'include' && directive !== 'undef' && text.trim() !== '#pragma once') {
+      throw headerError(place, `this preprocessor line is not supported: ${text.trim()}`)
     }
   }
-  return { path, tokens, macros }
+  return { tokens, macros }
 }
 
-function isTaken(directive: string, condition: string): boolean | undefined {
-  if (directive === 'ifndef') return true
-  return condition === '__cplusplus' || condition === 'defined(_WIN32)' ? false : undefined
-}
-
-function fail(path: string, line: number, text: string): never {
-  throw headerError(path, line, `this preprocessor line is not supported: ${text.trim()}`)
-}
-
-function split(path: string, text: string, line: number): Token[] {
+function split(text: string, place: string): Token[] {
   const parts = text.match(/\w+|"[^"]*"|<<|\S/g) ?? []
   const odd = parts.find((part) => !/^(\w+|"[^"]*"|<<|[-+*/&|^~!%<>=?:;,.(){}[\]#])$/.test(part))
-  if (odd !== undefined) throw headerError(path, line, `this character is not supported: ${odd}`)
-  return parts.map((part) => ({ text: part, line }))
+  if (odd !== undefined) throw headerError(place, `this character is not supported: ${odd}`)
+  return parts.map((part) => ({ text: part, place }))
 }

@@ -1,4 +1,8 @@
-/** The status codes of the C core, by name. Made from csrc/include/status.def by native-build: do not edit. */
+/**
+ * The status codes of the C core, by name.
+ *
+ * Generated from the C headers by native-build: do not edit.
+ */
 export const STATUS = {
   OK: { value: 0, text: 'success' },
   INVALID_ARGUMENT: { value: -1, text: 'an argument is not valid' },

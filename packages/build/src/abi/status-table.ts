@@ -1,4 +1,5 @@
-import { ToolError } from './tool-error.ts'
+import { ToolError } from '../tool-error.ts'
+import { renderTable } from './render.ts'
 
 interface StatusRow {
   readonly name: string
@@ -12,11 +13,11 @@ interface StatusRow {
  * @throws {ToolError} if a line is something else, or a name or a value is there twice.
  */
 export function parseStatusTable(source: string): StatusRow[] {
-  const withoutComments = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/\/\/.*$/gm, '')
-  const rows = withoutComments
+  const rows = source
+    .replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
     .split('\n')
     .map((line) => line.trim())
-    .filter((line) => line !== '')
+    .filter(Boolean)
     .map((line) => {
       const match = /^TN_STATUS\(([A-Z][A-Z0-9_]*), (-?\d+), "([^"\\]*)"\)$/.exec(line)
       if (!match) throw new ToolError(`The status table has a line that is no TN_STATUS(NAME, value, "text"): ${line}`)
@@ -31,20 +32,15 @@ export function parseStatusTable(source: string): StatusRow[] {
 }
 
 /** The TypeScript file for a status table. */
-export function renderStatusTable(rows: readonly StatusRow[], source: string): string {
-  const lines = rows.map(({ name, value, text }) => `  ${name}: { value: ${value}, text: ${quote(text)} },`)
+export function renderStatusTable(rows: readonly StatusRow[]): string {
+  const lines = rows.map(({ name, value, text }) => {
+    const quote = text.includes("'") ? '"' : "'"
+    return `  ${name}: { value: ${value}, text: ${quote}${text}${quote} },`
+  })
   return [
-    `/** The status codes of the C core, by name. Made from ${source} by native-build: do not edit. */`,
-    'export const STATUS = {',
-    ...lines,
-    '} as const',
-    '',
+    renderTable('The status codes of the C core, by name.', 'STATUS', lines),
     '/** The name of a status code of the C core, without `TN_`. */',
     'export type StatusName = keyof typeof STATUS',
     '',
   ].join('\n')
-}
-
-function quote(text: string): string {
-  return text.includes("'") ? `"${text}"` : `'${text}'`
 }
