@@ -1,10 +1,10 @@
-/* What every fuzz program is linked with: the main function, a mutator, and coverage that guides it. The target defines
- * LLVMFuzzerTestOneInput(), so that the same source also runs under libFuzzer (where this file is left out).
+/* The common part of every fuzz program: the main function, a mutator, and coverage that guides it. The target defines
+ * LLVMFuzzerTestOneInput(), so that the same source also runs under libFuzzer (without this file).
  *
- *   program --seconds N --corpus DIR [--seeds DIR] [--seed S]     fuzz; inputs that reach new code are kept in DIR
- *   program FILE...                                              run these inputs alone
+ *   program --seconds N --corpus DIR [--seeds DIR] [--seed S]     fuzzes, and keeps inputs that reach new code in DIR
+ *   program FILE...                                              runs only these inputs
  *
- * A child process fuzzes, its current input in shared memory. When it dies, or has not come back from one input for
+ * A child process fuzzes, with its current input in shared memory. If it dies, or does not return from one input within
  * HANG_SECONDS, the parent writes that input to DIR/../crash-<hash> and exits with 1. */
 #include <dirent.h>
 #include <signal.h>
@@ -24,7 +24,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the child shows to its parent. */
+/* The memory that the child shares with its parent. */
 typedef struct {
   volatile uint64_t runs;
   volatile size_t size;
@@ -52,11 +52,11 @@ static uint64_t hash_bytes(const uint8_t *data, size_t size) {
   return hash;
 }
 
-/* Copies an input into the corpus; a full corpus forgets a random one. */
+/* Copies an input into the corpus. In a full corpus it replaces a random one. */
 static void add_input(const uint8_t *data, size_t size) {
   const size_t slot = input_count < MOST_INPUTS ? input_count++ : fuzz_random(MOST_INPUTS);
   free(inputs[slot].data);
-  /* Exactly as large as the input, so that a read past its end is seen. */
+  /* The block has exactly the size of the input, so that the sanitizer detects a read past its end. */
   inputs[slot] = (input_t){malloc(size > 0 ? size : 1), size};
   if (inputs[slot].data == NULL) die("out of memory", "");
   if (size > 0) memcpy(inputs[slot].data, data, size);
@@ -64,7 +64,7 @@ static void add_input(const uint8_t *data, size_t size) {
 
 static size_t read_file(const char *path, uint8_t *buffer) {
   FILE *file = fopen(path, "rb");
-  if (file == NULL) die("can't read", path);
+  if (file == NULL) die("cannot read", path);
   const size_t size = fread(buffer, 1, LARGEST_INPUT, file);
   fclose(file);
   return size;
@@ -72,12 +72,12 @@ static size_t read_file(const char *path, uint8_t *buffer) {
 
 static void write_file(const char *path, const uint8_t *data, size_t size) {
   FILE *file = fopen(path, "wb");
-  if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) die("can't write", path);
+  if (file == NULL || fwrite(data, 1, size, file) != size || fclose(file) != 0) die("cannot write", path);
 }
 
 static void read_corpus(const char *directory) {
   DIR *entries = opendir(directory);
-  if (entries == NULL) die("can't read the directory", directory);
+  if (entries == NULL) die("cannot read the directory", directory);
   static uint8_t buffer[LARGEST_INPUT];
   for (const struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
     if (entry->d_name[0] == '.') continue;
@@ -90,7 +90,7 @@ static void read_corpus(const char *directory) {
 
 /* --- The child: fuzz ---------------------------------------------------------------------------------------------- */
 
-/* Runs one input from a block of exactly its size. */
+/* Runs one input in a block of exactly its size. */
 static void run_input(const uint8_t *data, size_t size) {
   uint8_t *copy = malloc(size > 0 ? size : 1);
   if (copy == NULL) die("out of memory", "");
@@ -181,9 +181,9 @@ int main(int argc, char **argv) {
   fflush(stdout);
   fuzz_seed(seed);
   shared_t *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (shared == MAP_FAILED) die("can't map", "memory");
+  if (shared == MAP_FAILED) die("cannot map", "memory");
   const pid_t child = fork();
-  if (child < 0) die("can't", "fork");
+  if (child < 0) die("cannot", "fork");
   if (child > 0) return watch(child, shared, corpus);
   fuzz(shared, corpus, seconds);
   return 0;

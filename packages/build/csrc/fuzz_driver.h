@@ -1,4 +1,4 @@
-/* The two halves of the fuzz driver: what guides (fuzz_mutate.c) and what runs (fuzz_driver.c). One thread. */
+/* The two halves of the fuzz driver: guidance (fuzz_mutate.c) and execution (fuzz_driver.c). Single-threaded. */
 #ifndef FUZZ_DRIVER_H
 #define FUZZ_DRIVER_H
 
@@ -11,7 +11,7 @@ void fuzz_seed(uint64_t seed);
 /* A random number below `limit`, which is not 0. */
 size_t fuzz_random(size_t limit);
 
-/* Whether a pair of code places that follow each other was reached for the first time since the last call. */
+/* Whether a new pair of consecutive code places was reached since the last call. */
 int fuzz_take_new_coverage(void);
 
 /* Changes `size` bytes in `data`, which has room for `capacity`, in a few random ways, some of them taken from the `other`

@@ -12,19 +12,19 @@ import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
 import type { NativeTarget, Variant } from './targets.ts'
 
-/** What was built of a target. */
+/** The built file of a target. */
 export interface Artifact {
   readonly target: NativeTarget
   /** The absolute path. */
   readonly path: string
-  /** False if it was up to date. */
+  /** Whether the file was built now. False if it was up to date. */
   readonly rebuilt: boolean
 }
 
 /**
- * Builds the targets of the given kinds, in the order of the table, each only if something it is made of changed.
+ * Builds the targets of some kinds in the order of the table. A target is only built if its inputs changed.
  *
- * @throws {ToolError} with the compiler's own words.
+ * @throws {ToolError} with the message of the compiler.
  */
 export async function buildPackage(
   pkg: LoadedPackage,
@@ -46,7 +46,7 @@ export async function buildPackage(
   return artifacts
 }
 
-/** The languages of a target's sources, and the one to link it with. */
+/** The languages of a target's sources, and the language that links it. */
 function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
   return [
     ...target.sources.map(languageOf),
@@ -55,7 +55,7 @@ function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
   ]
 }
 
-/** A program that uses a C++ library is linked by C++ as well: the sanitizers of C++ have to be in the program. */
+/** A program that uses a C++ library is linked as C++, because it must contain the sanitizers of C++. */
 function linkLanguage(pkg: LoadedPackage, target: NativeTarget): Language {
   const used = pkg.native.targets.filter(({ name }) => target.kind !== 'shared' && target.uses?.includes(name))
   return [target, ...used].some(hasCxx) ? 'c++' : 'c'
@@ -86,7 +86,7 @@ async function buildTarget(
   if (stamps.isCurrent(output, hash)) return { target, path, rebuilt: false }
 
   await compileObjects(pkg, variant, objects, stamps)
-  // Linked beside and then moved: a process that has the old library mapped keeps it whole.
+  // The linker writes a temporary file, which is renamed, so that a process that has mapped the old library keeps it.
   const temporary = `${directory}/${output}.${process.pid}`
   const inputs = objects.map((object) => `${directory}/${object.output}`)
   try {

@@ -1,4 +1,4 @@
-import { runCommand } from './run-command.ts'
+import { runBinutil } from './run-command.ts'
 import { ToolError } from './tool-error.ts'
 
 /** The symbols of one object file that other object files can use, and those that it uses itself. */
@@ -43,8 +43,7 @@ function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set
 }
 
 /**
- * Refuses a library whose files use each other in a circle. Only Linux has the `nm` that it needs; elsewhere nothing is
- * checked.
+ * Refuses a library whose files use each other in a circle. The check runs on Linux only, because it needs the `nm` of Linux.
  *
  * @param objects the paths of the object files, by source.
  * @throws {ToolError} that names the files of each circle.
@@ -58,9 +57,8 @@ export async function checkCircles(library: string, objects: ReadonlyMap<string,
 }
 
 async function readObject([source, path]: readonly [string, string]): Promise<ObjectSymbols> {
-  const listed = await runCommand('nm', ['-P', '-g', path])
-  if (listed.code !== 0) throw new ToolError(`nm ${path} failed:\n${listed.stderr}`)
-  const symbols = listed.stdout.split('\n').flatMap((line) => {
+  const listed = await runBinutil('nm', ['-P', '-g', path])
+  const symbols = listed.split('\n').flatMap((line) => {
     const [name, type] = line.split(' ')
     return name === undefined || type === undefined ? [] : [{ name, isUsed: type === 'U' || type === 'w' }]
   })

@@ -3,17 +3,17 @@ import { runCommand } from './run-command.ts'
 import type { Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
-/** A compiler that answered, with what it says of itself: part of every hash, so that another compiler rebuilds. */
+/** A compiler that can be run. Its identity is part of every hash, so that another compiler rebuilds. */
 export interface Compiler {
   readonly command: string
   readonly args: readonly string[]
   readonly identity: string
 }
 
-/** The languages, by extension of the source. */
+/** The languages of sources. */
 export type Language = 'c' | 'c++'
 
-/** The compilers of the languages that something is made of. */
+/** A compiler for each language. */
 export type Toolchain = ReadonlyMap<Language, Compiler>
 
 const names: Record<Language, { variable: string; unix: string; windows: string; clang: string; name: string }> = {
@@ -24,21 +24,21 @@ const names: Record<Language, { variable: string; unix: string; windows: string;
 const installHints: Partial<Record<NodeJS.Platform, string>> = {
   linux: 'Debian, Ubuntu: apt-get install gcc g++ · Fedora: dnf install gcc gcc-c++ · Alpine: apk add build-base',
   darwin: 'xcode-select --install',
-  win32: 'install MinGW-w64 (winget install MSYS2.MSYS2, then pacman -S mingw-w64-ucrt-x86_64-gcc) and put it on PATH',
+  win32: 'MinGW-w64 on PATH (winget install MSYS2.MSYS2, then pacman -S mingw-w64-ucrt-x86_64-gcc)',
 }
 
-/** The language of a source file. */
+/** Returns the language of a source file, by its extension. */
 export function languageOf(source: string): Language {
   if (source.endsWith('.c')) return 'c'
   if (source.endsWith('.cc')) return 'c++'
-  throw new ToolError(`${source}: a source is a .c or a .cc file`)
+  throw new ToolError(`a source must be a .c or a .cc file, got ${source}`)
 }
 
 /**
- * Finds the compilers of some languages: what `CC` and `CXX` say (words are split at spaces), or the platform's usual ones;
- * libFuzzer is clang's.
+ * Finds the compilers of some languages: the commands in `CC` and `CXX` (split at spaces), or the usual ones of the platform.
+ * libFuzzer requires clang.
  *
- * @throws {ToolError} if one can't be run, saying what to install.
+ * @throws {ToolError} that names the packages to install, if a compiler cannot be run.
  */
 export async function findToolchain(languages: readonly Language[], variant: Variant): Promise<Toolchain> {
   const toolchain = new Map<Language, Compiler>()
@@ -47,9 +47,9 @@ export async function findToolchain(languages: readonly Language[], variant: Var
 }
 
 /**
- * Runs a compiler in a package's directory; `what` names the outcome for the error.
+ * Runs a compiler in the directory of a package. `what` is the name of the output for messages.
  *
- * @throws {ToolError} with the compiler's own words, and the command.
+ * @throws {ToolError} with the message of the compiler and the command.
  */
 export async function runCompiler(
   compiler: Compiler,
@@ -76,10 +76,10 @@ async function findCompiler(language: Language, variant: Variant): Promise<Compi
   } catch (error) {
     if (error instanceof ToolError) throw error
     const from = chosen ? `${variable}=${chosen}` : `${variable} is not set, so ${command} was tried`
-    const hint = installHints[process.platform] ?? `install a ${name} compiler`
+    const hint = installHints[process.platform] ?? `a ${name} compiler`
     throw new ToolError(
       `A ${name} compiler is needed to build the native code, and "${command}" could not be run (${from}).\n` +
-        `Install one: ${hint}\nOr name yours in ${variable}.`,
+        `Install one: ${hint}\nOr set ${variable} to your compiler.`,
     )
   }
 }

@@ -1,28 +1,40 @@
 import type { Language } from './compiler.ts'
 import type { NativeTarget, Variant } from './targets.ts'
+import { ToolError } from './tool-error.ts'
 
 const warnings = ['-Wall', '-Wextra', '-Werror']
 const sanitizers = '-fsanitize=address,undefined'
 const threadSanitizer = '-fsanitize=thread'
 const sanitized = ['-O1', '-g', sanitizers, '-fno-sanitize-recover=undefined', '-fno-omit-frame-pointer']
 
-/** How each variant is compiled, and what its programs are linked with. */
+/** The flags of each variant, to compile sources and to link programs. */
 const variants: Readonly<Record<Variant, { compile: readonly string[]; link: readonly string[] }>> = {
   release: { compile: ['-O2', '-g1'], link: [] },
   debug: { compile: ['-O0', '-g'], link: [] },
   asan: { compile: sanitized, link: [sanitizers] },
   tsan: { compile: ['-O1', '-g', threadSanitizer, '-fno-omit-frame-pointer'], link: [threadSanitizer] },
-  // The libraries report their coverage to functions of the program, which it has to export.
+  // The libraries report their coverage to functions of the program, which must export them.
   fuzz: { compile: [...sanitized, '-fsanitize-coverage=trace-pc,trace-cmp'], link: [sanitizers, '-rdynamic'] },
   libfuzzer: { compile: [...sanitized, '-fsanitize=fuzzer-no-link'], link: ['-fsanitize=fuzzer,address,undefined'] },
 }
 
-/** Whether a variant leaves symbols of the sanitizers to the process. */
+/**
+ * Parses the name of a variant. No name means `release`.
+ *
+ * @throws {ToolError} for an unknown name.
+ */
+export function parseVariant(word: string | undefined): Variant {
+  const name = word || 'release'
+  if (Object.hasOwn(variants, name)) return name as Variant
+  throw new ToolError(`the variant must be one of ${Object.keys(variants).join(', ')}, got ${name}`)
+}
+
+/** Whether the process provides the symbols of the sanitizers. */
 function isSanitized(variant: Variant): boolean {
   return variants[variant].link.length > 0
 }
 
-/** The flags to compile one source of a target, all but input and output. */
+/** Returns the flags that compile one source of a target, without input and output. */
 export function compileFlags(target: NativeTarget, language: Language, variant: Variant, version: string): string[] {
   const defines = { TN_VERSION: `"${version}"`, ...target.defines }
   return [
@@ -30,7 +42,7 @@ export function compileFlags(target: NativeTarget, language: Language, variant: 
     ...variants[variant].compile,
     ...(process.platform === 'win32' ? [] : ['-fPIC']),
     '-fvisibility=hidden',
-    // A kernel's C++ exception passes through frames of the core on its way to the guard.
+    // The C++ exception of a kernel passes through frames of the core to the guard.
     '-fexceptions',
     ...warnings,
     ...(target.includes ?? []).map((directory) => `-I${directory}`),
@@ -39,20 +51,20 @@ export function compileFlags(target: NativeTarget, language: Language, variant: 
   ]
 }
 
-/** The flags to compile the fuzz driver, which must not report coverage of its own. */
+/** The flags that compile the fuzz driver, which must not report its own coverage. */
 export const driverFlags: readonly string[] = [...languageFlags('c'), '-O2', '-g1', ...warnings]
 
 function languageFlags(language: Language): string[] {
-  // Strict C11 makes the system's headers hide what isn't ISO C; the core needs POSIX and Linux calls.
+  // In strict C11, the headers of the system hide the POSIX and Linux functions that the core needs.
   return language === 'c' ? ['-std=c11', '-D_GNU_SOURCE'] : ['-std=c++17']
 }
 
-/** What a Windows program has without naming it. */
+/** The libraries that are part of the C library on Windows. */
 const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 
-/** The flags to link a target whose objects and used libraries are given, all but the output. */
+/** Returns the flags that link a target with the libraries that it uses, without objects and output. */
 export function linkFlags(target: NativeTarget, variant: Variant, used: readonly string[]): string[] {
-  // libFuzzer brings a main function, which a library must not have.
+  // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
   const sanitize = target.kind === 'shared' && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
@@ -68,15 +80,15 @@ function platformLinkFlags(target: NativeTarget, variant: Variant): string[] {
   if (process.platform === 'darwin') {
     const rpath = '-Wl,-rpath,@loader_path'
     if (!shared) return [rpath]
-    // There is no nodelete here: libraries are opened with RTLD_NODELETE instead.
+    // macOS does not have nodelete. Libraries are opened with RTLD_NODELETE instead.
     const name = `-Wl,-install_name,@rpath/lib${target.name}.dylib`
     const open = isSanitized(variant) ? ['-Wl,-undefined,dynamic_lookup'] : []
     return ['-dynamiclib', rpath, name, ...open, ...unresolved.map((symbol) => `-Wl,-U,_${symbol}`)]
   }
   const hardened = ['-Wl,-z,now', '-Wl,-z,relro', '-Wl,-rpath,$ORIGIN']
   if (!shared) return hardened
-  // The sanitizer's own symbols come from the process, so only the other variants can be complete.
+  // The process provides the symbols of the sanitizer, so only the other variants can be complete.
   const complete = unresolved.length === 0 && !isSanitized(variant) ? ['-Wl,--no-undefined'] : []
-  // A library with a thread, loaded in a worker only, crashes when the worker ends if it is unmapped: nodelete.
+  // Without nodelete, a library with a thread that only a worker has loaded would crash when the worker ends.
   return ['-shared', '-Wl,-z,nodelete', ...hardened, ...complete, `-Wl,-soname,lib${target.name}.so`]
 }

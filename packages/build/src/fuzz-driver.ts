@@ -8,7 +8,7 @@ import { hashOf } from './stamps.ts'
 
 const directory = join(import.meta.dirname, '../csrc')
 
-/** The objects of the fuzz driver, which every fuzz program is linked with. */
+/** Plans the objects of the fuzz driver, which is part of every fuzz program. */
 export function planFuzzDriver(packageDirectory: string, toolchain: Toolchain): ObjectFile[] {
   const compiler = toolchain.get('c')!
   const contents = globSync('*', { cwd: directory })

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { ToolError } from './tool-error.ts'
 import type { NativePackage, NativeTarget } from './targets.ts'
 
-/** A package with native targets, as the tools see it. */
+/** A package with native targets. */
 export interface LoadedPackage {
   readonly directory: string
   readonly name: string
@@ -16,12 +16,12 @@ export interface LoadedPackage {
 /**
  * Reads `native.targets.ts` and `package.json` of a directory.
  *
- * @throws {ToolError} if one is missing, or the table contradicts itself.
+ * @throws {ToolError} if one is missing, or the table is not valid.
  */
 export async function loadPackage(directory: string): Promise<LoadedPackage> {
   const tablePath = join(directory, 'native.targets.ts')
   if (!existsSync(tablePath))
-    throw new ToolError(`No native.targets.ts in ${directory}: run this in a package that has one`)
+    throw new ToolError(`${directory} does not contain native.targets.ts. Run this in a package that does.`)
   const { name, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     name: string
     version: string
@@ -35,16 +35,14 @@ export async function loadPackage(directory: string): Promise<LoadedPackage> {
 function checkTargets(targets: readonly NativeTarget[], tablePath: string): void {
   const earlier = new Map<string, NativeTarget>()
   for (const target of targets) {
-    if (earlier.has(target.name)) throw new ToolError(`${tablePath}: two targets are called ${target.name}`)
+    if (earlier.has(target.name)) throw new ToolError(`${tablePath}: two targets have the name ${target.name}`)
     for (const used of target.uses ?? []) {
       if (earlier.get(used)?.kind !== 'shared') {
-        throw new ToolError(
-          `${tablePath}: ${target.name} uses ${used}, which is no shared target before it in the table`,
-        )
+        throw new ToolError(`${tablePath}: ${target.name} uses ${used}, which must be an earlier shared target`)
       }
     }
     if (target.kind === 'shared' && !Array.isArray(target.imports)) {
-      throw new ToolError(`${tablePath}: ${target.name} has no "imports", the list of symbols it may import`)
+      throw new ToolError(`${tablePath}: ${target.name} must have imports, the list of symbols that it may import`)
     }
     earlier.set(target.name, target)
   }

@@ -4,27 +4,26 @@ import { dirname, join } from 'node:path'
 import { type Compiler, languageOf, runCompiler, type Toolchain } from './compiler.ts'
 import { compileFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
-import { mapLimited } from './map-limited.ts'
 import { variantDirectory } from './platform.ts'
 import { findSources, hashHeaders } from './sources.ts'
 import { hashOf, type Stamps } from './stamps.ts'
 import type { NativeTarget, Variant } from './targets.ts'
 
-/** Compilers run at once. */
-const parallel = 2
+/** The number of compilers that run at once. */
+const PARALLEL = 2
 
-/** What has to be compiled, and the hash of all that it depends on. */
+/** An object file to compile, with the hash of its inputs. */
 export interface ObjectFile {
-  /** Relative to the package. */
+  /** The path relative to the package. */
   readonly source: string
   readonly compiler: Compiler
   readonly flags: readonly string[]
-  /** Relative to the variant's directory. */
+  /** The path relative to the directory of the variant. */
   readonly output: string
   readonly hash: string
 }
 
-/** The objects of a target's own sources. */
+/** Plans the objects of the sources of a target. */
 export function planObjects(
   pkg: LoadedPackage,
   target: NativeTarget,
@@ -43,20 +42,29 @@ export function planObjects(
   })
 }
 
-/** Compiles the objects that are not up to date. */
+/** Compiles the objects that are not up to date. The first failure stops the rest from starting. */
 export async function compileObjects(
   pkg: LoadedPackage,
   variant: Variant,
   objects: readonly ObjectFile[],
   stamps: Stamps,
 ): Promise<void> {
-  const stale = objects.filter((object) => !stamps.isCurrent(object.output, object.hash))
-  await mapLimited(parallel, stale, async ({ source, compiler, flags, output, hash }) => {
-    const path = `${variantDirectory(variant)}/${output}`
-    mkdirSync(dirname(join(pkg.directory, path)), { recursive: true })
-    // Debug information names files as the package does, wherever it is checked out.
-    const relocated = `-ffile-prefix-map=${pkg.directory}=.`
-    await runCompiler(compiler, [...flags, relocated, '-c', source, '-o', path], pkg, source)
-    stamps.set(output, hash)
-  })
+  const queue = objects.filter((object) => !stamps.isCurrent(object.output, object.hash))
+  const compileNext = async (): Promise<void> => {
+    for (let object = queue.shift(); object !== undefined; object = queue.shift()) {
+      const { source, compiler, flags, output, hash } = object
+      const path = `${variantDirectory(variant)}/${output}`
+      mkdirSync(dirname(join(pkg.directory, path)), { recursive: true })
+      // Debug information has paths relative to the package, which do not depend on the checkout.
+      const relocated = `-ffile-prefix-map=${pkg.directory}=.`
+      try {
+        await runCompiler(compiler, [...flags, relocated, '-c', source, '-o', path], pkg, source)
+      } catch (error) {
+        queue.length = 0
+        throw error
+      }
+      stamps.set(output, hash)
+    }
+  }
+  await Promise.all(Array.from({ length: PARALLEL }, compileNext))
 }

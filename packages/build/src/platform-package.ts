@@ -8,11 +8,11 @@ import type { LoadedPackage } from './load-package.ts'
 import { platformName } from './platform.ts'
 
 /**
- * Copies the shared libraries, without those for tests, into this platform's package, with `SHA256SUMS.json` (file name to hex digest) beside them.
- * What was there before goes.
+ * Replaces the libraries in the package of this platform by the shared libraries, without those for tests, and writes
+ * `SHA256SUMS.json` (hex digests by file name).
  *
- * @returns the directory that was filled.
- * @throws {ToolError} if the package has no platform packages, or none for this platform.
+ * @returns the directory of the libraries.
+ * @throws {ToolError} if the package has no platform package for this platform.
  */
 export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
   if (!pkg.native.platformPackages) throw new ToolError(`${pkg.name} has no platform packages`)

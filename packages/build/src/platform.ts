@@ -2,21 +2,21 @@ import type { Variant } from './targets.ts'
 
 const windows = process.platform === 'win32'
 
-/** What the platform packages are called after: `linux-x64`, `darwin-arm64`. */
+/** The name of this platform, such as `linux-x64` or `darwin-arm64`. */
 export const platformName: string = `${process.platform}-${process.arch}`
 
-/** The file name of a shared library, for the platform that runs. */
+/** Returns the file name of a shared library on this platform. */
 export function sharedLibraryName(name: string): string {
   if (windows) return `${name}.dll`
   return process.platform === 'darwin' ? `lib${name}.dylib` : `lib${name}.so`
 }
 
-/** The file name of a program, for the platform that runs. */
+/** Returns the file name of a program on this platform. */
 export function programName(name: string): string {
   return windows ? `${name}.exe` : name
 }
 
-/** The directory that a variant's artifacts are built in, relative to the package. */
+/** Returns the directory of the artifacts of a variant, relative to the package. */
 export function variantDirectory(variant: Variant): string {
   return `build/${variant}`
 }

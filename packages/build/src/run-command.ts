@@ -1,25 +1,27 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
-/** How a process ended, and what it printed. */
+import { ToolError } from './tool-error.ts'
+
+/** The end and the output of a process. */
 export interface CommandResult {
-  /** The exit code; null if a signal ended it. */
+  /** The exit code; null if a signal ended the process. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** What may be set for a process. */
+/** The options of {@link runCommand}. */
 export interface CommandOptions {
   readonly cwd?: string
   readonly env?: NodeJS.ProcessEnv
 }
 
 /**
- * Runs a program to its end.
+ * Runs a program and waits for its end.
  *
- * @throws the system's error, with `code` `ENOENT`, if there is no such program.
+ * @throws the system's error, with `code` `ENOENT` if the program does not exist.
  */
 export function runCommand(
   file: string,
@@ -39,7 +41,14 @@ export function runCommand(
   })
 }
 
-/** How a process ended in words: `exit code 3`, `SIGSEGV (signal 11)`. */
+/** Describes the end of a process: `exit code 3`, `SIGSEGV (signal 11)`. */
 export function describeEnd(result: CommandResult): string {
   return result.signal ? `${result.signal} (signal ${constants.signals[result.signal]})` : `exit code ${result.code}`
+}
+
+/** Runs a tool for binaries, such as `nm`, and returns its output. @throws {ToolError} if it fails. */
+export async function runBinutil(command: string, args: readonly string[]): Promise<string> {
+  const result = await runCommand(command, args, { env: { ...process.env, LC_ALL: 'C' } })
+  if (result.code !== 0) throw new ToolError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
+  return result.stdout
 }

@@ -1,21 +1,21 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { type Artifact, buildPackage } from './build.ts'
+import { buildPackage } from './build.ts'
 import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type CommandResult, describeEnd, runCommand } from './run-command.ts'
 import type { Variant } from './targets.ts'
 
-/** One C test and how it went. */
+/** The result of one C test. */
 export interface NativeTestResult {
   readonly name: string
   readonly ok: boolean
-  /** Why it failed. */
+  /** The reason of a failure. */
   readonly message?: string
 }
 
-/** What `reports/native.json` holds. */
+/** The contents of `reports/native.json`. */
 export interface NativeReport {
   readonly passed: number
   readonly failed: number
@@ -25,14 +25,15 @@ export interface NativeReport {
 /**
  * Builds and runs the test programs of a package and writes `reports/native.json`.
  *
- * @throws {ToolError} if something does not build, or there is no test program.
+ * @throws {ToolError} if the build fails, or the package has no test program.
  */
 export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Promise<NativeReport> {
   const artifacts = await buildPackage(pkg, variant, ['shared', 'test'])
   const programs = artifacts.filter(({ target }) => target.kind === 'test')
   if (programs.length === 0) throw new ToolError(`${pkg.name} has no test target in native.targets.ts`)
   const tests: NativeTestResult[] = []
-  for (const program of programs) tests.push(...(await runProgram(program, pkg.directory)))
+  for (const { target, path } of programs)
+    tests.push(...readTestOutput(target.name, await runCommand(path, [], { cwd: pkg.directory })))
   const passed = tests.filter((test) => test.ok).length
   const report = { passed, failed: tests.length - passed, tests }
   mkdirSync(join(pkg.directory, 'reports'), { recursive: true })
@@ -40,14 +41,9 @@ export async function runNativeTests(pkg: LoadedPackage, variant: Variant): Prom
   return report
 }
 
-async function runProgram({ target, path }: Artifact, cwd: string): Promise<NativeTestResult[]> {
-  const result = await runCommand(path, [], { cwd })
-  return readTestOutput(target.name, result)
-}
-
 /**
- * Reads what a test program printed: a plan `1..N`, then `# name` before and `ok - name` or `not ok - name: why` after each test.
- * A program that ended otherwise than its lines say, or before its plan was done, has one failure more.
+ * Reads the output of a test program: a plan `1..N`, then `# name` before and `ok - name` or `not ok - name: reason` after each
+ * test. A program whose exit code contradicts its output, or that ended before its plan, has one more failure.
  */
 export function readTestOutput(program: string, result: CommandResult): NativeTestResult[] {
   const lines = result.stdout.split('\n')
@@ -69,7 +65,7 @@ export function readTestOutput(program: string, result: CommandResult): NativeTe
     const ran = Number.isNaN(planned) ? 'without a plan' : `after ${tests.length} of ${planned} tests`
     tests.push({ name, ok: false, message: `ended by ${describeEnd(result)} ${ran}\n${result.stderr}`.trimEnd() })
   } else if (tests.length === 0) {
-    tests.push({ name: program, ok: false, message: 'it has no tests' })
+    tests.push({ name: program, ok: false, message: 'the program has no tests' })
   }
   return tests
 }

@@ -7,7 +7,7 @@ import { choosePlatform } from './platform.ts'
 import type { NativeTarget } from './targets.ts'
 
 /**
- * The source files of a target, relative to the package, sorted.
+ * Finds the source files of a target, relative to the package, sorted.
  *
  * @throws {ToolError} if a glob matches no file.
  */
@@ -22,8 +22,8 @@ export function findSources(directory: string, target: NativeTarget): string[] {
 }
 
 /**
- * One hash of every header that the sources could include: all in the include directories, and in the folders at the top of the
- * package that the sources are in, since a source may include `../../lock.h`.
+ * Hashes every header that the sources could include: all headers in the include directories, and in the top folders of the
+ * package that contain the sources, because a source may include `../../lock.h`.
  */
 export function hashHeaders(directory: string, target: NativeTarget, sources: readonly string[]): string {
   const folders = new Set([...(target.includes ?? []), ...sources.map((source) => dirname(source).split('/', 1)[0]!)])

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Remembers of which inputs each file of a build directory was made, so that nothing is made twice. */
+/** The hashes of the inputs of each file in a build directory, so that no file is built twice. */
 export class Stamps {
   readonly #directory: string
   readonly #path: string
@@ -16,17 +16,17 @@ export class Stamps {
       : {}
   }
 
-  /** Whether `output` (relative to the directory) exists and was made of inputs with this hash. */
+  /** Whether `output` (relative to the directory) exists and was built from inputs with this hash. */
   isCurrent(output: string, hash: string): boolean {
     return this.#stamps[output] === hash && existsSync(join(this.#directory, output))
   }
 
-  /** Notes that `output` was made of inputs with this hash. */
+  /** Records the hash of the inputs of `output`. */
   set(output: string, hash: string): void {
     this.#stamps[output] = hash
   }
 
-  /** Writes the notes; a reader never sees half of them. */
+  /** Writes the file of hashes, which is replaced as a whole. */
   save(): void {
     mkdirSync(dirname(this.#path), { recursive: true })
     const temporary = `${this.#path}.${process.pid}`
@@ -35,7 +35,7 @@ export class Stamps {
   }
 }
 
-/** A hash of parts, where `['ab', 'c']` and `['a', 'bc']` differ. */
+/** Hashes a list of parts, so that `['ab', 'c']` and `['a', 'bc']` differ. */
 export function hashOf(parts: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(`${part.length}\0`).update(part)

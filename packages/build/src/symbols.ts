@@ -1,17 +1,17 @@
 import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
-import { runCommand } from './run-command.ts'
+import { runBinutil } from './run-command.ts'
 import type { SharedTarget } from './targets.ts'
 
-/** What a library asks of others and offers, by plain names. */
+/** The imports and exports of a library, by plain names. */
 export interface LibrarySymbols {
   readonly imports: readonly string[]
   readonly exports: readonly string[]
-  /** The files that the loader must find first. */
+  /** The libraries that it depends on. */
   readonly needed: readonly string[]
 }
 
-/** What compilers and start files refer to on their own account. */
+/** The symbols that compilers and start files use. */
 const toolchainSymbols = [
   '_ITM_deregisterTMCloneTable',
   '_ITM_registerTMCloneTable',
@@ -25,12 +25,12 @@ const toolchainSymbols = [
 /** The parts of the C library, which every process has. */
 const systemLibraries = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.2', 'ld-linux*']
 
-/** The C++ runtime: for targets with C++ sources alone. */
+/** The C++ runtime, for targets with C++ sources. */
 const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
 /**
- * Compares a library with what its target allows, and says in a sentence each what is wrong: an import or an export that
- * is not listed, an export that is missing, a library that is needed and may not be.
+ * Compares a library with its target. Returns a sentence for imports and exports that are not listed, for missing exports, and
+ * for dependencies that are not allowed.
  */
 export function findViolations(symbols: LibrarySymbols, target: SharedTarget, hasCxx: boolean): string[] {
   const importable = [...toolchainSymbols, ...target.imports, ...(target.unresolved ?? [])]
@@ -42,10 +42,19 @@ export function findViolations(symbols: LibrarySymbols, target: SharedTarget, ha
   const exportable = target.exports ?? ['*']
   const missing = exportable.filter((name) => !name.endsWith('*') && !symbols.exports.includes(name))
   const findings: [string[], (names: string) => string][] = [
-    [symbols.imports.filter(excludedBy(importable)), (names) => `it imports what "imports" does not list: ${names}`],
-    [symbols.exports.filter(excludedBy(exportable)), (names) => `it exports what "exports" does not list: ${names}`],
-    [missing, (names) => `it does not export what "exports" lists: ${names}`],
-    [symbols.needed.filter(excludedBy(loadable)), (names) => `it needs libraries that may be absent: ${names}`],
+    [
+      symbols.imports.filter(excludedBy(importable)),
+      (names) => `its imports must be listed in "imports", got ${names}`,
+    ],
+    [
+      symbols.exports.filter(excludedBy(exportable)),
+      (names) => `its exports must be listed in "exports", got ${names}`,
+    ],
+    [missing, (names) => `it must export the symbols in "exports", but lacks ${names}`],
+    [
+      symbols.needed.filter(excludedBy(loadable)),
+      (names) => `it must not depend on libraries that may be absent, got ${names}`,
+    ],
   ]
   return findings.filter(([names]) => names.length > 0).map(([names, sentence]) => sentence(names.join(', ')))
 }
@@ -55,7 +64,7 @@ const excludedBy =
   (name: string): boolean =>
     !patterns.some((pattern) => matches(pattern, name))
 
-/** Reads what an ELF library imports, exports and needs, with the tools that come with every Linux compiler. */
+/** Reads the imports, exports and dependencies of an ELF library with the tools of every Linux compiler. */
 export async function readSymbols(path: string): Promise<LibrarySymbols> {
   const [imports, exports, dynamic] = await Promise.all([
     runBinutil('nm', ['-D', '-P', '--undefined-only', path]),
@@ -70,15 +79,15 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
 }
 
 /**
- * Checks a freshly linked library. Only ELF systems tell where a symbol comes from; elsewhere nothing is checked.
+ * Checks a newly linked library. The check runs on Linux only.
  *
- * @throws {ToolError} that names every symbol and library which is not allowed.
+ * @throws {ToolError} that names every symbol and library that is not allowed.
  */
 export async function checkSymbols(path: string, target: SharedTarget, hasCxx: boolean): Promise<void> {
   if (process.platform !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)
   if (violations.length > 0) {
-    throw new ToolError(`lib${target.name} breaks its entry in native.targets.ts:\n  ${violations.join('\n  ')}`)
+    throw new ToolError(`lib${target.name} violates its entry in native.targets.ts:\n  ${violations.join('\n  ')}`)
   }
 }
 
@@ -89,7 +98,7 @@ function symbolNames(listing: string): string[] {
     .filter((name) => name !== '')
 }
 
-/** The name as the source has it: compilers and systems put fortified, versioned and simpler functions in its place. */
+/** Returns the name in the source, for which compilers and systems use fortified, versioned or simpler functions. */
 function plainName(name: string): string {
   if (name === 'bcmp') return 'memcmp'
   return name.replace(/^__(\w+)_chk$/, '$1').replace(/^__isoc(?:99|23)_/, '')
@@ -97,10 +106,4 @@ function plainName(name: string): string {
 
 function unique(names: readonly string[]): string[] {
   return [...new Set(names)].toSorted()
-}
-
-async function runBinutil(command: string, args: readonly string[]): Promise<string> {
-  const result = await runCommand(command, args, { env: { ...process.env, LC_ALL: 'C' } })
-  if (result.code !== 0) throw new ToolError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
-  return result.stdout
 }

@@ -1,27 +1,27 @@
 /**
- * How a library or a program is compiled: `release` ships, `debug` is for debuggers, `asan` finds memory errors, `tsan` data
- * races, `fuzz` does as `asan` and tells the fuzz driver what was reached, `libfuzzer` tells clang's own driver.
+ * A way to compile a library or a program: `release` is published, `debug` is for debuggers, `asan` finds memory errors, `tsan`
+ * finds data races, `fuzz` is `asan` with coverage for the fuzz driver, and `libfuzzer` with coverage for clang's driver.
  */
 export type Variant = 'release' | 'debug' | 'asan' | 'tsan' | 'fuzz' | 'libfuzzer'
 
-/** What every native target states. Paths are relative to the package's directory and use `/`. */
+/** The common part of native targets. Paths are relative to the directory of the package and use `/`. */
 interface TargetBase {
-  /** The artifact's name without prefix and extension: `tenon` becomes `libtenon.so`. Unique in the package. */
+  /** The name of the artifact without prefix and extension, unique in the package: `tenon` for `libtenon.so`. */
   readonly name: string
   /**
-   * Source files as globs; the extension gives the language (`.c` is C11, `.cc` is C++17). `{posix|win32}` stands for
-   * the first word on every platform but Windows. A glob that matches nothing is an error.
+   * The source files as globs. The extension determines the language (`.c` is C11, `.cc` is C++17). `{posix|win32}` is the
+   * second word on Windows, and the first elsewhere. A glob that matches no file is an error.
    */
   readonly sources: readonly string[]
-  /** Directories for `#include`. */
+  /** The directories for `#include`. */
   readonly includes?: readonly string[]
-  /** Macros; a value is written as it stands (quote strings). */
+  /** The macros. Values are not quoted, so strings need their own quotes. */
   readonly defines?: Readonly<Record<string, string>>
-  /** System libraries by `-l` name. Those that are part of the C library on Windows are left out there. */
+  /** The system libraries by `-l` name. Those that are part of the C library on Windows are omitted there. */
   readonly libraries?: readonly string[]
-  /** Shared targets of the same package to link with; found at run time beside the artifact. */
+  /** The shared targets of the same package to link with. At run time they are beside the artifact. */
   readonly uses?: readonly string[]
-  /** More compiler flags, for every source. */
+  /** Further compiler flags for every source. */
   readonly flags?: readonly string[]
 }
 
@@ -30,11 +30,11 @@ export interface SharedTarget extends TargetBase {
   readonly kind: 'shared'
   /** The symbols it may import from the system and from what it `uses`, without version (checked on Linux). */
   readonly imports: readonly string[]
-  /** Symbols it leaves undefined on purpose: the process that loads it has them. */
+  /** The symbols that stay undefined, because the process that loads the library provides them. */
   readonly unresolved?: readonly string[]
-  /** The only symbols it may export, and those without `*` must be there (checked on Linux). */
+  /** The symbols that it may export. Those without `*` are required (checked on Linux). */
   readonly exports?: readonly string[]
-  /** For the package's own tests: the platform packages leave it out. */
+  /** Whether the library is for tests of the package, and not part of the platform packages. */
   readonly fixture?: boolean
 }
 
@@ -52,7 +52,7 @@ export type NativeTarget = SharedTarget | ProgramTarget
 /** The default export of a package's `native.targets.ts`. */
 export interface NativePackage {
   readonly targets: readonly NativeTarget[]
-  /** The directory of the platform packages, if this package has any: `native-build --package` fills them. */
+  /** The directory of the platform packages, which `native-build --package` fills. */
   readonly platformPackages?: string
   /** A status table in C, and the TypeScript file that is generated from it. */
   readonly statusTable?: { readonly source: string; readonly output: string }
@@ -64,9 +64,9 @@ export interface AbiTables {
   /** The headers, each after those that it uses. */
   readonly headers: readonly {
     readonly source: string
-    /** How C includes the header; without it, by its file name. */
+    /** The name for `#include`, by default the file name. */
     readonly include?: string
-    /** The structs, constants and names of pointers to read, where `*` ends a beginning; without it, all declarations. */
+    /** The structs, constants and names of pointers to read, by name or by prefix with `*`. By default all declarations. */
     readonly only?: readonly string[]
   }[]
   /** The macro that begins the declaration of an exported function. */

@@ -1,9 +1,9 @@
-/** A failure to tell the user in one message, without a stack trace. */
+/** A failure that is reported to the user in one message, without a stack trace. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
 }
 
-/** Runs a command line's main function: a `ToolError` is printed and makes the exit code 1; any other is a bug. */
+/** Runs the main function of a command. A `ToolError` is printed and sets the exit code 1. Other errors are defects. */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
     await main()

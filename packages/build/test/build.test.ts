@@ -38,7 +38,7 @@ test('builds a library and a program that uses it, once', async () => {
   expect(await rebuilt(fixture)).toEqual([])
 })
 
-test('rebuilds what a changed source, header or library is part of, and nothing else', async () => {
+test('rebuilds the files that depend on a changed source, header or library, and no others', async () => {
   const fixture = makePackage(table, files)
   await rebuilt(fixture)
   fixture.write('test/main.c', `${files['test/main.c']}/* changed */\n`)
@@ -49,7 +49,7 @@ test('rebuilds what a changed source, header or library is part of, and nothing 
   expect(await rebuilt(fixture)).toEqual(['sum', 'use_sum'])
 })
 
-test('rebuilds what includes a header of a folder above its own', async () => {
+test('rebuilds a file that includes a header of a parent folder', async () => {
   const nested: NativePackage = {
     targets: [{ name: 'deep', kind: 'shared', sources: ['src/a/b/*.c'], imports: [] }],
   }
@@ -70,7 +70,7 @@ test('rebuilds an artifact that was deleted', async () => {
   expect(await rebuilt(fixture)).toEqual(['sum'])
 })
 
-test('treats a warning as an error and shows the compiler words', () => {
+test('treats a warning as an error and prints the message of the compiler', () => {
   const fixture = makePackage(table, { ...files, 'src/sum.c': 'int sum(int a, int b) { int unused; return a + b; }\n' })
   const { code, stderr } = runBin('build', fixture)
   expect(code).toBe(1)
@@ -87,7 +87,7 @@ test('refuses a source glob that matches nothing', () => {
   expect(stderr).toContain('sum: no source matches nowhere/*.c')
 })
 
-test('says what to install when there is no compiler, without a stack trace', () => {
+test('names the package to install if there is no compiler, without a stack trace', () => {
   const { code, stderr } = runBin('build', makePackage(table, files), [], { CC: 'no-such-compiler' })
   expect(code).toBe(1)
   expect(stderr).toContain('"no-such-compiler" could not be run (CC=no-such-compiler)')
@@ -112,18 +112,20 @@ test('builds the sanitizer variant, which stops at a use after free', () => {
   expect(stdout).toContain('heap-use-after-free')
 })
 
-test('refuses an unknown variant and an unknown option with the reason', () => {
+test('refuses an unknown variant and an unknown option', () => {
   const fixture = makePackage(table, files)
-  expect(runBin('build', fixture, ['--variant', 'fast']).stderr).toContain('There is no variant fast')
+  expect(runBin('build', fixture, ['--variant', 'fast']).stderr).toContain(
+    'the variant must be one of release, debug, asan, tsan, fuzz, libfuzzer, got fast',
+  )
   expect(runBin('build', fixture, ['--fast']).stderr).toContain("Unknown option '--fast'")
 })
 
-test('refuses a table that contradicts itself', async () => {
+test('refuses a table that is not valid', async () => {
   const sum = table.targets[0]!
   const cases: [NativePackage, string][] = [
-    [{ targets: [sum, sum] }, 'two targets are called sum'],
-    [{ targets: [table.targets[1]!] }, 'use_sum uses sum, which is no shared target before it'],
-    [{ targets: [{ name: 'sum', kind: 'shared', sources: [] } as never] }, 'sum has no "imports"'],
+    [{ targets: [sum, sum] }, 'two targets have the name sum'],
+    [{ targets: [table.targets[1]!] }, 'use_sum uses sum, which must be an earlier shared target'],
+    [{ targets: [{ name: 'sum', kind: 'shared', sources: [] } as never] }, 'sum must have imports'],
   ]
   for (const [native, message] of cases) {
     await expect(loadPackage(makePackage(native, files).directory)).rejects.toThrow(message)

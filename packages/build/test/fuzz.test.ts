@@ -50,7 +50,7 @@ function buildFuzzer(consequence: string): { fixture: Fixture; program: string; 
 
 // The driver watches a forked process.
 if (process.platform !== 'win32') {
-  test('the driver finds what hides behind a magic number, keeps the input, and can run it again', async () => {
+  test('the driver finds a crash behind a magic number, keeps the input, and can run it again', async () => {
     const { fixture, program, corpus } = buildFuzzer('if (data[5] == 1) return data[size];')
     const result = await runCommand(program, ['--seconds', '20', '--corpus', corpus, '--seed', '1'])
     expect(result.code, result.stdout).toBe(1)
@@ -62,7 +62,7 @@ if (process.platform !== 'win32') {
     expect(again.stderr).toContain('heap-buffer-overflow')
   })
 
-  test('the driver ends well after its time, and keeps what reached new code', async () => {
+  test('the driver exits with 0 after its time, and keeps inputs that reached new code', async () => {
     const { program, corpus } = buildFuzzer('')
     const result = await runCommand(program, ['--seconds', '2', '--corpus', corpus, '--seed', '1'])
     expect(result).toMatchObject({ code: 0, stderr: '' })
@@ -70,7 +70,7 @@ if (process.platform !== 'win32') {
     expect(readdirSync(corpus).length).toBeGreaterThan(0)
   })
 
-  test('the driver refuses an option or a directory that is not there', async () => {
+  test('the driver refuses an unknown option and a missing directory', async () => {
     const { program } = buildFuzzer('')
     expect((await runCommand(program, ['--speed', '1'])).stderr).toBe('unknown option --speed\n')
     expect((await runCommand(program, ['--corpus', '/nowhere'])).code).toBe(2)

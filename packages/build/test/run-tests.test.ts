@@ -26,7 +26,7 @@ describe('readTestOutput', () => {
     })
   })
 
-  test('counts a program that ends early, without a plan, or at odds with its lines as a failure', () => {
+  test('counts a program that ends early, without a plan, or in contradiction to its output as a failure', () => {
     const failures = (stdout: string, code = 0): unknown[] =>
       readTestOutput('p', { ...end, code, stdout })
         .filter((result) => !result.ok)
@@ -34,7 +34,7 @@ describe('readTestOutput', () => {
     expect(failures('1..2\n# a\nok - a\n')).toEqual(['ended by exit code 0 after 1 of 2 tests'])
     expect(failures('# a\nok - a\n')).toEqual(['ended by exit code 0 without a plan'])
     expect(failures('1..1\n# a\nok - a\n', 3)).toEqual(['ended by exit code 3 after 1 of 1 tests'])
-    expect(failures('1..0\n')).toEqual(['it has no tests'])
+    expect(failures('1..0\n')).toEqual(['the program has no tests'])
   })
 })
 
@@ -64,7 +64,7 @@ test('native-test writes the report and fails with a program that crashes', () =
   })
 })
 
-test('native-test fails where there is nothing to test', () => {
+test('native-test fails without test programs', () => {
   expect(runBin('test', makePackage({ targets: [] }, {})).stderr).toBe(
     'fixture has no test target in native.targets.ts\n',
   )

@@ -42,7 +42,7 @@ export function readTokens(path: string, source: string): { tokens: Token[]; mac
     else if (directive === 'endif') branches.pop()
     else if (directive === 'define') {
       if (isRead && !/^\w+\(/.test(rest)) macros.push(split(rest, place))
-    } else if (directive !== 'include' && directive !== 'undef' && text.trim() !== '#pragma once') {
+    } else if (directive !== 'include' && directive !== 'undef') {
       throw headerError(place, `this preprocessor line is not supported: ${text.trim()}`)
     }
   }

@@ -8,14 +8,14 @@ import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { fillPlatformPackage } from '../platform-package.ts'
 import type { NativeTarget, Variant } from '../targets.ts'
-import { parseVariant } from '../variant.ts'
+import { parseVariant } from '../flags.ts'
 
 const usage = `native-build: builds the native targets of the package in the current directory
 
   --variant NAME  release (default), debug, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
-                  TENON_VARIANT is the default's default
-  --all           tests and fuzz programs as well, not only shared libraries
-  --check         like --all, and fail if a generated file is stale instead of writing it
+                  TENON_VARIANT replaces the default
+  --all           build tests and fuzz programs too, not only shared libraries
+  --check         like --all, but fail if a generated file is stale instead of writing it
   --package       copy the release libraries into this platform's package, with SHA256SUMS.json
 `
 
@@ -26,7 +26,7 @@ await runMain(async () => {
     return
   }
   if (options.package && options.variant && options.variant !== 'release') {
-    throw new ToolError('--package takes the release variant: leave --variant out')
+    throw new ToolError('--package requires the release variant. Omit --variant.')
   }
   const variant = options.package ? 'release' : parseVariant(options.variant ?? process.env['TENON_VARIANT'])
   const pkg = await loadPackage(process.cwd())
@@ -38,11 +38,11 @@ await runMain(async () => {
   if (options.package) process.stdout.write(`${relative(pkg.directory, fillPlatformPackage(pkg, artifacts))}\n`)
 })
 
-/** Fuzz variants are for fuzz programs: they need what the fuzz driver has. */
+/** Fuzz variants build fuzz programs only, because their code needs the fuzz driver. */
 function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
   if (!all) return ['shared']
-  // The fuzz driver watches a forked process, which Windows doesn't have.
+  // The fuzz driver forks, which Windows cannot.
   return process.platform === 'win32' ? ['shared', 'test'] : ['shared', 'test', 'fuzz']
 }
 

@@ -2,7 +2,7 @@
 import { ToolError, runMain } from '../tool-error.ts'
 import { loadPackage } from '../load-package.ts'
 import { runNativeTests } from '../run-tests.ts'
-import { parseVariant } from '../variant.ts'
+import { parseVariant } from '../flags.ts'
 
 await runMain(async () => {
   const pkg = await loadPackage(process.cwd())
