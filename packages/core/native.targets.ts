@@ -109,7 +109,7 @@ export default {
       sources: ['csrc/fixture/tstring_peers.c'],
       includes,
       uses: ['tenon'],
-      imports: ['memcpy', 'tn_tstring_*'],
+      imports: ['memcpy', 'memset', 'tn_tstring_*'],
     },
     {
       name: 'core_fixture_dependency',

@@ -176,8 +176,6 @@ describe('workers', () => {
 })
 
 test('the status table of TypeScript is the one of C', () => {
-  const { tn_status_text: text } = coreLibrary().functions
-  expect(Number(text(0))).toBeGreaterThan(0)
   for (const [name, { value }] of Object.entries(STATUS)) expect(statusName(value)).toBe(name)
   expect(statusName(-999)).toBe('status -999')
 })

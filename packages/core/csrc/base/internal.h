@@ -1,6 +1,5 @@
 /* Functions that the files of the core share. The library does not export them. */
-#ifndef TENON_INTERNAL_H
-#define TENON_INTERNAL_H
+#pragma once
 
 #include "tenon.h"
 
@@ -12,6 +11,23 @@
 
 /* status.c: sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
+
+/* status.c: returns TN_OK, or if the result of a system call is negative TN_SYSTEM, with "`what` failed" and the reason
+ * in errno as the last error. */
+int32_t tn__system(int64_t result, const char *what);
+
+/* Makes the calling function return TN_INVALID_ARGUMENT with a message (printf-like) unless the condition holds. */
+#define TN_REQUIRE(condition, ...)                                        \
+  do {                                                                    \
+    if (!(condition)) return tn__fail(TN_INVALID_ARGUMENT, __VA_ARGS__);  \
+  } while (0)
+
+/* Makes the calling function return the status of a call, unless it is TN_OK. */
+#define TN_TRY(call)                           \
+  do {                                         \
+    const int32_t tried = (call);              \
+    if (tried != TN_OK) return tried;          \
+  } while (0)
 
 /* posix/memory.c, win32/memory.c: allocates uninitialised memory. Returns null if there is none. The alignment is a
  * power of two and at least the size of a pointer. */
@@ -50,5 +66,3 @@ int32_t tn__fault_guard_add(void *address, size_t byte_size);
 
 /* Stops watching the range that starts at `address`, if it is watched. */
 void tn__fault_guard_remove(void *address);
-
-#endif

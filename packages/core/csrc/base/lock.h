@@ -1,6 +1,5 @@
 /* A mutex and a condition variable with static initialisers, for process-wide tables. */
-#ifndef TENON_LOCK_H
-#define TENON_LOCK_H
+#pragma once
 
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
@@ -55,5 +54,4 @@ static inline unsigned long long tn__now_ms(void) {
 static inline void tn__wake_one(tn__condition_t *condition) { pthread_cond_signal(condition); }
 static inline void tn__wake_all(tn__condition_t *condition) { pthread_cond_broadcast(condition); }
 
-#endif
 #endif

@@ -7,9 +7,9 @@
 #define MAXIMUM_ALIGNMENT ((size_t)1 << 30)
 
 int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
-  if (byte_alignment == 0 || (byte_alignment & (byte_alignment - 1)) != 0 || byte_alignment > MAXIMUM_ALIGNMENT)
-    return tn__fail(TN_INVALID_ARGUMENT, "byte_alignment must be a power of two up to 2^30, got %zu", byte_alignment);
+  TN_REQUIRE(out != NULL, "out must not be null");
+  TN_REQUIRE(byte_alignment != 0 && (byte_alignment & (byte_alignment - 1)) == 0 && byte_alignment <= MAXIMUM_ALIGNMENT,
+             "byte_alignment must be a power of two up to 2^30, got %zu", byte_alignment);
   if (byte_alignment < sizeof(void *)) byte_alignment = sizeof(void *);
   if (byte_size > PTRDIFF_MAX - byte_alignment)
     return tn__fail(TN_OUT_OF_MEMORY, "byte_size must fit into an address space, got %zu", byte_size);

@@ -1,6 +1,8 @@
 /* Status codes, their texts, and the last error of each thread. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "internal.h"
 
@@ -18,20 +20,12 @@ int32_t tn__fail(int32_t status, const char *format, ...) {
   return status;
 }
 
+int32_t tn__system(int64_t result, const char *what) {
+  return result < 0 ? tn__fail(TN_SYSTEM, "%s failed: %s", what, strerror(errno)) : TN_OK;
+}
+
 uint32_t tn_abi_version(void) { return TN_ABI_VERSION; }
 
 const char *tn_version(void) { return TN_VERSION; }
 
 const char *tn_last_error(void) { return last_error; }
-
-const char *tn_status_text(int32_t status) {
-  switch (status) {
-#define TN_STATUS(name, value, text) \
-  case TN_##name:                    \
-    return text;
-#include "status.def"
-#undef TN_STATUS
-    default:
-      return "unknown status";
-  }
-}

@@ -49,8 +49,7 @@ static void destroy_all(tn_callback_t *callback) {
 }
 
 int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out) {
-  if (trampoline == NULL || call == NULL || out == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "trampoline, call and out must not be null");
+  TN_REQUIRE(trampoline != NULL && call != NULL && out != NULL, "trampoline, call and out must not be null");
   tn_callbacks_t *table = calloc(1, sizeof *table);
   if (table == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a table of callbacks");
   table->trampoline = trampoline;
@@ -69,8 +68,7 @@ void tn_callbacks_close(tn_callbacks_t *table) {
 }
 
 int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t capacity, size_t *count) {
-  if (table == NULL || ids == NULL || count == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "table, ids and count must not be null");
+  TN_REQUIRE(table != NULL && ids != NULL && count != NULL, "table, ids and count must not be null");
   size_t taken = 0;
   while (taken < capacity) {
     if (table->taken == NULL) table->taken = atomic_exchange(&table->released, NULL);
@@ -86,7 +84,7 @@ int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t c
 }
 
 int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out) {
-  if (table == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "table and out must not be null");
+  TN_REQUIRE(table != NULL && out != NULL, "table and out must not be null");
   tn_callback_t *callback = calloc(1, sizeof *callback);
   if (callback == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a callback");
   callback->table = table;
@@ -106,38 +104,23 @@ void tn_callback_release(tn_callback_t *callback) {
   tn_callbacks_t *table = callback->table;
   atomic_fetch_add(&table->references, 1); /* another thread may empty the queue, and free the table, before the next lines */
   callback->next_released = atomic_load(&table->released);
-  while (!atomic_compare_exchange_weak(&table->released, &callback->next_released, callback)) {
-  }
+  while (!atomic_compare_exchange_weak(&table->released, &callback->next_released, callback)) continue;
   if (atomic_load(&table->closed)) destroy_all(atomic_exchange(&table->released, NULL));
   leave_table(table);
 }
 
-static int32_t check_thread(const tn_callback_t *callback) {
-  if (callback == NULL) return tn__fail(TN_INVALID_ARGUMENT, "callback must not be null");
-  if (callback->table->thread == tn__this_thread()) return TN_OK;
-  return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that does not run its JavaScript");
-}
-
-static int32_t check_open(const tn_callback_t *callback) {
-  if (!atomic_load(&callback->table->closed)) return TN_OK;
-  return tn__fail(TN_CLOSED, "a TypeScript function was called after its JavaScript had ended");
-}
-
-int32_t tn_callback_check(tn_callback_t *callback) {
-  const int32_t status = check_thread(callback);
-  return status == TN_OK ? check_open(callback) : status;
-}
-
 int32_t tn__callback_enter(tn_callback_t *callback, void *arguments, void *result) {
-  const int32_t status = check_open(callback);
-  if (status != TN_OK) return status;
   const tn_callbacks_t *table = callback->table;
+  if (atomic_load(&table->closed))
+    return tn__fail(TN_CLOSED, "a TypeScript function was called after its JavaScript had ended");
   *table->call = (tn_callback_call_t){(double)callback->id, (double)(uintptr_t)arguments, (double)(uintptr_t)result};
   if (table->trampoline() == TRAMPOLINE_DONE) return TN_OK;
   return tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
 }
 
 int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result) {
-  const int32_t status = check_thread(callback);
-  return status == TN_OK ? tn__callback_enter(callback, arguments, result) : status;
+  TN_REQUIRE(callback != NULL, "callback must not be null");
+  if (callback->table->thread != tn__this_thread())
+    return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that does not run its JavaScript");
+  return tn__callback_enter(callback, arguments, result);
 }

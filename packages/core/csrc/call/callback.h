@@ -1,6 +1,5 @@
 /* Callbacks, for the other files of the core. */
-#ifndef TENON_CALLBACK_H
-#define TENON_CALLBACK_H
+#pragma once
 
 #include "../base/internal.h"
 #include "tenon_call.h"
@@ -10,5 +9,3 @@ uint64_t tn__this_thread(void);
 
 /* Does the same as tn_callback_invoke(), for callers that have made sure that this is the callback's thread. */
 int32_t tn__callback_enter(tn_callback_t *callback, void *arguments, void *result);
-
-#endif

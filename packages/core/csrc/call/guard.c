@@ -7,7 +7,7 @@
 static _Atomic(tn_guard_t) installed;
 
 int32_t tn_guard_install(tn_guard_t guard) {
-  if (guard == NULL) return tn__fail(TN_INVALID_ARGUMENT, "guard must not be null");
+  TN_REQUIRE(guard != NULL, "guard must not be null");
   atomic_store_explicit(&installed, guard, memory_order_release);
   return TN_OK;
 }

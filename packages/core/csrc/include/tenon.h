@@ -44,9 +44,6 @@ TN_API uint32_t tn_abi_version(void);
 /* The version of @tenon/core: static, NUL-terminated. */
 TN_API const char *tn_version(void);
 
-/* The meaning of a status code, or "unknown status": static, NUL-terminated. */
-TN_API const char *tn_status_text(int32_t status);
-
 /* The message of the calling thread's last failure: NUL-terminated, owned by the thread, valid until its next
  * failure. */
 TN_API const char *tn_last_error(void);

@@ -49,9 +49,6 @@ TN_API void tn_callback_retain(tn_callback_t *callback);
 /* Releases a reference. The last one queues the id for tn_callbacks_take_released(). Null is a no-op. */
 TN_API void tn_callback_release(tn_callback_t *callback);
 
-/* Returns TN_OK, or the TN_WRONG_THREAD or TN_CLOSED with which tn_callback_invoke() would refuse a call now. */
-TN_API int32_t tn_callback_check(tn_callback_t *callback);
-
 /* Calls the function. TN_WRONG_THREAD: this is not the table's thread, for which the call never waits, so it cannot
  * deadlock. TN_CLOSED: the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
@@ -72,4 +69,5 @@ TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
 #ifdef __cplusplus
 }
 #endif
+
 #endif

@@ -173,11 +173,10 @@ typedef struct tn_tstring_owner {
   void *object;
 } tn_tstring_owner_t;
 
-/* `string` is a struct of 24 bytes, at any address, initialised by tn_tstring_init() or with zeros. Blocks come from
+/* `string` is a struct of 24 bytes, at any address, initialised with zeros. Blocks come from
  * malloc(). Sources may overlap the string itself. On TN_OUT_OF_MEMORY, also for a size that no block can have, the
  * string is unchanged. */
 
-TN_API void tn_tstring_init(void *string);
 /* Assigns a copy of the bytes: SMALL up to 22 bytes, otherwise LARGE. The old content of a VIEW or OFFSET is not
  * read. */
 TN_API int32_t tn_tstring_copy(void *string, const char *bytes, size_t byte_size);

@@ -8,10 +8,6 @@
 #include "tenon_call.h"
 #include "tenon/tvm_ffi.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* --- the stack: the memory that JavaScript and native code share -------------------------------------------------- */
 
 /* Each thread that runs JavaScript has one stack, aligned to its size, so that the address of any slot leads to the
@@ -251,7 +247,4 @@ TN_API int32_t tn_tvm_set_backtrace_limit(int32_t frames);
  * tvm-ffi raised. */
 TN_API int32_t tn_tvm_legacy_install(void);
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -20,6 +20,13 @@ static int ranks_add_up(const uint8_t *bytes, size_t at, size_t stride, uint64_t
   return sum == expected;
 }
 
+/* Returns whether the same numbers are all 0 or 1. */
+static int are_flags(const uint8_t *bytes, size_t at, size_t stride, uint64_t count) {
+  uint32_t bits = 0;
+  for (uint64_t i = 0; i < count; i++) bits |= u32_at(bytes, at + (size_t)i * stride);
+  return bits <= 1;
+}
+
 static int32_t check_execute(const uint8_t *body, size_t length) {
   tn_frame_execute_t execute;
   if (length < sizeof execute) MALFORMED("a request to execute is truncated");
@@ -29,15 +36,12 @@ static int32_t check_execute(const uint8_t *body, size_t length) {
   uint64_t expected =
       sizeof execute + pools_size + arguments * sizeof(tn_frame_argument_t) + (uint64_t)execute.dimensions * 4;
   if (execute.reserved != 0 || expected != length) MALFORMED("the counts of a request to execute do not match its length");
-  for (size_t i = 0; i < execute.pools; i++) {
-    if (u32_at(body, sizeof execute + i * 8) > 1) MALFORMED("the kind of a pool must be 0 or 1");
-  }
+  if (!are_flags(body, sizeof execute, 8, execute.pools)) MALFORMED("the kind of a pool must be 0 or 1");
   size_t first = sizeof execute + (size_t)pools_size;
-  for (size_t i = 0; i < arguments; i++) {
-    if (u32_at(body, first + i * sizeof(tn_frame_argument_t)) > 1) MALFORMED("the first field of an argument must be 0 or 1");
-  }
-  size_t rank = first + offsetof(tn_frame_argument_t, rank);
-  if (!ranks_add_up(body, rank, sizeof(tn_frame_argument_t), arguments, execute.dimensions))
+  if (!are_flags(body, first, sizeof(tn_frame_argument_t), arguments))
+    MALFORMED("the first field of an argument must be 0 or 1");
+  if (!ranks_add_up(body, first + offsetof(tn_frame_argument_t, rank), sizeof(tn_frame_argument_t), arguments,
+                    execute.dimensions))
     MALFORMED("the ranks of a request to execute do not add up");
   return TN_OK;
 }
@@ -48,9 +52,7 @@ static int32_t check_result(const uint8_t *body, size_t length) {
   memcpy(&result, body, sizeof result);
   if (sizeof result + (uint64_t)result.outputs * 8 + (uint64_t)result.dimensions * 4 != length)
     MALFORMED("the counts of a result do not match its length");
-  for (size_t i = 0; i < result.outputs; i++) {
-    if (u32_at(body, sizeof result + i * 8) > 1) MALFORMED("the first field of an output must be 0 or 1");
-  }
+  if (!are_flags(body, sizeof result, 8, result.outputs)) MALFORMED("the first field of an output must be 0 or 1");
   if (!ranks_add_up(body, sizeof result + 4, 8, result.outputs, result.dimensions))
     MALFORMED("the ranks of a result do not add up");
   return TN_OK;

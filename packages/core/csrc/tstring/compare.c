@@ -10,33 +10,29 @@ static inline int8_t compare(const tn__span_t *a, const tn__span_t *b) {
 
 int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_tensor_t *other, int8_t *out,
                            tn_tstring_fault_t *fault) {
-  if (other->count != tensor->count && other->count != 1)
-    return tn__fail(TN_INVALID_ARGUMENT, "other must have one element or as many as tensor");
-  int32_t status = tn__tstring_check_table(tensor, fault);
-  if (status == TN_OK) status = tn__tstring_check_table(other, fault);
+  TN_REQUIRE(other->count == tensor->count || other->count == 1, "other must have one element or as many as tensor");
+  TN_TRY(tn__tstring_check_table(tensor, fault));
+  TN_TRY(tn__tstring_check_table(other, fault));
   tn__span_t left[TN__BLOCK], right[TN__BLOCK];
   const bool one = other->count == 1;
-  if (status == TN_OK && one) status = tn__tstring_spans(other, NULL, 0, 1, right, fault);
-  for (uint64_t first = 0; first < tensor->count && status == TN_OK; first += TN__BLOCK) {
+  if (one) TN_TRY(tn__tstring_spans(other, NULL, 0, 1, right, fault));
+  for (uint64_t first = 0; first < tensor->count; first += TN__BLOCK) {
     const size_t n = tn__block_of(tensor->count, first);
-    status = tn__tstring_spans(tensor, NULL, first, n, left, fault);
-    if (status == TN_OK && !one) status = tn__tstring_spans(other, NULL, first, n, right, fault);
-    if (status != TN_OK) break;
+    TN_TRY(tn__tstring_spans(tensor, NULL, first, n, left, fault));
+    if (!one) TN_TRY(tn__tstring_spans(other, NULL, first, n, right, fault));
     for (size_t i = 0; i < n; i++) out[first + i] = compare(&left[i], &right[one ? 0 : i]);
   }
-  return status;
+  return TN_OK;
 }
 
 /* Runs `body` for every element from `from` on, with its `span` and `at`, its index. */
 #define EACH(tensor, from, body)                                                       \
   do {                                                                                 \
-    int32_t status = tn__tstring_check_table(tensor, fault);                           \
-    if (status != TN_OK) return status;                                                \
+    TN_TRY(tn__tstring_check_table(tensor, fault));                                    \
     tn__span_t spans[TN__BLOCK];                                                       \
     for (uint64_t first = (from); first < (tensor)->count; first += TN__BLOCK) {       \
       const size_t n = tn__block_of((tensor)->count, first);                               \
-      status = tn__tstring_spans(tensor, NULL, first, n, spans, fault);                \
-      if (status != TN_OK) return status;                                              \
+      TN_TRY(tn__tstring_spans(tensor, NULL, first, n, spans, fault));                 \
       for (size_t i = 0; i < n; i++) {                                                 \
         const tn__span_t span = spans[i];                                              \
         const uint64_t at = first + i;                                                 \
@@ -76,9 +72,8 @@ static uint32_t hash(const uint8_t *at, uint64_t size, uint32_t seed) {
   uint32_t result = seed + PRIME5;
   if (size >= 16) {
     uint32_t lanes[4] = {seed + PRIME1 + PRIME2, seed + PRIME2, seed, seed - PRIME1};
-    for (; rest >= 16; rest -= 16, at += 16) {
+    for (; rest >= 16; rest -= 16, at += 16)
       for (int lane = 0; lane < 4; lane++) lanes[lane] = step(lanes[lane], at + 4 * lane);
-    }
     result = rotate(lanes[0], 1) + rotate(lanes[1], 7) + rotate(lanes[2], 12) + rotate(lanes[3], 18);
   }
   result += (uint32_t)size;
@@ -117,9 +112,8 @@ static bool is_utf8(const uint8_t *at, uint64_t size) {
     if (!is_continuation(second)) return false;
     if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return false;
     if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return false;
-    for (size_t i = 1; i < more; i++) {
+    for (size_t i = 1; i < more; i++)
       if (!is_continuation(at[i])) return false;
-    }
     at += more;
   }
   return true;

@@ -15,13 +15,12 @@ typedef struct {
 #define GREW 1
 
 static int32_t check_target(const tn_tstring_target_t *target) {
-  const int32_t status = tn__tstring_check_layout(target->layout, target->abi);
-  if (status != TN_OK) return status;
+  TN_TRY(tn__tstring_check_layout(target->layout, target->abi));
   if (!tn__is_struct_layout(target->layout)) return TN_OK;
-  if (target->form < TN_TSTRING_AS_OFFSET || target->form > TN_TSTRING_AS_BORROWED)
-    return tn__fail(TN_INVALID_ARGUMENT, "form must be from 0 to 3, got %d", target->form);
-  if (target->form != TN_TSTRING_AS_OFFSET && target->abi != TN__HOST_ABI)
-    return tn__fail(TN_INVALID_ARGUMENT, "abi must be that of this machine for pointers, got %d", target->abi);
+  TN_REQUIRE(target->form >= TN_TSTRING_AS_OFFSET && target->form <= TN_TSTRING_AS_BORROWED,
+             "form must be from 0 to 3, got %d", target->form);
+  TN_REQUIRE(target->form == TN_TSTRING_AS_OFFSET || target->abi == TN__HOST_ABI,
+             "abi must be that of this machine for pointers, got %d", target->abi);
   return TN_OK;
 }
 
@@ -55,9 +54,8 @@ static int32_t measure_structs(const tn_tstring_target_t *target, uint64_t count
 
 int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                            tn_tstring_target_t *target, tn_tstring_fault_t *fault) {
-  int32_t status = check_target(target);
-  if (status == TN_OK) status = tn__tstring_check_table(tensor, fault);
-  if (status != TN_OK) return status;
+  TN_TRY(check_target(target));
+  TN_TRY(tn__tstring_check_table(tensor, fault));
   const uint64_t table = table_size(target, count);
   const bool is_32_bit = target->layout == TN_TSTRING_TFLITE || target->layout == TN_TSTRING_ARROW32;
   const uint64_t limit = is_32_bit ? TN__INT32_MAXIMUM : INT64_MAX;
@@ -68,16 +66,15 @@ int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint32_t *se
   tn__span_t spans[TN__BLOCK];
   for (uint64_t first = 0; first < count; first += TN__BLOCK) {
     const size_t n = tn__block_of(count, first);
-    status = tn__tstring_spans(tensor, selection == NULL ? NULL : selection + first, first, n, spans, fault);
-    if (status == TN_OK && tn__is_struct_layout(target->layout)) {
-      status = measure_structs(target, count, spans, first, n, &data, fault);
-    } else if (status == TN_OK) {
-      for (size_t i = 0; i < n; i++) {
-        data += spans[i].size + (target->layout == TN_TSTRING_LEGACY ? tn__varint_size(spans[i].size) : 0);
-        if (data > limit - before) return FAULT(TOTAL_LIMIT, first + i, data + before, limit);
-      }
+    TN_TRY(tn__tstring_spans(tensor, selection == NULL ? NULL : selection + first, first, n, spans, fault));
+    if (tn__is_struct_layout(target->layout)) {
+      TN_TRY(measure_structs(target, count, spans, first, n, &data, fault));
+      continue;
     }
-    if (status != TN_OK) return status;
+    for (size_t i = 0; i < n; i++) {
+      data += spans[i].size + (target->layout == TN_TSTRING_LEGACY ? tn__varint_size(spans[i].size) : 0);
+      if (data > limit - before) return FAULT(TOTAL_LIMIT, first + i, data + before, limit);
+    }
   }
   target->table_size = table;
   target->data_size = data;
@@ -194,11 +191,10 @@ TN__HOT int32_t write_struct(writer_t *writer, const tn__span_t *span, int32_t l
   }
   const uint8_t *bytes = put(writer, span);
   if (bytes == NULL) return GREW;
-  if (target->form == TN_TSTRING_AS_POINTER) {
+  if (target->form == TN_TSTRING_AS_POINTER)
     write_pointer(at, layout, stride, bytes, size);
-    return TN_OK;
-  }
-  write_offset(at, stride, bytes, size, target->table_size / stride);
+  else
+    write_offset(at, stride, bytes, size, target->table_size / stride);
   return TN_OK;
 }
 
@@ -271,11 +267,10 @@ static int32_t write_block(writer_t *writer, const tn__span_t *spans, size_t n) 
 
 int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                            tn_tstring_target_t *target, tn_tstring_fault_t *fault) {
-  int32_t status = check_target(target);
-  if (status == TN_OK) status = tn__tstring_check_table(tensor, fault);
-  if (status != TN_OK) return status;
-  if (target->table_size != table_size(target, count))
-    return tn__fail(TN_INVALID_ARGUMENT, "table_size must be the measured one");
+  TN_TRY(check_target(target));
+  TN_TRY(tn__tstring_check_table(tensor, fault));
+  TN_REQUIRE(target->table_size == table_size(target, count), "table_size must be the measured one");
+  int32_t status = TN_OK;
   writer_t writer = {*target, 0, 0};
   tn__span_t spans[TN__BLOCK];
   write_first(target, count);

@@ -22,8 +22,10 @@ static tn_tstring_owner_t *owner_of(const void *string) {
   return tn__type_of(string) == TN_TSTRING_VIEW ? (tn_tstring_owner_t *)tn__load_word(AT(string, 2 * WORD)) : NULL;
 }
 
+static void init(void *string) { memset(string, 0, TN__TSTRING_SIZE); }
+
 static void store_view(void *string, const char *bytes, size_t size, tn_tstring_owner_t *owner) {
-  memset(string, 0, TN__TSTRING_SIZE);
+  init(string);
   tn__store_word(string, tn__word_of_size(size, TN_TSTRING_VIEW));
   tn__store_word(AT(string, WORD), (size_t)bytes);
   tn__store_word(AT(string, 2 * WORD), (size_t)owner);
@@ -116,8 +118,6 @@ static int32_t become(void *string, const content_t *content) {
   return TN_OK;
 }
 
-void tn_tstring_init(void *string) { memset(string, 0, TN__TSTRING_SIZE); }
-
 int32_t tn_tstring_copy(void *string, const char *bytes, size_t byte_size) {
   return become(string, &(content_t){.bytes = bytes, .byte_size = byte_size, .size = byte_size});
 }
@@ -177,9 +177,8 @@ int32_t tn_tstring_assign(void *string, const void *source) {
   const size_t size = tn_tstring_get_size(source);
   uint8_t next[TN__TSTRING_SIZE];
   if (type == TN_TSTRING_LARGE || (type != TN_TSTRING_SMALL && overlaps(string, bytes, size))) {
-    tn_tstring_init(next);
-    const int32_t status = tn_tstring_copy(next, bytes, size);
-    if (status != TN_OK) return status;
+    init(next);
+    TN_TRY(tn_tstring_copy(next, bytes, size));
   } else if (type == TN_TSTRING_OFFSET) {
     store_view(next, bytes, size, NULL);
   } else {
@@ -199,8 +198,7 @@ int32_t tn_tstring_move(void *string, void *source, int32_t keep_views) {
   const char *bytes = tn_tstring_get_data_pointer(source);
   const size_t size = tn_tstring_get_size(source);
   if ((is_view || type == TN_TSTRING_OFFSET) && overlaps(string, bytes, size)) {
-    const int32_t status = tn_tstring_copy(string, bytes, size);
-    if (status != TN_OK) return status;
+    TN_TRY(tn_tstring_copy(string, bytes, size));
     if (empties) release(source);
   } else {
     uint8_t next[TN__TSTRING_SIZE];
@@ -209,14 +207,14 @@ int32_t tn_tstring_move(void *string, void *source, int32_t keep_views) {
     release(string);
     memcpy(string, next, sizeof next);
   }
-  if (empties) tn_tstring_init(source);
+  if (empties) init(source);
   return TN_OK;
 }
 
 void tn_tstring_dealloc(void *string) {
   if (tn__type_of(string) != TN_TSTRING_LARGE && owner_of(string) == NULL) return;
   release(string);
-  tn_tstring_init(string);
+  init(string);
 }
 
 int32_t tn_tstring_get_type(const void *string) { return tn__type_of(string); }
@@ -269,10 +267,9 @@ void tn_tstring_dealloc_all(void *structs, uint64_t count, int32_t layout) {
   const size_t stride = tn__struct_size(layout);
   uint8_t *at = structs;
   for (uint64_t i = 0; i < count; i++, at += stride) {
-    if (layout == TN_TSTRING_TF) {
+    if (layout == TN_TSTRING_TF)
       tn_tstring_dealloc(at);
-    } else {
+    else
       tn_tstring_rfc_dealloc(at, layout);
-    }
   }
 }

@@ -1,6 +1,5 @@
 /* Functions that the files of string tensors share: words of every ABI, spans, and the readers of all layouts. */
-#ifndef TENON_TSTRING_INTERNAL_H
-#define TENON_TSTRING_INTERNAL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -186,5 +185,3 @@ TN__HOT void tn__prefetch_legacy(const tn_tstring_tensor_t *t, uint64_t index, b
 int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t index, uint64_t value, uint64_t limit);
 
 #define FAULT(check, index, value, limit) tn__tstring_fault(fault, TN_TSTRING_CHECK_##check, index, value, limit)
-
-#endif

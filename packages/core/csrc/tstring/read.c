@@ -16,16 +16,13 @@ const tn__table_t tn__tstring_tables[] = {
 };
 
 int32_t tn__tstring_check_layout(int32_t layout, int32_t abi) {
-  if (layout < TN_TSTRING_TF || layout > TN_TSTRING_ARROW64)
-    return tn__fail(TN_INVALID_ARGUMENT, "layout must be from 0 to 6, got %d", layout);
-  if (abi < TN_TSTRING_LE64 || abi > TN_TSTRING_BE32)
-    return tn__fail(TN_INVALID_ARGUMENT, "abi must be from 0 to 3, got %d", abi);
+  TN_REQUIRE(layout >= TN_TSTRING_TF && layout <= TN_TSTRING_ARROW64, "layout must be from 0 to 6, got %d", layout);
+  TN_REQUIRE(abi >= TN_TSTRING_LE64 && abi <= TN_TSTRING_BE32, "abi must be from 0 to 3, got %d", abi);
   return TN_OK;
 }
 
 int32_t tn__tstring_check_table(const tn_tstring_tensor_t *t, tn_tstring_fault_t *fault) {
-  const int32_t status = tn__tstring_check_layout(t->layout, t->abi);
-  if (status != TN_OK) return status;
+  TN_TRY(tn__tstring_check_layout(t->layout, t->abi));
   // A tensor without elements may have no buffer, even if its layout has a header.
   if (t->count == 0 && t->table_size == 0) return TN_OK;
   const tn__table_t table = tn__tstring_tables[t->layout];
@@ -165,21 +162,17 @@ TN__HOT int32_t read_arrow(const tn_tstring_tensor_t *t, uint64_t index, bool wi
     /* A copy stays in registers, because no other pointer can refer to it. */                                      \
     const tn_tstring_tensor_t t = *tensor;                                                                          \
     if (selection == NULL) {                                                                                        \
-      if (n > t.count || first > t.count - n)                                                                       \
-        return FAULT(SELECTION, first, first, t.count);                         \
+      if (n > t.count || first > t.count - n) return FAULT(SELECTION, first, first, t.count);                       \
       for (size_t k = 0; k < n; k++) {                                                                              \
         const uint64_t index = first + k;                                                                           \
-        const int32_t status = (read);                                                                              \
-        if (status != TN_OK) return status;                                                                         \
+        TN_TRY(read);                                                                                               \
       }                                                                                                             \
       return TN_OK;                                                                                                 \
     }                                                                                                               \
     for (size_t k = 0; k < n; k++) {                                                                                \
       const uint64_t index = selection[k];                                                                          \
-      if (index >= t.count)                                                                                         \
-        return FAULT(SELECTION, first + k, index, t.count);                     \
-      const int32_t status = (read);                                                                                \
-      if (status != TN_OK) return status;                                                                           \
+      if (index >= t.count) return FAULT(SELECTION, first + k, index, t.count);                                     \
+      TN_TRY(read);                                                                                                 \
     }                                                                                                               \
     return TN_OK;                                                                                                   \
   }
@@ -221,11 +214,9 @@ int32_t tn__tstring_spans(const tn_tstring_tensor_t *t, const uint32_t *selectio
 
 int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index, uint8_t *out, uint64_t capacity,
                         uint64_t *byte_size, tn_tstring_fault_t *fault) {
-  const int32_t status = tn__tstring_check_table(tensor, fault);
-  if (status != TN_OK) return status;
+  TN_TRY(tn__tstring_check_table(tensor, fault));
   tn__span_t span;
-  const int32_t read = tn__tstring_spans(tensor, NULL, index, 1, &span, fault);
-  if (read != TN_OK) return read;
+  TN_TRY(tn__tstring_spans(tensor, NULL, index, 1, &span, fault));
   const uint64_t copied = span.size < capacity ? span.size : capacity;
   if (copied != 0) memcpy(out, span.data, copied);
   *byte_size = span.size;

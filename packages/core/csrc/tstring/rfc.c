@@ -98,8 +98,7 @@ static int32_t check_layout(int32_t layout) {
 }
 
 int32_t tn_tstring_rfc_assign(void *string, int32_t layout, const char *bytes, size_t byte_size) {
-  const int32_t status = check_layout(layout);
-  if (status != TN_OK) return status;
+  TN_TRY(check_layout(layout));
   if (tn__type_of(string) == TN_TSTRING_LARGE) return assign_large(string, layout, bytes, byte_size);
   if (byte_size > capacity_of(string, layout)) return become_large(string, layout, bytes, byte_size);
   fill(string, layout, bytes, byte_size);
@@ -123,8 +122,7 @@ int32_t tn_tstring_rfc_move(void *string, void *source, int32_t layout) {
   const bool is_large = tn__type_of(source) == TN_TSTRING_LARGE;
   uint8_t *container = is_large ? large_characters(source, layout) - head : next;
   if (tn__type_of(container) == TN_TSTRING_OFFSET && !rebase(container, string, source))
-    return tn__fail(TN_INVALID_ARGUMENT,
-                    "an OFFSET string must be moved to less than 4 GiB before its bytes");
+    return tn__fail(TN_INVALID_ARGUMENT, "an OFFSET string must be moved to less than 4 GiB before its bytes");
   tn_tstring_rfc_dealloc(string, layout);
   memcpy(string, next, head);
   memset(source, 0, head);

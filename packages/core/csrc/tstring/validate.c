@@ -38,9 +38,7 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   }
   const bool ordered = behind >> 63 == 0;
   if (ordered) return TN_OK;
-  if (extents > SIZE_MAX / sizeof(extent_t))
-    return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
-  extent_t *list = malloc((size_t)extents * sizeof *list);
+  extent_t *list = extents > SIZE_MAX / sizeof *list ? NULL : malloc((size_t)extents * sizeof *list);
   if (list == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to compare %llu strings", (unsigned long long)extents);
   size_t n = 0;
   for (uint64_t i = 0; i < t->count && n < extents; i++) {
@@ -52,9 +50,8 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
   }
   qsort(list, n, sizeof *list, by_start);
   int32_t status = TN_OK;
-  for (size_t i = 1; i < n && status == TN_OK; i++) {
+  for (size_t i = 1; i < n && status == TN_OK; i++)
     if (list[i].start < list[i - 1].end) status = FAULT(OVERLAP, list[i].index, list[i].start, list[i - 1].end);
-  }
   free(list);
   return status;
 }
@@ -123,8 +120,7 @@ TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_
     const uint64_t n = t->count - i < BATCH ? t->count - i : BATCH;
     if (check_batch(t, i, n, stride, small, with_nul, sums) && sums->total <= budget) continue;
     *sums = before;
-    const int32_t status = check_each(t, i, n, with_nul, budget, sums, fault);
-    if (status != TN_OK) return status;
+    TN_TRY(check_each(t, i, n, with_nul, budget, sums, fault));
   }
   return TN_OK;
 }
@@ -132,18 +128,15 @@ TN__HOT int32_t validate_each(const tn_tstring_tensor_t *t, size_t stride, size_
 static int32_t validate_structs(const tn_tstring_tensor_t *tensor, bool strict, uint64_t budget,
                                 tn_tstring_sums_t *sums, tn_tstring_fault_t *fault) {
   const tn_tstring_tensor_t t = *tensor;
-  int32_t status;
-  if (t.layout == TN_TSTRING_RFC16) {
-    status = validate_each(&t, 16, 15, false, budget, sums, fault);
-  } else if (t.layout == TN_TSTRING_RFC24) {
-    status = validate_each(&t, 24, 23, false, budget, sums, fault);
-  } else if (strict) {
-    status = validate_each(&t, 24, TN__TF_SMALL, true, budget, sums, fault);
-  } else {
-    status = validate_each(&t, 24, TN__TF_SMALL, false, budget, sums, fault);
-  }
-  if (status != TN_OK || !(t.flags & TN_TSTRING_WRITABLE)) return status;
-  return check_overlap(&t, tn__struct_size(t.layout), fault);
+  if (t.layout == TN_TSTRING_RFC16)
+    TN_TRY(validate_each(&t, 16, 15, false, budget, sums, fault));
+  else if (t.layout == TN_TSTRING_RFC24)
+    TN_TRY(validate_each(&t, 24, 23, false, budget, sums, fault));
+  else if (strict)
+    TN_TRY(validate_each(&t, 24, TN__TF_SMALL, true, budget, sums, fault));
+  else
+    TN_TRY(validate_each(&t, 24, TN__TF_SMALL, false, budget, sums, fault));
+  return t.flags & TN_TSTRING_WRITABLE ? check_overlap(&t, tn__struct_size(t.layout), fault) : TN_OK;
 }
 
 static int32_t validate_legacy(const tn_tstring_tensor_t *t, bool strict, uint64_t budget, tn_tstring_sums_t *sums,
@@ -204,11 +197,9 @@ static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, tn_
   tn__span_t spans[TN__BLOCK];
   for (uint64_t first = 0; first < t->count; first += TN__BLOCK) {
     const size_t n = tn__block_of(t->count, first);
-    const int32_t status = tn__tstring_spans(t, NULL, first, n, spans, fault);
-    if (status != TN_OK) return status;
-    for (size_t i = 0; i < n; i++) {
+    TN_TRY(tn__tstring_spans(t, NULL, first, n, spans, fault));
+    for (size_t i = 0; i < n; i++)
       if (!add(sums, spans[i].size, budget)) return FAULT(BUDGET, first + i, spans[i].size, budget - sums->total);
-    }
   }
   return TN_OK;
 }
@@ -216,8 +207,8 @@ static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, tn_
 int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget, tn_tstring_sums_t *sums,
                             tn_tstring_fault_t *fault) {
   tn_tstring_sums_t found = {0, 0};
-  int32_t status = tn__tstring_check_table(tensor, fault);
-  if (status != TN_OK) return status;
+  int32_t status;
+  TN_TRY(tn__tstring_check_table(tensor, fault));
   switch (tensor->layout) {
     case TN_TSTRING_LEGACY:
       status = validate_legacy(tensor, strict, budget, &found, fault);

@@ -1,6 +1,5 @@
 /* The lengths of the legacy layout, which are varints with 7 bits in each byte, the lowest first. */
-#ifndef TENON_TSTRING_VARINT_H
-#define TENON_TSTRING_VARINT_H
+#pragma once
 
 #include "internal.h"
 
@@ -42,5 +41,3 @@ TN__HOT size_t tn__read_length(const uint8_t *at, uint64_t available, uint64_t *
   *size = (low & 0x7f) | ((uint64_t)high << 7 & as_two);
   return 1 + (low >> 7);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Row-major tensors on the CPU, for all three libraries. */
-#ifndef TENON_TVM_TENSOR_H
-#define TENON_TVM_TENSOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -57,5 +56,3 @@ static inline DLManagedTensorVersioned *tn__tensor_new(const DLTensor *prototype
   tn__row_major_strides(prototype->shape, prototype->ndim, managed->dl_tensor.strides);
   return managed;
 }
-
-#endif

@@ -25,9 +25,6 @@ typedef struct {
   tn_xla_error_t *(*later[LATER_SLOTS])(void *);
 } table_t;
 
-#define X4(value) value, value, value, value
-#define LATER {X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented), X4(unimplemented)}
-
 #define TABLE(size, minor, register_type, set, get, run_id, ordinal)                                                     \
   {{size,                 NULL,                                                                                          \
     {sizeof(tn_xla_api_version_t), NULL, 0, minor},                                                                      \
@@ -36,7 +33,7 @@ typedef struct {
     set,                  get,                       tn__xla_memory_allocate,   tn__xla_memory_free,                     \
     tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,     tn__xla_future_set_available,            \
     tn__xla_future_set_error, run_id,                ordinal},                                                           \
-   LATER}
+   {[0 ... LATER_SLOTS - 1] = unimplemented}}
 
 /* The headers of 0.1 had neither a run id nor a device ordinal at first, and have those of 0.2, in the same slots,
  * since spring 2025. */
@@ -59,8 +56,8 @@ const tn_xla_api_t *tn__xla_api(int32_t minor) {
 static _Thread_local int32_t offered;
 
 int32_t tn_xla_offer(int32_t minor) {
-  if (minor < 0 || minor > TN_XLA_NEWEST_MINOR)
-    return tn__fail(TN_INVALID_ARGUMENT, "minor must be at most %d, got %d", TN_XLA_NEWEST_MINOR, (int)minor);
+  TN_REQUIRE(minor >= 0 && minor <= TN_XLA_NEWEST_MINOR,
+             "minor must be at most %d, got %d", TN_XLA_NEWEST_MINOR, (int)minor);
   offered = minor;
   return TN_OK;
 }
@@ -73,8 +70,7 @@ TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void);
 TN_API const tn_xla_api_t *_ZN3xla3ffi12GetXlaFfiApiEv(void) { return XLA_FFI_GetApi(); }
 
 int32_t tn_xla_metadata(void *handler, void *out, int32_t *code) {
-  if (handler == NULL || out == NULL || code == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "handler, out and code must not be null");
+  TN_REQUIRE(handler != NULL && out != NULL && code != NULL, "handler, out and code must not be null");
   tn_xla_handler_t *function;
   memcpy(&function, &handler, sizeof function);
   return tn__xla_metadata(function, tn__xla_api(TN_XLA_NEWEST_MINOR), out, code);
@@ -92,7 +88,7 @@ static void provide(void *context) {
 }
 
 int32_t tn_xla_provide(void *provider, int32_t minor, int32_t *code) {
-  if (provider == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "provider and code must not be null");
+  TN_REQUIRE(provider != NULL && code != NULL, "provider and code must not be null");
   provision_t provision = {.api = tn__xla_api(minor)};
   memcpy(&provision.provider, &provider, sizeof provider);
   const int32_t status = tn_guard_call(provide, &provision);

@@ -1,7 +1,6 @@
 /* Calls that run on threads of the core. JavaScript takes those that are done out of a queue. */
 #include <stdlib.h>
 
-#include "../base/lock.h"
 #include "internal.h"
 
 struct tn_xla_job {
@@ -28,7 +27,7 @@ struct tn_xla_async {
 static void end_thread(void *queue);
 
 int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
-  if (out == NULL || descriptor == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out and descriptor must not be null");
+  TN_REQUIRE(out != NULL && descriptor != NULL, "out and descriptor must not be null");
   tn_xla_async_t *queue = calloc(1, sizeof *queue);
   if (queue == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a queue of calls");
   const int32_t status = tn__event_open(&queue->event);
@@ -46,11 +45,9 @@ int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
 }
 
 static void free_queue(tn_xla_async_t *queue) {
-  tn_xla_job_t *job = queue->first;
-  while (job != NULL) {
-    tn_xla_job_t *next = job->next;
+  for (tn_xla_job_t *job = queue->first, *next; job != NULL; job = next) {
+    next = job->next;
     free(job);
-    job = next;
   }
   tn__event_close(&queue->event);
   free(queue);
@@ -81,43 +78,49 @@ static void finish_later(void *data, tn_xla_error_t *error) {
 static void run(void *data) {
   tn_xla_job_t *job = data;
   int32_t status = TN_OK;
-  if (job->kind == TN_XLA_JOB_UNTYPED) {
+  if (job->kind == TN_XLA_JOB_UNTYPED)
     finish(job, tn_xla_execute_untyped(job->call));
-  } else if (job->kind == TN_XLA_JOB_BATCH) {
+  else if (job->kind == TN_XLA_JOB_BATCH)
     finish(job, tn_xla_execute_batch(job->call));
-  } else if (tn__xla_call_start(job->call, finish_later, job, &status)) {
+  else if (tn__xla_call_start(job->call, finish_later, job, &status))
     finish(job, status);
-  }
+}
+
+/* Adds a job, which is counted by `*counter` of its queue. */
+static int32_t add_job(const tn_xla_job_t *like, size_t *counter, tn_xla_job_t **out) {
+  tn_xla_job_t *job = malloc(sizeof *job);
+  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a job");
+  *job = *like;
+  tn__lock(&job->queue->lock);
+  ++*counter;
+  tn__unlock(&job->queue->lock);
+  *out = job;
+  return TN_OK;
+}
+
+/* Ends a job that has not started. */
+static void drop_job(tn_xla_job_t *job) {
+  tn_xla_async_t *queue = job->queue;
+  free(job);
+  tn__lock(&queue->lock);
+  if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
+  tn__unlock(&queue->lock);
 }
 
 int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int64_t id, tn_xla_job_t **out) {
-  if (queue == NULL || call == NULL || out == NULL || kind < TN_XLA_JOB_UNTYPED || kind > TN_XLA_JOB_BATCH)
-    return tn__fail(TN_INVALID_ARGUMENT, "queue, call and out must not be null, and kind must be TN_XLA_JOB_*");
-  tn_xla_job_t *job = malloc(sizeof *job);
-  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a call");
-  *job = (tn_xla_job_t){NULL, queue, call, id, kind, TN_OK};
-  tn__lock(&queue->lock);
-  queue->in_flight++;
-  tn__unlock(&queue->lock);
+  TN_REQUIRE(queue != NULL && call != NULL && out != NULL && kind >= TN_XLA_JOB_UNTYPED && kind <= TN_XLA_JOB_BATCH,
+             "queue, call and out must not be null, and kind must be TN_XLA_JOB_*");
+  tn_xla_job_t *job;
+  TN_TRY(add_job(&(tn_xla_job_t){NULL, queue, call, id, kind, TN_OK}, &queue->in_flight, &job));
   *out = job;
   if (tn__xla_pool_add(&tn__xla_calls, run, job)) return TN_OK;
-  tn__lock(&queue->lock);
-  queue->in_flight--;
-  tn__unlock(&queue->lock);
-  free(job);
+  drop_job(job);
   return tn__fail(TN_OUT_OF_MEMORY, "no memory or no thread for a call");
 }
 
 int32_t tn_xla_async_expect(tn_xla_async_t *queue, int64_t id, tn_xla_job_t **out) {
-  if (queue == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "queue and out must not be null");
-  tn_xla_job_t *job = malloc(sizeof *job);
-  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for an expected event");
-  *job = (tn_xla_job_t){.queue = queue, .id = id};
-  tn__lock(&queue->lock);
-  queue->expected++;
-  tn__unlock(&queue->lock);
-  *out = job;
-  return TN_OK;
+  TN_REQUIRE(queue != NULL && out != NULL, "queue and out must not be null");
+  return add_job(&(tn_xla_job_t){.queue = queue, .id = id}, &queue->expected, out);
 }
 
 /* Removes an expected event. The lock is held, and released here. */
@@ -132,11 +135,10 @@ void tn_xla_async_arrive(void *data) {
   if (job == NULL) return;
   tn_xla_async_t *queue = job->queue;
   tn__lock(&queue->lock);
-  if (queue->closed) {
+  if (queue->closed)
     free(job);
-  } else {
+  else
     deliver(queue, job, TN_OK);
-  }
   expect_less(queue);
 }
 
@@ -149,19 +151,15 @@ void tn_xla_async_forget(tn_xla_job_t *job) {
 }
 
 int32_t tn_xla_async_cancel(tn_xla_job_t *job) {
-  if (job == NULL) return tn__fail(TN_INVALID_ARGUMENT, "job must not be null");
+  TN_REQUIRE(job != NULL, "job must not be null");
   if (!tn__xla_pool_remove(&tn__xla_calls, job)) return tn__fail(TN_NOT_FOUND, "the call has already started");
-  tn_xla_async_t *queue = job->queue;
-  tn__lock(&queue->lock);
-  if (--queue->in_flight == 0) tn__wake_all(&queue->settled);
-  tn__unlock(&queue->lock);
-  free(job);
+  drop_job(job);
   return TN_OK;
 }
 
 int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity, size_t *count) {
-  if (queue == NULL || ids == NULL || statuses == NULL || count == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "queue, ids, statuses and count must not be null");
+  TN_REQUIRE(queue != NULL && ids != NULL && statuses != NULL && count != NULL,
+             "queue, ids, statuses and count must not be null");
   size_t taken = 0;
   tn__lock(&queue->lock);
   tn__event_clear(&queue->event);

@@ -3,8 +3,7 @@
 
 int32_t tn_xla_execute_batch(void *memory) {
   tn_xla_batch_t *batch = memory;
-  if (batch == NULL || (batch->entries == NULL && batch->count > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "batch and its entries must not be null");
+  TN_REQUIRE(batch != NULL && (batch->entries != NULL || batch->count == 0), "batch and its entries must not be null");
   for (size_t i = 0; i < batch->count; i++) {
     const tn_xla_batch_entry_t *entry = &batch->entries[i];
     const int32_t status = entry->is_typed ? tn_xla_execute(entry->call) : tn_xla_execute_untyped(entry->call);

@@ -93,7 +93,7 @@ static inline int32_t run(tn__xla_call_t *call, void (*body)(void *)) { return r
 
 int32_t tn_xla_instantiate(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
+  TN_REQUIRE(call != NULL, "call must not be null");
   return call->handlers.instantiate == NULL ? TN_OK : run(call, run_instantiate);
 }
 
@@ -111,7 +111,7 @@ static int32_t end_run(tn__xla_call_t *call, int32_t status) {
 
 int32_t tn_xla_execute(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
+  TN_REQUIRE(call != NULL, "call must not be null");
   call->context.run_id = 0;
   return end_run(call, run(call, run_stages));
 }
@@ -172,15 +172,15 @@ int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error) {
 }
 
 int32_t tn_xla_share(void *memory, void *original) {
-  if (memory == NULL || original == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call and original must not be null");
+  TN_REQUIRE(memory != NULL && original != NULL, "call and original must not be null");
   ((tn__xla_call_t *)memory)->context.owner = ((tn__xla_call_t *)original)->context.owner;
   return TN_OK;
 }
 
 int32_t tn_xla_failure(void *memory, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length) {
   tn__xla_call_t *call = memory;
-  if (call == NULL || code == NULL || stage == NULL || length == NULL || (message == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "call, code, stage, message and length must not be null");
+  TN_REQUIRE(call != NULL && code != NULL && stage != NULL && length != NULL && (message != NULL || capacity == 0),
+             "call, code, stage, message and length must not be null");
   if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
   const size_t copied = call->error->length < capacity ? call->error->length : capacity;
   if (copied > 0) memcpy(message, call->error->message, copied);
@@ -199,7 +199,7 @@ static void close_states(void *context) {
 
 int32_t tn_xla_close(void *memory) {
   tn__xla_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
+  TN_REQUIRE(call != NULL, "call must not be null");
   clear_error(call);
   while (call->context.user_data != NULL) {
     tn__xla_user_data_t *first = call->context.user_data;
@@ -229,7 +229,7 @@ static int32_t stage_in(const tn_xla_error_t *error) {
 }
 
 int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage) {
-  if (handler == NULL || stage == NULL) return tn__fail(TN_INVALID_ARGUMENT, "handler and stage must not be null");
+  TN_REQUIRE(handler != NULL && stage != NULL, "handler and stage must not be null");
   tn__xla_call_t call = {.context = {.device_ordinal = -1},
                          .frame = tn__xla_empty_frame(tn__xla_api(minor), TN_XLA_PREPARE)};
   call.context.owner = &call.context;

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "arguments.h"
+#include "internal.h"
 
 /* The stage that a call is in, by its context. */
 static int32_t stage_of(const tn_xla_context_t *context) {
@@ -81,13 +81,10 @@ tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *arg
 }
 
 int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
-  if (memory == NULL || data == NULL || type_id == 0)
-    return tn__fail(TN_INVALID_ARGUMENT, "call, type id and data must not be null");
+  TN_REQUIRE(memory != NULL && data != NULL && type_id != 0, "call, type id and data must not be null");
   tn_xla_context_t *context = &((tn__xla_call_t *)memory)->context;
-  for (const tn__xla_user_data_t *entry = context->user_data; entry != NULL; entry = entry->next) {
-    if (entry->type_id == type_id)
-      return tn__fail(TN_INVALID_ARGUMENT, "data of type id %lld is already lent to this call", (long long)type_id);
-  }
+  for (const tn__xla_user_data_t *entry = context->user_data; entry != NULL; entry = entry->next)
+    TN_REQUIRE(entry->type_id != type_id, "data of type id %lld is already lent to this call", (long long)type_id);
   tn__xla_user_data_t *entry = malloc(sizeof *entry);
   if (entry == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory to lend data to a call");
   *entry = (tn__xla_user_data_t){context->user_data, type_id, data};
@@ -96,8 +93,8 @@ int32_t tn_xla_lend(void *memory, int64_t type_id, void *data) {
 }
 
 int32_t tn_xla_on_device(void *memory, const tn_xla_device_t *device) {
-  if (memory == NULL || device == NULL || device->struct_size < offsetof(tn_xla_device_t, enter))
-    return tn__fail(TN_INVALID_ARGUMENT, "call and device must not be null, and the device must have its struct_size");
+  TN_REQUIRE(memory != NULL && device != NULL && device->struct_size >= offsetof(tn_xla_device_t, enter),
+             "call and device must not be null, and the device must have its struct_size");
   ((tn__xla_call_t *)memory)->context.device = device;
   return TN_OK;
 }

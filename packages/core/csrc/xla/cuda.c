@@ -1,9 +1,6 @@
 /* Calls on a stream of a CUDA driver, whose functions the caller supplies. */
 #include "internal.h"
 
-_Static_assert(sizeof(tn_cuda_stream_t) == 144, "callers lay it out by hand");
-_Static_assert(offsetof(tn_cuda_stream_t, stream) == 72, "callers lay it out by hand");
-
 /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: calls of other threads do not affect the capture. */
 #define CAPTURE_MODE 1
 
@@ -36,15 +33,15 @@ static _Thread_local tn_cuda_stream_t *streams;
 
 static void end_thread(void *data) {
   (void)data;
-  for (; streams != NULL; streams = streams->next) {
+  for (; streams != NULL; streams = streams->next)
     if (streams->set_current(streams->context) == 0) streams->synchronize(streams->stream);
-  }
 }
 
 int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
-  if (stream == NULL || stream->context == NULL || stream->set_current == NULL || stream->allocate == NULL ||
-      stream->release == NULL || stream->begin_capture == NULL || stream->end_capture == NULL || stream->synchronize == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "stream must have a context and all functions of the driver");
+  TN_REQUIRE(stream != NULL && stream->context != NULL && stream->set_current != NULL && stream->allocate != NULL &&
+             stream->release != NULL && stream->begin_capture != NULL && stream->end_capture != NULL &&
+             stream->synchronize != NULL,
+             "stream must have a context and all functions of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
   tn__environment_on_end(end_thread, NULL);
@@ -77,8 +74,7 @@ static tn_xla_error_t *end(void *data) {
 }
 
 int32_t tn_cuda_capture(void *memory, tn_cuda_stream_t *stream, void **graph) {
-  if (memory == NULL || stream == NULL || graph == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "call, stream and graph must not be null");
+  TN_REQUIRE(memory != NULL && stream != NULL && graph != NULL, "call, stream and graph must not be null");
   capture_t capture = {stream, NULL};
   const int32_t status = tn__xla_execute_between(memory, begin, end, &capture);
   *graph = capture.graph;

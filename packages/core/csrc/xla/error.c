@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/lock.h"
 #include "internal.h"
 
 static tn__lock_t lock = TN__LOCK;
 static tn__xla_set_t live;
 
 /* The error when there is no memory for one. Always alive, never freed. */
-static tn_xla_error_t out_of_memory = {{NULL, NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13, "out of memory"};
+static tn_xla_error_t out_of_memory = {{NULL}, TN_XLA_RESOURCE_EXHAUSTED, 13, "out of memory"};
 
 static tn_xla_error_t *create(int32_t code, const char *message, size_t length) {
   tn_xla_error_t *error = length > SIZE_MAX - sizeof *error - 1 ? NULL : malloc(sizeof *error + length + 1);
@@ -47,8 +46,7 @@ int tn__xla_error_is_live(const tn_xla_error_t *error) {
 
 void tn__xla_error_destroy(tn_xla_error_t *error) {
   tn__lock(&lock);
-  const int found = tn__xla_set_has(&live, error);
-  if (found) tn__xla_set_remove(&live, &error->member);
+  const int found = tn__xla_set_remove(&live, error);
   tn__unlock(&lock);
   if (found) free(error);
 }
@@ -71,8 +69,7 @@ tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t act
 }
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args) {
-  tn_xla_error_t *wrong = tn__xla_check_size("XLA_FFI_Error_Create_Args", TN_XLA_SIZE_ERROR_CREATE, args->struct_size);
-  if (wrong != NULL) return wrong;
+  CHECK_SIZE("Error_Create", TN_XLA_SIZE_ERROR_CREATE);
   const char *message = args->message == NULL ? "" : args->message;
   return create(args->errc, message, strlen(message));
 }

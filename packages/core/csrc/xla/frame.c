@@ -25,6 +25,12 @@ typedef struct {
   size_t left;
 } source_t;
 
+/* The start of most records: a dtype or a kind, and a rank, size or length. */
+typedef struct {
+  int32_t type;
+  uint32_t length;
+} record_t;
+
 /* The block; `memory` is null while its size is counted. */
 typedef struct {
   uint8_t *memory;
@@ -54,22 +60,21 @@ static int32_t truncated(const char *what) { return tn__fail(TN_INVALID_ARGUMENT
 /* --- Buffers ------------------------------------------------------------------------------------------------------ */
 
 static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buffer) {
-  const struct {
-    int32_t dtype;
-    uint32_t rank;
-  } *record = next(source, sizeof *record);
+  const record_t *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a buffer");
-  if (tn_xla_dtype_size(record->dtype) == 0 && record->dtype != TN_XLA_TOKEN)
-    return tn__fail(TN_INVALID_ARGUMENT, "the dtype of a buffer must be one of XLA, got %d", (int)record->dtype);
-  if (record->rank > source->left / sizeof(int64_t)) return truncated("the dimensions of a buffer");
-  const int64_t *dims = next(source, record->rank * sizeof *dims);
+  const int32_t dtype = record->type;
+  const uint32_t rank = record->length;
+  TN_REQUIRE(tn_xla_dtype_size(dtype) != 0 || dtype == TN_XLA_TOKEN,
+             "the dtype of a buffer must be one of XLA, got %d", (int)dtype);
+  if (rank > source->left / sizeof(int64_t)) return truncated("the dimensions of a buffer");
+  const int64_t *dims = next(source, rank * sizeof *dims);
   /* The pointer can be followed even for rank 0. */
-  int64_t *copy = take(block, record->rank == 0 ? 1 : record->rank, sizeof *copy, 8);
-  for (uint32_t i = 0; i < record->rank; i++) {
-    if (dims[i] < 0) return tn__fail(TN_INVALID_ARGUMENT, "a dimension must not be negative, got %lld", (long long)dims[i]);
+  int64_t *copy = take(block, rank == 0 ? 1 : rank, sizeof *copy, 8);
+  for (uint32_t i = 0; i < rank; i++) {
+    TN_REQUIRE(dims[i] >= 0, "a dimension must not be negative, got %lld", (long long)dims[i]);
     if (copy != NULL) copy[i] = dims[i];
   }
-  if (buffer != NULL) *buffer = (tn_xla_buffer_t){sizeof *buffer, NULL, record->dtype, NULL, record->rank, copy};
+  if (buffer != NULL) *buffer = (tn_xla_buffer_t){sizeof *buffer, NULL, dtype, NULL, rank, copy};
   return TN_OK;
 }
 
@@ -80,8 +85,7 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
   void **pointers = take(block, count, sizeof *pointers, 8);
   int32_t *types = take(block, count, sizeof *types, 8);
   for (size_t i = 0; i < count; i++) {
-    const int32_t status = lay_buffer(source, block, call == NULL ? NULL : &buffers[i]);
-    if (status != TN_OK) return status;
+    TN_TRY(lay_buffer(source, block, call == NULL ? NULL : &buffers[i]));
     if (call == NULL) continue;
     pointers[i] = &buffers[i];
     types[i] = TN_XLA_BUFFER;
@@ -89,9 +93,8 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
   if (call == NULL) return TN_OK;
   call->head.buffers_offset = (uint64_t)((uint8_t *)buffers - block->memory);
   call->frame.args = (tn_xla_args_t){sizeof call->frame.args, NULL, header->operands, types, pointers};
-  call->frame.rets =
-      (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
-                      pointers + header->operands};
+  call->frame.rets = (tn_xla_rets_t){sizeof call->frame.rets, NULL, header->results, types + header->operands,
+                                     pointers + header->operands};
   return TN_OK;
 }
 
@@ -101,8 +104,7 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
 
 /* Copies the next `size` bytes of the descriptor into the block. `*out` is null while counting. */
 static int32_t lay_bytes(source_t *source, block_t *block, uint64_t size, void **out, const char *what) {
-  if (size > source->left) return truncated(what);
-  const void *bytes = next(source, (size_t)size);
+  const void *bytes = size > source->left ? NULL : next(source, (size_t)size);
   if (bytes == NULL) return truncated(what);
   *out = take(block, (size_t)size, 1, 16);
   if (*out != NULL && size > 0) memcpy(*out, bytes, (size_t)size);
@@ -110,20 +112,16 @@ static int32_t lay_bytes(source_t *source, block_t *block, uint64_t size, void *
 }
 
 static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
-  const struct {
-    int32_t dtype;
-    uint32_t size;
-  } *record = next(source, sizeof *record);
+  const record_t *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a scalar");
-  if (record->size == 0 || record->size != tn_xla_dtype_size(record->dtype))
-    return tn__fail(TN_INVALID_ARGUMENT, "a scalar of dtype %d must have its size, got %u bytes", (int)record->dtype,
-                    record->size);
+  TN_REQUIRE(record->length != 0 && record->length == tn_xla_dtype_size(record->type),
+             "a scalar of dtype %d must have its size, got %u bytes", (int)record->type, record->length);
   tn_xla_scalar_t *scalar = take(block, 1, sizeof *scalar, 8);
   void *value = NULL;
-  const int32_t status = lay_bytes(source, block, record->size, &value, "a scalar");
-  if (status == TN_OK && scalar != NULL) *scalar = (tn_xla_scalar_t){record->dtype, value};
+  TN_TRY(lay_bytes(source, block, record->length, &value, "a scalar"));
+  if (scalar != NULL) *scalar = (tn_xla_scalar_t){record->type, value};
   *out = scalar;
-  return status;
+  return TN_OK;
 }
 
 static int32_t lay_array(source_t *source, block_t *block, void **out) {
@@ -134,7 +132,7 @@ static int32_t lay_array(source_t *source, block_t *block, void **out) {
   } *record = next(source, sizeof *record);
   if (record == NULL) return truncated("an array");
   const size_t size = tn_xla_dtype_size(record->dtype);
-  if (size == 0) return tn__fail(TN_INVALID_ARGUMENT, "the dtype of an array must be one of XLA, got %d", (int)record->dtype);
+  TN_REQUIRE(size != 0, "the dtype of an array must be one of XLA, got %d", (int)record->dtype);
   if (record->count > source->left / size) return truncated("an array");
   tn_xla_array_t *array = take(block, 1, sizeof *array, 8);
   void *data = NULL;
@@ -156,17 +154,14 @@ static int32_t lay_string(source_t *source, block_t *block, void **out) {
 }
 
 static int32_t lay_dictionary(source_t *source, block_t *block, void **out, int depth) {
-  const struct {
-    uint32_t count;
-    uint32_t zero;
-  } *record = next(source, sizeof *record);
-  if (record == NULL) return truncated("a dictionary");
+  const uint32_t *count = next(source, 2 * sizeof *count);
+  if (count == NULL) return truncated("a dictionary");
   tn_xla_attrs_t *attrs = take(block, 1, sizeof *attrs, 8);
   *out = attrs;
-  return lay_attrs(source, block, attrs, record->count, depth + 1);
+  return lay_attrs(source, block, attrs, *count, depth + 1);
 }
 
-static int32_t lay_value(source_t *source, block_t *block, uint32_t kind, void **out, int depth) {
+static int32_t lay_value(source_t *source, block_t *block, int32_t kind, void **out, int depth) {
   switch (kind) {
     case TN_XLA_SCALAR:
       return lay_scalar(source, block, out);
@@ -177,7 +172,7 @@ static int32_t lay_value(source_t *source, block_t *block, uint32_t kind, void *
     case TN_XLA_DICTIONARY:
       return lay_dictionary(source, block, out, depth);
     default:
-      return tn__fail(TN_INVALID_ARGUMENT, "unknown kind %u of an attribute", kind);
+      return tn__fail(TN_INVALID_ARGUMENT, "unknown kind %d of an attribute", (int)kind);
   }
 }
 
@@ -191,10 +186,9 @@ static int is_after(const tn_xla_span_t *name, const tn_xla_span_t *previous) {
 
 static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xla_span_t *previous, tn_xla_span_t *out) {
   const tn_xla_span_t name = {next(source, length), length};
-  if (name.ptr == NULL || length == 0) return tn__fail(TN_INVALID_ARGUMENT, "an attribute must have a name");
-  if (!is_after(&name, previous))
-    return tn__fail(TN_INVALID_ARGUMENT, "attributes must be sorted by name without duplicates, got %.*s", (int)length,
-                    name.ptr);
+  TN_REQUIRE(name.ptr != NULL && length != 0, "an attribute must have a name");
+  TN_REQUIRE(is_after(&name, previous),
+             "attributes must be sorted by name without duplicates, got %.*s", (int)length, name.ptr);
   *previous = name;
   char *copy = take(block, length, 1, 1);
   if (copy == NULL) return TN_OK;
@@ -204,8 +198,7 @@ static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xl
 }
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth) {
-  if (depth > TN_XLA_DEEPEST)
-    return tn__fail(TN_INVALID_ARGUMENT, "dictionaries must be nested at most %d deep", TN_XLA_DEEPEST);
+  TN_REQUIRE(depth <= TN_XLA_DEEPEST, "dictionaries must be nested at most %d deep", TN_XLA_DEEPEST);
   if (count > source->left / 16) return truncated("the attributes");
   tn_xla_span_t **names = take(block, count, sizeof *names, 8);
   void **values = take(block, count, sizeof *values, 8);
@@ -213,19 +206,15 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
   int32_t *types = take(block, count, sizeof *types, 8);
   tn_xla_span_t previous = {NULL, 0};
   for (uint32_t i = 0; i < count; i++) {
-    const struct {
-      uint32_t kind;
-      uint32_t name_length;
-    } *record = next(source, sizeof *record);
+    const record_t *record = next(source, sizeof *record);
     if (record == NULL) return truncated("an attribute");
-    int32_t status = lay_name(source, block, record->name_length, &previous, spans == NULL ? NULL : &spans[i]);
+    TN_TRY(lay_name(source, block, record->length, &previous, spans == NULL ? NULL : &spans[i]));
     void *value = NULL;
-    if (status == TN_OK) status = lay_value(source, block, record->kind, &value, depth);
-    if (status != TN_OK) return status;
+    TN_TRY(lay_value(source, block, record->type, &value, depth));
     if (out == NULL) continue;
     names[i] = &spans[i];
     values[i] = value;
-    types[i] = (int32_t)record->kind;
+    types[i] = record->type;
   }
   if (out != NULL) *out = (tn_xla_attrs_t){sizeof *out, NULL, count, types, names, values};
   return TN_OK;
@@ -235,20 +224,16 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
 
 static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   source_t source = {descriptor, size};
-  if (descriptor == NULL || (uintptr_t)descriptor % 8 != 0 || size > LARGEST_DESCRIPTOR)
-    return tn__fail(TN_INVALID_ARGUMENT, "a descriptor must be aligned to 8 bytes and at most 1 GiB long");
+  TN_REQUIRE(descriptor != NULL && (uintptr_t)descriptor % 8 == 0 && size <= LARGEST_DESCRIPTOR,
+             "a descriptor must be aligned to 8 bytes and at most 1 GiB long");
   const tn_xla_descriptor_t *header = next(&source, sizeof *header);
   if (header == NULL) return truncated("its header");
-  if (header->magic != TN_XLA_DESCRIPTOR_MAGIC)
-    return tn__fail(TN_INVALID_ARGUMENT, "the descriptor must start with its magic number");
-  if (header->handlers[TN_XLA_EXECUTE] == 0)
-    return tn__fail(TN_INVALID_ARGUMENT, "a call must have a handler for the execute stage");
+  TN_REQUIRE(header->magic == TN_XLA_DESCRIPTOR_MAGIC, "the descriptor must start with its magic number");
+  TN_REQUIRE(header->handlers[TN_XLA_EXECUTE] != 0, "a call must have a handler for the execute stage");
   tn__xla_call_t *call = take(block, 1, sizeof *call, 64);
-  int32_t status = lay_buffers(&source, block, call, header);
-  tn_xla_attrs_t *attrs = call == NULL ? NULL : &call->frame.attrs;
-  if (status == TN_OK) status = lay_attrs(&source, block, attrs, header->attributes, 0);
-  if (status != TN_OK) return status;
-  if (source.left != 0) return tn__fail(TN_INVALID_ARGUMENT, "the descriptor has %zu bytes after its end", source.left);
+  TN_TRY(lay_buffers(&source, block, call, header));
+  TN_TRY(lay_attrs(&source, block, call == NULL ? NULL : &call->frame.attrs, header->attributes, 0));
+  TN_REQUIRE(source.left == 0, "the descriptor has %zu bytes after its end", source.left);
   if (call == NULL) return TN_OK;
   call->head.byte_size = block->used;
   memcpy(&call->handlers, header->handlers, sizeof call->handlers);
@@ -261,7 +246,7 @@ static int32_t lay(const void *descriptor, size_t size, block_t *block) {
 }
 
 int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   block_t block = {NULL, 0};
   const int32_t status = lay(descriptor, descriptor_size, &block);
   if (status == TN_OK) *out = align_up(block.used, 64);
@@ -270,10 +255,9 @@ int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t
 
 int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size) {
   size_t needed = 0;
-  const int32_t status = tn_xla_frame_size(descriptor, descriptor_size, &needed);
-  if (status != TN_OK) return status;
-  if (memory == NULL || (uintptr_t)memory % 64 != 0 || memory_size < needed)
-    return tn__fail(TN_INVALID_ARGUMENT, "memory must have %zu bytes aligned to 64", needed);
+  TN_TRY(tn_xla_frame_size(descriptor, descriptor_size, &needed));
+  TN_REQUIRE(memory != NULL && (uintptr_t)memory % 64 == 0 && memory_size >= needed,
+             "memory must have %zu bytes aligned to 64", needed);
   memset(memory, 0, needed);
   block_t block = {memory, 0};
   return lay(descriptor, descriptor_size, &block);

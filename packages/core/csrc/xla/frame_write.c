@@ -92,8 +92,7 @@ static int32_t write_attrs(sink_t *sink, const tn_xla_attrs_t *attrs, int depth)
       return wrong("an attribute without a name or a value");
     put_u32s(sink, (uint32_t)attrs->types[i], (uint32_t)name->len);
     put(sink, name->ptr, name->len);
-    const int32_t status = write_value(sink, attrs->types[i], attrs->attrs[i], depth);
-    if (status != TN_OK) return status;
+    TN_TRY(write_value(sink, attrs->types[i], attrs->attrs[i], depth));
   }
   return TN_OK;
 }
@@ -105,9 +104,9 @@ int32_t tn__xla_frame_write(const tn_xla_call_frame_t *frame, void *out, size_t 
   sink_t sink = {out, capacity, 0};
   put_u32s(&sink, (uint32_t)counts[0], (uint32_t)counts[1]);
   put_u32s(&sink, (uint32_t)counts[2], 0);
-  int32_t status = write_buffers(&sink, counts[0], frame->args.types, frame->args.args);
-  if (status == TN_OK) status = write_buffers(&sink, counts[1], frame->rets.types, frame->rets.rets);
-  if (status == TN_OK) status = write_attrs(&sink, &frame->attrs, 0);
-  if (status == TN_OK) *length = sink.used;
-  return status;
+  TN_TRY(write_buffers(&sink, counts[0], frame->args.types, frame->args.args));
+  TN_TRY(write_buffers(&sink, counts[1], frame->rets.types, frame->rets.rets));
+  TN_TRY(write_attrs(&sink, &frame->attrs, 0));
+  *length = sink.used;
+  return TN_OK;
 }

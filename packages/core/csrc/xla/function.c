@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "../base/lock.h"
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
@@ -29,30 +28,30 @@ static tn_xla_error_t *fail(const tn_xla_call_frame_t *frame, int32_t code, cons
   return frame->api->error_create(&args);
 }
 
-TN_PRINTF(3, 4)
-static tn_xla_error_t *failf(const tn_xla_call_frame_t *frame, int32_t code, const char *format, ...) {
+/* Creates the error of a call that is not valid. */
+TN_PRINTF(2, 3)
+static tn_xla_error_t *refuse(const tn_xla_call_frame_t *frame, const char *format, ...) {
   char message[512];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return fail(frame, code, message);
+  return fail(frame, TN_XLA_INVALID_ARGUMENT, message);
 }
 
 static tn_xla_error_t *check_buffer(const tn_xla_call_frame_t *frame, const char *what, size_t index, int32_t kind,
                                     const tn_xla_buffer_t *buffer, const tn_xla_function_buffer_t *expected) {
-  if (kind != TN_XLA_BUFFER) return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong %s %zu: expected buffer", what, index);
+  if (kind != TN_XLA_BUFFER) return refuse(frame, "Wrong %s %zu: expected buffer", what, index);
   if (buffer->dtype != expected->dtype)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong buffer dtype of %s %zu: expected %s but got %s", what, index,
-                 tn_xla_dtype_name(expected->dtype), tn_xla_dtype_name(buffer->dtype));
+    return refuse(frame, "Wrong buffer dtype of %s %zu: expected %s but got %s", what, index,
+                  tn_xla_dtype_name(expected->dtype), tn_xla_dtype_name(buffer->dtype));
   if (buffer->rank != expected->rank)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong buffer rank of %s %zu: expected %lld but got %lld", what, index,
-                 (long long)expected->rank, (long long)buffer->rank);
-  for (int64_t axis = 0; axis < buffer->rank; axis++) {
+    return refuse(frame, "Wrong buffer rank of %s %zu: expected %lld but got %lld", what, index,
+                  (long long)expected->rank, (long long)buffer->rank);
+  for (int64_t axis = 0; axis < buffer->rank; axis++)
     if (buffer->dims[axis] != expected->dims[axis])
-      return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong size of axis %lld of %s %zu: expected %lld but got %lld",
-                   (long long)axis, what, index, (long long)expected->dims[axis], (long long)buffer->dims[axis]);
-  }
+      return refuse(frame, "Wrong size of axis %lld of %s %zu: expected %lld but got %lld",
+                    (long long)axis, what, index, (long long)expected->dims[axis], (long long)buffer->dims[axis]);
   return NULL;
 }
 
@@ -61,8 +60,7 @@ static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char
                                     const int32_t *kinds, void *const *buffers, size_t wanted,
                                     const tn_xla_function_buffer_t *expected, void **data) {
   if (count < 0 || (size_t)count != wanted)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of %ss: expected %zu but got %lld", what, wanted,
-                 (long long)count);
+    return refuse(frame, "[execute] Wrong number of %ss: expected %zu but got %lld", what, wanted, (long long)count);
   for (size_t i = 0; i < wanted; i++) {
     tn_xla_error_t *wrong = check_buffer(frame, what, i, kinds[i], buffers[i], &expected[i]);
     if (wrong != NULL) return wrong;
@@ -71,19 +69,21 @@ static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char
   return NULL;
 }
 
+/* Checks the operands and results of a call. JavaScript reads their pointers before the next call can overwrite them. */
+static tn_xla_error_t *take_call(const tn_xla_call_frame_t *frame, const tn_xla_function_t *function) {
+  const size_t operands = function->operands;
+  if (frame->attrs.size != 0)
+    return refuse(frame, "[execute] Wrong number of attributes: expected 0 but got %lld", (long long)frame->attrs.size);
+  tn_xla_error_t *wrong = take_buffers(frame, "argument", frame->args.size, frame->args.types, frame->args.args, operands,
+                                       function->buffers, function->data);
+  if (wrong != NULL) return wrong;
+  return take_buffers(frame, "result", frame->rets.size, frame->rets.types, frame->rets.rets, function->results,
+                      function->buffers + operands, function->data + operands);
+}
+
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
   const tn_xla_function_t *function = slot->function;
-  if (!function->reads && frame->attrs.size != 0)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "[execute] Wrong number of attributes: expected 0 but got %lld",
-                 (long long)frame->attrs.size);
-  /* JavaScript reads the pointers before the next call can overwrite them. */
-  tn_xla_error_t *wrong = function->reads ? NULL
-                                          : take_buffers(frame, "argument", frame->args.size, frame->args.types,
-                                                         frame->args.args, function->operands, function->buffers,
-                                                         function->data);
-  if (wrong == NULL && !function->reads)
-    wrong = take_buffers(frame, "result", frame->rets.size, frame->rets.types, frame->rets.rets, function->results,
-                         function->buffers + function->operands, function->data + function->operands);
+  tn_xla_error_t *wrong = function->reads ? NULL : take_call(frame, function);
   if (wrong != NULL) return wrong;
   invocation_t invocation = {frame, NULL};
   const int32_t status = tn__callback_enter(slot->callback, function->data, &invocation);
@@ -95,16 +95,15 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
  * returned. */
 static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu",
-                 TN_XLA_SIZE_CALL_FRAME, frame->struct_size);
+    return refuse(frame, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu", TN_XLA_SIZE_CALL_FRAME,
+                  frame->struct_size);
   if (frame->extension_start != NULL && frame->extension_start->type == TN_XLA_EXTENSION_METADATA) {
     /* The oldest version, which every runtime accepts. Newer features are not used. */
     tn_xla_answer_metadata(frame, 1, 0);
     return NULL;
   }
   if (frame->stage != TN_XLA_EXECUTE)
-    return failf(frame, TN_XLA_INVALID_ARGUMENT, "Wrong execution stage: expected `execute` but got `%s`",
-                 tn_xla_stage_name(frame->stage));
+    return refuse(frame, "Wrong execution stage: expected `execute` but got `%s`", tn_xla_stage_name(frame->stage));
   const uint64_t thread = atomic_load(&slots[index].thread);
   if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is closed");
   if (thread != tn__this_thread())
@@ -143,8 +142,7 @@ static void end_thread(void *data) {
 }
 
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
-  if (callback == NULL || function == NULL || out == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "callback, function and out must not be null");
+  TN_REQUIRE(callback != NULL && function != NULL && out != NULL, "callback, function and out must not be null");
   tn__environment_on_end(end_thread, NULL);
   tn__lock(&lock);
   size_t index = 0;
@@ -177,15 +175,15 @@ int32_t tn_xla_function_close(const void *handler) {
 
 int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {
   invocation_t *invocation = call;
-  if (invocation == NULL || message == NULL || code == TN_XLA_OK)
-    return tn__fail(TN_INVALID_ARGUMENT, "call and message must not be null, and code must not be OK");
+  TN_REQUIRE(invocation != NULL && message != NULL && code != TN_XLA_OK,
+             "call and message must not be null, and code must not be OK");
   if (invocation->error == NULL) invocation->error = fail(invocation->frame, code, message);
   return TN_OK;
 }
 
 int32_t tn_xla_function_read(const void *call, void *out, size_t capacity, size_t *length) {
   const invocation_t *invocation = call;
-  if (invocation == NULL || length == NULL || (out == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "call, out and length must not be null");
+  TN_REQUIRE(invocation != NULL && length != NULL && (out != NULL || capacity == 0),
+             "call, out and length must not be null");
   return tn__xla_frame_write(invocation->frame, out, capacity, length);
 }

@@ -1,8 +1,7 @@
 /* Futures of XLA FFI, which a handler returns to finish later, on any thread. */
 #include <stdlib.h>
 
-#include "../base/lock.h"
-#include "arguments.h"
+#include "internal.h"
 
 struct tn_xla_future {
   tn__xla_member_t member;
@@ -33,7 +32,7 @@ tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args) {
 
 /* Frees a live future and its error. The lock is held. */
 static void destroy(tn_xla_future_t *future) {
-  tn__xla_set_remove(&live, &future->member);
+  tn__xla_set_remove(&live, future);
   if (future->error != NULL) tn__xla_error_destroy(future->error);
   free(future);
 }

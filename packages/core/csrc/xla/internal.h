@@ -1,6 +1,5 @@
 /* Functions and types that the files of XLA custom calls share. */
-#ifndef TENON_XLA_INTERNAL_H
-#define TENON_XLA_INTERNAL_H
+#pragma once
 
 #include "../base/internal.h"
 #include "../base/lock.h"
@@ -14,7 +13,6 @@
 /* A member of a set, at the start of its object. */
 typedef struct tn__xla_member {
   struct tn__xla_member *next;
-  struct tn__xla_member **place;
 } tn__xla_member_t;
 
 /* A set of live objects. Pointers that handlers return are followed only if they are members. Callers lock. */
@@ -24,7 +22,8 @@ typedef struct tn__xla_set {
 } tn__xla_set_t;
 
 void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member);
-void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member);
+/* Removes a member. Returns 0 if the pointer is not one. */
+int tn__xla_set_remove(tn__xla_set_t *set, const void *pointer);
 int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer);
 
 /* Takes the lock of a set and returns its count. */
@@ -53,6 +52,13 @@ int32_t tn__xla_error_report(tn_xla_error_t *error, int32_t *code);
 
 /* Returns null, or an error that says which arguments are too short. */
 tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual);
+
+/* Makes a function of the table return an error if its `args` are too short. */
+#define CHECK_SIZE(name, expected)                                                                        \
+  do {                                                                                                    \
+    tn_xla_error_t *too_short = tn__xla_check_size("XLA_FFI_" name "_Args", expected, args->struct_size); \
+    if (too_short != NULL) return too_short;                                                              \
+  } while (0)
 
 tn_xla_error_t *tn__xla_error_create(tn_xla_error_create_args_t *args);
 void tn__xla_error_get_message(tn_xla_error_get_message_args_t *args);
@@ -99,13 +105,10 @@ typedef struct tn__xla_state {
  * guard. */
 void tn__xla_state_clear(tn__xla_state_t *slot);
 
-tn_xla_error_t *tn__xla_type_register_v1(void *args);
-tn_xla_error_t *tn__xla_type_register_v2(void *args);
-tn_xla_error_t *tn__xla_state_set_v1(void *args);
-tn_xla_error_t *tn__xla_state_set_v2(void *args);
-tn_xla_error_t *tn__xla_state_set_v3(void *args);
-tn_xla_error_t *tn__xla_state_get_v1(void *args);
-tn_xla_error_t *tn__xla_state_get_v3(void *args);
+/* Functions of the table whose arguments depend on the minor version. */
+typedef tn_xla_error_t *tn__xla_versioned_t(void *args);
+tn__xla_versioned_t tn__xla_type_register_v1, tn__xla_type_register_v2, tn__xla_state_set_v1, tn__xla_state_set_v2,
+    tn__xla_state_set_v3, tn__xla_state_get_v1, tn__xla_state_get_v3;
 
 /* --- context.c ---------------------------------------------------------------------------------------------------- */
 
@@ -214,5 +217,3 @@ int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(v
  * completes, and passes the error to tn__xla_call_finish(), which returns the status. */
 int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status);
 int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error);
-
-#endif

@@ -1,7 +1,7 @@
 /* DeviceMemory_Allocate and DeviceMemory_Free. The memory lives at most as long as the run. */
 #include <stdlib.h>
 
-#include "arguments.h"
+#include "internal.h"
 
 /* The limit of XLA. */
 #define LARGEST_ALIGNMENT 16
@@ -11,14 +11,12 @@
 static tn__lock_t lock = TN__LOCK;
 
 static int32_t allocate_on_host(void *data, size_t size, size_t alignment, void **out) {
-  (void)data;
-  (void)alignment;
+  (void)data, (void)alignment;
   return tn_memory_allocate(size, HOST_ALIGNMENT, out);
 }
 
 static int32_t free_on_host(void *data, void *memory, size_t size) {
-  (void)data;
-  (void)size;
+  (void)data, (void)size;
   tn_memory_free(memory);
   return TN_OK;
 }
@@ -26,8 +24,9 @@ static int32_t free_on_host(void *data, void *memory, size_t size) {
 static const tn_xla_memory_t host = {sizeof host, allocate_on_host, free_on_host, NULL};
 
 int32_t tn_xla_give_memory(void *call, const tn_xla_memory_t *memory) {
-  if (call == NULL || (memory != NULL && (memory->struct_size < sizeof *memory || !memory->allocate || !memory->free)))
-    return tn__fail(TN_INVALID_ARGUMENT, "call must not be null, and memory must have its struct_size and both functions");
+  TN_REQUIRE(call != NULL && (memory == NULL || (memory->struct_size >= sizeof *memory && memory->allocate &&
+             memory->free)),
+             "call must not be null, and memory must have its struct_size and both functions");
   ((tn__xla_call_t *)call)->context.memory = memory == NULL ? &host : memory;
   return TN_OK;
 }
@@ -35,10 +34,8 @@ int32_t tn_xla_give_memory(void *call, const tn_xla_memory_t *memory) {
 /* Returns null, or the error of a context without memory. On the host XLA uses another code for each function. */
 static tn_xla_error_t *find_memory(const tn_xla_context_t *context, int32_t code, const tn_xla_memory_t **out) {
   const tn_xla_context_t *owner = context == NULL ? NULL : context->owner;
-  if (owner != NULL && owner->memory != NULL) {
-    *out = owner->memory;
-    return NULL;
-  }
+  *out = owner == NULL ? NULL : owner->memory;
+  if (*out != NULL) return NULL;
   if (owner == NULL || owner->device == NULL) return tn__xla_error(code, "XLA FFI GPU context is not available");
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "No device memory allocator available on this platform");
 }
@@ -53,10 +50,8 @@ tn_xla_error_t *tn__xla_memory_allocate(tn_xla_memory_allocate_args_t *args) {
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "Unsupported alignment: %zu", alignment);
   if (args->ctx->captures)
     return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "a handler cannot allocate while its work is captured");
-  if (args->size == 0) {
-    args->data = NULL;
-    return NULL;
-  }
+  args->data = NULL;
+  if (args->size == 0) return NULL;
   tn__xla_block_t *block = malloc(sizeof *block);
   void *data = NULL;
   if (block == NULL || memory->allocate(memory->data, args->size, alignment, &data) != TN_OK) {

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/lock.h"
-#include "arguments.h"
+#include "internal.h"
 
 typedef struct entry {
   struct entry *next;
@@ -32,9 +31,8 @@ static char *copy_span(tn_xla_span_t span) {
 static char *canonical_platform(tn_xla_span_t platform) {
   char *copy = copy_span(platform);
   if (copy == NULL) return NULL;
-  for (char *c = copy; *c != '\0'; c++) {
+  for (char *c = copy; *c != '\0'; c++)
     if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
-  }
   const char *longer = strcmp(copy, "cpu") == 0 ? "host" : strcmp(copy, "gpu") == 0 ? "cuda" : NULL;
   if (longer == NULL) return copy;
   free(copy);
@@ -110,13 +108,10 @@ tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, c
                          (int)args->name.len, args->name.ptr, (int)args->platform.len, args->platform.ptr);
   entry_t *entry = calloc(1, sizeof *entry);
   if (entry == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory to register a handler");
-  entry->name = copy_span(args->name);
-  entry->platform = canonical_platform(args->platform);
-  entry->bundle = args->bundle;
-  entry->traits = args->traits;
-  tn_xla_error_t *wrong = entry->name == NULL || entry->platform == NULL
-              ? tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory to register a handler")
-              : describe(entry, api);
+  *entry = (entry_t){.name = copy_span(args->name), .platform = canonical_platform(args->platform),
+                     .bundle = args->bundle, .traits = args->traits};
+  const int is_copied = entry->name != NULL && entry->platform != NULL;
+  tn_xla_error_t *wrong = is_copied ? describe(entry, api) : tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a name");
   if (wrong == NULL) return enter(entry);
   destroy(entry);
   return wrong;
@@ -124,8 +119,7 @@ tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, c
 
 int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
                             void *out) {
-  if (name == NULL || platform == NULL || out == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "name, platform and out must not be null");
+  TN_REQUIRE(name != NULL && platform != NULL && out != NULL, "name, platform and out must not be null");
   char *name_copy = copy_span((tn_xla_span_t){name, name_length});
   char *platform_copy = canonical_platform((tn_xla_span_t){platform, platform_length});
   int32_t status = TN_OUT_OF_MEMORY;
@@ -144,8 +138,7 @@ int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *pl
 }
 
 int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length) {
-  if (length == NULL || (out == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "out and length must not be null");
+  TN_REQUIRE(length != NULL && (out != NULL || capacity == 0), "out and length must not be null");
   size_t used = 0;
   tn__lock(&lock);
   for (const entry_t *entry = entries; entry != NULL; entry = entry->next) {

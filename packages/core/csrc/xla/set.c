@@ -6,16 +6,17 @@ static size_t bucket_of(const void *pointer) { return ((uintptr_t)pointer >> 4) 
 void tn__xla_set_add(tn__xla_set_t *set, tn__xla_member_t *member) {
   tn__xla_member_t **place = &set->buckets[bucket_of(member)];
   member->next = *place;
-  member->place = place;
-  if (member->next != NULL) member->next->place = &member->next;
   *place = member;
   set->count++;
 }
 
-void tn__xla_set_remove(tn__xla_set_t *set, tn__xla_member_t *member) {
-  *member->place = member->next;
-  if (member->next != NULL) member->next->place = member->place;
+int tn__xla_set_remove(tn__xla_set_t *set, const void *pointer) {
+  tn__xla_member_t **place = &set->buckets[bucket_of(pointer)];
+  while (*place != NULL && *place != pointer) place = &(*place)->next;
+  if (*place == NULL) return 0;
+  *place = (*place)->next;
   set->count--;
+  return 1;
 }
 
 int tn__xla_set_has(const tn__xla_set_t *set, const void *pointer) {

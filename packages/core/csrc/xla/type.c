@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/lock.h"
-#include "arguments.h"
+#include "internal.h"
 
 typedef struct type {
   int64_t id;
@@ -19,16 +18,14 @@ static size_t type_count;
 static int64_t last_id;
 
 static type_t *find_name(tn_xla_span_t name) {
-  for (size_t i = 0; i < type_count; i++) {
+  for (size_t i = 0; i < type_count; i++)
     if (types[i].length == name.len && memcmp(types[i].name, name.ptr, name.len) == 0) return &types[i];
-  }
   return NULL;
 }
 
 static type_t *find_id(int64_t id) {
-  for (size_t i = 0; i < type_count; i++) {
+  for (size_t i = 0; i < type_count; i++)
     if (types[i].id == id) return &types[i];
-  }
   return NULL;
 }
 
@@ -89,15 +86,12 @@ tn_xla_error_t *tn__xla_type_register_v2(void *pointer) {
 
 int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, void *type_id, void *type_info,
                              int64_t *id, int32_t *code) {
-  if (id == NULL || code == NULL) return tn__fail(TN_INVALID_ARGUMENT, "id and code must not be null");
+  TN_REQUIRE(id != NULL && code != NULL, "id and code must not be null");
   const tn_xla_type_info_t *info = minor < 2 ? NULL : type_info;
-  tn_xla_error_t *wrong =
-      type_register((tn_xla_span_t){name, length}, type_id, info == NULL ? NULL : info->deleter);
-  if (wrong == NULL) {
-    *id = ((const tn_xla_type_id_t *)type_id)->type_id;
-    return TN_OK;
-  }
-  return tn__xla_error_report(wrong, code);
+  tn_xla_error_t *wrong = type_register((tn_xla_span_t){name, length}, type_id, info == NULL ? NULL : info->deleter);
+  if (wrong != NULL) return tn__xla_error_report(wrong, code);
+  *id = ((const tn_xla_type_id_t *)type_id)->type_id;
+  return TN_OK;
 }
 
 /* --- States ------------------------------------------------------------------------------------------------------- */

@@ -29,18 +29,17 @@ static void run_on_device(tn_xla_untyped_call_t *call) {
 
 static void run(void *context) {
   tn_xla_untyped_call_t *call = context;
-  if (call->on_device) {
+  if (call->on_device)
     run_on_device(call);
-  } else {
+  else
     run_on_host(call);
-  }
 }
 
 int32_t tn_xla_execute_untyped(void *memory) {
   tn_xla_untyped_call_t *call = memory;
-  if (call == NULL) return tn__fail(TN_INVALID_ARGUMENT, "call must not be null");
-  if (call->api_version < TN_XLA_CALL_ORIGINAL || call->api_version > TN_XLA_CALL_UNIFIED)
-    return tn__fail(TN_INVALID_ARGUMENT, "api_version is unknown: %d", (int)call->api_version);
+  TN_REQUIRE(call != NULL, "call must not be null");
+  TN_REQUIRE(call->api_version >= TN_XLA_CALL_ORIGINAL && call->api_version <= TN_XLA_CALL_UNIFIED,
+             "api_version is unknown: %d", (int)call->api_version);
   XlaCustomCallStatusSetSuccess(&call->status);
   if (!tn__xla_enter(call->device)) {
     XlaCustomCallStatusSetFailure(&call->status, "the device of the call cannot be entered on this thread", SIZE_MAX);
@@ -55,8 +54,8 @@ int32_t tn_xla_execute_untyped(void *memory) {
 
 int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, size_t *length) {
   tn_xla_untyped_call_t *call = memory;
-  if (call == NULL || length == NULL || (message == NULL && capacity > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "call, message and length must not be null");
+  TN_REQUIRE(call != NULL && length != NULL && (message != NULL || capacity == 0),
+             "call, message and length must not be null");
   if (!call->status.failed) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
   const size_t whole = call->status.length;
   const size_t copied = whole < capacity ? whole : capacity;

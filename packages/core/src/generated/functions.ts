@@ -7,7 +7,6 @@ export const FUNCTIONS = {
   tenon: {
     tn_abi_version: ['uint32_t', []],
     tn_version: ['uintptr_t', []],
-    tn_status_text: ['uintptr_t', ['int32_t']],
     tn_last_error: ['uintptr_t', []],
     tn_memory_allocate: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_memory_free: ['void', ['uintptr_t']],
@@ -37,7 +36,6 @@ export const FUNCTIONS = {
     tn_callback_create: ['int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']],
     tn_callback_retain: ['void', ['uintptr_t']],
     tn_callback_release: ['void', ['uintptr_t']],
-    tn_callback_check: ['int32_t', ['uintptr_t']],
     tn_callback_invoke: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_guard_install: ['int32_t', ['uintptr_t']],
     tn_guard_call: ['int32_t', ['uintptr_t', 'uintptr_t']],
@@ -94,7 +92,6 @@ export const FUNCTIONS = {
     tn_tstring_find_invalid_utf8: ['int32_t', ['uintptr_t', 'uint64_t', 'uintptr_t', 'uintptr_t']],
     tn_tstring_read: ['int32_t', ['uintptr_t', 'uint64_t', 'uintptr_t', 'uint64_t', 'uintptr_t', 'uintptr_t']],
     tn_tstring_dealloc_all: ['void', ['uintptr_t', 'uint64_t', 'int32_t']],
-    tn_tstring_init: ['void', ['uintptr_t']],
     tn_tstring_copy: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_tstring_append: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_tstring_resize: ['int32_t', ['uintptr_t', 'uintptr_t', 'int8_t']],

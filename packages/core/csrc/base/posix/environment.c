@@ -11,9 +11,8 @@ int tn__environment_on_end(void (*hook)(void *data), void *data) {
   /* The hooks without data that this thread has added. Node aborts when a hook is added twice. */
   static _Thread_local void (*added[MOST_HOOKS])(void *data);
   size_t count = 0;
-  for (; data == NULL && count < MOST_HOOKS && added[count] != NULL; count++) {
+  for (; data == NULL && count < MOST_HOOKS && added[count] != NULL; count++)
     if (added[count] == hook) return 1;
-  }
   if (count == MOST_HOOKS) return 0;
   /* Node offers this to C++ only, so the two functions are looked up by their mangled names. */
   void *(*current_isolate)(void);

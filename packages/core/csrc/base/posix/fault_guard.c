@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -31,9 +30,8 @@ static uintptr_t page_size;
 
 static range_t *find(uintptr_t address) {
   size_t count = used;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (address < ranges[i].end && address >= ranges[i].start) return &ranges[i];
-  }
   return NULL;
 }
 
@@ -54,12 +52,10 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
   range_t *range = info->si_code > 0 ? find(address) : NULL;
   uintptr_t page = address & ~(page_size - 1);
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (range != NULL &&
-      mmap((void *)page, range->end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED) {
+  if (range != NULL && mmap((void *)page, range->end - page, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED)
     range->faults++;
-  } else {
+  else
     pass_on(signal_number, info, context);
-  }
   errno = saved;
 }
 
@@ -67,13 +63,8 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
 static int32_t install(void) {
   if (installed) return TN_OK;
   page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigemptyset(&action.sa_mask);
-  if (sigaction(SIGBUS, &action, &previous) != 0)
-    return tn__fail(TN_SYSTEM, "sigaction() for SIGBUS failed: %s", strerror(errno));
+  const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  TN_TRY(tn__system(sigaction(SIGBUS, &action, &previous), "sigaction() for SIGBUS"));
   installed = 1;
   return TN_OK;
 }

@@ -75,21 +75,15 @@ static void on_fault(int signal_number, siginfo_t *info, void *context) {
 
 int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_t length, const char *name,
                             size_t name_length) {
-  if (address == NULL || (name == NULL && name_length > 0))
-    return tn__fail(TN_INVALID_ARGUMENT, "address and name must not be null");
-  guarded_t *block = calloc(1, sizeof *block);
+  TN_REQUIRE(address != NULL && (name != NULL || name_length == 0), "address and name must not be null");
+  guarded_t *block = malloc(sizeof *block);
   if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the name of a segment");
-  block->address = address;
-  block->byte_size = byte_size + tn_page_size();
+  *block = (guarded_t){.address = address, .byte_size = byte_size + tn_page_size(), .length = length};
   block->start = block->address + start;
-  block->length = length;
   memcpy(block->name, name, name_length < NAME_CAPACITY ? name_length : NAME_CAPACITY - 1);
   pthread_mutex_lock(&mutex);
   if (!is_installed) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = on_fault;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigaction(SIGSEGV, &action, &previous);
     is_installed = 1;
   }

@@ -12,10 +12,10 @@ size_t tn_page_size(void) {
 }
 
 int32_t tn_pages_open(size_t byte_size, void **out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   size_t page = tn_page_size();
-  if (byte_size == 0 || byte_size % page != 0 || byte_size > PTRDIFF_MAX - page)
-    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be a multiple of the page size %zu, got %zu", page, byte_size);
+  TN_REQUIRE(byte_size != 0 && byte_size % page == 0 && byte_size <= PTRDIFF_MAX - page,
+             "byte_size must be a multiple of the page size %zu, got %zu", page, byte_size);
   char *address =
       mmap(NULL, byte_size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) return tn__fail(TN_OUT_OF_MEMORY, "mmap() of %zu bytes failed: %s", byte_size, strerror(errno));
@@ -31,33 +31,27 @@ int32_t tn_pages_open(size_t byte_size, void **out) {
 int32_t tn_pages_protect(void *address, size_t byte_size) {
   /* The new mapping gives the contents back to the system and keeps the addresses reserved. */
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  if (mmap(address, byte_size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
-    return tn__fail(TN_SYSTEM, "the pages could not be protected: %s", strerror(errno));
-  return TN_OK;
+  void *pages = mmap(address, byte_size, PROT_NONE, flags, -1, 0);
+  return tn__system(pages == MAP_FAILED ? -1 : 0, "protecting the pages");
 }
 
 int32_t tn_pages_close(void *address, size_t byte_size) {
-  if (munmap(address, byte_size + tn_page_size()) != 0)
-    return tn__fail(TN_SYSTEM, "munmap() failed: %s", strerror(errno));
-  return TN_OK;
+  return tn__system(munmap(address, byte_size + tn_page_size()), "munmap()");
 }
 
 int32_t tn_pages_advise(void *address, size_t byte_size, int32_t needed) {
-  if (madvise(address, byte_size, needed ? MADV_WILLNEED : MADV_DONTNEED) != 0)
-    return tn__fail(TN_SYSTEM, "madvise() failed: %s", strerror(errno));
-  return TN_OK;
+  return tn__system(madvise(address, byte_size, needed ? MADV_WILLNEED : MADV_DONTNEED), "madvise()");
 }
 
 int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   size_t page = tn_page_size();
   uint64_t resident = 0;
   unsigned char flags[1024];
   for (size_t offset = 0; offset < byte_size; offset += sizeof flags * page) {
     size_t rest = byte_size - offset;
     size_t length = rest < sizeof flags * page ? rest : sizeof flags * page;
-    if (mincore((char *)address + offset, length, (void *)flags) != 0)
-      return tn__fail(TN_SYSTEM, "mincore() failed: %s", strerror(errno));
+    TN_TRY(tn__system(mincore((char *)address + offset, length, (void *)flags), "mincore()"));
     for (size_t i = 0; i < (length + page - 1) / page; i++) resident += flags[i] & 1;
   }
   *out = resident;

@@ -27,6 +27,12 @@ int32_t tn__socket_failed(const char *what) {
   return tn__fail(TN_SYSTEM, "%s: %s", what, strerror(reason));
 }
 
+int32_t tn__socket_give_up(int socket, const char *what) {
+  int32_t status = tn__socket_failed(what);
+  if (socket >= 0) close(socket);
+  return status;
+}
+
 int tn__socket_poll(struct pollfd *entries, size_t count, int64_t nanoseconds) {
 #if defined(__linux__)
   struct timespec limit = {.tv_sec = nanoseconds / TN__SECOND, .tv_nsec = nanoseconds % TN__SECOND};
@@ -67,12 +73,7 @@ int tn__socket_prepare(int socket, int buffer_size) {
 
 int32_t tn__socket_open(int type, int buffer_size, int32_t *out) {
   int opened = socket(AF_UNIX, type | CLOSED_IN_CHILDREN, 0);
-  if (opened < 0) return tn__socket_failed("socket() failed");
-  if (tn__socket_prepare(opened, buffer_size) != 0) {
-    int32_t status = tn__socket_failed("socket() failed");
-    close(opened);
-    return status;
-  }
+  if (opened < 0 || tn__socket_prepare(opened, buffer_size) != 0) return tn__socket_give_up(opened, "socket() failed");
   *out = opened;
   return TN_OK;
 }
@@ -81,10 +82,8 @@ int32_t tn__socket_pair(int type, int buffer_size, int32_t out[2]) {
   int sockets[2];
   if (socketpair(AF_UNIX, type | CLOSED_IN_CHILDREN, 0, sockets) != 0) return tn__socket_failed("socketpair() failed");
   if (tn__socket_prepare(sockets[0], buffer_size) != 0 || tn__socket_prepare(sockets[1], buffer_size) != 0) {
-    int32_t status = tn__socket_failed("socketpair() failed");
-    close(sockets[0]);
     close(sockets[1]);
-    return status;
+    return tn__socket_give_up(sockets[0], "socketpair() failed");
   }
   out[0] = sockets[0];
   out[1] = sockets[1];

@@ -1,6 +1,5 @@
 /* Sockets between the processes and threads of one machine. */
-#ifndef TENON_SOCKET_H
-#define TENON_SOCKET_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -19,6 +18,9 @@ int64_t tn__now(void);
 /* Fails with TN_CLOSED if errno says that the peer has closed its end, otherwise with TN_SYSTEM. */
 int32_t tn__socket_failed(const char *what);
 
+/* Does the same, and closes a socket that failed, unless it is negative. */
+int32_t tn__socket_give_up(int socket, const char *what);
+
 /* Calls poll() with a limit in nanoseconds, as exactly as the system can; a negative limit waits forever. */
 struct pollfd;
 int tn__socket_poll(struct pollfd *entries, size_t count, int64_t nanoseconds);
@@ -35,5 +37,3 @@ int32_t tn__socket_open(int type, int buffer_size, int32_t *out);
 
 /* Opens a pair of prepared sockets that are connected with each other. */
 int32_t tn__socket_pair(int type, int buffer_size, int32_t out[2]);
-
-#endif

@@ -46,24 +46,23 @@ static void run(void *data) {
 }
 
 int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   int32_t ends[2];
+  TN_TRY(tn__socket_pair(SOCK_STREAM, 0, ends));
   watch_t *watch = malloc(sizeof *watch);
-  if (watch == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a watch");
-  int32_t status = tn__socket_pair(SOCK_STREAM, 0, ends);
-  if (status != TN_OK) {
-    free(watch);
-    return status;
+  if (watch == NULL) {
+    close(ends[0]);
+    close(ends[1]);
+    return tn__fail(TN_OUT_OF_MEMORY, "no memory for a watch");
   }
   *watch = (watch_t){.thread = {run, watch}, .watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .socket = ends[1]};
-  if (watch->watched < 0 || !tn__thread_start(&watch->thread)) {
-    status = watch->watched < 0
-                 ? tn__fail(TN_SYSTEM, "descriptor %d could not be duplicated: error %d", (int)descriptor, errno)
-                 : tn__fail(TN_SYSTEM, "a thread could not be started");
-    end_watch(watch);
-    close(ends[0]);
-    return status;
+  if (watch->watched >= 0 && tn__thread_start(&watch->thread)) {
+    *out = ends[0];
+    return TN_OK;
   }
-  *out = ends[0];
-  return TN_OK;
+  if (watch->watched < 0) tn__fail(TN_SYSTEM, "descriptor %d could not be duplicated: error %d", (int)descriptor, errno);
+  else tn__fail(TN_SYSTEM, "a thread could not be started");
+  end_watch(watch);
+  close(ends[0]);
+  return TN_SYSTEM;
 }

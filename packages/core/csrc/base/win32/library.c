@@ -14,10 +14,10 @@ static int32_t load_failed(void) {
 }
 
 int32_t tn_library_open(const char *path, size_t path_length, void **out) {
-  if (path == NULL || path_length == 0 || path_length > 32767 || out == NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "path must have 1 to 32767 bytes, and out must not be null");
+  TN_REQUIRE(path != NULL && path_length != 0 && path_length <= 32767 && out != NULL,
+             "path must have 1 to 32767 bytes, and out must not be null");
   int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, (int)path_length, NULL, 0);
-  if (units <= 0) return tn__fail(TN_INVALID_ARGUMENT, "path must be valid UTF-8");
+  TN_REQUIRE(units > 0, "path must be valid UTF-8");
   wchar_t *wide = calloc((size_t)units + 1, sizeof *wide);
   if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the path");
   MultiByteToWideChar(CP_UTF8, 0, path, (int)path_length, wide, units);
@@ -29,15 +29,15 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
 }
 
 int32_t tn_library_process(void **out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   *out = GetModuleHandleW(NULL);
   return TN_OK;
 }
 
 int32_t tn_library_symbol(void *library, const char *name, size_t name_length, void **out) {
   char symbol[4096];
-  if (library == NULL || name == NULL || out == NULL || name_length >= sizeof symbol)
-    return tn__fail(TN_INVALID_ARGUMENT, "library, name and out must not be null, and name must be shorter than 4096 bytes");
+  TN_REQUIRE(library != NULL && name != NULL && out != NULL && name_length < sizeof symbol,
+             "library, name and out must not be null, and name must be shorter than 4096 bytes");
   memcpy(symbol, name, name_length);
   symbol[name_length] = 0;
   FARPROC address = GetProcAddress((HMODULE)library, symbol);

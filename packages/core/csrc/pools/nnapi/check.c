@@ -165,8 +165,7 @@ static int check_convolution(call_t call) {
   if (!has_numbers(call, 0, 2, 0) || !has_numbers(call, 2, 4, 1)) return 0;
   uint32_t depth = input->dimensions[3], channels = output->dimensions[3];
   if (call->step->operation == TN_NN_CONV_2D)
-    return filter->dimensions[0] == channels && filter->dimensions[3] == depth &&
-           has_layer_types(call, channels, 0);
+    return filter->dimensions[0] == channels && filter->dimensions[3] == depth && has_layer_types(call, channels, 0);
   return filter->dimensions[0] == 1 && filter->dimensions[3] == channels && channels % depth == 0 &&
          has_layer_types(call, channels, 3);
 }

@@ -5,8 +5,7 @@
 enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, DILATION_WIDTH, DILATION_HEIGHT };
 
 static inline int32_t quantized(const tn_nn_tensor_t *tensor, uint64_t i) {
-  int32_t value =
-      tensor->type == TN_NN_QUANT8 ? ((const uint8_t *)tensor->data)[i] : ((const int8_t *)tensor->data)[i];
+  int32_t value = tensor->type == TN_NN_QUANT8 ? ((const uint8_t *)tensor->data)[i] : ((const int8_t *)tensor->data)[i];
   return value - tensor->zero_point;
 }
 

@@ -86,9 +86,8 @@ static inline float bound_float(float value, tn_nn__bounds_t bounds) {
 int32_t tn_nn__binary(const tn_nn__call_t *call) {
   const tn_nn_tensor_t *left = tn_nn__input(call, 0), *right = tn_nn__input(call, 1), *output = tn_nn__output(call);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
-  if (output->type != TN_NN_FLOAT32 || left->count != output->count || right->count != output->count) {
+  if (output->type != TN_NN_FLOAT32 || left->count != output->count || right->count != output->count)
     return broadcast(call, bounds);
-  }
   const float *a = left->data, *b = right->data;
   float *result = output->data;
   uint64_t count = output->count;
@@ -114,12 +113,9 @@ static double activate(uint32_t operation, double value) {
       return tanh(value);
     case TN_NN_LOGISTIC:
       return 1 / (1 + (double)expf((float)-value));
-    case TN_NN_RELU1:
-      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU1));
-    case TN_NN_RELU6:
-      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU6));
     default:
-      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU));
+      /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
+      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
   }
 }
 

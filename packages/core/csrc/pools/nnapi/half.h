@@ -1,6 +1,5 @@
 /* 16-bit floats (IEEE 754 binary16) as bits: compilers differ in whether they know the type. */
-#ifndef TENON_NNAPI_HALF_H
-#define TENON_NNAPI_HALF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -38,5 +37,3 @@ static inline uint16_t tn_nn__to_half(double value) {
   uint64_t rounded = magnitude + (UINT64_C(1) << 41) - 1 + (magnitude >> 42 & 1);
   return sign | (uint16_t)((rounded >> 42) - (UINT64_C(1008) << 10));
 }
-
-#endif

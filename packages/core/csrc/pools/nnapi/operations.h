@@ -1,6 +1,5 @@
 /* Functions and types that the files of operations share. */
-#ifndef TENON_NNAPI_OPERATIONS_H
-#define TENON_NNAPI_OPERATIONS_H
+#pragma once
 
 #include <math.h>
 
@@ -29,16 +28,11 @@ typedef struct {
 } tn_nn__bounds_t;
 
 static inline tn_nn__bounds_t tn_nn__bounds(int32_t activation) {
-  switch (activation) {
-    case TN_NN_BOUND_RELU:
-      return (tn_nn__bounds_t){0, INFINITY};
-    case TN_NN_BOUND_RELU1:
-      return (tn_nn__bounds_t){-1, 1};
-    case TN_NN_BOUND_RELU6:
-      return (tn_nn__bounds_t){0, 6};
-    default:
-      return (tn_nn__bounds_t){-INFINITY, INFINITY};
-  }
+  static const tn_nn__bounds_t bounds[] = {
+      [TN_NN_NONE] = {-INFINITY, INFINITY}, [TN_NN_BOUND_RELU] = {0, INFINITY},
+      [TN_NN_BOUND_RELU1] = {-1, 1},        [TN_NN_BOUND_RELU6] = {0, 6},
+  };
+  return bounds[activation];
 }
 
 /* NaN stays NaN. */
@@ -130,5 +124,3 @@ int32_t tn_nn__fully_connected(const tn_nn__call_t *call);
 /* pooling.c */
 int32_t tn_nn__average_pool(const tn_nn__call_t *call);
 int32_t tn_nn__max_pool(const tn_nn__call_t *call);
-
-#endif

@@ -23,14 +23,13 @@ int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
   return tn__socket_pair(stream ? SOCK_STREAM : CHANNEL_TYPE, BUFFER_SIZE, out);
 }
 
-static int32_t address_of(const char *path, size_t length, struct sockaddr_un *address) {
-  memset(address, 0, sizeof *address);
-  address->sun_family = AF_UNIX;
-  if (length == 0 || length >= sizeof address->sun_path || memchr(path, 0, length) != NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "path must have 1 to %zu bytes and no NUL, got %zu bytes",
-                    sizeof address->sun_path - 1, length);
+/* Opens a socket for an address that is a path. */
+static int32_t open_for(const char *path, size_t length, struct sockaddr_un *address, int32_t *socket) {
+  *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+  TN_REQUIRE(length != 0 && length < sizeof address->sun_path && memchr(path, 0, length) == NULL,
+             "path must have 1 to %zu bytes and no NUL, got %zu bytes", sizeof address->sun_path - 1, length);
   memcpy(address->sun_path, path, length);
-  return TN_OK;
+  return tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, socket);
 }
 
 /* Binds a socket to which other users can never connect. */
@@ -47,31 +46,20 @@ static int bind_alone(int listener, const struct sockaddr_un *address) {
 
 int32_t tn_channel_listen(const char *path, size_t path_length, int32_t *out) {
   struct sockaddr_un address;
-  int32_t listener = -1;
-  int32_t status = address_of(path, path_length, &address);
-  if (status == TN_OK) status = tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, &listener);
-  if (status != TN_OK) return status;
-  if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0) {
-    status = tn__socket_failed("the socket cannot listen");
-    close(listener);
-    return status;
-  }
+  int32_t listener;
+  TN_TRY(open_for(path, path_length, &address, &listener));
+  if (fcntl(listener, F_SETFL, O_NONBLOCK) != 0 || bind_alone(listener, &address) != 0 || listen(listener, 64) != 0)
+    return tn__socket_give_up(listener, "the socket cannot listen");
   *out = listener;
   return TN_OK;
 }
 
 int32_t tn_channel_connect(const char *path, size_t path_length, int32_t *out) {
   struct sockaddr_un address;
-  int32_t channel = -1;
-  int32_t status = address_of(path, path_length, &address);
-  if (status == TN_OK) status = tn__socket_open(CHANNEL_TYPE, BUFFER_SIZE, &channel);
-  if (status != TN_OK) return status;
-  while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0) {
-    if (errno == EINTR) continue;
-    status = tn__socket_failed("connect() failed");
-    close(channel);
-    return status;
-  }
+  int32_t channel;
+  TN_TRY(open_for(path, path_length, &address, &channel));
+  while (connect(channel, (struct sockaddr *)&address, sizeof address) != 0)
+    if (errno != EINTR) return tn__socket_give_up(channel, "connect() failed");
   *out = channel;
   return TN_OK;
 }
@@ -85,11 +73,8 @@ int32_t tn_channel_accept(int32_t listener, int32_t *out) {
 #endif
     if (channel >= 0) {
       /* Only on Linux the socket does not inherit O_NONBLOCK from the listener. */
-      if (tn__socket_prepare(channel, BUFFER_SIZE) != 0 || fcntl(channel, F_SETFL, 0) != 0) {
-        int32_t status = tn__socket_failed("accept() failed");
-        close(channel);
-        return status;
-      }
+      if (tn__socket_prepare(channel, BUFFER_SIZE) != 0 || fcntl(channel, F_SETFL, 0) != 0)
+        return tn__socket_give_up(channel, "accept() failed");
       *out = channel;
       return TN_OK;
     }
@@ -116,7 +101,7 @@ int32_t tn_channel_peer(int32_t channel, uint32_t *user) {
 
 int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
                         int64_t timeout) {
-  if (count > TN_FRAME_DESCRIPTORS) return tn__fail(TN_INVALID_ARGUMENT, "a message has too many descriptors: %zu", count);
+  TN_REQUIRE(count <= TN_FRAME_DESCRIPTORS, "a message has too many descriptors: %zu", count);
 #if defined(TN_CHANNELS_ARE_STREAMS)
   return tn__stream_send(channel, bytes, length, descriptors, count, timeout);
 #else
@@ -133,8 +118,7 @@ int32_t tn_channel_send(int32_t channel, const void *bytes, size_t length, const
     if (errno == EINTR) continue;
     if (errno != EAGAIN) return tn__socket_failed("send() failed");
     if (timeout >= 0 && deadline == 0) deadline = tn__now() + timeout;
-    int32_t status = tn__socket_wait(channel, POLLOUT, deadline);
-    if (status != TN_OK) return status;
+    TN_TRY(tn__socket_wait(channel, POLLOUT, deadline));
   }
 #endif
 }
@@ -144,13 +128,11 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
   return tn__stream_receive(channel, bytes, descriptors, count, timeout);
 #else
   if (timeout > 0) {
-    int32_t status = tn__socket_wait(channel, POLLIN, tn__now() + timeout);
-    if (status != TN_OK) return status;
+    TN_TRY(tn__socket_wait(channel, POLLIN, tn__now() + timeout));
   }
   struct iovec part = {.iov_base = bytes, .iov_len = TN_FRAME_MAXIMUM};
   tn__control_t control;
-  struct msghdr message = {
-      .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+  struct msghdr message = tn__control_message(&part, &control);
   ssize_t length;
   do {
     length = recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0));
@@ -173,12 +155,9 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
 int32_t tn_channel_call(int32_t channel, const void *request, size_t length, void *bytes, int32_t *descriptors,
                         size_t *count, int64_t timeout) {
   int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
-  int32_t status = tn_channel_send(channel, request, length, NULL, 0, timeout);
-  if (status != TN_OK) return status;
-  if (deadline >= 0) {
-    int64_t left = deadline - tn__now();
-    return tn_channel_receive(channel, bytes, descriptors, count, left < 0 ? 0 : left);
-  }
+  TN_TRY(tn_channel_send(channel, request, length, NULL, 0, timeout));
+  int64_t left = deadline < 0 ? -1 : deadline - tn__now();
+  if (deadline >= 0) return tn_channel_receive(channel, bytes, descriptors, count, left < 0 ? 0 : left);
 #if defined(TN_CHANNELS_ARE_STREAMS)
   return tn_channel_receive(channel, bytes, descriptors, count, -1);
 #else

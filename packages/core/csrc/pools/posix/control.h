@@ -1,6 +1,5 @@
 /* The descriptors that travel with a message. */
-#ifndef TENON_CONTROL_H
-#define TENON_CONTROL_H
+#pragma once
 
 #include <sys/uio.h>
 
@@ -19,6 +18,12 @@ typedef union {
   char room[CMSG_SPACE(sizeof(int) * (TN_FRAME_DESCRIPTORS + 1))];
 } tn__control_t;
 
+/* A message to be received into `part`, with its descriptors in `control`. */
+static inline struct msghdr tn__control_message(struct iovec *part, tn__control_t *control) {
+  return (struct msghdr){
+      .msg_iov = part, .msg_iovlen = 1, .msg_control = control->room, .msg_controllen = sizeof control->room};
+}
+
 /* Adds descriptors to a message to be sent; `control` must live until then. */
 void tn__control_write(struct msghdr *message, tn__control_t *control, const int32_t *descriptors, size_t count);
 
@@ -29,5 +34,3 @@ size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t cap
 /* Ends the receipt of a message with `taken` descriptors: writes their number on success, and closes them otherwise.
  * Returns `status`. */
 int32_t tn__control_finish(int32_t status, int32_t *descriptors, size_t taken, size_t *count);
-
-#endif

@@ -28,11 +28,10 @@ static int threads;
 static closer_t *next_waiting(void) {
   tn__lock(&lock);
   closer_t *next = waiting;
-  if (next == NULL) {
+  if (next == NULL)
     threads--;
-  } else {
+  else
     waiting = next->next;
-  }
   tn__unlock(&lock);
   return next;
 }

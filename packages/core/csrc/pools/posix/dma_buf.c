@@ -53,23 +53,19 @@ static int32_t create_of_heap(uint64_t byte_size, int32_t *out) {
 }
 
 int32_t tn_dma_buf_create(uint64_t byte_size, int32_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   size_t page = tn_page_size();
-  if (byte_size == 0 || byte_size > INT64_MAX - page)
-    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be from 1 to 2^63 - 1");
+  TN_REQUIRE(byte_size != 0 && byte_size <= INT64_MAX - page, "byte_size must be from 1 to 2^63 - 1");
   uint64_t whole = (byte_size + page - 1) / page * page;
   return create_of_memory(whole, out) == TN_OK ? TN_OK : create_of_heap(whole, out);
 }
 
 int32_t tn_dma_buf_access(int32_t descriptor, uint32_t flags) {
-  if ((flags & ~(TN_DMA_BUF_WRITE | TN_DMA_BUF_END)) != 0)
-    return tn__fail(TN_INVALID_ARGUMENT, "flags are unknown: %u", flags);
+  TN_REQUIRE((flags & ~(TN_DMA_BUF_WRITE | TN_DMA_BUF_END)) == 0, "flags are unknown: %u", flags);
   struct dma_buf_sync sync = {.flags = DMA_BUF_SYNC_READ};
   if ((flags & TN_DMA_BUF_WRITE) != 0) sync.flags |= DMA_BUF_SYNC_WRITE;
   sync.flags |= (flags & TN_DMA_BUF_END) != 0 ? DMA_BUF_SYNC_END : DMA_BUF_SYNC_START;
-  if (repeat_ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync) != 0)
-    return tn__fail(TN_SYSTEM, "DMA_BUF_IOCTL_SYNC failed: %s", strerror(errno));
-  return TN_OK;
+  return tn__system(repeat_ioctl(descriptor, DMA_BUF_IOCTL_SYNC, &sync), "DMA_BUF_IOCTL_SYNC");
 }
 
 #else

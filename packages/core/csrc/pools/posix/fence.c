@@ -9,7 +9,7 @@
 #include "tenon_pools.h"
 
 int32_t tn_fence_status(int32_t fence, int32_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   char byte;
   ssize_t count;
   do {

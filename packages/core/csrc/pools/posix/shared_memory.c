@@ -24,6 +24,14 @@
 /* The kernel takes labels of at most 249 bytes. */
 #define LABEL_MAXIMUM 249
 
+/* Closes a descriptor that failed. Returns -1 and keeps errno. */
+static int give_up(int descriptor) {
+  int reason = errno;
+  close(descriptor);
+  errno = reason;
+  return -1;
+}
+
 #if defined(__linux__)
 
 #define HAS_NO_CONTENTS(access) (((access) & O_PATH) != 0)
@@ -39,10 +47,7 @@ static int create_memory(const char *name, off_t byte_size) {
   if (descriptor < 0) return -1;
   if (ftruncate(descriptor, byte_size) == 0 && fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
     return descriptor;
-  int reason = errno;
-  close(descriptor);
-  errno = reason;
-  return -1;
+  return give_up(descriptor);
 }
 
 static uint32_t seals_of(int descriptor) {
@@ -77,12 +82,9 @@ static int create_memory(const char *name, off_t byte_size) {
   snprintf(path, sizeof path, "/tenon-%08x%08x", arc4random(), arc4random());
   int descriptor = shm_open(path, O_RDWR | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (descriptor < 0) return -1;
-  int failed = shm_unlink(path) != 0 || fcntl(descriptor, F_SETFD, FD_CLOEXEC) != 0 || ftruncate(descriptor, byte_size) != 0;
-  if (!failed) return descriptor;
-  int reason = errno;
-  close(descriptor);
-  errno = reason;
-  return -1;
+  if (shm_unlink(path) == 0 && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && ftruncate(descriptor, byte_size) == 0)
+    return descriptor;
+  return give_up(descriptor);
 }
 
 /* Memory of shm_open() has no file type. Its size cannot be set a second time, which corresponds to two seals. */
@@ -103,17 +105,15 @@ static int look_up(int descriptor, const struct stat *status, tn_descriptor_info
 #endif
 
 int32_t tn_shared_memory_create(uint64_t byte_size, const char *label, size_t label_length, int32_t *out) {
-  if (label == NULL || out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "label and out must not be null");
-  if (byte_size == 0 || byte_size > INT64_MAX)
-    return tn__fail(TN_INVALID_ARGUMENT, "byte_size must be from 1 to 2^63 - 1");
-  if (label_length > LABEL_MAXIMUM || memchr(label, 0, label_length) != NULL)
-    return tn__fail(TN_INVALID_ARGUMENT, "label must have at most %d bytes and no NUL", LABEL_MAXIMUM);
+  TN_REQUIRE(label != NULL && out != NULL, "label and out must not be null");
+  TN_REQUIRE(byte_size != 0 && byte_size <= INT64_MAX, "byte_size must be from 1 to 2^63 - 1");
+  TN_REQUIRE(label_length <= LABEL_MAXIMUM && memchr(label, 0, label_length) == NULL,
+             "label must have at most %d bytes and no NUL", LABEL_MAXIMUM);
   char name[LABEL_MAXIMUM + 1];
   memcpy(name, label, label_length);
   name[label_length] = 0;
   int descriptor = create_memory(name, (off_t)byte_size);
-  if (descriptor < 0)
-    return tn__fail(TN_SYSTEM, "%llu bytes could not be created: %s", (unsigned long long)byte_size, strerror(errno));
+  TN_TRY(tn__system(descriptor, "creating shared memory"));
   *out = descriptor;
   return TN_OK;
 }
@@ -123,26 +123,22 @@ int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals) {
   (void)descriptor, (void)seals;
   return tn__fail(TN_UNSUPPORTED, "memory can be sealed only on Linux");
 #else
-  if (fcntl(descriptor, F_ADD_SEALS, (int)seals) != 0)
-    return tn__fail(TN_SYSTEM, "the memory could not be sealed: %s", strerror(errno));
-  return TN_OK;
+  return tn__system(fcntl(descriptor, F_ADD_SEALS, (int)seals), "sealing the memory");
 #endif
 }
 
 int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
-  if (fcntl(descriptor, F_GETFL) < 0)
-    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  TN_REQUIRE(out != NULL, "out must not be null");
+  TN_TRY(tn__system(fcntl(descriptor, F_GETFL), "examining the descriptor"));
   *out = seals_of(descriptor);
   return TN_OK;
 }
 
 int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   struct stat status;
   int access = fcntl(descriptor, F_GETFL);
-  if (access < 0 || fstat(descriptor, &status) != 0)
-    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  TN_TRY(tn__system(access < 0 ? -1 : fstat(descriptor, &status), "examining the descriptor"));
   int is_open = !HAS_NO_CONTENTS(access);
   tn_descriptor_info_t info = {
       .byte_size = (uint64_t)status.st_size,
@@ -152,22 +148,19 @@ int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out) {
       .can_read = is_open && (access & O_ACCMODE) != O_WRONLY,
       .can_write = is_open && (access & O_ACCMODE) != O_RDONLY,
   };
-  if (look_up(descriptor, &status, &info) != 0)
-    return tn__fail(TN_SYSTEM, "the descriptor could not be examined: %s", strerror(errno));
+  TN_TRY(tn__system(look_up(descriptor, &status, &info), "examining the descriptor"));
   *out = info;
   return TN_OK;
 }
 
 int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out) {
-  if (out == NULL) return tn__fail(TN_INVALID_ARGUMENT, "out must not be null");
+  TN_REQUIRE(out != NULL, "out must not be null");
   int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-  if (copy < 0) return tn__fail(TN_SYSTEM, "the descriptor could not be duplicated: %s", strerror(errno));
+  TN_TRY(tn__system(copy, "duplicating the descriptor"));
   *out = copy;
   return TN_OK;
 }
 
 int32_t tn_descriptor_close(int32_t descriptor) {
-  if (close(descriptor) != 0 && errno != EINTR)
-    return tn__fail(TN_SYSTEM, "the descriptor could not be closed: %s", strerror(errno));
-  return TN_OK;
+  return tn__system(close(descriptor) != 0 && errno != EINTR ? -1 : 0, "closing the descriptor");
 }

@@ -72,8 +72,7 @@ static int32_t await_message(int socket, void *bytes, size_t *length, int64_t ti
     int32_t status = whole_message(socket, bytes, length, &has_begun);
     if (status != TN_OK || *length > 0) return status;
     if (!has_begun) {
-      status = tn__socket_wait(socket, POLLIN, deadline);
-      if (status != TN_OK) return status;
+      TN_TRY(tn__socket_wait(socket, POLLIN, deadline));
       continue;
     }
     int64_t time = tn__now();
@@ -87,24 +86,19 @@ static int32_t await_message(int socket, void *bytes, size_t *length, int64_t ti
 }
 
 int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout) {
-  size_t length;
-  int32_t status = await_message(socket, bytes, &length, timeout);
-  if (status != TN_OK) return status;
-  size_t done = 0;
-  size_t taken = 0;
+  size_t length, done = 0, taken = 0;
+  TN_TRY(await_message(socket, bytes, &length, timeout));
+  int32_t status = TN_OK;
   int is_cut = 0;
   /* One call receives bytes up to the next descriptors, so a message may arrive in parts. */
   while (status == TN_OK && done < length) {
     struct iovec part = {.iov_base = (char *)bytes + done, .iov_len = length - done};
     tn__control_t control;
-    struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    struct msghdr message = tn__control_message(&part, &control);
     ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (received < 0 && errno == EINTR) continue;
-    if (received <= 0) {
-      status = tn__fail(TN_CLOSED, "the peer has closed the connection");
-      break;
-    }
+    if (received <= 0) status = tn__fail(TN_CLOSED, "the peer has closed the connection");
+    if (received <= 0) break;
     done += (size_t)received;
     size_t kept = taken < TN_FRAME_DESCRIPTORS ? taken : TN_FRAME_DESCRIPTORS;
     taken = kept + tn__control_take(&message, descriptors + kept, TN_FRAME_DESCRIPTORS - kept);

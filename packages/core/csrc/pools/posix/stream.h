@@ -1,6 +1,5 @@
 /* Messages over a stream of bytes. */
-#ifndef TENON_STREAM_H
-#define TENON_STREAM_H
+#pragma once
 
 #include "control.h"
 
@@ -14,5 +13,3 @@
 int32_t tn__stream_send(int socket, const void *bytes, size_t length, const int32_t *descriptors, size_t count,
                         int64_t timeout);
 int32_t tn__stream_receive(int socket, void *bytes, int32_t *descriptors, size_t *count, int64_t timeout);
-
-#endif

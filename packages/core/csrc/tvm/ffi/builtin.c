@@ -80,25 +80,20 @@ static int from_extern_c(const tn__call_t *call) {
   TVMFFIObjectHandle function;
   int status = TVMFFIFunctionCreate(pointers[0], (TVMFFISafeCallType)(uintptr_t)pointers[1],
                                     (void (*)(void *))(uintptr_t)pointers[2], &function);
-  if (status == 0) *call->result = tn__object(function);
-  return status;
+  return status == 0 ? tn__give(call, tn__object(function)) : status;
 }
 
 /* ffi.Shape(integers...) */
 static int make_shape(const tn__call_t *call) { return tn__shape_make(call->args, call->num_args, call->result); }
 
 /* ffi.GetInvalidObject(): the object that represents a missing value, compared by identity */
-static int get_missing(const tn__call_t *call) {
-  *call->result = tn__object(tn__missing_object());
-  return 0;
-}
+static int get_missing(const tn__call_t *call) { return tn__give(call, tn__object(tn__missing_object())); }
 
 /* ffi.GetKwargsObject(): the object that separates keyword arguments, compared by identity */
 static int get_kwargs(const tn__call_t *call) {
   static TVMFFIObject kwargs = {.combined_ref_count = 1 | (uint64_t)1 << 32, .type_index = kTVMFFIObject};
   tn__retain(&kwargs);
-  *call->result = tn__object(&kwargs);
-  return 0;
+  return tn__give(call, tn__object(&kwargs));
 }
 
 /* ffi.GetRegisteredTypeKeys(): the keys of all types, in the order of their indices */

@@ -21,39 +21,30 @@ static int make(const tn__call_t *call) {
     return tn__raise("InternalError", "%s must have a value for each key, got %d arguments", call->name, call->num_args);
   tn__map_t *map = tn__map_new(call->type_index, (uint64_t)call->num_args / 2);
   if (map == NULL) return tn__no_memory();
-  for (int32_t i = 0; i < call->num_args; i += 2) {
-    if (set(map, &call->args[i], &call->args[i + 1]) == 0) continue;
-    tn__release(map);
-    return -1;
-  }
-  *call->result = tn__object(map);
-  return 0;
+  int status = 0;
+  for (int32_t i = 0; status == 0 && i < call->num_args; i += 2) status = set(map, &call->args[i], &call->args[i + 1]);
+  if (status == 0) return tn__give(call, tn__object(map));
+  tn__release(map);
+  return -1;
 }
 
 /* The first argument, a map. */
 static tn__map_t *map_of(const tn__call_t *call) { return (tn__map_t *)(void *)call->args[0].v_obj; }
 
-static int size_of(const tn__call_t *call) {
-  *call->result = tn__int((int64_t)map_of(call)->size);
-  return 0;
-}
+static int size_of(const tn__call_t *call) { return tn__give(call, tn__int((int64_t)map_of(call)->size)); }
 
 static int count_of(const tn__call_t *call) {
-  *call->result = tn__int(tn__map_find(map_of(call), &call->args[1]) != NULL);
-  return 0;
+  return tn__give(call, tn__int(tn__map_find(map_of(call), &call->args[1]) != NULL));
 }
 
 static int get(const tn__call_t *call) {
   const tn__pair_t *pair = tn__map_find(map_of(call), &call->args[1]);
-  if (pair == NULL) return tn__raise("KeyError", "key is not in Map");
-  *call->result = tn__copy(&pair->value);
-  return 0;
+  return pair == NULL ? tn__raise("KeyError", "key is not in Map") : tn__give(call, tn__copy(&pair->value));
 }
 
 static int get_or_missing(const tn__call_t *call) {
   const tn__pair_t *pair = tn__map_find(map_of(call), &call->args[1]);
-  *call->result = pair != NULL ? tn__copy(&pair->value) : tn__object(tn__missing_object());
-  return 0;
+  return tn__give(call, pair != NULL ? tn__copy(&pair->value) : tn__object(tn__missing_object()));
 }
 
 /* --- an iterator: a function that returns the key for 0 and the value for 1, and moves on for 2 ------------------- */
@@ -94,8 +85,7 @@ static int iterate(const tn__call_t *call) {
     free_cursor(cursor);
     return -1;
   }
-  *call->result = tn__object(function);
-  return 0;
+  return tn__give(call, tn__object(function));
 }
 
 /* --- changing a Dict ---------------------------------------------------------------------------------------------- */

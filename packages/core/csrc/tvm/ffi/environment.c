@@ -77,28 +77,23 @@ int TVMFFIEnvTensorAlloc(DLTensor *prototype, TVMFFIObjectHandle *out) {
 
 /* --- interruption: the host registers functions that check for it ------------------------------------------------- */
 
-static int (*check_signals)(void);
-static void *(*ensure)(void);
-static void (*leave)(void *state);
+static const char *const host_names[] = {"PyErr_CheckSignals", "PyGILState_Ensure", "PyGILState_Release"};
+static uintptr_t host_functions[3];
 
 int TVMFFIEnvRegisterCAPI(const char *name, void *symbol) {
-  if (strcmp(name, "PyErr_CheckSignals") == 0) {
-    __atomic_store_n(&check_signals, (int (*)(void))(uintptr_t)symbol, __ATOMIC_RELEASE);
-  } else if (strcmp(name, "PyGILState_Ensure") == 0) {
-    __atomic_store_n(&ensure, (void *(*)(void))(uintptr_t)symbol, __ATOMIC_RELEASE);
-  } else if (strcmp(name, "PyGILState_Release") == 0) {
-    __atomic_store_n(&leave, (void (*)(void *))(uintptr_t)symbol, __ATOMIC_RELEASE);
-  } else {
-    return tn__raise("ValueError", "Unknown env API %s", name);
+  for (int i = 0; i < 3; i++) {
+    if (strcmp(name, host_names[i]) != 0) continue;
+    __atomic_store_n(&host_functions[i], (uintptr_t)symbol, __ATOMIC_RELEASE);
+    return 0;
   }
-  return 0;
+  return tn__raise("ValueError", "Unknown env API %s", name);
 }
 
 int TVMFFIEnvCheckSignals(void) {
-  int (*check)(void) = __atomic_load_n(&check_signals, __ATOMIC_ACQUIRE);
+  int (*check)(void) = (int (*)(void))__atomic_load_n(&host_functions[0], __ATOMIC_ACQUIRE);
   if (check == NULL) return 0;
-  void *(*enter)(void) = __atomic_load_n(&ensure, __ATOMIC_ACQUIRE);
-  void (*exit)(void *) = __atomic_load_n(&leave, __ATOMIC_ACQUIRE);
+  void *(*enter)(void) = (void *(*)(void))__atomic_load_n(&host_functions[1], __ATOMIC_ACQUIRE);
+  void (*exit)(void *) = (void (*)(void *))__atomic_load_n(&host_functions[2], __ATOMIC_ACQUIRE);
   /* A host without a lock of its own registers only the check. */
   void *state = enter != NULL && exit != NULL ? enter() : NULL;
   int interrupted = check();

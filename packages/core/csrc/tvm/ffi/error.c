@@ -91,21 +91,16 @@ void TVMFFIErrorSetRaisedFromCStr(const char *kind, const char *message) {
 }
 
 void TVMFFIErrorSetRaisedFromCStrParts(const char *kind, const char **message_parts, int32_t num_parts) {
-  size_t size = 0;
+  size_t size = 1, used = 0;
   for (int32_t i = 0; i < num_parts; i++) size += message_parts[i] != NULL ? strlen(message_parts[i]) : 0;
-  char *text = malloc(size + 1);
+  char *text = malloc(size);
   if (text == NULL) {
     TVMFFIErrorSetRaised(NULL);
     return;
   }
-  char *end = text;
-  for (int32_t i = 0; i < num_parts; i++) {
-    if (message_parts[i] == NULL) continue;
-    size_t length = strlen(message_parts[i]);
-    memcpy(end, message_parts[i], length);
-    end += length;
-  }
-  raise_text(kind, (TVMFFIByteArray){text, size});
+  for (int32_t i = 0; i < num_parts; i++)
+    if (message_parts[i] != NULL) used += (size_t)snprintf(text + used, size - used, "%s", message_parts[i]);
+  raise_text(kind, (TVMFFIByteArray){text, used});
   free(text);
 }
 

@@ -1,12 +1,11 @@
 /* The parts of libtvm_ffi that its files share. */
-#ifndef TENON_TVM_INTERNAL_H
-#define TENON_TVM_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "../../base/internal.h"
-#include "tenon/tvm_ffi.h"
+#include "legacy.h"
 
 #define TN_SPAN(literal) ((TVMFFIByteArray){literal, sizeof(literal) - 1})
 
@@ -21,6 +20,8 @@ static inline bool tn__same(TVMFFIByteArray a, TVMFFIByteArray b) {
 uint64_t tn__hash(TVMFFIByteArray span);
 /* A NUL-terminated copy that the caller frees; null without memory. */
 char *tn__duplicate(TVMFFIByteArray span);
+/* The three texts one after another, which the caller frees; null without memory. */
+char *tn__join(const char *first, const char *second, const char *third);
 
 /* --- object.c ----------------------------------------------------------------------------------------------------- */
 
@@ -119,8 +120,6 @@ void *tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
 
 /* Type indices are smaller than this. */
 #define TN_TYPE_LIMIT 65536
-/* The type of an index, or null. */
-TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
 /* The key of a type for messages. */
 const char *tn__type_name(int32_t type_index);
 
@@ -144,6 +143,12 @@ typedef struct {
 } tn__builtin_t;
 
 #define TN_ANY_COUNT (-1)
+
+/* Ends a call with an owned result: returns 0. */
+static inline int tn__give(const tn__call_t *call, TVMFFIAny result) {
+  *call->result = result;
+  return 0;
+}
 
 /* The safe call of a function object whose self is a tn__builtin_t. It checks the number of arguments and, unless
  * any number is accepted, the type of the first one. */
@@ -174,5 +179,3 @@ int tn__shape_make(const TVMFFIAny *sizes, int32_t count, TVMFFIAny *result);
 
 /* sequence.c: creates an Array or a List of borrowed values. 0, or -1 with an error raised. */
 int tn__sequence_make(int32_t type_index, const TVMFFIAny *values, int32_t count, TVMFFIAny *result);
-
-#endif

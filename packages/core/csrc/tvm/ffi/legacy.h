@@ -1,6 +1,5 @@
 /* The functions of libtvm_ffi that libtvm_runtime uses besides the public ones. */
-#ifndef TENON_TVM_LEGACY_H
-#define TENON_TVM_LEGACY_H
+#pragma once
 
 #include "tenon/tvm_ffi.h"
 
@@ -12,5 +11,3 @@ TVM_FFI_EXPORT void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller);
 
 /* type.c: the type of an index, or null. */
 TVM_FFI_EXPORT const TVMFFITypeInfo *tn_tvm_find_type(int32_t type_index);
-
-#endif

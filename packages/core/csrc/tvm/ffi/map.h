@@ -1,6 +1,5 @@
 /* Maps, in the layout of tvm-ffi's C++ code, so that each side can use the maps of the other. */
-#ifndef TENON_TVM_MAP_H
-#define TENON_TVM_MAP_H
+#pragma once
 
 #include "internal.h"
 
@@ -42,5 +41,3 @@ void tn__map_clear(tn__map_t *map);
 uint64_t tn__map_begin(const tn__map_t *map);
 uint64_t tn__map_next(const tn__map_t *map, uint64_t position);
 tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position);
-
-#endif

@@ -96,11 +96,8 @@ static void free_entry(void *self) {
 
 /* The symbol `prefix + name`, or null. */
 static void *symbol_of(const tn__module_t *module, const char *prefix, const char *name) {
-  size_t prefix_size = strlen(prefix), name_size = strlen(name);
-  char *symbol = malloc(prefix_size + name_size + 1);
+  char *symbol = tn__join("", prefix, name);
   if (symbol == NULL) return NULL;
-  memcpy(symbol, prefix, prefix_size);
-  memcpy(symbol + prefix_size, name, name_size + 1);
   void *address = tn__library_symbol(&module->library, symbol);
   free(symbol);
   return address;
@@ -216,27 +213,21 @@ static int read_query(const tn__call_t *call, query_t *query) {
   return query->name == NULL ? tn__no_memory() : 0;
 }
 
-static int query_function(const tn__call_t *call, void **function) {
+static int get_function(const tn__call_t *call) {
   query_t query;
+  void *function = NULL;
   if (read_query(call, &query) != 0) return -1;
-  int status = find_function(query.module, query.name, query.imports, function);
+  int status = find_function(query.module, query.name, query.imports, &function);
   free(query.name);
+  *call->result = tn__object(function);
   return status;
 }
 
-static int get_function(const tn__call_t *call) {
-  void *function;
-  if (query_function(call, &function) != 0) return -1;
-  *call->result = tn__object(function);
-  return 0;
-}
-
 static int implements_function(const tn__call_t *call) {
-  void *function;
-  if (query_function(call, &function) != 0) return -1;
-  *call->result = tn__bool(function != NULL);
-  tn__release(function);
-  return 0;
+  if (get_function(call) != 0) return -1;
+  const bool is_found = call->result->type_index != kTVMFFINone;
+  tn__clear(call->result);
+  return tn__give(call, tn__bool(is_found));
 }
 
 /* Calls the getter `prefix + name` of the module or of one of its imports. The result stays None if there is none. */
@@ -273,9 +264,7 @@ static int get_kind(const tn__call_t *call) {
 #define RUNNABLE 2
 
 static int get_properties(const tn__call_t *call) {
-  if (module_at(call, 0) == NULL) return -1;
-  *call->result = tn__int(RUNNABLE);
-  return 0;
+  return module_at(call, 0) == NULL ? -1 : tn__give(call, tn__int(RUNNABLE));
 }
 
 static int import_module(const tn__call_t *call) {

@@ -1,6 +1,5 @@
 /* Modules, as their files share them. */
-#ifndef TENON_TVM_MODULE_H
-#define TENON_TVM_MODULE_H
+#pragma once
 
 #include "internal.h"
 
@@ -52,5 +51,3 @@ int tn__module_import(tn__module_t *module, void *imported);
  * Takes over the prefix, also on failure. 0, or -1 with an error raised. */
 int tn__read_embedded_modules(const char *bytes, tn__library_t library, tn__generation_t generation, tn__module_t **root,
                               tn__module_t **own);
-
-#endif

@@ -22,8 +22,7 @@ static void builtin_delete(void *object) {
 }
 
 static void *builtin_allocate(size_t size, size_t alignment, int32_t type_index, void *context) {
-  (void)type_index;
-  (void)context;
+  (void)type_index, (void)context;
   size_t step = alignment > HEADROOM ? alignment : HEADROOM;
   if (size > PTRDIFF_MAX - HEADROOM - step) return NULL;
   char *block = malloc(size + (step == HEADROOM ? HEADROOM : HEADROOM + step));
@@ -103,8 +102,7 @@ void tn__release(void *handle) {
   TVMFFIObject *object = handle;
   if (object == NULL) return;
   uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, ONE_STRONG, __ATOMIC_ACQ_REL);
-  if ((before & STRONG_MASK) != ONE_STRONG) return;
-  if (object->deleter == NULL) return;
+  if ((before & STRONG_MASK) != ONE_STRONG || object->deleter == NULL) return;
   if (before == FRESH) {
     destroy(object);
     return;

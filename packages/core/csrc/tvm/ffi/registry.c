@@ -137,8 +137,7 @@ static int list_names(const tn__call_t *call) {
     if (listing != NULL) free_listing(listing);
     return tn__no_memory();
   }
-  *call->result = tn__object(function);
-  return 0;
+  return tn__give(call, tn__object(function));
 }
 
 const tn__builtin_t tn__registry_builtins[] = {

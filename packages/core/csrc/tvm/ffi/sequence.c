@@ -24,27 +24,19 @@ int tn__sequence_make(int32_t type_index, const TVMFFIAny *values, int32_t count
   size_t bytes = (size_t)count * sizeof(TVMFFIAny);
   sequence_t *sequence = tn__object_new(sizeof *sequence + (is_list ? 0 : bytes), type_index, sequence_deleter);
   if (sequence == NULL) return tn__no_memory();
-  if (is_list) {
-    sequence->cell.data = malloc(bytes == 0 ? sizeof(TVMFFIAny) : bytes);
-    sequence->cell.data_deleter = free;
-    sequence->cell.capacity = count == 0 ? 1 : count;
-  } else {
-    sequence->cell.data = sequence->items;
-    sequence->cell.capacity = count;
+  sequence->cell.data = is_list ? malloc(bytes == 0 ? sizeof(TVMFFIAny) : bytes) : sequence->items;
+  sequence->cell.data_deleter = is_list ? free : NULL;
+  sequence->cell.capacity = is_list && count == 0 ? 1 : count;
+  int status = sequence->cell.data == NULL ? tn__no_memory() : 0;
+  for (int32_t i = 0; status == 0 && i < count; i++) {
+    status = TVMFFIAnyViewToOwnedAny(&values[i], &items_of(sequence)[i]);
+    if (status == 0) sequence->cell.size = i + 1;
   }
-  if (sequence->cell.data == NULL) {
+  if (status == 0)
+    *result = tn__object(sequence);
+  else
     tn__release(sequence);
-    return tn__no_memory();
-  }
-  for (int32_t i = 0; i < count; i++) {
-    if (TVMFFIAnyViewToOwnedAny(&values[i], &items_of(sequence)[i]) != 0) {
-      tn__release(sequence);
-      return -1;
-    }
-    sequence->cell.size = i + 1;
-  }
-  *result = tn__object(sequence);
-  return 0;
+  return status;
 }
 
 static int make(const tn__call_t *call) {
@@ -71,22 +63,16 @@ static TVMFFIAny *item_of(const tn__call_t *call) {
 
 static int get_item(const tn__call_t *call) {
   const TVMFFIAny *item = item_of(call);
-  if (item == NULL) return -1;
-  *call->result = tn__copy(item);
-  return 0;
+  return item == NULL ? -1 : tn__give(call, tn__copy(item));
 }
 
-static int size_of(const tn__call_t *call) {
-  *call->result = tn__int(sequence_of(call)->cell.size);
-  return 0;
-}
+static int size_of(const tn__call_t *call) { return tn__give(call, tn__int(sequence_of(call)->cell.size)); }
 
 static int contains(const tn__call_t *call) {
   const sequence_t *sequence = sequence_of(call);
   bool found = false;
   for (int64_t i = 0; i < sequence->cell.size && !found; i++) found = tn__equal(&items_of(sequence)[i], &call->args[1]);
-  *call->result = tn__bool(found);
-  return 0;
+  return tn__give(call, tn__bool(found));
 }
 
 /* --- changing a List ---------------------------------------------------------------------------------------------- */
@@ -153,9 +139,7 @@ static TVMFFIAny take(sequence_t *list, TVMFFIAny *item) {
 /* ffi.ListPop(list, index): the item */
 static int list_pop(const tn__call_t *call) {
   TVMFFIAny *item = item_of(call);
-  if (item == NULL) return -1;
-  *call->result = take(sequence_of(call), item);
-  return 0;
+  return item == NULL ? -1 : tn__give(call, take(sequence_of(call), item));
 }
 
 /* ffi.ListErase(list, index) */

@@ -1,4 +1,5 @@
 /* Spans of text: hashes and copies. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "internal.h"
@@ -13,6 +14,13 @@ uint64_t tn__hash(TVMFFIByteArray span) {
     hash = (hash * multiplier + word) % modulus;
   }
   return hash;
+}
+
+char *tn__join(const char *first, const char *second, const char *third) {
+  const size_t size = strlen(first) + strlen(second) + strlen(third) + 1;
+  char *text = malloc(size);
+  if (text != NULL) snprintf(text, size, "%s%s%s", first, second, third);
+  return text;
 }
 
 char *tn__duplicate(TVMFFIByteArray span) {

@@ -35,13 +35,9 @@ static void *system_symbol(const char *name) {
 /* With the prefix `p_`, `__tvm_ffi_f` is registered as `__tvm_ffi_p_f`, and every other name as `p_name`. */
 static void *prefixed_system_symbol(const char *prefix, const char *name) {
   static const char marker[] = "__tvm_ffi_";
-  size_t head = strncmp(name, marker, sizeof marker - 1) == 0 ? sizeof marker - 1 : 0;
-  size_t prefix_size = strlen(prefix), name_size = strlen(name);
-  char *full = malloc(prefix_size + name_size + 1);
+  const bool is_marked = strncmp(name, marker, sizeof marker - 1) == 0;
+  char *full = tn__join(is_marked ? marker : "", prefix, is_marked ? name + sizeof marker - 1 : name);
   if (full == NULL) return NULL;
-  memcpy(full, name, head);
-  memcpy(full + head, prefix, prefix_size);
-  memcpy(full + head + prefix_size, name + head, name_size - head + 1);
   void *symbol = system_symbol(full);
   free(full);
   return symbol;

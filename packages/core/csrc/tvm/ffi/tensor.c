@@ -39,11 +39,13 @@ static int check(const DLTensor *tensor, int32_t require_alignment, int32_t requ
   return 0;
 }
 
-/* A tensor object with a copy of the DLTensor; missing strides are computed. Null without memory. */
-static tensor_t *make(const DLTensor *tensor) {
+/* A tensor object with a copy of the DLTensor; missing strides are computed. Null with an error raised. */
+static tensor_t *make(const DLTensor *tensor, int32_t require_alignment, int32_t require_contiguous) {
+  if (check(tensor, require_alignment, require_contiguous) != 0) return NULL;
   bool lacks_strides = tensor->strides == NULL && tensor->ndim > 0;
   size_t extra = lacks_strides ? (size_t)tensor->ndim * sizeof(int64_t) : 0;
   tensor_t *object = tn__object_new(sizeof *object + extra, kTVMFFITensor, tensor_deleter);
+  if (object == NULL) tn__no_memory();
   if (object == NULL) return NULL;
   object->tensor = *tensor;
   if (lacks_strides) {
@@ -55,9 +57,8 @@ static tensor_t *make(const DLTensor *tensor) {
 
 int TVMFFITensorFromDLPack(DLManagedTensor *from, int32_t require_alignment, int32_t require_contiguous,
                            TVMFFIObjectHandle *out) {
-  if (check(&from->dl_tensor, require_alignment, require_contiguous) != 0) return -1;
-  tensor_t *object = make(&from->dl_tensor);
-  if (object == NULL) return tn__no_memory();
+  tensor_t *object = make(&from->dl_tensor, require_alignment, require_contiguous);
+  if (object == NULL) return -1;
   object->managed = from;
   *out = object;
   return 0;
@@ -65,11 +66,10 @@ int TVMFFITensorFromDLPack(DLManagedTensor *from, int32_t require_alignment, int
 
 int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned *from, int32_t require_alignment,
                                     int32_t require_contiguous, TVMFFIObjectHandle *out) {
-  if (check(&from->dl_tensor, require_alignment, require_contiguous) != 0) return -1;
   if (from->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
     return tn__raise("RuntimeError", "Subbyte type padded is not yet supported");
-  tensor_t *object = make(&from->dl_tensor);
-  if (object == NULL) return tn__no_memory();
+  tensor_t *object = make(&from->dl_tensor, require_alignment, require_contiguous);
+  if (object == NULL) return -1;
   object->versioned = from;
   *out = object;
   return 0;
@@ -86,12 +86,10 @@ static void release_versioned(DLManagedTensorVersioned *self) {
 }
 
 int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor **out) {
-  DLManagedTensor *managed = calloc(1, sizeof *managed);
+  DLManagedTensor *managed = malloc(sizeof *managed);
   if (managed == NULL) return tn__no_memory();
   tn__retain(from);
-  managed->dl_tensor = ((tensor_t *)from)->tensor;
-  managed->manager_ctx = from;
-  managed->deleter = release_managed;
+  *managed = (DLManagedTensor){((tensor_t *)from)->tensor, from, release_managed};
   *out = managed;
   return 0;
 }

@@ -84,15 +84,10 @@ int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t stati
                                   int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index) {
   tn__lock(&tn__type_lock);
   const tn__type_t *type = tn__names_get(&by_key, *type_key);
-  int32_t index;
-  if (type != NULL) {
-    index = type->info.type_index;
-  } else if (parent_type_index == QUERY_ONLY) {
-    index = QUERY_ONLY;
-  } else {
+  int32_t index = type != NULL ? type->info.type_index : QUERY_ONLY;
+  if (type == NULL && parent_type_index != QUERY_ONLY)
     index = add_type(*type_key, static_type_index, type_depth, num_child_slots, child_slots_can_overflow != 0,
                      parent_type_index);
-  }
   tn__unlock(&tn__type_lock);
   return index;
 }
@@ -101,9 +96,10 @@ int TVMFFITypeKeyToIndex(const TVMFFIByteArray *type_key, int32_t *out_index) {
   tn__lock(&tn__type_lock);
   const tn__type_t *type = tn__names_get(&by_key, *type_key);
   tn__unlock(&tn__type_lock);
-  if (type != NULL) *out_index = type->info.type_index;
-  if (type != NULL) return 0;
-  return tn__raise("InternalError", "Cannot find type `%.*s`", (int)type_key->size, type_key->data);
+  if (type == NULL)
+    return tn__raise("InternalError", "Cannot find type `%.*s`", (int)type_key->size, type_key->data);
+  *out_index = type->info.type_index;
+  return 0;
 }
 
 const TVMFFITypeInfo *TVMFFIGetTypeInfo(int32_t type_index) {

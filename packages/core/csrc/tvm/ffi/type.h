@@ -1,6 +1,5 @@
 /* The type table, as type.c and type_info.c share it. */
-#ifndef TENON_TVM_TYPE_H
-#define TENON_TVM_TYPE_H
+#pragma once
 
 #include "../../base/lock.h"
 #include "internal.h"
@@ -18,5 +17,3 @@ extern tn__lock_t tn__type_lock;
 
 /* The type of an index, or null. */
 tn__type_t *tn__type_entry(int32_t type_index);
-
-#endif

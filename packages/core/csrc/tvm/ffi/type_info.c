@@ -10,16 +10,9 @@ static int unknown_type(int32_t type_index) {
 
 /* Replaces a span by a permanent copy; an empty span becomes null. */
 static bool keep_text(TVMFFIByteArray *text) {
-  if (text->size == 0) {
-    *text = (TVMFFIByteArray){NULL, 0};
-    return true;
-  }
-  text->data = tn__duplicate(*text);
-  return text->data != NULL;
+  text->data = text->size == 0 ? NULL : tn__duplicate(*text);
+  return text->size == 0 || text->data != NULL;
 }
-
-/* Replaces a borrowed value by a permanent owned copy. */
-static int keep_value(TVMFFIAny *value) { return TVMFFIAnyViewToOwnedAny(value, value); }
 
 /* An array with room for the element at `index`: the given array of `count` elements, or a larger copy. Null without
  * memory. Readers may still use a replaced array, so it is kept: its address lies before the larger copy. Together
@@ -52,11 +45,9 @@ static int add_field(tn__type_t *type, const void *field_info) {
                      info->name.data, type->info.type_key.data);
   TVMFFIFieldInfo field = *info;
   if (!keep_text(&field.name) || !keep_text(&field.doc) || !keep_text(&field.metadata)) return tn__no_memory();
-  if (!(info->flags & kTVMFFIFieldFlagBitMaskHasDefault)) {
-    field.default_value_or_factory = tn__none();
-  } else if (keep_value(&field.default_value_or_factory) != 0) {
-    return -1;
-  }
+  TVMFFIAny *initial = &field.default_value_or_factory;
+  if (!(info->flags & kTVMFFIFieldFlagBitMaskHasDefault)) *initial = tn__none();
+  if (TVMFFIAnyViewToOwnedAny(initial, initial) != 0) return -1;
   if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info->setter != NULL) tn__retain(info->setter);
   TVMFFIFieldInfo *fields = grown(type->info.fields, count, count, &type->field_capacity, sizeof field);
   if (fields == NULL) return tn__no_memory();
@@ -70,7 +61,7 @@ static int add_method(tn__type_t *type, const void *method_info) {
   const int32_t count = type->info.num_methods;
   TVMFFIMethodInfo method = *(const TVMFFIMethodInfo *)method_info;
   if (!keep_text(&method.name) || !keep_text(&method.doc) || !keep_text(&method.metadata)) return tn__no_memory();
-  if (keep_value(&method.method) != 0) return -1;
+  if (TVMFFIAnyViewToOwnedAny(&method.method, &method.method) != 0) return -1;
   TVMFFIMethodInfo *methods = grown(type->info.methods, count, count, &type->method_capacity, sizeof method);
   if (methods == NULL) return tn__no_memory();
   methods[count] = method;
@@ -137,8 +128,8 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
   if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone)
     return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)name.size, name.data,
                      type_index);
-  TVMFFIAny kept = *value;
-  if (keep_value(&kept) != 0) return -1;
+  TVMFFIAny kept;
+  if (TVMFFIAnyViewToOwnedAny(value, &kept) != 0) return -1;
   TVMFFIAny *data = grown(column->data, column->size, type_index, &own->capacity, sizeof *data);
   if (data == NULL) {
     tn__clear(&kept);

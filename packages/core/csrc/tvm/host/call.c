@@ -57,13 +57,12 @@ static void store_span(tn_packed_stack_t *stack, TVMFFIByteArray span) {
 }
 
 void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
-  if (slot->type_index == kTVMFFIRawStr) {
+  if (slot->type_index == kTVMFFIRawStr)
     store_span(stack, (TVMFFIByteArray){slot->v_c_str, strlen(slot->v_c_str)});
-  } else if (slot->type_index == kTVMFFIByteArrayPtr) {
+  else if (slot->type_index == kTVMFFIByteArrayPtr)
     store_span(stack, *(const TVMFFIByteArray *)slot->v_ptr);
-  } else {
+  else
     store_span(stack, *TVMFFIBytesGetByteArrayPtr(slot->v_obj));
-  }
 }
 
 int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes) {
@@ -113,17 +112,14 @@ int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index) {
 int32_t tn_packed_get_global(TVMFFIAny *slot, const char *name, size_t size) {
   TVMFFIByteArray span = {name, size};
   TVMFFIObjectHandle function = NULL;
-  *slot = (TVMFFIAny){.type_index = kTVMFFINone};
-  if (tn__ffi.TVMFFIFunctionGetGlobal(&span, &function) != 0) return tn__take_error(slot);
-  if (function != NULL) *slot = (TVMFFIAny){.type_index = kTVMFFIFunction, .v_obj = function};
-  return 0;
+  int status = tn__ffi.TVMFFIFunctionGetGlobal(&span, &function);
+  return tn__leave(slot, status, function == NULL ? kTVMFFINone : kTVMFFIFunction, function);
 }
 
 int32_t tn_packed_set_global(TVMFFIAny *slot, const char *name, size_t size, TVMFFIObjectHandle function,
                              int32_t allow_override) {
   TVMFFIByteArray span = {name, size};
-  if (tn__ffi.TVMFFIFunctionSetGlobal(&span, function, allow_override) != 0) return tn__take_error(slot);
-  return 0;
+  return tn__ffi.TVMFFIFunctionSetGlobal(&span, function, allow_override) == 0 ? 0 : tn__take_error(slot);
 }
 
 int32_t tn_packed_dtype_parse(TVMFFIAny *slot, const char *text, size_t size) {

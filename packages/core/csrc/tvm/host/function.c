@@ -72,10 +72,7 @@ int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint
   *closure = (closure_t){callback, tn__stack_of(slot), threads, (int32_t)timeout_ms};
   tn_callback_retain(callback);
   tn__stack_retain(closure->stack);
-  if (tn__ffi.TVMFFIFunctionCreate(closure, call_closure, free_closure, &function) != 0) {
-    free_closure(closure);
-    return tn__take_error(slot);
-  }
-  *slot = (TVMFFIAny){.type_index = kTVMFFIFunction, .v_obj = function};
-  return 0;
+  int status = tn__ffi.TVMFFIFunctionCreate(closure, call_closure, free_closure, &function);
+  if (status != 0) free_closure(closure);
+  return tn__leave(slot, status, kTVMFFIFunction, function);
 }

@@ -1,7 +1,6 @@
 /* The parts of libtenon_packed that its files share. The library reaches tvm-ffi through a table of functions, so
  * that it works with the libtvm_ffi of this package and with any other. */
-#ifndef TENON_PACKED_HOST_H
-#define TENON_PACKED_HOST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -106,10 +105,15 @@ int tn__packed_raise(const char *kind, const char *message);
 /* Moves the calling thread's error into a slot and returns -1. */
 int32_t tn__take_error(TVMFFIAny *slot);
 
+/* Leaves an owned object in a slot and returns 0, or if the call that created it has failed, takes its error. */
+static inline int32_t tn__leave(TVMFFIAny *slot, int status, int32_t type_index, TVMFFIObjectHandle object) {
+  if (status != 0) return tn__take_error(slot);
+  *slot = (TVMFFIAny){.type_index = type_index, .v_obj = object};
+  return 0;
+}
+
 /* Creates an error in a slot and returns -1. */
 static inline int32_t tn__packed_fail(TVMFFIAny *slot, const char *kind, const char *message) {
   tn__packed_raise(kind, message);
   return tn__take_error(slot);
 }
-
-#endif

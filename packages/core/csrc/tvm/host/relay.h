@@ -1,6 +1,5 @@
 /* Calls of TypeScript functions from other threads, for functions that accept them. */
-#ifndef TENON_PACKED_RELAY_H
-#define TENON_PACKED_RELAY_H
+#pragma once
 
 #include "../../base/lock.h"
 #include "host.h"
@@ -43,5 +42,3 @@ void tn__relay_serve_own(void);
 /* Marks the calling thread as serving calls while it waits, so that callers do not suspect a deadlock, or removes
  * the mark. */
 void tn__relay_will_serve(bool will);
-
-#endif

@@ -20,9 +20,8 @@ tn_packed_stack_t *tn__own_stack(void) { return own; }
 
 tn_packed_stack_t *tn__calling_stack(void) {
   if ((own->head.call & TN_PACKED_CALL_SELECTED) != 0) return own;
-  for (tn_packed_stack_t *stack = all; stack != NULL; stack = stack->sibling) {
+  for (tn_packed_stack_t *stack = all; stack != NULL; stack = stack->sibling)
     if ((stack->head.call & TN_PACKED_CALL_SELECTED) != 0) return own = stack;
-  }
   return own;
 }
 
@@ -79,8 +78,7 @@ void tn__foreign_release(void *handle) {
   tn__foreign_t *foreign = handle;
   tn_packed_stack_t *stack = foreign->stack;
   foreign->next = atomic_load(&stack->released);
-  while (!atomic_compare_exchange_weak(&stack->released, &foreign->next, foreign)) {
-  }
+  while (!atomic_compare_exchange_weak(&stack->released, &foreign->next, foreign)) continue;
   __atomic_store_n(&stack->head.pending, 1, __ATOMIC_RELEASE);
   tn__stack_release(stack);
 }

@@ -28,29 +28,24 @@ int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t *descr
   own->managed.manager_ctx = own;
   own->managed.deleter = release_managed;
   own->managed.flags = description->flags;
-  tensor->data = (void *)(uintptr_t)description->data;
-  tensor->device = (DLDevice){description->device_type, description->device_id};
-  tensor->ndim = description->ndim;
+  *tensor = (DLTensor){.data = (void *)(uintptr_t)description->data,
+                       .device = {description->device_type, description->device_id},
+                       .ndim = description->ndim,
+                       .shape = own->numbers,
+                       .strides = own->numbers + ndim};
   memcpy(&tensor->dtype, &description->dtype, sizeof tensor->dtype);
-  tensor->shape = own->numbers;
-  tensor->strides = own->numbers + ndim;
   TVMFFIObjectHandle object = NULL;
-  if (tn__ffi.TVMFFITensorFromDLPackVersioned(&own->managed, 0, 0, &object) != 0) {
-    int32_t status = tn__take_error(slot);
-    release_managed(&own->managed);
-    return status;
-  }
-  *slot = (TVMFFIAny){.type_index = kTVMFFITensor, .v_obj = object};
-  return 0;
+  int status = tn__ffi.TVMFFITensorFromDLPackVersioned(&own->managed, 0, 0, &object);
+  int32_t left = tn__leave(slot, status, kTVMFFITensor, object);
+  if (status != 0) release_managed(&own->managed);
+  return left;
 }
 
 int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment) {
   TVMFFIObjectHandle object = NULL;
   int status = versioned ? tn__ffi.TVMFFITensorFromDLPackVersioned(managed, (int32_t)alignment, 0, &object)
                          : tn__ffi.TVMFFITensorFromDLPack(managed, (int32_t)alignment, 0, &object);
-  if (status != 0) return tn__take_error(slot);
-  *slot = (TVMFFIAny){.type_index = kTVMFFITensor, .v_obj = object};
-  return 0;
+  return tn__leave(slot, status, kTVMFFITensor, object);
 }
 
 int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags) {
@@ -106,9 +101,8 @@ static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, 
   }
   uint64_t bits = (uint64_t)prototype->dtype.bits * prototype->dtype.lanes;
   bool fits = true;
-  for (int32_t i = 0; i < prototype->ndim; i++) {
+  for (int32_t i = 0; i < prototype->ndim; i++)
     fits = fits && prototype->shape[i] >= 0 && !__builtin_mul_overflow(bits, (uint64_t)prototype->shape[i], &bits);
-  }
   *out = fits ? tn__tensor_new(prototype, (size_t)(bits / 8 + (bits % 8 != 0))) : NULL;
   if (*out != NULL) return 0;
   set_error(context, "MemoryError", "out of memory for a tensor");

@@ -1,6 +1,5 @@
 /* Actions for the end of a thread. */
-#ifndef TENON_PACKED_THREAD_END_H
-#define TENON_PACKED_THREAD_END_H
+#pragma once
 
 #include "../../base/lock.h"
 
@@ -17,5 +16,3 @@ typedef struct {
 /* posix/thread_end.c, win32/thread_end.c: calls `leave(value)` when the calling thread ends; the value replaces the
  * previous one. 0 if the system has no room for another kind of action. */
 int tn__at_thread_end(tn__thread_end_t *end, void *value);
-
-#endif

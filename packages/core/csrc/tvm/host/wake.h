@@ -1,6 +1,5 @@
 /* Waking the event loop of a JavaScript thread from any other thread. */
-#ifndef TENON_PACKED_WAKE_H
-#define TENON_PACKED_WAKE_H
+#pragma once
 
 /* posix/wake.c, win32/wake.c: opens a pipe whose first end JavaScript reads and closes. 0 if the system has no such
  * pipe. */
@@ -11,5 +10,3 @@ void tn__wake(int to);
 
 /* Closes the second end. */
 void tn__wake_close(int to);
-
-#endif

@@ -55,9 +55,7 @@ static bool is_cpu(int device_type) {
 
 void *TVMBackendAllocWorkspace(int device_type, int device_id, uint64_t byte_size, int dtype_code_hint,
                                int dtype_bits_hint) {
-  (void)device_id;
-  (void)dtype_code_hint;
-  (void)dtype_bits_hint;
+  (void)device_id, (void)dtype_code_hint, (void)dtype_bits_hint;
   if (!is_cpu(device_type)) return NULL;
   kept_t *kept = kept_blocks();
   for (int i = kept == NULL ? -1 : kept->count - 1; i >= 0; i--) {
@@ -84,10 +82,9 @@ int TVMBackendFreeWorkspace(int device_type, int device_id, void *workspace) {
   if (!is_cpu(device_type)) return -1;
   block_t *block = (block_t *)workspace - 1;
   kept_t *kept = kept_blocks();
-  if (kept == NULL || kept->count == KEPT_LIMIT) {
+  if (kept == NULL || kept->count == KEPT_LIMIT)
     tn_memory_free(block);
-  } else {
+  else
     kept->blocks[kept->count++] = block;
-  }
   return 0;
 }

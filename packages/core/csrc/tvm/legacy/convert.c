@@ -14,13 +14,13 @@ static TVMFFIAny view_of(TVMFFIObject *object) {
 int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   static const int8_t same[] = {
       [kTVMArgInt] = kTVMFFIInt,
+      [kTVMArgBool] = kTVMFFIBool,
       [kTVMArgFloat] = kTVMFFIFloat,
       [kTVMOpaqueHandle] = kTVMFFIOpaquePtr,
       [kTVMDLTensorHandle] = kTVMFFIDLTensorPtr,
       [kTVMStr] = kTVMFFIRawStr,
       [kTVMBytes] = kTVMFFIByteArrayPtr,
       [kTVMObjectRValueRefArg] = kTVMFFIObjectRValueRef,
-      [kTVMArgBool] = kTVMFFIBool,
   };
   *out = (TVMFFIAny){.type_index = kTVMFFINone};
   switch (code) {
@@ -71,39 +71,30 @@ int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteA
       [kTVMFFIByteArrayPtr] = kTVMBytes,
       [kTVMFFIObjectRValueRef] = kTVMObjectRValueRefArg,
       [kTVMFFISmallStr] = kTVMStr,
+      [kTVMFFIStr] = kTVMStr,
+      [kTVMFFITensor] = kTVMNDArrayHandle,
+      [kTVMFFIFunction] = kTVMPackedFuncHandle,
+      [kTVMFFIModule] = kTVMModuleHandle,
   };
+  const int32_t type = value->type_index;
   *out = (TVMValue){.v_int64 = value->v_int64};
-  switch (value->type_index) {
+  *code = type >= 0 && type < (int)sizeof same ? same[type] : 0;
+  if (*code == 0 && type >= kTVMFFIStaticObjectBegin) *code = kTVMObjectHandle;
+  switch (type) {
     case kTVMFFISmallStr:
       out->v_str = value->v_bytes;
-      *code = kTVMStr;
       return 0;
     case kTVMFFISmallBytes:
       return give_bytes((TVMFFIByteArray){value->v_bytes, value->small_str_len}, out, code, bytes);
     case kTVMFFIStr:
       out->v_str = TVMFFIBytesGetByteArrayPtr(value->v_obj)->data;
-      *code = kTVMStr;
       return 0;
     case kTVMFFIBytes:
       return give_bytes(*TVMFFIBytesGetByteArrayPtr(value->v_obj), out, code, bytes);
     case kTVMFFITensor:
       out->v_handle = TVMFFITensorGetDLTensorPtr(value->v_obj);
-      *code = kTVMNDArrayHandle;
-      return 0;
-    case kTVMFFIFunction:
-      *code = kTVMPackedFuncHandle;
-      return 0;
-    case kTVMFFIModule:
-      *code = kTVMModuleHandle;
       return 0;
     default:
-      if (value->type_index >= kTVMFFIStaticObjectBegin) {
-        *code = kTVMObjectHandle;
-        return 0;
-      }
-      if (value->type_index < 0 || value->type_index >= (int)sizeof same)
-        return no_such("a kernel of TVM to 0.20", value->type_index);
-      *code = same[value->type_index];
-      return 0;
+      return *code == 0 && type != kTVMFFIInt ? no_such("a kernel of TVM to 0.20", type) : 0;
   }
 }

@@ -1,6 +1,5 @@
 /* The functions that the files of libtvm_runtime share. */
-#ifndef TENON_TVM_LEGACY_RUNTIME_H
-#define TENON_TVM_LEGACY_RUNTIME_H
+#pragma once
 
 #include "../../base/internal.h"
 #include "../ffi/legacy.h"
@@ -59,5 +58,3 @@ int tn__legacy_call_global(const char *name, TVMFFIAny *args, int32_t count, TVM
 static inline void tn__legacy_drop(const TVMFFIAny *owned) {
   if (owned->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(owned->v_obj);
 }
-
-#endif

@@ -17,8 +17,7 @@ int tn__wake_open(int ends[2]) {
 
 /* A full pipe is readable already. A pipe without a reader wakes nobody; Node ignores SIGPIPE. */
 void tn__wake(int to) {
-  while (write(to, "", 1) < 0 && errno == EINTR) {
-  }
+  while (write(to, "", 1) < 0 && errno == EINTR) continue;
 }
 
 void tn__wake_close(int to) { close(to); }
