@@ -73,7 +73,7 @@ export class Segment {
         hint: 'Copy it to host memory first.',
       })
     }
-    if (this.readOnly) return new DataView(copyOf(block.bytes, base, byteSize))
+    if (this.readOnly) return new DataView(new Uint8Array(block.bytes.subarray(base, base + byteSize)).buffer)
     expose(block)
     return new DataView(block.view.buffer, block.view.byteOffset + base, byteSize)
   }
@@ -107,10 +107,4 @@ export function checkSlice(available: number, byteOffset: unknown, byteSize: unk
     )
   }
   return [offset, size]
-}
-
-function copyOf(bytes: Buffer, base: number, byteSize: number): ArrayBuffer {
-  const copy = new Uint8Array(byteSize)
-  copy.set(bytes.subarray(base, base + byteSize))
-  return copy.buffer
 }

@@ -132,10 +132,6 @@ function twoCopies(
   )
 }
 
-const statusNames = new Map<number, StatusName>(
-  Object.entries(STATUS).map(([name, { value }]) => [value, name as StatusName]),
-)
-
 /** Returns the message of the last call of the core that failed on this thread. */
 export function lastError(): string {
   return stringAt(Number(coreFunctions().tn_last_error()))
@@ -143,7 +139,8 @@ export function lastError(): string {
 
 /** Returns the name of a status code, or its number if it has no name. */
 export function statusName(status: number): StatusName | `status ${number}` {
-  return statusNames.get(status) ?? `status ${status}`
+  const names = Object.keys(STATUS) as StatusName[]
+  return names.find((name) => STATUS[name].value === status) ?? `status ${status}`
 }
 
 /** Checks the status of a call of the core. `what` names the action. @throws {NativeError} with the message of the core. */

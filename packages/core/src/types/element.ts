@@ -32,17 +32,12 @@ export function elementCodec(dtype: DType): ElementCodec {
 function makeCodec(info: DTypeInfo): ElementCodec {
   const { name, kind, bits } = info
   if (isMiniFloat(name)) {
-    return bits === 16
-      ? {
-          byteSize: 2,
-          read: (view, at) => decodeMiniFloat(name, view.getUint16(at, true)),
-          write: (view, at, value) => view.setUint16(at, encodeMiniFloat(name, checkNumber(value, name)), true),
-        }
-      : {
-          byteSize: 1,
-          read: (view, at) => decodeMiniFloat(name, view.getUint8(at) & ((1 << bits) - 1)),
-          write: (view, at, value) => view.setUint8(at, encodeMiniFloat(name, checkNumber(value, name))),
-        }
+    const byteSize = bits === 16 ? 2 : 1
+    return {
+      byteSize,
+      read: (view, at) => decodeMiniFloat(name, load(view, at, byteSize) & ((1 << bits) - 1)),
+      write: (view, at, value) => store(view, at, byteSize, encodeMiniFloat(name, checkNumber(value, name))),
+    }
   }
   if (kind === 'bool') return boolCodec
   if (kind === 'complex') return complexCodec(floatCodecs[(bits / 2) as 32 | 64])
@@ -94,22 +89,30 @@ function integerCodec({ name, kind, bits }: DTypeInfo): ElementCodec {
   const high = low + 2 ** bits - 1
   const byteSize = Math.max(bits / 8, 1)
   const shift = 32 - bits
-  const load = (view: DataView, at: number): number =>
-    byteSize === 1 ? view.getUint8(at) : byteSize === 2 ? view.getUint16(at, true) : view.getUint32(at, true)
   return {
     byteSize,
-    read: (view, at) => (signed ? (load(view, at) << shift) >> shift : (load(view, at) << shift) >>> shift),
+    read(view, at) {
+      const shifted = load(view, at, byteSize) << shift
+      return signed ? shifted >> shift : shifted >>> shift
+    },
     write(view, at, value) {
       const number = typeof value === 'bigint' ? Number(value) : checkNumber(value, name)
       if (!Number.isInteger(number) || number < low || number > high) {
         throw wrongValue(`an element of ${name}`, `a whole number from ${low} to ${high}`, value)
       }
-      const code = bits < 8 ? number & ((1 << bits) - 1) : number
-      if (byteSize === 1) view.setUint8(at, code)
-      else if (byteSize === 2) view.setUint16(at, code, true)
-      else view.setUint32(at, code, true)
+      store(view, at, byteSize, bits < 8 ? number & ((1 << bits) - 1) : number)
     },
   }
+}
+
+function load(view: DataView, at: number, byteSize: number): number {
+  return byteSize === 1 ? view.getUint8(at) : byteSize === 2 ? view.getUint16(at, true) : view.getUint32(at, true)
+}
+
+function store(view: DataView, at: number, byteSize: number, code: number): void {
+  if (byteSize === 1) view.setUint8(at, code)
+  else if (byteSize === 2) view.setUint16(at, code, true)
+  else view.setUint32(at, code, true)
 }
 
 function wideCodec({ name, kind }: DTypeInfo): ElementCodec {

@@ -5,7 +5,8 @@ import type { DType } from './dtype.ts'
  * with subnormals below. The meaning of the largest codes differs:
  *
  * - `ieee`: infinities and NaNs, as in IEEE 754 (float16, bfloat16, float8_e5m2, float8_e4m3, float8_e3m4);
- * - `fn`: no infinity; NaN is all ones (float8_e4m3fn), or there is none (float4_e2m1fn);
+ * - `fn`: no infinity; NaN is all ones (float8_e4m3fn);
+ * - `finite`: neither infinity nor NaN (float4_e2m1fn);
  * - `fnuz`: no infinity, no negative zero; NaN is the code of negative zero.
  *
  * Source: the OCP specifications of 8-bit and microscaling formats, and LLVM's APFloat semantics.
@@ -14,8 +15,11 @@ interface MiniFloat {
   readonly exponentBits: number
   readonly mantissaBits: number
   readonly bias: number
-  readonly specials: 'ieee' | 'fn' | 'fnuz'
-  readonly hasNaN: boolean
+  readonly specials: 'ieee' | 'fn' | 'finite' | 'fnuz'
+  /** The code of NaN, or of 0 without one. */
+  readonly nan: number
+  /** The code for values that are too large. */
+  readonly largest: number
 }
 
 const format = (
@@ -23,8 +27,13 @@ const format = (
   mantissaBits: number,
   specials: MiniFloat['specials'] = 'ieee',
   bias: number = 2 ** (exponentBits - 1) - 1,
-  hasNaN = true,
-): MiniFloat => ({ exponentBits, mantissaBits, bias, specials, hasNaN })
+): MiniFloat => {
+  const signBit = 1 << (exponentBits + mantissaBits)
+  const infinity = signBit - (1 << mantissaBits)
+  const nan = { ieee: infinity | (1 << (mantissaBits - 1)), fn: signBit - 1, finite: 0, fnuz: signBit }[specials]
+  const largest = { ieee: infinity, fn: signBit - 2, finite: signBit - 1, fnuz: signBit - 1 }[specials]
+  return { exponentBits, mantissaBits, bias, specials, nan, largest }
+}
 
 type FormatName = Exclude<Extract<DType, `float${'4' | '8'}_${string}` | 'float16' | 'bfloat16'>, 'float8_e8m0fnu'>
 
@@ -35,7 +44,7 @@ const formats: Readonly<Record<FormatName, MiniFloat>> = {
   float8_e4m3: format(4, 3),
   float8_e5m2: format(5, 2),
   float8_e4m3fn: format(4, 3, 'fn'),
-  float4_e2m1fn: format(2, 1, 'fn', 1, false),
+  float4_e2m1fn: format(2, 1, 'finite'),
   float8_e4m3b11fnuz: format(4, 3, 'fnuz', 11),
   float8_e4m3fnuz: format(4, 3, 'fnuz', 8),
   float8_e5m2fnuz: format(5, 2, 'fnuz', 16),
@@ -53,7 +62,7 @@ export function isMiniFloat(name: string): name is MiniFloatName {
 export function decodeMiniFloat(name: MiniFloatName, code: number): number {
   // A power of two without a sign: 2^(code - 127). The code 255 is NaN.
   if (name === 'float8_e8m0fnu') return code === 255 ? NaN : 2 ** (code - 127)
-  const { exponentBits, mantissaBits, bias, specials, hasNaN } = formats[name]
+  const { exponentBits, mantissaBits, bias, specials } = formats[name]
   const signBit = 1 << (exponentBits + mantissaBits)
   const sign = (code & signBit) === 0 ? 1 : -1
   const exponent = (code >> mantissaBits) & ((1 << exponentBits) - 1)
@@ -61,7 +70,7 @@ export function decodeMiniFloat(name: MiniFloatName, code: number): number {
   if (specials === 'fnuz' && code === signBit) return NaN
   if (exponent === (1 << exponentBits) - 1) {
     if (specials === 'ieee') return mantissa === 0 ? sign * Infinity : NaN
-    if (specials === 'fn' && hasNaN && mantissa === (1 << mantissaBits) - 1) return NaN
+    if (specials === 'fn' && mantissa === (1 << mantissaBits) - 1) return NaN
   }
   return exponent === 0
     ? sign * mantissa * 2 ** (1 - bias - mantissaBits)
@@ -74,18 +83,10 @@ export function decodeMiniFloat(name: MiniFloatName, code: number): number {
  */
 export function encodeMiniFloat(name: MiniFloatName, value: number): number {
   if (name === 'float8_e8m0fnu') return encodePowerOfTwo(value)
-  const { exponentBits, mantissaBits, bias, specials, hasNaN } = formats[name]
-  const signBit = 1 << (exponentBits + mantissaBits)
-  const sign = value < 0 || Object.is(value, -0) ? signBit : 0
-  const exponentMask = (1 << exponentBits) - 1
-  if (Number.isNaN(value)) {
-    if (specials === 'fnuz') return signBit
-    if (specials === 'fn') return hasNaN ? signBit - 1 : 0
-    return (exponentMask << mantissaBits) | (1 << (mantissaBits - 1))
-  }
-  const infinity = specials === 'ieee' ? exponentMask << mantissaBits : undefined
-  const largest = infinity !== undefined ? infinity - 1 : signBit - 1 - (specials === 'fn' && hasNaN ? 1 : 0)
-  const magnitude = Math.min(roundedCode(Math.abs(value), mantissaBits, bias), infinity ?? largest)
+  const { exponentBits, mantissaBits, bias, specials, nan, largest } = formats[name]
+  if (Number.isNaN(value)) return nan
+  const sign = value < 0 || Object.is(value, -0) ? 1 << (exponentBits + mantissaBits) : 0
+  const magnitude = Math.min(roundedCode(Math.abs(value), mantissaBits, bias), largest)
   // Without a negative zero, the sign of a zero is dropped.
   return magnitude === 0 && specials === 'fnuz' ? 0 : sign | magnitude
 }
