@@ -1,11 +1,11 @@
 import { type Gated, ManagedLifetime } from '@tenon/core/internal'
 import type { CudaDriver } from './cuda-driver.ts'
-import { isSticky, type CudaError } from './cuda-error.ts'
-import type { DriverFunctions } from './driver-functions.ts'
+import { isSticky, NOT_READY, type CudaError } from './cuda-error.ts'
+import type { DriverFunctionName, DriverFunctions } from './driver-functions.ts'
 
 /** A pinned range of host memory, which copies keep pinned. */
 export interface PinnedRange extends Gated {
-  readonly start: number
+  readonly address: number
   readonly end: number
 }
 
@@ -46,17 +46,13 @@ export abstract class CudaContext extends ManagedLifetime {
   /** @internal `device` is the CUdevice. */
   constructor(driver: CudaDriver, ordinal: number, device: number) {
     super()
-    const { primaryCtxRetain } = driver.functions
     this.driver = driver
     this.ordinal = ordinal
     this.pinned = new Set()
     this.streams = new Set()
     this.failure = undefined
     this.#device = device
-    this.context = driver.readHandle(
-      (out) => primaryCtxRetain(out, device),
-      `retaining the context of device ${ordinal}`,
-    )
+    this.context = driver.read('primaryCtxRetain', `retaining the context of device ${ordinal}`, device)
     open.add(this)
     if (!waitsAtExit) process.once('exit', waitAtExit)
     waitsAtExit = true
@@ -79,7 +75,7 @@ export abstract class CudaContext extends ManagedLifetime {
   /** @internal Makes the context current on this thread. @throws {CudaError} if the device is lost. */
   enter(): void {
     if (this.failure !== undefined) throw this.failure
-    this.check(this.functions.ctxSetCurrent(this.context), `entering the context of ${this.label}`)
+    this.run('ctxSetCurrent', `entering the context of ${this.label}`, this.context)
   }
 
   /** @internal Makes the context current to free something. A lost device cannot be entered. */
@@ -100,6 +96,19 @@ export abstract class CudaContext extends ManagedLifetime {
   /** @internal @throws {CudaError} unless a result is 0. */
   check(result: unknown, action: string): void {
     if (Number(result) !== 0) throw this.error(Number(result), action)
+  }
+
+  /** @internal Calls a function of the driver. @throws {CudaError} if it fails. */
+  run(name: DriverFunctionName, action: string, ...parameters: readonly number[]): void {
+    this.check(this.functions[name](...parameters), action)
+  }
+
+  /** @internal Asks whether a stream or event is done. @throws {CudaError} if its work failed. */
+  isDone(query: 'streamQuery' | 'eventQuery', address: number, action: string): boolean {
+    const result = Number(this.functions[query](address))
+    if (result === NOT_READY) return false
+    this.check(result, action)
+    return true
   }
 
   /** @internal Returns the error of a result, and remembers one that makes the device unusable. */

@@ -25,13 +25,13 @@ export class CudaDevice extends CudaContext {
 
   /** @internal */
   constructor(driver: CudaDriver, ordinal: number) {
-    const { deviceGet, deviceGetAttribute, deviceGetName } = driver.functions
-    const handle = driver.readInt((out) => deviceGet(out, ordinal), `opening device ${ordinal}`)
+    const handle = driver.read('deviceGet', `opening device ${ordinal}`, ordinal)
     const attribute = (id: number): number =>
-      driver.readInt((out) => deviceGetAttribute(out, id, handle), `describing device ${ordinal}`)
+      driver.read('deviceGetAttribute', `describing device ${ordinal}`, id, handle)
     const computeCapability = `${attribute(COMPUTE_CAPABILITY_MAJOR)}.${attribute(COMPUTE_CAPABILITY_MINOR)}`
     const name = Buffer.alloc(256)
-    driver.check(deviceGetName(addressOf(name), name.length, handle), 'asking for the name of a device')
+    const result = driver.functions.deviceGetName(addressOf(name), name.length, handle)
+    driver.check(result, 'asking for the name of a device')
     super(driver, ordinal, handle)
     this.computeCapability = computeCapability
     this.name = name.toString('utf8', 0, name.indexOf(0))
@@ -43,7 +43,7 @@ export class CudaDevice extends CudaContext {
     this.enter()
     const out = new BigUint64Array(2)
     const at = addressOf(out)
-    this.check(this.functions.memGetInfo(at, at + 8), 'asking for the memory of a device')
+    this.run('memGetInfo', 'asking for the memory of a device', at, at + 8)
     return { free: Number(out[0]), total: Number(out[1]) }
   }
 

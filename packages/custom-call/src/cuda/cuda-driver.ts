@@ -1,7 +1,7 @@
 import { LoadError, NativeLibrary } from '@tenon/core'
 import { addressOf, stringAt } from '@tenon/core/internal'
 import { CudaError, CudaOutOfMemoryError, CudaUnavailableError } from './cuda-error.ts'
-import { declareDriver, type DriverFunctions } from './driver-functions.ts'
+import { declareDriver, type DriverFunctionName, type DriverFunctions } from './driver-functions.ts'
 
 const OUT_OF_MEMORY = 2
 
@@ -47,17 +47,16 @@ export class CudaDriver {
     if (Number(result) !== 0) throw this.error(Number(result), action)
   }
 
-  /** @internal Returns the int that a function writes. @throws {CudaError} if it fails. */
-  readInt(read: (out: number) => unknown, action: string): number {
-    const out = new Int32Array(2)
-    this.check(read(addressOf(out)), action)
-    return out[0]!
-  }
-
-  /** @internal Returns the handle or size that a function writes. @throws {CudaError} if it fails. */
-  readHandle(read: (out: number) => unknown, action: string): number {
+  /**
+   * @internal Calls a function that writes a handle, a size or a number that is not negative, and returns it.
+   *
+   * @param rest the arguments behind the address to write to.
+   * @throws {CudaError} if the function fails.
+   */
+  read(name: DriverFunctionName, action: string, ...rest: readonly number[]): number {
+    // A function that writes an int leaves the upper half 0.
     const out = new BigUint64Array(1)
-    this.check(read(addressOf(out)), action)
+    this.check(this.functions[name](addressOf(out), ...rest), action)
     return Number(out[0])
   }
 }

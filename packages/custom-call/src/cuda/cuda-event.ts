@@ -4,7 +4,6 @@ import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 import { StreamQueue } from './stream-queue.ts'
 
-const NOT_READY = 600
 const DEFAULT = 0
 
 /**
@@ -21,43 +20,30 @@ const DEFAULT = 0
  * after.millisecondsSince(before)
  */
 export class CudaEvent extends DeviceResource {
-  /** @internal the CUevent */
-  readonly handle: number
-
   /** @internal */
   constructor(device: CudaContext) {
-    super(device, 'CudaEvent')
-    const { eventCreate } = device.functions
-    this.handle = this.open(() => device.driver.readHandle((out) => eventCreate(out, DEFAULT), 'creating an event'))
-  }
-
-  protected override destroy(): unknown {
-    return this.device.functions.eventDestroy(this.handle)
+    super(device, 'CudaEvent', 'eventDestroy', () => device.driver.read('eventCreate', 'creating an event', DEFAULT))
   }
 
   /** Places the marker after all work that is in the stream now. @throws {CudaError} if the driver fails. */
   record(stream: StreamQueue): void {
-    this.checkOpen()
-    this.device.enter()
+    this.enter()
     checkIs(stream, StreamQueue, 'stream', 'CudaStream')
     stream.checkOpen()
-    this.device.check(this.device.functions.eventRecord(this.handle, stream.address), 'recording an event')
+    this.device.run('eventRecord', 'recording an event', this.address, stream.address)
     stream.keep([this])
   }
 
   /** Whether the work before the marker is done; true if it was never recorded. @throws {CudaError} if a kernel failed. */
   get isDone(): boolean {
-    this.#enterToRead()
-    const result = Number(this.device.functions.eventQuery(this.handle))
-    if (result === NOT_READY) return false
-    this.device.check(result, 'asking an event')
-    return true
+    this.enterToRead()
+    return this.device.isDone('eventQuery', this.address, 'asking an event')
   }
 
   /** Waits for the work before the marker and blocks this thread. @throws {CudaError} if a kernel failed. */
   synchronize(): void {
-    this.#enterToRead()
-    this.device.check(this.device.functions.eventSynchronize(this.handle), 'waiting for an event')
+    this.enterToRead()
+    this.device.run('eventSynchronize', 'waiting for an event', this.address)
   }
 
   /**
@@ -66,17 +52,11 @@ export class CudaEvent extends DeviceResource {
    * @throws {CudaError} if one of them was never recorded, or its work is not done.
    */
   millisecondsSince(earlier: CudaEvent): number {
-    this.#enterToRead()
+    this.enterToRead()
     checkIs(earlier, CudaEvent, 'earlier')
     earlier.checkAlive()
     const out = new Float32Array(2)
-    const { eventElapsedTime } = this.device.functions
-    this.device.check(eventElapsedTime(addressOf(out), earlier.handle, this.handle), 'measuring between events')
+    this.device.run('eventElapsedTime', 'measuring between events', addressOf(out), earlier.address, this.address)
     return out[0]!
-  }
-
-  #enterToRead(): void {
-    this.checkAlive()
-    this.device.enter()
   }
 }

@@ -18,37 +18,36 @@ import { DeviceResource } from './device-resource.ts'
  */
 export class CudaGraph extends DeviceResource {
   readonly stream: CudaStream
-  readonly #exec: number
   readonly #holds: readonly Hold[]
 
   /** @internal Takes over `holds` and the captured graph, which it destroys. */
   constructor(stream: CudaStream, graph: number, holds: readonly Hold[]) {
     const { device } = stream
-    super(device, 'CudaGraph')
-    const { graphInstantiate, graphDestroy } = device.functions
-    this.stream = stream
-    this.#holds = holds
-    this.#exec = this.open(() => {
+    super(device, 'CudaGraph', 'graphExecDestroy', () => {
       try {
-        return device.driver.readHandle((out) => graphInstantiate(out, graph, 0), 'instantiating a graph')
+        return device.driver.read('graphInstantiate', 'instantiating a graph', graph, 0)
       } finally {
-        graphDestroy(graph)
+        device.functions.graphDestroy(graph)
       }
     })
+    this.stream = stream
+    this.#holds = holds
   }
 
-  protected override destroy(): unknown {
-    const result = this.device.functions.graphExecDestroy(this.#exec)
-    releaseAll(this.#holds)
-    return result
+  protected override release(): void {
+    try {
+      super.release()
+    } finally {
+      releaseAll(this.#holds)
+    }
   }
 
   /** Enqueues the recorded work on the stream. @throws {CudaError} if the driver refuses. @throws {ScopeClosedError} after close. */
   launch(): void {
     this.checkOpen()
-    const { stream } = this
+    const { device, stream } = this
     stream.enter()
-    stream.device.check(stream.device.functions.graphLaunch(this.#exec, stream.address), 'launching a graph')
+    device.run('graphLaunch', 'launching a graph', this.address, stream.address)
     stream.keep([this])
   }
 }

@@ -11,34 +11,24 @@ import { DeviceResource } from './device-resource.ts'
  * stream.launch(saxpy, { grid: [4], block: [256] }, [f32(2), dx, dy, u32(1024)])
  */
 export class CudaModule extends DeviceResource {
-  readonly #handle: number
-
   /** @internal */
   constructor(device: CudaContext, image: string | Uint8Array) {
-    super(device, 'CudaModule')
-    this.#handle = this.open(() => {
+    super(device, 'CudaModule', 'moduleUnload', () => {
       const bytes = imageOf(image)
-      const { moduleLoadData } = device.functions
-      const handle = device.driver.readHandle((out) => moduleLoadData(out, addressOf(bytes)), 'loading a module')
+      const handle = device.driver.read('moduleLoadData', 'loading a module', addressOf(bytes))
       keepAlive(bytes)
       return handle
     })
   }
 
-  protected override destroy(): unknown {
-    return this.device.functions.moduleUnload(this.#handle)
-  }
-
   /** Looks up a kernel by its name, which C++ mangles unless the kernel is `extern "C"`. @throws {CudaError} if it is missing. */
   kernel(name: string): CudaKernel {
-    this.checkOpen()
-    this.device.enter()
+    this.enter()
     const text = Buffer.from(`${checkName(name, 'name')}\0`)
-    const { moduleGetFunction } = this.device.functions
-    const find = (out: number): unknown => moduleGetFunction(out, this.#handle, addressOf(text))
-    const handle = BigInt(this.device.driver.readHandle(find, `finding the kernel ${name}`))
+    const { driver } = this.device
+    const handle = driver.read('moduleGetFunction', `finding the kernel ${name}`, this.address, addressOf(text))
     keepAlive(text)
-    return new CudaKernel(name, this, handle)
+    return new CudaKernel(name, this, BigInt(handle))
   }
 }
 

@@ -1,9 +1,9 @@
-import { ArgumentError, BoundsError, ReadOnlyError, Segment, Tensor } from '@tenon/core'
-import { checkEnterable, keepAlive, READ_ONLY, wrongType, wrongValue, type Gated } from '@tenon/core/internal'
+import { ArgumentError, BoundsError, ReadOnlyError, Tensor, type Segment } from '@tenon/core'
+import { keepAlive, READ_ONLY, wrongValue, type Gated } from '@tenon/core/internal'
 import { checkIs } from './check-is.ts'
 import { CudaEvent } from './cuda-event.ts'
 import { CudaKernel } from './cuda-module.ts'
-import { isOnDevice } from './device-memory.ts'
+import { addressIn, isOnDevice, segmentOf } from './device-memory.ts'
 import { encodeParameters, sizesOf, type KernelParameter, type LaunchOptions } from './launch.ts'
 import { StreamQueue } from './stream-queue.ts'
 
@@ -24,7 +24,7 @@ export class CudaStream extends StreamQueue {
     this.enter()
     checkIs(event, CudaEvent, 'event')
     event.checkOpen()
-    this.device.check(this.device.functions.streamWaitEvent(this.address, event.handle, 0), 'waiting for an event')
+    this.device.run('streamWaitEvent', 'waiting for an event', this.address, event.address, 0)
     this.keep([event])
   }
 
@@ -38,7 +38,7 @@ export class CudaStream extends StreamQueue {
    */
   copy(from: Segment | Tensor, to: Segment | Tensor): void {
     this.enter()
-    const [source, target] = [segmentOf(from, 'from'), writableOf(to)]
+    const [source, target] = [exactly(from, 'from'), writableOf(to)]
     const { byteSize } = source
     if (target.byteSize < byteSize) {
       throw new BoundsError(`to must have room for ${byteSize} bytes, got ${target.byteSize}`)
@@ -48,9 +48,8 @@ export class CudaStream extends StreamQueue {
       throw new ArgumentError('from or to must be device memory, got two segments of the host')
     }
     if (byteSize === 0) return
-    const { memcpyDtoD, memcpyDtoH, memcpyHtoD } = this.device.functions
-    const copy = fromDevice ? (toDevice ? memcpyDtoD : memcpyDtoH) : memcpyHtoD
-    this.device.check(copy(addressIn(target), addressIn(source), byteSize, this.address), `copying ${byteSize} bytes`)
+    const copy = fromDevice ? (toDevice ? 'memcpyDtoD' : 'memcpyDtoH') : 'memcpyHtoD'
+    this.device.run(copy, `copying ${byteSize} bytes`, addressIn(target), addressIn(source), byteSize, this.address)
     this.keep([source.block, target.block, ...this.#pinsOf(fromDevice ? target : source)])
   }
 
@@ -62,8 +61,7 @@ export class CudaStream extends StreamQueue {
     if (!(Number.isInteger(byte) && byte >= 0 && byte <= 255)) {
       throw wrongValue('byte', 'an integer from 0 to 255', byte)
     }
-    const { memset } = this.device.functions
-    this.device.check(memset(addressIn(target), byte, target.byteSize, this.address), 'filling memory')
+    this.device.run('memset', 'filling memory', addressIn(target), byte, target.byteSize, this.address)
     this.keep([target.block])
   }
 
@@ -78,13 +76,12 @@ export class CudaStream extends StreamQueue {
     this.enter()
     checkIs(kernel, CudaKernel, 'kernel')
     kernel.module.checkOpen()
-    const { pointers, pointersAddress, held, memory } = encodeParameters(kernel.name, parameters)
+    const { memory, pointersAddress, held } = encodeParameters(kernel.name, parameters)
     const { launchKernel } = this.device.functions
     const [grid, block, sharedBytes] = sizesOf(options)
     const result = launchKernel(Number(kernel.handle), ...grid, ...block, sharedBytes, this.address, pointersAddress, 0)
     // The driver has copied the parameters by now.
     keepAlive(memory)
-    keepAlive(pointers)
     this.device.check(result, `launching ${kernel.name}`)
     this.keep([kernel.module, ...held])
   }
@@ -92,23 +89,18 @@ export class CudaStream extends StreamQueue {
   /** The pinned ranges that overlap with a segment. */
   #pinsOf(host: Segment): Gated[] {
     const start = addressIn(host)
-    return [...this.device.pinned].filter((pin) => pin.start < start + host.byteSize && start < pin.end)
+    return [...this.device.pinned].filter((pin) => pin.address < start + host.byteSize && start < pin.end)
   }
 }
 
-function segmentOf(memory: unknown, place: string): Segment {
-  const segment = memory instanceof Tensor ? memory.segment.asSlice(0, memory.type.byteSize) : memory
-  if (!(segment instanceof Segment)) throw wrongType(place, 'a tensor or segment', memory)
-  checkEnterable(segment.block)
-  return segment
+/** Returns the bytes of a segment or tensor, which may begin a longer segment. */
+function exactly(memory: unknown, place: string): Segment {
+  const segment = segmentOf(memory, place)
+  return memory instanceof Tensor ? segment.asSlice(0, memory.type.byteSize) : segment
 }
 
 function writableOf(to: unknown): Segment {
-  const segment = segmentOf(to, 'to')
+  const segment = exactly(to, 'to')
   if ((segment.flags & READ_ONLY) !== 0) throw new ReadOnlyError('to must be writable, got read-only memory')
   return segment
-}
-
-function addressIn({ block, base }: Segment): number {
-  return block.address + base
 }

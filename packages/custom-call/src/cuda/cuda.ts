@@ -26,7 +26,7 @@ export class Cuda extends CudaDriver {
 
   private constructor(path: string) {
     super(path)
-    const version = this.readInt((out) => this.functions.driverGetVersion(out), 'asking for the version of the driver')
+    const version = this.read('driverGetVersion', 'asking for the version of the driver')
     this.version = `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`
   }
 
@@ -52,7 +52,7 @@ export class Cuda extends CudaDriver {
 
   /** The number of devices. @throws {CudaError} if the driver fails. */
   get deviceCount(): number {
-    return this.readInt((out) => this.functions.deviceGetCount(out), 'counting the devices')
+    return this.read('deviceGetCount', 'counting the devices')
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Segment, tensor, Tensor, tensorType } from '@tenon/core'
-import { Block, checkSize, DEVICE_MEMORY, wrongValue } from '@tenon/core/internal'
+import { Block, checkSize, DEVICE_MEMORY, checkEnterable, wrongType, wrongValue } from '@tenon/core/internal'
 import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 
@@ -25,17 +25,11 @@ export class DeviceMemory extends DeviceResource {
 
   /** @internal */
   constructor(device: CudaContext, byteSize: number) {
-    super(device, `DeviceMemory of ${byteSize} bytes`)
-    const address = this.open(() => {
+    super(device, `DeviceMemory of ${byteSize} bytes`, 'memFree', () => {
       if (checkSize(byteSize, 'byteSize') === 0) throw wrongValue('byteSize', 'at least 1', 0)
-      const { memAlloc } = device.functions
-      return device.driver.readHandle((out) => memAlloc(out, byteSize), `allocating ${byteSize} bytes`)
+      return device.driver.read('memAlloc', `allocating ${byteSize} bytes`, byteSize)
     })
-    this.segment = new Segment(new Block(this.gate, nothing, noBytes, address), 0, byteSize, DEVICE_MEMORY)
-  }
-
-  protected override destroy(): unknown {
-    return this.device.functions.memFree(this.segment.block.address)
+    this.segment = new Segment(new Block(this.gate, nothing, noBytes, this.address), 0, byteSize, DEVICE_MEMORY)
   }
 
   get byteSize(): number {
@@ -58,4 +52,17 @@ export class DeviceMemory extends DeviceResource {
 /** Whether memory is a device's: allocated here, or a tensor over foreign memory that is declared to be there. */
 export function isOnDevice(memory: Segment | Tensor): boolean {
   return memory instanceof Tensor ? memory.device.type === CUDA_DEVICE_TYPE : (memory.flags & DEVICE_MEMORY) !== 0
+}
+
+/** Returns the segment of an argument that is memory. @throws {ArgumentError} if it is not. @throws {ScopeClosedError} */
+export function segmentOf(memory: unknown, place: string): Segment {
+  const segment = memory instanceof Tensor ? memory.segment : memory
+  if (!(segment instanceof Segment)) throw wrongType(place, 'a tensor or segment', memory)
+  checkEnterable(segment.block)
+  return segment
+}
+
+/** Returns the address of a segment, on the host or on the device. */
+export function addressIn({ block, base }: Segment): number {
+  return block.address + base
 }

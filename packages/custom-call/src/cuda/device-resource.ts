@@ -1,6 +1,7 @@
 import type { Hold } from '@tenon/core'
 import { inspectAsText, ManagedLifetime } from '@tenon/core/internal'
 import type { CudaContext } from './cuda-context.ts'
+import type { DriverFunctionName } from './driver-functions.ts'
 
 /**
  * Something that is opened on a device and keeps the device open. Closing it waits for the work of the device's streams
@@ -8,23 +9,33 @@ import type { CudaContext } from './cuda-context.ts'
  */
 export abstract class DeviceResource extends ManagedLifetime {
   readonly device: CudaContext
+  /** @internal the handle of the resource in the driver, or the address of memory */
+  readonly address: number
   readonly #hold: Hold
-
   /** The class and size, for messages. */
   readonly #kind: string
+  readonly #destroy: DriverFunctionName
 
-  /** @throws {ScopeClosedError} if the device is closed. @throws {CudaError} if it is lost. */
-  constructor(device: CudaContext, kind: string) {
+  /**
+   * @param destroy the function that frees the resource in the driver.
+   * @param open opens it in the driver and returns its address.
+   * @throws {ScopeClosedError} if the device is closed. @throws {CudaError} if it is lost, or the driver refuses.
+   */
+  constructor(device: CudaContext, kind: string, destroy: DriverFunctionName, open: () => number) {
     super()
     this.#kind = kind
+    this.#destroy = destroy
     device.checkOpen()
     device.enter()
     this.device = device
     this.#hold = device.acquire()
+    try {
+      this.address = open()
+    } catch (error) {
+      this.#hold.release()
+      throw error
+    }
   }
-
-  /** Frees the resource in the driver. @returns the CUresult. */
-  protected abstract destroy(): unknown
 
   protected override get label(): string {
     return `the ${this.#kind} on CUDA device ${this.device.ordinal}`
@@ -35,14 +46,16 @@ export abstract class DeviceResource extends ManagedLifetime {
     return `${this.#kind} on CUDA device ${this.device.ordinal}${this.isAlive ? '' : ' (closed)'}`
   }
 
-  /** @internal Runs what opens the resource in the driver, and releases the device if that throws. */
-  protected open<Result>(body: () => Result): Result {
-    try {
-      return body()
-    } catch (error) {
-      this.#hold.release()
-      throw error
-    }
+  /** @internal Checks that new work can use it. @throws {ScopeClosedError} once closing begins. @throws {CudaError} if the device is lost. */
+  enter(): void {
+    this.checkOpen()
+    this.device.enter()
+  }
+
+  /** @internal Checks that its state can be read, also while it is being closed. @throws as {@link enter} */
+  enterToRead(): void {
+    this.checkAlive()
+    this.device.enter()
   }
 
   /**
@@ -71,7 +84,7 @@ export abstract class DeviceResource extends ManagedLifetime {
 
   protected override release(): void {
     this.device.enterToFree()
-    const result = this.destroy()
+    const result = this.device.functions[this.#destroy](this.address)
     this.#hold.release()
     this.device.free(result, `closing ${this.label}`)
   }

@@ -1,6 +1,8 @@
 import type { NativeLibrary } from '@tenon/core'
 import { functionAt, type CFunction, type CType } from '@tenon/core/internal'
 
+const DIM3 = ['uint32_t', 'uint32_t', 'uint32_t'] as const
+
 /**
  * The functions of the driver, with their names in libcuda, which exports the `cuMemAlloc` of cuda.h as `cuMemAlloc_v2`.
  * All return a CUresult. Handles, device pointers and sizes are 64 bits wide.
@@ -46,20 +48,7 @@ const SIGNATURES = {
   moduleLoadData: ['cuModuleLoadData', 'uintptr_t', 'uintptr_t'],
   moduleUnload: ['cuModuleUnload', 'uintptr_t'],
   moduleGetFunction: ['cuModuleGetFunction', 'uintptr_t', 'uintptr_t', 'uintptr_t'],
-  launchKernel: [
-    'cuLaunchKernel',
-    'uintptr_t',
-    'uint32_t',
-    'uint32_t',
-    'uint32_t',
-    'uint32_t',
-    'uint32_t',
-    'uint32_t',
-    'uint32_t',
-    'uintptr_t',
-    'uintptr_t',
-    'uintptr_t',
-  ],
+  launchKernel: ['cuLaunchKernel', 'uintptr_t', ...DIM3, ...DIM3, 'uint32_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'],
   graphInstantiate: ['cuGraphInstantiateWithFlags', 'uintptr_t', 'uintptr_t', 'uint64_t'],
   graphLaunch: ['cuGraphLaunch', 'uintptr_t', 'uintptr_t'],
   graphDestroy: ['cuGraphDestroy', 'uintptr_t'],

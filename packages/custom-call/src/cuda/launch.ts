@@ -10,7 +10,7 @@ import {
   type Gated,
 } from '@tenon/core/internal'
 import { Attribute } from '../attributes/attribute.ts'
-import { isOnDevice } from './device-memory.ts'
+import { addressIn, isOnDevice } from './device-memory.ts'
 
 /** The number of threads that run a kernel. */
 export interface LaunchOptions {
@@ -51,10 +51,9 @@ function three(sizes: unknown, place: string): Three {
 
 /** The parameters of a kernel in memory, which is kept until the kernel is launched. */
 export interface EncodedParameters {
-  /** The values, 16 bytes each. */
+  /** The values, 16 bytes each, and then the pointers to them. */
   readonly memory: DataView
-  readonly pointers: BigUint64Array
-  /** The address of `pointers`; 0 if the kernel has no parameters. */
+  /** The address of the pointers; 0 if the kernel has no parameters. */
   readonly pointersAddress: number
   /** The memory that the kernel uses, which is kept until it has run. */
   readonly held: readonly Gated[]
@@ -63,10 +62,12 @@ export interface EncodedParameters {
 /** Encodes the parameters of a kernel. @throws {ArgumentError} if one cannot be passed. @throws {ScopeClosedError} */
 export function encodeParameters(kernel: string, parameters: readonly KernelParameter[]): EncodedParameters {
   if (!Array.isArray(parameters)) throw wrongType(`the parameters of ${kernel}`, 'an array', parameters)
-  const memory = new DataView(new ArrayBuffer(16 * Math.max(parameters.length, 1)))
-  const start = addressOf(memory)
+  const count = parameters.length
+  const memory = new DataView(new ArrayBuffer(24 * count))
+  const start = count === 0 ? 0 : addressOf(memory)
   const held: Gated[] = []
   parameters.forEach((parameter: unknown, i) => {
+    memory.setFloat64(16 * count + 8 * i, pointerBits(start + 16 * i), true)
     if (parameter instanceof Attribute && parameter.kind === 'scalar') {
       new Uint8Array(memory.buffer).set(parameter.bytes, 16 * i)
       return
@@ -77,9 +78,8 @@ export function encodeParameters(kernel: string, parameters: readonly KernelPara
       throw wrongType(`parameter ${i} of ${kernel}`, 'device memory or a number with its type', parameter, hint)
     }
     checkEnterable(segment.block)
-    memory.setFloat64(16 * i, pointerBits(segment.block.address + segment.base), true)
+    memory.setFloat64(16 * i, pointerBits(addressIn(segment)), true)
     held.push(segment.block)
   })
-  const pointers = BigUint64Array.from(parameters, (_, i) => BigInt(start + 16 * i))
-  return { memory, pointers, pointersAddress: parameters.length === 0 ? 0 : addressOf(pointers), held }
+  return { memory, pointersAddress: count === 0 ? 0 : start + 16 * count, held }
 }

@@ -1,6 +1,7 @@
-import { ArgumentError, Segment, Tensor, type Hold } from '@tenon/core'
-import { checkEnterable, DEVICE_MEMORY, wrongType, type Block } from '@tenon/core/internal'
+import { ArgumentError, type Hold, type Segment, type Tensor } from '@tenon/core'
+import { DEVICE_MEMORY, type Block } from '@tenon/core/internal'
 import type { CudaContext, PinnedRange } from './cuda-context.ts'
+import { addressIn, segmentOf } from './device-memory.ts'
 import { DeviceResource } from './device-resource.ts'
 
 /** The flag of memory that is pinned for every context. */
@@ -16,8 +17,6 @@ const PORTABLE = 1
  */
 export class PinnedMemory extends DeviceResource implements PinnedRange {
   /** @internal */
-  readonly start: number
-  /** @internal */
   readonly end: number
   readonly #memory: Hold
   /** @internal keeps memory of the garbage collector reachable while it is pinned */
@@ -25,37 +24,34 @@ export class PinnedMemory extends DeviceResource implements PinnedRange {
 
   /** @internal */
   constructor(device: CudaContext, memory: Segment | Tensor) {
-    const { block, base, byteSize } = hostSegmentOf(memory)
-    super(device, `PinnedMemory of ${byteSize} bytes`)
-    this.block = block
-    this.start = block.address + base
-    this.end = this.start + byteSize
-    this.#memory = this.open(() => {
-      const hold = block.gate.owner.acquire()
-      const result = Number(device.functions.memHostRegister(this.start, byteSize, PORTABLE))
-      if (result === 0) return hold
+    const segment = segmentOf(memory, 'memory')
+    const { block, byteSize } = segment
+    if ((segment.flags & DEVICE_MEMORY) !== 0) {
+      throw new ArgumentError('only host memory can be pinned; device memory never moves')
+    }
+    const start = addressIn(segment)
+    let hold!: Hold
+    super(device, `PinnedMemory of ${byteSize} bytes`, 'memHostUnregister', () => {
+      hold = block.gate.owner.acquire()
+      const result = Number(device.functions.memHostRegister(start, byteSize, PORTABLE))
+      if (result === 0) return start
       hold.release()
       throw device.error(result, `pinning ${byteSize} bytes`)
     })
+    this.block = block
+    this.end = start + byteSize
+    this.#memory = hold
     // The chunk is never lent again, because its next segments would be pinned as well.
     block.exposed = true
     device.pinned.add(this)
   }
 
-  protected override destroy(): unknown {
+  protected override release(): void {
     this.device.pinned.delete(this)
-    const result = this.device.functions.memHostUnregister(this.start)
-    this.#memory.release()
-    return result
+    try {
+      super.release()
+    } finally {
+      this.#memory.release()
+    }
   }
-}
-
-function hostSegmentOf(memory: unknown): Segment {
-  const segment = memory instanceof Tensor ? memory.segment : memory
-  if (!(segment instanceof Segment)) throw wrongType('memory', 'a tensor or segment', memory)
-  if ((segment.flags & DEVICE_MEMORY) !== 0) {
-    throw new ArgumentError('only host memory can be pinned; device memory never moves')
-  }
-  checkEnterable(segment.block)
-  return segment
 }

@@ -1,14 +1,13 @@
 import { addressOf, checkStatus, coreFunctions, type Gated, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { CudaContext, PendingWork } from './cuda-context.ts'
-import type { CudaError } from './cuda-error.ts'
+import { NOT_READY, type CudaError } from './cuda-error.ts'
 import { DeviceResource } from './device-resource.ts'
 import { driverAddress, type DriverFunctionName } from './driver-functions.ts'
-import { StreamWork } from './stream-work.ts'
+import { StreamWork, type WorkDriver } from './stream-work.ts'
 
 /** The flag of a stream that does not wait for the default stream. */
 const NON_BLOCKING = 1
-const NOT_READY = 600
 
 const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_cuda_stream_t
 
@@ -23,27 +22,19 @@ const RECORD_FUNCTIONS = [
 ] as const satisfies readonly (readonly [keyof typeof RECORD, DriverFunctionName])[]
 
 /** The queue of a stream: its completion, its failures, and what its work keeps open. {@link CudaStream} enqueues the work. */
-export abstract class StreamQueue extends DeviceResource implements DeviceStream, PendingWork {
-  /** @internal the CUstream */
-  readonly address: number
+export abstract class StreamQueue extends DeviceResource implements DeviceStream, PendingWork, WorkDriver {
   /** @internal */
   readonly record: DataView
   readonly #work: StreamWork
 
   /** @internal */
   constructor(device: CudaContext) {
-    super(device, 'CudaStream')
-    const { streamCreate } = device.functions
-    this.address = this.open(() =>
-      device.driver.readHandle((out) => streamCreate(out, NON_BLOCKING), 'creating a stream'),
+    super(device, 'CudaStream', 'streamDestroy', () =>
+      device.driver.read('streamCreate', 'creating a stream', NON_BLOCKING),
     )
     device.streams.add(this)
     this.record = this.#layOutRecord()
-    this.#work = new StreamWork({
-      callBack: (functionAddress, argument) => this.#callBack(functionAddress, argument),
-      findFailure: () => this.#findFailure(),
-      wait: () => this.#wait(),
-    })
+    this.#work = new StreamWork(this)
   }
 
   #layOutRecord(): DataView {
@@ -57,10 +48,10 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     return view
   }
 
-  protected override destroy(): unknown {
+  protected override release(): void {
     this.device.streams.delete(this)
     coreFunctions().tn_cuda_stream_close(addressOf(this.record))
-    return this.device.functions.streamDestroy(this.address)
+    super.release()
   }
 
   /** The CUstream, as kernels know it. */
@@ -90,24 +81,21 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   /** Whether all work is done. @throws {CudaError} if a kernel failed. */
   get isIdle(): boolean {
-    this.#enterToRead()
-    const result = Number(this.device.functions.streamQuery(this.address))
-    if (result === NOT_READY) return false
-    this.device.check(result, 'asking a stream')
-    return true
+    this.enterToRead()
+    return this.device.isDone('streamQuery', this.address, 'asking a stream')
   }
 
   /** Resolves when the work that is in the stream now is done. @throws (rejects with) {CudaError} if a kernel failed. */
   async finished(): Promise<void> {
-    this.#enterToRead()
+    this.enterToRead()
     await this.#work.finished()
     if (this.device.failure !== undefined) throw this.device.failure
   }
 
   /** Waits for all work and blocks this thread. @throws {CudaError} if a kernel failed. */
   synchronize(): void {
-    this.#enterToRead()
-    this.#wait()
+    this.enterToRead()
+    this.wait()
     this.#work.settleAll()
     if (this.device.failure !== undefined) throw this.device.failure
   }
@@ -116,7 +104,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
   settle(): void {
     if (this.#work.isEmpty) return
     try {
-      this.#wait()
+      this.wait()
       this.#work.settleAll()
     } catch (error) {
       this.#work.fail(error as CudaError)
@@ -129,31 +117,23 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     await this.#work.finished().catch(() => {})
   }
 
-  /** @internal Checks that work can be enqueued. @throws {ScopeClosedError} once closing begins. @throws {CudaError} if the device is lost. */
-  enter(): void {
-    this.checkOpen()
-    this.device.enter()
-  }
-
-  #enterToRead(): void {
-    this.checkAlive()
-    this.device.enter()
-  }
-
-  #callBack(functionAddress: number, argument: number): number {
+  /** @internal */
+  callBack(functionAddress: number, argument: number): number {
     this.device.enterToFree()
     return Number(this.device.functions.launchHostFunc(this.address, functionAddress, argument))
   }
 
-  #findFailure(): CudaError | undefined {
+  /** @internal */
+  findFailure(): CudaError | undefined {
     this.device.enterToFree()
     const result = Number(this.device.functions.streamQuery(this.address))
     if (result === 0 || result === NOT_READY) return this.device.failure
     return this.device.error(result, 'the work of a stream')
   }
 
-  #wait(): void {
+  /** @internal */
+  wait(): void {
     this.device.enterToFree()
-    this.device.check(this.device.functions.streamSynchronize(this.address), 'the work of a stream')
+    this.device.run('streamSynchronize', 'the work of a stream', this.address)
   }
 }

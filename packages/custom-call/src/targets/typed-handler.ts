@@ -96,23 +96,6 @@ export class TypedHandler {
   }
 
   /**
-   * Finds out for which stage the execute handler really is, which its symbol does not reveal. The handler is asked to prepare
-   * a call without operands. A handler of the prepare stage does so, and the others refuse with the name of their stage. Only
-   * for handlers that use a header of XLA or Tenon, which check the stage.
-   *
-   * @returns undefined if the answer is ambiguous.
-   * @throws {XlaError} if the handler throws a C++ exception. @throws {ScopeClosedError} if the library is closed.
-   */
-  askStage(): Stage | undefined {
-    this.gate.owner.checkOpen()
-    const out = new Int32Array([-1, 0])
-    const { tn_xla_ask_stage: ask } = coreFunctions()
-    const status = ask(this.addresses.execute, this.metadata.minor, addressOf(out))
-    if (status !== 0) throw coreError(status, this.name)
-    return STAGES[out[0]!]
-  }
-
-  /**
    * Lays out a call for tensors of these types and runs the instantiate handler, if there is one. The tensors of a device
    * handler must be on that device: `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })` for CUDA.
    *
