@@ -2,7 +2,7 @@ import type { NativePackage } from '@tenon/build'
 
 const includes = ['../../packages/core/include']
 
-/** One library a convention: a packed function of TVM, and custom calls of XLA. */
+/** One library for each convention: a packed function of TVM, and custom calls of XLA. */
 export default {
   targets: [
     {

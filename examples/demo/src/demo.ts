@@ -1,4 +1,4 @@
-/** The main job, run for real: what is in a library, calling it on arrays from files, and what goes wrong clearly. */
+/** Inspects a library, calls its kernels on arrays from files and from TypeScript, and shows how failures are reported. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,9 +48,9 @@ function normaliseFiles(directory: string, iris: Tensor): void {
 
 function fromTypeScript(iris: Tensor): void {
   say(
-    '\n3. The same from TypeScript, and A[i] = B[i % 128] + C[i] on 32 images of digits, by the newest and the oldest',
+    '\n3. The same from TypeScript, and A[i] = B[i % 128] + C[i] on 32 images of digits, in the newest and the oldest',
   )
-  say('   convention. One run includes the call; both sides write into memory that is there already.')
+  say('   convention. One run includes the call. Both sides write to memory that was allocated before.')
   say('  kernel          largest difference   one run   the same in TypeScript')
   for (const outcome of callFromTypeScript(kernels, iris, readNpy(data('digits-mean')), readNpy(data('digits')))) {
     const { name, difference, nativeNs, scriptNs } = outcome
@@ -64,7 +64,7 @@ function fromTypeScript(iris: Tensor): void {
 }
 
 function packedFunctions(directory: string, iris: Tensor): void {
-  say('\n4. Packed functions of TVM, with no TVM: from the command, and as functions of TypeScript')
+  say('\n4. Packed functions of TVM without TVM, from the command line and from TypeScript')
   const library = kernelLibrary('packed')
   const args = ['call', library, 'sum', '--arg', 'int:1', '--arg', 'float:1.5']
   say(commandLine(args))
@@ -73,7 +73,7 @@ function packedFunctions(directory: string, iris: Tensor): void {
 }
 
 function failures(directory: string): void {
-  say('\n5. What goes wrong is told, and ends with an exit code: 1 the input, 2 the command line, 3 the kernel')
+  say('\n5. Failures have a message and an exit code: 1 for the input, 2 for the command line, 3 for the kernel')
   const wrongType = ['--arg', 'y.npy', '--attr', 'eps=f64:1e-5', '--result', 'f32[150,4]']
   const calls: readonly [code: number, args: string[]][] = [
     [1, ['call', kernels, 'rms_norm', ...wrongType]],

@@ -2,17 +2,18 @@ import { f32, Library, tensor, type PreparedCall, type Tensor, type TensorType }
 import { broadcastAdd, checkClose, rmsNorm } from './reference.ts'
 import { medianNs } from './timing.ts'
 
-/** How far a kernel is from double precision, and how long it takes. */
+/** The accuracy and the time of a kernel. */
 export interface Outcome {
   readonly name: string
+  /** The largest difference from double precision. */
   readonly difference: number
-  /** One run of the kernel, its call included, in nanoseconds. */
+  /** The time of one run of the kernel, including the call, in nanoseconds. */
   readonly nativeNs: number
-  /** The same in TypeScript, in nanoseconds. */
+  /** The time of the same computation in TypeScript, in nanoseconds. */
   readonly scriptNs: number
 }
 
-/** A call, and the same computation without it, which writes to `out`. */
+/** A call, and the same computation in TypeScript, which writes to `out`. */
 interface Case {
   readonly name: string
   readonly operands: readonly Tensor[]
@@ -23,7 +24,7 @@ interface Case {
 
 const numbers = (source: Tensor): Float32Array => source.view() as Float32Array
 
-/** Calls kernels from TypeScript, checks what they answer and measures them. */
+/** Calls kernels from TypeScript, checks their results, and measures them. */
 export function callFromTypeScript(libraryPath: string, iris: Tensor, mean: Tensor, digits: Tensor): Outcome[] {
   const library = Library.open(libraryPath)
   try {

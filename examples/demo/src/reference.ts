@@ -1,4 +1,4 @@
-/** What the kernels should compute, in plain double precision. Nothing here is shared with them. */
+/** The same computations as the kernels, in double precision and independent of them. */
 
 /** y = x / sqrt(mean(x * x) + eps) along rows of `width`. */
 export function rmsNorm(
@@ -26,10 +26,10 @@ export function broadcastAdd(
   return a
 }
 
-/** The largest difference of two arrays, which must not be more than `limit`. @throws if it is, or lengths differ */
+/** Returns the largest difference between two arrays. @throws {Error} if it exceeds `limit`, or the lengths differ */
 export function checkClose(actual: ArrayLike<number>, expected: ArrayLike<number>, limit: number): number {
   let largest = actual.length === expected.length ? 0 : Number.NaN
   for (let i = 0; i < actual.length; i += 1) largest = Math.max(largest, Math.abs(actual[i]! - expected[i]!))
-  if (!(largest <= limit)) throw new Error(`the answers differ by ${largest}, more than ${limit}`)
+  if (!(largest <= limit)) throw new Error(`the results differ by ${largest}, more than ${limit}`)
   return largest
 }

@@ -11,7 +11,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Runs the `tenon` command as a process of its own, as a user would. @throws if it doesn't end with `expectedCode` */
+/** Runs the `tenon` command in a new process. @throws {Error} if its exit code is not `expectedCode` */
 export function tenon(directory: string, args: readonly string[], expectedCode = 0): Finished {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     cwd: directory,
@@ -22,7 +22,7 @@ export function tenon(directory: string, args: readonly string[], expectedCode =
   return { code: status, stdout, stderr }
 }
 
-/** The command as it is typed, with file names instead of paths. */
+/** Formats the command line for display, with file names instead of paths. */
 export function commandLine(args: readonly string[]): string {
   return `$ tenon ${args.map((arg) => (/[\s;|&[\]]/.test(arg) ? `'${arg}'` : arg.startsWith('/') ? basename(arg) : arg)).join(' ')}`
 }

@@ -1,4 +1,4 @@
-/** The median time of one run in nanoseconds, warmed up: 51 samples, each long enough for the clock. */
+/** Measures the median time of one run in nanoseconds, from 51 samples after a warm-up. */
 export function medianNs(run: () => void): number {
   const time = (runs: number): number => {
     const start = process.hrtime.bigint()

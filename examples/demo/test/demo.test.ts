@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { checkClose } from '../src/reference.ts'
 
-test('the demo runs, checks its answers, and shows what goes wrong', () => {
+test('the demo runs, checks its results, and shows failures', () => {
   const script = fileURLToPath(new URL('../src/demo.ts', import.meta.url))
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     encoding: 'utf8',
@@ -17,16 +17,16 @@ test('the demo runs, checks its answers, and shows what goes wrong', () => {
     expect(stdout).toMatch(new RegExp(`\\n {2}${kernel} +\\d\\.\\de[+-]\\d+ .* (ns|us)\\n`))
   }
   expect(stdout).toMatch(/\n {2}add_one on 600 numbers: within \d\.\de[+-]\d+ of/)
-  expect(stdout).toContain('what a kernel raises has its kind: KeyError, "failed as asked"')
+  expect(stdout).toContain('an error of a kernel keeps its kind: KeyError, "failed as asked"')
   expect(stdout).toContain('expected F32 but got F64 (attribute eps)')
   expect(stdout).toContain('fail_with answered RESOURCE_EXHAUSTED: the table is full')
   expect(stdout).toContain('throw_runtime_error threw a C++ exception: thrown in C++')
-  // One screen.
+  // The output fits on one screen.
   expect(stdout.split('\n').length).toBeLessThan(40)
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThan(140)
 })
 
-test('the check of answers can fail', () => {
+test('checkClose() refuses results that differ', () => {
   expect(checkClose([1, 2], [1, 2.5], 0.5)).toBe(0.5)
   expect(() => checkClose([1, 2], [1, 2.6], 0.5)).toThrow(/differ by/)
   expect(() => checkClose([1], [1, 2], 1)).toThrow(/differ by NaN/)

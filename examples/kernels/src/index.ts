@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * The path of one of the kernel libraries, in the variant that `TENON_VARIANT` names (`release` without it): `kernels`,
- * `kernels_cpp`, `kernels_runtime`.
+ * Returns the path of a kernel library such as `kernels`, `kernels_cpp` or `kernels_runtime`, in the variant that
+ * `TENON_VARIANT` selects (`release` by default).
  *
  * @example
  * const library = NativeLibrary.open(kernelLibrary('kernels'))

@@ -1,11 +1,11 @@
-/* How similar each row is to a query: the cosine of the angle between them, features weighted. */
+/* The similarity of each row to a query: the cosine of the angle between the weighted vectors. */
 #include <math.h>
 
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* features: f32[n, d]; weights and query: f32[d]; scores: f32[n], 0 where there is nothing to compare. Sums are taken in
- * double precision. */
+/* features: f32[n, d]; weights and query: f32[d]; scores: f32[n], 0 if the vectors have no common feature. Sums are
+ * computed in double precision. */
 TN_XLA_EXPORT tn_xla_error_t *score_rows(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 3, .rets = 1};
   tn_xla_reader_t in;
@@ -17,7 +17,7 @@ TN_XLA_EXPORT tn_xla_error_t *score_rows(tn_xla_call_frame_t *frame) {
   if (!tn_xla_complete(&in)) return in.error;
   const int64_t rows = features->dims[0], width = features->dims[1];
   if (weights->dims[0] != width || query->dims[0] != width || scores->dims[0] != rows)
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "score_rows takes %lld weights, as many features of the query, and gives %lld scores",
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "score_rows must have %lld weights, as many features of the query, and %lld scores",
                        (long long)width, (long long)rows);
   const float *w = weights->data, *q = query->data;
   double query_square = 0;

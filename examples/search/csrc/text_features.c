@@ -1,4 +1,4 @@
-/* Text as vectors: log(1 + how often each sequence of three letters occurs), hashed into a fixed number of buckets (the hashing
+/* Text as vectors: log(1 + frequency) of each sequence of three letters, hashed into a fixed number of buckets (the hashing
  * trick: Weinberger and others, "Feature hashing for large scale multitask learning", 2009). */
 #include <math.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ typedef struct {
   uint64_t size;
 } text_t;
 
-/* One TF_TString of 24 bytes. Its lowest two bits say where the bytes are, the others how many there are. */
+/* Reads a TF_TString of 24 bytes. The lowest two bits are the place of the bytes, and the others their number. */
 static text_t read_text(const uint8_t *at) {
   uint64_t size;
   uint32_t small_size, offset;
@@ -21,11 +21,11 @@ static text_t read_text(const uint8_t *at) {
   switch (at[0] & 3) {
     case 0: /* in the struct itself */
       return (text_t){at + 1, at[0] >> 2};
-    case 2: /* so many bytes behind the struct's start */
+    case 2: /* at an offset from the start of the struct */
       memcpy(&small_size, at, sizeof small_size);
       memcpy(&offset, at + 4, sizeof offset);
       return (text_t){at + offset, small_size >> 2};
-    default: /* at an address: LARGE has it behind its capacity, VIEW behind its size */
+    default: /* at an address, which follows the capacity of a LARGE and the size of a VIEW */
       memcpy(&size, at, sizeof size);
       memcpy(&text.bytes, at + ((at[0] & 3) == 1 ? 16 : 8), sizeof text.bytes);
       text.size = size >> 2;
@@ -33,7 +33,7 @@ static text_t read_text(const uint8_t *at) {
   }
 }
 
-/* Letters and digits in lower case; everything else separates words. */
+/* Converts letters and digits to lower case, and any other byte to a separator of words. */
 static uint32_t letter(uint8_t byte) {
   if (byte >= 'A' && byte <= 'Z') return byte + ('a' - 'A');
   if ((byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9') || byte >= 0x80) return byte;
@@ -46,7 +46,7 @@ static void count_sequences(text_t text, float *counts, uint32_t buckets) {
     const uint32_t next = i == text.size ? ' ' : letter(text.bytes[i]);
     if (next == ' ' && (sequence & 0xff) == ' ') continue;
     sequence = (sequence << 8 | next) & 0xffffff;
-    if (sequence >> 16 == 0 || (sequence >> 8 & 0xff) == ' ') continue; /* not three yet, or of two words */
+    if (sequence >> 16 == 0 || (sequence >> 8 & 0xff) == ' ') continue; /* fewer than three letters, or letters of two words */
     counts[sequence * UINT32_C(2654435761) % buckets] += 1;
   }
 }

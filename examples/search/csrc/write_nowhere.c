@@ -1,4 +1,4 @@
-/* A kernel with the worst kind of bug: it writes where no memory is. */
+/* A kernel with a defect: it writes to an invalid address. */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 

@@ -1,4 +1,4 @@
-/** The driver: a process of its own, in which the kernels run. It gets handles of shared memory, never bytes. */
+/** The driver, a separate process in which the kernels run. It receives handles of shared memory, never bytes. */
 import { Library, tensor, type CustomCall } from 'tenon'
 import { serveDriver, type Kernel } from 'tenon/pools'
 import { MemorySegment } from 'tenon/scope'
@@ -6,7 +6,7 @@ import { nativeLibrary } from './native.ts'
 
 const library = Library.open(nativeLibrary('score'))
 
-/** An operation of the driver that is a custom call: its operands are tensors over the memory that the client shares. */
+/** Makes an operation of the driver from a custom call. The operands are tensors over the memory that the client shares. */
 function customCallKernel(call: CustomCall): Kernel {
   return {
     plan: (inputs, outputs) => {

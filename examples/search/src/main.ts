@@ -1,4 +1,4 @@
-/** Searches the repository's own documentation: strings, vectors and scores never leave the memory they were written to. */
+/** Searches the documentation of this repository. Strings, vectors and scores are never copied between packages or processes. */
 import { fileURLToPath } from 'node:url'
 import { PoolsError, spawnDriver, type Driver } from 'tenon/pools'
 import { SearchIndex } from './search-index.ts'
@@ -11,7 +11,7 @@ const queries = [
 ]
 const say = (text: string): void => console.log(text)
 
-/** Runs something and tells how long it took, in milliseconds. */
+/** Runs a function and measures its time in milliseconds. */
 function timed<T>(run: () => T): [result: T, ms: string] {
   const start = performance.now()
   const result = run()
@@ -28,7 +28,7 @@ async function search(index: SearchIndex, texts: ReturnType<typeof documentation
   const prepared = await index.prepare(driver, 'SCORE_ROWS')
   for (const query of queries) {
     const [matches, ms] = timed(() => index.search(prepared, query, 2))
-    say(`\n"${query}" (${ms} ms, ${(index.operandBytes / 2 ** 20).toFixed(1)} MiB of operands, none of them copied)`)
+    say(`\n"${query}" (${ms} ms, ${(index.operandBytes / 2 ** 20).toFixed(1)} MiB of operands, which are not copied)`)
     for (const { index: at, score } of matches) {
       const { file, words } = texts[at]!
       say(`  ${score.toFixed(2)}  ${file}: ${words.length > 90 ? `${words.slice(0, 87)}...` : words}`)
@@ -45,7 +45,7 @@ async function crash(index: SearchIndex): Promise<void> {
     index.search(prepared, 'anything', 1)
   } catch (error) {
     if (!(error instanceof PoolsError)) throw error
-    say(`\nA kernel that writes where no memory is: ${error.status}, and this process goes on.`)
+    say(`\nA kernel that writes to an invalid address: ${error.status}, and this process continues.`)
   }
   prepared.close()
   await driver.closeAsync()
@@ -53,7 +53,7 @@ async function crash(index: SearchIndex): Promise<void> {
 
 const texts = documentation()
 const [index, ms] = timed(() => new SearchIndex(texts.map(({ words }) => words)))
-say(`${texts.length} paragraphs of documentation as string tensor, then as vectors by a packed function: ${ms} ms`)
+say(`${texts.length} paragraphs of documentation, converted to a string tensor and to vectors in ${ms} ms`)
 await search(index, texts)
 await crash(index)
 index.close()

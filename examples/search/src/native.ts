@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** The path of one of the example's two libraries, in the variant that `TENON_VARIANT` names. */
+/** Returns the path of a library of the example, in the variant that `TENON_VARIANT` selects. */
 export function nativeLibrary(name: 'score' | 'text'): string {
   const variant = process.env['TENON_VARIANT'] || 'release'
   const extension = process.platform === 'darwin' ? 'dylib' : 'so'

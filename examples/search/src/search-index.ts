@@ -4,20 +4,20 @@ import { buildModel, createFrozenPool, createPool, type Driver, type Pool, type 
 import { StringTensor } from 'tenon/tstring'
 import { nativeLibrary } from './native.ts'
 
-/** The length of a text's vector. */
+/** The length of the vector of a text. */
 const BUCKETS = 4096
 const FLOAT = 4
 const ROW = BUCKETS * FLOAT
 
-/** A text's place among the others, and how similar it is: 0 not at all, 1 the same. */
+/** The index of a text, and its similarity to the query from 0 to 1. */
 export interface Match {
   readonly index: number
   readonly score: number
 }
 
 /**
- * Texts as vectors in shared memory, and the model that scores them: the vectors, then the query's, then the scores lie in
- * one pool; the weights in a frozen one, which the driver can use in place because nobody can change it.
+ * Texts as vectors in shared memory, and the model that scores them. One pool contains the vectors, the query's vector and the
+ * scores. A frozen pool contains the weights, which the driver uses in place because they cannot change.
  */
 export class SearchIndex {
   readonly count: number
@@ -32,12 +32,12 @@ export class SearchIndex {
     this.#weights = createFrozenPool(rarities(this.pool.view(), this.count))
   }
 
-  /** Bytes that a driver works on for one query, and none of which are sent to it. */
+  /** The number of bytes that a driver reads and writes for one query. None of them are sent. */
   get operandBytes(): number {
     return this.pool.byteSize + this.#weights.byteSize
   }
 
-  /** Hands the model to a driver. Close what comes back before the index. */
+  /** Prepares the model in a driver. Close the prepared model before the index. */
   async prepare(driver: Driver, operation: string): Promise<PreparedModel> {
     const model = buildModel((g) => {
       const features = g.input('TENSOR_FLOAT32', [this.count, BUCKETS])
@@ -48,7 +48,7 @@ export class SearchIndex {
     return driver.prepare(model)
   }
 
-  /** The texts most similar to a query, best first. */
+  /** Returns the most similar texts to a query, best first. */
   search(prepared: PreparedModel, query: string, limit: number): Match[] {
     const scoresAt = (this.count + 1) * ROW
     this.#writeFeatures([query], this.#tensor(this.count * ROW, [1, BUCKETS]))
@@ -72,13 +72,13 @@ export class SearchIndex {
     return tensor('f32', shape, this.pool.segment.asSlice(byteOffset))
   }
 
-  /** The kernel reads the strings where they lie, and writes where the driver will read. */
+  /** Writes the vectors of texts with a kernel that reads the strings in place, into the memory that the driver reads. */
   #writeFeatures(texts: readonly string[], to: Tensor): void {
     this.#module.get('text_features').call(StringTensor.from(texts).tensor(), to)
   }
 }
 
-/** How much a bucket says: the fewer texts have it, the more (inverse document frequency). */
+/** Computes the weight of each bucket: its inverse document frequency. */
 function rarities(features: DataView, count: number): Float32Array {
   const table = new Float32Array(features.buffer, features.byteOffset, count * BUCKETS)
   const having = new Float64Array(BUCKETS)

@@ -1,16 +1,16 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A paragraph of the repository's own documentation. */
+/** A paragraph of the documentation. */
 export interface Text {
-  /** Where it stands, from the repository's root. */
+  /** The path of its page, relative to the root of the repository. */
   readonly file: string
   readonly words: string
 }
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Every paragraph of documentation, without headings, tables and code. */
+/** Returns the paragraphs of the documentation, without headings, tables and code. */
 export function documentation(): Text[] {
   return globSync(['docs/**/*.md', 'packages/*/README.md'], { cwd: root })
     .toSorted()

@@ -5,13 +5,13 @@ import { expect, test } from 'vitest'
 import { SearchIndex } from '../src/search-index.ts'
 
 const BUCKETS = 4096
-/** The command that runs one of the example's programs. */
+/** The arguments of Node.js that run a program of the example. */
 const program = (name: string): string[] => [
   '--disable-warning=ExperimentalWarning',
   fileURLToPath(new URL(`../src/${name}`, import.meta.url)),
 ]
 
-/** What the kernels should compute, in double precision and without them. */
+/** The same scores in double precision, without the kernels. */
 function referenceScores(texts: readonly string[], query: string): number[] {
   const [rows, asked] = [texts.map(countSequences), countSequences(query)]
   const weights = asked.map((_, bucket) => {
@@ -44,7 +44,7 @@ function countSequences(text: string): number[] {
   return counts.map((count) => Math.log1p(count))
 }
 
-test('a driver scores texts as plain TypeScript does', async () => {
+test('the driver computes the same scores as TypeScript', async () => {
   const texts = [
     'The quick brown fox jumps over the lazy dog',
     'Grüße aus Köln, naïve façade',
@@ -68,7 +68,7 @@ test('a driver scores texts as plain TypeScript does', async () => {
   index.close()
 })
 
-test('the program finds what it should, and survives a kernel that crashes', () => {
+test('the program finds the expected pages, and survives a kernel that crashes', () => {
   const { status, stdout, stderr } = spawnSync(process.execPath, program('main.ts'), {
     encoding: 'utf8',
   })
@@ -77,5 +77,5 @@ test('the program finds what it should, and survives a kernel that crashes', () 
   expect(freed).toMatch(/scope/)
   expect(strings).toMatch(/tstring|invalid-text/)
   expect(crashes).toMatch(/pools/)
-  expect(stdout).toContain('DEAD_OBJECT, and this process goes on')
+  expect(stdout).toContain('DEAD_OBJECT, and this process continues')
 })
