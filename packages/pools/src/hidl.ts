@@ -13,9 +13,9 @@ export {
   type HidlSubgraph,
   modelFromHidl,
   modelToHidl,
-  operationTypes,
   requestFromHidl,
   requestToHidl,
 } from './hidl/model.ts'
+export { operationTypes } from './model/operation-types.ts'
 export { executionFromHidl, executionToHidl, type HidlMemoryPool, type HidlRequest13 } from './hidl/request13.ts'
 export { decodeNativeHandle, encodeNativeHandle, type NativeHandle } from './hidl/native-handle.ts'

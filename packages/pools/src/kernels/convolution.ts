@@ -1,5 +1,16 @@
-import type { Kernel, KernelInput } from './kernel.ts'
-import { define, isFloat, type Operation, type Padding, productOf, REALS, windowing } from './shapes.ts'
+import type { OperationName } from '../model/operation-types.ts'
+import type { KernelInput } from './kernel.ts'
+import {
+  define,
+  type Entry,
+  isFloat,
+  type Operation,
+  type Padding,
+  type Pair,
+  productOf,
+  REALS,
+  windowing,
+} from './shapes.ts'
 
 const PER_CHANNEL = 'TENSOR_QUANT8_SYMM_PER_CHANNEL'
 
@@ -26,30 +37,26 @@ function checkOperands(operation: Operation, channels: number, channelDim?: numb
     throw operation.refused(`must get a bias of shape [${channels}], got [${bias.dimensions.join(', ')}]`)
 }
 
-/** Returns the padding of both axes of images: explicit in four inputs from `at`, or a scheme in one. */
-function paddingOf(operation: Operation, at: number, isExplicit: boolean): { columns: Padding; rows: Padding } {
-  if (!isExplicit) return { columns: { scheme: operation.whole(at) }, rows: { scheme: operation.whole(at) } }
-  const [left, right, top, bottom] = [0, 1, 2, 3].map((i) => operation.whole(at + i)) as [
-    number,
-    number,
-    number,
-    number,
-  ]
-  return { columns: { before: left, after: right }, rows: { before: top, after: bottom } }
+/** Returns the padding of columns and of rows: explicit in four inputs from `at`, or a scheme in one. */
+function paddingOf(operation: Operation, at: number, isExplicit: boolean): readonly [columns: Padding, rows: Padding] {
+  return isExplicit ? [operation.pair(at), operation.pair(at + 2)] : [operation.whole(at), operation.whole(at)]
 }
 
 /** Returns the dilations of NNAPI's later optional inputs, which begin with the layout flag that must mean NHWC. */
-function dilationsOf(operation: Operation, at: number): [width: number, height: number] {
+function dilationsOf(operation: Operation, at: number): Pair {
   if (operation.inputs[at] !== undefined && operation.scalar(at, 'BOOL', 'a layout') !== 0)
     throw operation.refused('must get images as NHWC')
-  return operation.inputs.length > at + 1 ? [operation.whole(at + 1), operation.whole(at + 2)] : [1, 1]
+  return operation.inputs.length > at + 1 ? operation.pair(at + 1) : [1, 1]
 }
+
+type Shape = readonly [batches: number, height: number, width: number, channels: number]
 
 /**
  * CONV_2D and DEPTHWISE_CONV_2D. The inputs are image, filter and bias, then the padding, the strides, the multiplier of the
  * depthwise one, and the activation.
  */
-function convolution(name: string, number: number, isDepthwise: boolean): readonly [string, Kernel] {
+function convolution(name: OperationName): Entry {
+  const isDepthwise = name === 'DEPTHWISE_CONV_2D'
   const extra = isDepthwise ? 1 : 0
   const counts = [7, 8, 10, 11, 13].map((count) => count + extra)
   return define(name, counts, (operation) => {
@@ -61,93 +68,70 @@ function convolution(name: string, number: number, isDepthwise: boolean): readon
     operation.checkRank(filter, 4, 4, 'a filter')
     // With 8 or 10 inputs the eighth distinguishes the two signatures: the implicit one has a layout flag there.
     const isExplicit = operation.inputs.length >= 10 + extra && operation.input(7 + extra).type === 'INT32'
-    const strides = isExplicit ? 7 : 4
-    const [batches, height, width, depth] = image.dimensions as [number, number, number, number]
-    const [, filterHeight, filterWidth] = filter.dimensions as [number, number, number, number]
+    const at = isExplicit ? 7 : 4
+    const [batches, imageHeight, imageWidth, depth] = image.dimensions as Shape
+    const [count, height, width, filterDepth] = filter.dimensions as Shape
     const channels = filter.dimensions[channelDim]!
     checkOperands(operation, channels, channelDim)
     if (isDepthwise) {
-      const multiplier = operation.whole(strides + 2)
-      if (filter.dimensions[0] !== 1 || multiplier < 1 || channels !== depth * multiplier) {
+      const multiplier = operation.whole(at + 2)
+      if (count !== 1 || multiplier < 1 || channels !== depth * multiplier) {
         const received = `[${filter.dimensions.join(', ')}]`
         throw operation.refused(`must get a filter of shape [1, h, w, ${depth * multiplier}], got ${received}`)
       }
-    } else if (filter.dimensions[3] !== depth)
-      throw operation.refused(`must get a filter of depth ${depth}, got ${filter.dimensions[3]}`)
+    } else if (filterDepth !== depth) throw operation.refused(`must get a filter of depth ${depth}, got ${filterDepth}`)
     const padding = paddingOf(operation, 3, isExplicit)
-    const [strideWidth, strideHeight] = [operation.whole(strides), operation.whole(strides + 1)]
-    const [dilationWidth, dilationHeight] = dilationsOf(operation, strides + 3 + extra)
-    if (dilationWidth < 1 || dilationHeight < 1) throw operation.refused('must get dilations from 1 up')
-    const columns = windowing(operation, width, (filterWidth - 1) * dilationWidth + 1, strideWidth, padding.columns)
-    const rows = windowing(operation, height, (filterHeight - 1) * dilationHeight + 1, strideHeight, padding.rows)
-    return {
-      dimensions: [[batches, rows.size, columns.size, channels]],
-      native: {
-        operation: number,
-        inputs: [0, 1, 2],
-        activation: operation.activation(strides + 2 + extra),
-        numbers: [columns.before, rows.before, strideWidth, strideHeight, dilationWidth, dilationHeight],
-      },
-    }
+    const strides = operation.pair(at)
+    const dilations = dilationsOf(operation, at + 3 + extra)
+    if (Math.min(...dilations) < 1) throw operation.refused('must get dilations from 1 up')
+    const [columns, left] = windowing(operation, imageWidth, (width - 1) * dilations[0] + 1, strides[0], padding[0])
+    const [rows, top] = windowing(operation, imageHeight, (height - 1) * dilations[1] + 1, strides[1], padding[1])
+    const activation = operation.activation(at + 2 + extra)
+    const numbers = [left, top, ...strides, ...dilations]
+    return { shape: [batches, rows, columns, channels], inputs: [0, 1, 2], activation, numbers }
   })
 }
 
-const fullyConnected = define('FULLY_CONNECTED', [4], (operation) => {
-  const input = operation.input(0)
-  const weights = operation.input(1)
-  operation.checkRank(input, 2, 6, 'an input')
-  operation.checkRank(weights, 2, 2, 'weights')
-  const [units, size] = weights.dimensions as [number, number]
-  checkOperands(operation, units)
-  const batches = productOf(input.dimensions) / size
-  if (!Number.isInteger(batches)) throw operation.refused(`must get an input of a multiple of ${size} elements`)
-  return {
-    dimensions: [[batches, units]],
-    native: { operation: 9, inputs: [0, 1, 2], activation: operation.activation(3) },
-  }
-})
-
 /** Refuses a window that can lie in the padding alone, where it has nothing to pool. */
 function checkPadding(operation: Operation, padding: Padding, window: number): void {
-  if ('before' in padding && Math.max(padding.before, padding.after) >= window)
-    throw operation.refused(`must get padding below the window ${window}, got ${padding.before} and ${padding.after}`)
+  if (typeof padding === 'object' && Math.max(...padding) >= window)
+    throw operation.refused(`must get padding below the window ${window}, got ${padding.join(' and ')}`)
 }
 
-function pooling(name: string, number: number): readonly [string, Kernel] {
+function pooling(name: OperationName): Entry {
   return define(name, [7, 8, 10, 11], (operation) => {
     const image = operation.tensor(0, REALS, 'an image', 4, 4)
     operation.checkSameType(image)
     const isExplicit = operation.inputs.length >= 10
     const padding = paddingOf(operation, 1, isExplicit)
     const at = isExplicit ? 5 : 2
-    const [strideWidth, strideHeight, width, height] = [0, 1, 2, 3].map((i) => operation.whole(at + i)) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    checkPadding(operation, padding.columns, width)
-    checkPadding(operation, padding.rows, height)
+    const strides = operation.pair(at)
+    const window = operation.pair(at + 2)
+    checkPadding(operation, padding[0], window[0])
+    checkPadding(operation, padding[1], window[1])
     dilationsOf(operation, at + 5)
-    const [batches, imageHeight, imageWidth, channels] = image.dimensions as [number, number, number, number]
-    const columns = windowing(operation, imageWidth, width, strideWidth, padding.columns)
-    const rows = windowing(operation, imageHeight, height, strideHeight, padding.rows)
-    return {
-      dimensions: [[batches, rows.size, columns.size, channels]],
-      native: {
-        operation: number,
-        inputs: [0],
-        activation: operation.activation(at + 4),
-        numbers: [columns.before, rows.before, strideWidth, strideHeight, width, height],
-      },
-    }
+    const [batches, height, width, channels] = image.dimensions as Shape
+    const [columns, left] = windowing(operation, width, window[0], strides[0], padding[0])
+    const [rows, top] = windowing(operation, height, window[1], strides[1], padding[1])
+    const numbers = [left, top, ...strides, ...window]
+    return { shape: [batches, rows, columns, channels], activation: operation.activation(at + 4), numbers }
   })
 }
 
-export const convolutionKernels: readonly (readonly [string, Kernel])[] = [
-  convolution('CONV_2D', 3, false),
-  convolution('DEPTHWISE_CONV_2D', 4, true),
-  fullyConnected,
-  pooling('AVERAGE_POOL_2D', 1),
-  pooling('MAX_POOL_2D', 17),
+export const convolutionKernels: readonly Entry[] = [
+  convolution('CONV_2D'),
+  convolution('DEPTHWISE_CONV_2D'),
+  define('FULLY_CONNECTED', [4], (operation) => {
+    const input = operation.input(0)
+    const weights = operation.input(1)
+    operation.checkRank(input, 2, 6, 'an input')
+    operation.checkRank(weights, 2, 2, 'weights')
+    const [units, size] = weights.dimensions as [number, number]
+    checkOperands(operation, units)
+    const batches = productOf(input.dimensions) / size
+    if (!Number.isInteger(batches)) throw operation.refused(`must get an input of a multiple of ${size} elements`)
+    return { shape: [batches, units], inputs: [0, 1, 2], activation: operation.activation(3) }
+  }),
+  pooling('AVERAGE_POOL_2D'),
+  pooling('MAX_POOL_2D'),
 ]

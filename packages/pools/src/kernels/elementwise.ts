@@ -1,7 +1,5 @@
-import type { Kernel, KernelOperand } from './kernel.ts'
-import { define, FLOATS, isFloat, type Operation, REALS } from './shapes.ts'
-
-type Entry = readonly [string, Kernel]
+import type { OperationName } from '../model/operation-types.ts'
+import { define, type Entry, FLOATS, isFloat, type Operation, REALS } from './shapes.ts'
 
 /** Returns the shape of two shapes that are broadcast against each other from their last axes. */
 function broadcastShape(operation: Operation, a: readonly number[], b: readonly number[]): number[] {
@@ -15,7 +13,7 @@ function broadcastShape(operation: Operation, a: readonly number[], b: readonly 
 }
 
 /** ADD, SUB, MUL and DIV: two tensors that broadcast, and a fused activation, which must be 0 for whole numbers. */
-function binary(name: string, number: number, types: readonly string[]): Entry {
+function binary(name: OperationName, types: readonly string[]): Entry {
   return define(name, [3], (operation) => {
     const a = operation.tensor(0, types, 'tensors')
     const b = operation.tensor(1, [a.type], 'two tensors')
@@ -23,16 +21,13 @@ function binary(name: string, number: number, types: readonly string[]): Entry {
     const activation = operation.activation(2)
     if (a.type === 'TENSOR_INT32' && activation !== 0)
       throw operation.refused(`must get activation 0 for TENSOR_INT32, got ${activation}`)
-    return {
-      dimensions: [broadcastShape(operation, a.dimensions, b.dimensions)],
-      native: { operation: number, inputs: [0, 1], activation },
-    }
+    return { shape: broadcastShape(operation, a.dimensions, b.dimensions), inputs: [0, 1], activation }
   })
 }
 
 /** Checks the scale and zero point that NNAPI prescribes for a quantized output of a bounded operation. */
 function checkOutputScale(operation: Operation, wanted: number, zero: number): void {
-  const { type, scale, zeroPoint }: KernelOperand = operation.output
+  const { type, scale, zeroPoint } = operation.output
   const expected = type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128
   if (isFloat(operation.output) || (scale === wanted && zeroPoint === expected)) return
   const received = `got ${scale} and ${zeroPoint}`
@@ -40,36 +35,34 @@ function checkOutputScale(operation: Operation, wanted: number, zero: number): v
 }
 
 /** One tensor to one of the same shape. `bounds` are the scale and zero point that NNAPI prescribes. */
-function unary(name: string, number: number, bounds?: { readonly scale: number; readonly zero: number }): Entry {
+function unary(name: OperationName, bounds?: { readonly scale: number; readonly zero: number }): Entry {
   return define(name, [1], (operation) => {
     const input = operation.tensor(0, REALS, 'a tensor')
     operation.checkType(operation.output, [input.type], 'an output')
     if (bounds === undefined) operation.checkSameType(input)
     else checkOutputScale(operation, bounds.scale, bounds.zero)
-    return { dimensions: [input.dimensions], native: { operation: number, inputs: [0] } }
+    return { shape: input.dimensions }
   })
 }
 
-const softmax = define('SOFTMAX', [2, 3], (operation) => {
-  const { type, dimensions } = operation.tensor(0, REALS, 'a tensor')
-  operation.checkType(operation.output, [type], 'an output')
-  checkOutputScale(operation, 1 / 256, 0)
-  const beta = operation.scalar(1, type === 'TENSOR_FLOAT16' ? 'FLOAT16' : 'FLOAT32', 'beta')
-  if (!(beta > 0 && beta < Infinity)) throw operation.refused(`must get a finite beta above 0, got ${beta}`)
-  const rank = dimensions.length
-  const axis = operation.inputs.length < 3 ? rank - 1 : operation.axis(2, rank)
-  return { dimensions: [dimensions], native: { operation: 25, inputs: [0], numbers: [axis], reals: [beta] } }
-})
-
 export const elementwiseKernels: readonly Entry[] = [
-  binary('ADD', 0, [...REALS, 'TENSOR_INT32']),
-  binary('SUB', 36, [...REALS, 'TENSOR_INT32']),
-  binary('MUL', 18, [...REALS, 'TENSOR_INT32']),
-  binary('DIV', 30, [...FLOATS, 'TENSOR_INT32']),
-  unary('RELU', 19),
-  unary('RELU1', 20),
-  unary('RELU6', 21),
-  unary('TANH', 28, { scale: 1 / 128, zero: 128 }),
-  unary('LOGISTIC', 14, { scale: 1 / 256, zero: 0 }),
-  softmax,
+  binary('ADD', [...REALS, 'TENSOR_INT32']),
+  binary('SUB', [...REALS, 'TENSOR_INT32']),
+  binary('MUL', [...REALS, 'TENSOR_INT32']),
+  binary('DIV', [...FLOATS, 'TENSOR_INT32']),
+  unary('RELU'),
+  unary('RELU1'),
+  unary('RELU6'),
+  unary('TANH', { scale: 1 / 128, zero: 128 }),
+  unary('LOGISTIC', { scale: 1 / 256, zero: 0 }),
+  define('SOFTMAX', [2, 3], (operation) => {
+    const { type, dimensions } = operation.tensor(0, REALS, 'a tensor')
+    operation.checkType(operation.output, [type], 'an output')
+    checkOutputScale(operation, 1 / 256, 0)
+    const beta = operation.scalar(1, type === 'TENSOR_FLOAT16' ? 'FLOAT16' : 'FLOAT32', 'beta')
+    if (!(beta > 0 && beta < Infinity)) throw operation.refused(`must get a finite beta above 0, got ${beta}`)
+    const rank = dimensions.length
+    const axis = operation.inputs.length < 3 ? rank - 1 : operation.axis(2, rank)
+    return { shape: dimensions, numbers: [axis], reals: [beta] }
+  }),
 ]

@@ -1,4 +1,5 @@
-import { refuse, type Kernel, type KernelInput, type KernelOperand, type KernelPlan } from './kernel.ts'
+import { type OperationName, operationTypes } from '../model/operation-types.ts'
+import { refuse, type Kernel, type KernelInput, type KernelOperand, type NativeStep } from './kernel.ts'
 
 export const FLOATS: readonly string[] = ['TENSOR_FLOAT32', 'TENSOR_FLOAT16']
 export const QUANT8: readonly string[] = ['TENSOR_QUANT8_ASYMM', 'TENSOR_QUANT8_ASYMM_SIGNED']
@@ -9,13 +10,28 @@ export const isFloat = ({ type }: KernelOperand): boolean => FLOATS.includes(typ
 
 export const productOf = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1)
 
+/** A kernel with its name. */
+export type Entry = readonly [name: string, kernel: Kernel]
+
+/** The shape of the one output, and the step in C, which takes the first input unless it names others. */
+export interface Planned extends Partial<Omit<NativeStep, 'operation'>> {
+  readonly shape: readonly number[]
+}
+
 /** Defines a kernel with one output. @param counts the possible numbers of inputs; undefined for any. */
 export function define(
-  name: string,
+  name: OperationName,
   counts: readonly number[] | undefined,
-  plan: (operation: Operation) => KernelPlan,
-): readonly [string, Kernel] {
-  return [name, { plan: (inputs, [output]) => plan(new Operation(name, inputs, output!, counts)) }]
+  plan: (operation: Operation) => Planned,
+): Entry {
+  const operation = operationTypes[name]
+  const kernel: Kernel = {
+    plan(inputs, [output]) {
+      const { shape, ...step } = plan(new Operation(name, inputs, output!, counts))
+      return { dimensions: [shape], native: { operation, inputs: [0], ...step } }
+    },
+  }
+  return [name, kernel]
 }
 
 /** An operation that is being planned: its operands, and checks that refuse them with the operation's name. */
@@ -54,6 +70,11 @@ export class Operation {
 
   whole(index: number, what = `input ${index}`): number {
     return this.scalar(index, 'INT32', what)
+  }
+
+  /** Returns two whole numbers. */
+  pair(first: number): Pair {
+    return [this.whole(first), this.whole(first + 1)]
   }
 
   /** Returns the fused activation: NNAPI's FuseCode, 0 to 3. */
@@ -99,39 +120,37 @@ export class Operation {
 
 const rangeText = (least: number, most: number): string => (least === most ? `${least}` : `${least} to ${most}`)
 
+/** Two numbers: of columns and rows, or before and after an axis. */
+export type Pair = readonly [number, number]
+
 /** The padding of one axis: NNAPI's scheme, or the elements before and after. */
-export type Padding = { readonly scheme: number } | { readonly before: number; readonly after: number }
+export type Padding = number | Pair
 
 /** The positions of a window along one axis. */
-export interface Windowing {
-  readonly before: number
-  readonly size: number
-}
+export type Windowing = readonly [size: number, before: number]
 
 /** The most positions that the library of operations counts. */
 const INT32_MAXIMUM = 2 ** 31 - 1
 
 /**
- * Returns the padding before, and the number of positions of, a window of `window` elements, dilation included. Implicit schemes
- * are 1 (same) and 2 (valid), with NNAPI's numbers.
+ * Returns the number of positions of, and the padding before, a window of `window` elements along one axis, dilation included.
+ * Implicit schemes are 1 (same) and 2 (valid), with NNAPI's numbers.
  */
 export function windowing(op: Operation, input: number, window: number, stride: number, padding: Padding): Windowing {
   if (!(stride >= 1 && window >= 1 && window <= INT32_MAXIMUM))
     throw op.refused(`must get strides, dilations and windows from 1 to 2^31 - 1, got ${stride} and ${window}`)
   let before: number
   let size: number
-  if ('scheme' in padding) {
-    if (padding.scheme !== 1 && padding.scheme !== 2)
-      throw op.refused(`must get padding scheme 1 or 2, got ${padding.scheme}`)
-    const isSame = padding.scheme === 1
+  if (typeof padding === 'number') {
+    if (padding !== 1 && padding !== 2) throw op.refused(`must get padding scheme 1 or 2, got ${padding}`)
+    const isSame = padding === 1
     size = Math.ceil((isSame ? input : input - window + 1) / stride)
     before = isSame ? Math.floor(Math.max((size - 1) * stride + window - input, 0) / 2) : 0
   } else {
-    before = padding.before
-    if (before < 0 || padding.after < 0)
-      throw op.refused(`must get padding from 0 up, got ${before} and ${padding.after}`)
-    size = Math.floor((input + before + padding.after - window) / stride) + 1
+    if (Math.min(...padding) < 0) throw op.refused(`must get padding from 0 up, got ${padding.join(' and ')}`)
+    before = padding[0]
+    size = Math.floor((input + before + padding[1] - window) / stride) + 1
   }
   if (size < 1 || size > INT32_MAXIMUM) throw op.refused(`must get a window that fits, got ${window} over ${input}`)
-  return { before, size }
+  return [size, before]
 }
