@@ -1,24 +1,22 @@
 export { traceErrors } from './errors/frames.ts'
-export { registerErrorKind, type ErrorFactory } from './errors/error-kinds.ts'
 export {
   AssertionError,
   AttributeError,
   InternalError,
   KeyError,
   MemoryError,
-  RecursionError,
-  RuntimeError,
-  ThreadError,
-  ValueError,
-} from './errors/kind-classes.ts'
-export {
   PackedFuncError,
   PackedFuncRangeError,
   PackedFuncTypeError,
+  RecursionError,
+  registerErrorKind,
+  RuntimeError,
+  ThreadError,
+  ValueError,
+  type ErrorFactory,
   type PackedFuncErrorOptions,
-} from './errors/packed-func-error.ts'
-export { packedFunc } from './functions/closure.ts'
-export { type PackedFuncOptions } from './functions/relay.ts'
+} from './errors/error-kinds.ts'
+export { packedFunc, type PackedFuncOptions } from './functions/closure.ts'
 export { Module, type LookUpOptions } from './functions/module.ts'
 export { PackedFunc, type CallResult } from './functions/packed-func.ts'
 export {
@@ -41,8 +39,7 @@ export { NativeMap } from './objects/native-map.ts'
 export { NativeObject } from './objects/native-object.ts'
 export { NativeShape, shape } from './objects/native-shape.ts'
 export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'
-export { accept, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
-export { typedFunc } from './typed/typed-func.ts'
+export { accept, typedFunc, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
 export { type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'
 export { declarationOf, declarationTypes, isDeclarable, typedBy } from './typed/schema.ts'
 export { type TypedFunction } from './typed/typed-function.ts'

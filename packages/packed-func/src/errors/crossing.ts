@@ -117,9 +117,12 @@ function withCauses(thrown: unknown): unknown[] {
 
 /** Leaves one error in a slot. `cause` is the native error of its cause, or 0. */
 function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): void {
-  const known = typeof thrown === 'object' && thrown !== null ? nativeErrors.get(thrown as Error) : undefined
+  const known = nativeErrors.get(thrown as Error)
   if (known !== undefined) {
-    appendFrames(stack, known, thrown)
+    // The frames of JavaScript that the native error passed through.
+    const frames = partsOf(thrown)[2]
+    if (frames.length > 0) stack.host.tn_packed_error_append(known, addressOf(frames), frames.length)
+    keepAlive(frames)
     stack.host.tn_packed_retain(known)
     stack.setPointer(slot, TypeIndex.Error, known)
     return
@@ -141,13 +144,6 @@ function putOne(stack: Stack, slot: number, thrown: unknown, cause: number): voi
   drainReleased(stack)
   thrownHere.set(address, thrown)
   foreignValues.set(id, () => thrownHere.delete(address))
-}
-
-/** Appends the frames of JavaScript that a native error passed through. */
-function appendFrames(stack: Stack, address: number, thrown: unknown): void {
-  const frames = partsOf(thrown)[2]
-  if (frames.length > 0) stack.host.tn_packed_error_append(address, addressOf(frames), frames.length)
-  keepAlive(frames)
 }
 
 /** The kind, sentence and frames of a thrown value. Reading them may throw, because it may have getters or be a proxy. */

@@ -1,11 +1,116 @@
-import { checkName, wrongType } from '@tenon/core/internal'
-import { kindClasses } from './kind-classes.ts'
-import {
-  PackedFuncError,
-  PackedFuncRangeError,
-  PackedFuncTypeError,
-  type PackedFuncErrorOptions,
-} from './packed-func-error.ts'
+import { TenonError, type TenonErrorOptions } from '@tenon/core'
+import { checkName, defineKind, wrongType } from '@tenon/core/internal'
+
+/** The options of an error of packed functions. */
+export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' | 'details'> {
+  /** The frames of native code and of other languages, the most recent call last. */
+  readonly nativeBacktrace?: string
+}
+
+/**
+ * An error of a packed function. `kind` is the name that all languages see, such as `ValueError`, `KeyError` or a kind of your
+ * own, and `sentence` is the text as it was raised.
+ *
+ * Kinds that JavaScript has too are instances of its classes: errors of kind `TypeError` are `TypeError`s, and those of kind
+ * `IndexError` and `OverflowError` are `RangeError`s.
+ *
+ * @example
+ * try {
+ *   getGlobal('mylib.lookup').call('nothing')
+ * } catch (error) {
+ *   if (error instanceof PackedFuncError && error.kind === 'KeyError') console.error(error.sentence)
+ * }
+ */
+export class PackedFuncError extends TenonError {
+  static override readonly kind: string = 'PackedFuncError'
+  readonly kind: string
+  readonly nativeBacktrace: string
+
+  constructor(kind: string, sentence: string, options: PackedFuncErrorOptions = {}) {
+    super('TENON_PACKED_FUNC', sentence, options)
+    this.kind = kind
+    this.nativeBacktrace = options.nativeBacktrace ?? ''
+  }
+}
+defineKind(PackedFuncError)
+
+/** A packed function's error that is also a `TypeError` of JavaScript. */
+export class PackedFuncTypeError extends PackedFuncError {
+  static override readonly kind: string = 'PackedFuncTypeError'
+}
+defineKind(PackedFuncTypeError, ['PackedFuncError'], TypeError)
+
+/** A packed function's error that is also a `RangeError` of JavaScript. */
+export class PackedFuncRangeError extends PackedFuncError {
+  static override readonly kind: string = 'PackedFuncRangeError'
+}
+defineKind(PackedFuncRangeError, ['PackedFuncError'], RangeError)
+
+/** The base of the classes for one kind each. */
+abstract class KindError extends PackedFuncError {
+  constructor(sentence: string, options?: PackedFuncErrorOptions) {
+    super(new.target.kind, sentence, options)
+  }
+}
+
+/** A value has the right type but is not acceptable, such as a name that is not registered. */
+export class ValueError extends KindError {
+  static override readonly kind: string = 'ValueError'
+}
+
+/** A map does not have the key. */
+export class KeyError extends KindError {
+  static override readonly kind: string = 'KeyError'
+}
+
+/** A module or object does not have a member of the name. */
+export class AttributeError extends KindError {
+  static override readonly kind: string = 'AttributeError'
+}
+
+/** A failure without a kind of its own, such as a name that is registered already, or a missing loader. */
+export class RuntimeError extends KindError {
+  static override readonly kind: string = 'RuntimeError'
+}
+
+/** A kernel or its runtime failed, or a C++ exception left a kernel. */
+export class InternalError extends KindError {
+  static override readonly kind: string = 'InternalError'
+}
+
+/** Out of memory, or a tensor is too large to be described. */
+export class MemoryError extends KindError {
+  static override readonly kind: string = 'MemoryError'
+}
+
+/** Calls between JavaScript and native code are nested too deeply, or have too many arguments. */
+export class RecursionError extends KindError {
+  static override readonly kind: string = 'RecursionError'
+}
+
+/** A check in a kernel failed. */
+export class AssertionError extends KindError {
+  static override readonly kind: string = 'AssertionError'
+}
+
+/** A TypeScript function was called from a thread that cannot run it: see `packedFunc`. */
+export class ThreadError extends KindError {
+  static override readonly kind: string = 'ThreadError'
+}
+
+/** All classes for one kind each. */
+const kindClasses: readonly (typeof ValueError)[] = [
+  ValueError,
+  KeyError,
+  AttributeError,
+  RuntimeError,
+  InternalError,
+  MemoryError,
+  RecursionError,
+  AssertionError,
+  ThreadError,
+]
+for (const Kind of kindClasses) defineKind(Kind, ['PackedFuncError'])
 
 /** Makes the JavaScript error for one that native code raised. */
 export type ErrorFactory = (sentence: string, options: PackedFuncErrorOptions) => Error

@@ -1,5 +1,5 @@
 import { takeError } from '../errors/crossing.ts'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
 import { catchUp, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'

@@ -1,7 +1,6 @@
 import { Callback, CONSTANTS } from '@tenon/core/internal'
 import { putError, takeError } from '../errors/crossing.ts'
-import { RecursionError } from '../errors/kind-classes.ts'
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { RecursionError, PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { DEPTH_LIMIT, OWNED, RAISED, type Pack, type Stack } from '../native/stack.ts'
 import { INT_TAG, TypeIndex } from '../native/type-index.ts'
@@ -13,23 +12,16 @@ import { refuseBorrowed } from '../values/wrappers.ts'
 /** A TypeScript function that native code calls. */
 export type Run = (...values: Value[]) => unknown
 
-/** What native code does with calls from other threads. */
-export const Threads = {
-  Refused: CONSTANTS.TN_PACKED_THREADS_REFUSE as number,
-  Relayed: CONSTANTS.TN_PACKED_THREADS_RELAY as number,
-  Async: CONSTANTS.TN_PACKED_THREADS_ASYNC as number,
-} as const
-
 /** How a function treats calls from other threads. */
 export interface ThreadRules {
-  /** One of {@link Threads}. */
+  /** One of `TN_PACKED_THREADS_*`. */
   readonly mode: number
   /** How long callers wait, in milliseconds. */
   readonly timeout: number
 }
 
 /** Calls from other threads are refused. */
-export const ownThreadOnly: ThreadRules = { mode: Threads.Refused, timeout: 0 }
+export const ownThreadOnly: ThreadRules = { mode: CONSTANTS.TN_PACKED_THREADS_REFUSE, timeout: 0 }
 
 /** Leaves a packed function that calls `run` in a slot, with one reference. */
 export function makeFunction(

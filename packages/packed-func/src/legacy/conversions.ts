@@ -1,5 +1,5 @@
 import { Tensor, type Device } from '@tenon/core'
-import { InternalError } from '../errors/kind-classes.ts'
+import { InternalError } from '../errors/error-kinds.ts'
 import type { Module } from '../functions/module.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
@@ -77,9 +77,9 @@ const only =
 
 /** Converts handles by a rule, and the null handle to null. */
 const orNull =
-  <Out>(convert: Convert<Out>): Convert<Out | null> =>
+  <Out>(rule: Convert<Out>): Convert<Out | null> =>
   (value, code) =>
-    code === TypeCode.Null ? null : convert(value, code)
+    code === TypeCode.Null ? null : rule(value, code)
 
 function pointer(value: Value, code: TypeCode): OpaquePointer {
   if (code === TypeCode.DLTensor) return new OpaquePointer((value as Tensor).segment.address)

@@ -1,6 +1,5 @@
 import { wrongType } from '@tenon/core/internal'
-import { InternalError } from '../errors/kind-classes.ts'
-import { PackedFuncError } from '../errors/packed-func-error.ts'
+import { InternalError, PackedFuncError } from '../errors/error-kinds.ts'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { argumentTypes, resultType } from '../values/native-type.ts'

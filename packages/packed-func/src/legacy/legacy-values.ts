@@ -1,5 +1,5 @@
 import { describe, inspectAsText } from '@tenon/core/internal'
-import { InternalError } from '../errors/kind-classes.ts'
+import { InternalError } from '../errors/error-kinds.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { typeIndexOf } from '../values/native-type.ts'

@@ -1,6 +1,6 @@
 import { addressOf, checkName, keepAlive } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
-import { ValueError } from '../errors/kind-classes.ts'
+import { ValueError } from '../errors/error-kinds.ts'
 import { openStack } from './stack.ts'
 import { TypeIndex } from './type-index.ts'
 

@@ -1,21 +1,13 @@
 import { addressOf, bufferOver, CONSTANTS, Gate, LAYOUTS } from '@tenon/core/internal'
-import { MemoryError, RecursionError } from '../errors/kind-classes.ts'
+import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
 import { host, type PackedFunctions } from './host.ts'
 
-const {
-  TN_PACKED_STACK_SIZE: SIZE,
-  TN_PACKED_OUT: OUT,
-  TN_PACKED_SLOTS: SLOTS,
-  TN_PACKED_SLOT_COUNT,
-  TN_PACKED_TEXT: TEXT,
-  TN_PACKED_CALL_SHIFT,
-  TN_PACKED_CALL_SELECTED,
-} = CONSTANTS
+const { TN_PACKED_STACK_SIZE: SIZE, TN_PACKED_OUT: OUT, TN_PACKED_SLOTS: SLOTS, TN_PACKED_TEXT: TEXT } = CONSTANTS
 const { offsets: HEAD } = LAYOUTS.tn_packed_head_t
 const { size: SLOT_SIZE } = LAYOUTS.TVMFFIAny
 const TOP = HEAD.top / 4
 
-export const SLOT_COUNT: number = TN_PACKED_SLOT_COUNT
+export const SLOT_COUNT: number = CONSTANTS.TN_PACKED_SLOT_COUNT
 export const TEXT_SIZE: number = SIZE - TEXT
 
 /** The index in `head` of a flag: a TypeScript function has left its error in its result slot. */
@@ -32,9 +24,9 @@ export const PENDING: number = HEAD.pending / 4
 
 /** The index in `head` of the next call: the first slot of its frame, and from bit {@link CALL_SHIFT} on the number of arguments. */
 export const CALL: number = HEAD.call / 4
-export const CALL_SHIFT: number = TN_PACKED_CALL_SHIFT
+export const CALL_SHIFT: number = CONSTANTS.TN_PACKED_CALL_SHIFT
 /** A bit of `head[CALL]`, set for each call. Another copy of the package in this thread has a stack of its own. */
-export const CALL_MEANT: number = TN_PACKED_CALL_SELECTED
+export const CALL_MEANT: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128

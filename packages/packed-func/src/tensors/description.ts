@@ -1,6 +1,6 @@
-import { dtypeInfo, dtypes, tensorType, type DType, type Tensor, type TensorType } from '@tenon/core'
+import { dtypeInfo, dtypes, tensorType, type DType, type DTypeInfo, type Tensor, type TensorType } from '@tenon/core'
 import { CONSTANTS, LAYOUTS, rowMajorStrides } from '@tenon/core/internal'
-import { ValueError } from '../errors/kind-classes.ts'
+import { ValueError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
 /** The flag of a managed tensor in DLPack whose memory is read-only. */
@@ -9,11 +9,8 @@ const SUBBYTE_PADDED = CONSTANTS.DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_packed_tensor_t
 
-/** The element type in DLPack, as a word: code, bits, one lane. */
-function dlpackType(type: TensorType): number {
-  const { dlpack, bits } = dtypeInfo(type.dtype)
-  return dlpack | (bits << 8) | (1 << 16)
-}
+/** An element type in DLPack, as a word: code, bits, one lane. */
+const dlpackType = ({ dlpack, bits }: DTypeInfo): number => dlpack | (bits << 8) | (1 << 16)
 
 /** Writes the description of a tensor to the text region. @returns the address of the description */
 export function writeDescription(stack: Stack, tensor: Tensor, id: number): number {
@@ -25,13 +22,14 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
     throw new ValueError(`the argument stack has no room for a tensor of ${shape.length} axes`)
   }
   const { bytes } = stack
-  const isPadded = type.packing === 'element' && dtypeInfo(type.dtype).bits < 8
+  const info = dtypeInfo(type.dtype)
+  const isPadded = type.packing === 'element' && info.bits < 8
   const flags = (segment.readOnly ? READ_ONLY_FLAG : 0) | (isPadded ? SUBBYTE_PADDED : 0)
   bytes.writeBigUInt64LE(BigInt(tensor.address), offset + HEAD.data)
   bytes.writeInt32LE(device.type, offset + HEAD.device_type)
   bytes.writeInt32LE(device.id, offset + HEAD.device_id)
   bytes.writeInt32LE(shape.length, offset + HEAD.ndim)
-  bytes.writeUInt32LE(dlpackType(type), offset + HEAD.dtype)
+  bytes.writeUInt32LE(dlpackType(info), offset + HEAD.dtype)
   bytes.writeBigUInt64LE(BigInt(flags), offset + HEAD.flags)
   bytes.writeBigInt64LE(BigInt(id), offset + HEAD.id)
   for (const [axis, size] of [...shape, ...strides].entries()) {
@@ -49,14 +47,12 @@ export interface Description {
   readonly type: TensorType | undefined
 }
 
-const byCode = new Map<number, DType>(dtypes.map((info) => [info.dlpack | (info.bits << 8) | (1 << 16), info.name]))
+const byCode = new Map<number, DType>(dtypes.map((info) => [dlpackType(info), info.name]))
 
 /** Reads the description that `describeTensor` or `describeView` left. */
 export function readDescription(stack: Stack): Description {
-  const [address, deviceType, deviceId, ndim, dtypeBits, hasStrides, flags] = Array.from(
-    stack.words.subarray(0, 7),
-    Number,
-  ) as [number, number, number, number, number, number, number]
+  const words = Array.from(stack.words.subarray(0, 7), Number)
+  const [address = 0, deviceType = 0, deviceId = 0, ndim = 0, dtypeBits = 0, hasStrides, flags = 0] = words
   const shape = stack.outNumbers(ndim)
   const strides = hasStrides === 1 ? stack.outNumbers(ndim, ndim) : undefined
   const dtype = byCode.get(dtypeBits)
@@ -64,14 +60,12 @@ export function readDescription(stack: Stack): Description {
     address,
     device: { type: deviceType, id: deviceId },
     readOnly: (flags & READ_ONLY_FLAG) !== 0,
-    type:
-      dtype === undefined || [...shape, ...(strides ?? [])].some((n) => n < 0)
-        ? undefined
-        : typeOf(dtype, shape, strides),
+    type: dtype === undefined ? undefined : typeOf(dtype, shape, strides),
   }
 }
 
 function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): TensorType | undefined {
+  if ([...shape, ...(strides ?? [])].some((n) => n < 0)) return undefined
   const isPacked = dtypeInfo(dtype).bits < 8
   const rowMajor = rowMajorStrides(shape)
   const isRowMajor =

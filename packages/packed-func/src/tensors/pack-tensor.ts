@@ -1,11 +1,44 @@
 import type { Tensor } from '@tenon/core'
-import { LAYOUTS } from '@tenon/core/internal'
+import { Cleaner, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
-import { TENSORS, type Stack } from '../native/stack.ts'
+import { openStack, TENSORS, type Stack } from '../native/stack.ts'
 import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
+import { release } from '../objects/native-object.ts'
 import { writeDescription } from './description.ts'
-import { TensorObject, tensorOfObject } from './tensor-object.ts'
+
+const collected = new Cleaner<number>((address) => openStack().host.tn_packed_release(address))
+
+/**
+ * The tensor object of one tensor of `@tenon/core`, kept in its descriptor. It holds one reference, which is released when the
+ * tensor is collected.
+ */
+export class TensorObject {
+  readonly address: number
+  /** The address as the bits of a float64. */
+  readonly pointer: number
+  /** The id that native code releases when an object over JavaScript's memory ends; 0 for a native tensor. */
+  readonly id: number
+  /** Whether native code created the tensor and owns its memory. */
+  readonly isNative: boolean
+
+  constructor(address: number, id: number, isNative: boolean) {
+    this.address = address
+    this.pointer = pointerBits(address)
+    this.id = id
+    this.isNative = isNative
+    if (!isNative) collected.watch(this, address, this)
+  }
+
+  /** Releases the reference while native code has others, once no call borrows it. */
+  surrender(stack: Stack): void {
+    collected.forget(this)
+    release(stack, this.address)
+  }
+}
+
+/** The tensors of live tensor objects, by address: a tensor that is passed to native code is returned as itself. */
+export const tensorOfObject: Map<number, WeakRef<Tensor>> = new Map()
 
 /** The number of arguments of a call that the mask of tensors covers. */
 export const MASKED_ARGUMENTS = 30
@@ -53,10 +86,7 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
 function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   const { gate } = tensor
   if (!gate.open) gate.owner.checkOpen()
-  return (tensor.descriptor ?? makeObject(stack, slot, tensor)) as TensorObject
-}
-
-function makeObject(stack: Stack, slot: number, tensor: Tensor): TensorObject {
+  if (tensor.descriptor !== null) return tensor.descriptor as TensorObject
   const id = create(stack, slot, tensor)
   const address = stack.pointer(slot)
   const object = new TensorObject(address, id, false)

@@ -1,13 +1,13 @@
 import { gcAllocator, Segment, Tensor, type TensorType } from '@tenon/core'
 import { Block, bufferOver, Cleaner, CONSTANTS, ManagedLifetime, READ_ONLY } from '@tenon/core/internal'
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Value } from '../values/argument.ts'
 import { readDescription, type Description } from './description.ts'
-import { TensorObject, tensorOfObject } from './tensor-object.ts'
+import { TensorObject, tensorOfObject } from './pack-tensor.ts'
 
 const CPU: number = CONSTANTS.kDLCPU
 
@@ -75,17 +75,18 @@ export function tensorOf(stack: Stack, address: number): Value {
   const { type, device } = description
   const isReadable = device.type === CPU && (description.address !== 0 || type?.byteSize === 0)
   if (type === undefined || !isReadable) return new NativeObject(TypeIndex.Tensor, address)
+  const made = overNative(description, type, address)
   if (type.byteSize === 0) {
     stack.host.tn_packed_release(address)
-    return new Tensor(gcAllocator.allocate(0, 16), type, device)
+    return made
   }
-  const made = overNative(description, type, address)
   made.descriptor = new TensorObject(address, 0, true)
   tensorOfObject.set(address, new WeakRef(made))
   return made
 }
 
 function overNative({ address, device, readOnly }: Description, type: TensorType, object: number): Tensor {
+  if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0, 16), type, device)
   const buffer = bufferOver(address, type.byteSize)
   const lifetime = new NativeTensorLifetime(buffer, object)
   const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), address)
@@ -116,12 +117,10 @@ export function borrowedTensor(stack: Stack, address: number): Tensor {
   const isReadable = stack.host.tn_packed_describe_view(stack.address, address) === 0
   stack.words[6] = 0n
   const description = isReadable ? readDescription(stack) : undefined
-  const type = description?.device.type === CPU ? description.type : undefined
-  if (description === undefined || type === undefined) {
+  const { type } = description ?? {}
+  if (description?.device.type !== CPU || type === undefined)
     throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must be on the CPU and have an element type of Tenon')
-  }
-  if (type.byteSize === 0) return new Tensor(gcAllocator.allocate(0, 16), type, description.device)
-  if (description.address === 0)
+  if (description.address === 0 && type.byteSize > 0)
     throw new PackedFuncTypeError('TypeError', 'a borrowed tensor must have memory, but its data is null')
   return overNative(description, type, 0)
 }

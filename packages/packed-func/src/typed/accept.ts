@@ -1,18 +1,21 @@
 import type { Device, Tensor } from '@tenon/core'
+import { checkOptions, wrongType } from '@tenon/core/internal'
+import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import { NativeArray } from '../objects/native-array.ts'
-import { NativeMap } from '../objects/native-map.ts'
+import type { NativeArray } from '../objects/native-array.ts'
+import type { NativeMap } from '../objects/native-map.ts'
 import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
 import { NativeShape } from '../objects/native-shape.ts'
-import type { Value } from '../values/argument.ts'
+import type { Argument, Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
-import { resultType } from '../values/native-type.ts'
+import { argumentTypes, resultType } from '../values/native-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
 import { NamedType } from './descriptor.ts'
+import { Signature } from './signature.ts'
 
 /** Marks a value that does not have the type. `got` names the type that it has. */
-export class Mismatch {
+class Mismatch {
   readonly got: string
   constructor(got: string) {
     this.got = got
@@ -70,9 +73,11 @@ function readDevice(value: Value, typeIndex: number): Device | Mismatch {
   }
 }
 
-/** Reads the elements of an array, each as one type. */
-function readElements<Out>(array: NativeArray, element: Acceptor<Out>): Out[] | Mismatch {
+/** Reads an array, each element as one type. */
+function readArray<Out>(value: Value, typeIndex: number, element: Acceptor<Out>): Out[] | Mismatch {
+  if (typeIndex !== TypeIndex.Array) return mismatch(typeIndex)
   const read: Out[] = []
+  const array = value as NativeArray
   for (let i = 0, { size } = array; i < size; i++) {
     const item = array.get(i)
     const converted = element.read(item, resultType(item))
@@ -82,21 +87,15 @@ function readElements<Out>(array: NativeArray, element: Acceptor<Out>): Out[] | 
   return read
 }
 
-function readShape(value: Value, typeIndex: number): (number | bigint)[] | Mismatch {
-  if (value instanceof NativeShape) return value.toArray()
-  return value instanceof NativeArray && typeIndex === TypeIndex.Array
-    ? readElements(value, accept.int)
-    : mismatch(typeIndex)
-}
-
-/** Reads the entries of a map, each as two types. */
-function readMap<K, V>(map: NativeMap, key: Acceptor<K>, type: Acceptor<V>): Map<K, V> | Mismatch {
+/** Reads a map, each entry as two types. */
+function readMap<K, V>(value: Value, typeIndex: number, key: Acceptor<K>, type: Acceptor<V>): Map<K, V> | Mismatch {
+  if (typeIndex !== TypeIndex.Map) return mismatch(typeIndex)
   const read = new Map<K, V>()
   const readBy =
     <Out>(one: Acceptor<Out>) =>
-    (value: Value): Out | Mismatch =>
-      one.read(value, resultType(value))
-  for (const [k, v] of map.readEntries(readBy(key), readBy(type))) {
+    (item: Value): Out | Mismatch =>
+      one.read(item, resultType(item))
+  for (const [k, v] of (value as NativeMap).readEntries(readBy(key), readBy(type))) {
     if (k instanceof Mismatch) return new Mismatch(`Map[${k.got}, V]`)
     if (v instanceof Mismatch) return new Mismatch(`Map[K, ${v.got}]`)
     read.set(k, v)
@@ -131,7 +130,7 @@ export interface Acceptors {
 }
 
 /**
- * The types of the arguments of a TypeScript function, with the conversions of tvm-ffi for functions of C++: see `typedFunc`.
+ * The types of the arguments of a TypeScript function, with the conversions of tvm-ffi for functions of C++: see {@link typedFunc}.
  *
  * | type | accepts |
  * | --- | --- |
@@ -170,18 +169,49 @@ export const accept: Acceptors = {
   object: acceptor('ffi.Object', (value, typeIndex) =>
     typeIndex >= TypeIndex.Object || typeIndex === TypeIndex.None ? (value as NativeObject) : mismatch(typeIndex),
   ),
-  shape: acceptor('ffi.Shape', readShape),
+  shape: acceptor('ffi.Shape', (value, typeIndex) =>
+    value instanceof NativeShape ? value.toArray() : readArray(value, typeIndex, accept.int),
+  ),
   any: acceptor('Any', (value) => value),
   optional: <Out>(type: Acceptor<Out>) =>
     acceptor<Out | null>(`Optional<${type.name}>`, (value, typeIndex) =>
       typeIndex === TypeIndex.None ? null : type.read(value, typeIndex),
     ),
   array: <Out>(type: Acceptor<Out>) =>
-    acceptor<Out[]>(`Array<${type.name}>`, (value, typeIndex) =>
-      value instanceof NativeArray && typeIndex === TypeIndex.Array ? readElements(value, type) : mismatch(typeIndex),
-    ),
+    acceptor<Out[]>(`Array<${type.name}>`, (value, typeIndex) => readArray(value, typeIndex, type)),
   map: <K, V>(key: Acceptor<K>, type: Acceptor<V>) =>
-    acceptor<Map<K, V>>(`Map<${key.name}, ${type.name}>`, (value, typeIndex) =>
-      value instanceof NativeMap && typeIndex === TypeIndex.Map ? readMap(value, key, type) : mismatch(typeIndex),
-    ),
+    acceptor<Map<K, V>>(`Map<${key.name}, ${type.name}>`, (value, typeIndex) => readMap(value, typeIndex, key, type)),
+}
+
+/** The arguments of a function for a list of acceptors. */
+type AcceptedAll<P extends readonly Acceptor<unknown>[]> = { [I in keyof P]: Accepted<P[I]> }
+
+/**
+ * Makes a packed function of a TypeScript function, and checks and converts its arguments as tvm-ffi does for a function of C++.
+ * Callers with other values, or another number of them, get tvm-ffi's messages.
+ *
+ * @param options.name the name of the function in messages. @param options.result the name of its result's type in messages.
+ * @throws {ArgumentError} if `run` is not a function, or an option is not known.
+ * @example
+ * const repeat = typedFunc([accept.str, accept.int], (text, count) => text.repeat(Number(count)), { name: 'repeat' })
+ * repeat.call('ab', 2) // 'abab'
+ */
+export function typedFunc<const P extends readonly Acceptor<unknown>[]>(
+  parameters: P,
+  run: (...values: AcceptedAll<P>) => Argument | void,
+  options?: { readonly name?: string; readonly result?: string },
+): PackedFunc {
+  if (typeof run !== 'function') throw wrongType('run', 'a function', run)
+  const { name = '', result = 'Any' } = checkOptions(options, ['name', 'result'])
+  const signature = new Signature(parameters, { name: result }, name)
+  return packedFunc((...values: Value[]) => {
+    const types = argumentTypes(values)
+    if (values.length !== parameters.length) throw signature.wrongCount(values.length)
+    const accepted = parameters.map((type, i) => {
+      const read = type.read(values[i]!, types[i]!)
+      if (read instanceof Mismatch) throw signature.mismatch(i, read.got)
+      return read
+    })
+    return run(...(accepted as unknown as AcceptedAll<P>))
+  })
 }

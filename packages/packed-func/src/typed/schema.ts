@@ -44,16 +44,9 @@ const known: Readonly<Record<string, Known>> = {
 }
 
 /** The names of this package that the declarations of {@link declarationOf} may use, for an import. */
-export const declarationTypes: readonly string[] = Object.freeze([
-  'Argument',
-  'DataType',
-  'Module',
-  'OpaquePointer',
-  'PackedCallback',
-  'PackedFunc',
-  'TensorView',
-  'Value',
-])
+export const declarationTypes: readonly string[] = Object.freeze(
+  'Argument DataType Module OpaquePointer PackedCallback PackedFunc TensorView Value'.split(' '),
+)
 
 /** The description of a type. A type that Tenon does not have takes and returns anything. */
 function resolve({ type, args = [] }: Schema): Known {
@@ -82,9 +75,7 @@ function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
     const [result, ...parameters] = schema.args!.map(resolve)
     return { result: result!, parameters }
   } catch (cause) {
-    const error = wrongType('metadata', 'JSON with the type_schema of a function', metadata)
-    error.cause = cause
-    throw error
+    throw Object.assign(wrongType('metadata', 'JSON with the type_schema of a function', metadata), { cause })
   }
 }
 

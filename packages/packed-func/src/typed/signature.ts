@@ -1,4 +1,4 @@
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import type { AnyDescriptor } from './descriptor.ts'
 
 /** The types of a function, and tvm-ffi's errors for calls that do not match them. */

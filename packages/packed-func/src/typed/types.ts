@@ -5,7 +5,7 @@ import { NativeArray } from '../objects/native-array.ts'
 import { NativeMap } from '../objects/native-map.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, PackedCallback, Value } from '../values/argument.ts'
-import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from '../values/scalars.ts'
+import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from '../values/scalars.ts'
 import { TensorView } from '../values/wrappers.ts'
 import { describeType, Form, MISMATCH, type TypeDescriptor } from './descriptor.ts'
 
@@ -22,40 +22,33 @@ const either =
     isFirst(value) || isSecond(value)
 
 const isString: Is<string> = (value) => typeof value === 'string'
+const isBoolean: Is<boolean> = (value) => typeof value === 'boolean'
 const isNull: Is<null> = (value) => value === null
 const isFunction: Is<PackedCallback> = (value): value is PackedCallback => typeof value === 'function'
-const isDevice: Is<Device> = (value): value is Device =>
-  typeof value === 'object' && value !== null && 'type' in value && 'id' in value
 const isInteger: Is<number | bigint> = (value): value is number | bigint =>
   typeof value === 'bigint' ? isInt64(value) : Number.isSafeInteger(value)
 
+/** Passes the values of a type as they are. */
+const only =
+  <T>(is: Is<T>) =>
+  (value: unknown): T | typeof MISMATCH =>
+    is(value) ? value : MISMATCH
+
 /** A type whose values pass as they are. */
-function matching<In, Out>(
+const matching = <In extends Argument, Out>(
   name: string,
   isInput: Is<In>,
   isOutput: Is<Out>,
   form: number = Form.Other,
-): TypeDescriptor<In, Out> {
-  return describeType<In, Out>(
-    name,
-    (value) => (isInput(value) ? (value as Argument) : MISMATCH),
-    (value) => (isOutput(value) ? value : MISMATCH),
-    form,
-  )
-}
+): TypeDescriptor<In, Out> => describeType(name, only(isInput), only(isOutput), form)
 
-const same = <T>(name: string, is: Is<T>): TypeDescriptor<T, T> => matching(name, is, is)
+const same = <T extends Argument>(name: string, is: Is<T>): TypeDescriptor<T, T> => matching(name, is, is)
 
 function integer(name: string, low: number, high: number): TypeDescriptor<number, number> {
   const isInRange = (value: unknown): value is number =>
     typeof value === 'number' && Number.isInteger(value) && value >= low && value <= high
-  return describeType<number, number>(
-    name,
-    (value) => (isInRange(value) && !Object.is(value, -0) ? value : MISMATCH),
-    (value) => (isInRange(value) ? value : MISMATCH),
-    Form.Int,
-    [low, high],
-  )
+  const isPassed: Is<number> = (value): value is number => isInRange(value) && !Object.is(value, -0)
+  return describeType(name, only(isPassed), only(isInRange), Form.Int, [low, high])
 }
 
 const integerToNative = (value: unknown): Argument | typeof MISMATCH =>
@@ -107,13 +100,7 @@ export interface Types extends Readonly<Record<NumberType, TypeDescriptor<number
  * t.array(t.int).name // 'Array<int>'
  */
 export const t: Types = {
-  int: describeType<number | bigint, number | bigint>(
-    'int',
-    integerToNative,
-    (value) => (isInteger(value) ? value : MISMATCH),
-    Form.Int,
-    [-(2 ** 31), 2 ** 31 - 1],
-  ),
+  int: describeType('int', integerToNative, only(isInteger), Form.Int, [-(2 ** 31), 2 ** 31 - 1]),
   bigint: describeType<number | bigint, bigint>('int', integerToNative, (value) =>
     isInteger(value) ? BigInt(value) : MISMATCH,
   ),
@@ -129,15 +116,13 @@ export const t: Types = {
     (value) => (typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : MISMATCH),
     Form.Float,
   ),
-  bool: describeType<boolean, boolean>(
-    'bool',
-    (value) => (typeof value === 'boolean' ? value : MISMATCH),
-    // Many functions return 0 and 1 as a bool.
-    (value) => (typeof value === 'boolean' ? value : value === 0 || value === 1 ? value === 1 : MISMATCH),
+  // Many functions return 0 and 1 as a bool.
+  bool: describeType('bool', only(isBoolean), (value) =>
+    value === 0 || value === 1 ? value === 1 : only(isBoolean)(value),
   ),
   none: describeType<null | undefined, null>(
     'None',
-    (value) => (value === null || value === undefined ? null : MISMATCH),
+    (value) => ((value ?? null) === null ? null : MISMATCH),
     () => null,
     Form.None,
   ),
@@ -159,7 +144,7 @@ export const t: Types = {
   optional: (type) =>
     describeType(
       `Optional<${type.name}>`,
-      (value) => (value === null || value === undefined ? null : type.toNative(value)),
+      (value) => ((value ?? null) === null ? null : type.toNative(value)),
       (value) => (value === null ? null : type.fromNative(value)),
       Form.Other,
       [0, 0],

@@ -1,17 +1,16 @@
 import { ArgumentRangeError, Tensor } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 import { putError } from '../errors/crossing.ts'
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { makeFunction, type Run } from '../functions/callback.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import { packContainer } from '../objects/pack-container.ts'
 import { packTensor, packTensorView } from '../tensors/pack-tensor.ts'
-import { packRValue } from './pack-rvalue.ts'
-import { DataType, FloatValue, IntValue, isInt64, OpaquePointer } from './scalars.ts'
+import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from './scalars.ts'
 import { packBytes, packText } from './text.ts'
-import { RValue, TensorView } from './wrappers.ts'
+import { packRValue, RValue, TensorView } from './wrappers.ts'
 
 /** Writes a value of JavaScript into a slot. `stack.settle()` releases everything that was created for it. */
 export function pack(stack: Stack, slot: number, value: unknown): void {
@@ -90,30 +89,21 @@ export function packNative(stack: Stack, slot: number, object: NativeObject): vo
 }
 
 function packRare(stack: Stack, slot: number, value: object): void {
-  if (value instanceof TensorView) packTensorView(stack, slot, value.tensor)
-  else if (value instanceof RValue) packRValue(stack, slot, value.object)
-  else if (value instanceof Error) packError(stack, slot, value)
-  else if (value instanceof DataType)
+  if (value instanceof TensorView) packTensorView(stack, slot, value.value)
+  else if (value instanceof RValue) packRValue(stack, slot, value.value)
+  else if (value instanceof Error) {
+    putError(stack, slot, value)
+    stack.undo.push(slot)
+  } else if (value instanceof DataType)
     stack.set(slot, TypeIndex.DataType, value.code | (value.bits << 8) | (value.lanes << 16), 0)
   else if (value instanceof OpaquePointer) packWide(stack, slot, TypeIndex.OpaquePtr, value.address)
   else if (isDevice(value)) stack.set(slot, TypeIndex.Device, value.type, value.id)
   else throw unsupported(value)
 }
 
-function packError(stack: Stack, slot: number, error: Error): void {
-  putError(stack, slot, error)
-  stack.undo.push(slot)
-}
-
 function packWide(stack: Stack, slot: number, typeIndex: number, value: bigint): void {
   stack.set(slot, typeIndex, 0, 0)
   stack.i64[slot * 2 + 1] = value
-}
-
-const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value
-
-function isDevice(value: object): value is { type: number; id: number } {
-  return 'type' in value && 'id' in value && isInt32(value.type) && isInt32(value.id)
 }
 
 function unsupported(value: unknown): PackedFuncTypeError {

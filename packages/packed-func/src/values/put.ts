@@ -2,8 +2,7 @@ import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
 import { INT_TAG, TENSOR_TAG } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
-import { lendTensor, MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
-import type { TensorObject } from '../tensors/tensor-object.ts'
+import { lendTensor, MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
 import { pack, packNative } from './pack.ts'
 
 /**

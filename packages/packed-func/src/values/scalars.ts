@@ -1,30 +1,33 @@
 import { ArgumentError, type Device } from '@tenon/core'
 import { checkSize, describe, hex, inspectAsText, wrongType, wrongValue } from '@tenon/core/internal'
 
-/** A number that is passed as a float, whatever its value: made by {@link float}. */
-export class FloatValue {
-  readonly value: number
+/** A value that is passed in a form of its own. It prints as the call of the function that makes it: `float(1)`. */
+export abstract class Marked<T> {
+  static {
+    inspectAsText(this)
+  }
+
+  protected static readonly maker: string
+  readonly value: T
+
   /** @internal */
-  constructor(value: number) {
+  constructor(value: T) {
     this.value = value
   }
 
   toString(): string {
-    return `float(${this.value})`
+    return `${(this.constructor as typeof Marked).maker}(${this.value})`
   }
 }
 
-/** A whole number that is passed as an int: made by {@link int}. */
-export class IntValue {
-  readonly value: number | bigint
-  /** @internal */
-  constructor(value: number | bigint) {
-    this.value = value
-  }
+/** A number that is passed as a float, whatever its value: made by {@link float}. */
+export class FloatValue extends Marked<number> {
+  protected static override readonly maker = 'float'
+}
 
-  toString(): string {
-    return `int(${this.value})`
-  }
+/** A whole number that is passed as an int: made by {@link int}. */
+export class IntValue extends Marked<number | bigint> {
+  protected static override readonly maker = 'int'
 }
 
 /**
@@ -126,6 +129,14 @@ export class DeviceValue implements Device {
   }
 }
 
+const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value
+
+/** Whether a value is a device, of any class. */
+export function isDevice(value: unknown): value is Device {
+  if (typeof value !== 'object' || value === null) return false
+  return 'type' in value && 'id' in value && isInt32(value.type) && isInt32(value.id)
+}
+
 /** DLPack's device types by name. */
 const deviceTypes = new Map<string, number>([
   ['cpu', 1],
@@ -172,4 +183,4 @@ function checkInt32(value: number, name: string): number {
   return value
 }
 
-for (const Class of [FloatValue, IntValue, OpaquePointer, DataType, DeviceValue]) inspectAsText(Class)
+for (const Class of [OpaquePointer, DataType, DeviceValue]) inspectAsText(Class)

@@ -1,6 +1,6 @@
 import { ScopeClosedError } from '@tenon/core'
 import { addressOf, isDetached, keepAlive, LAYOUTS } from '@tenon/core/internal'
-import { MemoryError } from '../errors/kind-classes.ts'
+import { MemoryError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 

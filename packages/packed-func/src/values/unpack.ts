@@ -1,6 +1,6 @@
 import { LAYOUTS } from '@tenon/core/internal'
 import { errorAt } from '../errors/crossing.ts'
-import { InternalError } from '../errors/kind-classes.ts'
+import { InternalError } from '../errors/error-kinds.ts'
 import type { Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { wrapObject } from '../objects/native-object.ts'
@@ -13,21 +13,20 @@ import { readSmallBytes, readSmallText } from './text.ts'
 type Reader = (stack: Stack, slot: number) => Value
 
 /** Reads results by type index, and takes over the reference of an object. Types that are missing here are objects. */
-const readers: readonly (Reader | undefined)[] = Object.assign(new Array<Reader | undefined>(TypeIndex.Bytes + 1), {
+const byType: Readonly<Record<number, Reader>> = {
   [TypeIndex.None]: () => null,
   [TypeIndex.Int]: readInt,
-  [TypeIndex.Bool]: (stack: Stack, slot: number) => stack.i32[slot * 4 + 2] !== 0,
-  [TypeIndex.Float]: (stack: Stack, slot: number) => stack.f64[slot * 2 + 1]!,
-  [TypeIndex.OpaquePtr]: (stack: Stack, slot: number) =>
-    new OpaquePointer(BigInt.asUintN(64, stack.i64[slot * 2 + 1]!)),
+  [TypeIndex.Bool]: (stack, slot) => stack.i32[slot * 4 + 2] !== 0,
+  [TypeIndex.Float]: (stack, slot) => stack.f64[slot * 2 + 1]!,
+  [TypeIndex.OpaquePtr]: (stack, slot) => new OpaquePointer(BigInt.asUintN(64, stack.i64[slot * 2 + 1]!)),
   [TypeIndex.DataType]: dataTypeAt,
-  [TypeIndex.Device]: (stack: Stack, slot: number) =>
-    new DeviceValue(stack.i32[slot * 4 + 2]!, stack.i32[slot * 4 + 3]!),
+  [TypeIndex.Device]: (stack, slot) => new DeviceValue(stack.i32[slot * 4 + 2]!, stack.i32[slot * 4 + 3]!),
   [TypeIndex.SmallStr]: readSmallText,
   [TypeIndex.SmallBytes]: readSmallBytes,
   [TypeIndex.Str]: readText,
   [TypeIndex.Bytes]: readBytes,
-})
+}
+const readers = Array.from({ length: TypeIndex.Bytes + 1 }, (_, typeIndex) => byType[typeIndex])
 
 /** The value of a result's slot. The caller takes over the reference of an object, and the slot loses it. */
 export function unpack(stack: Stack, slot: number, typeIndex: number): Value {

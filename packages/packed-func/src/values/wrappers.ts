@@ -1,20 +1,14 @@
 import { Tensor } from '@tenon/core'
-import { describe, inspectAsText, wrongType } from '@tenon/core/internal'
-import { PackedFuncTypeError } from '../errors/packed-func-error.ts'
-import { NativeObject } from '../objects/native-object.ts'
+import { describe, wrongType } from '@tenon/core/internal'
+import type { Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
+import { PackedFuncTypeError } from '../errors/error-kinds.ts'
+import { release, NativeObject } from '../objects/native-object.ts'
+import { Marked } from './scalars.ts'
 
 /** An object that a function may take over: made by {@link rvalue}. */
-export class RValue {
-  /** @internal */
-  readonly object: NativeObject
-  /** @internal */
-  constructor(object: NativeObject) {
-    this.object = object
-  }
-
-  toString(): string {
-    return `rvalue(${this.object})`
-  }
+export class RValue extends Marked<NativeObject> {
+  protected static override readonly maker = 'rvalue'
 }
 
 /**
@@ -31,18 +25,38 @@ export function rvalue(object: NativeObject): RValue {
   return new RValue(object)
 }
 
-/** A tensor that a call borrows: made by {@link tensorView}. */
-export class TensorView {
-  /** @internal */
-  readonly tensor: Tensor
-  /** @internal */
-  constructor(tensor: Tensor) {
-    this.tensor = tensor
-  }
+/**
+ * Packs the address of a cell that holds the object's address. A function that moves the object leaves null in the cell. Until
+ * the call ends the object cannot be used here, so that no second argument can use memory that the function may free.
+ */
+export function packRValue(stack: Stack, slot: number, object: NativeObject): void {
+  const handle = object.surrender()
+  const offset = stack.alignedTextOffset()
+  stack.bytes.writeBigUInt64LE(BigInt(handle), offset)
+  // An object that a call in progress borrows keeps a reference until this call ends. So do functions, which may be called.
+  const isBorrowed = object.typeIndex === TypeIndex.Function || isInSlot(stack, slot, handle)
+  if (isBorrowed) stack.host.tn_packed_retain(handle)
+  stack.text += 8
+  stack.setPointer(slot, TypeIndex.ObjectRValueRef, stack.address + offset)
+  stack.undo.push({
+    settle: () => {
+      if (stack.bytes.readBigUInt64LE(offset) !== 0n) object.restore(handle)
+      if (isBorrowed) release(stack, handle)
+    },
+  })
+}
 
-  toString(): string {
-    return `tensorView(${this.tensor})`
+/** Whether a slot before `end` holds the object. */
+function isInSlot(stack: Stack, end: number, handle: number): boolean {
+  for (let slot = 0; slot < end; slot++) {
+    if (stack.i32[slot * 4]! >= TypeIndex.Object && stack.pointer(slot) === handle) return true
   }
+  return false
+}
+
+/** A tensor that a call borrows: made by {@link tensorView}. */
+export class TensorView extends Marked<Tensor> {
+  protected static override readonly maker = 'tensorView'
 }
 
 /**
@@ -62,5 +76,3 @@ export function refuseBorrowed(result: unknown): void {
     throw new PackedFuncTypeError('TypeError', `a function cannot return ${describe(result)}, which calls only borrow`)
   }
 }
-
-for (const Class of [RValue, TensorView]) inspectAsText(Class)
