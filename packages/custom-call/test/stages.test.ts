@@ -70,10 +70,8 @@ describe.each([1, 2, 3])('the stages of a target of 0.%i', (minor) => {
     expect(thrownBy(() => call.run([], [tensor('s64', [])]))).toMatchObject({ codeName: 'NOT_FOUND', stage: 'prepare' })
   })
 
-  test('are found by askStage()', () => {
+  test('are known from the symbols of the handler', () => {
     expect(typedHandler(kernels, all).stages).toStrictEqual(['instantiate', 'prepare', 'initialize', 'execute'])
-    expect(typedHandler(kernels, `${name}_initialize`).askStage()).toBe('initialize')
-    expect(typedHandler(kernels, `${name}_prepare`).askStage()).toBe('prepare')
   })
 })
 

@@ -123,15 +123,3 @@ test('functions that the Host lacks answer UNIMPLEMENTED', () => {
   expect(() => call.run([], [])).toThrow(/needs_stream answered UNIMPLEMENTED: XLA FFI GPU context is not available/)
   call.close()
 })
-
-describe('askStage() of a handler returns its stage', () => {
-  test.each([
-    ['rms_norm', 'execute'],
-    ['counter_v1_instantiate', 'instantiate'],
-    ['counter_v3_instantiate', 'instantiate'],
-    ['counter_v2', 'execute'],
-    ['prepare_nothing', 'prepare'],
-  ])('%s', (symbol, stage) => {
-    expect(typedHandler(kernels, symbol).askStage()).toBe(stage)
-  })
-})

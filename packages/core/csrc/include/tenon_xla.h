@@ -20,12 +20,6 @@
  * TN_KERNEL_FAILED: the handler returned an error, with its code in `*code` and its message as the last error. */
 TN_API int32_t tn_xla_metadata(void *handler, void *out, int32_t *code);
 
-/* Finds the stage of a handler of version 0.`minor` by running it for the prepare stage of an empty call: the refusal
- * of a handler for another stage names that stage. Only for handlers that check their stage, as all do that use a
- * header of XLA or Tenon; a prepare handler runs. `*stage` is -1 if the answer does not name a stage. TN_EXCEPTION: the
- * handler threw. */
-TN_API int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage);
-
 /* The start of a descriptor of a call. The records that follow are described in xla/frame.c. */
 #define TN_XLA_DESCRIPTOR_MAGIC 0x31465854u /* "TXF1" */
 typedef struct tn_xla_descriptor {

@@ -208,36 +208,3 @@ int32_t tn_xla_close(void *memory) {
   }
   return tn_guard_call(close_states, &call->context);
 }
-
-/* --- the stage of a handler --------------------------------------------------------------------------------------- */
-
-static void run_prepare(void *context) {
-  tn__xla_call_t *call = context;
-  call->error = run_stage(call, call->handlers.prepare, TN_XLA_PREPARE);
-}
-
-/* Returns the stage that a refusal names, or -1. */
-static int32_t stage_in(const tn_xla_error_t *error) {
-  static const char expected[] = "expected `";
-  const char *at = error == NULL ? NULL : strstr(error->message, expected);
-  for (int32_t stage = TN_XLA_INSTANTIATE; at != NULL && stage <= TN_XLA_EXECUTE; stage++) {
-    const char *name = tn_xla_stage_name(stage);
-    if (strncmp(at + sizeof expected - 1, name, strlen(name)) == 0) return stage;
-  }
-  /* A prepare handler refuses something else, or succeeds. */
-  return error == NULL || error->code == TN_XLA_INVALID_ARGUMENT ? TN_XLA_PREPARE : -1;
-}
-
-int32_t tn_xla_ask_stage(void *handler, int32_t minor, int32_t *stage) {
-  TN_REQUIRE(handler != NULL && stage != NULL, "handler and stage must not be null");
-  tn__xla_call_t call = {.context = {.device_ordinal = -1},
-                         .frame = tn__xla_empty_frame(tn__xla_api(minor), TN_XLA_PREPARE)};
-  call.context.owner = &call.context;
-  call.frame.ctx = &call.context;
-  memcpy(&call.handlers.prepare, &handler, sizeof handler);
-  const int32_t status = run(&call, run_prepare);
-  if (status == TN_OK || status == TN_KERNEL_FAILED) *stage = stage_in(call.error);
-  clear_error(&call);
-  const int32_t ended = tn_guard_call(clear_run, &call.context);
-  return status == TN_KERNEL_FAILED ? ended : status;
-}

@@ -14,15 +14,6 @@ tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future
   return NULL;
 }
 
-tn_xla_call_frame_t tn__xla_empty_frame(const tn_xla_api_t *api, int32_t stage) {
-  return (tn_xla_call_frame_t){.struct_size = TN_XLA_SIZE_CALL_FRAME,
-                               .api = api,
-                               .stage = stage,
-                               .args = {.struct_size = sizeof(tn_xla_args_t)},
-                               .rets = {.struct_size = sizeof(tn_xla_rets_t)},
-                               .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}};
-}
-
 typedef struct {
   tn_xla_handler_t *handler;
   tn_xla_call_frame_t frame;
@@ -38,8 +29,14 @@ static void ask(void *context) {
 int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code) {
   *metadata = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof metadata->api_version, NULL, 0, 0}, 0, {0}};
   tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, metadata};
-  question_t question = {.handler = handler, .frame = tn__xla_empty_frame(api, TN_XLA_EXECUTE)};
-  question.frame.extension_start = &extension.base;
+  question_t question = {.handler = handler,
+                         .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
+                                   .extension_start = &extension.base,
+                                   .api = api,
+                                   .stage = TN_XLA_EXECUTE,
+                                   .args = {.struct_size = sizeof(tn_xla_args_t)},
+                                   .rets = {.struct_size = sizeof(tn_xla_rets_t)},
+                                   .attrs = {.struct_size = sizeof(tn_xla_attrs_t)}}};
   const int32_t status = tn_guard_call(ask, &question);
   return status != TN_OK || question.error == NULL ? status : tn__xla_error_report(question.error, code);
 }

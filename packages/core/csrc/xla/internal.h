@@ -86,9 +86,6 @@ void tn__xla_future_abandon(tn_xla_future_t *future);
  * Returns null for success, otherwise an error that the caller owns. */
 tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future);
 
-/* The frame of a call without operands, results and attributes. */
-tn_xla_call_frame_t tn__xla_empty_frame(const tn_xla_api_t *api, int32_t stage);
-
 /* tn_xla_metadata() with the table `api`. */
 int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code);
 

@@ -40,7 +40,6 @@ export const FUNCTIONS = {
     tn_guard_install: ['int32_t', ['uintptr_t']],
     tn_guard_call: ['int32_t', ['uintptr_t', 'uintptr_t']],
     tn_xla_metadata: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
-    tn_xla_ask_stage: ['int32_t', ['uintptr_t', 'int32_t', 'uintptr_t']],
     tn_xla_frame_size: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_xla_frame_build: ['int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t']],
     tn_xla_lend: ['int32_t', ['uintptr_t', 'int64_t', 'uintptr_t']],

@@ -13,7 +13,7 @@ import type { InspectReport } from './inspect-report.ts'
 /** The metadata that a typed handler reports. */
 export interface HandlerReport extends Partial<HandlerMetadata> {
   readonly name: string
-  /** The stages for which a registered target has handlers, or the stage that an exported handler reports. */
+  /** The stages for which a registered target has handlers. Empty for an exported symbol, which does not say its stage. */
   readonly stages: readonly Stage[]
   /** The platform, for a handler that the library registers itself. */
   readonly platform?: string
@@ -32,12 +32,9 @@ export interface HandlerReport extends Partial<HandlerMetadata> {
 export function askHandlers(report: InspectReport, names: readonly string[], all: boolean): HandlerReport[] {
   const marked = report.customCalls.filter(({ convention }) => convention === 'typed').map(({ name }) => name)
   const library = openLibrary(resolve(report.path), report)
-  /** Only handlers of known headers are asked for their stage, because others may run without checking it. */
-  const checksStage = (name: string): boolean => report.cppHandlers > 0 || marked.includes(name)
   const ask = (name: string): HandlerReport => {
     const { handler } = library.customCall(name, { allowNewerApi: true })
-    const stage = checksStage(name) ? handler.askStage() : undefined
-    return { name, ...handler.metadata, stages: stage === undefined ? [] : [stage] }
+    return { name, ...handler.metadata, stages: [] }
   }
   try {
     const others = all ? marked.filter((name) => !names.includes(name)) : []

@@ -16,7 +16,7 @@ const args = {
     type: 'string',
     repeatable: true,
     valueHint: 'name',
-    description: 'load the library and ask this typed handler for its version, traits and stage; repeatable',
+    description: 'load the library and ask this typed handler for its version and traits; repeatable',
   },
   handlers: {
     type: 'boolean',
