@@ -1,4 +1,4 @@
-import { runBinutil } from './run-command.ts'
+import { listSymbols } from './symbols.ts'
 import { ToolError } from './tool-error.ts'
 
 /** The symbols of one object file that other object files can use, and those that it uses itself. */
@@ -18,8 +18,8 @@ export function findCircles(objects: readonly ObjectSymbols[]): string[][] {
   const definedBy = new Map(objects.flatMap(({ source, defined }) => defined.map((name) => [name, source] as const)))
   const uses = new Map(
     objects.map(({ source, used }) => {
-      const others = used.map((name) => definedBy.get(name)).filter((other) => other !== undefined && other !== source)
-      return [source, [...new Set(others as string[])]] as const
+      const others = used.flatMap((name) => definedBy.get(name) ?? []).filter((other) => other !== source)
+      return [source, others] as const
     }),
   )
   const reachable = new Map(objects.map(({ source }) => [source, reach(source, uses)] as const))
@@ -50,19 +50,11 @@ function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set
  */
 export async function checkCircles(library: string, objects: ReadonlyMap<string, string>): Promise<void> {
   if (process.platform !== 'linux') return
-  const circles = findCircles(await Promise.all([...objects].map(readObject)))
+  const symbols = await Promise.all(
+    Array.from(objects, async ([source, path]) => ({ source, ...(await listSymbols(path, '-g')) })),
+  )
+  const circles = findCircles(symbols)
   if (circles.length === 0) return
   const lines = circles.map((circle) => `\n  ${circle.join(', ')}`)
   throw new ToolError(`Files of ${library} use each other in a circle:${lines.join('')}`)
-}
-
-async function readObject([source, path]: readonly [string, string]): Promise<ObjectSymbols> {
-  const listed = await runBinutil('nm', ['-P', '-g', path])
-  const symbols = listed.split('\n').flatMap((line) => {
-    const [name, type] = line.split(' ')
-    return name === undefined || type === undefined ? [] : [{ name, isUsed: type === 'U' || type === 'w' }]
-  })
-  const namesOf = (isUsed: boolean): string[] =>
-    symbols.filter((symbol) => symbol.isUsed === isUsed).map(({ name }) => name)
-  return { source, defined: namesOf(false), used: namesOf(true) }
 }

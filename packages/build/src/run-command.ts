@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
-import { ToolError } from './tool-error.ts'
-
 /** The end and the output of a process. */
 export interface CommandResult {
   /** The exit code; null if a signal ended the process. */
@@ -44,11 +42,4 @@ export function runCommand(
 /** Describes the end of a process: `exit code 3`, `SIGSEGV (signal 11)`. */
 export function describeEnd(result: CommandResult): string {
   return result.signal ? `${result.signal} (signal ${constants.signals[result.signal]})` : `exit code ${result.code}`
-}
-
-/** Runs a tool for binaries, such as `nm`, and returns its output. @throws {ToolError} if it fails. */
-export async function runBinutil(command: string, args: readonly string[]): Promise<string> {
-  const result = await runCommand(command, args, { env: { ...process.env, LC_ALL: 'C' } })
-  if (result.code !== 0) throw new ToolError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
-  return result.stdout
 }

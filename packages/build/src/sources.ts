@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { ToolError } from './tool-error.ts'
 import { choosePlatform } from './platform.ts'
+import { hashOf } from './stamps.ts'
 import type { NativeTarget } from './targets.ts'
 
 /**
@@ -27,16 +27,6 @@ export function findSources(directory: string, target: NativeTarget): string[] {
  */
 export function hashHeaders(directory: string, target: NativeTarget, sources: readonly string[]): string {
   const folders = new Set([...(target.includes ?? []), ...sources.map((source) => dirname(source).split('/', 1)[0]!)])
-  const hash = createHash('sha256')
-  for (const folder of [...folders].toSorted()) {
-    const path = join(directory, folder)
-    if (!existsSync(path)) continue
-    for (const header of globSync('**/*.{h,hh,def,inc}', { cwd: path }).toSorted()) {
-      hash
-        .update(`${folder}/${header}\0`)
-        .update(readFileSync(join(path, header)))
-        .update('\0')
-    }
-  }
-  return hash.digest('hex')
+  const headers = [...folders].flatMap((folder) => globSync(`${folder}/**/*.{h,hh,def,inc}`, { cwd: directory }))
+  return hashOf([...new Set(headers)].toSorted().flatMap((header) => [header, readFileSync(join(directory, header))]))
 }

@@ -1,6 +1,6 @@
 import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
-import { runBinutil } from './run-command.ts'
+import { runCommand } from './run-command.ts'
 import type { SharedTarget } from './targets.ts'
 
 /** The imports and exports of a library, by plain names. */
@@ -41,22 +41,13 @@ export function findViolations(symbols: LibrarySymbols, target: SharedTarget, ha
   ]
   const exportable = target.exports ?? ['*']
   const missing = exportable.filter((name) => !name.endsWith('*') && !symbols.exports.includes(name))
-  const findings: [string[], (names: string) => string][] = [
-    [
-      symbols.imports.filter(excludedBy(importable)),
-      (names) => `its imports must be listed in "imports", got ${names}`,
-    ],
-    [
-      symbols.exports.filter(excludedBy(exportable)),
-      (names) => `its exports must be listed in "exports", got ${names}`,
-    ],
-    [missing, (names) => `it must export the symbols in "exports", but lacks ${names}`],
-    [
-      symbols.needed.filter(excludedBy(loadable)),
-      (names) => `it must not depend on libraries that may be absent, got ${names}`,
-    ],
+  const findings: [sentence: string, names: string[]][] = [
+    ['its imports must be listed in "imports", got', symbols.imports.filter(excludedBy(importable))],
+    ['its exports must be listed in "exports", got', symbols.exports.filter(excludedBy(exportable))],
+    ['it must export the symbols in "exports", but lacks', missing],
+    ['it must not depend on libraries that may be absent, got', symbols.needed.filter(excludedBy(loadable))],
   ]
-  return findings.filter(([names]) => names.length > 0).map(([names, sentence]) => sentence(names.join(', ')))
+  return findings.filter(([, names]) => names.length > 0).map(([sentence, names]) => `${sentence} ${names.join(', ')}`)
 }
 
 const excludedBy =
@@ -66,14 +57,11 @@ const excludedBy =
 
 /** Reads the imports, exports and dependencies of an ELF library with the tools of every Linux compiler. */
 export async function readSymbols(path: string): Promise<LibrarySymbols> {
-  const [imports, exports, dynamic] = await Promise.all([
-    runBinutil('nm', ['-D', '-P', '--undefined-only', path]),
-    runBinutil('nm', ['-D', '-P', '--defined-only', path]),
-    runBinutil('readelf', ['-d', '-W', path]),
-  ])
+  const { used, defined } = await listSymbols(path, '-D')
+  const dynamic = await runBinutil('readelf', '-d', '-W', path)
   return {
-    imports: unique(symbolNames(imports).map(plainName)),
-    exports: unique(symbolNames(exports)),
+    imports: unique(used.map(plainName)),
+    exports: unique(defined),
     needed: [...dynamic.matchAll(/\(NEEDED\).*\[(.+)\]/g)].map((match) => match[1]!),
   }
 }
@@ -91,11 +79,21 @@ export async function checkSymbols(path: string, target: SharedTarget, hasCxx: b
   }
 }
 
-function symbolNames(listing: string): string[] {
-  return listing
-    .split('\n')
-    .map((line) => line.split(' ')[0]!.split('@')[0]!)
-    .filter((name) => name !== '')
+/** Lists the symbols of a file, without versions: `-D` selects the dynamic symbols of a library, `-g` the global ones of an object. */
+export async function listSymbols(path: string, which: '-D' | '-g'): Promise<{ used: string[]; defined: string[] }> {
+  const listing = await runBinutil('nm', which, '-P', path)
+  const [used, defined]: [string[], string[]] = [[], []]
+  for (const [, name, type] of listing.matchAll(/^([^ @]+)\S* (\S)/gm)) {
+    const list = /[Uvw]/.test(type!) ? used : defined
+    list.push(name!)
+  }
+  return { used, defined }
+}
+
+async function runBinutil(command: string, ...args: readonly string[]): Promise<string> {
+  const result = await runCommand(command, args, { env: { ...process.env, LC_ALL: 'C' } })
+  if (result.code !== 0) throw new ToolError(`${command} ${args.join(' ')} failed:\n${result.stderr}`)
+  return result.stdout
 }
 
 /** Returns the name in the source, for which compilers and systems use fortified, versioned or simpler functions. */
