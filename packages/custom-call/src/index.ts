@@ -113,6 +113,7 @@ export { defineTarget, TargetSchema, type TargetDefinition, type TensorsFor } fr
 export { type SchemaFunction } from './targets/reading-entry.ts'
 export {
   FunctionTarget,
+  type FunctionFor,
   type FunctionSignature,
   type TargetFunction,
   type TensorsOf,

@@ -59,7 +59,7 @@ export function checkAnswer(status: number, xlaCode: number, target: string): vo
 }
 
 /** Makes the error of a function of the core that failed. */
-export function coreError(status: number, target: string): TenonError {
+function coreError(status: number, target: string): TenonError {
   if (statusName(status) === 'EXCEPTION') {
     return xlaError({ xlaCode: UNKNOWN, text: lastError(), target, stage: 'execute', exception: true })
   }

@@ -1,16 +1,12 @@
-import type { TensorType } from '@tenon/core'
 import { checkName, checkOptions, enterAll, inspectAsText, type Gate } from '@tenon/core/internal'
 import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
-import type { AttributeSchema } from '../schema/attribute-types.ts'
-import type { ParameterSpec } from '../schema/parameter.ts'
 import type { TargetSchema } from '../schema/target-schema.ts'
 import { ApiVersion, apiVersionName, type UntypedApiVersion } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
-import { FunctionTarget, type FunctionSignature, type TargetFunction } from '../targets/function-target.ts'
+import { FunctionTarget, type FunctionFor, type FunctionSignature } from '../targets/function-target.ts'
 import { canonicalPlatform, missing } from '../targets/platform.ts'
-import type { SchemaFunction } from '../targets/reading-entry.ts'
 import { registeredNames } from '../targets/registered-names.ts'
 import {
   checkHandlerOptions,
@@ -104,8 +100,7 @@ export class TargetRegistry {
     const key = keyOf(name, platform)
     const registered = this.#untyped.get(key)?.target
     if (registered === undefined) {
-      enter(this.#untyped, key, { target: made, platform, gates: [gate] })
-      return made
+      return enter(this.#untyped, key, { target: made, platform, gates: [gate] })
     }
     if (registered.address === address && registered.apiVersion === made.apiVersion) return registered
     const differs = registered.address === address ? 'another API version' : 'another address'
@@ -143,42 +138,23 @@ export class TargetRegistry {
    *
    * @throws {InvalidArgumentError} if another target has the name. @throws {ArgumentError} if the signature is invalid.
    * @throws {NativeError} if all places for functions are taken.
+   * @param signature the exact types of the tensors; or a declared target, whose tensors may differ in size from call to
+   * call, and whose attributes the function gets as well. Calls that contradict it are refused before the function runs.
    * @example
    * const registry = new TargetRegistry()
    * registry.registerFunction('double', { operands: [f32([2])], results: [f32([2])] }, ([x], [y]) => {
    *   y.segment.view().setFloat32(0, 2 * Number(x.toArray()[0]), true)
    * })
-   */
-  registerFunction<const Operands extends readonly TensorType[], const Results extends readonly TensorType[]>(
-    name: string,
-    signature: FunctionSignature<Operands, Results>,
-    run: TargetFunction<Operands, Results>,
-  ): TypedHandler
-  /**
-   * Registers a TypeScript function as a declared target. Its tensors may differ in size from call to call, and it gets
-   * attributes of the declared types. Calls that contradict the declaration are refused before it runs.
-   *
-   * @throws as above.
-   * @example
    * const scaled = defineTarget('scaled', { operands: [param('f32', ['n'])], results: [param('f32', ['n'])], attrs: { a: 'f32' } })
-   * new TargetRegistry().registerFunction('scaled', scaled, ([x], [y], { a }) => {
+   * registry.registerFunction('scaled', scaled, ([x], [y], { a }) => {
    *   const out = y.view()
    *   x.toArray().forEach((value, i) => (out[i] = a * Number(value)))
    * })
    */
-  registerFunction<
-    Operands extends readonly ParameterSpec[],
-    Results extends readonly ParameterSpec[],
-    Attributes extends AttributeSchema,
-  >(
+  registerFunction<const Signature extends FunctionSignature | TargetSchema>(
     name: string,
-    schema: TargetSchema<Operands, Results, Attributes>,
-    run: SchemaFunction<Operands, Results, Attributes>,
-  ): TypedHandler
-  registerFunction(
-    name: string,
-    signature: FunctionSignature | TargetSchema,
-    run: TargetFunction | SchemaFunction,
+    signature: Signature,
+    run: FunctionFor<Signature>,
   ): TypedHandler {
     const owned = new FunctionTarget(name, signature, run)
     try {
@@ -193,10 +169,7 @@ export class TargetRegistry {
     const canonical = canonicalPlatform(platform)
     const key = keyOf(made.name, canonical)
     const known = this.#typed.get(key)?.target ?? this.#selfRegistered(made.name, platform)
-    if (known === undefined) {
-      enter(this.#typed, key, { target: made, platform, ...rest })
-      return made
-    }
+    if (known === undefined) return enter(this.#typed, key, { target: made, platform, ...rest })
     const differs = differenceOf(known, made)
     if (differs === undefined) return known
     const text = `Duplicate FFI handler registration for ${made.name} on platform ${platform} (canonical ${canonical}) with different ${differs}`
@@ -288,9 +261,10 @@ export const targets: TargetRegistry = new TargetRegistry({ selfRegistered: true
 
 const keyOf = (name: string, platform: string): string => `${platform}\0${name}`
 
-function enter<Kind extends Target>(entries: Map<string, Entry<Kind>>, key: string, entry: Entry<Kind>): void {
+function enter<Kind extends Target>(entries: Map<string, Entry<Kind>>, key: string, entry: Entry<Kind>): Kind {
   enterAll(entry.gates.map((gate) => ({ gate })))
   entries.set(key, entry)
+  return entry.target
 }
 
 function leave(entries: Map<string, Entry>, key: string): boolean {

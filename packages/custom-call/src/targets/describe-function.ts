@@ -4,26 +4,33 @@ import { addressOf, LAYOUTS, pointerBits } from '@tenon/core/internal'
 const { size: FUNCTION_SIZE, offsets: FUNCTION } = LAYOUTS.tn_xla_function_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_function_buffer_t
 
-/** Makes the `tn_xla_function_t` of a function that checks its calls itself. */
-export function describeReadingFunction(): DataView {
-  const view = new DataView(new ArrayBuffer(FUNCTION_SIZE))
-  view.setUint32(FUNCTION.reads, 1, true)
-  return view
+/** The tensors of a function of exact types. */
+export interface ExactFunction {
+  readonly types: readonly TensorType[]
+  readonly operandCount: number
+  /** Memory in which native code leaves the pointers of a call until the next one. */
+  readonly pointers: DataView
 }
 
-/** Makes the `tn_xla_function_t` of a function of exact types, followed by its buffers and their dimensions. */
-export function describeFunction(
-  types: readonly TensorType[],
-  operandCount: number,
-  pointersAddress: number,
-): DataView {
+/**
+ * Makes the `tn_xla_function_t` of a function.
+ *
+ * @param exact its types, which follow with their dimensions; undefined for a function that checks its calls itself.
+ */
+export function describeFunction(exact: ExactFunction | undefined): DataView {
+  if (exact === undefined) {
+    const reading = new DataView(new ArrayBuffer(FUNCTION_SIZE))
+    reading.setUint32(FUNCTION.reads, 1, true)
+    return reading
+  }
+  const { types, operandCount, pointers } = exact
   const dimsAt = FUNCTION_SIZE + BUFFER_SIZE * types.length
   const view = new DataView(new ArrayBuffer(dimsAt + 8 * types.reduce((sum, { shape }) => sum + shape.length, 0)))
   const base = addressOf(view)
   view.setUint32(FUNCTION.operands, operandCount, true)
   view.setUint32(FUNCTION.results, types.length - operandCount, true)
   view.setFloat64(FUNCTION.buffers, pointerBits(base + FUNCTION_SIZE), true)
-  view.setFloat64(FUNCTION.data, pointerBits(pointersAddress), true)
+  view.setFloat64(FUNCTION.data, pointerBits(addressOf(pointers)), true)
   let dims = dimsAt
   types.forEach(({ dtype, shape }, i) => {
     const at = FUNCTION_SIZE + BUFFER_SIZE * i

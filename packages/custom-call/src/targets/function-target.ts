@@ -15,14 +15,12 @@ import {
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { addressesOf } from '../native/descriptor.ts'
-import type { AttributeSchema } from '../schema/attribute-types.ts'
-import type { ParameterSpec } from '../schema/parameter.ts'
 import { callShape } from '../shape/call-shape.ts'
 import { TargetSchema } from '../schema/target-schema.ts'
-import { describeFunction, describeReadingFunction } from './describe-function.ts'
+import { describeFunction, type ExactFunction } from './describe-function.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
-import { readingEntryOf, type SchemaFunction } from './reading-entry.ts'
+import { readingEntry, type SchemaFunction } from './reading-entry.ts'
 import { TypedHandler } from './typed-handler.ts'
 
 /** The exact types of a TypeScript function's tensors. */
@@ -46,6 +44,15 @@ export type TargetFunction<
   Results extends readonly TensorType[] = readonly TensorType[],
 > = (operands: TensorsOf<Operands>, results: TensorsOf<Results>) => void
 
+/** The kernel of a signature, or of a declared target. */
+export type FunctionFor<Signature extends FunctionSignature | TargetSchema> = [Signature] extends [
+  TargetSchema<infer Operands, infer Results, infer Attributes>,
+]
+  ? SchemaFunction<Operands, Results, Attributes>
+  : Signature extends FunctionSignature<infer Operands, infer Results>
+    ? TargetFunction<Operands, Results>
+    : never
+
 /** A TypeScript function that native code can call: a typed handler of XLA FFI 0.1 with an address of its own. */
 export class FunctionTarget extends ManagedLifetime {
   readonly name: string
@@ -60,9 +67,16 @@ export class FunctionTarget extends ManagedLifetime {
     super()
     this.name = checkName(name, 'name')
     if (typeof run !== 'function') throw wrongType(name, 'a function', run)
-    const { entry, description } = makeEntry(name, signature, run)
-    this.#description = description
-    this.#callback = new Callback(entry)
+    const exact = exactCallee(name, signature, run)
+    this.#description = describeFunction(exact)
+    const enter = exact === undefined ? readingEntry(name, signature as TargetSchema, run) : exactEntry(exact)
+    this.#callback = new Callback((_: number, call: number): void => {
+      try {
+        enter(call)
+      } catch (error) {
+        fail(call, error)
+      }
+    })
     const out = new BigUint64Array(1)
     const { tn_xla_function_open: open } = coreFunctions()
     const status = open(this.#callback.address, addressOf(this.#description), addressOf(out))
@@ -83,21 +97,11 @@ export class FunctionTarget extends ManagedLifetime {
    *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))
    * })
    */
-  static open<const Operands extends readonly TensorType[], const Results extends readonly TensorType[]>(
+  static open<const Signature extends FunctionSignature | TargetSchema>(
     name: string,
-    signature: FunctionSignature<Operands, Results>,
-    run: TargetFunction<Operands, Results>,
-  ): FunctionTarget
-  static open<
-    Operands extends readonly ParameterSpec[],
-    Results extends readonly ParameterSpec[],
-    Attributes extends AttributeSchema,
-  >(
-    name: string,
-    schema: TargetSchema<Operands, Results, Attributes>,
-    run: SchemaFunction<Operands, Results, Attributes>,
-  ): FunctionTarget
-  static open(name: string, signature: FunctionSignature | TargetSchema, run: SchemaFunction): FunctionTarget {
+    signature: Signature,
+    run: FunctionFor<Signature>,
+  ): FunctionTarget {
     return new FunctionTarget(name, signature, run)
   }
 
@@ -121,54 +125,34 @@ export class FunctionTarget extends ManagedLifetime {
 }
 inspectAsText(FunctionTarget)
 
-/** The function of a call from native code, with the facts that the call needs. */
-interface Callee {
+/** A function of exact types. */
+interface Callee extends ExactFunction {
   readonly name: string
-  readonly types: readonly TensorType[]
-  readonly operandCount: number
   readonly run: TargetFunction
-  /** Memory in which native code leaves the pointers of a call until the next one. */
-  readonly pointers: DataView
-}
-
-/** The entry that native code calls, and its description for the core. */
-interface Entry {
-  readonly entry: (argumentsAddress: number, call: number) => void
-  readonly description: DataView
 }
 
 const NO_ATTRIBUTES = Object.freeze({})
 
-function makeEntry(
+/** Returns a function with its types if they are the same in every call. */
+function exactCallee(
   name: string,
   signature: FunctionSignature | TargetSchema,
   run: TargetFunction | SchemaFunction,
-): Entry {
-  if (!(signature instanceof TargetSchema)) return exactEntryOf(name, signature, run as TargetFunction)
-  const { exact } = signature
-  if (exact !== undefined) {
-    return exactEntryOf(name, exact, (operands, results) => run(operands, results, NO_ATTRIBUTES))
-  }
-  return { entry: readingEntryOf(name, signature, run), description: describeReadingFunction() }
-}
-
-function exactEntryOf(name: string, signature: FunctionSignature, run: TargetFunction): Entry {
-  const { types, operandCount } = checkSignature(name, signature)
+): Callee | undefined {
+  const isDeclared = signature instanceof TargetSchema
+  const exact = isDeclared ? signature.exact : checkSignature(name, signature)
+  if (exact === undefined) return undefined
+  const { types, operandCount } = callShape(name, exact)
   const pointers = new DataView(new ArrayBuffer(8 * Math.max(types.length, 1)))
-  return {
-    entry: entryOf({ name, types, operandCount, run, pointers }),
-    description: describeFunction(types, operandCount, addressOf(pointers)),
-  }
+  const runExact: TargetFunction = isDeclared
+    ? (operands, results) => run(operands, results, NO_ATTRIBUTES)
+    : (run as TargetFunction)
+  return { name, types, operandCount, pointers, run: runExact }
 }
 
-/** Makes the entry of a function of exact types. It never throws. */
-function entryOf(callee: Callee): (argumentsAddress: number, call: number) => void {
-  return (_, call) => {
-    try {
-      if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
-    } catch (error) {
-      fail(call, error)
-    }
+function exactEntry(callee: Callee): () => void {
+  return () => {
+    if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
   }
 }
 
@@ -208,10 +192,7 @@ function runOnLentMemory({ name, types, operandCount, pointers, run }: Callee): 
   )
 }
 
-function checkSignature(
-  name: string,
-  signature: FunctionSignature,
-): { types: readonly TensorType[]; operandCount: number } {
+function checkSignature(name: string, signature: FunctionSignature): FunctionSignature {
   const { operands, results } = checkOptions(signature, ['operands', 'results'], `the signature of ${name}`)
   for (const [what, list] of Object.entries({ operands, results })) {
     if (!Array.isArray(list) || !list.every((type) => type instanceof TensorType)) {
@@ -219,5 +200,5 @@ function checkSignature(
       throw wrongType(`the ${what} of ${name}`, 'an array of types', list, hint)
     }
   }
-  return callShape(name, { operands: operands!, results: results! })
+  return signature
 }
