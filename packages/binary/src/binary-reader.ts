@@ -46,6 +46,33 @@ export class BinaryReader {
     return new Fields(this.#source.read(offset, byteSize), this.littleEndian, what)
   }
 
+  /**
+   * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `type`
+   * and `info` have 32 bits, and the others as many as `bits`. A table at offset 0 is absent.
+   */
+  table<Field extends string>(
+    what: string,
+    offset: number,
+    count: number,
+    entrySize: number,
+    { size, ...layout }: Readonly<Record<Field | 'size', number>>,
+    bits: 32 | 64,
+  ): Record<Field, number>[] {
+    if (offset === 0 || count === 0) return []
+    if (entrySize < size) {
+      throw new BinaryFormatError(`an entry of the ${what} should have ${size} bytes, but has ${entrySize}`)
+    }
+    const fields = this.fields(offset, count * entrySize, what)
+    const columns = Object.entries<number>(layout)
+    return Array.from({ length: count }, (_, index) => {
+      const entry = columns.map(([name, at]) => {
+        const width = name === 'type' || name === 'info' ? 32 : bits
+        return [name, fields.word(index * entrySize + at, width)] as const
+      })
+      return Object.fromEntries(entry) as Record<Field, number>
+    })
+  }
+
   #check(offset: number, byteSize: number, what: string): void {
     if (offset + byteSize <= this.byteSize) return
     throw new BinaryFormatError(
@@ -104,6 +131,11 @@ export class Fields {
       )
     }
     return Number(value)
+  }
+
+  /** Reads a number as wide as the file's class. */
+  word(offset: number, bits: 32 | 64): number {
+    return bits === 64 ? this.size64(offset) : this.u32(offset)
   }
 
   /** Reads the text at `offset`, which ends at a NUL or at the end of the structure. */

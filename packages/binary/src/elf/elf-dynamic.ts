@@ -1,5 +1,5 @@
 import { StringTable } from '../binary-reader.ts'
-import { PT_DYNAMIC, fieldsAt, wordOf, type ElfHeader } from './elf-header.ts'
+import { PT_DYNAMIC, fieldsAt, type ElfHeader } from './elf-header.ts'
 
 /** Tags of the dynamic section (System V ABI and its GNU extensions). */
 export const Tag = {
@@ -52,7 +52,7 @@ function readEntries({ reader, bits, segments }: ElfHeader): { tag: number; valu
     // Tags have 32 bits. Values of unknown tags may be any 64 bits, so only known tags are read.
     const tag = bits === 64 ? Number(fields.u64(at)) : fields.u32(at)
     if (tag === Tag.null) break
-    if (knownTags.has(tag)) entries.push({ tag, value: wordOf(fields, at + word, bits) })
+    if (knownTags.has(tag)) entries.push({ tag, value: fields.word(at + word, bits) })
   }
   return entries
 }

@@ -40,14 +40,6 @@ const layouts = {
   },
 } as const
 
-/** The fields that have 32 bits in both classes. All others are as wide as the class. */
-const narrow: ReadonlySet<string> = new Set(['type', 'info'])
-
-/** A number as wide as the file's class: 4 or 8 bytes. */
-export function wordOf(fields: Fields, offset: number, bits: 32 | 64): number {
-  return bits === 64 ? fields.size64(offset) : fields.u32(offset)
-}
-
 /** Reads the ELF header and the tables that it refers to. */
 export function readElfHeader(file: BinaryReader): ElfHeader {
   const identity = file.fields(0, 16, 'ELF identification')
@@ -60,14 +52,10 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
   }
   const bits = elfClass === 2 ? 64 : 32
   const reader = file.withEndianness(encoding === 1)
-  const { header: at, segment: segmentLayout, section: sectionLayout } = layouts[bits]
+  const { header: at, segment, section } = layouts[bits]
   const header = reader.fields(0, at.size, 'ELF header')
   const readSections = (count: number): ElfSection[] =>
-    readTable(reader, bits, 'section header table', sectionLayout, {
-      offset: wordOf(header, at.shoff, bits),
-      count,
-      entrySize: header.u16(at.shentsize),
-    })
+    reader.table('section header table', header.word(at.shoff, bits), count, header.u16(at.shentsize), section, bits)
   const [first] = readSections(1)
   // Counts above 16 bits are in the first section header: that of sections in its size, that of segments in its info.
   const segmentCount = header.u16(at.phnum)
@@ -76,37 +64,16 @@ export function readElfHeader(file: BinaryReader): ElfHeader {
     bits,
     type: header.u16(16),
     machine: header.u16(18),
-    segments: readTable(reader, bits, 'program header table', segmentLayout, {
-      offset: wordOf(header, at.phoff, bits),
-      count: segmentCount === PN_XNUM ? (first?.info ?? 0) : segmentCount,
-      entrySize: header.u16(at.phentsize),
-    }),
+    segments: reader.table(
+      'program header table',
+      header.word(at.phoff, bits),
+      segmentCount === PN_XNUM ? (first?.info ?? 0) : segmentCount,
+      header.u16(at.phentsize),
+      segment,
+      bits,
+    ),
     sections: readSections(header.u16(at.shnum) || (first?.byteSize ?? 0)),
   }
-}
-
-/** Reads the entries of a table, each as an object of the fields in `layout`; none if the table is at 0. */
-function readTable<Field extends string>(
-  reader: BinaryReader,
-  bits: 32 | 64,
-  what: string,
-  { size, ...layout }: Readonly<Record<Field | 'size', number>>,
-  table: { readonly offset: number; readonly count: number; readonly entrySize: number },
-): Record<Field, number>[] {
-  const { offset, count, entrySize } = table
-  if (offset === 0 || count === 0) return []
-  if (entrySize < size) {
-    throw new BinaryFormatError(`an entry of the ${what} should have ${size} bytes, but has ${entrySize}`)
-  }
-  const fields = reader.fields(offset, count * entrySize, what)
-  const columns = Object.entries<number>(layout)
-  return Array.from({ length: count }, (_, index) => {
-    const entry = columns.map(([name, at]) => {
-      const from = index * entrySize + at
-      return [name, narrow.has(name) ? fields.u32(from) : wordOf(fields, from, bits)] as const
-    })
-    return Object.fromEntries(entry) as Record<Field, number>
-  })
 }
 
 /** The file offset of a run-time address, and the number of bytes from there to the end of the segment in the file. */

@@ -17,26 +17,15 @@ const thinMagics: Readonly<Record<number, { bits: 32 | 64; littleEndian: boolean
 const MAX_FAT_ENTRIES = 32
 
 const LC_REQ_DYLD = 0x80000000
-const Command = {
-  segment32: 0x1,
-  symtab: 0x2,
-  loadDylib: 0xc,
-  idDylib: 0xd,
-  segment64: 0x19,
-  rpath: 0x1c,
-  loadWeakDylib: 0x18,
-  reexportDylib: 0x1f,
-  lazyLoadDylib: 0x20,
-  loadUpwardDylib: 0x23,
-} as const
+const Command = { segment32: 0x1, symtab: 0x2, idDylib: 0xd, segment64: 0x19, rpath: 0x1c } as const
 
 /** The commands that name a library, and whether loading fails without it. */
 const libraryCommands: ReadonlyMap<number, boolean> = new Map([
-  [Command.loadDylib, true],
-  [Command.reexportDylib, true],
-  [Command.loadUpwardDylib, true],
-  [Command.loadWeakDylib, false],
-  [Command.lazyLoadDylib, false],
+  [0xc, true], // LC_LOAD_DYLIB
+  [0x18, false], // LC_LOAD_WEAK_DYLIB
+  [0x1f, true], // LC_REEXPORT_DYLIB
+  [0x20, false], // LC_LAZY_LOAD_DYLIB
+  [0x23, true], // LC_LOAD_UPWARD_DYLIB
 ])
 
 const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'executable', 6: 'shared', 8: 'shared' }
@@ -69,16 +58,10 @@ function readFatHeader(file: BinaryReader, wide: boolean): { arch: string; offse
       { hint: 'Check that it is not a Java class file, which begins with the same four bytes.' },
     )
   }
-  const entrySize = wide ? 32 : 20
-  const entries = file.fields(8, count * entrySize, 'table of architectures')
-  return Array.from({ length: count }, (_, index) => {
-    const at = index * entrySize
-    return {
-      arch: machineName(machOMachines, entries.u32(at)),
-      offset: wide ? entries.size64(at + 8) : entries.u32(at + 8),
-      byteSize: wide ? entries.size64(at + 16) : entries.u32(at + 12),
-    }
-  })
+  const layout = wide ? { size: 32, type: 0, offset: 8, byteSize: 16 } : { size: 20, type: 0, offset: 8, byteSize: 12 }
+  return file
+    .table('table of architectures', 8, count, layout.size, layout, wide ? 64 : 32)
+    .map(({ type, offset, byteSize }) => ({ arch: machineName(machOMachines, type), offset, byteSize }))
 }
 
 function readThin(part: BinaryReader): BinaryInfo {

@@ -13,7 +13,8 @@ export const peMagic = 0x4d5a
 const PE_SIGNATURE = 0x4550
 const IMAGE_FILE_EXECUTABLE_IMAGE = 0x2
 const IMAGE_FILE_DLL = 0x2000
-const SECTION_HEADER_BYTES = 40
+/** Field offsets of a section header. */
+const sectionLayout = { size: 40, rva: 12, fileSize: 16, offset: 20, characteristics: 36 } as const
 
 /** The largest number of sections. Windows refused more than 96 for a long time, and linkers merge them into about ten. */
 const MAX_SECTIONS = 1024
@@ -71,14 +72,5 @@ function kindOf(characteristics: number): BinaryInfo['kind'] {
 
 function readSections(reader: BinaryReader, offset: number, count: number): PeSection[] {
   if (count > MAX_SECTIONS) throw new BinaryFormatError(`a PE file has at most ${MAX_SECTIONS} sections, not ${count}`)
-  const table = reader.fields(offset, count * SECTION_HEADER_BYTES, 'section table')
-  return Array.from({ length: count }, (_, index) => {
-    const at = index * SECTION_HEADER_BYTES
-    return {
-      rva: table.u32(at + 12),
-      fileSize: table.u32(at + 16),
-      offset: table.u32(at + 20),
-      characteristics: table.u32(at + 36),
-    }
-  })
+  return reader.table('section table', offset, count, sectionLayout.size, sectionLayout, 32)
 }
