@@ -30,41 +30,33 @@ import {
 interface Refusal {
   /** The function that takes the options. */
   readonly name: string
-  /** The source that checks the options. */
-  readonly source: string
+  /** The folder of the package. */
+  readonly owner: string
   /** Calls the function with these options. */
   readonly call: (options: never) => unknown
 }
 
-/** A call of every function that takes options, by the source that checks them. */
+/** A call of every function that takes options, by package. */
 export const refusals: readonly Refusal[] = Object.entries<Record<string, (options: never) => unknown>>({
-  'core/src/native/native-function.ts': {
+  core: {
     'NativeLibrary.function': (options) => kernels().function('do_custom_call', options),
+    runScript: (options) => runScript('', options),
+    tensorType: (options) => core.tensorType('f32', [1], options),
+    tensor: (options) => core.tensor('f32', [1], undefined, options),
   },
-  'core/src/testing.ts': { runScript: (options) => runScript('', options) },
-  'core/src/types/tensor-type.ts': { tensorType: (options) => core.tensorType('f32', [1], options) },
-  'core/src/types/tensor.ts': { tensor: (options) => core.tensor('f32', [1], undefined, options) },
-  'custom-call/src/schema/target-schema.ts': { defineTarget: (options) => calls.defineTarget('name', options) },
-  'custom-call/src/targets/function-target.ts': {
+  'custom-call': {
+    defineTarget: (options) => calls.defineTarget('name', options),
     'TargetRegistry.registerFunction': (options) =>
       new calls.TargetRegistry().registerFunction('name', options, () => {}),
-  },
-  'custom-call/src/targets/untyped-function.ts': {
     hostFunction: (options) => calls.hostFunction(kernels(), 'do_custom_call', options),
     deviceFunction: (options) => calls.deviceFunction(kernels(), 'do_custom_call', options),
     'UntypedFunction.prepare': (options) => calls.hostFunction(kernels(), 'do_custom_call').prepare(options),
-  },
-  'custom-call/src/targets/handler-type.ts': {
     registerType: (options) => calls.registerType(kernels(), 'name', options),
     callProvider: (options) => calls.callProvider(kernels(), 'silent', options),
-  },
-  'custom-call/src/targets/typed-handler.ts': {
     'typedHandler, options': (options) => calls.typedHandler(kernels(), 'rms_norm', options),
     'typedHandler, symbols': (options) => calls.typedHandler(kernels(), options),
     'TypedHandler.prepare': (options) => clip().prepare(options),
     registeredHandler: (options) => calls.registeredHandler('name', options),
-  },
-  'custom-call/src/registry/target-registry.ts': {
     TargetRegistry: (options) => new calls.TargetRegistry(options),
     'TargetRegistry.registerUntyped': (options) =>
       new calls.TargetRegistry().registerUntyped('name', { library: kernels(), symbol: 'do_custom_call' }, options),
@@ -82,24 +74,18 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     'TargetRegistry.lookup': (options) => new calls.TargetRegistry().lookup('name', options),
     'TargetRegistry.unregister': (options) => new calls.TargetRegistry().unregister('name', options),
     'TargetRegistry.prepare': (options) => new calls.TargetRegistry().prepare('name', options),
-  },
-  'custom-call/src/cuda/launch.ts': {
     'CudaStream.launch': (options) => {
       const gpu = device()
       const loaded = closing(gpu.loadModule(ptx))
       closing(gpu.openStream()).launch(loaded.kernel('saxpy'), options, [])
     },
-  },
-  'custom-call/src/cuda/cuda.ts': { 'Cuda.open': (options) => calls.Cuda.open(options) },
-  'custom-call/src/call/call-function.ts': {
+    'Cuda.open': (options) => calls.Cuda.open(options),
     'a custom call': (options: object) =>
       calls.customCall(kernels(), 'rms_norm')([], { results: [calls.f32([1])], ...options }),
     'a custom call, asynchronous': (options: object) =>
       calls.customCall(kernels(), 'rms_norm').async([], { results: [calls.f32([1])], ...options }),
     'a host call': (options: object) =>
       calls.hostCall(kernels(), 'do_custom_call')([], { results: [calls.f32([1])], ...options }),
-  },
-  'custom-call/src/async/run-later.ts': {
     'PreparedCall.runAsync': (options) => clipCall().runAsync([vector(1, 2, 3)], [vector(1, 2, 3)], options),
     'BoundCall.runAsync': (options) => closing(clipCall().bind([vector(1, 2, 3)], [vector(1, 2, 3)])).runAsync(options),
     'Batch.runAsync': (options) =>
@@ -107,47 +93,29 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
         options,
       ),
   },
-  'packed-func/src/typed/typed-func.ts': { typedFunc: (options) => packed.typedFunc([], () => null, options) },
-  'packed-func/src/tensors/dlpack.ts': {
+  'packed-func': {
+    typedFunc: (options) => packed.typedFunc([], () => null, options),
     toDLPack: (options) => packed.toDLPack(vector(1), options),
     fromDLPack: (options) => packed.fromDLPack(new packed.OpaquePointer(16n), options),
-  },
-  'packed-func/src/functions/module.ts': {
     'Module.open': (options) => packed.Module.open(kernelLibrary('packed'), options),
     'Module.get': (options) => module().get('sum', options),
-  },
-  'packed-func/src/functions/relay.ts': {
     packedFunc: (options) => packed.packedFunc(() => null, options),
     'packedFunc, relay': (options) => packed.packedFunc(() => null, { relay: options }),
-  },
-  'packed-func/src/functions/registry.ts': {
     registerGlobal: (options) => packed.registerGlobal('tenon.grammar', () => null, options),
-  },
-  'packed-func/src/functions/packed-func.ts': {
     'PackedFunc.asyncWith': (options) => module().get('sum').asyncWith(options, 1),
   },
-  'pools/src/model/validate-model.ts': { validateModel: (options) => pools.validateModel(model(), options) },
-  'pools/src/model/build-model.ts': {
+  pools: {
+    validateModel: (options) => pools.validateModel(model(), options),
     buildModel: (options) => pools.buildModel(() => {}, options),
     'ModelBuilder.input': (options) => pools.buildModel((g) => void g.input('TENSOR_FLOAT32', [1], options)),
-  },
-  'pools/src/request/validate-request.ts': {
     validateRequest: (options) => pools.validateRequest(model(), request() as never, options),
-  },
-  'pools/src/driver/spawn-driver.ts': {
     spawnDriver: (options) => pools.spawnDriver(options),
     workerDriver: (options) => pools.workerDriver(options),
     connectDriver: (options) => pools.connectDriver('/absent', options),
-  },
-  'pools/src/driver/fence.ts': {
     'Fence.wait': (options) => fence().fence.wait(options),
     'Fence.waitAsync': (options) => fence().fence.waitAsync(options),
-  },
-  'pools/src/driver/local-backend.ts': { localDriver: (options) => pools.localDriver(options) },
-  'pools/src/driver/allocate-memory.ts': {
+    localDriver: (options) => pools.localDriver(options),
     allocateMemory: (options: object) => pools.allocateMemory({ roles: [], ...options }),
-  },
-  'pools/src/driver/driver-client.ts': {
     'PreparedModel.run': async (options) => (await prepared()).run(request(), options),
     'PreparedModel.runAsync': async (options) => (await prepared()).runAsync(request(), options),
     'PreparedModel.runFencedAsync': async (options) => (await prepared()).runFencedAsync(request(), options),
@@ -158,70 +126,42 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
       const running = await prepared()
       return running.driver.allocate({ roles: [running.input(0)], ...options })
     },
-  },
-  'pools/src/driver/burst.ts': {
     'Burst.run': async (options) => closing((await prepared()).burst()).run(request(), options),
     'Burst.runAsync': async (options) => closing((await prepared()).burst()).runAsync(request(), options),
-  },
-  'pools/src/driver/serve-driver.ts': { serveDriver: (options) => pools.serveDriver(options) },
-  'pools/src/engine/limits.ts': { 'localDriver, limits': (options) => pools.localDriver({ limits: options }) },
-  'pools/src/pool/create-pool.ts': {
+    serveDriver: (options) => pools.serveDriver(options),
+    'localDriver, limits': (options) => pools.localDriver({ limits: options }),
     createPool: (options) => pools.createPool(64, options),
     createImagePool: (options: object) =>
       pools.createImagePool({ width: 1, height: 1, format: 'R8G8B8A8_UNORM', ...options }),
     createFrozenPool: (options) => pools.createFrozenPool(new Uint8Array(8), options),
     openFilePool: (options) => pools.openFilePool(file('text'), options),
+    'Pool.slice': (options) => pool().slice(0, 8, options),
   },
-  'pools/src/pool/pool.ts': { 'Pool.slice': (options) => pool().slice(0, 8, options) },
-  'scope/src/linker/linker.ts': {
+  scope: {
     'Linker.downcall': (options) => Linker.downcall(SymbolLookup.ofProcess().get('abs'), {}, options),
-  },
-  'scope/src/linker/signature.ts': {
     'Linker.downcall, signature': (options) => Linker.downcall(SymbolLookup.ofProcess().get('abs'), options),
-  },
-  'scope/src/scope/managed-scope.ts': {
     'ResourceScope.ofConfined': (options) => scopes.ResourceScope.ofConfined(options),
     'NativeScope.ofConfined': (options) => scopes.NativeScope.ofConfined(options),
     'NativeScope.ofShared': (options) => scopes.NativeScope.ofShared(options),
     closeAsync: (options) => closing(scopes.NativeScope.ofShared()).closeAsync(options),
-  },
-  'scope/src/scope/shared-scope.ts': {
     'SharedScope.share': (options) => closing(scopes.NativeScope.ofShared()).share(options),
-  },
-  'scope/src/segment/strings.ts': {
     toCString: (options) => scopes.toCString('text', scope(), options),
     'MemorySegment.setString': (options) => scope().allocate(8).setString(0, 'text', options),
-  },
-  'scope/src/segment/mapped-file.ts': {
     'MemorySegment.mapFile': (options) => scopes.MemorySegment.mapFile(file('text'), scope(), options),
   },
-  'tstring/src/element/tstring.ts': {
+  tstring: {
     tstringMove: (options) => strings.tstringMove(segment(), segment(), options),
-  },
-  'tstring/src/layouts/tstring-struct.ts': {
     decodeStruct: (options) => strings.decodeStruct(new Uint8Array(24), options),
-  },
-  'tstring/src/text/decode.ts': {
     'StringTensor.get': (options) => strings.StringTensor.from(['a']).get(0, options),
-  },
-  'tstring/src/tensor/arrow.ts': {
     'StringTensor.ofArrowUtf8': (options) =>
       strings.StringTensor.ofArrowUtf8(Buffer.from('a'), Int32Array.of(0, 1), options),
-  },
-  'tstring/src/tensor/of-segment.ts': {
     'StringTensor.ofSegment': (options) => strings.StringTensor.ofSegment(segment(), options),
-  },
-  'tstring/src/tensor/file.ts': { 'StringTensor.open': (options) => strings.StringTensor.open(file('text'), options) },
-  'tstring/src/tensor/string-elements.ts': {
+    'StringTensor.open': (options) => strings.StringTensor.open(file('text'), options),
     'StringTensor.toArray': (options) => strings.StringTensor.from(['a']).toArray(options),
-  },
-  'tstring/src/tensor/string-tensor.ts': {
     'StringTensor.gather': (options) => strings.StringTensor.from(['a']).gather([0], options),
     'StringTensor.to': (options) => strings.StringTensor.from(['a']).to('tflite', options),
     'StringTensor.toArrowUtf8': (options) => strings.StringTensor.from(['a']).toArrowUtf8(options),
-  },
-  'tstring/src/tensor/from.ts': { 'StringTensor.from': (options) => strings.StringTensor.from(['a'], options) },
-  'tstring/src/tensor/of-capacity.ts': {
+    'StringTensor.from': (options) => strings.StringTensor.from(['a'], options),
     'StringTensor.ofCapacity': (options) => strings.StringTensor.ofCapacity(1, 8, options),
   },
-}).flatMap(([source, rows]) => Object.entries(rows).map(([name, call]) => ({ name, source, call })))
+}).flatMap(([owner, rows]) => Object.entries(rows).map(([name, call]) => ({ name, owner, call })))
