@@ -1,3 +1,4 @@
+import { inspectAsText } from '../errors/inspect.ts'
 import { wrongType } from '../errors/wrong-argument.ts'
 import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { callDepth, usersOf } from './call-stack.ts'
@@ -8,6 +9,9 @@ import { Gate, Hold, type Lifetime } from './lifetime.ts'
  * added first, and may still read what is owned; then the gate shuts and {@link release} frees it.
  */
 export abstract class ManagedLifetime implements Lifetime {
+  static {
+    inspectAsText(this)
+  }
   // `declare`, and nothing private: class fields and private methods of a base class make opening a scope up to three times
   // slower.
   /** @internal */

@@ -1,5 +1,5 @@
 import { ArgumentError } from '@tenon/core'
-import { describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
+import { describe, ManagedLifetime } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { failed, invalid } from '../error-status.ts'
 import { type Pool, PoolSlice } from '../pool/pool.ts'
@@ -28,9 +28,6 @@ export interface BurstModel {
  * burst.close()
  */
 export class Burst extends ManagedLifetime {
-  static {
-    inspectAsText(this)
-  }
   readonly #prepared: BurstModel
   readonly #named = new Map<number, Pool>()
   /** For each pool that the driver keeps, the function that releases it. */

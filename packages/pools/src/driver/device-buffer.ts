@@ -1,4 +1,4 @@
-import { holdAll, inspectAsText, ManagedLifetime, releaseAll } from '@tenon/core/internal'
+import { holdAll, ManagedLifetime, releaseAll } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import { createPool } from '../pool/create-pool.ts'
@@ -15,9 +15,6 @@ let lastNumber = 0
  * execution keeps the contents alive, even if the buffer is closed meanwhile.
  */
 export class DeviceBuffer extends ManagedLifetime {
-  static {
-    inspectAsText(this)
-  }
   /** @internal stands for the buffer among the pools of a request */
   readonly facts: BackendPool
   /** The dimensions from its roles and its allocation. */

@@ -50,9 +50,6 @@ const NO_OPTIONS: RequestOptions = Object.freeze({})
  * Every execution holds its pools until it is answered.
  */
 export class PreparedModel extends ManagedLifetime {
-  static {
-    inspectAsText(this)
-  }
   /** The driver that prepared the model. */
   readonly driver: Driver
   readonly model: Model<Pool>

@@ -24,9 +24,6 @@ export interface FenceWaitOptions {
  * source.fence.close()
  */
 export class Fence extends ManagedLifetime {
-  static {
-    inspectAsText(this)
-  }
   readonly #descriptor: number
 
   /** @internal takes the descriptor over */

@@ -4,7 +4,7 @@ import type { Operand } from '../model/model.ts'
 import { operandByteSize } from '../model/operand-types.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { PoolFacts, PoolRights } from '../pool/pool-facts.ts'
-import { allocatePrivate, type PrivateMemory } from './memory.ts'
+import { allocatePrivate, type Place } from './memory.ts'
 import type { EngineModel } from './engine-model.ts'
 
 /** One use of a device buffer: an input or output of a prepared model. */
@@ -27,7 +27,7 @@ export class DeviceMemory implements PoolFacts {
   dimensions: readonly number[]
   isInitialized = false
   readonly operand: Operand
-  readonly memory: PrivateMemory
+  readonly memory: Place
   readonly #roles: readonly EngineRole[]
 
   constructor(token: number, { operand, dimensions }: BufferShape, roles: readonly EngineRole[]) {

@@ -1,13 +1,13 @@
 import type { Hold } from '@tenon/core'
 import { holdAll, releaseAll } from '@tenon/core/internal'
-import { failed, PoolsError } from '../error-status.ts'
+import { failed } from '../error-status.ts'
 import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import { isFullySpecified, operandTypes } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverLimits } from './limits.ts'
-import { allocatePrivate, Layout } from './memory.ts'
+import { allocatePrivate, checkWorkingBytes, isAligned, Layout, placeIn } from './memory.ts'
 import { Plan, type PlanInput, type Places } from './plan.ts'
 
 const PLANS = 16
@@ -95,23 +95,19 @@ export class EngineModel {
     main.operands.forEach(({ lifetime, location: { poolIndex, offset, length }, type }, i) => {
       if (!lifetime.startsWith('CONSTANT')) return
       const pool = lifetime === 'CONSTANT_POOL' ? pools[poolIndex]! : undefined
-      const bytes = pool?.rights === 'frozen' ? pool.bytes : undefined
-      const address = (pool?.address ?? 0) + offset
-      if (bytes !== undefined && address % operandTypes[type].byteSize === 0)
-        places[i] = { bytes: bytes.subarray(offset, offset + length), address }
+      const whole = pool?.rights === 'frozen' ? pool.place : undefined
+      const place = whole && placeIn(whole, offset, length)
+      if (place !== undefined && isAligned(place, type)) places[i] = place
       else copies.push({ operand: i, offset: layout.add(length) })
     })
-    if (layout.byteSize > this.workingBytes) {
-      const sentence = `the model's constants need ${layout.byteSize} bytes of the driver`
-      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence)
-    }
+    checkWorkingBytes(layout.byteSize, this.workingBytes, "the model's constants")
     const memory = allocatePrivate(layout.byteSize)
     for (const { operand, offset } of copies) {
       const { lifetime, location } = main.operands[operand]!
-      const bytes = memory.bytes.subarray(offset, offset + location.length)
-      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
-      else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
-      places[operand] = { bytes, address: memory.address + offset }
+      const place = placeIn(memory, offset, location.length)
+      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, place.bytes)
+      else place.bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
+      places[operand] = place
     }
     pools.forEach((pool, i) => {
       if (pool.faults !== faults[i]) throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)

@@ -1,19 +1,50 @@
 import { failed, type OutputShape, PoolsError, refused } from '../error-status.ts'
-import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
+import type { Operand } from '../model/model.ts'
+import { combineDimensions, operandByteSize } from '../model/operand-types.ts'
 import type { ImagePool } from '../pool/image-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Request, RequestArgument } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory, refuseToken } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
-import { allocatePrivate } from './memory.ts'
-import type { Place, Plan } from './plan.ts'
+import { allocatePrivate, checkWorkingBytes, isAligned, type Place, placeIn } from './memory.ts'
+import type { Plan } from './plan.ts'
 
 export type EnginePool = Pool | DeviceMemory
 
-/** Returns the pool of an argument; undefined for one that is left out. */
-export function poolOf({ pools }: Request<EnginePool>, argument: RequestArgument): EnginePool | undefined {
-  return argument.hasNoValue ? undefined : pools[argument.location.poolIndex]
+/** An input or output of a request, with what it names. */
+export interface Use {
+  readonly argument: RequestArgument
+  /** Undefined for an argument that is left out. */
+  readonly pool: EnginePool | undefined
+  readonly operand: Operand
+  /** The index of the operand in the model. */
+  readonly operandIndex: number
+  readonly isInput: boolean
+  /** The index among the inputs or outputs. */
+  readonly index: number
+  readonly path: string
+}
+
+/** Returns the inputs, then the outputs, of a request that was checked. */
+export function usesOf({ model }: EngineModel, request: Request<EnginePool>): readonly Use[] {
+  const { operands, inputIndexes, outputIndexes } = model.main
+  const usesIn = (list: 'inputs' | 'outputs', operandIndexes: readonly number[]): Use[] =>
+    request[list].map((argument, index) => {
+      const operandIndex = operandIndexes[index]!
+      const pool = argument.hasNoValue ? undefined : request.pools[argument.location.poolIndex]!
+      const isInput = list === 'inputs'
+      return {
+        argument,
+        pool,
+        operand: operands[operandIndex]!,
+        operandIndex,
+        isInput,
+        index,
+        path: `${list}[${index}]`,
+      }
+    })
+  return [...usesIn('inputs', inputIndexes), ...usesIn('outputs', outputIndexes)]
 }
 
 /** A checked request with its memory, ready to run. */
@@ -37,42 +68,32 @@ interface Staged {
  */
 export function bindExecution(model: EngineModel, request: Request<EnginePool>): BoundExecution {
   checkRequest(model.model, request)
-  const tokens = checkTokens(model, request)
-  checkImageInputs(model, request)
-  const plan = planOf(model, request)
-  const outputShapes = checkOutputs(model, request, plan)
+  const uses = usesOf(model, request)
+  checkRoles(model, uses)
+  for (const use of uses) checkState(use)
+  const plan = planOf(model, uses)
+  const outputShapes = checkOutputs(uses, plan)
   const staged: { readonly inputs: Staged[]; readonly outputs: Staged[] } = { inputs: [], outputs: [] }
-  const { inputIndexes, outputIndexes, operands } = model.model.main
   const places: (readonly [operand: number, place: Place])[] = []
+  const tokens: { readonly memory: DeviceMemory; readonly shape: OutputShape }[] = []
   let copied = 0
-  const find = (argument: RequestArgument, operand: number, list: Staged[]): void => {
-    const pool = poolOf(request, argument)
-    if (pool === undefined) return
-    const { type } = operands[operand]!
+  for (const { argument, pool, operand, operandIndex, isInput, index } of uses) {
+    if (pool === undefined) continue
+    if (pool instanceof DeviceMemory && !isInput) tokens.push({ memory: pool, shape: outputShapes[index]! })
     const { offset } = argument.location
-    const byteSize = operandByteSize(type, plan.dimensions[operand]!)
-    const direct = placeOf(pool, offset, byteSize)
-    if (direct !== undefined && direct.address % operandTypes[type].byteSize === 0) {
-      places.push([operand, direct])
-      return
+    const byteSize = operandByteSize(operand.type, plan.dimensions[operandIndex]!)
+    let place = placeOf(pool, offset, byteSize)
+    if (place === undefined || !isAligned(place, operand.type)) {
+      copied += byteSize
+      const hint = 'Align values to the size of their elements, so that they are used in place.'
+      checkWorkingBytes(copied, model.workingBytes, "the request's copies of values", hint)
+      place = allocatePrivate(byteSize)
+      staged[isInput ? 'inputs' : 'outputs'].push({ place, pool: pool as Pool, offset })
     }
-    copied += byteSize
-    if (copied > model.workingBytes)
-      throw new PoolsError(
-        'RESOURCE_EXHAUSTED_TRANSIENT',
-        `the request needs copies of ${copied} bytes of the driver`,
-        {
-          hint: 'Align values to the size of their elements, so that they are used in place.',
-        },
-      )
-    const place = allocatePrivate(byteSize)
-    list.push({ place, pool: pool as Pool, offset })
-    places.push([operand, place])
+    places.push([operandIndex, place])
   }
-  request.inputs.forEach((argument, i) => find(argument, inputIndexes[i]!, staged.inputs))
-  request.outputs.forEach((argument, i) => find(argument, outputIndexes[i]!, staged.outputs))
   const files = request.pools.filter((pool): pool is Pool => pool.kind === 'file')
-  const run = accessing(request, () => plan.run())
+  const run = accessing(uses, () => plan.run())
   return {
     outputShapes,
     isRepeatable: !plan.isVolatile && tokens.length === 0,
@@ -94,9 +115,9 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
         for (const { memory } of tokens) memory.isInitialized = false
         throw error
       }
-      for (const { memory, output } of tokens) {
+      for (const { memory, shape } of tokens) {
         memory.isInitialized = true
-        memory.dimensions = outputShapes[output]!.dimensions
+        memory.dimensions = shape.dimensions
       }
     },
   }
@@ -105,62 +126,41 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
 const NO_FAULTS: readonly number[] = []
 
 /** Wraps a run so that device memory is synchronised around it. */
-function accessing(request: Request<EnginePool>, run: () => void): () => void {
-  const used = (list: readonly RequestArgument[]): Set<unknown> =>
-    new Set(list.map((argument) => poolOf(request, argument)))
-  const [read, written] = [used(request.inputs), used(request.outputs)]
-  let all = run
-  for (const pool of request.pools) {
-    if (pool instanceof DeviceMemory || pool.backing !== 'dma-buf' || !(read.has(pool) || written.has(pool))) continue
-    const inner = all
-    all = () => pool.withAccess(written.has(pool), inner)
+function accessing(uses: readonly Use[], run: () => void): () => void {
+  const writes = new Map<Pool, boolean>()
+  for (const { pool, isInput } of uses) {
+    if (pool === undefined || pool instanceof DeviceMemory || pool.backing !== 'dma-buf') continue
+    writes.set(pool, writes.get(pool) === true || !isInput)
   }
-  return all
+  return [...writes].reduce(
+    (inner, [pool, isWriting]) =>
+      () =>
+        pool.withAccess(isWriting, inner),
+    run,
+  )
 }
 
 /** Returns the bytes of an argument's value in place; undefined if they have to be copied. */
 function placeOf(pool: EnginePool, offset: number, byteSize: number): Place | undefined {
-  if (pool instanceof DeviceMemory)
-    return { bytes: pool.memory.bytes.subarray(0, byteSize), address: pool.memory.address }
-  if (pool.bytes === undefined || pool.kind === 'device-image') return undefined
-  return { bytes: pool.bytes.subarray(offset, offset + byteSize), address: pool.address + offset }
-}
-
-function eachToken(
-  request: Request<EnginePool>,
-  check: (memory: DeviceMemory, isInput: boolean, i: number, path: string) => void,
-): void {
-  for (const list of ['inputs', 'outputs'] as const)
-    request[list].forEach((argument, i) => {
-      const pool = poolOf(request, argument)
-      if (pool instanceof DeviceMemory) check(pool, list === 'inputs', i, `${list}[${i}]`)
-    })
+  if (pool instanceof DeviceMemory) return placeIn(pool.memory, 0, byteSize)
+  const { place, kind } = pool
+  return place === undefined || kind === 'device-image' ? undefined : placeIn(place, offset, byteSize)
 }
 
 /** Checks that device buffers are used as they were allocated for (D17, D18). @throws {PoolsError} D31 */
-export function checkRoles(model: EngineModel, request: Request<EnginePool>): void {
-  eachToken(request, (memory, isInput, i, path) => {
-    if (!memory.hasRole(model, isInput, i)) throw refuseToken(path)
-  })
+export function checkRoles(model: EngineModel, uses: readonly Use[]): void {
+  for (const { pool, isInput, index, path } of uses)
+    if (pool instanceof DeviceMemory && !pool.hasRole(model, isInput, index)) throw refuseToken(path)
 }
 
-interface Written {
-  readonly memory: DeviceMemory
-  readonly output: number
-}
-
-/** Checks the roles and states of device buffers (D17, D18), and returns those that are written, with their outputs. */
-function checkTokens(model: EngineModel, request: Request<EnginePool>): Written[] {
-  checkRoles(model, request)
-  const written: Written[] = []
-  eachToken(request, (memory, isInput, i, path) => {
-    if (isInput && !memory.isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
-    const given = (isInput ? request.inputs : request.outputs)[i]!.dimensions
-    if (combineDimensions(given, isInput ? memory.dimensions : memory.initialDimensions) === undefined)
+/** Checks the state of a device buffer (D17, D18), and the size of an image that is an input (P11). @throws {PoolsError} */
+function checkState({ pool, operand, isInput, path, argument: { dimensions } }: Use): void {
+  if (pool instanceof DeviceMemory) {
+    if (isInput && !pool.isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
+    if (combineDimensions(dimensions, isInput ? pool.dimensions : pool.initialDimensions) === undefined)
       throw refused(isInput ? 'D17' : 'D18', `${path}.dimensions must fit those of its device buffer`, path)
-    if (!isInput) written.push({ memory, output: i })
-  })
-  return written
+  } else if (isInput && pool?.kind === 'device-image')
+    checkImage(pool, operandByteSize(operand.type, combineDimensions(operand.dimensions, dimensions)!), path)
 }
 
 /** Checks that the pixels of an image have as many bytes as the operand. @throws {PoolsError} P11 */
@@ -170,49 +170,33 @@ function checkImage(pool: Pool, needed: number, path: string): void {
     throw failed('P11', `${path} must be an image of ${needed} bytes of pixels, got ${pixelsSize}`, path)
 }
 
-function checkImageInputs({ model }: EngineModel, request: Request<EnginePool>): void {
-  const { operands, inputIndexes } = model.main
-  request.inputs.forEach((argument, i) => {
-    const pool = poolOf(request, argument)
-    if (pool?.kind !== 'device-image') return
-    const { type, dimensions } = operands[inputIndexes[i]!]!
-    checkImage(pool as Pool, operandByteSize(type, combineDimensions(dimensions, argument.dimensions)!), `inputs[${i}]`)
-  })
-}
-
-function planOf(model: EngineModel, request: Request<EnginePool>): Plan {
-  const { operands, inputIndexes } = model.model.main
+function planOf(model: EngineModel, uses: readonly Use[]): Plan {
+  const inputs = uses.filter(({ isInput }) => isInput)
   const dimensions = new Map(
-    request.inputs.map((argument, i) => {
-      const index = inputIndexes[i]!
-      const pool = poolOf(request, argument)
+    inputs.map(({ pool, operand, operandIndex, argument }) => {
       const known = pool instanceof DeviceMemory ? pool.dimensions : argument.dimensions
-      return [index, pool === undefined ? undefined : combineDimensions(operands[index]!.dimensions, known)!] as const
+      return [operandIndex, pool === undefined ? undefined : combineDimensions(operand.dimensions, known)!] as const
     }),
   )
-  return model.planFor(dimensions, (operand) => {
-    const argument = request.inputs[inputIndexes.indexOf(operand)]!
+  return model.planFor(dimensions, (wanted) => {
+    const { pool, operand, argument } = inputs.find(({ operandIndex }) => operandIndex === wanted)!
     // The value is copied before it is read, because the memory may change at any time.
-    const value = Buffer.alloc(operandByteSize(operands[operand]!.type, dimensions.get(operand)!))
-    const pool = poolOf(request, argument)!
+    const value = Buffer.alloc(operandByteSize(operand.type, dimensions.get(wanted)!))
     if (pool instanceof DeviceMemory) pool.memory.bytes.copy(value)
-    else pool.copyValueOut(argument.location.offset, value)
+    else pool!.copyValueOut(argument.location.offset, value)
     return value
   })
 }
 
 /** Returns the shapes of all outputs. @throws {PoolsError} Q14, with the shapes, if memory is too small; D18, D20 */
-function checkOutputs(model: EngineModel, request: Request<EnginePool>, plan: Plan): OutputShape[] {
-  const { operands, outputIndexes } = model.model.main
-  const shapes = request.outputs.map((argument, i) => {
-    const { type } = operands[outputIndexes[i]!]!
-    const dimensions = plan.dimensions[outputIndexes[i]!]!
-    const path = `outputs[${i}]`
-    const pool = poolOf(request, argument)
+function checkOutputs(uses: readonly Use[], plan: Plan): OutputShape[] {
+  const outputs = uses.filter(({ isInput }) => !isInput)
+  const shapes = outputs.map(({ argument, pool, operand, operandIndex, path }) => {
+    const dimensions = plan.dimensions[operandIndex]!
     if (pool === undefined) throw refused('Q2', `${path} must have a value, because no output may be left out`, path)
     if (combineDimensions(argument.dimensions, dimensions) === undefined)
       throw refused('Q6', `${path}.dimensions must fit the result's [${dimensions.join(', ')}]`, path)
-    const needed = operandByteSize(type, dimensions)
+    const needed = operandByteSize(operand.type, dimensions)
     if (pool instanceof DeviceMemory) {
       if (combineDimensions(pool.initialDimensions, dimensions) === undefined || needed > pool.memory.bytes.length) {
         pool.isInitialized = false

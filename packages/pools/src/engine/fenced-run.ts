@@ -9,7 +9,7 @@ import type { Request } from '../request/request.ts'
 import { checkRequest } from '../request/validate-request.ts'
 import { DeviceMemory } from './device-memory.ts'
 import type { EngineModel } from './engine-model.ts'
-import { bindExecution, checkRoles, type EnginePool, poolOf } from './execute.ts'
+import { bindExecution, checkRoles, type EnginePool, type Use, usesOf } from './execute.ts'
 
 /** The fences and times of a fenced execution. The run takes the descriptors over. */
 export interface FencedTerms {
@@ -37,6 +37,7 @@ export interface FencedOutcome {
 export class FencedRun {
   readonly #model: EngineModel
   readonly #request: Request<EnginePool>
+  readonly #uses: readonly Use[]
   readonly #terms: FencedTerms
   readonly #holds: readonly Hold[]
   readonly #launched = performance.now()
@@ -50,11 +51,13 @@ export class FencedRun {
    */
   constructor(model: EngineModel, request: Request<EnginePool>, terms: FencedTerms) {
     checkRequest(model.model, request)
-    checkFencedOutputs(model, request)
-    checkRoles(model, request)
+    const uses = usesOf(model, request)
+    checkFencedOutputs(uses)
+    checkRoles(model, uses)
     if (terms.waitFor.some((fence) => fenceStatus(fence) === 'failed')) throw fenceFailed()
     this.#model = model
     this.#request = request
+    this.#uses = uses
     this.#terms = terms
     this.#waitFor = [...terms.waitFor]
     const memory = new Set(request.pools.filter((pool): pool is Pool => !(pool instanceof DeviceMemory)))
@@ -121,24 +124,19 @@ export class FencedRun {
 
   /** Takes the values of the device buffers that would have been written (D16). */
   #spoil(): void {
-    for (const argument of this.#request.outputs) {
-      const pool = poolOf(this.#request, argument)
-      if (pool instanceof DeviceMemory) pool.isInitialized = false
-    }
+    for (const { pool, isInput } of this.#uses) if (!isInput && pool instanceof DeviceMemory) pool.isInitialized = false
   }
 }
 
 /** Checks that the shapes of all outputs are known at the launch (Q16). */
-function checkFencedOutputs({ model }: EngineModel, request: Request<EnginePool>): void {
-  const { operands, outputIndexes } = model.main
-  request.outputs.forEach((argument, i) => {
-    const pool = poolOf(request, argument)
-    const operand = operands[outputIndexes[i]!]!
+function checkFencedOutputs(uses: readonly Use[]): void {
+  for (const { pool, operand, isInput, path, argument } of uses) {
+    if (isInput) continue
     const given = pool instanceof DeviceMemory ? pool.initialDimensions : argument.dimensions
     const combined = combineDimensions(operand.dimensions, given)
     if (pool === undefined || combined === undefined || !isFullySpecified(operand.type, combined))
-      throw refused('Q16', `outputs[${i}].dimensions must be known for a fenced execution`)
-  })
+      throw refused('Q16', `${path}.dimensions must be known for a fenced execution`)
+  }
 }
 
 const fenceFailed = (): PoolsError =>

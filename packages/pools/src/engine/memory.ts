@@ -1,9 +1,10 @@
 import { AllocationError } from '@tenon/core'
 import { addressOf, newArrayBuffer } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
+import { operandTypes, type OperandType } from '../model/operand-types.ts'
 
-/** Zeroed private memory of a driver at a fixed address, freed by the garbage collector with this object. */
-export interface PrivateMemory {
+/** Bytes at a fixed address. Those of {@link allocatePrivate} are freed by the garbage collector with this object. */
+export interface Place {
   readonly bytes: Buffer
   readonly address: number
 }
@@ -11,8 +12,25 @@ export interface PrivateMemory {
 /** The alignment of values in it, in bytes. */
 const VALUE_ALIGNMENT = 64
 
-/** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there is no memory. */
-export function allocatePrivate(byteSize: number): PrivateMemory {
+/** Returns the place of a part of another place, or of the memory of a pool. */
+export function placeIn({ bytes, address }: Place, offset: number, byteSize: number): Place {
+  return { bytes: bytes.subarray(offset, offset + byteSize), address: address + offset }
+}
+
+/** Whether a value of a type can be used in place: its elements lie at multiples of their size. */
+export function isAligned({ address }: Place, type: OperandType): boolean {
+  return address % operandTypes[type].byteSize === 0
+}
+
+/** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if values need more bytes than a driver's limit. */
+export function checkWorkingBytes(byteSize: number, limit: number, values: string, hint?: string): void {
+  if (byteSize <= limit) return
+  const sentence = `${values} must fit ${limit} bytes of the driver, got ${byteSize}`
+  throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { hint })
+}
+
+/** Allocates zeroed private memory of a driver. @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if there is none. */
+export function allocatePrivate(byteSize: number): Place {
   try {
     const buffer = newArrayBuffer(byteSize, VALUE_ALIGNMENT)
     const start = addressOf(buffer)
@@ -20,9 +38,8 @@ export function allocatePrivate(byteSize: number): PrivateMemory {
     return { bytes: Buffer.from(buffer, base, byteSize), address: start + base }
   } catch (error) {
     if (!(error instanceof AllocationError)) throw error
-    throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `no memory for ${byteSize} bytes of the driver`, {
-      cause: error,
-    })
+    const sentence = `no memory for ${byteSize} bytes of the driver`
+    throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence, { cause: error })
   }
 }
 

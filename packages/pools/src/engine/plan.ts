@@ -3,14 +3,8 @@ import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.
 import type { Operation, Subgraph } from '../model/model.ts'
 import { numbersOf } from '../model/values.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
-import { allocatePrivate, Layout } from './memory.ts'
+import { allocatePrivate, checkWorkingBytes, Layout, type Place, placeIn } from './memory.ts'
 import { Program, type ProgramStep } from './program.ts'
-
-/** A value in memory that a kernel may use, aligned to its elements. */
-export interface Place {
-  readonly bytes: Buffer
-  readonly address: number
-}
 
 /** The place of each operand of a model during a run; undefined for absent operands. */
 export type Places = (Place | undefined)[]
@@ -97,14 +91,10 @@ export class Plan {
       const byteSize = operandByteSize(type, this.dimensions[i]!)
       return [{ i, byteSize, offset: layout.add(byteSize) }]
     })
-    if (layout.byteSize > workingBytes) {
-      const sentence = `the model needs ${layout.byteSize} bytes for intermediate results`
-      throw new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', sentence)
-    }
+    checkWorkingBytes(layout.byteSize, workingBytes, "the model's intermediate results")
     const memory = allocatePrivate(layout.byteSize)
     const places = [...constants]
-    for (const { i, byteSize, offset } of found)
-      places[i] = { bytes: memory.bytes.subarray(offset, offset + byteSize), address: memory.address + offset }
+    for (const { i, byteSize, offset } of found) places[i] = placeIn(memory, offset, byteSize)
     return places
   }
 

@@ -1,5 +1,5 @@
 import { ArgumentRangeError } from '@tenon/core'
-import { checkSize, describe, inspectAsText } from '@tenon/core/internal'
+import { checkSize, describe } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { bufferFormats, rowSize, type BufferDescription } from './buffer-description.ts'
 import { bytesOf, Pool, type PoolParts, type PoolSlice } from './pool.ts'
@@ -16,9 +16,6 @@ import type { PoolRights } from './pool-facts.ts'
  * image.readPixels() // Uint8Array.of(0, 0, 0, 7, 8, 9)
  */
 export class ImagePool<Rights extends PoolRights = PoolRights> extends Pool<Rights> {
-  static {
-    inspectAsText(this)
-  }
   readonly description: BufferDescription
 
   /** @internal */

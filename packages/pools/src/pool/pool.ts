@@ -54,9 +54,6 @@ export interface SliceOptions {
  * const input = pool.tensor(0, 'TENSOR_FLOAT32', [3])
  */
 export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetime implements PoolFacts {
-  static {
-    inspectAsText(this)
-  }
   readonly kind: PoolKind
   readonly rights: Rights
   /** The place of the bytes. A `device-blob` or `device-image` without a `dma-buf` is emulated. */
@@ -155,20 +152,15 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
     return this.#parts.mapping.byteSize
   }
 
-  /** @internal the bytes themselves, for kernels; never handed out, and undefined where they can only be copied */
-  get bytes(): Buffer | undefined {
-    return this.#block?.bytes
-  }
-
-  /** @internal the address of the first byte, for kernels */
-  get address(): number {
-    return this.#parts.mapping.address
+  /** @internal the memory itself, for kernels; never handed out, and undefined where it can only be copied */
+  get place(): { readonly bytes: Buffer; readonly address: number } | undefined {
+    return this.#block
   }
 
   /** @internal copies bytes of the memory out; the caller has checked the range */
   copyOut(byteOffset: number, target: Uint8Array): void {
     this.withAccess(false, () => {
-      if (this.#block === undefined) copyMapped(this.address + byteOffset, target, false)
+      if (this.#block === undefined) copyMapped(this.#parts.mapping.address + byteOffset, target, false)
       else target.set(this.#block.bytes.subarray(byteOffset, byteOffset + target.length))
     })
   }
@@ -176,7 +168,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   /** @internal copies bytes into the memory; the caller has checked the range */
   copyIn(byteOffset: number, source: Uint8Array): void {
     this.withAccess(true, () => {
-      if (this.#block === undefined) copyMapped(this.address + byteOffset, source, true)
+      if (this.#block === undefined) copyMapped(this.#parts.mapping.address + byteOffset, source, true)
       else this.#block.bytes.set(source, byteOffset)
     })
   }
