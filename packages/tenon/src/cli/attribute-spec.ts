@@ -18,20 +18,10 @@ import {
 } from '@tenon/custom-call'
 import { UsageError } from './usage-error.ts'
 
-/** The types of scalar attributes, by element type. */
-const scalars: Partial<Record<DType, TypeHelper<never>>> = {
-  bool: pred,
-  float32: f32,
-  float64: f64,
-  int8: s8,
-  int16: s16,
-  int32: s32,
-  int64: s64,
-  uint8: u8,
-  uint16: u16,
-  uint32: u32,
-  uint64: u64,
-}
+/** The helpers for scalar attributes, by element type. */
+const scalars = new Map<DType, TypeHelper<never>>(
+  [pred, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64].map((helper) => [findDType(helper.name)!.name, helper]),
+)
 
 const forms = "name=f32:1e-5, name=s64:3, name=pred:true, name=str:text or 'name=s32[]:1,2,3'"
 
@@ -60,7 +50,7 @@ function parseValue(value: string, text: string): Attribute {
   if (typed === null) throw untyped(value, text)
   const [, type, brackets, literal] = typed as unknown as [string, string, string | undefined, string]
   const info = findDType(type)
-  const scalar = info === undefined ? undefined : scalars[info.name]
+  const scalar = info === undefined ? undefined : scalars.get(info.name)
   if (info === undefined || scalar === undefined) {
     throw new UsageError(`--attr ${text}: there is no attribute type ${type}`, `Write ${forms}.`)
   }

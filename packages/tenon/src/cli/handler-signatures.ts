@@ -43,32 +43,29 @@ export function handlerSignatures(symbols: readonly string[]): HandlerSignature[
   return [...seen.values()].toSorted((a, b) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
 }
 
+/** The texts of the tags with a type, and of those without one. */
+const TYPED_TAGS = new Map([
+  ['AttrTag', 'attr'],
+  ['ArgTag', 'arg'],
+  ['RetTag', 'ret'],
+  ['OptionalArgTag', 'optional arg'],
+  ['OptionalRetTag', 'optional ret'],
+])
+const OTHER_TAGS = new Map([
+  ['AttrsTag', 'any attributes'],
+  ['RemainingArgsTag', 'any other args'],
+  ['RemainingRetsTag', 'any other rets'],
+])
+
 function describeTag({ name, args }: CppType): string {
   const inner = args[0]
+  const tag = plain(name)
   const type = inner === undefined ? '' : describeType(inner)
-  switch (plain(name)) {
-    case 'AttrTag':
-      return `attr ${type}`
-    case 'AttrsTag':
-      return 'any attributes'
-    case 'ArgTag':
-      return `arg ${type}`
-    case 'RetTag':
-      return `ret ${type}`
-    case 'OptionalArgTag':
-      return `optional arg ${type}`
-    case 'OptionalRetTag':
-      return `optional ret ${type}`
-    case 'RemainingArgsTag':
-      return 'any other args'
-    case 'RemainingRetsTag':
-      return 'any other rets'
-    case 'CtxTag':
-      return plain(inner?.name ?? '') === 'State' ? `state ${describeType(inner!.args[0]!)}` : `context ${type}`
-    default:
-      // Before 0.2, the types of operands are not wrapped in a tag.
-      return `arg ${describeType({ name, args })}`
-  }
+  if (TYPED_TAGS.has(tag)) return `${TYPED_TAGS.get(tag)} ${type}`
+  if (tag === 'CtxTag')
+    return plain(inner?.name ?? '') === 'State' ? `state ${describeType(inner!.args[0]!)}` : `context ${type}`
+  // Before 0.2, the types of operands are not wrapped in a tag.
+  return OTHER_TAGS.get(tag) ?? `arg ${describeType({ name, args })}`
 }
 
 const plain = (name: string): string => name.slice(name.lastIndexOf(':') + 1)

@@ -46,12 +46,7 @@ function withPrintableTexts<T>(value: T): T {
 
 function facts(report: InspectReport, style: Style): string[] {
   const { missing } = report
-  const libc =
-    report.libc === undefined
-      ? undefined
-      : report.minimumGlibc
-        ? `${report.libc} ${report.minimumGlibc} or newer`
-        : report.libc
+  const libc = report.minimumGlibc ? `${report.libc} ${report.minimumGlibc} or newer` : report.libc
   const rows: (readonly [name: string, text: string | undefined])[] = [
     ['format', `${formats[report.format]} ${report.bits}-bit ${report.endianness}-endian ${kinds[report.kind]}`],
     ['processor', report.architectures.join(', ')],
@@ -72,26 +67,18 @@ function section(title: string, lines: readonly string[], style: Style): string[
 }
 
 /** Notes on custom calls that the library does not mark, from its symbols. */
-function evidence(
-  { cppHandlers, usesCallStatus, registersItself, customCalls }: InspectReport,
-  style: Style,
-): string[] {
-  const marked = customCalls.filter(({ convention }) => convention === 'typed').length
+function evidence(report: InspectReport, style: Style): string[] {
+  const { cppHandlers: count, usesCallStatus, registersItself, customCalls } = report
+  const isMarked = customCalls.some(({ convention }) => convention === 'typed')
+  const handlers = `${count} typed ${count === 1 ? 'handler' : 'handlers'} written with XLA's C++ header`
+  const notes: readonly (readonly [isShown: boolean, note: string])[] = [
+    [count > 0, `${handlers}: ask one by its name with --handler <name>`],
+    [usesCallStatus, 'reports failures through XlaCustomCallStatus: conventions host-status or host-unified'],
+    [registersItself && !isMarked, 'asks for the table of XLA FFI: registers types or handlers itself'],
+  ]
   return section(
     'notes',
-    [
-      ...(cppHandlers > 0
-        ? [
-            `  ${cppHandlers} typed ${cppHandlers === 1 ? 'handler' : 'handlers'} written with XLA's C++ header: ask one by its name with --handler <name>`,
-          ]
-        : []),
-      ...(usesCallStatus
-        ? ['  reports failures through XlaCustomCallStatus: conventions host-status or host-unified']
-        : []),
-      ...(registersItself && marked === 0
-        ? ['  asks for the table of XLA FFI: registers types or handlers itself']
-        : []),
-    ],
+    notes.flatMap(([isShown, note]) => (isShown ? [`  ${note}`] : [])),
     style,
   )
 }
