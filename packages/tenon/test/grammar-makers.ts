@@ -45,7 +45,7 @@ export function file(content: string): string {
 }
 
 export const clip = (): calls.TypedHandler => calls.typedHandler(kernels(), 'clip_v3')
-export const attrs = { low: calls.f32(0), high: calls.f32(1) }
+const attrs = { low: calls.f32(0), high: calls.f32(1) }
 export const clipCall = (): calls.PreparedCall => {
   const x = vector(-1, 0.5, 7)
   return closing(clip().prepare({ operands: [x], results: [x], attrs }))

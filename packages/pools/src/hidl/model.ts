@@ -23,6 +23,7 @@ export type HidlExtraParams =
   | { readonly channelQuant: ChannelQuantization }
   | { readonly extension: Uint8Array }
 
+/** An operand of a model, in the form of NNAPI 1.3. */
 export interface HidlOperand extends Pick<Operand, 'dimensions' | 'scale' | 'zeroPoint'> {
   readonly type: number
   /** The number of inputs of operations that name the operand. */
@@ -33,11 +34,13 @@ export interface HidlOperand extends Pick<Operand, 'dimensions' | 'scale' | 'zer
   readonly extraParams: HidlExtraParams
 }
 
+/** An operation of a model, with indexes of its operands, in the form of NNAPI 1.3. */
 export interface HidlOperation extends Pick<Operation, 'inputs' | 'outputs'> {
   /** `OperationType`. */
   readonly type: number
 }
 
+/** The operands and operations of a model or of a control-flow branch, in the form of NNAPI 1.3. */
 export interface HidlSubgraph extends Pick<Subgraph, 'inputIndexes' | 'outputIndexes'> {
   readonly operands: readonly HidlOperand[]
   readonly operations: readonly HidlOperation[]
