@@ -2,6 +2,7 @@ import { Tensor, TensorType } from '@tenon/core'
 import {
   addressOf,
   Callback,
+  type CallbackFunction,
   checkName,
   checkOptions,
   checkStatus,
@@ -69,14 +70,9 @@ export class FunctionTarget extends ManagedLifetime {
     if (typeof run !== 'function') throw wrongType(name, 'a function', run)
     const exact = exactCallee(name, signature, run)
     this.#description = describeFunction(exact)
-    const enter = exact === undefined ? readingEntry(name, signature as TargetSchema, run) : exactEntry(exact)
-    this.#callback = new Callback((_: number, call: number): void => {
-      try {
-        enter(call)
-      } catch (error) {
-        fail(call, error)
-      }
-    })
+    this.#callback = new Callback(
+      exact === undefined ? readingEntry(name, signature as TargetSchema, run) : exactEntry(exact),
+    )
     const out = new BigUint64Array(1)
     const { tn_xla_function_open: open } = coreFunctions()
     const status = open(this.#callback.address, addressOf(this.#description), addressOf(out))
@@ -150,9 +146,13 @@ function exactCallee(
   return { name, types, operandCount, pointers, run: runExact }
 }
 
-function exactEntry(callee: Callee): () => void {
-  return () => {
-    if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
+function exactEntry(callee: Callee): CallbackFunction {
+  return (_, call) => {
+    try {
+      if (!runOnCallersTensors(callee)) runOnLentMemory(callee)
+    } catch (error) {
+      fail(call, error)
+    }
   }
 }
 

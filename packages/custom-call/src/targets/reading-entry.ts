@@ -1,5 +1,5 @@
 import { ArgumentError, Tensor } from '@tenon/core'
-import { innermostCall, type Gated } from '@tenon/core/internal'
+import { innermostCall, type CallbackFunction, type Gated } from '@tenon/core/internal'
 import { BoundCall } from '../call/bound-call.ts'
 import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { refused } from '../errors/xla-error-classes.ts'
@@ -8,7 +8,7 @@ import type { AttributeSchema, AttributesOutput } from '../schema/attribute-type
 import type { ParameterSpec } from '../schema/parameter.ts'
 import { readAttributes } from '../schema/read-attributes.ts'
 import type { TargetSchema, TensorsFor } from '../schema/target-schema.ts'
-import { refusePromise } from './function-failure.ts'
+import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
 
 /** A kernel in TypeScript for a declared target: a {@link TargetFunction} that gets the attributes as well. */
@@ -18,18 +18,22 @@ export type SchemaFunction<
   Attributes extends AttributeSchema = AttributeSchema,
 > = (operands: TensorsFor<Operands>, results: TensorsFor<Results>, attrs: AttributesOutput<Attributes>) => void
 
-/** Makes the entry for a declared target, whose sizes and attributes differ from call to call. */
-export function readingEntry(name: string, schema: TargetSchema, run: SchemaFunction): (call: number) => void {
-  return (call) => {
-    const { operands, results, attributes } = readFrame(call, name)
-    checkBuffers(name, schema, operands, results)
-    const attrs = readAttributes(schema.attrs, attributes, name) as AttributesOutput<AttributeSchema>
-    const buffers = [...operands, ...results]
-    const use = (tensors: readonly Tensor[]): void =>
-      refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs))
-    const tensors = callersTensors(buffers)
-    if (tensors !== undefined) use(tensors)
-    else useLentMemory(name, buffers, operands.length, use)
+/** Makes the entry for a declared target, whose sizes and attributes differ from call to call. It never throws. */
+export function readingEntry(name: string, schema: TargetSchema, run: SchemaFunction): CallbackFunction {
+  return (_, call) => {
+    try {
+      const { operands, results, attributes } = readFrame(call, name)
+      checkBuffers(name, schema, operands, results)
+      const attrs = readAttributes(schema.attrs, attributes, name) as AttributesOutput<AttributeSchema>
+      const buffers = [...operands, ...results]
+      const use = (tensors: readonly Tensor[]): void =>
+        refusePromise(name, run(tensors.slice(0, operands.length), tensors.slice(operands.length), attrs))
+      const tensors = callersTensors(buffers)
+      if (tensors !== undefined) use(tensors)
+      else useLentMemory(name, buffers, operands.length, use)
+    } catch (error) {
+      fail(call, error)
+    }
   }
 }
 
