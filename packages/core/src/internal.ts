@@ -3,12 +3,10 @@
  * the core and promises nothing to anyone else.
  */
 export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
-export { checkAlignment, checkName, checkSize } from './errors/check.ts'
-export { checkOptions } from './errors/check-options.ts'
+export { checkAlignment, checkName, checkOptions, checkSize, wrongType, wrongValue } from './errors/arguments.ts'
 export { describe, hex } from './errors/describe.ts'
 export { inspectAsText } from './errors/inspect.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'
-export { wrongType, wrongValue } from './errors/wrong-argument.ts'
 export { defineKind, nativeFormat, SimpleError } from '@tenon/binary'
 export { Block, checkEnterable, checkUsable, expose, gateOfBuffer, isDetached } from './memory/block.ts'
 export { ARRAY_BUFFER_ALIGNMENT, newArrayBuffer } from './memory/allocators.ts'
@@ -41,18 +39,20 @@ export {
   errno,
   functionAt,
   keepAlive,
+  type ReadableWatch,
   registerCallback,
   stringAt,
+  type StructMember,
   unregisterCallback,
   type CFunction,
   type CType,
 } from './native/driver.ts'
 export { converterOf, cTypeOf } from './native/argument-conversion.ts'
-export { pollReadable, type ReadableWatch } from './native/poll-readable.ts'
-export { StructType, type StructMember, type StructValue } from './native/struct-type.ts'
+export { pollReadable } from './native/poll-readable.ts'
+export { StructType, type StructValue } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'
 export { rowMajorStrides } from './types/tensor-type.ts'
 export { pointerBits, TENSOR_ALIGNMENT } from './types/tensor.ts'
-export { typedArrayClass } from './types/typed-array.ts'
+export { typedArrayClass } from './types/dtype.ts'

@@ -1,5 +1,4 @@
-import { wrongType, wrongValue } from '../errors/wrong-argument.ts'
-import { checkSize } from '../errors/check.ts'
+import { checkSize, wrongType, wrongValue } from '../errors/arguments.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { Segment } from '../memory/segment.ts'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
-import { candidates, corePackage, libraryFileName, platformName } from './locate.ts'
-import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
-import { declareLazily, type FunctionsOf } from './function-table.ts'
+import { candidates, corePackage, type Candidate, libraryFileName, platformName } from './locate.ts'
+import { addressOf, keepAlive, stringAt } from './driver.ts'
+import { loadFunctions, type FunctionsOf } from './function-table.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
@@ -18,10 +18,13 @@ export interface CoreLibrary {
   readonly functions: CoreFunctions
 }
 
-/** The first copy of this package in a JavaScript realm, which later copies find. */
-interface Registered {
+interface Copy {
   readonly version: string
   readonly directory: string
+}
+
+/** The first copy of this package in a JavaScript realm, which later copies find. */
+interface Registered extends Copy {
   readonly library: CoreLibrary
 }
 
@@ -54,17 +57,18 @@ export function coreFunctions(): CoreFunctions {
 }
 
 function load(): CoreLibrary {
-  const tried: { path: string; origin: string; reason: string }[] = []
-  for (const { path, origin } of candidates()) {
+  const tried: (Candidate & { readonly reason: string })[] = []
+  for (const candidate of candidates()) {
+    const { path } = candidate
     if (!existsSync(path)) {
-      tried.push({ path, origin, reason: 'no such file' })
+      tried.push({ ...candidate, reason: 'no such file' })
       continue
     }
     try {
-      return settle(path, declareLazily(loadGlobally(path).declare, FUNCTIONS.tenon))
+      return settle(path, loadFunctions(path, FUNCTIONS.tenon))
     } catch (error) {
       if (error instanceof LoadError) throw error
-      tried.push({ path, origin, reason: (error as Error).message })
+      tried.push({ ...candidate, reason: (error as Error).message })
     }
   }
   throw new LoadError(
@@ -118,10 +122,7 @@ function refuseSecondCopy(path: string, version: string, functions: CoreFunction
   }
 }
 
-function twoCopies(
-  first: { readonly directory: string; readonly version: string },
-  second: { readonly directory: string; readonly version: string },
-): LoadError {
+function twoCopies(first: Copy, second: Copy): LoadError {
   return new LoadError(
     `a process must have one version of @tenon/core, got ${first.version} at ${first.directory} and ` +
       `${second.version} at ${second.directory}`,

@@ -86,15 +86,13 @@ export function keepAlive(memory: ArrayBufferView): void {
 
 /**
  * Opens a library whose symbols all libraries that are loaded later can see. @throws the message of the system's loader.
+ *
+ * @returns what declares a function of the library.
  */
-export function loadGlobally(path: string): {
-  declare(name: string, result: CType, parameters: readonly CType[]): CFunction
-} {
+export function loadGlobally(path: string): (name: string, result: CType, parameters: readonly CType[]) => CFunction {
   const library = koffi().load(path, { global: true })
-  return {
-    declare: (name, result, parameters) =>
-      library.func(name, specOf(result), parameters.map(specOf)) as unknown as CFunction,
-  }
+  return (name, result, parameters) =>
+    library.func(name, specOf(result), parameters.map(specOf)) as unknown as CFunction
 }
 
 /** Declares the function at an address. Declaring costs as much as a hundred calls, so callers keep the result. */
@@ -125,15 +123,18 @@ export function variadicFunctionAt(
   })
 }
 
+/** A member of a C struct: a value, an array of a fixed length, or a struct. */
+export interface StructMember {
+  readonly name: string
+  readonly type: CType
+  /** How many elements, if it is an array. */
+  readonly count?: number
+  /** In bytes, of one element. */
+  readonly byteAlignment: number
+}
+
 /** Declares a struct by its members, with the layout of C. @returns the type and its size in bytes */
-export function declareStruct(
-  members: readonly {
-    readonly name: string
-    readonly type: CType
-    readonly count?: number
-    readonly byteAlignment: number
-  }[],
-): { readonly type: CStruct; readonly size: number } {
+export function declareStruct(members: readonly StructMember[]): { readonly type: CStruct; readonly size: number } {
   const k = koffi()
   const entries = members.map(({ name, type, count, byteAlignment }) => {
     const spec = count === undefined ? specOf(type) : k.array(specOf(type), count)
@@ -173,6 +174,14 @@ export function unregisterCallback(address: number): void {
   koffi().unregister(BigInt(address))
 }
 
+/** A watch of a descriptor. It keeps the process alive after `ref()`. */
+export interface ReadableWatch {
+  ref(): void
+  unref(): void
+  /** Idempotent. */
+  close(): void
+}
+
 /** No-op: scheduling it wakes the event loop. */
 function goOn(): void {}
 
@@ -180,10 +189,7 @@ function goOn(): void {}
  * Calls `whenReadable` from the event loop whenever a file descriptor is readable. Keeps the process alive after `ref()`.
  * Only for the main thread: see `pollReadable`.
  */
-export function pollDescriptor(
-  descriptor: number,
-  whenReadable: () => void,
-): { ref(): void; unref(): void; close(): void } {
+export function pollDescriptor(descriptor: number, whenReadable: () => void): ReadableWatch {
   const handle = koffi().node.poll(descriptor, { readable: true }, () => {
     // From Node.js 26 on, promise reactions of this callback run only after something else wakes the event loop.
     setImmediate(goOn)

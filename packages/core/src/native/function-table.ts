@@ -1,4 +1,4 @@
-import type { CFunction, CType } from './driver.ts'
+import { loadGlobally, type CFunction, type CType } from './driver.ts'
 
 /** The functions of a library: the result, then the parameters. */
 export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
@@ -27,13 +27,12 @@ export type FunctionsOf<Table extends FunctionTable> = {
 }
 
 /**
- * Makes an object with the functions of a table. Declaring a function is slow, so each is declared when its property is
- * first read, and is a plain property from then on.
+ * Loads a library, whose symbols all libraries that are loaded later can see, and makes an object with the functions of a
+ * table. Declaring a function is slow, so each is declared when its property is first read, and is a plain property from
+ * then on.
  */
-export function declareLazily<Table extends FunctionTable>(
-  declare: (name: string, result: CType, parameters: readonly CType[]) => CFunction,
-  table: Table,
-): FunctionsOf<Table> {
+export function loadFunctions<Table extends FunctionTable>(path: string, table: Table): FunctionsOf<Table> {
+  const declare = loadGlobally(path)
   const prototype = {}
   const functions: object = Object.create(prototype)
   for (const [name, [result, parameters]] of Object.entries(table)) {

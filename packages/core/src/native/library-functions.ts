@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path'
 import { LoadError } from '../errors/kinds.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { coreLibrary, type CoreFunctions } from './core-library.ts'
-import { loadGlobally } from './driver.ts'
-import { declareLazily, type FunctionsOf } from './function-table.ts'
+import { loadFunctions, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
 import { NativeLibrary } from './native-library.ts'
 
@@ -37,5 +36,5 @@ export function libraryFunctions<Name extends Library>(name: Name): LibraryFunct
       details: { path },
     })
   }
-  return declareLazily(loadGlobally(path).declare, FUNCTIONS[name])
+  return loadFunctions(path, FUNCTIONS[name])
 }

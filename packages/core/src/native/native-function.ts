@@ -1,6 +1,5 @@
-import { checkOptions } from '../errors/check-options.ts'
+import { checkOptions, wrongType } from '../errors/arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
-import { wrongType } from '../errors/wrong-argument.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkEnterable } from '../memory/block.ts'
 import { enterCall, leaveCall } from '../memory/call-stack.ts'

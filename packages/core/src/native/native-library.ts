@@ -1,5 +1,4 @@
-import { checkName } from '../errors/check.ts'
-import { inspectAsText } from '../errors/inspect.ts'
+import { checkName } from '../errors/arguments.ts'
 import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf } from './driver.ts'
@@ -54,10 +53,6 @@ export class NativeLibrary extends ManagedLifetime {
 
   protected override get label(): string {
     return `the library ${this.path}`
-  }
-
-  static {
-    inspectAsText(this)
   }
 
   /** The class and the path, as text. */

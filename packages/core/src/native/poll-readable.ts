@@ -1,15 +1,7 @@
 import { Socket } from 'node:net'
 import { isMainThread } from 'node:worker_threads'
 import { checkStatus, coreFunctions } from './core-library.ts'
-import { addressOf, pollDescriptor } from './driver.ts'
-
-/** A watch of a descriptor. It keeps the process alive after `ref()`. */
-export interface ReadableWatch {
-  ref(): void
-  unref(): void
-  /** Idempotent. */
-  close(): void
-}
+import { addressOf, pollDescriptor, type ReadableWatch } from './driver.ts'
 
 /**
  * Calls `whenReadable` from the event loop whenever a file descriptor is readable.

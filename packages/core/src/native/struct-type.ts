@@ -1,19 +1,9 @@
 import { ArgumentError } from '../errors/kinds.ts'
 import type { Segment } from '../memory/segment.ts'
-import { type CStruct, type CType, declareStruct, readStruct, writeStruct } from './driver.ts'
+import { type CStruct, declareStruct, readStruct, type StructMember, writeStruct } from './driver.ts'
 
 /** A struct as the driver passes it by value: an object of its members. */
 export type StructValue = Readonly<Record<string, unknown>>
-
-/** A member of a C struct: a value, an array of a fixed length, or a struct. */
-export interface StructMember {
-  readonly name: string
-  readonly type: CType
-  /** How many elements, if it is an array. */
-  readonly count?: number
-  /** In bytes, of one element. */
-  readonly byteAlignment: number
-}
 
 /** A C struct that is passed and returned by value. Made once for a layout: declaring it is slow. */
 export class StructType {

@@ -1,4 +1,4 @@
-import { wrongType } from '../errors/wrong-argument.ts'
+import { wrongType } from '../errors/arguments.ts'
 
 /** The kinds of TypedArray that can view the elements of a tensor in place. */
 export type TypedArray =
@@ -126,4 +126,28 @@ export function dtypeInfo(name: string): DTypeInfo {
 /** The row of an element type, as {@link dtypeInfo}; undefined if there is no such type. */
 export function findDType(name: string): DTypeInfo | undefined {
   return byName.get(name)
+}
+
+interface TypedArrayClass {
+  readonly BYTES_PER_ELEMENT: number
+  readonly name: string
+  new (buffer: ArrayBuffer, byteOffset?: number, length?: number): TypedArray
+}
+
+const classes: Readonly<Record<TypedArrayName, TypedArrayClass>> = {
+  Int8Array,
+  Uint8Array,
+  Int16Array,
+  Uint16Array,
+  Int32Array,
+  Uint32Array,
+  Float32Array,
+  Float64Array,
+  BigInt64Array,
+  BigUint64Array,
+}
+
+/** The TypedArray class whose elements view those of a type. */
+export function typedArrayClass(dtype: DType): TypedArrayClass {
+  return classes[dtypeInfo(dtype).array]
 }

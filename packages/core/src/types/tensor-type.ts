@@ -1,6 +1,4 @@
-import { wrongType } from '../errors/wrong-argument.ts'
-import { checkSize } from '../errors/check.ts'
-import { checkOptions } from '../errors/check-options.ts'
+import { checkOptions, checkSize, wrongType } from '../errors/arguments.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'

@@ -1,6 +1,5 @@
-import { wrongType } from '../errors/wrong-argument.ts'
+import { checkOptions, wrongType } from '../errors/arguments.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
-import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
@@ -8,11 +7,10 @@ import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
 import { checkDevice, cpu, type Device } from './device.ts'
-import { dtypeInfo, type DType, type TypedArray } from './dtype.ts'
+import { dtypeInfo, typedArrayClass, type DType, type TypedArray } from './dtype.ts'
 import { elementCodec, type Element, type ElementCodec } from './element.ts'
 import { typeWith, type TensorType, rowMajorStrides, type Packing, type TensorTypeOptions } from './tensor-type.ts'
 import { valuesText } from './tensor-text.ts'
-import { typedArrayClass } from './typed-array.ts'
 
 /** The alignment in bytes of memory that {@link tensor} allocates, as XLA and vector instructions need it. */
 export const TENSOR_ALIGNMENT = 64

@@ -1,0 +1,92 @@
+import type { TenonErrorOptions } from '@tenon/binary'
+import { describe } from './describe.ts'
+import { ArgumentError, ArgumentRangeError } from './kinds.ts'
+import { didYouMean } from './suggest.ts'
+
+/**
+ * The error for an argument of the wrong type: "NAME must be EXPECTED, got VALUE".
+ *
+ * @param expected a noun phrase: `a function`, `an array of tensors`.
+ * @param hint an instruction, if there is one to give.
+ */
+export function wrongType(name: string, expected: string, received: unknown, hint?: string): ArgumentError {
+  return new ArgumentError(...parts(name, expected, describe(received), hint))
+}
+
+/** The error for an argument of the right type whose value is out of range, in the words of {@link wrongType}. */
+export function wrongValue(name: string, expected: string, received: unknown, hint?: string): ArgumentRangeError {
+  return new ArgumentRangeError(...parts(name, expected, describe(received), hint))
+}
+
+const parts = (
+  name: string,
+  expected: string,
+  received: string,
+  hint: string | undefined,
+): [sentence: string, options: TenonErrorOptions] => [
+  `${name} must be ${expected}, got ${received}`,
+  { hint, details: { name, expected, received } },
+]
+
+/**
+ * Checks a size, count or offset once at the public boundary.
+ *
+ * @param value the caller's value: a number, or a bigint that is a safe integer.
+ * @param name the parameter's name, for the message.
+ * @param unit the unit of the value, for the message.
+ * @returns the value as a number: an integer from 0 to 2^53 - 1.
+ * @throws {ArgumentError} if it is not a number or bigint.
+ * @throws {ArgumentRangeError} if it is NaN, fractional, negative, or above 2^53 - 1.
+ */
+export function checkSize(value: unknown, name: string, unit = 'bytes'): number {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value) && value >= 0) return value + 0 // no negative zero
+  } else if (typeof value === 'bigint') {
+    if (value >= 0n && value <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(value)
+  } else {
+    throw wrongType(name, `a number of ${unit}`, value)
+  }
+  throw wrongValue(name, `a whole number of ${unit} from 0 to 2^53 - 1`, value)
+}
+
+/**
+ * Checks an alignment.
+ *
+ * @returns the alignment in bytes: a power of two from 1 to 2^30.
+ * @throws {ArgumentError | ArgumentRangeError} otherwise.
+ */
+export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
+  const alignment = checkSize(value, name)
+  if (alignment > 0 && alignment <= 2 ** 30 && (alignment & (alignment - 1)) === 0) return alignment
+  throw wrongValue(name, 'a power of two from 1 to 2^30', value)
+}
+
+/** Checks a name or path for native code. @throws {ArgumentError} if it is not a string, is empty, or has a NUL character. */
+export function checkName(value: unknown, name: string): string {
+  if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value
+  throw wrongType(name, 'a string, not empty and without NUL characters', value)
+}
+
+/**
+ * Checks an option object at the public boundary.
+ *
+ * @param options the caller's value; undefined stands for an object without options.
+ * @param known the names of all options.
+ * @param name the parameter's name, for messages.
+ * @throws {ArgumentError} if it is not an object, or has an option that is not known.
+ */
+export function checkOptions<Options extends object>(
+  options: Options | undefined,
+  known: readonly (keyof Options & string)[],
+  name = 'options',
+): Partial<Options> {
+  if (options === undefined) return {}
+  if (typeof options !== 'object' || options === null) throw wrongType(name, 'an object', options)
+  const expected: readonly string[] = known
+  const unknown = Object.keys(options).find((key) => !expected.includes(key))
+  if (unknown === undefined) return options
+  throw new ArgumentError(`${name} must not have the option ${JSON.stringify(unknown)}, which does not exist`, {
+    hint: didYouMean(unknown, expected) ?? `The options are ${expected.join(', ')}.`,
+    details: { name, expected, received: unknown },
+  })
+}
