@@ -1,13 +1,6 @@
 import type { NativeLibrary } from '@tenon/core'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import {
-  callable,
-  callFunction,
-  type CallOptions,
-  type CallResults,
-  type HostCallOptions,
-  type ResultSpec,
-} from './call/call-function.ts'
+import { callable, callFunction, type CallResults, type ResultOptions, type ResultSpec } from './call/call-function.ts'
 import type { Tensors } from './call/call-target.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import {
@@ -24,41 +17,36 @@ import {
   type TypedPrepareOptions,
 } from './targets/typed-handler.ts'
 
-/** A typed custom call as a function. */
-export interface CustomCall {
+/** A kernel as a function. */
+interface Call<Extra, Options> {
   /**
-   * Calls the kernel. The frame is laid out for the tensors' types and the attributes, and kept for the next call that has
+   * Calls the kernel. The call is laid out for the tensors' types and the attributes, and kept for the next call that has
    * the same.
    *
    * @throws {XlaError} if the kernel fails. @throws {ArgumentError} if an argument cannot be passed.
    */
-  <const Results extends readonly ResultSpec[]>(operands: Tensors, options: CallOptions<Results>): CallResults<Results>
+  <const Results extends readonly ResultSpec[]>(
+    operands: Tensors,
+    options: ResultOptions<Results> & Extra,
+  ): CallResults<Results>
   /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
   async<const Results extends readonly ResultSpec[]>(
     operands: Tensors,
-    options: CallOptions<Results> & RunAsyncOptions,
+    options: ResultOptions<Results> & Extra & RunAsyncOptions,
   ): Promise<CallResults<Results>>
+  /** Prepares a call, for hot loops and kernels with state: as `prepare` of the handler or function. */
+  prepare(options: Options): PreparedCall
+}
+
+/** A typed custom call as a function. */
+export interface CustomCall extends Call<Pick<TypedPrepareOptions, 'attrs'>, TypedPrepareOptions> {
   /** The handler, with its version. */
   readonly handler: TypedHandler
-  /** Prepares a call, for hot loops and kernels with state: as `handler.prepare`. */
-  prepare(options: TypedPrepareOptions): PreparedCall
 }
 
 /** An untyped Host call as a function. */
-export interface HostCall {
-  /** Calls the function. @throws {ArgumentError} if an argument cannot be passed. @throws {XlaError} if it fails or throws. */
-  <const Results extends readonly ResultSpec[]>(
-    operands: Tensors,
-    options: HostCallOptions<Results>,
-  ): CallResults<Results>
-  /** Calls the function on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
-  async<const Results extends readonly ResultSpec[]>(
-    operands: Tensors,
-    options: HostCallOptions<Results> & RunAsyncOptions,
-  ): Promise<CallResults<Results>>
+export interface HostCall extends Call<Pick<UntypedPrepareOptions, 'opaque'>, UntypedPrepareOptions> {
   readonly function: UntypedFunction
-  /** Prepares a call: as `function.prepare`. */
-  prepare(options: UntypedPrepareOptions): PreparedCall
 }
 
 /**

@@ -8,7 +8,8 @@ import type { Parameter, ParameterSpec } from './schema/parameter.ts'
 import { TargetSchema, type TensorsFor } from './schema/target-schema.ts'
 import { writeAttributes } from './schema/write-attributes.ts'
 import type { ResourceOptions } from './targets/call-resources.ts'
-import { TypedHandler } from './targets/typed-handler.ts'
+import type { Alias } from './shape/alias.ts'
+import { TypedHandler, type TypedPrepareOptions } from './targets/typed-handler.ts'
 
 /** Attributes, which may be omitted if none is required. */
 export type AttributesOption<Attributes extends AttributeSchema> =
@@ -100,21 +101,21 @@ export function targetCall<
   if (!(handler instanceof TypedHandler)) throw wrongType('handler', 'a typed handler', handler, hint)
   const { name, attrs: types } = schema
   const { aliases = [] } = schema.definition
-  const prepareWith: TypedHandler['prepare'] = (options) => handler.prepare({ ...options, aliases })
-  const forms = callFunction('attrs', prepareWith, !handler.stages.includes('instantiate'))
-  const prepare = ({ operands, results, attrs, ...rest }: TargetPrepareOptions<AttributeSchema>): PreparedCall => {
-    const given = results ?? schema.resultTypes(operands)
-    schema.check(operands, given)
-    return prepareWith({ ...rest, operands, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) })
-  }
+  const forms = callFunction(
+    'attrs',
+    (options: TypedPrepareOptions) => handler.prepare({ ...options, aliases }),
+    !handler.stages.includes('instantiate'),
+  )
   const complete = <More extends object>(
-    operands: readonly Tensor[],
+    operands: readonly ResultSpec[],
     { results, attrs, ...rest }: Partial<TargetCallOptions<AttributeSchema>> & More,
   ): CallOptions<readonly ResultSpec[]> & Omit<More, 'results' | 'attrs'> => {
     const given = results ?? inPlace(schema.resultTypes(operands), operands, aliases)
     schema.check(operands, given)
     return { ...rest, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) } as never
   }
+  const prepare = ({ operands, ...options }: TargetPrepareOptions<AttributeSchema>): PreparedCall =>
+    handler.prepare({ ...complete(operands, options), operands, aliases })
   const run = (operands: readonly Tensor[], options: Partial<TargetCallOptions<AttributeSchema>> = {}): unknown =>
     forms.call(operands, complete(operands, options))
   const async = async (
@@ -131,8 +132,8 @@ export function targetCall<
 /** Replaces the results that lie in the memory of operands by those operands. */
 function inPlace(
   types: readonly TensorType[],
-  operands: readonly Tensor[],
-  aliases: readonly { readonly operand: number; readonly result: number }[],
+  operands: readonly ResultSpec[],
+  aliases: readonly Alias[],
 ): ResultSpec[] {
   return types.map((type, i) => {
     const alias = aliases.find(({ result }) => result === i)

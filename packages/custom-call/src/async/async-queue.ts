@@ -1,4 +1,11 @@
-import { addressOf, checkStatus, coreFunctions, pollReadable, statusName } from '@tenon/core/internal'
+import {
+  addressOf,
+  checkStatus,
+  coreFunctionAddress,
+  coreFunctions,
+  pollReadable,
+  statusName,
+} from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { CallMemory } from '../native/call-memory.ts'
@@ -17,6 +24,7 @@ interface Queue {
 
 let opened: Queue | undefined
 let lastId = 0
+let arriveAddress: number | undefined
 const inFlight = new Map<number, Done>()
 
 const ids = new BigInt64Array(64)
@@ -59,20 +67,15 @@ function takeDone(): void {
   if (inFlight.size === 0) poll.unref()
 }
 
-/**
- * Waits for a message of native code.
- *
- * @param begin gets the queue's address and the id of the message.
- * @returns a function that stops waiting.
- */
-export function expectInQueue(begin: (queue: number, id: number) => void, done: () => void): () => void {
-  const { address, poll } = queue()
-  const id = ++lastId
-  begin(address, id)
+/** Waits for a message. @returns a function that stops waiting, and returns whether the message had not arrived. */
+function waitFor(id: number, done: Done): () => boolean {
+  const { poll } = queue()
   if (inFlight.size === 0) poll.ref()
   inFlight.set(id, done)
   return () => {
-    if (inFlight.delete(id) && inFlight.size === 0) poll.unref()
+    const waited = inFlight.delete(id)
+    if (waited && inFlight.size === 0) poll.unref()
+    return waited
   }
 }
 
@@ -88,18 +91,41 @@ export function submit(target: Runnable, memory: CallMemory, done: Done): () => 
     const text = `${MOST_IN_FLIGHT} asynchronous calls are in flight: await some first`
     throw refused('RESOURCE_EXHAUSTED', target.name, text)
   }
-  const { address, poll } = queue()
   const id = ++lastId
   const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
-  const status = start(address, memory.address, target.kind, id, addressOf(out))
+  const status = start(queue().address, memory.address, target.kind, id, addressOf(out))
   checkStatus(status, `starting ${target.name}`)
   const job = Number(out[0])
-  if (inFlight.size === 0) poll.ref()
-  inFlight.set(id, done)
-  return () => {
-    if (!inFlight.has(id) || statusName(cancel(job)) !== 'OK') return false
-    inFlight.delete(id)
-    if (inFlight.size === 0) poll.unref()
-    return true
+  const leave = waitFor(id, done)
+  return () => inFlight.has(id) && statusName(cancel(job)) === 'OK' && leave()
+}
+
+/** A message of native code to this thread, which arrives once. */
+export interface Arrival {
+  /** The function `void f(void*)` that native code calls, on any thread. */
+  readonly functionAddress: number
+  /** The argument of the function. */
+  readonly argument: number
+  /** Frees the message, because the function will not be called. */
+  forget(): void
+  /** Ignores the message. The function may be called late or never, so its memory stays allocated. */
+  abandon(): void
+}
+
+/** Makes a message of native code. `done` runs from the event loop, which is kept alive until then. */
+export function expectArrival(done: () => void): Arrival {
+  const { tn_xla_async_expect: expect, tn_xla_async_forget: forget } = coreFunctions()
+  const id = ++lastId
+  checkStatus(expect(queue().address, id, addressOf(out)), 'expecting a callback')
+  const job = Number(out[0])
+  const leave = waitFor(id, done)
+  return {
+    functionAddress: (arriveAddress ??= coreFunctionAddress('tn_xla_async_arrive')),
+    argument: job,
+    forget(): void {
+      leave()
+      forget(job)
+    },
+    abandon: leave,
   }
 }

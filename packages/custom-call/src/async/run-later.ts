@@ -1,4 +1,3 @@
-import type { TenonError } from '@tenon/core'
 import { checkOptions, enterAll, exitAll, wrongType, type Gated } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
 import type { CallMemory } from '../native/call-memory.ts'
@@ -19,10 +18,8 @@ export interface LaterRun {
   readonly held: readonly Gated[]
   /** The streams of the run's work. The run is over when they are done. */
   readonly streams: readonly DeviceStream[]
-  /** Makes the error of a run that did not end with 0. */
-  failure(status: number): TenonError
-  /** Takes the memory back. */
-  end(): void
+  /** Gives the memory to later runs. */
+  takeBack?(): void
 }
 
 /** Runs a call on a thread of the core. @param begin prepares the run; the promise rejects with what it throws. */
@@ -30,7 +27,12 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
   return new Promise((resolve, reject) => {
     const signal = signalOf(options)
     signal?.throwIfAborted()
-    const { run, memory, held, streams, failure, end } = begin()
+    const { run, memory, held, streams, takeBack } = begin()
+    memory.running = true
+    const end = (): void => {
+      memory.running = false
+      takeBack?.()
+    }
     const finish = (): void => {
       exitAll(held)
       signal?.removeEventListener('abort', abort)
@@ -42,7 +44,7 @@ export function runLater(options: RunAsyncOptions | undefined, begin: () => Late
       reject(signal!.reason as Error)
     }
     const done = (status: number): void => {
-      const error = status === 0 ? undefined : failure(status)
+      const error = status === 0 ? undefined : run.failure(memory, status)
       for (const stream of streams) stream.keep?.(held)
       finish()
       if (error !== undefined) reject(error)

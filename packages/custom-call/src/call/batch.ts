@@ -88,14 +88,10 @@ export class Batch extends ManagedLifetime {
     return runLater(options, () => {
       const memory = this.#start()
       return {
-        run: { name: this.label, kind: CONSTANTS.TN_XLA_JOB_BATCH },
+        run: { name: this.label, kind: CONSTANTS.TN_XLA_JOB_BATCH, failure: (_, status) => this.#failure(status) },
         memory,
         held: this.#held,
         streams: this.#streams,
-        failure: (status) => this.#failure(status),
-        end: () => {
-          memory.running = false
-        },
       }
     })
   }

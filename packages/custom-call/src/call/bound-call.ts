@@ -95,16 +95,11 @@ export class BoundCall extends ManagedLifetime {
     return runLater(options, () => {
       const { target, memory } = this
       if (memory.running || !this.gate.open) this.#refuse()
-      memory.running = true
       return {
         run: target,
         memory,
         held: this.held,
         streams: target.stream === undefined ? [] : [target.stream],
-        failure: (status) => target.failure(memory, status),
-        end: () => {
-          memory.running = false
-        },
       }
     })
   }

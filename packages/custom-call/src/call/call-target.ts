@@ -9,6 +9,8 @@ export interface Runnable {
   readonly name: string
   /** The kind of its memory, one of the constants `TN_XLA_JOB_*`. */
   readonly kind: number
+  /** Makes the error of a run that did not end with 0. @param batchIndex the index of the call in its batch. */
+  failure(memory: CallMemory, status: number, batchIndex?: number): TenonError
 }
 
 /** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
@@ -21,8 +23,6 @@ export interface CallTarget extends Runnable {
   readonly memory: CallMemory
   /** Lays out more memory for the same call, with pointers of its own. */
   extend(): CallMemory
-  /** Makes the error of a run that did not end with 0. @param batchIndex the index of the call in its batch. */
-  failure(memory: CallMemory, status: number, batchIndex?: number): TenonError
   /** The stream of the call's work, if it is an object. The operands of a run stay open until the work is done. */
   readonly stream?: DeviceStream | undefined
   /** Whether its work on a stream can be captured once and replayed. */

@@ -107,8 +107,7 @@ export class PreparedCall<
         memory,
         held,
         streams: target.stream === undefined ? [] : [target.stream],
-        failure: (status) => target.failure(memory, status),
-        end: () => void this.#spare.push(memory),
+        takeBack: () => void this.#spare.push(memory),
       }
     })
   }

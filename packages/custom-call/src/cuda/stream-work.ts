@@ -1,6 +1,6 @@
 import { NativeError } from '@tenon/core'
 import type { Gated } from '@tenon/core/internal'
-import { expectArrival, type Arrival } from '../async/expect-arrival.ts'
+import { expectArrival, type Arrival } from '../async/async-queue.ts'
 import type { CudaError } from './cuda-error.ts'
 
 /** The functions of the driver that {@link StreamWork} needs. */

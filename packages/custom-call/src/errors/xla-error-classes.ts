@@ -10,6 +10,8 @@ export interface XlaErrorClass {
 }
 
 const classes = new Map<XlaCodeName, XlaErrorClass>()
+/** Maps the name of every code to its class, in the order of the codes. */
+export const xlaErrorClasses: ReadonlyMap<XlaCodeName, XlaErrorClass> = classes
 
 /** Makes the class of a code, such as `InvalidArgumentError` for `INVALID_ARGUMENT`. */
 function classFor(codeName: XlaCodeName): XlaErrorClass {
@@ -67,8 +69,3 @@ export function xlaError(failure: XlaFailure): XlaError {
 export function refused(codeName: XlaCodeName, target: string, text: string, cause?: unknown): XlaError {
   return xlaError({ xlaCode: XLA_CODES.indexOf(codeName), text, target, stage: 'execute', refused: true, cause })
 }
-
-/** Maps the name of every code to its class, in the order of the codes. */
-export const xlaErrorClasses: ReadonlyMap<XlaCodeName, XlaErrorClass> = new Map(
-  XLA_CODES.flatMap((name) => (name === 'OK' ? [] : [[name, classes.get(name)!] as const])),
-)
