@@ -2,20 +2,17 @@ import { NpyFormatError } from './npy-format-error.ts'
 
 /** The Python literals in headers of `.npy` files. */
 export type PythonLiteral = string | number | boolean | PythonTuple | PythonList
+/** The items of a tuple or a list. */
+class PythonSequence {
+  readonly items: readonly PythonLiteral[]
+  constructor(items: readonly PythonLiteral[]) {
+    this.items = items
+  }
+}
 /** A tuple such as `(2, 4)`. */
-export class PythonTuple {
-  readonly items: readonly PythonLiteral[]
-  constructor(items: readonly PythonLiteral[]) {
-    this.items = items
-  }
-}
+export class PythonTuple extends PythonSequence {}
 /** A list such as `[('x', '<f4')]`, the element type of structured arrays. */
-export class PythonList {
-  readonly items: readonly PythonLiteral[]
-  constructor(items: readonly PythonLiteral[]) {
-    this.items = items
-  }
-}
+export class PythonList extends PythonSequence {}
 
 /** The largest depth of nesting. Headers of structured types nest two or three levels. */
 const MAX_DEPTH = 32
