@@ -87,7 +87,7 @@ export function keepAlive(memory: ArrayBufferView): void {
 /**
  * Opens a library whose symbols all libraries that are loaded later can see. @throws the message of the system's loader.
  *
- * @returns what declares a function of the library.
+ * @returns a function that declares the functions of the library.
  */
 export function loadGlobally(path: string): (name: string, result: CType, parameters: readonly CType[]) => CFunction {
   const library = koffi().load(path, { global: true })

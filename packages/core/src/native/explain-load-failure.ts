@@ -24,7 +24,7 @@ export function isSpecialFile(path: string): boolean {
 /** The system that loads each format. */
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
-/** What the file shows; without a sentence, the loader's message is the best one. */
+/** Explains the failure by the file's headers. Without a sentence, the message of the loader is the best explanation. */
 function explain(path: string): { readonly sentence?: string; readonly hint?: string | undefined } | undefined {
   if (!existsSync(path)) {
     // The loader searched for a bare name, and its message says where.

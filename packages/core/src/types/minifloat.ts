@@ -16,7 +16,7 @@ interface MiniFloat {
   readonly mantissaBits: number
   readonly bias: number
   readonly specials: 'ieee' | 'fn' | 'finite' | 'fnuz'
-  /** The code of NaN, or of 0 without one. */
+  /** The code of NaN; 0 in a format without NaN. */
   readonly nan: number
   /** The code for values that are too large. */
   readonly largest: number

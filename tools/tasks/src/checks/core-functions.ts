@@ -7,7 +7,7 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 const checked = /^packages\/(?!core\/src\/(generated|native)\/)[^/]+\/src\/.*\.ts$/
 
 /** The functions that declare a function of C from a signature. */
-const declaring = new Set(['declareLazily', 'functionAt', 'loadGlobally', 'variadicFunctionAt'])
+const declaring = new Set(['functionAt', 'loadFunctions', 'loadGlobally', 'variadicFunctionAt'])
 
 /** The files that may use them, because they declare functions of a library that has no header in this repository. */
 const foreign = new Set(['packages/custom-call/src/cuda/driver-functions.ts'])
