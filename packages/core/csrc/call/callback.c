@@ -39,12 +39,11 @@ static void leave_table(tn_callbacks_t *table) {
 }
 
 static void destroy_all(tn_callback_t *callback) {
-  while (callback != NULL) {
-    tn_callback_t *next = callback->next_released;
+  for (tn_callback_t *next; callback != NULL; callback = next) {
     tn_callbacks_t *table = callback->table;
+    next = callback->next_released;
     free(callback);
     leave_table(table);
-    callback = next;
   }
 }
 
@@ -102,7 +101,7 @@ void tn_callback_retain(tn_callback_t *callback) {
 void tn_callback_release(tn_callback_t *callback) {
   if (callback == NULL || atomic_fetch_sub(&callback->references, 1) != 1) return;
   tn_callbacks_t *table = callback->table;
-  atomic_fetch_add(&table->references, 1); /* another thread may empty the queue, and free the table, before the next lines */
+  atomic_fetch_add(&table->references, 1); /* another thread may empty the queue and free the table meanwhile */
   callback->next_released = atomic_load(&table->released);
   while (!atomic_compare_exchange_weak(&table->released, &callback->next_released, callback)) continue;
   if (atomic_load(&table->closed)) destroy_all(atomic_exchange(&table->released, NULL));

@@ -88,7 +88,7 @@ TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 /* Windows does not export the functions from here to the end of this header. */
 
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
-#define TN_MAPPING_GUARDED 2u /* a page that the file no longer has reads as zeros and is counted, instead of raising SIGBUS */
+#define TN_MAPPING_GUARDED 2u /* pages that the file no longer has read as zeros and are counted, without SIGBUS */
 
 /* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page size.
  * tn_mapping_close() unmaps them. */

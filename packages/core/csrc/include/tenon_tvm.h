@@ -194,7 +194,8 @@ TN_API void tn_packed_error_append(TVMFFIObjectHandle error, const char *text, s
 /* Creates a packed function in `slot` that runs a callback, which the function retains. `threads` is one of
  * TN_PACKED_THREADS_*; callers on other threads wait at most `timeout_ms`. Unless `threads` is
  * TN_PACKED_THREADS_REFUSE, the stack's relay must be open. 0 or -1. */
-TN_API int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads, uint32_t timeout_ms);
+TN_API int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads,
+                                         uint32_t timeout_ms);
 
 /* Opens the queue of calls from other threads. `*descriptor` is the read end of a pipe that the caller owns; it
  * becomes readable when calls wait. TN_UNSUPPORTED where Node cannot read such a pipe. Called once for a stack. */

@@ -109,7 +109,8 @@ TN_API int32_t tn_xla_share(void *call, void *original);
 /* Reads the failure of the last run: its XLA code, its stage, and its message (at most `capacity` bytes, not
  * NUL-terminated; `*length` is its whole length). A message that was copied completely is forgotten. TN_NOT_FOUND: the
  * run did not fail. */
-TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *message, size_t capacity, size_t *length);
+TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *message, size_t capacity,
+                              size_t *length);
 
 /* Destroys the states that handlers have set for a call, and its failure. The caller still owns the memory. A second
  * close is a no-op. TN_EXCEPTION: a deleter threw. */
@@ -208,7 +209,8 @@ TN_API void tn_xla_async_arrive(void *job);
 TN_API void tn_xla_async_forget(tn_xla_job_t *job);
 
 /* Takes the ids and statuses of jobs that are done. The statuses are those of tn_xla_execute(). */
-TN_API int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity, size_t *count);
+TN_API int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity,
+                                 size_t *count);
 
 /* Waits for all calls in flight, then closes the queue. Expected events may still happen and are ignored. */
 TN_API void tn_xla_async_close(tn_xla_async_t *queue);
@@ -266,7 +268,7 @@ typedef struct tn_cuda_stream {
   int32_t (*begin_capture)(void *stream, int32_t mode);            /* cuStreamBeginCapture_v2 */
   int32_t (*end_capture)(void *stream, void **graph);              /* cuStreamEndCapture */
   int32_t (*synchronize)(void *stream);                            /* cuStreamSynchronize */
-  struct tn_cuda_stream *next;                                     /* owned by the core: the next stream of the thread */
+  struct tn_cuda_stream *next;                                     /* of the core: the next stream of the thread */
 } tn_cuda_stream_t;
 
 /* Opens a stream whose `stream`, `context` and functions are set. If the thread of JavaScript that opened it ends

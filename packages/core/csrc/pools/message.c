@@ -35,7 +35,8 @@ static int32_t check_execute(const uint8_t *body, size_t length) {
   uint64_t pools_size = (uint64_t)execute.pools * 8;
   uint64_t expected =
       sizeof execute + pools_size + arguments * sizeof(tn_frame_argument_t) + (uint64_t)execute.dimensions * 4;
-  if (execute.reserved != 0 || expected != length) MALFORMED("the counts of a request to execute do not match its length");
+  if (execute.reserved != 0 || expected != length)
+    MALFORMED("the counts of a request to execute do not match its length");
   if (!are_flags(body, sizeof execute, 8, execute.pools)) MALFORMED("the kind of a pool must be 0 or 1");
   size_t first = sizeof execute + (size_t)pools_size;
   if (!are_flags(body, first, sizeof(tn_frame_argument_t), arguments))
@@ -68,7 +69,8 @@ int32_t tn_frame_check(const void *bytes, size_t length, size_t descriptors) {
   if (operation == 0 || operation > TN_FRAME_OPERATIONS) MALFORMED("unknown operation");
   if (header.length != length) MALFORMED("wrong length");
   if (header.descriptors != descriptors || descriptors > TN_FRAME_DESCRIPTORS) MALFORMED("wrong number of descriptors");
-  if ((header.flags & ~TN_FRAME_RING) != 0 || header.priority > (is_reply ? 0 : 2)) MALFORMED("unknown flags or priority");
+  if ((header.flags & ~TN_FRAME_RING) != 0 || header.priority > (is_reply ? 0 : 2))
+    MALFORMED("unknown flags or priority");
   if (!is_reply && header.status != 0) MALFORMED("a request with a status");
   /* The body of a failure has no fixed layout. */
   if (operation != TN_FRAME_EXECUTE || header.status != 0) return TN_OK;

@@ -116,11 +116,10 @@ TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
   uint8_t *at = target->data + writer->data_at;
   // Most strings are short. With room on both sides one wide copy serves all sizes, and the next string overwrites the
   // excess.
-  if (size <= 32 && room >= 32 && span->room >= 32) {
+  if (size <= 32 && room >= 32 && span->room >= 32)
     copy32(at, span->data);
-  } else {
+  else
     copy(at, span->data, (size_t)size);
-  }
   writer->data_at += size;
   return at;
 }

@@ -220,38 +220,24 @@ void tn_tstring_dealloc(void *string) {
 int32_t tn_tstring_get_type(const void *string) { return tn__type_of(string); }
 
 size_t tn_tstring_get_size(const void *string) {
-  switch (tn__type_of(string)) {
-    case TN_TSTRING_SMALL:
-      return *AT(string, 0) >> 2;
-    case TN_TSTRING_OFFSET:
-      return tn__load32(string, false) >> 2;
-    default:
-      return tn__size_of_word(tn__load_word(string));
-  }
+  const int type = tn__type_of(string);
+  if (type == TN_TSTRING_SMALL) return *AT(string, 0) >> 2;
+  if (type == TN_TSTRING_OFFSET) return tn__load32(string, false) >> 2;
+  return tn__size_of_word(tn__load_word(string));
 }
 
 size_t tn_tstring_get_capacity(const void *string) {
-  switch (tn__type_of(string)) {
-    case TN_TSTRING_SMALL:
-      return TN__TF_SMALL;
-    case TN_TSTRING_LARGE:
-      return large_capacity(string);
-    default:
-      return 0;
-  }
+  const int type = tn__type_of(string);
+  if (type == TN_TSTRING_SMALL) return TN__TF_SMALL;
+  return type == TN_TSTRING_LARGE ? large_capacity(string) : 0;
 }
 
 const char *tn_tstring_get_data_pointer(const void *string) {
-  switch (tn__type_of(string)) {
-    case TN_TSTRING_SMALL:
-      return (const char *)AT(string, 1);
-    case TN_TSTRING_LARGE:
-      return (const char *)large_block(string);
-    case TN_TSTRING_OFFSET:
-      return (const char *)string + tn__load32(AT(string, 4), false);
-    default:
-      return (const char *)tn__load_word(AT(string, WORD));
-  }
+  const int type = tn__type_of(string);
+  if (type == TN_TSTRING_SMALL) return (const char *)AT(string, 1);
+  if (type == TN_TSTRING_LARGE) return (const char *)large_block(string);
+  if (type == TN_TSTRING_OFFSET) return (const char *)string + tn__load32(AT(string, 4), false);
+  return (const char *)tn__load_word(AT(string, WORD));
 }
 
 char *tn_tstring_get_mutable_data_pointer(void *string) {

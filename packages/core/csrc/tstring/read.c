@@ -11,8 +11,9 @@ int32_t tn__tstring_fault(tn_tstring_fault_t *fault, int32_t check, uint64_t ind
 }
 
 const tn__table_t tn__tstring_tables[] = {
-    [TN_TSTRING_TF] = {24, 0},     [TN_TSTRING_RFC16] = {16, 0},  [TN_TSTRING_RFC24] = {24, 0},  [TN_TSTRING_LEGACY] = {8, 0},
-    [TN_TSTRING_TFLITE] = {4, 8},  [TN_TSTRING_ARROW32] = {4, 4}, [TN_TSTRING_ARROW64] = {8, 8},
+    [TN_TSTRING_TF] = {24, 0},    [TN_TSTRING_RFC16] = {16, 0},  [TN_TSTRING_RFC24] = {24, 0},
+    [TN_TSTRING_LEGACY] = {8, 0}, [TN_TSTRING_TFLITE] = {4, 8},  [TN_TSTRING_ARROW32] = {4, 4},
+    [TN_TSTRING_ARROW64] = {8, 8},
 };
 
 int32_t tn__tstring_check_layout(int32_t layout, int32_t abi) {

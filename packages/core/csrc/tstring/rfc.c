@@ -18,34 +18,26 @@ static uint8_t *large_characters(const void *string, int32_t layout) {
 
 /* The number of bytes that a container can hold. */
 static size_t capacity_of(const void *container, int32_t layout) {
-  switch (tn__type_of(container)) {
-    case TN_TSTRING_SMALL:
-      return tn__small_capacity(layout);
-    case TN_TSTRING_OFFSET:
-      return tn__load32(container, false) >> 2;
-    default: {
-      const uint32_t capacity = tn__load32(AT(container, 4), TN__BIG_ENDIAN);
-      return capacity < TN__WORD32_SIZE_MAXIMUM ? capacity : TN__WORD32_SIZE_MAXIMUM;
-    }
-  }
+  const int type = tn__type_of(container);
+  if (type == TN_TSTRING_SMALL) return tn__small_capacity(layout);
+  if (type == TN_TSTRING_OFFSET) return tn__load32(container, false) >> 2;
+  const uint32_t capacity = tn__load32(AT(container, 4), TN__BIG_ENDIAN);
+  return capacity < TN__WORD32_SIZE_MAXIMUM ? capacity : TN__WORD32_SIZE_MAXIMUM;
 }
 
 /* Writes the bytes into the container at `string`. */
 static void fill(void *string, int32_t layout, const char *bytes, size_t byte_size) {
-  switch (tn__type_of(string)) {
-    case TN_TSTRING_SMALL: {
-      uint8_t next[TN__TSTRING_SIZE] = {(uint8_t)(byte_size << 2)};
-      if (byte_size != 0) memcpy(next + 1, bytes, byte_size);
-      memcpy(string, next, tn__struct_size(layout));
-      return;
-    }
-    case TN_TSTRING_OFFSET:
-      if (byte_size != 0) memmove(AT(string, tn__load32(AT(string, 4), false)), bytes, byte_size);
-      tn__store32(string, (uint32_t)byte_size << 2 | TN_TSTRING_OFFSET, false);
-      return;
-    default:
-      if (byte_size != 0) memmove((void *)tn__load_word(AT(string, 8)), bytes, byte_size);
-      tn__store32(string, tn__word32_of_size((uint32_t)byte_size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
+  const int type = tn__type_of(string);
+  if (type == TN_TSTRING_SMALL) {
+    uint8_t next[TN__TSTRING_SIZE] = {(uint8_t)(byte_size << 2)};
+    if (byte_size != 0) memcpy(next + 1, bytes, byte_size);
+    memcpy(string, next, tn__struct_size(layout));
+  } else if (type == TN_TSTRING_OFFSET) {
+    if (byte_size != 0) memmove(AT(string, tn__load32(AT(string, 4), false)), bytes, byte_size);
+    tn__store32(string, (uint32_t)byte_size << 2 | TN_TSTRING_OFFSET, false);
+  } else {
+    if (byte_size != 0) memmove((void *)tn__load_word(AT(string, 8)), bytes, byte_size);
+    tn__store32(string, tn__word32_of_size((uint32_t)byte_size, TN_TSTRING_PREALLOC), TN__BIG_ENDIAN);
   }
 }
 

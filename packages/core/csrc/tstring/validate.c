@@ -29,7 +29,8 @@ static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tst
     const uint8_t *at = t->table + i * stride;
     const uint32_t word = tn__load32(at, false);
     const uint64_t start = i * stride + tn__load32(at + 4, false), size = word >> 2;
-    // `counts` is all ones for strings outside their struct. `behind` becomes negative if one starts before the last end.
+    // `counts` is all ones for strings outside their struct. `behind` becomes negative if one starts before the last
+    // end.
     uint64_t counts = 0 - (uint64_t)(((word & 3) == TN_TSTRING_OFFSET) & (size != 0));
     TN__OPAQUE(counts);
     extents -= counts;
@@ -207,22 +208,15 @@ static int32_t validate_arrow(const tn_tstring_tensor_t *t, uint64_t budget, tn_
 int32_t tn_tstring_validate(const tn_tstring_tensor_t *tensor, int32_t strict, uint64_t budget, tn_tstring_sums_t *sums,
                             tn_tstring_fault_t *fault) {
   tn_tstring_sums_t found = {0, 0};
-  int32_t status;
   TN_TRY(tn__tstring_check_table(tensor, fault));
-  switch (tensor->layout) {
-    case TN_TSTRING_LEGACY:
-      status = validate_legacy(tensor, strict, budget, &found, fault);
-      break;
-    case TN_TSTRING_TFLITE:
-      status = validate_tflite(tensor, strict, budget, &found, fault);
-      break;
-    case TN_TSTRING_ARROW32:
-    case TN_TSTRING_ARROW64:
-      status = validate_arrow(tensor, budget, &found, fault);
-      break;
-    default:
-      status = validate_structs(tensor, strict, budget, &found, fault);
-  }
-  if (status == TN_OK) *sums = found;
-  return status;
+  if (tensor->layout == TN_TSTRING_LEGACY)
+    TN_TRY(validate_legacy(tensor, strict, budget, &found, fault));
+  else if (tensor->layout == TN_TSTRING_TFLITE)
+    TN_TRY(validate_tflite(tensor, strict, budget, &found, fault));
+  else if (tn__is_struct_layout(tensor->layout))
+    TN_TRY(validate_structs(tensor, strict, budget, &found, fault));
+  else
+    TN_TRY(validate_arrow(tensor, budget, &found, fault));
+  *sums = found;
+  return TN_OK;
 }

@@ -8,7 +8,8 @@
  * error. */
 static tn_xla_error_t *unimplemented(void *args) {
   (void)args;
-  return tn__xla_error(TN_XLA_UNIMPLEMENTED, "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
+  return tn__xla_error(TN_XLA_UNIMPLEMENTED,
+                       "this function is not part of the XLA FFI that the runtime speaks (0.1 to 0.%d)",
                        TN_XLA_NEWEST_MINOR);
 }
 
@@ -25,25 +26,20 @@ typedef struct {
   tn_xla_error_t *(*later[LATER_SLOTS])(void *);
 } table_t;
 
-#define TABLE(size, minor, register_type, set, get, run_id, ordinal)                                                     \
-  {{size,                 NULL,                                                                                          \
-    {sizeof(tn_xla_api_version_t), NULL, 0, minor},                                                                      \
-    NULL,                 tn__xla_error_create,      tn__xla_error_get_message, tn__xla_error_destroy_args,              \
-    handler_register,     tn__xla_stream_get,           register_type,             tn__xla_context_get,                     \
-    set,                  get,                       tn__xla_memory_allocate,   tn__xla_memory_free,                     \
-    tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,     tn__xla_future_set_available,            \
-    tn__xla_future_set_error, run_id,                ordinal},                                                           \
+#define TABLE(size, minor, register_type, set, get)                                                                \
+  {{size, NULL, {sizeof(tn_xla_api_version_t), NULL, 0, minor}, NULL,                                              \
+    tn__xla_error_create, tn__xla_error_get_message, tn__xla_error_destroy_args, handler_register,                 \
+    tn__xla_stream_get, register_type, tn__xla_context_get, set, get, tn__xla_memory_allocate,                     \
+    tn__xla_memory_free, tn__xla_pool_schedule, tn__xla_pool_num_threads, tn__xla_future_create,                   \
+    tn__xla_future_set_available, tn__xla_future_set_error, tn__xla_run_id_get, tn__xla_device_ordinal_get},       \
    {[0 ... LATER_SLOTS - 1] = unimplemented}}
 
 /* The headers of 0.1 had neither a run id nor a device ordinal at first, and have those of 0.2, in the same slots,
  * since spring 2025. */
 static const table_t tables[] = {
-    TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1,
-          tn__xla_run_id_get, tn__xla_device_ordinal_get),
-    TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1, tn__xla_run_id_get,
-          tn__xla_device_ordinal_get),
-    TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3, tn__xla_run_id_get,
-          tn__xla_device_ordinal_get),
+    TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1),
+    TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1),
+    TABLE(TN_XLA_SIZE_API, 3, tn__xla_type_register_v2, tn__xla_state_set_v3, tn__xla_state_get_v3),
 };
 
 const tn_xla_api_t *tn__xla_api(int32_t minor) {

@@ -33,7 +33,8 @@ static inline int run_first_stages(tn__xla_call_t *call) {
   const tn_xla_bundle_t *handlers = &call->handlers;
   if (!enter_device(call)) return 0;
   if (handlers->prepare != NULL && (call->error = run_stage(call, handlers->prepare, TN_XLA_PREPARE)) != NULL) return 0;
-  return handlers->initialize == NULL || (call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE)) == NULL;
+  if (handlers->initialize != NULL) call->error = run_stage(call, handlers->initialize, TN_XLA_INITIALIZE);
+  return call->error == NULL;
 }
 
 static void run_stages(void *context) {
@@ -149,7 +150,7 @@ int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(v
   return end_run(call, status);
 }
 
-int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status) {
+int tn__xla_call_start(tn__xla_call_t *call, tn__xla_then_t *then, void *data, int32_t *status) {
   call->context.run_id = 0;
   call->frame.future = NULL;
   *status = run(call, start_stages);

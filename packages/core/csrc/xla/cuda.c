@@ -16,7 +16,8 @@ static int32_t allocate(void *data, size_t size, size_t alignment, void **out) {
   uint64_t address = 0;
   (void)alignment; /* the driver aligns to 256 bytes */
   const int32_t result = stream->allocate(&address, size, stream->stream);
-  if (result != 0) return tn__fail(TN_OUT_OF_MEMORY, "cuMemAllocAsync of %zu bytes gave CUDA result %d", size, (int)result);
+  if (result != 0)
+    return tn__fail(TN_OUT_OF_MEMORY, "cuMemAllocAsync of %zu bytes gave CUDA result %d", size, (int)result);
   *out = (void *)(uintptr_t)address;
   return TN_OK;
 }

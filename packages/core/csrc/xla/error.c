@@ -63,8 +63,8 @@ size_t tn_xla_live_errors(void) { return tn__xla_set_count(&live, &lock); }
 tn_xla_error_t *tn__xla_check_size(const char *what, size_t expected, size_t actual) {
   if (actual >= expected) return NULL;
   return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
-                       "Unexpected %s size: expected %zu, got %zu. The handler and the runtime were built for different "
-                       "versions of XLA FFI; this runtime speaks 0.1 to 0.%d.",
+                       "Unexpected %s size: expected %zu, got %zu. The handler and the runtime were built for "
+                       "different versions of XLA FFI; this runtime speaks 0.1 to 0.%d.",
                        what, expected, actual, TN_XLA_NEWEST_MINOR);
 }
 

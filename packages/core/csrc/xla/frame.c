@@ -55,7 +55,9 @@ static void *take(block_t *block, size_t count, size_t size, size_t alignment) {
   return block->memory == NULL ? NULL : block->memory + offset;
 }
 
-static int32_t truncated(const char *what) { return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what); }
+static int32_t truncated(const char *what) {
+  return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what);
+}
 
 /* --- Buffers ------------------------------------------------------------------------------------------------------ */
 
@@ -136,10 +138,10 @@ static int32_t lay_array(source_t *source, block_t *block, void **out) {
   if (record->count > source->left / size) return truncated("an array");
   tn_xla_array_t *array = take(block, 1, sizeof *array, 8);
   void *data = NULL;
-  const int32_t status = lay_bytes(source, block, record->count * size, &data, "an array");
-  if (status == TN_OK && array != NULL) *array = (tn_xla_array_t){record->dtype, (size_t)record->count, data};
+  TN_TRY(lay_bytes(source, block, record->count * size, &data, "an array"));
+  if (array != NULL) *array = (tn_xla_array_t){record->dtype, (size_t)record->count, data};
   *out = array;
-  return status;
+  return TN_OK;
 }
 
 static int32_t lay_string(source_t *source, block_t *block, void **out) {
@@ -147,10 +149,10 @@ static int32_t lay_string(source_t *source, block_t *block, void **out) {
   if (length == NULL) return truncated("a string");
   tn_xla_span_t *span = take(block, 1, sizeof *span, 8);
   void *bytes = NULL;
-  const int32_t status = lay_bytes(source, block, *length, &bytes, "a string");
-  if (status == TN_OK && span != NULL) *span = (tn_xla_span_t){bytes, (size_t)*length};
+  TN_TRY(lay_bytes(source, block, *length, &bytes, "a string"));
+  if (span != NULL) *span = (tn_xla_span_t){bytes, (size_t)*length};
   *out = span;
-  return status;
+  return TN_OK;
 }
 
 static int32_t lay_dictionary(source_t *source, block_t *block, void **out, int depth) {
@@ -162,18 +164,11 @@ static int32_t lay_dictionary(source_t *source, block_t *block, void **out, int 
 }
 
 static int32_t lay_value(source_t *source, block_t *block, int32_t kind, void **out, int depth) {
-  switch (kind) {
-    case TN_XLA_SCALAR:
-      return lay_scalar(source, block, out);
-    case TN_XLA_ARRAY:
-      return lay_array(source, block, out);
-    case TN_XLA_STRING:
-      return lay_string(source, block, out);
-    case TN_XLA_DICTIONARY:
-      return lay_dictionary(source, block, out, depth);
-    default:
-      return tn__fail(TN_INVALID_ARGUMENT, "unknown kind %d of an attribute", (int)kind);
-  }
+  if (kind == TN_XLA_SCALAR) return lay_scalar(source, block, out);
+  if (kind == TN_XLA_ARRAY) return lay_array(source, block, out);
+  if (kind == TN_XLA_STRING) return lay_string(source, block, out);
+  if (kind == TN_XLA_DICTIONARY) return lay_dictionary(source, block, out, depth);
+  return tn__fail(TN_INVALID_ARGUMENT, "unknown kind %d of an attribute", (int)kind);
 }
 
 /* Returns whether `name` comes after `previous`, if there is one, in the order of bytes. */
@@ -184,7 +179,8 @@ static int is_after(const tn_xla_span_t *name, const tn_xla_span_t *previous) {
   return order > 0 || (order == 0 && name->len > previous->len);
 }
 
-static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xla_span_t *previous, tn_xla_span_t *out) {
+static int32_t lay_name(source_t *source, block_t *block, uint32_t length, tn_xla_span_t *previous,
+                        tn_xla_span_t *out) {
   const tn_xla_span_t name = {next(source, length), length};
   TN_REQUIRE(name.ptr != NULL && length != 0, "an attribute must have a name");
   TN_REQUIRE(is_after(&name, previous),

@@ -78,7 +78,8 @@ static int32_t write_value(sink_t *sink, int32_t kind, const void *value, int de
   }
   const tn_xla_span_t *string = value;
   if (kind != TN_XLA_STRING) return wrong("an attribute of an unknown kind");
-  if (string->len > LONGEST || (string->len > 0 && string->ptr == NULL)) return wrong("a string attribute without bytes");
+  if (string->len > LONGEST || (string->len > 0 && string->ptr == NULL))
+    return wrong("a string attribute without bytes");
   put_u64(sink, string->len);
   put(sink, string->ptr, string->len);
   return TN_OK;

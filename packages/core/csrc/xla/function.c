@@ -69,13 +69,13 @@ static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char
   return NULL;
 }
 
-/* Checks the operands and results of a call. JavaScript reads their pointers before the next call can overwrite them. */
+/* Checks the operands and results of a call, and copies their pointers, which JavaScript reads before the next call. */
 static tn_xla_error_t *take_call(const tn_xla_call_frame_t *frame, const tn_xla_function_t *function) {
   const size_t operands = function->operands;
   if (frame->attrs.size != 0)
     return refuse(frame, "[execute] Wrong number of attributes: expected 0 but got %lld", (long long)frame->attrs.size);
-  tn_xla_error_t *wrong = take_buffers(frame, "argument", frame->args.size, frame->args.types, frame->args.args, operands,
-                                       function->buffers, function->data);
+  tn_xla_error_t *wrong = take_buffers(frame, "argument", frame->args.size, frame->args.types, frame->args.args,
+                                       operands, function->buffers, function->data);
   if (wrong != NULL) return wrong;
   return take_buffers(frame, "result", frame->rets.size, frame->rets.types, frame->rets.rets, function->results,
                       function->buffers + operands, function->data + operands);
@@ -107,7 +107,8 @@ static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   const uint64_t thread = atomic_load(&slots[index].thread);
   if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is closed");
   if (thread != tn__this_thread())
-    return fail(frame, TN_XLA_UNAVAILABLE, "a TypeScript function was called from a thread that does not run its JavaScript");
+    return fail(frame, TN_XLA_UNAVAILABLE,
+                "a TypeScript function was called from a thread that does not run its JavaScript");
   return run(frame, &slots[index]);
 }
 

@@ -9,7 +9,7 @@ struct tn_xla_future {
   int taken;             /* its call waits for it or has abandoned it */
   int abandoned;         /* completing it frees it */
   tn_xla_error_t *error; /* of a complete future that failed */
-  void (*then)(void *data, tn_xla_error_t *error); /* called on completion, or null */
+  tn__xla_then_t *then;  /* called on completion, or null */
   void *data;
 };
 
@@ -40,7 +40,7 @@ static void destroy(tn_xla_future_t *future) {
 static tn_xla_error_t *complete(tn_xla_future_t *future, tn_xla_error_t *error) {
   tn__lock(&lock);
   const int valid = tn__xla_set_has(&live, future) && !future->complete;
-  void (*then)(void *, tn_xla_error_t *) = valid ? future->then : NULL;
+  tn__xla_then_t *then = valid ? future->then : NULL;
   void *data = valid ? future->data : NULL;
   if (then != NULL) {
     destroy(future);
@@ -97,7 +97,7 @@ tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future) {
   return finish(future);
 }
 
-tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data) {
+tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, tn__xla_then_t *then, void *data) {
   tn__lock(&lock);
   if (!take(future)) return not_its_own();
   if (future->complete) {

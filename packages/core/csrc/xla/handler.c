@@ -7,7 +7,8 @@ tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future
   if (returned == NULL) return future == NULL ? NULL : tn__xla_future_wait(future);
   if (future != NULL) tn__xla_future_abandon(future);
   if (!tn__xla_error_is_live(returned))
-    return tn__xla_error(TN_XLA_INTERNAL, "the handler returned %p, which is not an error of this runtime: is it typed?",
+    return tn__xla_error(TN_XLA_INTERNAL,
+                         "the handler returned %p, which is not an error of this runtime: is it typed?",
                          (void *)returned);
   if (returned->code != TN_XLA_OK) return returned;
   tn__xla_error_destroy(returned);
@@ -26,9 +27,9 @@ static void ask(void *context) {
   question->error = tn__xla_settle(returned, question->frame.future);
 }
 
-int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code) {
-  *metadata = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof metadata->api_version, NULL, 0, 0}, 0, {0}};
-  tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, metadata};
+int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *out, int32_t *code) {
+  *out = (tn_xla_metadata_t){TN_XLA_SIZE_METADATA, {sizeof out->api_version, NULL, 0, 0}, 0, {0}};
+  tn_xla_metadata_extension_t extension = {{sizeof extension, TN_XLA_EXTENSION_METADATA, NULL}, out};
   question_t question = {.handler = handler,
                          .frame = {.struct_size = TN_XLA_SIZE_CALL_FRAME,
                                    .extension_start = &extension.base,

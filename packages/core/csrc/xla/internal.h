@@ -73,9 +73,12 @@ tn_xla_error_t *tn__xla_future_set_error(tn_xla_future_error_args_t *args);
 /* Waits until a future completes, frees it, and returns its error, which the caller owns, or null. */
 tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future);
 
-/* Calls `then` when a future completes, on the thread that completes it or now, with the error, which `then` owns, or
- * null. A non-null result means that the future does not belong to the handler, and `then` is not called. */
-tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, void (*then)(void *data, tn_xla_error_t *error), void *data);
+/* Receives the error of a complete future, which it owns, or null. */
+typedef void tn__xla_then_t(void *data, tn_xla_error_t *error);
+
+/* Calls `then` when a future completes, on the thread that completes it or now, with its
+ * error. A non-null result means that the future does not belong to the handler, and `then` is not called. */
+tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, tn__xla_then_t *then, void *data);
 
 /* Abandons a future, which is freed when it completes or now. */
 void tn__xla_future_abandon(tn_xla_future_t *future);
@@ -87,7 +90,7 @@ void tn__xla_future_abandon(tn_xla_future_t *future);
 tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future);
 
 /* tn_xla_metadata() with the table `api`. */
-int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *metadata, int32_t *code);
+int32_t tn__xla_metadata(tn_xla_handler_t *handler, const tn_xla_api_t *api, tn_xla_metadata_t *out, int32_t *code);
 
 /* --- type.c: types and states ------------------------------------------------------------------------------------- */
 
@@ -138,7 +141,8 @@ struct tn_xla_context {
 
 /* Makes a device current on this thread. Returns 0 if that failed. */
 static inline int tn__xla_enter(const tn_xla_device_t *device) {
-  return device == NULL || device->struct_size < sizeof *device || device->enter == NULL || device->enter(device->data) == 0;
+  if (device == NULL || device->struct_size < sizeof *device || device->enter == NULL) return 1;
+  return device->enter(device->data) == 0;
 }
 
 /* --- memory.c ----------------------------------------------------------------------------------------------------- */
@@ -212,5 +216,5 @@ int32_t tn__xla_execute_between(tn__xla_call_t *call, tn_xla_error_t *(*begin)(v
 
 /* Starts a run of a call. Returns 1 if the run is over, with its status. Otherwise `then` is called when a future
  * completes, and passes the error to tn__xla_call_finish(), which returns the status. */
-int tn__xla_call_start(tn__xla_call_t *call, void (*then)(void *data, tn_xla_error_t *error), void *data, int32_t *status);
+int tn__xla_call_start(tn__xla_call_t *call, tn__xla_then_t *then, void *data, int32_t *status);
 int32_t tn__xla_call_finish(tn__xla_call_t *call, tn_xla_error_t *error);

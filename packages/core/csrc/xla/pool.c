@@ -62,7 +62,8 @@ int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data) 
   if (task == NULL) return 0;
   *task = (tn__xla_task_t){NULL, run, data};
   tn__lock(&pool->lock);
-  if (pool->idle <= pool->waiting && pool->threads < tn__xla_pool_size() && tn__thread_start(&pool->thread)) pool->threads++;
+  if (pool->idle <= pool->waiting && pool->threads < tn__xla_pool_size() && tn__thread_start(&pool->thread))
+    pool->threads++;
   if (pool->threads == 0) {
     tn__unlock(&pool->lock);
     free(task);

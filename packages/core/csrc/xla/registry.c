@@ -41,7 +41,8 @@ static char *canonical_platform(tn_xla_span_t platform) {
 
 static entry_t *find(const char *name, const char *platform) {
   entry_t *entry = entries;
-  while (entry != NULL && (strcmp(entry->name, name) != 0 || strcmp(entry->platform, platform) != 0)) entry = entry->next;
+  while (entry != NULL && (strcmp(entry->name, name) != 0 || strcmp(entry->platform, platform) != 0))
+    entry = entry->next;
   return entry;
 }
 
@@ -88,14 +89,18 @@ static tn_xla_error_t *describe(entry_t *entry, const tn_xla_api_t *api) {
   entry->minor = metadata.api_version.minor_version;
   if (major != 0 || entry->minor < 1 || entry->minor > TN_XLA_NEWEST_MINOR)
     return tn__xla_error(TN_XLA_INVALID_ARGUMENT,
-                         "XLA FFI handler registration for %s on platform %s failed: the handler's API version (%d.%d) is "
-                         "incompatible with the runtime's (0.%d). Minimum supported API version is (0.1).",
+                         "XLA FFI handler registration for %s on platform %s failed: the handler's API version (%d.%d) "
+                         "is incompatible with the runtime's (0.%d). Minimum supported API version is (0.1).",
                          entry->name, entry->platform, (int)major, (int)entry->minor, TN_XLA_NEWEST_MINOR);
   entry->traits |= metadata.traits;
   if (entry->bundle.instantiate == NULL) return NULL;
   wrong = ask(entry->bundle.instantiate, api, &metadata);
   if (wrong == NULL && entry->minor >= 2) entry->state_type_id = metadata.state_type_id.type_id;
   return wrong;
+}
+
+static tn_xla_error_t *no_memory(void) {
+  return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory to register a handler");
 }
 
 tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, const tn_xla_api_t *api) {
@@ -107,11 +112,11 @@ tn_xla_error_t *tn__xla_handler_register(tn_xla_handler_register_args_t *args, c
                          "FFI handler for %.*s on a platform %.*s must provide an execute implementation",
                          (int)args->name.len, args->name.ptr, (int)args->platform.len, args->platform.ptr);
   entry_t *entry = calloc(1, sizeof *entry);
-  if (entry == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory to register a handler");
+  if (entry == NULL) return no_memory();
   *entry = (entry_t){.name = copy_span(args->name), .platform = canonical_platform(args->platform),
                      .bundle = args->bundle, .traits = args->traits};
   const int is_copied = entry->name != NULL && entry->platform != NULL;
-  tn_xla_error_t *wrong = is_copied ? describe(entry, api) : tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a name");
+  tn_xla_error_t *wrong = is_copied ? describe(entry, api) : no_memory();
   if (wrong == NULL) return enter(entry);
   destroy(entry);
   return wrong;
@@ -129,7 +134,8 @@ int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *pl
     if (entry != NULL) memcpy(out, &entry->bundle, sizeof entry->bundle);
     tn__unlock(&lock);
     status = entry != NULL ? TN_OK
-                           : tn__fail(TN_NOT_FOUND, "No FFI handler registered for %s on a platform %.*s (canonical %s)",
+                           : tn__fail(TN_NOT_FOUND,
+                                      "No FFI handler registered for %s on a platform %.*s (canonical %s)",
                                       name_copy, (int)platform_length, platform, platform_copy);
   }
   free(name_copy);

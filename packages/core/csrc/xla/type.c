@@ -48,8 +48,8 @@ static tn_xla_error_t *enter(tn_xla_span_t name, tn_xla_type_id_t *type_id, void
   const type_t *named = find_name(name);
   if (named != NULL && named->id == type_id->type_id) return NULL;
   if (named != NULL)
-    return tn__xla_error(TN_XLA_INTERNAL, "Type name %.*s already registered with type id %lld", (int)name.len, name.ptr,
-                         (long long)named->id);
+    return tn__xla_error(TN_XLA_INTERNAL, "Type name %.*s already registered with type id %lld", (int)name.len,
+                         name.ptr, (long long)named->id);
   int64_t id = type_id->type_id;
   if (id == 0) {
     do id = ++last_id;
@@ -127,13 +127,15 @@ static tn_xla_error_t *set(tn_xla_context_t *ctx, int32_t stage, const tn_xla_ty
   if (state == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "State must be not null");
   if (deleter == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "Type info must have a deleter");
   if (slot->state != NULL)
-    return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "State is already set with a type id %lld", (long long)slot->type_id);
+    return tn__xla_error(TN_XLA_FAILED_PRECONDITION, "State is already set with a type id %lld",
+                         (long long)slot->type_id);
   *slot = (tn__xla_state_t){type_id->type_id, state, deleter};
   atomic_fetch_add(&live_states, 1);
   return NULL;
 }
 
-static tn_xla_error_t *set_registered(tn_xla_context_t *ctx, int32_t stage, const tn_xla_type_id_t *type_id, void *state) {
+static tn_xla_error_t *set_registered(tn_xla_context_t *ctx, int32_t stage, const tn_xla_type_id_t *type_id,
+                                      void *state) {
   if (type_id == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "a state needs a type id");
   tn__lock(&lock);
   const type_t *type = find_id(type_id->type_id);

@@ -6,16 +6,12 @@
 static void run_on_host(tn_xla_untyped_call_t *call) {
   const void **in = (const void **)call->buffers;
   void *out = *call->out;
-  switch (call->api_version) {
-    case TN_XLA_CALL_ORIGINAL:
-      ((tn_xla_host_call_t *)call->function)(out, in);
-      break;
-    case TN_XLA_CALL_STATUS_RETURNING:
-      ((tn_xla_host_status_call_t *)call->function)(out, in, &call->status);
-      break;
-    default:
-      ((tn_xla_host_unified_call_t *)call->function)(out, in, call->opaque, call->opaque_length, &call->status);
-  }
+  if (call->api_version == TN_XLA_CALL_ORIGINAL)
+    ((tn_xla_host_call_t *)call->function)(out, in);
+  else if (call->api_version == TN_XLA_CALL_STATUS_RETURNING)
+    ((tn_xla_host_status_call_t *)call->function)(out, in, &call->status);
+  else
+    ((tn_xla_host_unified_call_t *)call->function)(out, in, call->opaque, call->opaque_length, &call->status);
 }
 
 /* On devices the two conventions with a status are the same. */

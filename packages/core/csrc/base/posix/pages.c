@@ -18,7 +18,8 @@ int32_t tn_pages_open(size_t byte_size, void **out) {
              "byte_size must be a multiple of the page size %zu, got %zu", page, byte_size);
   char *address =
       mmap(NULL, byte_size + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) return tn__fail(TN_OUT_OF_MEMORY, "mmap() of %zu bytes failed: %s", byte_size, strerror(errno));
+  if (address == MAP_FAILED)
+    return tn__fail(TN_OUT_OF_MEMORY, "mmap() of %zu bytes failed: %s", byte_size, strerror(errno));
   if (mprotect(address + byte_size, page, PROT_NONE) != 0) {
     int32_t status = tn__fail(TN_OUT_OF_MEMORY, "mprotect() failed: %s", strerror(errno));
     munmap(address, byte_size + page);

@@ -1,6 +1,7 @@
 /* Sockets between the processes and threads of one machine. */
 #pragma once
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "../internal.h"
@@ -11,6 +12,11 @@
 #if !defined(MSG_NOSIGNAL)
 #define MSG_NOSIGNAL 0
 #endif
+
+/* Repeats a system call until no signal interrupts it. */
+#define TN__REPEAT(result, call) \
+  do result = (call);            \
+  while (result < 0 && errno == EINTR)
 
 /* The nanoseconds of a clock that only goes forward. */
 int64_t tn__now(void);

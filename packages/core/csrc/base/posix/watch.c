@@ -60,7 +60,7 @@ int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
     *out = ends[0];
     return TN_OK;
   }
-  if (watch->watched < 0) tn__fail(TN_SYSTEM, "descriptor %d could not be duplicated: error %d", (int)descriptor, errno);
+  if (watch->watched < 0) tn__fail(TN_SYSTEM, "descriptor %d could not be duplicated: error %d", descriptor, errno);
   else tn__fail(TN_SYSTEM, "a thread could not be started");
   end_watch(watch);
   close(ends[0]);

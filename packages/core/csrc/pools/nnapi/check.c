@@ -139,7 +139,8 @@ static int check_gather(call_t call) {
 
 static int check_argmax(call_t call) {
   tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
-  if (output->type != TN_NN_INT32 || !has_axis(call, input) || (!is_real(input) && input->type != TN_NN_INT32)) return 0;
+  if (output->type != TN_NN_INT32 || !has_axis(call, input) || (!is_real(input) && input->type != TN_NN_INT32))
+    return 0;
   return output->count == input->count / input->dimensions[call->step->numbers[0]];
 }
 

@@ -24,7 +24,8 @@ static inline void add_products(total_t *total, const tn_nn_tensor_t *a, uint64_
     for (uint64_t i = 0; i < count; i++) sum += left[i * step_a] * right[i * step_b];
     total->real = (double)sum;
   } else if (a->type == TN_NN_FLOAT16) {
-    for (uint64_t i = 0; i < count; i++) total->real += tn_nn__load(a, at_a + i * step_a) * tn_nn__load(b, at_b + i * step_b);
+    for (uint64_t i = 0; i < count; i++)
+      total->real += tn_nn__load(a, at_a + i * step_a) * tn_nn__load(b, at_b + i * step_b);
   } else {
     int64_t sum = total->whole;
     for (uint64_t i = 0; i < count; i++)

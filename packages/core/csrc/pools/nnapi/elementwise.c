@@ -2,36 +2,19 @@
 #include "operations.h"
 
 static double combine(uint32_t operation, double a, double b) {
-  switch (operation) {
-    case TN_NN_ADD:
-      return a + b;
-    case TN_NN_SUB:
-      return a - b;
-    case TN_NN_MUL:
-      return a * b;
-    default:
-      return a / b;
-  }
+  if (operation == TN_NN_ADD) return a + b;
+  if (operation == TN_NN_SUB) return a - b;
+  return operation == TN_NN_MUL ? a * b : a / b;
 }
 
 /* Integers wrap around, and quotients are rounded down. Returns 0 for a division by 0. */
 static int combine_whole(uint32_t operation, int32_t a, int32_t b, int32_t *result) {
   int64_t wide = 0;
-  switch (operation) {
-    case TN_NN_ADD:
-      wide = (int64_t)a + b;
-      break;
-    case TN_NN_SUB:
-      wide = (int64_t)a - b;
-      break;
-    case TN_NN_MUL:
-      wide = (int64_t)a * b;
-      break;
-    default:
-      if (b == 0) return 0;
-      wide = (int64_t)a / b;
-      if ((int64_t)a % b != 0 && (a < 0) != (b < 0)) wide--;
-  }
+  if (operation == TN_NN_DIV && b == 0) return 0;
+  if (operation == TN_NN_ADD) wide = (int64_t)a + b;
+  if (operation == TN_NN_SUB) wide = (int64_t)a - b;
+  if (operation == TN_NN_MUL) wide = (int64_t)a * b;
+  if (operation == TN_NN_DIV) wide = (int64_t)a / b - ((int64_t)a % b != 0 && (a < 0) != (b < 0));
   *result = (int32_t)(uint32_t)(uint64_t)wide;
   return 1;
 }
@@ -91,32 +74,19 @@ int32_t tn_nn__binary(const tn_nn__call_t *call) {
   const float *a = left->data, *b = right->data;
   float *result = output->data;
   uint64_t count = output->count;
-  switch (call->step->operation) {
-    case TN_NN_ADD:
-      FLOAT_LOOP(a[i] + b[i]);
-      break;
-    case TN_NN_SUB:
-      FLOAT_LOOP(a[i] - b[i]);
-      break;
-    case TN_NN_MUL:
-      FLOAT_LOOP(a[i] * b[i]);
-      break;
-    default:
-      FLOAT_LOOP(a[i] / b[i]);
-  }
+  const uint32_t operation = call->step->operation;
+  if (operation == TN_NN_ADD) FLOAT_LOOP(a[i] + b[i]);
+  if (operation == TN_NN_SUB) FLOAT_LOOP(a[i] - b[i]);
+  if (operation == TN_NN_MUL) FLOAT_LOOP(a[i] * b[i]);
+  if (operation == TN_NN_DIV) FLOAT_LOOP(a[i] / b[i]);
   return TN_NN_OK;
 }
 
 static double activate(uint32_t operation, double value) {
-  switch (operation) {
-    case TN_NN_TANH:
-      return tanh(value);
-    case TN_NN_LOGISTIC:
-      return 1 / (1 + (double)expf((float)-value));
-    default:
-      /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
-      return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
-  }
+  if (operation == TN_NN_TANH) return tanh(value);
+  if (operation == TN_NN_LOGISTIC) return 1 / (1 + (double)expf((float)-value));
+  /* RELU, RELU1 and RELU6 follow each other, as the activations do. */
+  return tn_nn__bound(value, tn_nn__bounds(TN_NN_BOUND_RELU + (int32_t)(operation - TN_NN_RELU)));
 }
 
 /* RELU, RELU1, RELU6, TANH, LOGISTIC. */

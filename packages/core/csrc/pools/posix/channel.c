@@ -36,7 +36,8 @@ static int32_t open_for(const char *path, size_t length, struct sockaddr_un *add
 static int bind_alone(int listener, const struct sockaddr_un *address) {
 #if defined(__linux__)
   /* The file gets the mode of the socket. */
-  return fchmod(listener, S_IRUSR | S_IWUSR) != 0 ? -1 : bind(listener, (const struct sockaddr *)address, sizeof *address);
+  if (fchmod(listener, S_IRUSR | S_IWUSR) != 0) return -1;
+  return bind(listener, (const struct sockaddr *)address, sizeof *address);
 #else
   if (bind(listener, (const struct sockaddr *)address, sizeof *address) != 0) return -1;
   /* Connections are refused until listen(). */
@@ -134,9 +135,7 @@ int32_t tn_channel_receive(int32_t channel, void *bytes, int32_t *descriptors, s
   tn__control_t control;
   struct msghdr message = tn__control_message(&part, &control);
   ssize_t length;
-  do {
-    length = recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0));
-  } while (length < 0 && errno == EINTR);
+  TN__REPEAT(length, recvmsg(channel, &message, MSG_CMSG_CLOEXEC | (timeout >= 0 ? MSG_DONTWAIT : 0)));
   if (length < 0 && errno == EAGAIN) return tn__fail(TN_TIMED_OUT, "timed out");
   if (length < 0) return tn__socket_failed("recv() failed");
   size_t taken = tn__control_take(&message, descriptors, TN_FRAME_DESCRIPTORS);
@@ -164,9 +163,7 @@ int32_t tn_channel_call(int32_t channel, const void *request, size_t length, voi
   /* A reply has no descriptors. The system closes those of a malformed reply, which the check refuses. With MSG_TRUNC
    * the result is the whole length. */
   ssize_t received;
-  do {
-    received = recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC);
-  } while (received < 0 && errno == EINTR);
+  TN__REPEAT(received, recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC));
   if (received < 0) return tn__socket_failed("recv() failed");
   if (received == 0) return tn__fail(TN_CLOSED, "the peer has closed the connection");
   *count = 0;

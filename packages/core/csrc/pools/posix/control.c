@@ -24,11 +24,10 @@ size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t cap
       int descriptor;
       memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof descriptor);
       if (MSG_CMSG_CLOEXEC == 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-      if (total < capacity) {
+      if (total < capacity)
         descriptors[total] = descriptor;
-      } else {
+      else
         tn_descriptor_discard(descriptor);
-      }
     }
   }
   return total;
@@ -36,6 +35,7 @@ size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t cap
 
 int32_t tn__control_finish(int32_t status, int32_t *descriptors, size_t taken, size_t *count) {
   if (status == TN_OK) *count = taken;
-  for (size_t i = 0; status != TN_OK && i < taken && i < TN_FRAME_DESCRIPTORS; i++) tn_descriptor_discard(descriptors[i]);
+  for (size_t i = 0; status != TN_OK && i < taken && i < TN_FRAME_DESCRIPTORS; i++)
+    tn_descriptor_discard(descriptors[i]);
   return status;
 }

@@ -46,9 +46,7 @@ int32_t tn__stream_send(int socket, const void *bytes, size_t length, const int3
 /* Finds the length of the message at the start of the stream, or 0 until all of it has arrived. */
 static int32_t whole_message(int socket, void *bytes, size_t *length, int *has_begun) {
   ssize_t there;
-  do {
-    there = recv(socket, bytes, TN_FRAME_MAXIMUM, MSG_PEEK | MSG_DONTWAIT);
-  } while (there < 0 && errno == EINTR);
+  TN__REPEAT(there, recv(socket, bytes, TN_FRAME_MAXIMUM, MSG_PEEK | MSG_DONTWAIT));
   *length = 0;
   *has_begun = there > 0;
   if (there < 0 && errno == EAGAIN) return TN_OK;

@@ -18,7 +18,8 @@ static int set(tn__map_t *map, const TVMFFIAny *borrowed_key, const TVMFFIAny *b
 
 static int make(const tn__call_t *call) {
   if (call->num_args % 2 != 0)
-    return tn__raise("InternalError", "%s must have a value for each key, got %d arguments", call->name, call->num_args);
+    return tn__raise("InternalError", "%s must have a value for each key, got %d arguments", call->name,
+                     call->num_args);
   tn__map_t *map = tn__map_new(call->type_index, (uint64_t)call->num_args / 2);
   if (map == NULL) return tn__no_memory();
   int status = 0;

@@ -80,10 +80,11 @@ static int read_lanes(const char *text, const char *at, bool scalable, DLDataTyp
   const char *digits = ++at;
   uint64_t lanes = read_number(&at);
   if (at == digits || lanes == 0)
-    return tn__raise("ValueError", "Invalid lanes specification in dtype '%s'. Lanes must be a positive integer.", text);
-  if (lanes > UINT16_MAX)
-    return tn__raise("ValueError", "Lanes value %llu is out of range for uint16_t in dtype '%s'", (unsigned long long)lanes,
+    return tn__raise("ValueError", "Invalid lanes specification in dtype '%s'. Lanes must be a positive integer.",
                      text);
+  if (lanes > UINT16_MAX)
+    return tn__raise("ValueError", "Lanes value %llu is out of range for uint16_t in dtype '%s'",
+                     (unsigned long long)lanes, text);
   if (*at != '\0') return unknown(text);
   /* A negative number of lanes is a multiple of the lanes of the processor's vectors. */
   out->lanes = (uint16_t)(scales ? -(int32_t)lanes : (int32_t)lanes);
@@ -137,7 +138,7 @@ int TVMFFIDataTypeToString(const DLDataType *dtype, TVMFFIAny *out) {
   }
   if (name == NULL) return tn__raise("ValueError", "DLDataType contains unknown type_code=%d", dtype->code);
   bool shows_bits = dtype->code < kDLFloat8_e3m4 && !(dtype->code == kDLBool && dtype->bits == 8);
-  length = shows_bits ? snprintf(text, sizeof text, "%s%d", name, dtype->bits) : snprintf(text, sizeof text, "%s", name);
+  length = snprintf(text, sizeof text, shows_bits ? "%s%d" : "%s", name, dtype->bits);
   int16_t lanes = (int16_t)dtype->lanes;
   if (lanes > 1) length += snprintf(text + length, sizeof text - (size_t)length, "x%d", lanes);
   if (lanes < -1) length += snprintf(text + length, sizeof text - (size_t)length, "xvscalex%d", -lanes);

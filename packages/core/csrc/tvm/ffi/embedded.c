@@ -113,7 +113,8 @@ static int add_loaded(contents_t *contents, TVMFFIByteArray kind, TVMFFIAny argu
   tn__release(loader);
   if (status != 0) return status;
   if (result.type_index != kTVMFFIModule) {
-    status = tn__raise("TypeError", "%s must return a module, it returned `%s`", name, tn__type_name(result.type_index));
+    status = tn__raise("TypeError", "%s must return a module, it returned `%s`", name,
+                       tn__type_name(result.type_index));
     tn__clear(&result);
     return status;
   }
@@ -156,11 +157,10 @@ static int read_blob(contents_t *contents) {
   for (uint64_t i = 0; status == 0 && i < entry_count; i++) {
     TVMFFIByteArray key;
     if (!read_span(reader, &key)) return malformed();
-    if (tn__same(key, TN_SPAN("_import_tree"))) {
+    if (tn__same(key, TN_SPAN("_import_tree")))
       status = read_tree(contents) ? 0 : malformed();
-    } else {
+    else
       status = tn__same(key, TN_SPAN("_lib")) ? add_own(contents) : add_loaded(contents, key, stream);
-    }
   }
   return status;
 }
@@ -195,14 +195,16 @@ static int link_all(contents_t *contents) {
   return 0;
 }
 
-int tn__read_embedded_modules(const char *bytes, tn__library_t library, tn__generation_t generation, tn__module_t **root,
-                              tn__module_t **own) {
-  contents_t contents = {.stream = {{&stream_functions}, {bytes, bytes + 8}}, .library = library, .generation = generation};
+int tn__read_embedded_modules(const char *bytes, tn__library_t library, tn__generation_t generation,
+                              tn__module_t **root, tn__module_t **own) {
+  contents_t contents = {
+      .stream = {{&stream_functions}, {bytes, bytes + 8}}, .library = library, .generation = generation};
   reader_t *reader = &contents.stream.reader;
   uint64_t size;
   read_count(reader, &size);
   reader->end = reader->at + size;
-  int status = size > PTRDIFF_MAX ? malformed() : generation == TN_SYMBOLS_LEGACY ? read_blob(&contents) : read_bin(&contents);
+  int (*const read)(contents_t *) = generation == TN_SYMBOLS_LEGACY ? read_blob : read_bin;
+  int status = size > PTRDIFF_MAX ? malformed() : read(&contents);
   if (status == 0) status = contents.rows != NULL ? link_tree(&contents) : link_all(&contents);
   if (status == 0) {
     *own = contents.own;

@@ -35,7 +35,8 @@ static bool is_text(const TVMFFIAny *value) {
 
 bool tn__equal(const TVMFFIAny *a, const TVMFFIAny *b) {
   TVMFFIByteArray left, right;
-  if (tn__text_of(a, true, &left) && tn__text_of(b, true, &right)) return is_text(a) == is_text(b) && tn__same(left, right);
+  if (tn__text_of(a, true, &left) && tn__text_of(b, true, &right))
+    return is_text(a) == is_text(b) && tn__same(left, right);
   if (a->type_index != b->type_index) return false;
   if (a->v_uint64 == b->v_uint64) return true;
   const TVMFFIAny *equal = hook("__any_equal__", a);

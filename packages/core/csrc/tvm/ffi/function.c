@@ -20,7 +20,8 @@ static int call_with_self(void *handle, const TVMFFIAny *args, int32_t num_args,
   return function->call(function->self, args, num_args, result);
 }
 
-int TVMFFIFunctionCreate(void *self, TVMFFISafeCallType safe_call, void (*deleter)(void *self), TVMFFIObjectHandle *out) {
+int TVMFFIFunctionCreate(void *self, TVMFFISafeCallType safe_call, void (*deleter)(void *self),
+                         TVMFFIObjectHandle *out) {
   function_t *function = tn__object_new(sizeof *function, kTVMFFIFunction, function_deleter);
   if (function == NULL) return tn__no_memory();
   function->cell.safe_call = call_with_self;

@@ -71,7 +71,8 @@ static int load_file(const tn__call_t *call) {
   char name[TN_LOADER_NAME];
   TVMFFIObjectHandle loader = tn__find_loader("ffi.Module.load_from_file.", format, name);
   if (loader == NULL)
-    return tn__raise("RuntimeError", "Loader for `.%.*s` files is not registered, resolved to (%s) in the global registry.",
+    return tn__raise("RuntimeError",
+                     "Loader for `.%.*s` files is not registered, resolved to (%s) in the global registry.",
                      (int)format.size, format.data, name);
   TVMFFIAny arguments[2] = {call->args[0], tn__none()};
   int status = tn__text(format.data, format.size, &arguments[1]);

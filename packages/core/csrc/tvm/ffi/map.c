@@ -78,21 +78,9 @@ static void map_destroy(tn__map_t *map) {
 }
 TN_DELETER(map_deleter, map_destroy)
 
-static bool give_small(tn__map_t *map, uint64_t slots) {
-  tn__pair_t *pairs = calloc(slots, sizeof *pairs);
-  if (pairs == NULL) return false;
-  map->data = pairs;
-  map->data_deleter = free;
-  map->slots = slots | SMALL_TAG;
-  map->size = 0;
-  return true;
-}
-
-static bool give_dense(tn__map_t *map, uint64_t slots, uint32_t shift) {
-  uint64_t blocks = (slots + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
-  block_t *data = calloc(blocks, sizeof *data);
+/* Makes an empty map over a block of memory. False if the block is null. */
+static bool give(tn__map_t *map, void *data, uint64_t slots, uint32_t shift) {
   if (data == NULL) return false;
-  for (uint64_t i = 0; i < blocks; i++) memset(data[i].meta, FREE, BLOCK_SLOTS);
   map->data = data;
   map->data_deleter = free;
   map->slots = slots;
@@ -100,6 +88,17 @@ static bool give_dense(tn__map_t *map, uint64_t slots, uint32_t shift) {
   map->size = 0;
   map->first = map->last = TN_MAP_END;
   return true;
+}
+
+static bool give_small(tn__map_t *map, uint64_t slots) {
+  return give(map, calloc(slots, sizeof(tn__pair_t)), slots | SMALL_TAG, 0);
+}
+
+static bool give_dense(tn__map_t *map, uint64_t slots, uint32_t shift) {
+  uint64_t blocks = (slots + BLOCK_SLOTS - 1) / BLOCK_SLOTS;
+  block_t *data = calloc(blocks, sizeof *data);
+  for (uint64_t i = 0; data != NULL && i < blocks; i++) memset(data[i].meta, FREE, BLOCK_SLOTS);
+  return give(map, data, slots, shift);
 }
 
 /* Allocates the dense form for `count` entries: at least twice as many slots, a power of two. */
@@ -134,7 +133,8 @@ static uint64_t find_slot(const tn__map_t *map, const TVMFFIAny *key) {
   if (map->size == 0) return TN_MAP_END;
   uint64_t slot = home_of(map, key);
   if ((*meta_of(map, slot) & MEMBER) != 0) return TN_MAP_END;
-  while (slot != TN_MAP_END && !tn__equal(key, &item_of(map, slot)->pair.key)) slot = follow(map, slot, *meta_of(map, slot));
+  while (slot != TN_MAP_END && !tn__equal(key, &item_of(map, slot)->pair.key))
+    slot = follow(map, slot, *meta_of(map, slot));
   return slot;
 }
 

@@ -85,7 +85,8 @@ void tn_tvm_set_legacy_caller(tn_tvm_legacy_caller_t caller) {
 static int call_legacy_entry(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   const entry_t *entry = self;
   tn_tvm_legacy_caller_t caller = __atomic_load_n(&call_legacy, __ATOMIC_ACQUIRE);
-  if (caller == NULL) return tn__raise("RuntimeError", "kernels of TVM to 0.20 need libtvm_runtime, which is not loaded");
+  if (caller == NULL)
+    return tn__raise("RuntimeError", "kernels of TVM to 0.20 need libtvm_runtime, which is not loaded");
   return caller((void *)(uintptr_t)entry->call, args, num_args, result);
 }
 

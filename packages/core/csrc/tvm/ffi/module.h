@@ -49,5 +49,5 @@ int tn__module_import(tn__module_t *module, void *imported);
 /* Reads the modules that a library contains and returns the root, retained. `bytes` is the library's `library_bin`,
  * or its `__tvm_dev_mblob` if the generation is TN_SYMBOLS_LEGACY. `*own` becomes the module of the library itself.
  * Takes over the prefix, also on failure. 0, or -1 with an error raised. */
-int tn__read_embedded_modules(const char *bytes, tn__library_t library, tn__generation_t generation, tn__module_t **root,
-                              tn__module_t **own);
+int tn__read_embedded_modules(const char *bytes, tn__library_t library, tn__generation_t generation,
+                              tn__module_t **root, tn__module_t **own);

@@ -50,7 +50,8 @@ int TVMFFIFunctionSetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle func
 
 int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo *method, int allow_override) {
   if (method->method.type_index != kTVMFFIFunction)
-    return tn__raise("TypeError", "a global function must be a function, got `%s`", tn__type_name(method->method.type_index));
+    return tn__raise("TypeError", "a global function must be a function, got `%s`",
+                     tn__type_name(method->method.type_index));
   return set(method->name, method->method.v_obj, method->metadata, allow_override != 0);
 }
 

@@ -53,8 +53,8 @@ static int32_t allocate_index(TVMFFIByteArray key, int32_t static_index, int32_t
   return index;
 }
 
-static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth, int32_t child_slots, bool can_overflow,
-                        int32_t parent_index) {
+static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth, int32_t child_slots,
+                        bool can_overflow, int32_t parent_index) {
   tn__type_t *parent = parent_index < 0 ? NULL : tn__type_entry(parent_index);
   if (parent_index >= 0 && parent == NULL) die("the parent of a type must be registered first", key, parent_index);
   if (depth != 0 && (parent == NULL || depth != parent->info.type_depth + 1))
@@ -81,7 +81,8 @@ static int32_t add_type(TVMFFIByteArray key, int32_t static_index, int32_t depth
 }
 
 int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray *type_key, int32_t static_type_index, int32_t type_depth,
-                                  int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index) {
+                                  int32_t num_child_slots, int32_t child_slots_can_overflow,
+                                  int32_t parent_type_index) {
   tn__lock(&tn__type_lock);
   const tn__type_t *type = tn__names_get(&by_key, *type_key);
   int32_t index = type != NULL ? type->info.type_index : QUERY_ONLY;

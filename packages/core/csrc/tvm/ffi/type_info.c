@@ -80,7 +80,9 @@ static int change(int32_t type_index, int (*add)(tn__type_t *type, const void *i
   return status;
 }
 
-int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) { return change(type_index, add_field, info); }
+int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo *info) {
+  return change(type_index, add_field, info);
+}
 
 int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo *info) {
   return change(type_index, add_method, info);
@@ -126,8 +128,8 @@ static int add_attr(int32_t type_index, TVMFFIByteArray name, const TVMFFIAny *v
   if (type_index == kTVMFFINone) return 0;
   TVMFFITypeAttrColumn *column = &own->column;
   if (type_index < column->size && column->data[type_index].type_index != kTVMFFINone)
-    return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)name.size, name.data,
-                     type_index);
+    return tn__raise("RuntimeError", "TypeAttr `%.*s` is already registered for type index %d", (int)name.size,
+                     name.data, type_index);
   TVMFFIAny kept;
   if (TVMFFIAnyViewToOwnedAny(value, &kept) != 0) return -1;
   TVMFFIAny *data = grown(column->data, column->size, type_index, &own->capacity, sizeof *data);

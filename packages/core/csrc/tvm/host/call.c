@@ -67,8 +67,9 @@ void tn_packed_text(tn_packed_stack_t *stack, const TVMFFIAny *slot) {
 
 int32_t tn_packed_make_text(TVMFFIAny *slot, const char *data, size_t size, int32_t is_bytes) {
   TVMFFIByteArray text = {data, size};
-  int status = is_bytes ? tn__ffi.TVMFFIBytesFromByteArray(&text, slot) : tn__ffi.TVMFFIStringFromByteArray(&text, slot);
-  return status == 0 ? TN_OK : TN_OUT_OF_MEMORY;
+  int (*const make)(const TVMFFIByteArray *, TVMFFIAny *) =
+      is_bytes ? tn__ffi.TVMFFIBytesFromByteArray : tn__ffi.TVMFFIStringFromByteArray;
+  return make(&text, slot) == 0 ? TN_OK : TN_OUT_OF_MEMORY;
 }
 
 void tn_packed_clear(TVMFFIAny *slot) {

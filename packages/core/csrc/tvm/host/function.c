@@ -24,7 +24,8 @@ static int run_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   tn_packed_stack_t *stack = closure->stack;
   int32_t base = stack->head.top;
   if (num_args < 0 || num_args >= TN_PACKED_SLOT_COUNT - base)
-    return tn__packed_raise("RecursionError", "the argument stack is full: too many arguments, or calls nested too deeply");
+    return tn__packed_raise("RecursionError",
+                            "the argument stack is full: too many arguments, or calls nested too deeply");
   TVMFFIAny *frame = tn__slots(stack) + base;
   frame[0] = (TVMFFIAny){.type_index = kTVMFFINone};
   for (int32_t i = 0; i < num_args; i++) frame[i + 1] = args[i];
@@ -55,12 +56,12 @@ static int call_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVM
   const bool is_async = closure->threads == TN_PACKED_THREADS_ASYNC;
   if (closure->stack == tn__own_stack()) {
     if (!is_async) return run_closure(self, args, num_args, result);
-    return tn__packed_raise("TypeError", "an asynchronous function cannot be called on its own thread, which would wait for "
-                                         "itself: call it from another thread");
+    return tn__packed_raise("TypeError", "an asynchronous function cannot be called on its own thread, which would "
+                                         "wait for itself: call it from another thread");
   }
   if (closure->threads == TN_PACKED_THREADS_REFUSE)
-    return tn__packed_raise("ThreadError", "this TypeScript function can only be called on its own thread: create it with the "
-                                           "option relay to accept calls from other threads");
+    return tn__packed_raise("ThreadError", "this TypeScript function can only be called on its own thread: create it "
+                                           "with the option relay to accept calls from other threads");
   const tn__relay_request_t request = {closure->stack, self, run_closure, closure->timeout_ms, is_async};
   return tn__relay_call(&request, args, num_args, result);
 }

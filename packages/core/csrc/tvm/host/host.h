@@ -66,7 +66,9 @@ struct tn_packed_stack {
   struct tn_packed_stack *sibling;   /* the stack of another copy of the package in the same thread */
 };
 
-static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) { return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS); }
+static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
+  return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS);
+}
 static inline char *tn__out(tn_packed_stack_t *stack) { return (char *)stack + TN_PACKED_OUT; }
 static inline tn_packed_stack_t *tn__stack_of(const TVMFFIAny *slot) {
   return (tn_packed_stack_t *)((uintptr_t)slot & ~(uintptr_t)(TN_PACKED_STACK_SIZE - 1));

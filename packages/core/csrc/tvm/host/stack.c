@@ -7,7 +7,8 @@
 
 _Static_assert(sizeof(tn_packed_stack_t) <= TN_PACKED_OUT, "the head must end before the text");
 _Static_assert(TN_PACKED_SLOT_COUNT < 1 << TN_PACKED_CALL_SHIFT, "a call must hold a slot and a number of arguments");
-_Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT, "the slots must end at the text");
+_Static_assert(TN_PACKED_SLOTS + TN_PACKED_SLOT_COUNT * sizeof(TVMFFIAny) == TN_PACKED_TEXT,
+               "the slots must end at the text");
 
 /* The TLS model is not initial-exec, although each call from JavaScript reads these variables: the loader has little
  * static thread memory and refuses the library when others have taken it. */

@@ -5,8 +5,9 @@
 int TVMArrayAlloc(const int64_t *shape, int ndim, int dtype_code, int dtype_bits, int dtype_lanes, int device_type,
                   int device_id, TVMArrayHandle *out) {
   if (ndim < 0 || dtype_bits < 1 || dtype_bits > 255 || dtype_lanes < 1 || dtype_lanes > 65535)
-    return tn__legacy_fail("ValueError", "ndim must be at least 0, bits 1 to 255 and lanes 1 to 65535, got %d, %d and %d",
-                           ndim, dtype_bits, dtype_lanes);
+    return tn__legacy_fail("ValueError",
+                           "ndim must be at least 0, bits 1 to 255 and lanes 1 to 65535, got %d, %d and %d", ndim,
+                           dtype_bits, dtype_lanes);
   if (tn__expect_cpu(device_type) != 0) return tn__legacy_note_error();
   const DLTensor like = {.device = {kDLCPU, device_id},
                          .ndim = ndim,

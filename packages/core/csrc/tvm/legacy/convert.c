@@ -13,14 +13,10 @@ static TVMFFIAny view_of(TVMFFIObject *object) {
 
 int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   static const int8_t same[] = {
-      [kTVMArgInt] = kTVMFFIInt,
-      [kTVMArgBool] = kTVMFFIBool,
-      [kTVMArgFloat] = kTVMFFIFloat,
-      [kTVMOpaqueHandle] = kTVMFFIOpaquePtr,
-      [kTVMDLTensorHandle] = kTVMFFIDLTensorPtr,
-      [kTVMStr] = kTVMFFIRawStr,
-      [kTVMBytes] = kTVMFFIByteArrayPtr,
-      [kTVMObjectRValueRefArg] = kTVMFFIObjectRValueRef,
+      [kTVMArgInt] = kTVMFFIInt,                         [kTVMArgBool] = kTVMFFIBool,
+      [kTVMArgFloat] = kTVMFFIFloat,                     [kTVMOpaqueHandle] = kTVMFFIOpaquePtr,
+      [kTVMDLTensorHandle] = kTVMFFIDLTensorPtr,         [kTVMStr] = kTVMFFIRawStr,
+      [kTVMBytes] = kTVMFFIByteArrayPtr,                 [kTVMObjectRValueRefArg] = kTVMFFIObjectRValueRef,
   };
   *out = (TVMFFIAny){.type_index = kTVMFFINone};
   switch (code) {
@@ -59,22 +55,14 @@ static int give_bytes(TVMFFIByteArray span, TVMValue *out, int *code, TVMByteArr
 
 int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteArray *bytes) {
   static const int8_t same[] = {
-      [kTVMFFINone] = kTVMNullptr,
-      [kTVMFFIInt] = kTVMArgInt,
-      [kTVMFFIBool] = kTVMArgBool,
-      [kTVMFFIFloat] = kTVMArgFloat,
-      [kTVMFFIOpaquePtr] = kTVMOpaqueHandle,
-      [kTVMFFIDataType] = kTVMDataType,
-      [kTVMFFIDevice] = kDLDevice,
-      [kTVMFFIDLTensorPtr] = kTVMDLTensorHandle,
-      [kTVMFFIRawStr] = kTVMStr,
-      [kTVMFFIByteArrayPtr] = kTVMBytes,
-      [kTVMFFIObjectRValueRef] = kTVMObjectRValueRefArg,
-      [kTVMFFISmallStr] = kTVMStr,
-      [kTVMFFIStr] = kTVMStr,
-      [kTVMFFITensor] = kTVMNDArrayHandle,
-      [kTVMFFIFunction] = kTVMPackedFuncHandle,
-      [kTVMFFIModule] = kTVMModuleHandle,
+      [kTVMFFINone] = kTVMNullptr,                       [kTVMFFIInt] = kTVMArgInt,
+      [kTVMFFIBool] = kTVMArgBool,                       [kTVMFFIFloat] = kTVMArgFloat,
+      [kTVMFFIOpaquePtr] = kTVMOpaqueHandle,             [kTVMFFIDataType] = kTVMDataType,
+      [kTVMFFIDevice] = kDLDevice,                       [kTVMFFIDLTensorPtr] = kTVMDLTensorHandle,
+      [kTVMFFIRawStr] = kTVMStr,                         [kTVMFFIByteArrayPtr] = kTVMBytes,
+      [kTVMFFIObjectRValueRef] = kTVMObjectRValueRefArg, [kTVMFFISmallStr] = kTVMStr,
+      [kTVMFFIStr] = kTVMStr,                            [kTVMFFITensor] = kTVMNDArrayHandle,
+      [kTVMFFIFunction] = kTVMPackedFuncHandle,          [kTVMFFIModule] = kTVMModuleHandle,
   };
   const int32_t type = value->type_index;
   *out = (TVMValue){.v_int64 = value->v_int64};

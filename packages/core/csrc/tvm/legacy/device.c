@@ -22,7 +22,8 @@ int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_s
   size_t size;
   if (tn__expect_cpu(tensor->device.device_type) != 0 || tn__tensor_size(tensor, &size) != 0) return -1;
   if (size != byte_size)
-    return tn__legacy_raise("ValueError", "%s: size mismatch: the array has %zu bytes, got %zu", function, size, byte_size);
+    return tn__legacy_raise("ValueError", "%s: size mismatch: the array has %zu bytes, got %zu", function, size,
+                            byte_size);
   if (!tn__is_row_major(tensor)) return tn__legacy_raise("ValueError", "%s: the array must be contiguous", function);
   *out = (char *)tensor->data + tensor->byte_offset;
   return 0;
@@ -47,13 +48,13 @@ int TVMDeviceAllocDataSpace(DLDevice device, size_t byte_size, size_t alignment,
   return tn__legacy_fail("MemoryError", "out of memory for %zu bytes", byte_size);
 }
 
-int TVMDeviceAllocDataSpaceWithScope(DLDevice device, int ndim, const int64_t *shape, DLDataType dtype, const char *mem_scope,
-                                     void **out) {
+int TVMDeviceAllocDataSpaceWithScope(DLDevice device, int ndim, const int64_t *shape, DLDataType dtype,
+                                     const char *mem_scope, void **out) {
   size_t size;
   const DLTensor like = {.ndim = ndim, .dtype = dtype, .shape = (int64_t *)(uintptr_t)shape};
   if (mem_scope != NULL && mem_scope[0] != '\0' && strcmp(mem_scope, "global") != 0)
-    return tn__legacy_fail("RuntimeError", "Device does not support allocate data space with specified memory scope: %s",
-                           mem_scope);
+    return tn__legacy_fail("RuntimeError",
+                           "Device does not support allocate data space with specified memory scope: %s", mem_scope);
   if (tn__tensor_size(&like, &size) != 0) return tn__legacy_note_error();
   return TVMDeviceAllocDataSpace(device, size, TN__TENSOR_ALIGNMENT, dtype, out);
 }

@@ -55,7 +55,7 @@ static const char *stack_trace(const char *message) {
 void TVMAPISetLastError(const char *message) {
   size_t kind = kind_size(message);
   const char *text = kind == 0 ? message : message + kind + 2, *trace = stack_trace(text);
-  const TVMFFIByteArray kind_span = kind == 0 ? (TVMFFIByteArray){"RuntimeError", 12} : (TVMFFIByteArray){message, kind};
+  const TVMFFIByteArray kind_span = {kind == 0 ? "RuntimeError" : message, kind == 0 ? 12 : kind};
   const TVMFFIByteArray text_span = {text, (size_t)(trace - text)};
   const char *frames = *trace == '\0' ? trace : trace + strcspn(trace + 1, "\n") + 1;
   if (*frames == '\n') frames++;

@@ -90,7 +90,8 @@ int tn__legacy_call_kernel(void *kernel, const TVMFFIAny *args, int32_t num_args
   int code = kTVMNullptr;
   int status = convert_arguments(args, num_args, &arguments);
   if (status == 0)
-    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.values, arguments.codes, num_args, &value, &code, NULL);
+    status = ((TVMBackendPackedCFunc)(uintptr_t)kernel)(arguments.values, arguments.codes, num_args, &value, &code,
+                                                        NULL);
   free_arguments(&arguments);
   if (status == HOST_KNOWS) return tn__legacy_host_error();
   if (status != 0) return status;
@@ -121,7 +122,8 @@ static void free_host(void *self) {
   free(host);
 }
 
-int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle, void (*finalizer)(void *), TVMFunctionHandle *out) {
+int TVMFuncCreateFromCFunc(TVMPackedCFunc function, void *resource_handle, void (*finalizer)(void *),
+                           TVMFunctionHandle *out) {
   host_function_t *host = malloc(sizeof *host);
   if (host == NULL) return tn__legacy_fail("MemoryError", "out of memory for a function");
   *host = (host_function_t){function, resource_handle, finalizer};

@@ -5,17 +5,16 @@
 #include "runtime.h"
 #include "tenon_tvm.h"
 
+static TVMFFIAny text_view(const char *text) { return (TVMFFIAny){.type_index = kTVMFFIRawStr, .v_c_str = text}; }
+static TVMFFIAny module_view(void *module) { return (TVMFFIAny){.type_index = kTVMFFIModule, .v_obj = module}; }
+
 int TVMModLoadFromFile(const char *file_name, const char *format, TVMModuleHandle *out) {
-  TVMFFIAny args[2] = {{.type_index = kTVMFFIRawStr, .v_c_str = file_name}, {.type_index = kTVMFFIRawStr, .v_c_str = format}};
+  TVMFFIAny args[2] = {text_view(file_name), text_view(format)};
   TVMFFIAny result;
   char loader[128];
-  int status;
-  if (format[0] == '\0') {
-    status = tn__legacy_call_global("ffi.ModuleLoadFromFile", args, 1, &result);
-  } else {
-    snprintf(loader, sizeof loader, "runtime.module.loadfile_%s", format);
-    status = tn__legacy_call_global(loader, args, 2, &result);
-  }
+  const int has_format = format[0] != '\0';
+  snprintf(loader, sizeof loader, has_format ? "runtime.module.loadfile_%s" : "ffi.ModuleLoadFromFile%s", format);
+  int status = tn__legacy_call_global(loader, args, has_format ? 2 : 1, &result);
   if (status == 0 && result.type_index != kTVMFFIModule) {
     tn__legacy_drop(&result);
     status = tn__legacy_raise("TypeError", "the loader of %s did not return a module", file_name);
@@ -25,14 +24,13 @@ int TVMModLoadFromFile(const char *file_name, const char *format, TVMModuleHandl
 }
 
 int TVMModImport(TVMModuleHandle module, TVMModuleHandle dependency) {
-  TVMFFIAny args[2] = {{.type_index = kTVMFFIModule, .v_obj = module}, {.type_index = kTVMFFIModule, .v_obj = dependency}};
+  TVMFFIAny args[2] = {module_view(module), module_view(dependency)};
   TVMFFIAny result;
   return tn__legacy_end(tn__legacy_call_global("ffi.ModuleImportModule", args, 2, &result));
 }
 
 int TVMModGetFunction(TVMModuleHandle module, const char *name, int query_imports, TVMFunctionHandle *out) {
-  TVMFFIAny args[3] = {{.type_index = kTVMFFIModule, .v_obj = module},
-                       {.type_index = kTVMFFIRawStr, .v_c_str = name},
+  TVMFFIAny args[3] = {module_view(module), text_view(name),
                        {.type_index = kTVMFFIBool, .v_int64 = query_imports != 0}};
   TVMFFIAny result;
   int status = tn__legacy_call_global("ffi.ModuleGetFunction", args, 3, &result);
@@ -59,7 +57,8 @@ static int rename_global(const char *name, const char *legacy_name) {
 int32_t tn_tvm_legacy_install(void) {
   tn_tvm_set_legacy_caller(tn__legacy_call_kernel);
   int status = TVMFFIEnvModRegisterContextSymbol("__TVMFuncCall", (void *)(uintptr_t)TVMFuncCall);
-  if (status == 0) status = TVMFFIEnvModRegisterContextSymbol("__TVMAPISetLastError", (void *)(uintptr_t)TVMAPISetLastError);
+  if (status == 0)
+    status = TVMFFIEnvModRegisterContextSymbol("__TVMAPISetLastError", (void *)(uintptr_t)TVMAPISetLastError);
   if (status == 0) status = rename_global("ffi.ModuleLoadFromFile", "runtime.ModuleLoadFromFile");
   if (status == 0) status = rename_global("ffi.SystemLib", "runtime.SystemLib");
   return status;

@@ -26,7 +26,8 @@ void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *con
     /* Sanitizers and similar tools have frames before the first frame of this library. */
     is_here = is_here || info.dli_fbase == own;
     if (!is_here) continue;
-    const tn__frame_t frame = {info.dli_fname, info.dli_sname, (size_t)at - (size_t)info.dli_fbase, info.dli_fbase == own};
+    const bool is_own = info.dli_fbase == own;
+    const tn__frame_t frame = {info.dli_fname, info.dli_sname, (size_t)at - (size_t)info.dli_fbase, is_own};
     if (!visit(&frame, context)) return;
   }
 #else
