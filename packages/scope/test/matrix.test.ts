@@ -221,7 +221,6 @@ const internals = new Set([
     'takeChunk',
     'retire',
     'giveBack',
-    'closeForAll',
   ],
 ])
 

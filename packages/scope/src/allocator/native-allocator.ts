@@ -2,6 +2,7 @@ import { AllocationError, type NativeAllocator as Allocator } from '@tenon/core'
 import { checkAlignment, checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
 import { checkFunction } from '../check.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
+import { printAs } from '../print-as.ts'
 import type { ResourceScope } from '../scope/check-scope.ts'
 import { checkWritable, describeSegment } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
@@ -33,32 +34,6 @@ interface NativeAllocators {
   allocate(allocator: AllocatorLike, layout: Layout, count?: number): MemorySegment
   /** Allocates memory for values of a layout, and writes the values. */
   allocateFrom<Value>(allocator: AllocatorLike, layout: Layout<Value>, ...values: readonly Value[]): MemorySegment
-  toString(): string
-}
-
-class MallocAllocator implements SegmentAllocator {
-  readonly #scopeFactory: () => ResourceScope
-
-  constructor(scopeFactory: () => ResourceScope) {
-    checkFunction(scopeFactory, 'scopeFactory')
-    this.#scopeFactory = scopeFactory
-  }
-
-  allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
-    // The numbers are checked before the factory opens a scope that nobody would close.
-    const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
-    const scope = this.#scopeFactory()
-    if (scope === undefined) throw wrongType('the result of scopeFactory', 'a scope', scope)
-    return MemorySegment.allocateNative(size, alignment, scope)
-  }
-
-  toString(): string {
-    return 'NativeAllocator of separate segments'
-  }
-
-  static {
-    inspectAsText(MallocAllocator)
-  }
 }
 
 class SlicingAllocator implements SegmentAllocator {
@@ -111,8 +86,19 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
  *
  * @throws {AllocationError} from its allocators, if there is no room.
  */
-export const NativeAllocator: NativeAllocators = {
-  ofMalloc: (scopeFactory) => new MallocAllocator(scopeFactory),
+export const NativeAllocator: NativeAllocators = printAs('NativeAllocator', {
+  ofMalloc(scopeFactory) {
+    checkFunction(scopeFactory, 'scopeFactory')
+    return printAs<SegmentAllocator>('NativeAllocator of separate segments', {
+      allocate(byteSize, byteAlignment = 16) {
+        // The numbers are checked before the factory opens a scope that nobody would close.
+        const [size, alignment] = [checkSize(byteSize, 'byteSize'), checkAlignment(byteAlignment)]
+        const scope = scopeFactory()
+        if (scope === undefined) throw wrongType('the result of scopeFactory', 'a scope', scope)
+        return MemorySegment.allocateNative(size, alignment, scope)
+      },
+    })
+  },
   ofSlices: (segment) => new SlicingAllocator(segment, false),
   ofPrefix: (segment) => new SlicingAllocator(segment, true),
   allocate(allocator, layout, count = 1) {
@@ -124,6 +110,4 @@ export const NativeAllocator: NativeAllocators = {
     values.forEach((value, i) => segment.setAtIndex(layout, i, value))
     return segment
   },
-  toString: () => 'NativeAllocator',
-}
-inspectAsText({ prototype: NativeAllocator })
+})

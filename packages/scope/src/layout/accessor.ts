@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { ArgumentError } from '@tenon/core'
-import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkSize, wrongType } from '@tenon/core/internal'
+import { printAs } from '../print-as.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { GroupLayout, type Members, PaddingLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
@@ -26,7 +27,6 @@ export interface AccessorClass<Shape extends Members> {
   at(segment: MemorySegment, byteOffset?: number): Accessor<Shape>
   /** Iterates over the structs of the segment. One object moves from struct to struct. */
   each(segment: MemorySegment): IteratorObject<Accessor<Shape>, undefined>
-  toString(): string
 }
 
 /** The place of an accessor. It is a symbol, so that members can have any name. */
@@ -53,7 +53,7 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
   }
   Object.setPrototypeOf(Access.prototype, prototype)
   const make = (cursor: Cursor): Accessor<Shape> => new Access(cursor) as unknown as Accessor<Shape>
-  const made: AccessorClass<Shape> = {
+  return printAs<AccessorClass<Shape>>(`accessors of ${layout}`, {
     at: (segment, byteOffset = 0) =>
       make({ segment: checkSegment(segment, 'segment'), byteOffset: checkSize(byteOffset, 'byteOffset') }),
     each(segment) {
@@ -62,10 +62,7 @@ export function accessorOf<Shape extends Members>(layout: GroupLayout<Shape>): A
       if (size === 0) throw new ArgumentError(`the layout ${layout} must be larger than 0 bytes`)
       return new Each(make(cursor), cursor, size)
     },
-    toString: () => `accessors of ${layout}`,
-  }
-  inspectAsText({ prototype: made })
-  return made
+  })
 }
 
 /** The values of an accessor in one line, or its segment if the memory cannot be read. */

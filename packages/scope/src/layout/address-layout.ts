@@ -5,7 +5,7 @@ import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.t
 import { checkAddress } from '../segment/foreign-memory.ts'
 import { checkAligned } from '../segment/locate.ts'
 import { MemorySegment } from '../segment/memory-segment.ts'
-import { type Changes, checkLayout, Layout, sizeOf } from './memory-layout.ts'
+import { checkLayout, Layout, sizeOf } from './memory-layout.ts'
 
 const POINTER_SIZE = 8
 
@@ -64,7 +64,7 @@ export class AddressLayout extends Layout<MemorySegment> {
     write(segment, byteOffset, BigInt(checkAddress(value.block.address + value.base)), this.order === 'little')
   }
 
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+  protected override copy(name: string | undefined, byteAlignment: number): this {
     return new AddressLayout(this.order, byteAlignment, name, this.target) as this
   }
 

@@ -1,7 +1,7 @@
 import { ArgumentError, BoundsError } from '@tenon/core'
 import { checkSize, describe, didYouMean, wrongType } from '@tenon/core/internal'
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
-import { type Changes, Layout, sizeOf } from './memory-layout.ts'
+import { Layout, sizeOf } from './memory-layout.ts'
 
 /** Bytes without a meaning. */
 export class PaddingLayout extends Layout<MemorySegment> {
@@ -15,7 +15,7 @@ export class PaddingLayout extends Layout<MemorySegment> {
     throw new ArgumentError('padding cannot be written')
   }
 
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+  protected override copy(name: string | undefined, byteAlignment: number): this {
     return new PaddingLayout(this.byteSize, byteAlignment, name) as this
   }
 
@@ -77,6 +77,11 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
     }
     target.copyFrom(value)
   }
+
+  protected override copy(name: string | undefined, byteAlignment: number): this {
+    const Group = this.constructor as new (...values: ConstructorParameters<typeof StructLayout>) => this
+    return new Group(this.members, this.byteSize, byteAlignment, name)
+  }
 }
 
 function checkMembers(members: unknown): [string, Layout][] {
@@ -114,10 +119,6 @@ export class StructLayout<Shape extends Members = Members> extends GroupLayout<S
     return new StructLayout(members, size, alignment, undefined)
   }
 
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
-    return new StructLayout(this.members, this.byteSize, byteAlignment, name) as this
-  }
-
   protected override describeShape(): string {
     return `{${this.members.map(({ name, layout, byteOffset }) => `${name}@${byteOffset}=${layout}`).join(',')}}${this.byteSize ?? ''}`
   }
@@ -131,10 +132,6 @@ export class UnionLayout<Shape extends Members = Members> extends GroupLayout<Sh
     const alignment = Math.max(1, ...members.map(({ layout }) => layout.byteAlignment))
     const size = Math.max(0, ...members.map(({ layout }) => sizeOf(layout)))
     return new UnionLayout(members, checkSize(alignUp(size, alignment), 'the size of a union'), alignment, undefined)
-  }
-
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
-    return new UnionLayout(this.members, this.byteSize, byteAlignment, name) as this
   }
 
   protected override describeShape(): string {

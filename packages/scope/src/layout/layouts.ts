@@ -1,13 +1,13 @@
-import { checkSize, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkSize, wrongType } from '@tenon/core/internal'
 import type { ScalarValues } from '../generated/scalars.ts'
+import { printAs } from '../print-as.ts'
 import { type AccessorClass, accessorOf } from './accessor.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout, type Members, PaddingLayout, StructLayout, UnionLayout } from './group-layout.ts'
 import { checkLayout, type Layout } from './memory-layout.ts'
-import { dereference, type FreeElement, type PathElement } from './path.ts'
+import { dereference, type FreeElement, type PathElement, VarHandle } from './path.ts'
 import { SequenceLayout } from './sequence-layout.ts'
 import { ValueLayout } from './value-layout.ts'
-import { VarHandle } from './var-handle.ts'
 
 type ScalarLayouts = { readonly [Kind in keyof ScalarValues]: ValueLayout<ScalarValues[Kind]> }
 
@@ -57,7 +57,6 @@ interface MemoryLayouts extends ScalarLayouts {
    * p.x = 1.5
    */
   accessor<Shape extends Members>(layout: GroupLayout<Shape>): AccessorClass<Shape>
-  toString(): string
 }
 
 const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
@@ -68,7 +67,7 @@ const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<Scalar
  *
  * @throws {ArgumentError} from its functions, if a layout or a path is not valid.
  */
-export const MemoryLayout: MemoryLayouts = {
+export const MemoryLayout: MemoryLayouts = printAs<MemoryLayouts>('MemoryLayout', {
   bool: scalar('bool'),
   int8: scalar('int8'),
   uint8: scalar('uint8'),
@@ -104,6 +103,4 @@ export const MemoryLayout: MemoryLayouts = {
     if (!(layout instanceof GroupLayout)) throw wrongType('layout', 'a struct or union', layout)
     return accessorOf(layout)
   },
-  toString: () => 'MemoryLayout',
-}
-inspectAsText({ prototype: MemoryLayout })
+})

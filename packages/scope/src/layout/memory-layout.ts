@@ -2,12 +2,6 @@ import { ArgumentError } from '@tenon/core'
 import { checkAlignment, checkName, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 
-/** The properties of a layout that a copy can change. */
-export interface Changes {
-  readonly name?: string
-  readonly byteAlignment?: number
-}
-
 /** The form of values in memory. Layouts are immutable: the methods `with...` return another layout. */
 export abstract class Layout<Value = unknown> {
   /** The size in bytes, or undefined for a layout that ends with an open sequence. */
@@ -22,8 +16,8 @@ export abstract class Layout<Value = unknown> {
     this.name = name
   }
 
-  /** @internal Copies the layout with changes. */
-  protected abstract copy(changes: Changes): this
+  /** @internal The same layout with this name and alignment. */
+  protected abstract copy(name: string | undefined, byteAlignment: number): this
 
   /** The text of the layout without its name. Equal layouts have equal texts. */
   protected abstract describeShape(): string
@@ -36,12 +30,12 @@ export abstract class Layout<Value = unknown> {
 
   /** The same layout with a name. */
   withName(name: string): this {
-    return this.copy({ name: checkName(name, 'name') })
+    return this.copy(checkName(name, 'name'), this.byteAlignment)
   }
 
   /** The same layout with another alignment in bytes: 1 for unaligned values and packed members. */
   withByteAlignment(byteAlignment: number): this {
-    return this.copy({ byteAlignment: checkAlignment(byteAlignment) })
+    return this.copy(this.name, checkAlignment(byteAlignment))
   }
 
   /** Whether both layouts have the same structure, names, byte orders and alignments. */

@@ -1,6 +1,6 @@
 import { AlignmentError, ArgumentError, BoundsError } from '@tenon/core'
-import { checkSize, describe, wrongType } from '@tenon/core/internal'
-import type { MemorySegment } from '../segment/memory-segment.ts'
+import { checkSize, describe, inspectAsText, wrongType } from '@tenon/core/internal'
+import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { AddressLayout } from './address-layout.ts'
 import { GroupLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
@@ -35,7 +35,7 @@ interface Leg {
 }
 
 /** A resolved path: the pointers that it follows, the last leg, and the layout at its end. */
-export interface Route {
+interface Route {
   readonly followed: readonly (Leg & { readonly pointer: AddressLayout })[]
   readonly last: Leg
   /** The number of indexes that each access passes. */
@@ -44,7 +44,7 @@ export interface Route {
 }
 
 /** Resolves a path. @throws {ArgumentError | BoundsError} if it does not fit the layout. */
-export function resolve(root: Layout, path: readonly PathElement[]): Route {
+function resolve(root: Layout, path: readonly PathElement[]): Route {
   const followed: (Leg & { pointer: AddressLayout })[] = []
   let layout = root
   let byteOffset = 0
@@ -117,13 +117,13 @@ function checkIndex(index: unknown, name: string, count: number | undefined): nu
 }
 
 /** @throws {ArgumentError} if the number of indexes is wrong. */
-export function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
+function checkIndexCount({ indexCount }: Route, indexes: readonly number[]): void {
   if (indexes.length === indexCount) return
   throw new ArgumentError(`the number of indexes must be ${indexCount}, got ${indexes.length}`)
 }
 
 /** Follows the pointers of a route. @returns the segment of its last leg. */
-export function follow(
+function follow(
   { followed }: Route,
   segment: MemorySegment,
   baseOffset: number,
@@ -142,7 +142,67 @@ export function follow(
 }
 
 /** The offset of the end of a route, in the segment that {@link follow} returns. */
-export function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexes: readonly number[]): number {
+function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexes: readonly number[]): number {
   const start = followed.length === 0 ? baseOffset : 0
   return start + offsetOf(last, indexes, indexCount - last.strides.length)
+}
+
+/** Reads and writes the value at the end of a path, in any segment of that layout. */
+export class VarHandle<Value = unknown> {
+  /** The layout at the end of the path. */
+  readonly layout: Layout<Value>
+  readonly #route: Route
+
+  /** @internal */
+  constructor(root: Layout, path: readonly PathElement[]) {
+    this.#route = resolve(root, path)
+    this.layout = this.#route.layout as Layout<Value>
+  }
+
+  /**
+   * Reads the value.
+   *
+   * @param baseOffset the offset of the layout in the segment, in bytes.
+   * @param indexes an index for each free element of the path, in order.
+   * @throws {ArgumentError} if their number is wrong. @throws {BoundsError} if one is too large. @throws as an access does
+   */
+  get(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): Value {
+    const place = this.#enter(segment, baseOffset, indexes)
+    return this.layout.read(place, endOf(this.#route, baseOffset, indexes))
+  }
+
+  /** Writes the value, which precedes the indexes. @throws as {@link get} */
+  set(segment: MemorySegment, baseOffset: number, value: Value, ...indexes: readonly number[]): void {
+    const place = this.#enter(segment, baseOffset, indexes)
+    this.layout.write(place, endOf(this.#route, baseOffset, indexes), value)
+  }
+
+  /** The slice that the handle reads and writes. */
+  slice(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): MemorySegment {
+    const place = this.#enter(segment, baseOffset, indexes)
+    return place.asSlice(endOf(this.#route, baseOffset, indexes), this.layout.byteSize)
+  }
+
+  /** The offset from the layout's start, in bytes. @throws {ArgumentError} if the path follows a pointer. */
+  byteOffset(...indexes: readonly number[]): number {
+    if (this.#route.followed.length > 0)
+      throw new ArgumentError('a path that follows a pointer does not have an offset')
+    checkIndexCount(this.#route, indexes)
+    return endOf(this.#route, 0, indexes)
+  }
+
+  #enter(segment: MemorySegment, baseOffset: number, indexes: readonly number[]): MemorySegment {
+    checkSegment(segment, 'segment')
+    if (typeof baseOffset !== 'number') throw wrongType('baseOffset', 'a number', baseOffset)
+    checkIndexCount(this.#route, indexes)
+    return follow(this.#route, segment, baseOffset, indexes)
+  }
+
+  toString(): string {
+    return `VarHandle of ${this.layout}, free indexes: ${this.#route.indexCount}`
+  }
+
+  static {
+    inspectAsText(VarHandle)
+  }
 }

@@ -1,7 +1,7 @@
 import { ArgumentError, ArgumentRangeError } from '@tenon/core'
 import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
-import { type Changes, Layout, sizeOf } from './memory-layout.ts'
+import { Layout, sizeOf } from './memory-layout.ts'
 
 /** Consecutive elements of one layout. A sequence without a count is open, and ends with its segment. */
 export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
@@ -86,7 +86,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     })
   }
 
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+  protected override copy(name: string | undefined, byteAlignment: number): this {
     return new SequenceLayout(this.element, this.elementCount, byteAlignment, name) as this
   }
 

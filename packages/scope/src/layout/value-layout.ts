@@ -2,7 +2,7 @@ import type { AlignedAccess } from '../generated/aligned-access.ts'
 import { type Scalar, scalars, type ScalarKind } from '../generated/scalars.ts'
 import { type ByteOrder, checkOrder, nativeOrder } from '../segment/byte-order.ts'
 import { checkAligned, checkOffset } from '../segment/locate.ts'
-import { type Changes, Layout } from './memory-layout.ts'
+import { Layout } from './memory-layout.ts'
 
 /** The layout of one value: a number, a bigint or a boolean. */
 export class ValueLayout<Value = unknown> extends Layout<Value> {
@@ -49,7 +49,7 @@ export class ValueLayout<Value = unknown> extends Layout<Value> {
     )
   }
 
-  protected override copy({ name = this.name, byteAlignment = this.byteAlignment }: Changes): this {
+  protected override copy(name: string | undefined, byteAlignment: number): this {
     return new ValueLayout<Value>(this.kind, this.order, byteAlignment, name) as this
   }
 

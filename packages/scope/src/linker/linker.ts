@@ -1,9 +1,10 @@
 import { ArgumentError, type Hold, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, checkOptions, errno, inspectAsText, type StructValue } from '@tenon/core/internal'
+import { bindFunction, checkOptions, errno, type StructValue } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
 import { sizeOf } from '../layout/memory-layout.ts'
+import { printAs } from '../print-as.ts'
 import { rangeForWrite } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature, structTypeOf } from './signature.ts'
@@ -85,7 +86,6 @@ interface Linkers {
   ): Linked<ResultOf<Signature>, Options>
   /** See {@link upcallStub}. */
   upcallStub: typeof upcallStub
-  toString(): string
 }
 
 function downcall(
@@ -106,22 +106,12 @@ function downcall(
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
   })
-  const call =
+  const plain = (
     result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
-  return printAs(
-    `${name}(${parameters.join(', ')}): ${result}`,
-    captureErrno === true ? withErrno(call as Downcall) : (call as Downcall),
-  )
-}
-
-/** Names a function, and makes `console.log` print its signature. */
-function printAs<Callable extends Downcall | DowncallWithErrno>(signature: string, call: Callable): Callable {
-  Object.defineProperties(call, {
-    name: { value: signature.slice(0, signature.indexOf('(')) },
-    toString: { value: () => signature },
-  })
-  inspectAsText({ prototype: call })
-  return call
+  ) as Downcall
+  const call = captureErrno === true ? withErrno(plain) : plain
+  Object.defineProperty(call, 'name', { value: name })
+  return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
 }
 
 const pointerOf = (value: Value): MemorySegment => MemorySegment.ofAddress(value as bigint)
@@ -176,5 +166,4 @@ function withErrno(call: Downcall): DowncallWithErrno {
 }
 
 /** Links native functions and TypeScript functions. */
-export const Linker: Linkers = { downcall: downcall as Linkers['downcall'], upcallStub, toString: () => 'Linker' }
-inspectAsText({ prototype: Linker })
+export const Linker: Linkers = printAs('Linker', { downcall: downcall as Linkers['downcall'], upcallStub })

@@ -2,7 +2,7 @@ import { ArgumentError, type ValueType } from '@tenon/core'
 import { checkOptions, StructType, type StructMember, wrongType } from '@tenon/core/internal'
 import { AddressLayout } from '../layout/address-layout.ts'
 import { StructLayout } from '../layout/group-layout.ts'
-import { type Layout, sizeOf } from '../layout/memory-layout.ts'
+import { sizeOf } from '../layout/memory-layout.ts'
 import { SequenceLayout } from '../layout/sequence-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
 
@@ -30,8 +30,12 @@ export function structTypeOf(layout: StructLayout): StructType {
 const cFloats = { float32: 'float', float64: 'double' } as const
 
 function memberOf({ name, layout }: StructLayout['members'][number]): StructMember {
-  const { element, count } = elementOf(layout)
-  const member = { name, byteAlignment: layout.byteAlignment, ...(count === undefined ? {} : { count }) }
+  const isArray = layout instanceof SequenceLayout
+  if (isArray && layout.elementCount === undefined) {
+    throw new ArgumentError('a struct passed by value must not end with an open sequence')
+  }
+  const element = isArray ? layout.element : layout
+  const member = { name, byteAlignment: layout.byteAlignment, ...(isArray ? { count: layout.elementCount! } : {}) }
   if (element instanceof StructLayout) return { ...member, type: structTypeOf(element).cType }
   if (element instanceof AddressLayout) return { ...member, type: 'uintptr_t' }
   if (element instanceof ValueLayout) {
@@ -42,14 +46,6 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
   throw new ArgumentError(`the member ${name} of a struct passed by value must not be ${layout}`, {
     hint: 'Pass a pointer to the struct, because unions, padding and nested sequences cannot be passed by value.',
   })
-}
-
-function elementOf(layout: Layout): { element: Layout; count: number | undefined } {
-  if (!(layout instanceof SequenceLayout)) return { element: layout, count: undefined }
-  if (layout.elementCount === undefined) {
-    throw new ArgumentError('a struct passed by value must not end with an open sequence')
-  }
-  return { element: layout.element, count: layout.elementCount }
 }
 
 /** The core's form of a type. */

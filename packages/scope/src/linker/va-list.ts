@@ -4,8 +4,7 @@ import { checkFunction } from '../check.ts'
 import { MemoryLayout } from '../layout/layouts.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { toInt64, toUint64 } from '../segment/value-range.ts'
-import { SLOT, VaCursor } from './va-cursor.ts'
-import { GENERAL_END, vaKind, vaListSize, VECTOR_END } from './va-layout.ts'
+import { GENERAL_END, SLOT, VaCursor, vaKind, vaListSize, VECTOR_END } from './va-cursor.ts'
 
 /** Collects the arguments of a `va_list`, in order. */
 export class VaListBuilder {

@@ -36,7 +36,6 @@ export class Anchor {
 
   /** @param leak describes a scope that should be closed before it is collected. */
   constructor(leak?: ScopeEvent) {
-    this.#remains = undefined
     if (leak !== undefined) this.#watch(leak)
   }
 

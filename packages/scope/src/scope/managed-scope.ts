@@ -1,21 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import {
-  Block,
-  checkName,
-  checkOptions,
-  checkSize,
-  inspectAsText,
-  ManagedLifetime,
-  usersOf,
-} from '@tenon/core/internal'
-import { checkBoolean } from '../check.ts'
+import { Block, checkName, checkOptions, checkSize, ManagedLifetime, usersOf } from '@tenon/core/internal'
+import { checkBoolean, checkFunction } from '../check.ts'
 import { debugGuard } from '../diagnostics/debug.ts'
 import { newGuardedChunk } from '../diagnostics/guarded-chunk.ts'
 import { counters } from '../diagnostics/stats.ts'
 import { noteClose, noteOpen } from '../diagnostics/observe.ts'
 import { Anchor } from './anchor.ts'
 import { type Chunk, detach, newChunk, type Upkeep } from './chunk.ts'
-import { attempt, runIn, runInAsync, throwErrors } from './run.ts'
+import { attempt, checkPlain, closeAfter, throwErrors } from './run.ts'
 
 /** Options for opening a scope. */
 export interface ScopeOptions {
@@ -96,7 +88,16 @@ export abstract class ManagedScope extends ManagedLifetime {
    */
   run<Result>(use: (scope: this) => Result): Result {
     this.checkOpen()
-    return runIn(this, use)
+    checkFunction(use, 'use')
+    let result: Result
+    try {
+      result = use(this)
+      checkPlain(result, 'run', 'runAsync(), which closes the scope when the promise has settled')
+    } catch (error) {
+      throw closeAfter(this, error)
+    }
+    this[Symbol.dispose]()
+    return result
   }
 
   /**
@@ -104,7 +105,15 @@ export abstract class ManagedScope extends ManagedLifetime {
    */
   async runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
     this.checkOpen()
-    return runInAsync(this, use)
+    checkFunction(use, 'use')
+    let result: Result
+    try {
+      result = await use(this)
+    } catch (error) {
+      throw closeAfter(this, error)
+    }
+    this[Symbol.dispose]()
+    return result
   }
 
   /**
@@ -201,9 +210,5 @@ export abstract class ManagedScope extends ManagedLifetime {
   override toString(): string {
     const { open, alive } = this.gate
     return `${this.label.slice('the '.length)}, ${open ? 'open' : alive ? 'closing' : 'closed'}`
-  }
-
-  static {
-    inspectAsText(ManagedScope)
   }
 }

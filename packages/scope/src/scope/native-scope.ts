@@ -1,4 +1,4 @@
-import { inspectAsText } from '@tenon/core/internal'
+import { printAs } from '../print-as.ts'
 import { ArenaScope } from './arena-scope.ts'
 import { ConfinedNativeScope } from './confined-native-scope.ts'
 import type { ScopeOptions } from './managed-scope.ts'
@@ -21,14 +21,11 @@ interface NativeScopes {
   /** Opens an arena over shared memory. */
   ofShared(options?: ScopeOptions): SharedScope
   [Symbol.hasInstance](value: unknown): boolean
-  toString(): string
 }
 
 /** Opens scopes that are also allocators. Their memory is zeroed, and freed when they are closed. */
-export const NativeScope: NativeScopes = {
+export const NativeScope: NativeScopes = printAs<NativeScopes>('NativeScope', {
   ofConfined: (options) => new ConfinedNativeScope(options),
   ofShared: (options) => SharedScope.open(options),
   [Symbol.hasInstance]: (value) => value instanceof ArenaScope,
-  toString: () => 'NativeScope',
-}
-inspectAsText({ prototype: NativeScope })
+})

@@ -1,5 +1,6 @@
-import { inspectAsText, wrongType } from '@tenon/core/internal'
+import { wrongType } from '@tenon/core/internal'
 import { scopeStats, type ScopeStats } from '../diagnostics/stats.ts'
+import { printAs } from '../print-as.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { isScope, type ResourceScope as AnyScope } from './check-scope.ts'
 import { ConfinedScope } from './confined-scope.ts'
@@ -54,7 +55,6 @@ interface ResourceScopes {
   /** Counts the open scopes of this thread and their memory, stubs and holds. */
   stats(): ScopeStats
   [Symbol.hasInstance](value: unknown): boolean
-  toString(): string
 }
 
 function attach(token: SharedToken | HandoffToken): Attached<SharedScope | ConfinedScope> {
@@ -74,7 +74,7 @@ function attach(token: SharedToken | HandoffToken): Attached<SharedScope | Confi
 }
 
 /** Opens scopes, attaches to the scopes of other threads, and counts the open ones. */
-export const ResourceScope: ResourceScopes = {
+export const ResourceScope: ResourceScopes = printAs<ResourceScopes>('ResourceScope', {
   ofConfined: (options) => new ConfinedScope(options),
   ofShared: (options) => SharedScope.open(options),
   ofImplicit: () => new ImplicitScope(),
@@ -82,6 +82,4 @@ export const ResourceScope: ResourceScopes = {
   attach: attach as ResourceScopes['attach'],
   stats: scopeStats,
   [Symbol.hasInstance]: isScope,
-  toString: () => 'ResourceScope',
-}
-inspectAsText({ prototype: ResourceScope })
+})

@@ -1,39 +1,8 @@
 import { ArgumentError } from '@tenon/core'
 import type { ManagedLifetime } from '@tenon/core/internal'
-import { checkFunction } from '../check.ts'
-
-/** Runs `use` and closes the scope, whatever happens. */
-export function runIn<Scope extends ManagedLifetime, Result>(scope: Scope, use: (scope: Scope) => Result): Result {
-  checkFunction(use, 'use')
-  let result: Result
-  try {
-    result = use(scope)
-    checkPlain(result, 'run', 'runAsync(), which closes the scope when the promise has settled')
-  } catch (error) {
-    throw closeAfter(scope, error)
-  }
-  scope[Symbol.dispose]()
-  return result
-}
-
-/** Runs an asynchronous `use` and closes the scope when its promise has settled. */
-export async function runInAsync<Scope extends ManagedLifetime, Result>(
-  scope: Scope,
-  use: (scope: Scope) => PromiseLike<Result>,
-): Promise<Result> {
-  checkFunction(use, 'use')
-  let result: Result
-  try {
-    result = await use(scope)
-  } catch (error) {
-    throw closeAfter(scope, error)
-  }
-  scope[Symbol.dispose]()
-  return result
-}
 
 /** Closes the scope after `error` and returns the error to throw. */
-function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
+export function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   try {
     scope[Symbol.dispose]()
     return error

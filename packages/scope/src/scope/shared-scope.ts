@@ -175,22 +175,18 @@ export class SharedScope extends ArenaScope {
   }
 
   protected override seal(): void {
-    if (this.gate.open && !this.isLeaving) this.closeForAll()
-    super.seal()
-  }
-
-  /** @internal */
-  closeForAll(): void {
-    const others = this.control.close(this.slot, this.isDraining)
+    const others = this.gate.open && !this.isLeaving ? this.control.close(this.slot, this.isDraining) : 0
     if (others === 'closed') throw this.closedError()
-    if (others === 0) return
-    throw new ScopeHeldError(
-      `${this.label} cannot be closed, because it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
-      {
-        hint: 'Close it when the other threads have detached, wait for them with closeAsync(), or use detach().',
-        details: { handles: others },
-      },
-    )
+    if (others > 0) {
+      throw new ScopeHeldError(
+        `${this.label} cannot be closed, because it is used by ${others} other ${others === 1 ? 'handle' : 'handles'}`,
+        {
+          hint: 'Close it when the other threads have detached, wait for them with closeAsync(), or use detach().',
+          details: { handles: others },
+        },
+      )
+    }
+    super.seal()
   }
 
   protected override release(): void {

@@ -1,6 +1,7 @@
 import { AlignmentError, ArgumentError, type Segment } from '@tenon/core'
 import { type Block, checkSize, checkUsable, wrongType } from '@tenon/core/internal'
 import { checkWord } from '../check.ts'
+import { AlignedAccess } from '../generated/aligned-access.ts'
 import { locate, locateForWrite } from './locate.ts'
 import { refuse, toInt64, toUint64 } from './value-range.ts'
 
@@ -73,66 +74,75 @@ function operand(kind: AtomicKind, value: number | bigint): never {
   return array[0] === value ? (value as never) : refuse(kind, value)
 }
 
-export function load(segment: Segment, kind: AtomicKind, byteOffset: number): number | bigint {
-  const [array, index] = place(segment, kind, byteOffset, false)
-  return Atomics.load(array, index)
-}
-
-export function store(segment: Segment, kind: AtomicKind, byteOffset: number, value: number | bigint): void {
-  const checked = operand(kind, value)
-  const [array, index] = place(segment, kind, byteOffset, true)
-  Atomics.store(array, index, checked)
-}
-
-export function update(
-  segment: Segment,
-  kind: AtomicKind,
-  byteOffset: number,
-  operation: AtomicOperation,
-  value: number | bigint,
-): number | bigint {
-  const checked = operand(kind, value)
-  const [array, index] = place(segment, kind, byteOffset, true)
-  return Atomics[checkWord(operation, operations, 'operation')](array, index, checked)
-}
-
-export function compareExchange(
-  segment: Segment,
-  kind: AtomicKind,
-  byteOffset: number,
-  expected: number | bigint,
-  replacement: number | bigint,
-): number | bigint {
-  const [before, after] = [operand(kind, expected), operand(kind, replacement)]
-  const [array, index] = place(segment, kind, byteOffset, true)
-  return Atomics.compareExchange(array, index, before, after)
-}
-
-/** @throws {ArgumentError} if the memory is not shared, because no other thread could wake this one. */
-export function wait(
-  segment: Segment,
-  kind: 'int32' | 'int64',
-  byteOffset: number,
-  expected: number | bigint,
-  timeout: number,
-): 'ok' | 'not-equal' | 'timed-out' {
-  checkWord(kind, ['int32', 'int64'], 'kind')
-  const checked = operand(kind, expected)
-  if (typeof timeout !== 'number' || !(timeout >= 0)) {
-    throw wrongType('timeout', 'a number of milliseconds from 0', timeout)
+/** Atomic reads and writes. They throw as other accesses do, and for memory whose buffer is not aligned. */
+export abstract class AtomicAccess extends AlignedAccess {
+  /** Reads a value atomically. */
+  atomicLoad<Kind extends AtomicKind>(kind: Kind, byteOffset: number): AtomicValue<Kind> {
+    const [array, index] = place(this, kind, byteOffset, false)
+    return Atomics.load(array, index) as AtomicValue<Kind>
   }
-  const [array, index] = place(segment, kind, byteOffset, false)
-  if (!(array.buffer instanceof SharedArrayBuffer)) {
-    throw new ArgumentError('only memory of a shared scope can be waited on', {
-      hint: 'Allocate it in a scope of NativeScope.ofShared().',
-    })
-  }
-  return Atomics.wait(array, index, checked, timeout)
-}
 
-export function notify(segment: Segment, kind: 'int32' | 'int64', byteOffset: number, count: number): number {
-  checkWord(kind, ['int32', 'int64'], 'kind')
-  const most = count === Infinity ? count : checkSize(count, 'count', 'threads')
-  const [array, index] = place(segment, kind, byteOffset, false)
-  return Atomics.notify(array, index, most)
+  /** Writes a value atomically. */
+  atomicStore<Kind extends AtomicKind>(kind: Kind, byteOffset: number, value: AtomicValue<Kind>): void {
+    const checked = operand(kind, value)
+    const [array, index] = place(this, kind, byteOffset, true)
+    Atomics.store(array, index, checked)
+  }
+
+  /** Replaces a value by the result of an operation, atomically. @returns the old value. */
+  atomicUpdate<Kind extends AtomicKind>(
+    kind: Kind,
+    byteOffset: number,
+    operation: AtomicOperation,
+    value: AtomicValue<Kind>,
+  ): AtomicValue<Kind> {
+    const checked = operand(kind, value)
+    const [array, index] = place(this, kind, byteOffset, true)
+    return Atomics[checkWord(operation, operations, 'operation')](array, index, checked) as AtomicValue<Kind>
+  }
+
+  /** Replaces a value if it equals `expected`, atomically. @returns the old value. */
+  atomicCompareExchange<Kind extends AtomicKind>(
+    kind: Kind,
+    byteOffset: number,
+    expected: AtomicValue<Kind>,
+    replacement: AtomicValue<Kind>,
+  ): AtomicValue<Kind> {
+    const [before, after] = [operand(kind, expected), operand(kind, replacement)]
+    const [array, index] = place(this, kind, byteOffset, true)
+    return Atomics.compareExchange(array, index, before, after) as AtomicValue<Kind>
+  }
+
+  /**
+   * Sleeps while the value equals `expected`, at most `timeout` milliseconds.
+   *
+   * @throws {ArgumentError} if the memory is not shared, because no other thread could wake this one.
+   */
+  atomicWait<Kind extends 'int32' | 'int64'>(
+    kind: Kind,
+    byteOffset: number,
+    expected: AtomicValue<Kind>,
+    timeout: number = Infinity,
+  ): 'ok' | 'not-equal' | 'timed-out' {
+    checkWord(kind, ['int32', 'int64'], 'kind')
+    const checked = operand(kind, expected)
+    if (typeof timeout !== 'number' || !(timeout >= 0)) {
+      throw wrongType('timeout', 'a number of milliseconds from 0', timeout)
+    }
+    const [array, index] = place(this, kind, byteOffset, false)
+    if (!(array.buffer instanceof SharedArrayBuffer)) {
+      throw new ArgumentError('only memory of a shared scope can be waited on', {
+        hint: 'Allocate it in a scope of NativeScope.ofShared().',
+      })
+    }
+    return Atomics.wait(array, index, checked, timeout)
+  }
+
+  /** Wakes threads that wait for this value. @returns their number. */
+  atomicNotify(kind: 'int32' | 'int64', byteOffset: number, count: number = Infinity): number {
+    checkWord(kind, ['int32', 'int64'], 'kind')
+    const most = count === Infinity ? count : checkSize(count, 'count', 'threads')
+    const [array, index] = place(this, kind, byteOffset, false)
+    return Atomics.notify(array, index, most)
+  }
 }

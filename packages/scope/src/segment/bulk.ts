@@ -1,5 +1,4 @@
 import type { Segment } from '@tenon/core'
-import { checkSize } from '@tenon/core/internal'
 import { rangeForRead, rangeForWrite } from './locate.ts'
 import { refuse } from './value-range.ts'
 
@@ -10,17 +9,11 @@ export function fill(segment: Segment, value: number): void {
   segment.block.bytes.fill(value, start, start + segment.byteSize)
 }
 
-/** Copies bytes between ranges, which may overlap. */
-export function copyBytes(
-  source: Segment,
-  sourceOffset: number,
-  target: Segment,
-  targetOffset: number,
-  byteSize: number,
-): void {
-  const size = checkSize(byteSize, 'byteSize')
-  const to = rangeForWrite(target, targetOffset, size)
-  const from = rangeForRead(source, sourceOffset, size)
+/** Copies all bytes of a segment to the start of another, which it may overlap. */
+export function copyBytes(source: Segment, target: Segment): void {
+  const size = source.byteSize
+  const to = rangeForWrite(target, 0, size)
+  const from = rangeForRead(source, 0, size)
   const { bytes } = source.block
   if (bytes === target.block.bytes) bytes.copyWithin(to, from, from + size)
   else bytes.copy(target.block.bytes, to, from, from + size)

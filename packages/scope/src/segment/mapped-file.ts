@@ -14,6 +14,7 @@ import { checkWord } from '../check.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { chunkIn, newChunk } from '../scope/chunk.ts'
 import { ManagedScope } from '../scope/managed-scope.ts'
+import { AtomicAccess } from './atomics.ts'
 
 /** Options for mapping a file. */
 export interface MapOptions {
@@ -37,10 +38,6 @@ interface Mapping {
 }
 
 const mappings = new WeakMap<Block, Mapping>()
-
-export function isMapped(segment: Segment): boolean {
-  return mappings.has(segment.block)
-}
 
 /** Maps a file into a scope, which unmaps it at close. */
 export function mapFile(path: string, scope: ResourceScope, options?: MapOptions): Segment {
@@ -129,32 +126,44 @@ function withPages<Result>(
   return use(file, first, segment.base + segment.byteSize - first, access)
 }
 
-export function force(segment: Segment): void {
-  withPages(segment, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
-}
+/** The methods of a segment over a mapped file. */
+export abstract class MappedAccess extends AtomicAccess {
+  /** Whether the segment is over a mapped file. */
+  get isMapped(): boolean {
+    return mappings.has(this.block)
+  }
 
-export function load(segment: Segment): void {
-  withPages(segment, (file, byteOffset, byteSize) => {
-    file.advise(byteOffset, byteSize, true)
-    // The system may ignore the advice. Reading a byte of each page loads it.
-    const { block, base } = segment
-    for (let offset = 0; offset < segment.byteSize; offset += pageSize()) block.view.getUint8(base + offset)
-    block.view.getUint8(base + segment.byteSize - 1)
-  })
-}
+  /** Writes changed pages back to the mapped file, and waits until they are written. */
+  force(): void {
+    withPages(this, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
+  }
 
-export function isLoaded(segment: Segment): boolean {
-  const missing = withPages(segment, (file, byteOffset, byteSize) => {
-    return Math.ceil(byteSize / pageSize()) - file.residentPages(byteOffset, byteSize)
-  })
-  return (missing ?? 0) === 0
-}
+  /** Loads the pages of the mapped file into memory. */
+  load(): void {
+    withPages(this, (file, byteOffset, byteSize) => {
+      file.advise(byteOffset, byteSize, true)
+      // The system may ignore the advice. Reading a byte of each page loads it.
+      const { block, base } = this
+      for (let offset = 0; offset < this.byteSize; offset += pageSize()) block.view.getUint8(base + offset)
+      block.view.getUint8(base + this.byteSize - 1)
+    })
+  }
 
-export function unload(segment: Segment): void {
-  withPages(segment, (file, byteOffset, byteSize, access) => {
-    if (access === 'copy') {
-      throw new NativeError('a mapping with access copy cannot be unloaded, because it would lose its changes')
-    }
-    file.advise(byteOffset, byteSize, false)
-  })
+  /** Whether all pages of the mapped file are in memory. */
+  isLoaded(): boolean {
+    const missing = withPages(this, (file, byteOffset, byteSize) => {
+      return Math.ceil(byteSize / pageSize()) - file.residentPages(byteOffset, byteSize)
+    })
+    return (missing ?? 0) === 0
+  }
+
+  /** Lets the system reuse the memory of the mapped file's pages. */
+  unload(): void {
+    withPages(this, (file, byteOffset, byteSize, access) => {
+      if (access === 'copy') {
+        throw new NativeError('a mapping with access copy cannot be unloaded, because it would lose its changes')
+      }
+      file.advise(byteOffset, byteSize, false)
+    })
+  }
 }

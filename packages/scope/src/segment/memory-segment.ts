@@ -1,28 +1,16 @@
 import { ArgumentError, type Lifetime, Segment } from '@tenon/core'
-import {
-  checkAlignment,
-  checkSize,
-  checkSlice,
-  DEVICE_MEMORY,
-  inspectAsText,
-  READ_ONLY,
-  wrongType,
-} from '@tenon/core/internal'
+import { checkAlignment, checkSize, checkSlice, DEVICE_MEMORY, READ_ONLY, wrongType } from '@tenon/core/internal'
 import { threadId } from 'node:worker_threads'
-import { AlignedAccess } from '../generated/aligned-access.ts'
 import { checkLayout, type Layout, sizeOf } from '../layout/memory-layout.ts'
 import type { ValueLayout } from '../layout/value-layout.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ImplicitScope } from '../scope/gc-scopes.ts'
-import * as atomics from './atomics.ts'
-import type { AtomicKind, AtomicOperation, AtomicValue } from './atomics.ts'
 import { copyBytes, fill, mismatch, overlap } from './bulk.ts'
 import type { Charset } from './charset.ts'
 import { copyElements, elementSize, Slices, toArray } from './elements.ts'
 import { blockOfAddress, blockOfBuffer, isUserBlock, reinterpret } from './foreign-memory.ts'
 import { checkAligned, describeSegment } from './locate.ts'
-import * as mapped from './mapped-file.ts'
-import type { MapOptions } from './mapped-file.ts'
+import { mapFile, MappedAccess, type MapOptions } from './mapped-file.ts'
 import { getString, setString, type StringOptions } from './strings.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
@@ -50,7 +38,7 @@ let nullSegment: MemorySegment | undefined
  * segment.getFloat64(8) // 1.5
  * scope.close()
  */
-export class MemorySegment extends AlignedAccess {
+export class MemorySegment extends MappedAccess {
   /** The null pointer. */
   static get NULL(): MemorySegment {
     return (nullSegment ??= MemorySegment.ofAddress(0))
@@ -100,7 +88,7 @@ export class MemorySegment extends AlignedAccess {
 
   /** Maps a file. The segment is read-only unless {@link MapOptions} set another access. */
   static mapFile(path: string, scope: ResourceScope, options?: MapOptions): MemorySegment {
-    return MemorySegment.ofSegment(mapped.mapFile(path, scope, options))
+    return MemorySegment.ofSegment(mapFile(path, scope, options))
   }
 
   /** Copies elements of the same size. If the byte orders of the layouts differ, the bytes of each element are reversed. */
@@ -126,11 +114,6 @@ export class MemorySegment extends AlignedAccess {
   /** Whether the segment is over the buffer of a user: see {@link ofBuffer}. */
   get isHeap(): boolean {
     return isUserBlock(this.block)
-  }
-
-  /** Whether the segment is over a mapped file. */
-  get isMapped(): boolean {
-    return mapped.isMapped(this)
   }
 
   /** Whether the thread with this id could access the segment. Confined memory never leaves its thread. */
@@ -216,7 +199,7 @@ export class MemorySegment extends AlignedAccess {
 
   /** Copies all bytes of `source` to the start of this segment. They may overlap. @throws {BoundsError} if it is larger. */
   copyFrom(source: MemorySegment): this {
-    copyBytes(checkSegment(source, 'source'), 0, this, 0, source.byteSize)
+    copyBytes(checkSegment(source, 'source'), this)
     return this
   }
 
@@ -247,51 +230,6 @@ export class MemorySegment extends AlignedAccess {
   /** Writes a string and its terminator, or nothing if they do not fit. */
   setString(byteOffset: number, text: string, options?: StringOptions): void {
     setString(this, byteOffset, text, options)
-  }
-
-  /** Reads a value atomically. */
-  atomicLoad<Kind extends AtomicKind>(kind: Kind, byteOffset: number): AtomicValue<Kind> {
-    return atomics.load(this, kind, byteOffset) as AtomicValue<Kind>
-  }
-
-  /** Writes a value atomically. */
-  atomicStore<Kind extends AtomicKind>(kind: Kind, byteOffset: number, value: AtomicValue<Kind>): void {
-    atomics.store(this, kind, byteOffset, value)
-  }
-
-  /** Replaces a value by the result of an operation, atomically. @returns the old value. */
-  atomicUpdate<Kind extends AtomicKind>(
-    kind: Kind,
-    byteOffset: number,
-    operation: AtomicOperation,
-    value: AtomicValue<Kind>,
-  ): AtomicValue<Kind> {
-    return atomics.update(this, kind, byteOffset, operation, value) as AtomicValue<Kind>
-  }
-
-  /** Replaces a value if it equals `expected`, atomically. @returns the old value. */
-  atomicCompareExchange<Kind extends AtomicKind>(
-    kind: Kind,
-    byteOffset: number,
-    expected: AtomicValue<Kind>,
-    replacement: AtomicValue<Kind>,
-  ): AtomicValue<Kind> {
-    return atomics.compareExchange(this, kind, byteOffset, expected, replacement) as AtomicValue<Kind>
-  }
-
-  /** Sleeps while the value equals `expected`, at most `timeout` milliseconds. Only for memory of a shared scope. */
-  atomicWait<Kind extends 'int32' | 'int64'>(
-    kind: Kind,
-    byteOffset: number,
-    expected: AtomicValue<Kind>,
-    timeout: number = Infinity,
-  ): 'ok' | 'not-equal' | 'timed-out' {
-    return atomics.wait(this, kind, byteOffset, expected, timeout)
-  }
-
-  /** Wakes threads that wait for this value. @returns their number. */
-  atomicNotify(kind: 'int32' | 'int64', byteOffset: number, count: number = Infinity): number {
-    return atomics.notify(this, kind, byteOffset, count)
   }
 
   /**
@@ -333,32 +271,8 @@ export class MemorySegment extends AlignedAccess {
     return typedView(this, Class)
   }
 
-  /** Writes changed pages back to the mapped file, and waits until they are written. */
-  force(): void {
-    mapped.force(this)
-  }
-
-  /** Loads the pages of the mapped file into memory. */
-  load(): void {
-    mapped.load(this)
-  }
-
-  /** Whether all pages of the mapped file are in memory. */
-  isLoaded(): boolean {
-    return mapped.isLoaded(this)
-  }
-
-  /** Lets the system reuse the memory of the mapped file's pages. */
-  unload(): void {
-    mapped.unload(this)
-  }
-
   override toString(): string {
     return `MemorySegment ${describeSegment(this)}${this.readOnly ? ', read-only' : ''}`
-  }
-
-  static {
-    inspectAsText(MemorySegment)
   }
 }
 
