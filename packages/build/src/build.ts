@@ -2,11 +2,10 @@ import { renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { checkCircles } from './circles.ts'
-import { findToolchain, type Language, languageOf, runCompiler, type Toolchain } from './compiler.ts'
+import { findToolchain, type Language, languageOf, runCompiler } from './compiler.ts'
 import { linkFlags } from './flags.ts'
-import { planFuzzDriver } from './fuzz-driver.ts'
 import type { LoadedPackage } from './load-package.ts'
-import { compileObjects, planObjects } from './object-files.ts'
+import { type Build, compileObjects, planFuzzDriver, planObjects } from './object-files.ts'
 import { programName, sharedLibraryName, variantDirectory } from './platform.ts'
 import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
@@ -39,7 +38,7 @@ export async function buildPackage(
   const stamps = new Stamps(join(pkg.directory, variantDirectory(variant)))
   const artifacts: Artifact[] = []
   try {
-    for (const target of targets) artifacts.push(await buildTarget(pkg, target, variant, toolchain, stamps))
+    for (const target of targets) artifacts.push(await buildTarget({ pkg, variant, toolchain, stamps }, target))
   } finally {
     stamps.save()
   }
@@ -65,15 +64,10 @@ function hasCxx(target: NativeTarget): boolean {
   return target.sources.some((source) => languageOf(source) === 'c++')
 }
 
-async function buildTarget(
-  pkg: LoadedPackage,
-  target: NativeTarget,
-  variant: Variant,
-  toolchain: Toolchain,
-  stamps: Stamps,
-): Promise<Artifact> {
-  const own = planObjects(pkg, target, variant, toolchain)
-  const driver = target.kind === 'fuzz' && variant !== 'libfuzzer' ? planFuzzDriver(pkg.directory, toolchain) : []
+async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact> {
+  const { pkg, variant, toolchain, stamps } = build
+  const own = planObjects(build, target)
+  const driver = target.kind === 'fuzz' && variant !== 'libfuzzer' ? planFuzzDriver(build) : []
   const objects = [...own, ...driver]
 
   const directory = variantDirectory(variant)
@@ -85,7 +79,7 @@ async function buildTarget(
   const hash = hashOf([linker.identity, JSON.stringify(target), ...flags, ...objects.map((object) => object.hash)])
   if (stamps.isCurrent(output, hash)) return { target, path, rebuilt: false }
 
-  await compileObjects(pkg, variant, objects, stamps)
+  await compileObjects(build, objects)
   // The linker writes a temporary file, which is renamed, so that a process that has mapped the old library keeps it.
   const temporary = `${directory}/${output}.${process.pid}`
   const inputs = objects.map((object) => `${directory}/${object.output}`)

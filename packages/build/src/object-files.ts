@@ -1,8 +1,8 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { globSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 
 import { type Compiler, languageOf, runCompiler, type Toolchain } from './compiler.ts'
-import { compileFlags } from './flags.ts'
+import { compileFlags, driverFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { variantDirectory } from './platform.ts'
 import { findSources, hashHeaders } from './sources.ts'
@@ -11,6 +11,14 @@ import type { NativeTarget, Variant } from './targets.ts'
 
 /** The number of compilers that run at once. */
 const PARALLEL = 2
+
+/** One run of the build: a package, a variant, the compilers, and the hashes of what is up to date. */
+export interface Build {
+  readonly pkg: LoadedPackage
+  readonly variant: Variant
+  readonly toolchain: Toolchain
+  readonly stamps: Stamps
+}
 
 /** An object file to compile, with the hash of its inputs. */
 export interface ObjectFile {
@@ -24,12 +32,7 @@ export interface ObjectFile {
 }
 
 /** Plans the objects of the sources of a target. */
-export function planObjects(
-  pkg: LoadedPackage,
-  target: NativeTarget,
-  variant: Variant,
-  toolchain: Toolchain,
-): ObjectFile[] {
+export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTarget): ObjectFile[] {
   const sources = findSources(pkg.directory, target)
   const headers = hashHeaders(pkg.directory, target, sources)
   return sources.map((source) => {
@@ -42,13 +45,25 @@ export function planObjects(
   })
 }
 
+const driverDirectory = join(import.meta.dirname, '../csrc')
+
+/** Plans the objects of the fuzz driver, which is part of every fuzz program. */
+export function planFuzzDriver({ pkg, toolchain }: Build): ObjectFile[] {
+  const compiler = toolchain.get('c')!
+  const contents = globSync('*', { cwd: driverDirectory })
+    .toSorted()
+    .map((file) => readFileSync(join(driverDirectory, file)))
+  return globSync('*.c', { cwd: driverDirectory }).map((file) => ({
+    source: relative(pkg.directory, join(driverDirectory, file)),
+    compiler,
+    flags: driverFlags,
+    output: `objects/fuzz-driver/${file}.o`,
+    hash: hashOf([compiler.identity, ...driverFlags, file, ...contents]),
+  }))
+}
+
 /** Compiles the objects that are not up to date. The first failure stops the rest from starting. */
-export async function compileObjects(
-  pkg: LoadedPackage,
-  variant: Variant,
-  objects: readonly ObjectFile[],
-  stamps: Stamps,
-): Promise<void> {
+export async function compileObjects({ pkg, variant, stamps }: Build, objects: readonly ObjectFile[]): Promise<void> {
   const queue = objects.filter((object) => !stamps.isCurrent(object.output, object.hash))
   const compileNext = async (): Promise<void> => {
     for (let object = queue.shift(); object !== undefined; object = queue.shift()) {
