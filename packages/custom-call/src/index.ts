@@ -109,7 +109,13 @@ export {
   type TargetCallOptions,
   type TargetPrepareOptions,
 } from './target-call.ts'
-export { defineTarget, TargetSchema, type TargetDefinition, type TensorsFor } from './schema/target-schema.ts'
+export {
+  defineTarget,
+  TargetSchema,
+  type AttributesOf,
+  type TargetDefinition,
+  type TensorsFor,
+} from './schema/target-schema.ts'
 export { type SchemaFunction } from './targets/reading-entry.ts'
 export {
   FunctionTarget,

@@ -5,7 +5,7 @@ import { callable, callFunction, type CallOptions, type ResultSpec } from './cal
 import type { PreparedCall } from './call/prepared-call.ts'
 import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
 import type { Parameter, ParameterSpec } from './schema/parameter.ts'
-import { TargetSchema, type TensorsFor } from './schema/target-schema.ts'
+import { TargetSchema, type AttributesOf, type TargetDefinition, type TensorsFor } from './schema/target-schema.ts'
 import { writeAttributes } from './schema/write-attributes.ts'
 import type { ResourceOptions } from './targets/call-resources.ts'
 import type { Alias } from './shape/alias.ts'
@@ -52,27 +52,28 @@ type LastArgument<Attributes extends AttributeSchema, More = unknown> =
     : [options: TargetCallOptions<Attributes> & More]
 
 /** A declared target as a function. */
-export interface TargetCall<
-  Operands extends readonly ParameterSpec[],
-  Results extends readonly ParameterSpec[],
-  Attributes extends AttributeSchema,
-> {
+export interface TargetCall<Definition extends TargetDefinition> {
   /**
    * Checks the operands, allocates the results and calls the kernel. The frame is kept for the next call that has the same
    * types and attributes.
    *
    * @throws {ArgumentError} if an argument contradicts the declaration. @throws {XlaError} if the kernel fails.
    */
-  (operands: TensorsFor<Operands>, ...options: LastArgument<Attributes>): ResultsFor<Results>
+  (
+    operands: TensorsFor<Definition['operands']>,
+    ...options: LastArgument<AttributesOf<Definition>>
+  ): ResultsFor<Definition['results']>
   /** Calls the kernel on a thread of the core. @throws (rejects with) as the call, and as {@link PreparedCall.runAsync}. */
   async(
-    operands: TensorsFor<Operands>,
-    ...options: LastArgument<Attributes, RunAsyncOptions>
-  ): Promise<ResultsFor<Results>>
-  readonly schema: TargetSchema<Operands, Results, Attributes>
+    operands: TensorsFor<Definition['operands']>,
+    ...options: LastArgument<AttributesOf<Definition>, RunAsyncOptions>
+  ): Promise<ResultsFor<Definition['results']>>
+  readonly schema: TargetSchema<Definition>
   readonly handler: TypedHandler
   /** Prepares a call, whose `run`, `bind` and `runAsync` take the declared tensors. @throws {ArgumentError} as the call. */
-  prepare(options: TargetPrepareOptions<Attributes>): PreparedCall<TensorsFor<Operands>, TensorsFor<Results>>
+  prepare(
+    options: TargetPrepareOptions<AttributesOf<Definition>>,
+  ): PreparedCall<TensorsFor<Definition['operands']>, TensorsFor<Definition['results']>>
 }
 
 /**
@@ -88,14 +89,10 @@ export interface TargetCall<
  * })
  * const normal = targetCall(declared, typedHandler(library, 'rms_norm'))([x])
  */
-export function targetCall<
-  Operands extends readonly ParameterSpec[],
-  Results extends readonly ParameterSpec[],
-  Attributes extends AttributeSchema,
->(
-  schema: TargetSchema<Operands, Results, Attributes>,
+export function targetCall<Definition extends TargetDefinition>(
+  schema: TargetSchema<Definition>,
   handler: TypedHandler,
-): TargetCall<Operands, Results, Attributes> {
+): TargetCall<Definition> {
   const hint = "Write targetCall(defineTarget('f', { ... }), typedHandler(library, 'f'))."
   if (!(schema instanceof TargetSchema)) throw wrongType('schema', 'a declared target', schema, hint)
   if (!(handler instanceof TypedHandler)) throw wrongType('handler', 'a typed handler', handler, hint)
@@ -122,11 +119,7 @@ export function targetCall<
     operands: readonly Tensor[],
     options: Partial<TargetCallOptions<AttributeSchema>> & RunAsyncOptions = {},
   ): Promise<unknown> => forms.async(operands, complete(operands, options))
-  return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<
-    Operands,
-    Results,
-    Attributes
-  >
+  return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<Definition>
 }
 
 /** Replaces the results that lie in the memory of operands by those operands. */

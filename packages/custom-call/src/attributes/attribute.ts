@@ -10,36 +10,20 @@ import {
   type Gated,
 } from '@tenon/core/internal'
 
+const SHORT_NAMES = ['pred', 's8', 's16', 's32', 's64', 'u8', 'u16', 'u32', 'u64', 'f32', 'f64', 'c64', 'c128']
+
 /** The element types of scalar attributes by their short names. */
-export const SCALARS: Readonly<Record<string, DType>> = {
-  pred: 'bool',
-  s8: 'int8',
-  s16: 'int16',
-  s32: 'int32',
-  s64: 'int64',
-  u8: 'uint8',
-  u16: 'uint16',
-  u32: 'uint32',
-  u64: 'uint64',
-  f32: 'float32',
-  f64: 'float64',
-  c64: 'complex64',
-  c128: 'complex128',
-}
+export const SCALARS: Readonly<Record<string, DType>> = Object.fromEntries(
+  SHORT_NAMES.map((name) => [name, dtypeInfo(name).name]),
+)
 
 /** The element types that an array attribute can have, by the names of their TypedArrays. */
-const ARRAY_DTYPES: Readonly<Record<string, DType>> = {
-  Int8Array: 'int8',
-  Int16Array: 'int16',
-  Int32Array: 'int32',
-  BigInt64Array: 'int64',
-  Uint8Array: 'uint8',
-  Uint16Array: 'uint16',
-  Uint32Array: 'uint32',
-  BigUint64Array: 'uint64',
-  Float32Array: 'float32',
-  Float64Array: 'float64',
-}
+const ARRAY_DTYPES: ReadonlyMap<string, DType> = new Map(
+  SHORT_NAMES.filter((name) => /^[suf]/.test(name)).map((name) => [
+    typedArrayClass(SCALARS[name]!).name,
+    SCALARS[name]!,
+  ]),
+)
 
 /** The number of elements that an attribute prints. */
 const SHOWN = 8
@@ -165,7 +149,7 @@ export function isWellFormed(text: string): boolean {
  */
 export function array(dtype: string, values: readonly (number | bigint)[] | TypedArray): Attribute {
   const { name } = dtypeInfo(dtype)
-  const names = Object.values(ARRAY_DTYPES)
+  const names = [...ARRAY_DTYPES.values()]
   if (!names.includes(name)) {
     throw new ArgumentError(`an array attribute must have elements of one of ${names.join(', ')}, got ${name}`, {
       details: { expected: names, received: name },
@@ -192,7 +176,7 @@ export function array(dtype: string, values: readonly (number | bigint)[] | Type
 
 /** Makes the array attribute of a TypedArray. @throws {ArgumentError} if array attributes cannot have its elements. */
 export function arrayOf(values: ArrayBufferView, path: string): Attribute {
-  const dtype = ARRAY_DTYPES[Object.prototype.toString.call(values).slice('[object '.length, -1)]
+  const dtype = ARRAY_DTYPES.get(Object.prototype.toString.call(values).slice('[object '.length, -1))
   if (dtype !== undefined) return array(dtype, values as TypedArray)
   throw wrongType(`attribute ${path}`, 'an array of integers, float32 or float64', values)
 }

@@ -20,6 +20,9 @@ export interface TargetDefinition<
   readonly aliases?: readonly Alias[]
 }
 
+/** The attributes of a declaration, without any if it declares none. */
+export type AttributesOf<Definition extends TargetDefinition> = NonNullable<Definition['attrs']>
+
 /** A tensor for each parameter: optional ones may be omitted, the remaining one stands for any number. */
 export type TensorsFor<Specs extends readonly ParameterSpec[]> = number extends Specs['length']
   ? readonly Tensor[]
@@ -32,13 +35,9 @@ export type TensorsFor<Specs extends readonly ParameterSpec[]> = number extends 
     : readonly []
 
 /** A declared target. Made by {@link defineTarget}, called through {@link targetCall}, implemented by `registerFunction`. */
-export class TargetSchema<
-  Operands extends readonly ParameterSpec[] = readonly ParameterSpec[],
-  Results extends readonly ParameterSpec[] = readonly ParameterSpec[],
-  Attributes extends AttributeSchema = AttributeSchema,
-> {
+export class TargetSchema<Definition extends TargetDefinition = TargetDefinition> {
   readonly name: string
-  readonly definition: TargetDefinition<Operands, Results, Attributes>
+  readonly definition: Definition
   /** @internal */
   readonly operands: readonly Parameter[]
   /** @internal */
@@ -47,10 +46,14 @@ export class TargetSchema<
   readonly attrs: AttributeSchema
 
   /** @internal */
-  constructor(name: string, definition: TargetDefinition<Operands, Results, Attributes>) {
+  constructor(name: string, definition: Definition) {
     this.name = checkName(name, 'name')
     const known = ['operands', 'results', 'attrs', 'aliases'] as const
-    const { operands, results, attrs = {} } = checkOptions(definition, known, `the definition of ${name}`)
+    const {
+      operands,
+      results,
+      attrs = {},
+    } = checkOptions<TargetDefinition>(definition, known, `the definition of ${name}`)
     this.definition = definition
     this.operands = checkParameters(operands, `operands of ${name}`)
     this.results = checkParameters(results, `results of ${name}`)
@@ -118,7 +121,7 @@ export function defineTarget<
 >(
   name: string,
   definition: TargetDefinition<Operands, Results, Attributes>,
-): TargetSchema<Operands, Results, Attributes> {
+): TargetSchema<TargetDefinition<Operands, Results, Attributes>> {
   return new TargetSchema(name, definition)
 }
 

@@ -12,17 +12,8 @@ export type ApiVersion = (typeof ApiVersion)[keyof typeof ApiVersion]
  * const library = NativeLibrary.open('./libregisters.so')
  * hostFunction(library, 'checked_add', { apiVersion: ApiVersion.STATUS_RETURNING })
  */
-export const ApiVersion: {
-  readonly ORIGINAL: 1
-  readonly STATUS_RETURNING: 2
-  readonly STATUS_RETURNING_UNIFIED: 3
-  readonly TYPED_FFI: 4
-} = Object.freeze({
-  ORIGINAL: 1,
-  STATUS_RETURNING: 2,
-  STATUS_RETURNING_UNIFIED: 3,
-  TYPED_FFI: 4,
-})
+export const ApiVersion = { ORIGINAL: 1, STATUS_RETURNING: 2, STATUS_RETURNING_UNIFIED: 3, TYPED_FFI: 4 } as const
+Object.freeze(ApiVersion)
 
 /** A convention of untyped calls. */
 export type UntypedApiVersion = Exclude<ApiVersion, typeof ApiVersion.TYPED_FFI>

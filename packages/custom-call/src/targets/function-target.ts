@@ -47,9 +47,9 @@ export type TargetFunction<
 
 /** The kernel of a signature, or of a declared target. */
 export type FunctionFor<Signature extends FunctionSignature | TargetSchema> = [Signature] extends [
-  TargetSchema<infer Operands, infer Results, infer Attributes>,
+  TargetSchema<infer Definition>,
 ]
-  ? SchemaFunction<Operands, Results, Attributes>
+  ? SchemaFunction<Definition>
   : Signature extends FunctionSignature<infer Operands, infer Results>
     ? TargetFunction<Operands, Results>
     : never

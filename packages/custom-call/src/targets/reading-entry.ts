@@ -5,18 +5,17 @@ import { FIRST_TENSOR } from '../call/patch-pointers.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import { readFrame, type ReadBuffer } from '../native/read-frame.ts'
 import type { AttributeSchema, AttributesOutput } from '../schema/attribute-types.ts'
-import type { ParameterSpec } from '../schema/parameter.ts'
 import { readAttributes } from '../schema/read-attributes.ts'
-import type { TargetSchema, TensorsFor } from '../schema/target-schema.ts'
+import type { AttributesOf, TargetDefinition, TargetSchema, TensorsFor } from '../schema/target-schema.ts'
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
 
 /** A kernel in TypeScript for a declared target: a {@link TargetFunction} that gets the attributes as well. */
-export type SchemaFunction<
-  Operands extends readonly ParameterSpec[] = readonly ParameterSpec[],
-  Results extends readonly ParameterSpec[] = readonly ParameterSpec[],
-  Attributes extends AttributeSchema = AttributeSchema,
-> = (operands: TensorsFor<Operands>, results: TensorsFor<Results>, attrs: AttributesOutput<Attributes>) => void
+export type SchemaFunction<Definition extends TargetDefinition = TargetDefinition> = (
+  operands: TensorsFor<Definition['operands']>,
+  results: TensorsFor<Definition['results']>,
+  attrs: AttributesOutput<AttributesOf<Definition>>,
+) => void
 
 /** Makes the entry for a declared target, whose sizes and attributes differ from call to call. It never throws. */
 export function readingEntry(name: string, schema: TargetSchema, run: SchemaFunction): CallbackFunction {
