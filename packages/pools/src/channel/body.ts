@@ -49,11 +49,11 @@ export class Reader {
     return this.#value === undefined || this.#value === null
   }
 
-  optional<T>(read: (reader: Reader) => T): T | undefined {
+  optional<T>(read: Read<T>): T | undefined {
     return this.isMissing ? undefined : read(this)
   }
 
-  list<T>(read: (reader: Reader) => T): T[] {
+  list<T>(read: Read<T>): T[] {
     const value = this.#value
     this.#expect(Array.isArray(value), 'a list')
     return (value as unknown[]).map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
@@ -86,5 +86,23 @@ export class Reader {
 
   #expect(isExpected: boolean, expected: string): void {
     if (!isExpected) throw new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
+  }
+}
+
+/** Reads a value, and checks its shape. */
+export type Read<T> = (reader: Reader) => T
+
+export const u32: Read<number> = (reader) => reader.u32()
+export const number: Read<number> = (reader) => reader.number()
+export const boolean: Read<boolean> = (reader) => reader.boolean()
+export const string: Read<string> = (reader) => reader.string()
+export const u32s: Read<number[]> = (reader) => reader.list(u32)
+
+/** Reads a map. Fields without a value are left out. */
+export function fields<T extends object>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): Read<T> {
+  const entries = Object.entries<Read<unknown>>(readers)
+  return (reader) => {
+    const values = entries.map(([name, read]) => [name, read(reader.field(name))] as const)
+    return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as T
   }
 }

@@ -1,4 +1,4 @@
-import { refuseToken, type DeviceMemory, type PoolRange } from '../engine/device-memory.ts'
+import type { PoolRange } from '../engine/device-memory.ts'
 import type { EngineModel } from '../engine/engine-model.ts'
 import { bindExecution, type BoundExecution, type EnginePool } from '../engine/execute.ts'
 import type { DriverLimits } from '../engine/limits.ts'
@@ -8,7 +8,7 @@ import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
-import type { Reader } from './body.ts'
+import { type Reader, u32s } from './body.ts'
 import { readExecute } from './execute-frame.ts'
 import { operations, viewOf } from './frame.ts'
 import { readAllocate, readModel } from './model-codec.ts'
@@ -39,15 +39,15 @@ export class ClientState {
         return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
       }
       case operations.COPY_FROM: {
-        const memory = this.#buffer(body, 'buffer')
+        const memory = this.#session.buffer(body.field('token').u32(), 'buffer')
         memory.isInitialized = false
-        const dimensions = body.field('dimensions').list((size) => size.u32())
+        const dimensions = u32s(body.field('dimensions'))
         this.#session.copyFrom(memory, this.#range(body, 'source'), dimensions)
         return {}
       }
       case operations.COPY_TO: {
         const target = this.#range(body, 'target')
-        this.#session.copyTo(this.#buffer(body, 'buffer'), target)
+        this.#session.copyTo(this.#session.buffer(body.field('token').u32(), 'buffer'), target)
         return {}
       }
       default:
@@ -66,11 +66,9 @@ export class ClientState {
     const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
     const model = this.#models.get(id)
     if (model === undefined) throw refused('D4', 'model must be a prepared model of this client', 'model')
-    const found = pools.map((name, i): EnginePool => {
-      if (!name.isToken) return this.pools.find(name.id, `pools[${i}]`)
-      const memory = this.#session.buffer(name.id)
-      if (memory === undefined) throw refuseToken(`pools[${i}]`)
-      return memory
+    const found = pools.map(({ isToken, id: name }, i): EnginePool => {
+      const path = `pools[${i}]`
+      return isToken ? this.#session.buffer(name, path) : this.pools.find(name, path)
     })
     return { model, request: { inputs, outputs, pools: found } }
   }
@@ -86,8 +84,7 @@ export class ClientState {
 
   /** Releases a device buffer. Unknown tokens are ignored. */
   releaseBuffer(token: number): void {
-    const memory = this.#session.buffer(token)
-    if (memory !== undefined) this.#session.releaseBuffer(memory)
+    this.#session.releaseBuffer(token)
   }
 
   close(): void {
@@ -106,11 +103,5 @@ export class ClientState {
       byteOffset: body.field('offset').u32(),
       byteSize: body.field('length').u32(),
     }
-  }
-
-  #buffer(body: Reader, path: string): DeviceMemory {
-    const memory = this.#session.buffer(body.field('token').u32())
-    if (memory === undefined) throw refuseToken(path)
-    return memory
   }
 }

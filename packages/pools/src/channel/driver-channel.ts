@@ -2,7 +2,7 @@ import { PoolsError, statusOf } from '../error-status.ts'
 import type { Doorbell } from '../native/doorbell.ts'
 import { discardAttachment, PeerGone, type Attachment, type Link } from '../native/link.ts'
 import { LONGEST_TIMER } from '../native/readable.ts'
-import { decodeBody, encodeBody, type Reader } from './body.ts'
+import { decodeBody, encodeBody, fields, number, type Read as ReadBody, u32 } from './body.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from './frame.ts'
 import { readError } from './model-codec.ts'
 
@@ -18,7 +18,6 @@ export interface Agreement {
 
 /** Reads the answer to a request, which lies in the link's buffer until the next message. */
 type Read<T> = (link: Link, header: FrameHeader) => T
-type ReadBody<T> = (body: Reader) => T
 
 interface Pending {
   readonly operation: number
@@ -64,16 +63,9 @@ export class DriverChannel {
   /** Introduces itself; the driver answers with its limits. @throws {PoolsError} and is closed */
   async hello(timeout: number | undefined): Promise<void> {
     try {
-      const answer = this.request(
-        operations.HELLO,
-        {},
-        (body) => ({
-          pools: body.field('pools').u32(),
-          poolBytes: body.field('poolBytes').number(),
-          requests: body.field('requests').u32(),
-        }),
-        { timeout, attachments: this.#doorbell.attachments },
-      )
+      const read = fields<Agreement>({ pools: u32, poolBytes: number, requests: u32 })
+      const options = { timeout, attachments: this.#doorbell.attachments }
+      const answer = this.request(operations.HELLO, {}, read, options)
       this.#doorbell.sent()
       this.agreement = await answer
     } catch (error) {

@@ -17,7 +17,6 @@ export interface Launch extends Pick<FencedTerms, 'timeout' | 'timeoutAfterFence
 
 interface Entry {
   readonly run: FencedRun
-  readonly fences: number
   outcome: FencedOutcome | undefined
   /** Sends the outcome to the client, once the client has asked for it. */
   tell: ((outcome: FencedOutcome) => void) | undefined
@@ -27,25 +26,27 @@ interface Entry {
 export class FencedRuns {
   readonly #limits: DriverLimits
   readonly #entries = new Map<number, Entry>()
-  #fences = 0
-  #waiting = 0
 
   constructor(limits: DriverLimits) {
     this.#limits = limits
   }
 
+  /** The executions that are not over. */
+  get #running(): readonly FencedRun[] {
+    return [...this.#entries.values()].flatMap(({ run, outcome }) => (outcome === undefined ? [run] : []))
+  }
+
   get waitsFor(): readonly number[] {
-    return [...this.#entries.values()].flatMap(({ run, outcome }) => (outcome === undefined ? run.waitsFor : []))
+    return this.#running.flatMap((run) => run.waitsFor)
   }
 
   /** The first deadline of an execution, as of `performance.now()`. */
   get deadline(): number {
-    const waiting = [...this.#entries.values()].filter(({ outcome }) => outcome === undefined)
-    return Math.min(...waiting.map(({ run }) => (run.waitsFor.length === 0 ? 0 : run.deadline)))
+    return Math.min(...this.#running.map((run) => (run.waitsFor.length === 0 ? 0 : run.deadline)))
   }
 
   get isWaiting(): boolean {
-    return this.#waiting > 0
+    return this.#entries.size > 0 && this.#running.length > 0
   }
 
   /**
@@ -61,13 +62,11 @@ export class FencedRuns {
       if (signal === undefined)
         throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must have an end to signal')
       if (this.#entries.size >= this.#limits.requests) throw exhausted(`${this.#limits.requests} waiting requests`)
-      if (this.#fences + waitFor.length > this.#limits.fences) throw exhausted(`${this.#limits.fences} fences`)
-      const { id, model, request, timeout, timeoutAfterFences } = read()
+      if (this.waitsFor.length + waitFor.length > this.#limits.fences) throw exhausted(`${this.#limits.fences} fences`)
+      const { id, model, request, ...times } = read()
       if (this.#entries.has(id)) throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must have a new id')
-      const run = new FencedRun(model, request, { timeout, timeoutAfterFences, signal, waitFor })
-      this.#entries.set(id, { run, fences: waitFor.length, outcome: undefined, tell: undefined })
-      this.#fences += waitFor.length
-      this.#waiting++
+      const run = new FencedRun(model, request, { ...times, signal, waitFor })
+      this.#entries.set(id, { run, outcome: undefined, tell: undefined })
     } catch (error) {
       attachments.forEach(discardAttachment)
       throw error
@@ -79,9 +78,6 @@ export class FencedRuns {
     for (const [id, entry] of this.#entries) {
       if (entry.outcome !== undefined) continue
       entry.outcome = entry.run.step()
-      if (entry.outcome === undefined) continue
-      this.#fences -= entry.fences
-      this.#waiting--
       this.#tell(id, entry)
     }
   }
@@ -99,8 +95,6 @@ export class FencedRuns {
   close(): void {
     for (const { run } of this.#entries.values()) run.close()
     this.#entries.clear()
-    this.#fences = 0
-    this.#waiting = 0
   }
 
   #tell(id: number, { outcome, tell }: Entry): void {

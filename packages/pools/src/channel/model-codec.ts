@@ -1,9 +1,17 @@
 import type { AllocateDescription, BufferRole } from '../driver/allocate.ts'
 import { type OutputShape, PoolsError } from '../error-status.ts'
-import type { DataLocation, Model, Operand, OperandLifetime, Operation, Subgraph } from '../model/model.ts'
+import type {
+  ChannelQuantization,
+  DataLocation,
+  Model,
+  Operand,
+  OperandLifetime,
+  Operation,
+  Subgraph,
+} from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 import type { Pool } from '../pool/pool.ts'
-import type { Reader } from './body.ts'
+import { boolean, fields, number, type Read, type Reader, string, u32, u32s } from './body.ts'
 
 /** Returns a model for a message, with the ids of its pools. */
 export function modelMessage(
@@ -13,79 +21,52 @@ export function modelMessage(
   return { main, referenced, operandValues, pools: pools.map(idOf), relaxed }
 }
 
+const readLocation = fields<DataLocation>({ poolIndex: u32, offset: u32, length: u32, padding: u32 })
+
+const readChannels = fields<ChannelQuantization>({ scales: (scales) => scales.list(number), channelDim: u32 })
+
+const readOperand = fields<Operand>({
+  type: string as Read<OperandType>,
+  dimensions: u32s,
+  scale: number,
+  zeroPoint: number,
+  lifetime: string as Read<OperandLifetime>,
+  location: readLocation,
+  channelQuant: (quantization) => quantization.optional(readChannels)!,
+})
+
+const readSubgraph = fields<Subgraph>({
+  operands: (operands) => operands.list(readOperand),
+  operations: (operations) => operations.list(fields<Operation>({ type: string, inputs: u32s, outputs: u32s })),
+  inputIndexes: u32s,
+  outputIndexes: u32s,
+})
+
+const readModelOfIds = fields<Omit<Required<Model>, 'pools'> & { readonly pools: readonly number[] }>({
+  relaxed: (relaxed) => relaxed.optional(boolean) ?? false,
+  main: readSubgraph,
+  referenced: (subgraphs) => subgraphs.list(readSubgraph),
+  operandValues: (values) => values.bytes(),
+  pools: u32s,
+})
+
 /** Reads a model. Its shape is checked here, its rules are not. @throws {PoolsError} */
 export function readModel(reader: Reader, poolOf: (id: number, index: number) => Pool): Model<Pool> {
-  return {
-    relaxed: reader.field('relaxed').optional((relaxed) => relaxed.boolean()) ?? false,
-    main: readSubgraph(reader.field('main')),
-    referenced: reader.field('referenced').list(readSubgraph),
-    operandValues: reader.field('operandValues').bytes(),
-    pools: readU32s(reader, 'pools').map(poolOf),
-  }
+  const { pools, ...model } = readModelOfIds(reader)
+  return { ...model, pools: pools.map(poolOf) }
 }
 
-const readU32s = (reader: Reader, name: string): number[] => reader.field(name).list((value) => value.u32())
-
-function readSubgraph(reader: Reader): Subgraph {
-  return {
-    operands: reader.field('operands').list(readOperand),
-    operations: reader.field('operations').list(readOperation),
-    inputIndexes: readU32s(reader, 'inputIndexes'),
-    outputIndexes: readU32s(reader, 'outputIndexes'),
-  }
-}
-
-function readOperation(reader: Reader): Operation {
-  return {
-    type: reader.field('type').string(),
-    inputs: readU32s(reader, 'inputs'),
-    outputs: readU32s(reader, 'outputs'),
-  }
-}
-
-function readOperand(reader: Reader): Operand {
-  const channelQuant = reader.field('channelQuant').optional((quantization) => ({
-    scales: quantization.field('scales').list((scale) => scale.number()),
-    channelDim: quantization.field('channelDim').u32(),
-  }))
-  return {
-    type: reader.field('type').string() as OperandType,
-    dimensions: readU32s(reader, 'dimensions'),
-    scale: reader.field('scale').number(),
-    zeroPoint: reader.field('zeroPoint').number(),
-    lifetime: reader.field('lifetime').string() as OperandLifetime,
-    location: readLocation(reader.field('location')),
-    ...(channelQuant === undefined ? {} : { channelQuant }),
-  }
-}
-
-function readLocation(reader: Reader): DataLocation {
-  return {
-    poolIndex: reader.field('poolIndex').u32(),
-    offset: reader.field('offset').u32(),
-    length: reader.field('length').u32(),
-    padding: reader.field('padding').u32(),
-  }
-}
+const readRole = fields<BufferRole>({ modelIndex: u32, ioIndex: u32, frequency: number })
 
 /** Reads a request for a device buffer. @throws {PoolsError} */
-export function readAllocate(reader: Reader): AllocateDescription {
-  const readRole = (role: Reader): BufferRole => ({
-    modelIndex: role.field('modelIndex').u32(),
-    ioIndex: role.field('ioIndex').u32(),
-    frequency: role.field('frequency').number(),
-  })
-  return {
-    dimensions: readU32s(reader, 'dimensions'),
-    inputRoles: reader.field('inputRoles').list(readRole),
-    outputRoles: reader.field('outputRoles').list(readRole),
-  }
-}
+export const readAllocate: Read<AllocateDescription> = fields({
+  dimensions: u32s,
+  inputRoles: (roles) => roles.list(readRole),
+  outputRoles: (roles) => roles.list(readRole),
+})
 
 /** Reads the shape of an output. @throws {PoolsError} */
-export function readShape(reader: Reader): OutputShape {
-  return { dimensions: readU32s(reader, 'dimensions'), isSufficient: reader.field('isSufficient').boolean() }
-}
+export const readShape: Read<OutputShape> = fields({ dimensions: u32s, isSufficient: boolean })
 
 /** Returns the failure of a request for a message. */
 export function errorMessage({ sentence, rule, path, outputShapes, details }: PoolsError): object {
@@ -95,7 +76,7 @@ export function errorMessage({ sentence, rule, path, outputShapes, details }: Po
 
 /** Reads the failure of a request. @throws {PoolsError} if the message is not one. */
 export function readError(reader: Reader, status: PoolsError['status']): PoolsError {
-  const text = (name: string): string | undefined => reader.field(name).optional((value) => value.string())
+  const text = (name: string): string | undefined => reader.field(name).optional(string)
   const [expected, received] = [text('expected'), text('received')]
   return new PoolsError(status, reader.field('sentence').string(), {
     rule: text('rule'),

@@ -32,7 +32,9 @@ export class PoolRegistry {
       this.#pools.set(id, pool)
     } catch (error) {
       if (!(error instanceof PoolsError)) throw error
-      if (id !== undefined && !this.#pools.has(id)) this.#refuse(id, error)
+      // The failure is remembered, as long as there is room for it.
+      const hasRoom = this.#pools.size < 2 * this.#limits.pools
+      if (id !== undefined && !this.#pools.has(id) && hasRoom) this.#pools.set(id, error)
     } finally {
       if (!isTaken) discardAttachment(attachment)
     }
@@ -43,10 +45,7 @@ export class PoolRegistry {
     const pool = this.#pools.get(id)
     if (pool === undefined) throw refused('Q3', `${path} must be a registered pool`, path)
     if (pool instanceof PoolsError)
-      throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, {
-        path,
-        ...(pool.rule === undefined ? {} : { rule: pool.rule }),
-      })
+      throw new PoolsError(pool.status, `${path}: ${pool.sentence}`, { path, rule: pool.rule })
     return pool
   }
 
@@ -83,11 +82,6 @@ export class PoolRegistry {
     const pool = importPool(handle)
     this.#byteSize += byteSize
     return pool
-  }
-
-  /** Remembers a failure, as long as there is room for it. */
-  #refuse(id: number, error: PoolsError): void {
-    if (this.#pools.size < 2 * this.#limits.pools) this.#pools.set(id, error)
   }
 }
 

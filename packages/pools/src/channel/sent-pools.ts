@@ -49,13 +49,16 @@ export class SentPools {
   }
 
   #send(pool: Pool): Sent {
-    const { attachment, memorySize, kind } = pool
+    const { attachment, byteSize, identityOffset: byteOffset, kind, memorySize, rights } = pool
     if (attachment === undefined)
       throw new PoolsError('INVALID_ARGUMENT', 'a pool without a descriptor can only be used in its own process')
     if (!this.#makeRoom(memorySize))
       throw exhausted(`${this.#channel.agreement.pools} pools of ${this.#channel.agreement.poolBytes} bytes`)
     const id = ++this.#lastId
-    this.#channel.notify(operations.REGISTER_POOL, { id, kind, ...poolMessage(pool) }, [attachment])
+    const [isWritable, isFrozen] = [rights === 'writable', rights === 'frozen']
+    const image = pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined
+    const message = { id, kind, byteSize, byteOffset, isWritable, isFrozen, image }
+    this.#channel.notify(operations.REGISTER_POOL, message, [attachment])
     const sent = { id, uses: 0, lastUse: ++this.#uses }
     this.#sent.set(pool, sent)
     this.#byteSize += memorySize
@@ -83,17 +86,5 @@ export class SentPools {
     this.generation++
     this.#byteSize -= pool.memorySize
     this.#channel.notify(operations.RELEASE_POOL, { id: sent.id })
-  }
-}
-
-/** Returns the description of a pool for a message, beside its id and kind. */
-function poolMessage(pool: Pool): object {
-  const { byteSize, identityOffset: byteOffset, rights } = pool
-  return {
-    byteSize,
-    byteOffset,
-    isWritable: rights === 'writable',
-    isFrozen: rights === 'frozen',
-    image: pool instanceof ImagePool ? encodeBufferDescription(pool.description) : undefined,
   }
 }

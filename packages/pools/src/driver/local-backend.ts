@@ -55,11 +55,8 @@ class LocalBackend implements Home.Backend {
   }
 
   async allocate(models: readonly Home.BackendModel[], description: AllocateDescription): Promise<Home.BackendBuffer> {
-    const session = this.#session
-    const own = models.map((model) =>
-      model instanceof LocalModel && model.session === session ? model.engineModel : undefined,
-    )
-    return new LocalBuffer(session, session.allocate(own, description))
+    const known = models.map((model) => (model instanceof LocalModel ? model.engineModel : undefined))
+    return new LocalBuffer(this.#session, this.#session.allocate(known, description))
   }
 
   close(): void {
@@ -129,8 +126,9 @@ class LocalModel implements Home.BackendModel {
     const pools = request.pools.map((pool, i): EnginePool => {
       if (pool.kind !== 'token') return pool as Pool
       const { buffer } = pool as Home.BackendPool
-      if (buffer instanceof LocalBuffer && buffer.session === this.session && !buffer.isReleased) return buffer.memory
-      throw refuseToken(`pools[${i}]`)
+      const memory = buffer instanceof LocalBuffer ? buffer.memory : undefined
+      if (memory === undefined || !this.session.has(memory)) throw refuseToken(`pools[${i}]`)
+      return memory
     })
     return { ...request, pools }
   }
@@ -139,7 +137,6 @@ class LocalModel implements Home.BackendModel {
 class LocalBuffer implements Home.BackendBuffer {
   readonly session: Session
   readonly memory: DeviceMemory
-  isReleased = false
 
   constructor(session: Session, memory: DeviceMemory) {
     this.session = session
@@ -155,7 +152,6 @@ class LocalBuffer implements Home.BackendBuffer {
   }
 
   release(): void {
-    this.isReleased = true
-    this.session.releaseBuffer(this.memory)
+    this.session.releaseBuffer(this.memory.token)
   }
 }

@@ -1,5 +1,4 @@
-import { ArgumentError } from '@tenon/core'
-import { checkOptions, describe } from '@tenon/core/internal'
+import { checkOptions, wrongType } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import type { AsyncRequestOptions, Priority } from './driver.ts'
 
@@ -8,11 +7,8 @@ export const priorities: Readonly<Record<Priority, number>> = { low: 0, medium: 
 
 /** @throws {ArgumentError} if a duration is neither left out nor a number of milliseconds. */
 export function checkMilliseconds(value: number | undefined, name: string): void {
-  if (value === undefined || (typeof value === 'number' && !Number.isNaN(value))) return
-  const received = describe(value)
-  throw new ArgumentError(`${name} must be a number of milliseconds, got ${received}`, {
-    details: { path: name, expected: 'a number of milliseconds', received },
-  })
+  if (value !== undefined && (typeof value !== 'number' || Number.isNaN(value)))
+    throw wrongType(name, 'a number of milliseconds', value)
 }
 
 /**
@@ -27,10 +23,7 @@ export function checkRequestOptions<Options extends AsyncRequestOptions>(
   ...more: (keyof Options & string)[]
 ): void {
   const { deadline, priority = 'medium', signal } = checkOptions(options, ['deadline', 'priority', ...more])
-  if (!Object.hasOwn(priorities, priority))
-    throw new ArgumentError(`priority must be 'low', 'medium' or 'high', got ${describe(priority)}`, {
-      details: { path: 'priority', expected: Object.keys(priorities), received: describe(priority) },
-    })
+  if (!Object.hasOwn(priorities, priority)) throw wrongType('priority', "'low', 'medium' or 'high'", priority)
   checkMilliseconds(deadline, 'deadline')
   if (deadline !== undefined && deadline <= 0)
     throw new PoolsError('MISSED_DEADLINE_PERSISTENT', `the deadline has passed already: it is ${deadline} ms`)

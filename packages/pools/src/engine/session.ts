@@ -5,7 +5,7 @@ import type { Model } from '../model/model.ts'
 import { isFullySpecified, operandByteSize } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../pool/pool.ts'
-import { copyRange, DeviceMemory, type PoolRange } from './device-memory.ts'
+import { copyRange, DeviceMemory, type PoolRange, refuseToken } from './device-memory.ts'
 import { EngineModel } from './engine-model.ts'
 import type { DriverLimits } from './limits.ts'
 import { TokenSource } from './token-source.ts'
@@ -66,12 +66,21 @@ export class Session {
     return memory
   }
 
-  buffer(token: number): DeviceMemory | undefined {
-    return this.#buffers.get(token)
+  /** Returns a device buffer. @throws {PoolsError} D31 for a token of none of this client. */
+  buffer(token: number, path: string): DeviceMemory {
+    const memory = this.#buffers.get(token)
+    if (memory === undefined) throw refuseToken(path)
+    return memory
   }
 
-  releaseBuffer(memory: DeviceMemory): void {
-    if (this.#buffers.delete(memory.token)) this.#bufferBytes -= memory.memory.bytes.length
+  has(memory: DeviceMemory): boolean {
+    return this.#buffers.get(memory.token) === memory
+  }
+
+  /** Releases a device buffer. Unknown tokens are ignored. */
+  releaseBuffer(token: number): void {
+    this.#bufferBytes -= this.#buffers.get(token)?.memory.bytes.length ?? 0
+    this.#buffers.delete(token)
   }
 
   /** Copies into a device buffer (D22 to D24), which holds no value if that fails. @throws {PoolsError} */
