@@ -45,11 +45,7 @@ export function readElfDependencies(file: BinaryReader): ElfDependencies {
 }
 
 function dependenciesOf(header: ElfHeader, dynamic: ElfDynamic): ElfDependencies {
-  const directories = (tag: number): string[] =>
-    dynamic
-      .texts(tag)
-      .flatMap((text) => text.split(':'))
-      .filter(Boolean)
+  const directories = (tag: number): string[] => dynamic.texts(tag).join(':').split(':').filter(Boolean)
   const interpreter = header.segments.find((candidate) => candidate.type === PT_INTERP)
   return {
     ...(interpreter && {

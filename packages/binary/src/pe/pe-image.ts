@@ -15,13 +15,15 @@ const IMAGE_SCN_MEM_EXECUTE = 0x20000000
 
 /** A PE file, read at relative virtual addresses, by which its tables refer to each other. */
 export class PeImage {
+  readonly bits: 32 | 64
   readonly #reader: BinaryReader
   readonly #sections: readonly PeSection[]
   readonly #headersSize: number
   /** The bytes that all names may have together. Table entries may share one name, which must not become gigabytes. */
   #nameBudget: number
 
-  constructor(reader: BinaryReader, sections: readonly PeSection[], headersSize: number) {
+  constructor(reader: BinaryReader, bits: 32 | 64, sections: readonly PeSection[], headersSize: number) {
+    this.bits = bits
     this.#reader = reader
     this.#sections = sections
     this.#headersSize = headersSize

@@ -3,8 +3,7 @@ import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryInfo } from '../binary-info.ts'
 import type { BinaryReader } from '../binary-reader.ts'
 import { PeImage, type PeDirectory, type PeSection } from './pe-image.ts'
-import { readPeExports } from './pe-exports.ts'
-import { readPeImports } from './pe-imports.ts'
+import { readPeExports, readPeImports } from './pe-symbols.ts'
 
 /** "MZ", the first two bytes read big-endian. */
 export const peMagic = 0x4d5a
@@ -39,7 +38,7 @@ export function readPe(file: BinaryReader): BinaryInfo {
   }
   const bits = magic === 0x20b ? 64 : 32
   const sections = readSections(reader, headerAt + 24 + optionalSize, header.u16(6))
-  const image = new PeImage(reader, sections, optional.u32(60))
+  const image = new PeImage(reader, bits, sections, optional.u32(60))
   const directoryAt = bits === 64 ? 112 : 96
   const directoryCount = optional.u32(directoryAt - 4)
   const directory = (index: number): PeDirectory =>
@@ -47,7 +46,7 @@ export function readPe(file: BinaryReader): BinaryInfo {
       ? { rva: optional.u32(directoryAt + index * 8), byteSize: optional.u32(directoryAt + index * 8 + 4) }
       : { rva: 0, byteSize: 0 }
   const { name, exports } = readPeExports(image, directory(Directory.export))
-  const { needed, imports } = readPeImports(image, bits, directory(Directory.import), directory(Directory.delayImport))
+  const { needed, imports } = readPeImports(image, directory(Directory.import), directory(Directory.delayImport))
   const arch = machineName(peMachines, header.u16(4))
   return {
     format: 'pe',

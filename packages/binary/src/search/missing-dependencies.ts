@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { dllSearch } from './dll-search.ts'
 import { dyldSearch } from './dyld-search.ts'
 import { elfSearch } from './elf-search.ts'
-import { provided, type Dependencies, type LibrarySearch, type Requester } from './library-search.ts'
+import { provided, type LibrarySearch, type Requester } from './library-search.ts'
 
 /** A library that the system's loader cannot find. */
 export interface MissingLibrary {
@@ -41,24 +41,19 @@ export function missingDependencies(
     for (const name of requester.needed) {
       if (seen.has(name)) continue
       const found = search.find(name, requester)
-      if (found === undefined) missing.set(name, { name, neededBy: requester.path })
-      else {
-        // Another file may find what this one cannot, so only libraries that were found are final.
-        seen.add(name)
-        missing.delete(name)
-        const dependencies = found === provided ? undefined : tryRead(search, found)
-        if (dependencies !== undefined) waiting.push({ ...dependencies, path: found, inherited })
+      if (found === undefined) {
+        missing.set(name, { name, neededBy: requester.path })
+        continue
+      }
+      // Another file may find what this one cannot, so only libraries that were found are final.
+      seen.add(name)
+      missing.delete(name)
+      try {
+        if (found !== provided) waiting.push({ ...search.read(found), path: found, inherited })
+      } catch {
+        // The library was found. The loader reports why it cannot be read.
       }
     }
   }
   return [...missing.values()]
-}
-
-/** Reads a library that was found. If it cannot be read, it still counts as found, and the loader reports the error. */
-function tryRead(search: LibrarySearch, path: string): Dependencies | undefined {
-  try {
-    return search.read(path)
-  } catch {
-    return undefined
-  }
 }
