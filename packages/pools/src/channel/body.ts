@@ -99,7 +99,7 @@ export const string: Read<string> = (reader) => reader.string()
 export const u32s: Read<number[]> = (reader) => reader.list(u32)
 
 /** Reads a map. Fields without a value are left out. */
-export function fields<T extends object>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): Read<T> {
+export function record<T extends object>(readers: { readonly [Name in keyof T]-?: Read<T[Name]> }): Read<T> {
   const entries = Object.entries<Read<unknown>>(readers)
   return (reader) => {
     const values = entries.map(([name, read]) => [name, read(reader.field(name))] as const)

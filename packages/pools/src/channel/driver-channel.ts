@@ -2,7 +2,7 @@ import { PoolsError, statusOf } from '../error-status.ts'
 import type { Doorbell } from '../native/doorbell.ts'
 import { discardAttachment, PeerGone, type Attachment, type Link } from '../native/link.ts'
 import { LONGEST_TIMER } from '../native/readable.ts'
-import { decodeBody, encodeBody, fields, number, type Read as ReadBody, u32 } from './body.ts'
+import { decodeBody, encodeBody, number, type Read as ReadBody, record, u32 } from './body.ts'
 import { HEADER_SIZE, operations, readHeader, writeHeader, type FrameHeader, type HeaderFields } from './frame.ts'
 import { readError } from './model-codec.ts'
 
@@ -63,7 +63,7 @@ export class DriverChannel {
   /** Introduces itself; the driver answers with its limits. @throws {PoolsError} and is closed */
   async hello(timeout: number | undefined): Promise<void> {
     try {
-      const read = fields<Agreement>({ pools: u32, poolBytes: number, requests: u32 })
+      const read = record<Agreement>({ pools: u32, poolBytes: number, requests: u32 })
       const options = { timeout, attachments: this.#doorbell.attachments }
       const answer = this.request(operations.HELLO, {}, read, options)
       this.#doorbell.sent()

@@ -11,7 +11,7 @@ import type {
 } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 import type { Pool } from '../pool/pool.ts'
-import { boolean, fields, number, type Read, type Reader, string, u32, u32s } from './body.ts'
+import { boolean, number, type Read, type Reader, record, string, u32, u32s } from './body.ts'
 
 /** Returns a model for a message, with the ids of its pools. */
 export function modelMessage(
@@ -21,11 +21,11 @@ export function modelMessage(
   return { main, referenced, operandValues, pools: pools.map(idOf), relaxed }
 }
 
-const readLocation = fields<DataLocation>({ poolIndex: u32, offset: u32, length: u32, padding: u32 })
+const readLocation = record<DataLocation>({ poolIndex: u32, offset: u32, length: u32, padding: u32 })
 
-const readChannels = fields<ChannelQuantization>({ scales: (scales) => scales.list(number), channelDim: u32 })
+const readChannels = record<ChannelQuantization>({ scales: (scales) => scales.list(number), channelDim: u32 })
 
-const readOperand = fields<Operand>({
+const readOperand = record<Operand>({
   type: string as Read<OperandType>,
   dimensions: u32s,
   scale: number,
@@ -35,14 +35,14 @@ const readOperand = fields<Operand>({
   channelQuant: (quantization) => quantization.optional(readChannels)!,
 })
 
-const readSubgraph = fields<Subgraph>({
+const readSubgraph = record<Subgraph>({
   operands: (operands) => operands.list(readOperand),
-  operations: (operations) => operations.list(fields<Operation>({ type: string, inputs: u32s, outputs: u32s })),
+  operations: (operations) => operations.list(record<Operation>({ type: string, inputs: u32s, outputs: u32s })),
   inputIndexes: u32s,
   outputIndexes: u32s,
 })
 
-const readModelOfIds = fields<Omit<Required<Model>, 'pools'> & { readonly pools: readonly number[] }>({
+const readModelOfIds = record<Omit<Required<Model>, 'pools'> & { readonly pools: readonly number[] }>({
   relaxed: (relaxed) => relaxed.optional(boolean) ?? false,
   main: readSubgraph,
   referenced: (subgraphs) => subgraphs.list(readSubgraph),
@@ -56,17 +56,17 @@ export function readModel(reader: Reader, poolOf: (id: number, index: number) =>
   return { ...model, pools: pools.map(poolOf) }
 }
 
-const readRole = fields<BufferRole>({ modelIndex: u32, ioIndex: u32, frequency: number })
+const readRole = record<BufferRole>({ modelIndex: u32, ioIndex: u32, frequency: number })
 
 /** Reads a request for a device buffer. @throws {PoolsError} */
-export const readAllocate: Read<AllocateDescription> = fields({
+export const readAllocate: Read<AllocateDescription> = record({
   dimensions: u32s,
   inputRoles: (roles) => roles.list(readRole),
   outputRoles: (roles) => roles.list(readRole),
 })
 
 /** Reads the shape of an output. @throws {PoolsError} */
-export const readShape: Read<OutputShape> = fields({ dimensions: u32s, isSufficient: boolean })
+export const readShape: Read<OutputShape> = record({ dimensions: u32s, isSufficient: boolean })
 
 /** Returns the failure of a request for a message. */
 export function errorMessage({ sentence, rule, path, outputShapes, details }: PoolsError): object {

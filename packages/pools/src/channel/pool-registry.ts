@@ -6,7 +6,7 @@ import { decodeBufferDescription, memorySize } from '../pool/buffer-description.
 import { importPool, type PoolHandle } from '../pool/import-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { PoolKind } from '../pool/pool-facts.ts'
-import type { Reader } from './body.ts'
+import { boolean, number, type Read, type Reader, record, string, u32 } from './body.ts'
 
 export class PoolRegistry {
   readonly #limits: DriverLimits
@@ -87,21 +87,20 @@ export class PoolRegistry {
 
 const KINDS: readonly string[] = ['shared', 'file', 'device-blob', 'device-image'] satisfies PoolKind[]
 
+const readHandle = record<Omit<PoolHandle, 'attachment' | 'keep' | 'label' | 'byteOffset'> & { byteOffset: number }>({
+  kind: string as Read<PoolKind>,
+  byteSize: u32,
+  byteOffset: number,
+  isWritable: boolean,
+  isFrozen: (isFrozen) => isFrozen.optional(boolean) ?? false,
+  image: (image) => image.optional((description) => decodeBufferDescription(description.bytes()))!,
+})
+
 /** Reads a client's description of a pool, which may be wrong. @throws {PoolsError} */
 export function readPool(reader: Reader, attachment: Attachment): PoolHandle {
-  const kind = reader.field('kind').string()
+  const handle = readHandle(reader)
+  const { kind, byteOffset } = handle
   if (!KINDS.includes(kind)) throw refused('P1', `a pool must be one of ${KINDS.join(', ')}`)
-  const byteOffset = reader.field('byteOffset').number()
   if (!(Number.isSafeInteger(byteOffset) && byteOffset >= 0)) throw refused('P7', 'an offset must be a whole number')
-  const image = reader.field('image').optional((value) => decodeBufferDescription(value.bytes()))
-  return {
-    kind: kind as PoolKind,
-    attachment,
-    byteSize: reader.field('byteSize').u32(),
-    byteOffset,
-    isWritable: reader.field('isWritable').boolean(),
-    isFrozen: reader.field('isFrozen').optional((value) => value.boolean()) ?? false,
-    ...(image === undefined ? {} : { image }),
-    keep: false,
-  }
+  return { ...handle, attachment, keep: false }
 }

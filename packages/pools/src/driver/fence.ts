@@ -1,5 +1,5 @@
-import { ArgumentError, ScopeClosedError } from '@tenon/core'
-import { checkOptions, describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
+import { ArgumentError } from '@tenon/core'
+import { checkOptions, describe, ManagedLifetime } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import { closeDescriptor, duplicateDescriptor } from '../native/descriptor.ts'
 import { readable } from '../native/readable.ts'
@@ -99,39 +99,34 @@ function checkWait(options: FenceWaitOptions | undefined): number | undefined {
 }
 
 /** The end of a fence that signals it. Closing it without a signal fails the fence. Made by {@link createFence}. */
-export class FenceSource {
-  static {
-    inspectAsText(this)
-  }
+export class FenceSource extends ManagedLifetime {
   /** The fence, which the caller closes too. */
   readonly fence: Fence
-  #descriptor: number | undefined
+  readonly #descriptor: number
 
   /** @internal takes the descriptor over */
   constructor(fence: Fence, descriptor: number) {
+    super()
     this.fence = fence
     this.#descriptor = descriptor
   }
 
   /** Signals the fence, and closes this end. Further signals do nothing. */
   signal(): void {
-    if (this.#descriptor !== undefined) ring(this.#descriptor)
+    if (this.isAlive) ring(this.#descriptor)
     this[Symbol.dispose]()
   }
 
-  /** Fails the fence. @throws {ScopeClosedError} if it was signalled, or the source is closed. */
-  close(): void {
-    if (this.#descriptor === undefined) throw new ScopeClosedError('the source of the fence is closed already')
-    this[Symbol.dispose]()
-  }
-
-  [Symbol.dispose](): void {
-    if (this.#descriptor !== undefined) closeDescriptor(this.#descriptor)
-    this.#descriptor = undefined
-  }
-
-  toString(): string {
+  override toString(): string {
     return `FenceSource of ${this.fence}`
+  }
+
+  protected override get label(): string {
+    return 'the source of the fence'
+  }
+
+  protected override release(): void {
+    closeDescriptor(this.#descriptor)
   }
 }
 

@@ -38,8 +38,8 @@ export function serveDriver(options?: ServeOptions): void {
   while (step(session, -1));
 }
 
-const linkOf = (channel: number | PortEnd): Link =>
-  typeof channel === 'number' ? new Socket(channel) : new PortLink(channel)
+/** Takes over one end of a channel: a socket, or a port between threads. */
+export const linkOf = (end: number | PortEnd): Link => (typeof end === 'number' ? new Socket(end) : new PortLink(end))
 
 /** The environment variable in which `spawnDriver` names the channel. */
 export const DESCRIPTOR_VARIABLE = 'TENON_DRIVER_DESCRIPTOR'

@@ -9,11 +9,11 @@ import { closeDescriptor } from '../native/descriptor.ts'
 import { socketDoorbell } from '../native/doorbell.ts'
 import { sharesDescriptors } from '../native/platform.ts'
 import { type PortEnd, PortLink, portPair } from '../native/port-link.ts'
-import { connectTo, Socket, socketPair } from '../native/socket.ts'
+import { connectTo, socketPair } from '../native/socket.ts'
 import { checkMilliseconds } from './request-options.ts'
 import { Driver } from './driver-client.ts'
 import { RemoteBackend } from './remote-backend.ts'
-import { DESCRIPTOR_VARIABLE, type WorkerData } from './serve-driver.ts'
+import { DESCRIPTOR_VARIABLE, linkOf, type WorkerData } from './serve-driver.ts'
 
 /** The options of starting a driver, or connecting to one. */
 export interface StartOptions {
@@ -96,8 +96,7 @@ export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
       execArgv: [],
     })
   } catch (error) {
-    closeEnd(mine)
-    closeEnd(theirs)
+    for (const end of [mine, theirs]) linkOf(end).close()
     throw cannotStart(script, error)
   }
   try {
@@ -106,11 +105,6 @@ export async function workerDriver(options?: WorkerOptions): Promise<Driver> {
     // The worker has a descriptor of its own.
     if (typeof theirs === 'number') closeDescriptor(theirs)
   }
-}
-
-function closeEnd(end: number | PortEnd): void {
-  if (typeof end === 'number') closeDescriptor(end)
-  else end.port.close()
 }
 
 /**
@@ -170,9 +164,9 @@ async function introduce(channel: DriverChannel, stop: () => Promise<void>, dead
 }
 
 function openChannel(end: number | PortEnd): DriverChannel {
-  const link = typeof end === 'number' ? new Socket(end) : new PortLink(end)
+  const link = linkOf(end)
   try {
-    return new DriverChannel(link, link instanceof Socket ? socketDoorbell : (onRing) => link.listen(onRing))
+    return new DriverChannel(link, link instanceof PortLink ? (onRing) => link.listen(onRing) : socketDoorbell)
   } catch (error) {
     link.close()
     throw error

@@ -7,16 +7,15 @@ import { isFullySpecified, operandTypes } from '../model/operand-types.ts'
 import { checkModel } from '../model/validate-model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { DriverLimits } from './limits.ts'
-import { allocatePrivate, checkWorkingBytes, isAligned, Layout, placeIn } from './memory.ts'
-import { Plan, type PlanInput, type Places } from './plan.ts'
+import { allocateAll, isAligned, placeIn } from './memory.ts'
+import { Plan, type PlanInput, type PlanModel, type Places } from './plan.ts'
 
 const PLANS = 16
 
 /** A model that a driver has prepared: its constants have places, and its operations are planned. */
 export class EngineModel {
   readonly model: Model<Pool>
-  readonly #kernels: KernelRegistry
-  readonly #constants: Places
+  readonly #planModel: PlanModel
   #holds: readonly Hold[] = []
   readonly #plans = new Map<string, Plan>()
   /** The most bytes of intermediate results, and of copies. */
@@ -32,12 +31,12 @@ export class EngineModel {
     checkModel(model)
     // A copy, since roles of device buffers distinguish prepared models, not the models that they were made of (D7).
     this.model = { ...model }
-    this.#kernels = kernels
-    this.workingBytes = limits.workingBytes
+    const { workingBytes } = limits
+    this.workingBytes = workingBytes
     model.main.operations.forEach(({ type }, i) => {
       if (!kernels.has(type)) throw failed('M19', `the driver has no operation ${type}`, `main.operations[${i}]`)
     })
-    this.#constants = this.#takeConstants()
+    this.#planModel = { kernels, graph: model.main, constants: this.#takeConstants(), workingBytes }
     const { operands, inputIndexes } = model.main
     // Without open dimensions the plan is made now, so that an impossible operation fails here.
     const isSettled = inputIndexes.every((i) => isFullySpecified(operands[i]!.type, operands[i]!.dimensions))
@@ -60,14 +59,7 @@ export class EngineModel {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)
     if (known !== undefined) return known
-    const plan = new Plan({
-      kernels: this.#kernels,
-      graph: this.model.main,
-      constants: this.#constants,
-      inputDimensions,
-      inputValue,
-      workingBytes: this.workingBytes,
-    })
+    const plan = new Plan({ ...this.#planModel, inputDimensions, inputValue })
     if (!plan.isVolatile) {
       if (this.#plans.size === PLANS) this.#plans.delete(this.#plans.keys().next().value!)
       this.#plans.set(key, plan)
@@ -88,9 +80,8 @@ export class EngineModel {
 
   #takeConstants(): Places {
     const { main, operandValues, pools } = this.model
-    const layout = new Layout()
     const places: Places = main.operands.map(() => undefined)
-    const copies: { readonly operand: number; readonly offset: number }[] = []
+    const copied: number[] = []
     const faults = pools.map((pool) => pool.faults)
     main.operands.forEach(({ lifetime, location: { poolIndex, offset, length }, type }, i) => {
       if (!lifetime.startsWith('CONSTANT')) return
@@ -98,17 +89,16 @@ export class EngineModel {
       const whole = pool?.rights === 'frozen' ? pool.place : undefined
       const place = whole && placeIn(whole, offset, length)
       if (place !== undefined && isAligned(place, type)) places[i] = place
-      else copies.push({ operand: i, offset: layout.add(length) })
+      else copied.push(i)
     })
-    checkWorkingBytes(layout.byteSize, this.workingBytes, "the model's constants")
-    const memory = allocatePrivate(layout.byteSize)
-    for (const { operand, offset } of copies) {
+    const sizes = copied.map((operand) => main.operands[operand]!.location.length)
+    const found = allocateAll(sizes, this.workingBytes, "the model's constants")
+    copied.forEach((operand, i) => {
       const { lifetime, location } = main.operands[operand]!
-      const place = placeIn(memory, offset, location.length)
-      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, place.bytes)
-      else place.bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
-      places[operand] = place
-    }
+      const { bytes } = (places[operand] = found[i]!)
+      if (lifetime === 'CONSTANT_POOL') pools[location.poolIndex]!.copyOut(location.offset, bytes)
+      else bytes.set(operandValues.subarray(location.offset, location.offset + location.length))
+    })
     pools.forEach((pool, i) => {
       if (pool.faults !== faults[i]) throw failed('M21', `pools[${i}] became shorter while it was read`, `pools[${i}]`)
     })

@@ -54,3 +54,12 @@ export class Layout {
     return offset
   }
 }
+
+/** Allocates places of certain sizes as {@link allocatePrivate} does, within a limit of the driver. */
+export function allocateAll(byteSizes: readonly number[], limit: number, values: string): readonly Place[] {
+  const layout = new Layout()
+  const offsets = byteSizes.map((byteSize) => layout.add(byteSize))
+  checkWorkingBytes(layout.byteSize, limit, values)
+  const memory = allocatePrivate(layout.byteSize)
+  return byteSizes.map((byteSize, i) => placeIn(memory, offsets[i]!, byteSize))
+}

@@ -3,23 +3,27 @@ import type { KernelInput, KernelPlan, KernelRegistry } from '../kernels/kernel.
 import type { Operation, Subgraph } from '../model/model.ts'
 import { numbersOf } from '../model/values.ts'
 import { combineDimensions, operandByteSize, operandTypes } from '../model/operand-types.ts'
-import { allocatePrivate, checkWorkingBytes, Layout, type Place, placeIn } from './memory.ts'
+import { allocateAll, type Place } from './memory.ts'
 import { Program, type ProgramStep } from './program.ts'
 
 /** The place of each operand of a model during a run; undefined for absent operands. */
 export type Places = (Place | undefined)[]
 
-/** The model, and the facts of a request, that a plan depends on. */
-export interface PlanInput {
+/** The parts of a prepared model that its plans depend on. */
+export interface PlanModel {
   readonly kernels: KernelRegistry
   readonly graph: Subgraph
   /** The constants of the model, by operand. */
   readonly constants: Places
+  readonly workingBytes: number
+}
+
+/** The facts of a request that a plan depends on. */
+export interface PlanInput {
   /** The dimensions of the model's inputs in this request, by operand; undefined for inputs that are left out. */
   readonly inputDimensions: ReadonlyMap<number, readonly number[] | undefined>
   /** Returns the value of an input of this request, for operations whose shapes depend on it. */
   readonly inputValue: (operand: number) => Buffer
-  readonly workingBytes: number
 }
 
 /** Steps that run together in C, or one that runs in TypeScript. */
@@ -35,7 +39,7 @@ export class Plan {
   isVolatile = false
   /** The user that set the places last, and need not set them again. */
   placedFor: unknown
-  readonly #input: PlanInput
+  readonly #input: PlanModel & PlanInput
   readonly #steps: ProgramStep[] = []
   readonly #parts: Part[] = []
   readonly #tensorOf = new Map<number, number>()
@@ -43,7 +47,7 @@ export class Plan {
   readonly #program: Program | undefined
 
   /** @throws {PoolsError} if an operation cannot work on the shapes. */
-  constructor(input: PlanInput) {
+  constructor(input: PlanModel & PlanInput) {
     const { graph, constants, inputDimensions } = input
     const { operands, operations } = graph
     this.#input = input
@@ -85,16 +89,11 @@ export class Plan {
   /** Returns the places of constants and of intermediate results. */
   #placeResults(): Places {
     const { graph, constants, workingBytes } = this.#input
-    const layout = new Layout()
-    const found = graph.operands.flatMap(({ lifetime, type }, i) => {
-      if (lifetime !== 'TEMPORARY_VARIABLE') return []
-      const byteSize = operandByteSize(type, this.dimensions[i]!)
-      return [{ i, byteSize, offset: layout.add(byteSize) }]
-    })
-    checkWorkingBytes(layout.byteSize, workingBytes, "the model's intermediate results")
-    const memory = allocatePrivate(layout.byteSize)
+    const results = graph.operands.flatMap(({ lifetime }, i) => (lifetime === 'TEMPORARY_VARIABLE' ? [i] : []))
+    const sizes = results.map((i) => operandByteSize(graph.operands[i]!.type, this.dimensions[i]!))
+    const found = allocateAll(sizes, workingBytes, "the model's intermediate results")
     const places = [...constants]
-    for (const { i, byteSize, offset } of found) places[i] = placeIn(memory, offset, byteSize)
+    results.forEach((operand, i) => (places[operand] = found[i]))
     return places
   }
 

@@ -5,15 +5,13 @@ import { checkIndex } from '../model/check-numbers.ts'
 import { isU32 } from '../model/operand-types.ts'
 import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { poolToHidl, type HidlMemory } from './memory.ts'
-import { type HidlRequestArgument, requestToHidl } from './model.ts'
+import { type HidlRequest, type HidlRequestArgument, requestToHidl } from './model.ts'
 
 /** A pool of a request of HAL 1.3: memory, or the token of a device buffer. */
 export type HidlMemoryPool = { readonly hidlMemory: HidlMemory } | { readonly token: number }
 
 /** A request of HAL 1.3. */
-export interface HidlRequest13 {
-  readonly inputs: readonly HidlRequestArgument[]
-  readonly outputs: readonly HidlRequestArgument[]
+export interface HidlRequest13 extends Omit<HidlRequest, 'pools'> {
   readonly pools: readonly HidlMemoryPool[]
 }
 

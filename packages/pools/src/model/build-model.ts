@@ -1,5 +1,5 @@
-import { ArgumentError, ScopeClosedError } from '@tenon/core'
-import { checkOptions, describe, inspectAsText } from '@tenon/core/internal'
+import { ArgumentError } from '@tenon/core'
+import { checkOptions, describe, inspectAsText, ManagedLifetime } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
 import { Layout } from '../engine/memory.ts'
 import { invalid } from '../error-status.ts'
@@ -200,20 +200,17 @@ export class ModelBuilder {
 }
 
 /** A model from the builder. It owns the pool of its larger constants, and no pool that was passed to the builder. */
-export class BuiltModel implements Model<Pool> {
-  static {
-    inspectAsText(this)
-  }
+export class BuiltModel extends ManagedLifetime implements Model<Pool> {
   readonly main: Subgraph
   readonly referenced: readonly Subgraph[] = []
   readonly operandValues: Uint8Array
   readonly pools: readonly Pool[]
   readonly relaxed: boolean
   readonly #own: Pool | undefined
-  #isClosed = false
 
   /** @internal takes `own` over */
   constructor(model: Required<Omit<Model<Pool>, 'referenced'>>, own: Pool | undefined) {
+    super()
     this.main = model.main
     this.operandValues = model.operandValues
     this.pools = model.pools
@@ -221,20 +218,20 @@ export class BuiltModel implements Model<Pool> {
     this.#own = own
   }
 
-  /** Closes the pool of its larger constants. @throws {ScopeHeldError} while a prepared model uses them. @throws {ScopeClosedError} if the model is closed already. */
-  close(): void {
-    if (this.#isClosed) throw new ScopeClosedError('the model is closed already')
-    this[Symbol.dispose]()
-  }
-
-  [Symbol.dispose](): void {
-    this.#own?.[Symbol.dispose]()
-    this.#isClosed = true
-  }
-
-  toString(): string {
+  override toString(): string {
     return `BuiltModel ${modelText(this)}`
   }
+
+  protected override get label(): string {
+    return 'the model'
+  }
+
+  /** Closes the pool of its larger constants, which is refused while a prepared model uses them. */
+  protected override seal(): void {
+    this.#own?.[Symbol.dispose]()
+  }
+
+  protected override release(): void {}
 }
 
 /** The options of {@link buildModel}. */

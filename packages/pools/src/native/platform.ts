@@ -21,17 +21,13 @@ let views: boolean | undefined
  * written by copies. The first call tries.
  */
 export function hasViews(): boolean {
-  views ??= canView()
-  return views
-}
-
-function canView(): boolean {
+  if (views !== undefined) return views
   const block = gcAllocator.allocate(16)
   try {
     // The view is detached at once, and the memory outlives it.
     bufferOver(Number(block.address), block.byteSize).transfer(0)
-    return true
+    return (views = true)
   } catch {
-    return false
+    return (views = false)
   }
 }

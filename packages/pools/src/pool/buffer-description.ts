@@ -140,15 +140,8 @@ export function decodeBufferDescription(bytes: Uint8Array): BufferDescription {
   if (view.getUint32(28, true) !== 0 || view.getBigUint64(32, true) !== 0n) throw broken('reserved fields must be 0')
   const name = names.get(number)
   if (name === undefined) throw broken(`format must be the number of a format, got ${number}`)
-  const stride = view.getUint32(24, true)
-  const description = {
-    width,
-    height,
-    layers,
-    format: name as BufferFormat,
-    usage: view.getBigUint64(16, true),
-    stride,
-  }
+  const [usage, stride] = [view.getBigUint64(16, true), view.getUint32(24, true)]
+  const description = { width, height, layers, format: name as BufferFormat, usage, stride }
   checkBufferDescription(description)
   return description
 }
