@@ -4,34 +4,29 @@ import { LAYOUTS } from '../generated/layouts.ts'
 import { addressOf, registerCallback } from '../native/driver.ts'
 
 /**
- * What a callback runs: it gets the addresses that its native caller passed to `tn_callback_invoke`, whose meaning the
- * two agree on, and which are valid until it returns. If it throws, native code sees a failure.
+ * The function of a callback. Its native caller passes two addresses to `tn_callback_invoke`, whose meaning the two agree on, and
+ * which are valid until the function returns. If it throws, native code sees a failure.
  */
 export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
 
-interface CallbackTable {
-  readonly address: number
-  /** False once the thread ends, when the table in native code is closed. */
-  isOpen: boolean
-  /** The functions by id. */
-  readonly functions: (CallbackFunction | undefined)[]
-  /** The ids of functions that nobody can call any more. */
-  readonly free: number[]
-}
-
-/** What the callbacks of this thread threw: compare `count` before and after a native call, and `last` is the cause. */
+/** The errors of the callbacks of this thread: if `count` is larger after a native call than before, `last` is the cause. */
 export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
 
-/** The places of the members of a `tn_callback_call_t`, all of them doubles. */
+/** The indices of the members of a `tn_callback_call_t`, all of which are doubles. */
 const { offsets } = LAYOUTS.tn_callback_call_t
 const [ID, ARGUMENTS, RESULT] = [offsets.id / 8, offsets.arguments / 8, offsets.result / 8]
 
-let table: CallbackTable | undefined
+/** The functions by id. */
+const functions: (CallbackFunction | undefined)[] = []
+/** The ids of functions that nobody can call any more. */
+const free: number[] = []
+/** The address of the table of this thread, which opens with the first callback, and 0 before. */
+let table = 0
+/** Whether the table is closed, because the thread ends. */
+let isClosed = false
 
-/** Returns the table of this thread, whose functions share one trampoline, because koffi has slots for 8192 functions. */
-function callbackTable(): CallbackTable {
-  if (table !== undefined) return table
-  const functions: CallbackTable['functions'] = []
+/** Opens the table of this thread. Its functions share one trampoline, because koffi has slots for 8192 functions. */
+function openTable(): number {
   const call = new Float64Array(LAYOUTS.tn_callback_call_t.size / 8)
   const trampoline = registerCallback(
     (): number => {
@@ -50,13 +45,11 @@ function callbackTable(): CallbackTable {
   const out = new BigUint64Array(1)
   const status = coreFunctions().tn_callbacks_open(trampoline, addressOf(call), addressOf(out))
   checkStatus(status, 'opening the table of callbacks')
-  const opened: CallbackTable = { address: Number(out[0]), isOpen: true, functions, free: [] }
   process.once('exit', () => {
-    opened.isOpen = false
-    coreFunctions().tn_callbacks_close(opened.address)
+    isClosed = true
+    coreFunctions().tn_callbacks_close(table)
   })
-  table = opened
-  return opened
+  return Number(out[0])
 }
 
 /**
@@ -72,12 +65,12 @@ export class Callback {
 
   /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
   constructor(run: CallbackFunction) {
-    const { address, functions, free, isOpen } = callbackTable()
-    if (!isOpen) throw new ScopeClosedError("a callback can't be made any more: the thread of its JavaScript is ending")
+    if (isClosed) throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
+    table ||= openTable()
     takeReleased()
     const out = new BigUint64Array(1)
     const id = free.at(-1) ?? functions.length
-    checkStatus(coreFunctions().tn_callback_create(address, id, addressOf(out)), 'making a callback')
+    checkStatus(coreFunctions().tn_callback_create(table, id, addressOf(out)), 'making a callback')
     free.pop()
     functions[id] = run
     this.address = Number(out[0])
@@ -101,10 +94,9 @@ const taken = new BigUint64Array(1)
 
 /** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
-  const { address, functions, free, isOpen } = callbackTable()
-  if (!isOpen) return
+  if (isClosed) return
   do {
-    const status = coreFunctions().tn_callbacks_take_released(address, addressOf(ids), ids.length, addressOf(taken))
+    const status = coreFunctions().tn_callbacks_take_released(table, addressOf(ids), ids.length, addressOf(taken))
     checkStatus(status, 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) {
       functions[Number(id)] = undefined
@@ -113,9 +105,8 @@ function takeReleased(): void {
   } while (Number(taken[0]) === ids.length)
 }
 
-/** How many TypeScript functions native code may still call on this thread. */
+/** The number of TypeScript functions that native code may still call on this thread. */
 export function liveCallbacks(): number {
-  if (table === undefined) return 0
-  takeReleased()
-  return table.functions.length - table.free.length
+  if (table !== 0) takeReleased()
+  return functions.length - free.length
 }

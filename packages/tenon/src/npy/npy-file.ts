@@ -33,7 +33,7 @@ export function readNpy(path: string | URL, allocator?: NativeAllocator): Tensor
   } catch (error) {
     if (!(error instanceof NpyFormatError)) throw withPath(error, name)
     throw new NpyFormatError(`cannot read ${name}: ${error.sentence}`, {
-      ...(error.hint === undefined ? {} : { hint: error.hint }),
+      hint: error.hint,
       details: { ...error.details, path: name },
     })
   } finally {
