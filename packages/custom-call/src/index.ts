@@ -45,7 +45,6 @@ export { type KernelParameter, type LaunchOptions } from './cuda/launch.ts'
 export { PinnedMemory } from './cuda/pinned-memory.ts'
 export { customCall, hostCall, type CustomCall, type HostCall } from './custom-call.ts'
 export { VersionSkewError } from './errors/version-skew-error.ts'
-export { type XlaCodeName } from './errors/xla-codes.ts'
 export {
   AbortedError,
   AlreadyExistsError,
@@ -66,7 +65,7 @@ export {
   xlaErrorClasses,
   type XlaErrorClass,
 } from './errors/xla-error-classes.ts'
-export { XlaError, type Stage, type XlaFailure } from './errors/xla-error.ts'
+export { XlaError, type Stage, type XlaCodeName, type XlaFailure } from './errors/xla-error.ts'
 export { type HandlerMetadata } from './native/read-metadata.ts'
 export { type Code } from './targets/code.ts'
 export {

@@ -102,13 +102,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   /** @internal */
   settle(): void {
-    if (this.#work.isEmpty) return
-    try {
-      this.wait()
-      this.#work.settleAll()
-    } catch (error) {
-      this.#work.fail(error as CudaError)
-    }
+    if (!this.#work.isEmpty) this.#work.wait()
   }
 
   /** @internal */

@@ -16,8 +16,7 @@ export interface WorkDriver {
 /** One piece of work: the operands that it keeps open, and the promise that waits for it. */
 interface Entry {
   readonly held: readonly Gated[]
-  resolve?: () => void
-  reject?: (error: CudaError) => void
+  readonly settle?: (error?: CudaError) => void
 }
 
 /** The interval in ms at which the stream is asked for failures, after which drivers do not call back. */
@@ -29,7 +28,7 @@ const LOOK_EVERY = 50
  */
 export class StreamWork {
   readonly #driver: WorkDriver
-  #entries: Entry[] = []
+  readonly #entries: Entry[] = []
   #arrival: Arrival | undefined
   #timer: NodeJS.Timeout | undefined
 
@@ -53,34 +52,38 @@ export class StreamWork {
     const last = this.#entries.at(-1)
     if (last === undefined) return Promise.resolve()
     return new Promise((resolve, reject) => {
-      this.#entries.push({ held: [], resolve, reject })
+      this.#entries.push({ held: [], settle: (error) => (error === undefined ? resolve() : reject(error)) })
     })
   }
 
-  /** Settles all entries, because the stream is empty. */
+  /** Waits for the work, blocks this thread, and settles all entries. */
+  wait(): void {
+    try {
+      this.#driver.wait()
+      this.settleAll()
+    } catch (error) {
+      this.#fail(error as CudaError)
+    }
+  }
+
+  /** Settles all entries, because the stream is empty. A callback that is still under way will find nothing to do. */
   settleAll(): void {
     this.#settle(this.#entries.length)
-    // A callback that is still under way will find nothing to do.
     this.#stopLooking()
   }
 
   /** Rejects all entries, because the stream has failed. */
-  fail(error: CudaError): void {
-    const entries = this.#entries
-    this.#entries = []
+  #fail(error: CudaError): void {
     this.#arrival?.abandon()
     this.#arrival = undefined
     this.#stopLooking()
-    for (const { held, reject } of entries) {
-      for (const { gate } of held) gate.exit()
-      reject?.(error)
-    }
+    this.#settle(this.#entries.length, error)
   }
 
-  #settle(count: number): void {
-    for (const { held, resolve } of this.#entries.splice(0, count)) {
+  #settle(count: number, error?: CudaError): void {
+    for (const { held, settle } of this.#entries.splice(0, count)) {
       for (const { gate } of held) gate.exit()
-      resolve?.()
+      settle?.(error)
     }
   }
 
@@ -101,7 +104,7 @@ export class StreamWork {
       return
     }
     arrival?.forget()
-    this.#waitInstead()
+    this.wait()
   }
 
   /** Counts the leading entries that a callback covers. Entries that only wait are covered by the work before them. */
@@ -110,18 +113,9 @@ export class StreamWork {
     return first < 0 ? this.#entries.length : first
   }
 
-  #waitInstead(): void {
-    try {
-      this.#driver.wait()
-      this.#settle(this.#entries.length)
-    } catch (error) {
-      this.fail(error as CudaError)
-    }
-  }
-
   #look(): void {
     const failure = this.#driver.findFailure()
-    if (failure !== undefined) this.fail(failure)
+    if (failure !== undefined) this.#fail(failure)
   }
 
   #stopLooking(): void {

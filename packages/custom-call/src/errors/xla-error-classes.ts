@@ -1,6 +1,5 @@
 import { defineKind } from '@tenon/core/internal'
-import { XLA_CODES, xlaCodeName, type XlaCodeName } from './xla-codes.ts'
-import { XlaError, type XlaFailure } from './xla-error.ts'
+import { XLA_CODES, xlaCodeName, XlaError, type XlaCodeName, type XlaFailure } from './xla-error.ts'
 
 /** The class of the errors with one code. */
 export interface XlaErrorClass {

@@ -59,15 +59,12 @@ export interface ResourceOptions {
 
 /** Checked resources. */
 export interface CallResources {
-  readonly lent: readonly { readonly id: bigint; readonly address: number }[]
-  /** The address of a `tn_xla_memory_t`; 0 for host memory; undefined for no memory. */
-  readonly memory: number | undefined
-  /** A `tn_xla_device_t`, or its address, for calls of a device. */
-  readonly device: DataView | number | undefined
   /** The stream, if it is an object. */
   readonly stream: DeviceStream | undefined
   /** The operands that the call holds open. */
   readonly gated: readonly Gated[]
+  /** Gives the resources to a call by its address, before its handlers run. */
+  give(call: number): void
 }
 
 /** Checks the resources of a call. @throws {ArgumentError} if one is invalid, or has no meaning on this platform. */
@@ -91,12 +88,20 @@ export function checkResources(name: string, onDevice: boolean, options: Resourc
   })
   const object = typeof stream === 'object' ? stream : undefined
   if (object?.gate !== undefined) gated.push({ gate: object.gate })
+  // The core reads it during the call, which keeps it reachable.
+  const description = onDevice ? describeDevice(handle) : undefined
   return {
     stream: object,
-    lent,
-    memory: hostScratch ? 0 : object?.memoryAddress,
-    device: onDevice ? (object?.deviceAddress ?? describeDevice(handle)) : undefined,
     gated,
+    give(call): void {
+      const { tn_xla_lend: lend, tn_xla_give_memory: giveMemory, tn_xla_on_device: putOnDevice } = coreFunctions()
+      for (const { id, address } of lent) checkStatus(lend(call, id, address), `lending data to ${name}`)
+      const memory = hostScratch ? 0 : object?.memoryAddress
+      if (memory !== undefined) checkStatus(giveMemory(call, memory), `giving memory to ${name}`)
+      if (description === undefined) return
+      const device = object?.deviceAddress ?? addressOf(description)
+      checkStatus(putOnDevice(call, device), `putting ${name} on a device`)
+    },
   }
 }
 
@@ -130,14 +135,4 @@ function describeDevice(stream: number | undefined): DataView {
   view.setInt32(offsets.has_stream, stream === undefined ? 0 : 1, true)
   view.setFloat64(offsets.stream, pointerBits(stream ?? 0), true)
   return view
-}
-
-/** Gives a call its resources, before its handlers run. */
-export function giveResources(name: string, call: number, { lent, memory, device }: CallResources): void {
-  const { tn_xla_lend: lend, tn_xla_give_memory: giveMemory, tn_xla_on_device: onDevice } = coreFunctions()
-  for (const { id, address } of lent) checkStatus(lend(call, id, address), `lending data to ${name}`)
-  if (memory !== undefined) checkStatus(giveMemory(call, memory), `giving memory to ${name}`)
-  if (device === undefined) return
-  const address = typeof device === 'number' ? device : addressOf(device)
-  checkStatus(onDevice(call, address), `putting ${name} on a device`)
 }

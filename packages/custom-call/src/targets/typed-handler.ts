@@ -20,7 +20,6 @@ import type { Stage } from '../errors/xla-error.ts'
 import { addressesOf, encodeDescriptor, STAGES, type ByStage, type HandlerAddresses } from '../native/descriptor.ts'
 import { readMetadata, type HandlerMetadata } from '../native/read-metadata.ts'
 import { callShape, checkPrepareOptions, PREPARE_OPTIONS, type PrepareOptions } from '../shape/call-shape.ts'
-import { leavesOf } from '../shape/leaf.ts'
 import { checkResources, type ResourceOptions } from './call-resources.ts'
 import { deviceTypeOf } from './platform.ts'
 import { openTypedTarget } from './typed-target.ts'
@@ -108,22 +107,17 @@ export class TypedHandler {
     const given = checkPrepareOptions(name, options, TYPED_PREPARE_OPTIONS)
     const deviceType = deviceTypeOf(this.platform, name)
     const shape = callShape(name, given, deviceType)
-    const { leaves } = shape
-    const { deviceOrdinal, attrs = {} } = given
+    const { attrs = {} } = given
     const resources = checkResources(name, deviceType !== HOST, given)
-    const operandCount = leavesOf(shape.operands).length
-    const descriptor = encodeDescriptor({
-      minor: metadata.minor,
-      deviceOrdinal:
-        deviceOrdinal === undefined ? (resources.stream?.ordinal ?? UNKNOWN_DEVICE) : checkOrdinal(deviceOrdinal),
-      handlers: this.addresses,
-      operands: leaves.slice(0, operandCount),
-      results: leaves.slice(operandCount),
-      attributes: attrs,
-    })
+    const { deviceOrdinal = resources.stream?.ordinal ?? UNKNOWN_DEVICE } = given
+    checkOrdinal(given.deviceOrdinal)
+    const descriptor = encodeDescriptor(metadata.minor, this.addresses, shape, attrs, deviceOrdinal)
     const used = { ...resources, gated: [...resources.gated, ...memoryOf(attrs)] }
     const { commandBufferCompatible } = metadata
-    return new PreparedCall(openTypedTarget(name, this.gate, descriptor, leaves, used, commandBufferCompatible), shape)
+    return new PreparedCall(
+      openTypedTarget(name, this.gate, descriptor, shape.leaves, used, commandBufferCompatible),
+      shape,
+    )
   }
 
   toString(): string {
@@ -132,9 +126,8 @@ export class TypedHandler {
 }
 inspectAsText(TypedHandler)
 
-function checkOrdinal(value: unknown): number {
-  const ordinal = checkSize(value, 'deviceOrdinal', 'devices')
-  if (ordinal < 2 ** 31) return ordinal
+function checkOrdinal(ordinal: number | undefined): void {
+  if (ordinal === undefined || checkSize(ordinal, 'deviceOrdinal', 'devices') < 2 ** 31) return
   throw wrongValue('deviceOrdinal', 'below 2^31', ordinal)
 }
 

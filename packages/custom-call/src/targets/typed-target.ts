@@ -16,7 +16,7 @@ import { allocateCall, planScratch, type CallMemory } from '../native/call-memor
 import { currentFunctions } from '../native/current-call.ts'
 import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
-import { giveResources, type CallResources } from './call-resources.ts'
+import type { CallResources } from './call-resources.ts'
 
 /** The remains of a call: its native memory, and what the memory refers to. */
 interface Remains {
@@ -52,7 +52,7 @@ export function openTypedTarget(
   const memory = buildFrame(name, descriptor, leaves)
   const remains: Remains = { memory, resources, holds: holdAll(resources.gated) }
   try {
-    giveResources(name, memory.address, resources)
+    resources.give(memory.address)
     const status = instantiate(memory.address)
     if (status !== 0) throw readFailure(memory.address, status, name)
   } catch (error) {

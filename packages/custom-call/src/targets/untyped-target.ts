@@ -1,12 +1,29 @@
-import type { Hold, TenonError } from '@tenon/core'
-import { Cleaner, CONSTANTS, type Gate } from '@tenon/core/internal'
+import { TensorType, type Hold, type TenonError } from '@tenon/core'
+import { Cleaner, CONSTANTS, LAYOUTS, pointerBits, type Gate } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
-import type { CallMemory } from '../native/call-memory.ts'
+import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { currentFunctions } from '../native/current-call.ts'
 import { readUntypedFailure } from '../native/read-failure.ts'
-import { layOutUntyped, type UntypedCall } from '../native/untyped-memory.ts'
 import type { CallShape } from '../shape/call-shape.ts'
+import { leavesOf, type Tree } from '../shape/leaf.ts'
 import type { DeviceStream } from './call-resources.ts'
+
+/** The parts of an untyped call, which its memory describes to the core. */
+export interface UntypedCall {
+  readonly functionAddress: number
+  readonly apiVersion: number
+  readonly onDevice: boolean
+  readonly tuples: 'nested' | 'flattened'
+  readonly opaque: Uint8Array
+  readonly stream: number
+  /** The address of a `tn_xla_device_t` to enter before the call; 0 for none. */
+  readonly device: number
+}
+
+const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_xla_untyped_call_t
+
+/** A pointer to the buffer of a leaf, or to the array that starts with another cell. */
+type Cell = { readonly leaf: number } | { readonly array: number }
 
 /** Releases the streams of calls that were dropped without being closed. */
 const dropped = new Cleaner<Hold>((hold) => hold.release())
@@ -43,4 +60,62 @@ export function openUntypedTarget(
   }
   if (hold !== undefined) dropped.watch(target, hold, target)
   return target
+}
+
+/**
+ * Lays out the record of a call, its pointers, its opaque string with a NUL at the end, and its scratch in one block.
+ *
+ * A tuple is an array of pointers to its members. An empty tuple has a cell as well, so that its address is valid.
+ */
+function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
+  const cells: Cell[] = []
+  const layTuple = (members: readonly Tree[]): number => {
+    const first = cells.length
+    for (let i = 0; i < Math.max(members.length, 1); i++) cells.push({ array: first })
+    members.forEach((member, i) => {
+      cells[first + i] = typeof member === 'number' ? { leaf: member } : { array: layTuple(member) }
+    })
+    return first
+  }
+  const { buffers, out } = arraysOf(shape, call)
+  const buffersCell = layTuple(buffers)
+  const outCell = layTuple([out])
+
+  const cellAt = (index: number): number => RECORD_SIZE + 8 * index
+  const opaqueAt = cellAt(cells.length)
+  const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
+  const memory = allocateCall(byteSize)
+  const { view, address } = memory
+  const pointer = (at: number, to: number): void => view.setFloat64(at, pointerBits(to), true)
+
+  const placeOfLeaf: number[] = []
+  cells.forEach((cell, index) => {
+    if ('array' in cell) pointer(cellAt(index), address + cellAt(cell.array))
+    else placeOfLeaf[cell.leaf] = cellAt(index)
+  })
+  for (const [leaf, offset] of offsets) pointer(placeOfLeaf[leaf]!, address + offset)
+
+  pointer(RECORD.function, call.functionAddress)
+  view.setInt32(RECORD.api_version, call.apiVersion, true)
+  view.setInt32(RECORD.on_device, Number(call.onDevice), true)
+  pointer(RECORD.buffers, address + cellAt(buffersCell))
+  pointer(RECORD.out, address + cellAt(outCell))
+  pointer(RECORD.opaque, address + opaqueAt)
+  view.setUint32(RECORD.opaque_length, call.opaque.length, true)
+  pointer(RECORD.stream, call.stream)
+  pointer(RECORD.device, call.device)
+  new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
+  const places = placeOfLeaf.filter((_, leaf) => shape.leaves[leaf] instanceof TensorType)
+  return { ...memory, places, running: false }
+}
+
+/** Returns the two arguments that hold buffers. A single result is passed as it is, several as a tuple. */
+function arraysOf(
+  { operands, results }: CallShape,
+  { onDevice, tuples }: UntypedCall,
+): { readonly buffers: readonly Tree[]; readonly out: Tree } {
+  if (onDevice) return { buffers: leavesOf([...operands, ...results]), out: [] }
+  const out = results.length === 1 ? results[0]! : results
+  if (tuples === 'nested') return { buffers: operands, out }
+  return { buffers: leavesOf(operands), out: typeof out === 'number' ? out : leavesOf(out) }
 }
