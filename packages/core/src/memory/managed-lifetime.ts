@@ -76,7 +76,9 @@ export abstract class ManagedLifetime implements Lifetime {
     } catch (error) {
       errors = [...(errors ?? []), error]
     }
-    if (errors !== undefined) throw joined(errors, this.label)
+    if (errors === undefined) return
+    if (errors.length === 1) throw errors[0]
+    throw new AggregateError(errors, `closing ${this.label} failed in ${errors.length} ways`)
   }
 
   /** Closes the lifetime if it is open; a second disposal does nothing. @throws as {@link close} */
@@ -119,10 +121,4 @@ function runActions(actions: (() => void)[]): unknown[] | undefined {
     }
   }
   return errors
-}
-
-function joined(errors: unknown[], label: string): unknown {
-  return errors.length === 1
-    ? errors[0]
-    : new AggregateError(errors, `closing ${label} failed in ${errors.length} ways`)
 }

@@ -50,19 +50,12 @@ export function candidates(environment: NodeJS.ProcessEnv = process.env): Candid
   const explicit = environment['TENON_CORE_LIBRARY']
   if (explicit !== undefined && explicit !== '') return [{ path: explicit, origin: 'TENON_CORE_LIBRARY' }]
   const file = libraryFileName('tenon')
-  const build = join(corePackage().directory, 'build', environment['TENON_VARIANT'] ?? 'release', file)
-  const packaged = platformPackage(file)
-  return [
-    { path: build, origin: 'workspace build' },
-    ...(packaged === undefined ? [] : [{ path: packaged, origin: 'platform package' } as const]),
-  ]
-}
-
-function platformPackage(file: string): string | undefined {
+  const path = join(corePackage().directory, 'build', environment['TENON_VARIANT'] ?? 'release', file)
+  const build: Candidate = { path, origin: 'workspace build' }
   try {
     const manifest = createRequire(import.meta.url).resolve(`@tenon/core-${platformName}/package.json`)
-    return join(dirname(manifest), 'lib', file)
+    return [build, { path: join(dirname(manifest), 'lib', file), origin: 'platform package' }]
   } catch {
-    return undefined
+    return [build] // The platform package is not installed.
   }
 }
