@@ -1,4 +1,4 @@
-export { traceErrors } from './errors/frames.ts'
+export { traceErrors } from './errors/crossing.ts'
 export {
   AssertionError,
   AttributeError,
@@ -31,13 +31,18 @@ export {
   type TypedApi,
 } from './functions/registry.ts'
 export { type ConversionTarget, type ConversionTargets } from './legacy/conversions.ts'
-export { callLegacy, legacyFunc, typedLegacyFunc } from './legacy/legacy-func.ts'
-export { TVMArgs, TVMArgValue, TVMRetValue, type TVMValue } from './legacy/legacy-values.ts'
+export {
+  callLegacy,
+  legacyFunc,
+  TVMArgs,
+  TVMArgValue,
+  TVMRetValue,
+  typedLegacyFunc,
+  type TVMValue,
+} from './legacy/legacy-func.ts'
 export { TypeCode } from './legacy/type-code.ts'
-export { NativeArray } from './objects/native-array.ts'
-export { NativeMap } from './objects/native-map.ts'
+export { NativeArray, NativeMap, NativeShape, shape } from './objects/containers.ts'
 export { NativeObject } from './objects/native-object.ts'
-export { NativeShape, shape } from './objects/native-shape.ts'
 export { fromDLPack, toDLPack, type DLPackOptions } from './tensors/dlpack.ts'
 export { accept, typedFunc, type Accepted, type Acceptor, type Acceptors } from './typed/accept.ts'
 export { type InputOf, type OutputOf, type TypeDescriptor } from './typed/descriptor.ts'

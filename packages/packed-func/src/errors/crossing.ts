@@ -1,9 +1,8 @@
-import { addressOf, Cleaner, keepAlive } from '@tenon/core/internal'
+import { addressOf, Cleaner, keepAlive, wrongType } from '@tenon/core/internal'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
-import { openStack, type Stack } from '../native/stack.ts'
+import { openStack, TEXT_SIZE, type Stack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { kindOf, makeError } from './error-kinds.ts'
-import { framesOf } from './frames.ts'
 
 /*
  * An error that crosses the boundary twice returns as the same object. One that JavaScript threw is kept for as long as its
@@ -64,21 +63,17 @@ export function errorAt(stack: Stack, address: number): unknown {
 function readError(
   stack: Stack,
   address: number,
-): { kind: string; sentence: string; backtrace: string; cause: number } {
+): Record<'kind' | 'sentence' | 'backtrace', string> & { cause: number } {
   const fits = stack.host.tn_packed_error_read(stack.address, address) === 1
   const { words } = stack
-  const [kindSize, sentenceSize, backtraceSize] = [Number(words[0]), Number(words[1]), Number(words[2])]
-  const cause = Number(words[3])
-  if (fits) {
-    return {
-      kind: stack.outText(kindSize),
-      sentence: stack.outText(sentenceSize, kindSize),
-      backtrace: backtraceSize === 0 ? '' : stack.outText(backtraceSize, kindSize + sentenceSize),
-      cause,
-    }
-  }
-  const [kind, sentence, backtrace] = [0, 1, 2].map((part) => stack.copyOfWords(4 + part, part).toString())
-  return { kind: kind!, sentence: sentence!, backtrace: backtrace!, cause }
+  let end = 0
+  const [kind = '', sentence = '', backtrace = ''] = [0, 1, 2].map((part) => {
+    if (!fits) return stack.copyOfWords(4 + part, part).toString()
+    const [start, size] = [end, Number(words[part])]
+    end += size
+    return stack.outText(size, start)
+  })
+  return { kind, sentence, backtrace, cause: Number(words[3]) }
 }
 
 /** Reverses a native backtrace, which begins with the most recent call. Each line is an entry. */
@@ -154,4 +149,28 @@ function partsOf(thrown: unknown): [kind: Buffer, sentence: Buffer, frames: Buff
   } catch {
     return [Buffer.from('RuntimeError'), Buffer.from('the thrown value cannot be read'), Buffer.alloc(0)]
   }
+}
+
+let isTracing = false
+
+/**
+ * Makes errors that this thread throws into native code carry the frames of their stack trace, which other threads and other
+ * languages see as the error's backtrace. It is off by default, because formatting a stack trace takes ten times as long as the
+ * rest of the crossing.
+ *
+ * @throws {ArgumentError} if `on` is not a boolean.
+ * @example
+ * traceErrors(true)
+ */
+export function traceErrors(on: boolean): void {
+  if (typeof on !== 'boolean') throw wrongType('on', 'a boolean', on)
+  isTracing = on
+}
+
+/** The frames of a thrown error in the form of tvm-ffi, the most recent first. Empty unless {@link traceErrors} is on. */
+function framesOf(thrown: unknown): string {
+  if (!isTracing || !(thrown instanceof Error) || thrown.stack === undefined) return ''
+  const frames = [...thrown.stack.matchAll(/^ +at (?:(.+?) \()?(.+?):(\d+):\d+\)?$/gm)]
+  const lines = frames.map(([, name, file, line]) => `  File "${file}", line ${line}, in ${name ?? '<anonymous>'}\n`)
+  return lines.join('').slice(0, TEXT_SIZE)
 }

@@ -1,12 +1,128 @@
-import { wrongType } from '@tenon/core/internal'
+import { describe, inspectAsText, wrongType } from '@tenon/core/internal'
 import { InternalError, PackedFuncError } from '../errors/error-kinds.ts'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
-import { argumentTypes, resultType } from '../values/native-type.ts'
+import { NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import type { ConversionTarget, ConversionTargets } from './conversions.ts'
-import { TVMArgs, TVMArgValue, TVMRetValue } from './legacy-values.ts'
-import { codeOfTypeIndex } from './type-code.ts'
+import { argumentTypes, resultType, typeIndexOf } from '../values/native-type.ts'
+import { FloatValue, IntValue, isInt64 } from '../values/scalars.ts'
+import { convert, type ConversionTarget, type ConversionTargets } from './conversions.ts'
+import { codeOfTypeIndex, nameOfCode, TypeCode } from './type-code.ts'
+
+/** A value of TVM to 0.20 in JavaScript. Its {@link TypeCode} says which type it has in native code. */
+export type TVMValue = Value
+
+/** A type and a value in one line: `int 3`. */
+const textOf = (code: TypeCode, value: unknown): string =>
+  `${nameOfCode(code)} ${value instanceof NativeObject ? value.toString() : describe(value)}`
+
+/** An argument of a `legacyFunc`, with the type that it has in native code. */
+export class TVMArgValue {
+  readonly typeCode: TypeCode
+  /** The value as a function made by `packedFunc` gets it. */
+  readonly value: TVMValue
+
+  /** @internal */
+  constructor(typeCode: TypeCode, value: TVMValue) {
+    this.typeCode = typeCode
+    this.value = value
+  }
+
+  /**
+   * Converts the value as TVM 0.18 does, with its messages. Whole numbers convert to floats and bools, never the reverse. `int32`
+   * is checked for its range, `uint64` wraps.
+   *
+   * @throws {PackedFuncError} of kind `InternalError` if the value does not convert.
+   * @example
+   * legacyFunc((args, rv) => rv.set(args.at(0).as('double') / 2))
+   */
+  as<T extends ConversionTarget>(target: T): ConversionTargets[T] {
+    return convert(this.value, this.typeCode, target)
+  }
+
+  /** The type and the value: `TVMArgValue(int 3)`. */
+  toString(): string {
+    return `TVMArgValue(${textOf(this.typeCode, this.value)})`
+  }
+}
+
+/** The arguments of a `legacyFunc`. */
+export class TVMArgs {
+  readonly #values: readonly TVMArgValue[]
+
+  /** @internal */
+  constructor(values: readonly TVMArgValue[]) {
+    this.#values = values
+  }
+
+  get length(): number {
+    return this.#values.length
+  }
+
+  /** The argument at an index from 0. @throws {PackedFuncError} of kind `InternalError` if there is none. */
+  at(index: number): TVMArgValue {
+    const value = this.#values[index]
+    if (value !== undefined) return value
+    throw new InternalError(`not enough argument passed, ${this.length} passed but request arg[${index}].`)
+  }
+
+  [Symbol.iterator](): Iterator<TVMArgValue> {
+    return this.#values[Symbol.iterator]()
+  }
+
+  /** The types and the values: `TVMArgs(int 3, str "x")`. */
+  toString(): string {
+    return `TVMArgs(${this.#values.map(({ typeCode, value }) => textOf(typeCode, value)).join(', ')})`
+  }
+}
+
+/**
+ * A result of TVM to 0.20: the one that a `legacyFunc` sets, null until then, or the one that `callLegacy` returns.
+ *
+ * @example
+ * const count = packedFunc((text: string) => text.length)
+ * callLegacy(count, 'abc').as('int64') // 3
+ */
+export class TVMRetValue {
+  #value: Argument
+  #code: TypeCode
+
+  /** @internal */
+  constructor(value: TVMValue = null, code: TypeCode = TypeCode.Null) {
+    this.#value = value
+    this.#code = code
+  }
+
+  /** Sets the result of the function. @throws {PackedFuncError} of kind `InternalError` for an integer outside int64. */
+  set(value: Argument): void {
+    if (typeof value === 'bigint' && !isInt64(value))
+      throw new InternalError(`an integer must be from -2^63 to 2^63 - 1, got ${value}`)
+    this.#value = value
+    this.#code = codeOfTypeIndex(typeIndexOf(value))
+  }
+
+  get value(): Argument {
+    return this.#value
+  }
+
+  get typeCode(): TypeCode {
+    return this.#code
+  }
+
+  /** Converts the result as {@link TVMArgValue.as} does. @throws as it does */
+  as<T extends ConversionTarget>(target: T): ConversionTargets[T] {
+    const value = this.#value
+    const plain = value instanceof FloatValue || value instanceof IntValue ? value.value : (value ?? null)
+    return convert(plain as TVMValue, this.#code, target)
+  }
+
+  /** The type and the value: `TVMRetValue(float 1.5)`. */
+  toString(): string {
+    return `TVMRetValue(${textOf(this.#code, this.#value)})`
+  }
+}
+
+for (const Class of [TVMArgValue, TVMArgs, TVMRetValue]) inspectAsText(Class)
 
 /**
  * Makes a packed function in the style of TVM to 0.20. The function gets all arguments with their type codes, converts them
@@ -67,11 +183,12 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
   name?: string,
 ): PackedFunc {
   const signature = `(${targets.map((target, i) => `${i}: ${printed[target] ?? target}`).join(', ')})`
+  const title = `${name ?? '<anonymous> '}${signature}`
   return legacyFunc((args, rv) => {
     if (args.length !== targets.length) {
-      const counts = `expects ${targets.length} arguments${name === undefined ? ',' : ''} but ${args.length} were provided`
+      const [comma, end] = name === undefined ? [',', '.'] : ['', '']
       throw new InternalError(
-        name === undefined ? `Function <anonymous> ${signature} ${counts}.` : `Function ${name}${signature} ${counts}`,
+        `Function ${title} expects ${targets.length} arguments${comma} but ${args.length} were provided${end}`,
       )
     }
     const values = targets.map((target, i) => {
@@ -81,7 +198,7 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
         if (!(error instanceof PackedFuncError)) throw error
         throw new PackedFuncError(
           error.kind,
-          `In function ${name ?? '<anonymous> '}${signature}: error while converting argument ${i}: ${error.sentence}`,
+          `In function ${title}: error while converting argument ${i}: ${error.sentence}`,
           { cause: error },
         )
       }

@@ -38,17 +38,11 @@ export function toDLPack(tensor: Tensor, options?: DLPackOptions): OpaquePointer
     })
   }
   const stack = openStack()
-  const { host } = stack
   return stack.frame(1, (slot) => {
     packTensor(stack, slot + 1, tensor)
-    const flags = readOnly ? READ_ONLY_FLAG : 0
-    const status = host.tn_packed_tensor_to_dlpack(
-      stack.slotAddress(slot),
-      stack.pointer(slot + 1),
-      versioned ? 1 : 0,
-      flags,
-    )
-    if (status !== 0) throw takeError(stack, slot)
+    const [at, object] = [stack.slotAddress(slot), stack.pointer(slot + 1)]
+    const [version, flags] = [versioned ? 1 : 0, readOnly ? READ_ONLY_FLAG : 0]
+    if (stack.host.tn_packed_tensor_to_dlpack(at, object, version, flags) !== 0) throw takeError(stack, slot)
     return new OpaquePointer(BigInt(stack.pointer(slot)))
   })
 }
@@ -74,13 +68,8 @@ export function fromDLPack(
     throw wrongValue('alignment', 'a whole number of bytes up to 2^30', alignment)
   const stack = openStack()
   return stack.frame(0, (slot) => {
-    const address = Number(pointer.address)
-    const status = stack.host.tn_packed_tensor_from_dlpack(
-      stack.slotAddress(slot),
-      address,
-      versioned ? 1 : 0,
-      alignment,
-    )
+    const [at, address] = [stack.slotAddress(slot), Number(pointer.address)]
+    const status = stack.host.tn_packed_tensor_from_dlpack(at, address, versioned ? 1 : 0, alignment)
     if (status !== 0) throw takeError(stack, slot)
     return tensorOf(stack, stack.pointer(slot)) as Tensor | NativeObject
   })

@@ -3,16 +3,13 @@ import { checkOptions, wrongType } from '@tenon/core/internal'
 import { packedFunc } from '../functions/closure.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { TypeIndex } from '../native/type-index.ts'
-import type { NativeArray } from '../objects/native-array.ts'
-import type { NativeMap } from '../objects/native-map.ts'
+import { NativeShape, type NativeArray, type NativeMap } from '../objects/containers.ts'
 import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
-import { NativeShape } from '../objects/native-shape.ts'
 import type { Argument, Value } from '../values/argument.ts'
 import { dataType } from '../values/data-type.ts'
 import { argumentTypes, resultType } from '../values/native-type.ts'
 import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
-import { NamedType } from './descriptor.ts'
-import { Signature } from './signature.ts'
+import { NamedType, Signature } from './descriptor.ts'
 
 /** Marks a value that does not have the type. `got` names the type that it has. */
 class Mismatch {

@@ -3,8 +3,7 @@ import type { Stack } from '../native/stack.ts'
 import { FLOAT_TAG, INT_TAG } from '../native/type-index.ts'
 import { MASKED_ARGUMENTS } from '../tensors/pack-tensor.ts'
 import { put, putTensor } from '../values/put.ts'
-import { Form, MISMATCH, type AnyDescriptor } from './descriptor.ts'
-import type { Signature } from './signature.ts'
+import { Form, MISMATCH, type AnyDescriptor, type Signature } from './descriptor.ts'
 import { typeName } from '../values/native-type.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { wrongType } from '@tenon/core/internal'
 import type { Value } from '../values/argument.ts'
-import { Form, MISMATCH, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
-import { Signature } from './signature.ts'
+import { Form, MISMATCH, Signature, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
 import { typeName } from '../values/native-type.ts'
 
 type Required<T extends readonly unknown[]> = { [K in keyof T]: InputOf<T[K]> }
