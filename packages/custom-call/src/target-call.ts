@@ -1,7 +1,7 @@
-import type { NativeAllocator, Tensor, TensorType } from '@tenon/core'
+import type { Tensor, TensorType } from '@tenon/core'
 import { wrongType } from '@tenon/core/internal'
 import type { RunAsyncOptions } from './async/run-later.ts'
-import { callable, callFunction, type CallOptions, type ResultSpec } from './call/call-function.ts'
+import { callable, callFunction, type ResultOptions, type ResultSpec } from './call/call-function.ts'
 import type { PreparedCall } from './call/prepared-call.ts'
 import type { AttributeSchema, AttributesInput } from './schema/attribute-types.ts'
 import type { Parameter, ParameterSpec } from './schema/parameter.ts'
@@ -17,26 +17,21 @@ export type AttributesOption<Attributes extends AttributeSchema> =
     ? { readonly attrs?: AttributesInput<Attributes> }
     : { readonly attrs: AttributesInput<Attributes> }
 
-/** The options of a declared target's call. */
-export type TargetCallOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> & {
-  /** Tensors to write into, or types; by default inferred from the operands and the declaration. */
-  readonly results?: readonly ResultSpec[]
-  /** The allocator of results that are not given as tensors; by default the garbage collector frees their memory. */
-  readonly allocator?: NativeAllocator
-  /** The alignment of all tensors in bytes. */
-  readonly alignment?: number
-}
+/** The options of a declared target's call. Results are by default inferred from the operands and the declaration. */
+export type TargetCallOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
+  Partial<ResultOptions<readonly ResultSpec[]>>
 
 /** The types, attributes and resources of a declared target's prepared call. */
 export type TargetPrepareOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
-  ResourceOptions & {
+  ResourceOptions &
+  Pick<TypedPrepareOptions, 'alignment' | 'deviceOrdinal'> & {
     /** The types of the operands, or tensors as examples. */
-    readonly operands: readonly (Tensor | TensorType)[]
+    readonly operands: readonly ResultSpec[]
     /** The types of the results, or tensors as examples; by default inferred from the operands and the declaration. */
-    readonly results?: readonly (Tensor | TensorType)[]
-    readonly alignment?: number
-    readonly deviceOrdinal?: number
+    readonly results?: readonly ResultSpec[]
   }
+
+type AnyOptions = Partial<TargetCallOptions<AttributeSchema>>
 
 /** The value of a declared target's call: its only result, or all of them in order. */
 export type ResultsFor<Results extends readonly ParameterSpec[]> = Results extends readonly [infer Only]
@@ -103,22 +98,17 @@ export function targetCall<Definition extends TargetDefinition>(
     (options: TypedPrepareOptions) => handler.prepare({ ...options, aliases }),
     !handler.stages.includes('instantiate'),
   )
-  const complete = <More extends object>(
-    operands: readonly ResultSpec[],
-    { results, attrs, ...rest }: Partial<TargetCallOptions<AttributeSchema>> & More,
-  ): CallOptions<readonly ResultSpec[]> & Omit<More, 'results' | 'attrs'> => {
-    const given = results ?? inPlace(schema.resultTypes(operands), operands, aliases)
-    schema.check(operands, given)
-    return { ...rest, results: given, attrs: writeAttributes(types, attrs, `attrs of ${name}`) } as never
+  const complete = <Options extends AnyOptions>(operands: readonly ResultSpec[], options: Options) => {
+    const results = options.results ?? inPlace(schema.resultTypes(operands), operands, aliases)
+    schema.check(operands, results)
+    return { ...options, results, attrs: writeAttributes(types, options.attrs, `attrs of ${name}`) }
   }
   const prepare = ({ operands, ...options }: TargetPrepareOptions<AttributeSchema>): PreparedCall =>
     handler.prepare({ ...complete(operands, options), operands, aliases })
-  const run = (operands: readonly Tensor[], options: Partial<TargetCallOptions<AttributeSchema>> = {}): unknown =>
+  const run = (operands: readonly Tensor[], options: AnyOptions = {}): unknown =>
     forms.call(operands, complete(operands, options))
-  const async = async (
-    operands: readonly Tensor[],
-    options: Partial<TargetCallOptions<AttributeSchema>> & RunAsyncOptions = {},
-  ): Promise<unknown> => forms.async(operands, complete(operands, options))
+  const async = async (operands: readonly Tensor[], options: AnyOptions & RunAsyncOptions = {}): Promise<unknown> =>
+    forms.async(operands, complete(operands, options))
   return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<Definition>
 }
 

@@ -122,14 +122,11 @@ function onOneLine(text: string): string {
 }
 
 function hintFor(diagnostics: readonly string[], text: string): string | undefined {
-  if (
-    diagnostics.some((line) => line.startsWith('Wrong scalar data type') || line.startsWith('Wrong array data type'))
-  ) {
+  const reasons = diagnostics.join('\n')
+  if (/^Wrong (?:scalar|array) data type/m.test(reasons)) {
     return 'Give the attribute the exact type that the handler takes: f32(x), f64(x), s32(x), array("f32", [...]) and so on.'
   }
-  if (diagnostics.some((line) => line.startsWith('Wrong buffer'))) {
-    return 'Give the tensors the element type and rank that the handler takes.'
-  }
+  if (/^Wrong buffer/m.test(reasons)) return 'Give the tensors the element type and rank that the handler takes.'
   if (/Wrong number of (?:arguments|results|attributes)/.test(text)) {
     return 'Pass as many operands, results and attributes as the handler takes.'
   }

@@ -3,7 +3,7 @@ import type { PreparedCall } from '../call/prepared-call.ts'
 import { NotFoundError, refused } from '../errors/xla-error-classes.ts'
 import { addressesOf, STAGES, type ByStage } from '../native/descriptor.ts'
 import type { TargetSchema } from '../schema/target-schema.ts'
-import { ApiVersion, apiVersionName, type UntypedApiVersion } from '../targets/api-version.ts'
+import { ApiVersion, apiVersionName } from '../targets/api-version.ts'
 import { findCode, type Code, type FoundCode } from '../targets/code.ts'
 import { FunctionTarget, type FunctionFor, type FunctionSignature } from '../targets/function-target.ts'
 import { canonicalPlatform, missing } from '../targets/platform.ts'
@@ -21,6 +21,7 @@ import {
   UNTYPED_PREPARE_OPTIONS,
   UntypedFunction,
   type DevicePlatform,
+  type HostFunctionOptions,
   type UntypedPrepareOptions,
 } from '../targets/untyped-function.ts'
 
@@ -28,11 +29,9 @@ import {
 export type Target = TypedHandler | UntypedFunction
 
 /** The options with which an untyped function is registered. */
-export interface UntypedOptions {
+export interface UntypedOptions extends HostFunctionOptions {
   /** The platform; `Host` by default. Compared exactly. */
   readonly platform?: 'Host' | DevicePlatform
-  /** The convention of the function; ORIGINAL by default. Calls that name another one are refused. */
-  readonly apiVersion?: UntypedApiVersion
 }
 
 /** The functions of a typed target, by stage. */

@@ -25,12 +25,9 @@ import { readingEntry, type SchemaFunction } from './reading-entry.ts'
 import { TypedHandler } from './typed-handler.ts'
 
 /** The exact types of a TypeScript function's tensors. */
-export interface FunctionSignature<
-  Operands extends readonly TensorType[] = readonly TensorType[],
-  Results extends readonly TensorType[] = readonly TensorType[],
-> {
-  readonly operands: Operands
-  readonly results: Results
+export interface FunctionSignature {
+  readonly operands: readonly TensorType[]
+  readonly results: readonly TensorType[]
 }
 
 /** A tensor for each type. */
@@ -40,18 +37,18 @@ export type TensorsOf<Types extends readonly TensorType[]> = { readonly [Index i
  * A kernel in TypeScript. It reads the operands and writes the results, whose contents are undefined at first, and borrows
  * both until it returns. What it throws becomes the error of the call. It must not return a promise.
  */
-export type TargetFunction<
-  Operands extends readonly TensorType[] = readonly TensorType[],
-  Results extends readonly TensorType[] = readonly TensorType[],
-> = (operands: TensorsOf<Operands>, results: TensorsOf<Results>) => void
+export type TargetFunction<Signature extends FunctionSignature = FunctionSignature> = (
+  operands: TensorsOf<Signature['operands']>,
+  results: TensorsOf<Signature['results']>,
+) => void
 
 /** The kernel of a signature, or of a declared target. */
 export type FunctionFor<Signature extends FunctionSignature | TargetSchema> = [Signature] extends [
   TargetSchema<infer Definition>,
 ]
   ? SchemaFunction<Definition>
-  : Signature extends FunctionSignature<infer Operands, infer Results>
-    ? TargetFunction<Operands, Results>
+  : Signature extends FunctionSignature
+    ? TargetFunction<Signature>
     : never
 
 /** A TypeScript function that native code can call: a typed handler of XLA FFI 0.1 with an address of its own. */
