@@ -1,9 +1,15 @@
 export { type AllocateDescription, type BufferRole, validateAllocate } from './driver/allocate.ts'
 export { Burst, type BurstOptions } from './driver/burst.ts'
 export { DeviceBuffer } from './driver/device-buffer.ts'
-export { type AsyncRequestOptions, type ExecutionResult, type Priority, type RequestOptions } from './driver/driver.ts'
-export { allocateMemory } from './driver/allocate-memory.ts'
-export { type AllocateOptions, Driver, PreparedModel, type Role, type RoleOptions } from './driver/driver-client.ts'
+export type { AsyncRequestOptions, ExecutionResult, Priority, RequestOptions } from './driver/driver.ts'
+export {
+  allocateMemory,
+  type AllocateOptions,
+  Driver,
+  PreparedModel,
+  type Role,
+  type RoleOptions,
+} from './driver/driver-client.ts'
 export { type ExecutionArguments, OMIT, type RunArguments } from './driver/execution.ts'
 export { createFence, Fence, FenceSource, type FenceWaitOptions, importFence } from './driver/fence.ts'
 export { FencedExecution, type FencedInfo, type FencedOptions } from './driver/fenced-execution.ts'
@@ -17,17 +23,10 @@ export {
   workerDriver,
   type WorkerOptions,
 } from './driver/spawn-driver.ts'
-export { type DriverLimits } from './engine/limits.ts'
+export type { DriverLimits } from './engine/limits.ts'
 export { type ErrorStatus, errorStatus, type OutputShape, PoolsError } from './error-status.ts'
 export { cpuKernels } from './kernels/cpu-kernels.ts'
-export {
-  type Kernel,
-  type KernelInput,
-  type KernelOperand,
-  type KernelPlan,
-  type KernelRegistry,
-  type NativeStep,
-} from './kernels/kernel.ts'
+export type { Kernel, KernelInput, KernelOperand, KernelPlan, KernelRegistry, NativeStep } from './kernels/kernel.ts'
 export {
   BuiltModel,
   buildModel,
@@ -37,21 +36,21 @@ export {
   type OutputType,
   type Quantization,
 } from './model/build-model.ts'
-export { type ConstantValue } from './model/values.ts'
-export {
-  type ChannelQuantization,
-  type DataLocation,
-  type Model,
-  type Operand,
-  type OperandLifetime,
-  type Operation,
-  type Subgraph,
+export type { ConstantValue } from './model/values.ts'
+export type {
+  ChannelQuantization,
+  DataLocation,
+  Model,
+  Operand,
+  OperandLifetime,
+  Operation,
+  Subgraph,
 } from './model/model.ts'
 export { type OperandType, operandTypes, type OperandTypeInfo } from './model/operand-types.ts'
 export { validateModel } from './model/validate-model.ts'
-export { type ValidationOptions } from './model/check-numbers.ts'
+export type { ValidationOptions } from './model/check-numbers.ts'
 export { type PoolUsage, poolUsage } from './native/mapping.ts'
-export { type FenceStatus } from './native/socket.ts'
+export type { FenceStatus } from './native/socket.ts'
 export {
   type BufferDescription,
   type BufferFormat,
@@ -73,6 +72,6 @@ export {
 } from './pool/create-pool.ts'
 export { ImagePool } from './pool/image-pool.ts'
 export { Pool, PoolSlice, type SliceOptions } from './pool/pool.ts'
-export { type PoolBacking, type PoolFacts, type PoolKind, type PoolRights } from './pool/pool-facts.ts'
-export { type Request, type RequestArgument } from './request/request.ts'
+export type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool/pool-facts.ts'
+export type { Request, RequestArgument } from './request/request.ts'
 export { validateRequest } from './request/validate-request.ts'

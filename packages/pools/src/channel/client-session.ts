@@ -104,10 +104,11 @@ export class ClientSession {
   /** Runs fenced executions, after waiting for the channel or fences if it may. @returns whether a message has arrived. */
   #stepFenced(mayWait: boolean): boolean {
     const left = mayWait ? Math.max(this.deadline - performance.now(), 0) : 0
-    const [isAsked] = pollSockets(this.descriptors, Math.min(left, LONGEST_WAIT))
+    const { descriptors } = this
+    const ready = pollSockets(descriptors, Math.min(left, LONGEST_WAIT))
     this.#fenced.step()
     this.#state.pools.closeUnused()
-    return isAsked!
+    return ready.includes(descriptors[0]!)
   }
 
   close(): void {

@@ -1,7 +1,9 @@
 import { ArgumentError, type Hold, ScopeClosedError } from '@tenon/core'
 import { checkOptions, describe, holdAll, inspectAsText, ManagedLifetime, releaseAll } from '@tenon/core/internal'
 import { counted } from '../counted.ts'
-import { PoolsError } from '../error-status.ts'
+import { failed, PoolsError } from '../error-status.ts'
+import { isFullySpecified } from '../model/operand-types.ts'
+import { FallbackBuffer } from './fallback-buffer.ts'
 import { type Model, modelText } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import { checkAllocate, type AllocateDescription, type BufferRole, type BufferShape } from './allocate.ts'
@@ -292,7 +294,7 @@ export class Driver {
 }
 
 /** The models that roles name, each once, and the roles as NNAPI's HAL has them. @throws {ScopeClosedError} */
-export function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
+function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
   readonly models: readonly PreparedModel[]
   readonly description: AllocateDescription
   /** Returns the shape of the buffer. @throws {PoolsError} D1 to D10 */
@@ -313,4 +315,33 @@ export function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
   // Copies, since roles distinguish prepared models, not the models that they were made of (D7).
   const copies = models.map(({ model }) => ({ ...model }))
   return { models, description, shape: () => checkAllocate(copies, description) }
+}
+
+/**
+ * Allocates memory for inputs and outputs of models: memory of their driver, or ordinary memory with the same roles and states
+ * if they have several drivers or their driver refuses (D14). `driver.allocate` never falls back to ordinary memory.
+ *
+ * @returns a buffer that the caller closes. Its `isFallback` tells which memory it is.
+ * @throws {PoolsError} D1 to D10; the driver's failure if the size is not known, so that no other memory can be taken.
+ * @example
+ * const state = await allocateMemory({ roles: [prepared.input(0), prepared.output(0)] })
+ * state.isFallback // false
+ * state.close()
+ */
+export async function allocateMemory(options: AllocateOptions): Promise<DeviceBuffer> {
+  checkRequestOptions(options, 'signal', 'roles', 'dimensions')
+  const { models, shape: shapeOf } = rolesOf(options)
+  const shape = shapeOf()
+  const drivers = new Set(models.map(({ driver }) => driver))
+  let failure = failed('D14', 'models of several drivers can only share ordinary memory')
+  if (drivers.size === 1) {
+    try {
+      return await models[0]!.driver.allocate(options)
+    } catch (error) {
+      if (!(error instanceof PoolsError) || error.status === 'DEAD_OBJECT') throw error
+      failure = error
+    }
+  }
+  if (!isFullySpecified(shape.operand.type, shape.dimensions)) throw failure
+  return new DeviceBuffer(new FallbackBuffer(shape, options.roles), shape)
 }

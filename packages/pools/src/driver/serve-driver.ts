@@ -97,17 +97,17 @@ function serveAt(path: string, kernels: KernelRegistry, limits: DriverLimits): v
   process.once('exit', () => unlinkSync(path))
   let sessions: ClientSession[] = []
   for (;;) {
+    const descriptors = sessions.flatMap((session) => session.descriptors)
     // Further clients wait in the queue of the system.
-    const listeners = sessions.length < CLIENTS ? [listener] : []
-    const groups = [...sessions.map(({ descriptors }) => descriptors), listeners]
+    if (sessions.length < CLIENTS) descriptors.push(listener)
     const deadline = Math.min(...sessions.map((session) => session.deadline))
     const timeout = deadline === Infinity ? -1 : Math.max(deadline - performance.now(), 0)
-    const flags = pollSockets(groups.flat(), timeout)
-    let at = 0
-    const isReady = groups.map((group) => flags.slice(at, (at += group.length)).includes(true))
+    const ready = new Set(pollSockets(descriptors, timeout))
     const time = performance.now()
-    sessions = sessions.filter((session, i) => !(isReady[i]! || session.deadline <= time) || step(session, 0))
-    if (!isReady.at(-1)!) continue
+    const hasWork = (session: ClientSession): boolean =>
+      session.deadline <= time || session.descriptors.some((descriptor) => ready.has(descriptor))
+    sessions = sessions.filter((session) => !hasWork(session) || step(session, 0))
+    if (!ready.has(listener)) continue
     const descriptor = acceptFrom(listener)
     if (descriptor === undefined) continue
     if (peerUser(descriptor) === process.getuid!())

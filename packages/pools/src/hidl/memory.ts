@@ -75,53 +75,49 @@ export function poolFromHidl(memory: HidlMemory): Pool {
 /** A handle whose attachment is a descriptor of the caller. */
 type HidlHandle = Omit<PoolHandle, 'keep' | 'attachment'> & { readonly attachment: number }
 
+/** For each name of memory, the number of ints beside its one descriptor, and the rule for both. */
+const PARTS = {
+  ashmem: ['P3', 0],
+  mmap_fd: ['P4', 3],
+  hardware_buffer_blob: ['P10', 10],
+  hardware_buffer: ['P11', 10],
+} as const
+
 function handleOf({ name, handle, size }: HidlMemory): HidlHandle {
-  const kinds = ['ashmem', 'mmap_fd', 'hardware_buffer_blob', 'hardware_buffer']
-  if (!kinds.includes(name)) throw refused('P1', `the name of memory must be ${kinds.join(', ')}, got ${name}`)
+  if (!Object.hasOwn(PARTS, name))
+    throw refused('P1', `the name of memory must be ${Object.keys(PARTS).join(', ')}, got ${name}`)
   if (handle === null) throw refused('P2', `${name} memory must have a handle`)
   const { fds, ints } = handle
   if (fds.some((descriptor) => !(Number.isInteger(descriptor) && descriptor >= 0)))
     throw failed('P8', 'descriptors of a handle must be open')
-  if (name === 'mmap_fd') return { kind: 'file', byteSize: checkSize(size, name), ...fileOf(fds, ints) }
-  if (name !== 'ashmem') return bufferOf(name, fds, ints, size)
-  if (fds.length !== 1 || ints.length !== 0)
-    throw failed('P3', `ashmem must have 1 descriptor and no ints, got ${fds.length} and ${ints.length}`)
-  return { kind: 'shared', attachment: fds[0]!, byteSize: checkSize(size, name) }
+  const [rule, count] = PARTS[name as keyof typeof PARTS]
+  if (fds.length !== 1 || ints.length !== count)
+    throw failed(rule, `${name} must have 1 descriptor and ${count} ints, got ${fds.length} and ${ints.length}`)
+  const attachment = fds[0]!
+  if (name.startsWith('hardware_buffer')) return { attachment, ...bufferOf(name, ints, size) }
+  const byteSize = checkSize(size, name)
+  if (name === 'ashmem') return { kind: 'shared', attachment, byteSize }
+  return { kind: 'file', attachment, byteSize, ...fileOf(ints as [number, number, number]) }
 }
 
-const DESCRIPTION_WORDS = 10
-
-/** Checks a hardware buffer: a descriptor and its description (P10 to P12). */
-function bufferOf(name: string, fds: readonly number[], ints: readonly number[], size: number): HidlHandle {
-  const isImage = name === 'hardware_buffer'
-  if (fds.length !== 1 || ints.length !== DESCRIPTION_WORDS)
-    throw failed(
-      isImage ? 'P11' : 'P10',
-      `${name} must have 1 descriptor and ${DESCRIPTION_WORDS} ints, got ${fds.length} and ${ints.length}`,
-    )
+/** Checks the description of a hardware buffer (P10 to P12). */
+function bufferOf(name: string, ints: readonly number[], size: number): Omit<HidlHandle, 'attachment'> {
   const image = decodeBufferDescription(new Uint8Array(Int32Array.from(ints).buffer))
   const { CPU_READ_MASK, CPU_WRITE_MASK } = bufferUsage
   if ((image.usage & CPU_READ_MASK) === 0n || (image.usage & CPU_WRITE_MASK) === 0n)
     throw failed('P12', `${name} must have a usage that lets the CPU read and write`)
-  if (isImage) return { kind: 'device-image', attachment: fds[0]!, byteSize: size, image }
+  if (name === 'hardware_buffer') return { kind: 'device-image', byteSize: size, image }
   const byteSize = checkSize(size, name)
   if (image.format !== 'BLOB' || image.width !== byteSize)
     throw failed('P10', `${name} must be a BLOB of width ${byteSize}, got ${image.format} of ${image.width}`)
-  return { kind: 'device-blob', attachment: fds[0]!, byteSize }
+  return { kind: 'device-blob', byteSize }
 }
 
-function fileOf(fds: readonly number[], ints: readonly number[]): Omit<HidlHandle, 'kind' | 'byteSize'> {
-  if (fds.length !== 1 || ints.length !== 3)
-    throw failed('P4', `mmap_fd must have 1 descriptor and 3 ints, got ${fds.length} and ${ints.length}`)
-  const [protection, low, high] = ints as [number, number, number]
+function fileOf([protection, low, high]: [number, number, number]): Pick<HidlHandle, 'isWritable' | 'byteOffset'> {
   // Upstream a protection of 0 passes, but such memory is of no use here.
   if ((protection & ~(READ | WRITE)) !== 0 || protection === 0)
     throw refused('P6', `the protection of mmap_fd must be 1, 2 or 3, got ${protection}`)
-  return {
-    attachment: fds[0]!,
-    isWritable: (protection & WRITE) !== 0,
-    byteOffset: (low >>> 0) + (high >>> 0) * 2 ** 32,
-  }
+  return { isWritable: (protection & WRITE) !== 0, byteOffset: (low >>> 0) + (high >>> 0) * 2 ** 32 }
 }
 
 function checkSize(size: number, name: string): number {

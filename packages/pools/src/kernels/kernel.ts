@@ -1,4 +1,3 @@
-import { PoolsError } from '../error-status.ts'
 import type { ChannelQuantization } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 
@@ -63,8 +62,3 @@ export interface Kernel {
 
 /** The operations of a driver by name. */
 export type KernelRegistry = ReadonlyMap<string, Kernel>
-
-/** Returns the error of a kernel that refuses its operands. */
-export function refuse(operation: string, sentence: string): PoolsError {
-  return new PoolsError('INVALID_ARGUMENT', `${operation} ${sentence}`)
-}

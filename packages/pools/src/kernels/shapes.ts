@@ -1,5 +1,6 @@
 import { type OperationName, operationTypes } from '../model/operation-types.ts'
-import { refuse, type Kernel, type KernelInput, type KernelOperand, type NativeStep } from './kernel.ts'
+import { PoolsError } from '../error-status.ts'
+import type { Kernel, KernelInput, KernelOperand, NativeStep } from './kernel.ts'
 
 export const FLOATS: readonly string[] = ['TENSOR_FLOAT32', 'TENSOR_FLOAT16']
 export const QUANT8: readonly string[] = ['TENSOR_QUANT8_ASYMM', 'TENSOR_QUANT8_ASYMM_SIGNED']
@@ -49,7 +50,7 @@ export class Operation {
   }
 
   refused(sentence: string): Error {
-    return refuse(this.name, sentence)
+    return new PoolsError('INVALID_ARGUMENT', `${this.name} ${sentence}`)
   }
 
   input(index: number): KernelInput {

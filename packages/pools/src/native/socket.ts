@@ -49,8 +49,8 @@ export function ring(stream: number): void {
   sharing().tn_channel_ring(stream)
 }
 
-/** Waits until a socket is readable, and returns for each whether it is. `timeout` in milliseconds, negative for ever. */
-export function pollSockets(sockets: readonly number[], timeout: number): readonly boolean[] {
+/** Waits until a socket is readable, and returns those that are. `timeout` in milliseconds, negative for ever. */
+export function pollSockets(sockets: readonly number[], timeout: number): readonly number[] {
   // One block for both arrays: because it is read after the call, it is not collected before.
   const count = sockets.length
   const memory = new ArrayBuffer(Math.max(5 * count, 1))
@@ -59,7 +59,7 @@ export function pollSockets(sockets: readonly number[], timeout: number): readon
   const start = addressOf(memory)
   const code = sharing().tn_channel_poll(start, count, nanoseconds(timeout), start + 4 * count)
   if (code !== TIMED_OUT) check(code, 'waiting for sockets')
-  return Array.from(ready, (value) => value === 1)
+  return sockets.filter((_, i) => ready[i] === 1)
 }
 
 /** The state of a fence: see `tn_fence_status`. */

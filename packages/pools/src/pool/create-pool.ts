@@ -52,10 +52,7 @@ export function createPool(byteSize: number, options?: PoolOptions): Pool<'writa
   const size = checkPoolSize(byteSize)
   if (kind !== 'shared' && kind !== 'device-blob')
     throw new ArgumentError(`kind must be 'shared' or 'device-blob', got ${describe(kind)}`)
-  return adopt(
-    createMemory(size, label, kind !== 'shared'),
-    (attachment) => importPool({ kind, attachment, byteSize: size, label, keep: true }) as Pool<'writable'>,
-  )
+  return create(size, kind !== 'shared', { kind, byteSize: size, label }) as Pool<'writable'>
 }
 
 /** The options of a new image. */
@@ -90,14 +87,16 @@ export function createImagePool(options: ImageOptions): ImagePool<'writable'> {
   const image = { width, height, layers, format, usage, stride }
   checkBufferDescription(image)
   const size = checkPoolSize(memorySize(image))
-  return adopt(
-    createMemory(size, label, true),
-    (attachment) =>
-      importPool({ kind: 'device-image', attachment, byteSize: 0, image, label, keep: true }) as ImagePool<'writable'>,
+  return create(size, true, { kind: 'device-image', byteSize: 0, image, label }) as ImagePool<'writable'>
+}
+
+/** Creates a pool over new memory: of a device, if `isOfDevice` and the system provides some. */
+function create(size: number, isOfDevice: boolean, handle: Omit<PoolHandle, 'attachment' | 'keep'>): Pool {
+  return adopt(createMemory(size, handle.label!, isOfDevice), (attachment) =>
+    importPool({ ...handle, attachment, keep: true }),
   )
 }
 
-/** Creates memory: of a device, if `isOfDevice` and the system provides some. */
 function createMemory(byteSize: number, label: string, isOfDevice: boolean): Attachment {
   if (sharesDescriptors())
     return (isOfDevice ? createDmaBuf(byteSize) : undefined) ?? createSharedMemory(byteSize, label)

@@ -20,17 +20,12 @@ import type { PoolBacking, PoolFacts, PoolKind, PoolRights } from './pool-facts.
 export const POOL_MAXIMUM = 0xffff_ffff
 
 /** The parts of a pool, which takes the descriptor and the mapping over. */
-export interface PoolParts {
+export interface PoolParts extends PoolFacts {
   readonly kind: PoolKind
-  readonly rights: PoolRights
   readonly backing: PoolBacking
-  /** 0 for an image. */
-  readonly byteSize: number
   readonly label: string
   /** The descriptor, or memory of this process itself. Undefined if only the mapping was kept. */
   readonly attachment: Attachment | undefined
-  readonly identity: string
-  readonly identityOffset: number
   readonly mapping: Mapping
 }
 
