@@ -36,8 +36,8 @@ export function parseBinary(source: ByteSource): BinaryInfo {
   if (isMachO(magic)) return readMachO(reader, process.arch)
   if (magic >>> 16 === peMagic) return readPe(reader)
   const text = start.toString('latin1')
-  const { name = describe(start, text), hint } = beginnings.find((candidate) => text.startsWith(candidate.text)) ?? {}
-  throw new BinaryFormatError(`it is not a shared library, but ${name}`, {
+  const [, name, hint] = beginnings.find(([beginning]) => text.startsWith(beginning)) ?? []
+  throw new BinaryFormatError(`it is not a shared library, but ${name ?? describe(start, text)}`, {
     hint: hint ?? 'A shared library begins with an ELF (Linux), Mach-O (macOS) or PE (Windows) header.',
   })
 }
@@ -46,24 +46,16 @@ export function parseBinary(source: ByteSource): BinaryInfo {
 export const nativeFormat: BinaryFormat =
   process.platform === 'darwin' ? 'mach-o' : process.platform === 'win32' ? 'pe' : 'elf'
 
-/** The beginnings of files that are often mistaken for libraries. */
-const beginnings: readonly { readonly text: string; readonly name: string; readonly hint: string }[] = [
-  {
-    text: '!<arch>\n',
-    name: 'a static library',
-    hint: 'Link it into a shared library: cc -shared -o lib.so -Wl,--whole-archive lib.a',
-  },
-  { text: '!<thin>\n', name: 'a static library (thin archive)', hint: 'Link its object files into a shared library.' },
-  {
-    text: '/* GNU ld script',
-    name: 'a linker script',
-    hint: 'Open the library that it names in its GROUP or INPUT line.',
-  },
-  { text: '\0asm', name: 'a WebAssembly module', hint: 'Run it with new WebAssembly.Module(bytes).' },
-  { text: 'BC\xc0\xde', name: 'LLVM bitcode', hint: 'Compile it into a shared library first.' },
-  { text: 'PK\x03\x04', name: 'a zip archive (a wheel, or a jar)', hint: 'Unpack it and open the library inside.' },
-  { text: '\x1f\x8b', name: 'a gzip archive', hint: 'Unpack it and open the library inside.' },
-  { text: 'version https://git-lfs', name: 'a Git LFS pointer', hint: 'Run git lfs pull to download the file.' },
+/** The beginnings of files that are often mistaken for libraries, with their names and hints. */
+const beginnings: readonly (readonly [text: string, name: string, hint: string])[] = [
+  ['!<arch>\n', 'a static library', 'Link it into a shared library: cc -shared -o lib.so -Wl,--whole-archive lib.a'],
+  ['!<thin>\n', 'a static library (thin archive)', 'Link its object files into a shared library.'],
+  ['/* GNU ld script', 'a linker script', 'Open the library that it names in its GROUP or INPUT line.'],
+  ['\0asm', 'a WebAssembly module', 'Run it with new WebAssembly.Module(bytes).'],
+  ['BC\xc0\xde', 'LLVM bitcode', 'Compile it into a shared library first.'],
+  ['PK\x03\x04', 'a zip archive (a wheel, or a jar)', 'Unpack it and open the library inside.'],
+  ['\x1f\x8b', 'a gzip archive', 'Unpack it and open the library inside.'],
+  ['version https://git-lfs', 'a Git LFS pointer', 'Run git lfs pull to download the file.'],
 ]
 
 function describe(start: Buffer, text: string): string {
