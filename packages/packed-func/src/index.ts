@@ -50,9 +50,9 @@ export { declarationOf, declarationTypes, isDeclarable, typedBy } from './typed/
 export { type TypedFunction } from './typed/typed-function.ts'
 export { t } from './typed/types.ts'
 export { type Argument, type PackedCallback, type Value } from './values/argument.ts'
-export { dataType } from './values/data-type.ts'
 export {
   DataType,
+  dataType,
   device,
   DeviceValue,
   float,

@@ -4,7 +4,7 @@ import { AttributeError } from '../errors/error-kinds.ts'
 import { host } from '../native/host.ts'
 import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject, registerClass } from '../objects/native-object.ts'
-import { builtin } from './builtin.ts'
+import { builtin } from './registry.ts'
 import type { PackedFunc } from './packed-func.ts'
 
 /** How {@link Module} looks up a function. */

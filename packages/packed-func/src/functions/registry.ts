@@ -6,7 +6,6 @@ import { TypeIndex } from '../native/type-index.ts'
 import type { AnyDescriptor } from '../typed/descriptor.ts'
 import type { TypedFunction } from '../typed/typed-function.ts'
 import type { Argument } from '../values/argument.ts'
-import { builtin } from './builtin.ts'
 import { packedFunc } from './closure.ts'
 import { PackedFunc } from './packed-func.ts'
 
@@ -19,6 +18,15 @@ import { PackedFunc } from './packed-func.ts'
  */
 export function getGlobal(name: string): PackedFunc {
   return new PackedFunc(TypeIndex.Function, globalFunction(name))
+}
+
+const builtins = new Map<string, PackedFunc>()
+
+/** A function of tvm-ffi itself, looked up once. @throws {ValueError} if the library does not register it. */
+export function builtin(name: string): PackedFunc {
+  let found = builtins.get(name)
+  if (found === undefined) builtins.set(name, (found = getGlobal(name)))
+  return found
 }
 
 /** Looks up a global function. @returns undefined if there is none. @throws {ArgumentError} if the name is not valid. */

@@ -4,8 +4,7 @@ import type { Module } from '../functions/module.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import type { Value } from '../values/argument.ts'
-import { dataType } from '../values/data-type.ts'
-import { DataType, OpaquePointer } from '../values/scalars.ts'
+import { dataType, DataType, OpaquePointer } from '../values/scalars.ts'
 import { constantOfCode, nameOfCode, TypeCode } from './type-code.ts'
 
 /** The types that a value can be converted to, and what each is in JavaScript. */

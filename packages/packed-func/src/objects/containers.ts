@@ -1,5 +1,5 @@
 import { LAYOUTS } from '@tenon/core/internal'
-import { builtin } from '../functions/builtin.ts'
+import { builtin } from '../functions/registry.ts'
 import type { PackedFunc } from '../functions/packed-func.ts'
 import { openStack } from '../native/stack.ts'
 import { TypeIndex } from '../native/type-index.ts'

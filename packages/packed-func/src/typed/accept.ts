@@ -6,9 +6,8 @@ import { TypeIndex } from '../native/type-index.ts'
 import { NativeShape, type NativeArray, type NativeMap } from '../objects/containers.ts'
 import { typeKeyOf, type NativeObject } from '../objects/native-object.ts'
 import type { Argument, Value } from '../values/argument.ts'
-import { dataType } from '../values/data-type.ts'
 import { argumentTypes, resultType } from '../values/native-type.ts'
-import { device, type DataType, type OpaquePointer } from '../values/scalars.ts'
+import { dataType, device, type DataType, type OpaquePointer } from '../values/scalars.ts'
 import { NamedType, Signature } from './descriptor.ts'
 
 /** Marks a value that does not have the type. `got` names the type that it has. */

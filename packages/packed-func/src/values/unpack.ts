@@ -6,8 +6,7 @@ import { TypeIndex } from '../native/type-index.ts'
 import { wrapObject } from '../objects/native-object.ts'
 import { borrowedTensor, tensorOf } from '../tensors/unpack-tensor.ts'
 import type { Value } from './argument.ts'
-import { dataTypeAt } from './data-type.ts'
-import { DeviceValue, OpaquePointer } from './scalars.ts'
+import { dataTypeAt, DeviceValue, OpaquePointer } from './scalars.ts'
 import { readSmallBytes, readSmallText } from './text.ts'
 
 type Reader = (stack: Stack, slot: number) => Value
