@@ -3,7 +3,8 @@
  * the core and promises nothing to anyone else.
  */
 export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
-export { checkAlignment, checkName, checkOptions, checkSize, wrongType, wrongValue } from './errors/arguments.ts'
+export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
+export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'
 export { inspectAsText } from './errors/inspect.ts'
 export { didYouMean, suggest } from './errors/suggest.ts'

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { checkOptions } from './errors/arguments.ts'
+import { checkOptions } from './errors/check-options.ts'
 
 /** The options of {@link runScript}. */
 export interface ScriptOptions {

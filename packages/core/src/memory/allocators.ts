@@ -1,4 +1,4 @@
-import { checkAlignment, checkSize } from '../errors/arguments.ts'
+import { checkAlignment, checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { AllocationError } from '../errors/kinds.ts'
 import { coreFunctions, lastError } from '../native/core-library.ts'

@@ -1,5 +1,5 @@
 import { inspectAsText } from '../errors/inspect.ts'
-import { wrongType } from '../errors/arguments.ts'
+import { wrongType } from '../errors/check-arguments.ts'
 import { ScopeClosedError, ScopeHeldError } from '../errors/kinds.ts'
 import { callDepth, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'

@@ -1,4 +1,4 @@
-import { checkSize } from '../errors/arguments.ts'
+import { checkSize } from '../errors/check-arguments.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkUsable, expose, type Block } from './block.ts'

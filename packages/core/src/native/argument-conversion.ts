@@ -1,4 +1,4 @@
-import { checkSize, wrongType, wrongValue } from '../errors/arguments.ts'
+import { checkSize, wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { describe } from '../errors/describe.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { Segment } from '../memory/segment.ts'

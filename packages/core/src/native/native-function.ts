@@ -1,4 +1,5 @@
-import { checkOptions, wrongType } from '../errors/arguments.ts'
+import { wrongType } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, NativeError } from '../errors/kinds.ts'
 import { checkEnterable } from '../memory/block.ts'

@@ -1,4 +1,4 @@
-import { checkName } from '../errors/arguments.ts'
+import { checkName } from '../errors/check-arguments.ts'
 import { LoadError } from '../errors/kinds.ts'
 import { ManagedLifetime } from '../memory/managed-lifetime.ts'
 import { addressOf } from './driver.ts'

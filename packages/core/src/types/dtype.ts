@@ -1,4 +1,4 @@
-import { wrongType } from '../errors/arguments.ts'
+import { wrongType } from '../errors/check-arguments.ts'
 
 /** The kinds of TypedArray that can view the elements of a tensor in place. */
 export type TypedArray =

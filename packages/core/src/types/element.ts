@@ -1,4 +1,4 @@
-import { wrongType, wrongValue } from '../errors/arguments.ts'
+import { wrongType, wrongValue } from '../errors/check-arguments.ts'
 import { dtypeInfo, type DType, type DTypeInfo } from './dtype.ts'
 import { decodeMiniFloat, encodeMiniFloat, isMiniFloat } from './minifloat.ts'
 

@@ -1,4 +1,5 @@
-import { checkOptions, checkSize, wrongType } from '../errors/arguments.ts'
+import { checkSize, wrongType } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'

@@ -1,4 +1,5 @@
-import { checkOptions, wrongType } from '../errors/arguments.ts'
+import { wrongType } from '../errors/check-arguments.ts'
+import { checkOptions } from '../errors/check-options.ts'
 import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'

@@ -1,7 +1,6 @@
 import type { TenonErrorOptions } from '@tenon/binary'
 import { describe } from './describe.ts'
 import { ArgumentError, ArgumentRangeError } from './kinds.ts'
-import { didYouMean } from './suggest.ts'
 
 /**
  * The error for an argument of the wrong type: "NAME must be EXPECTED, got VALUE".
@@ -65,28 +64,4 @@ export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
 export function checkName(value: unknown, name: string): string {
   if (typeof value === 'string' && value !== '' && !value.includes('\0')) return value
   throw wrongType(name, 'a string, not empty and without NUL characters', value)
-}
-
-/**
- * Checks an option object at the public boundary.
- *
- * @param options the caller's value; undefined stands for an object without options.
- * @param known the names of all options.
- * @param name the parameter's name, for messages.
- * @throws {ArgumentError} if it is not an object, or has an option that is not known.
- */
-export function checkOptions<Options extends object>(
-  options: Options | undefined,
-  known: readonly (keyof Options & string)[],
-  name = 'options',
-): Partial<Options> {
-  if (options === undefined) return {}
-  if (typeof options !== 'object' || options === null) throw wrongType(name, 'an object', options)
-  const expected: readonly string[] = known
-  const unknown = Object.keys(options).find((key) => !expected.includes(key))
-  if (unknown === undefined) return options
-  throw new ArgumentError(`${name} must not have the option ${JSON.stringify(unknown)}, which does not exist`, {
-    hint: didYouMean(unknown, expected) ?? `The options are ${expected.join(', ')}.`,
-    details: { name, expected, received: unknown },
-  })
 }
