@@ -1,4 +1,4 @@
-import { ArgumentError, Tensor, TensorType, tensorType } from '@tenon/core'
+import { ArgumentError, tensorType, type Tensor, type TensorType } from '@tenon/core'
 import { checkName, checkOptions, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { Alias } from '../shape/alias.ts'
 import type { AttributeSchema } from './attribute-types.ts'
@@ -80,7 +80,7 @@ export class TargetSchema<Definition extends TargetDefinition = TargetDefinition
    */
   resultTypes(operands: readonly (Tensor | TensorType)[]): TensorType[] {
     const bindings = new Bindings(this.name)
-    bindAll(bindings, this.operands, operands, 'operand')
+    bindings.bindAll(this.operands, operands, 'operand')
     return this.results.flatMap((parameter, i) =>
       parameter.kind === 'one' ? [bindings.resolve(parameter, `result ${i}`)] : [],
     )
@@ -89,8 +89,8 @@ export class TargetSchema<Definition extends TargetDefinition = TargetDefinition
   /** Checks operands and results against the declaration. @throws {ArgumentError} with the first contradiction. */
   check(operands: readonly (Tensor | TensorType)[], results: readonly (Tensor | TensorType)[]): void {
     const bindings = new Bindings(this.name)
-    bindAll(bindings, this.operands, operands, 'operand')
-    bindAll(bindings, this.results, results, 'result')
+    bindings.bindAll(this.operands, operands, 'operand')
+    bindings.bindAll(this.results, results, 'result')
   }
 
   toString(): string {
@@ -146,31 +146,4 @@ function exactTypes(parameters: readonly Parameter[]): TensorType[] | undefined 
     return isExact ? [tensorType(choice.dtypes[0]!, shape as readonly number[])] : []
   })
   return types.length === parameters.length ? types : undefined
-}
-
-function typesOf(values: unknown, place: string): TensorType[] {
-  if (!Array.isArray(values)) throw wrongType(`the ${place}`, 'an array', values)
-  return values.map((value: unknown, i) => {
-    if (value instanceof Tensor) return value.type
-    if (value instanceof TensorType) return value
-    throw wrongType(`${place}: number ${i}`, 'a tensor or a type', value)
-  })
-}
-
-function bindAll(
-  bindings: Bindings,
-  parameters: readonly Parameter[],
-  values: readonly (Tensor | TensorType)[],
-  what: 'operand' | 'result',
-): void {
-  const types = typesOf(values, `${what}s of ${bindings.target}`)
-  const least = parameters.filter(({ kind }) => kind === 'one').length
-  const most = parameters.at(-1)?.kind === 'remaining' ? Infinity : parameters.length
-  if (types.length < least || types.length > most) {
-    const expected = least === most ? `${least}` : most === Infinity ? `at least ${least}` : `${least} to ${most}`
-    throw new ArgumentError(`${bindings.target} takes ${expected} ${what}s, got ${types.length}`, {
-      details: { path: `${what}s of ${bindings.target}`, expected, received: types.length },
-    })
-  }
-  types.forEach((type, i) => bindings.bind(parameters[Math.min(i, parameters.length - 1)]!, type, `${what} ${i}`))
 }
