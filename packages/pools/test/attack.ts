@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { connectDriver, createPool, type Request } from '../src/index.ts'
+import { string } from '../src/channel/body.ts'
 import { writeExecute } from '../src/channel/execute-frame.ts'
 import { HEADER_SIZE, operations, readHeader } from '../src/channel/frame.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
@@ -87,7 +88,7 @@ export function statusOfPool(
   const { header, body } = client.call(operations.PREPARE, { model: { ...handModel(), pools: [1] } })
   return {
     status: header.status,
-    rule: header.status === 0 || body.field('rule').isMissing ? undefined : body.field('rule').string(),
+    rule: header.status === 0 || body.field('rule').isMissing ? undefined : string(body.field('rule')),
   }
 }
 

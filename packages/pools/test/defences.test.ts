@@ -14,6 +14,7 @@ import {
   type PoolSlice,
   type PoolsError,
 } from '../src/index.ts'
+import { string } from '../src/channel/body.ts'
 import { operations } from '../src/channel/frame.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
 import { argument } from './request-cases.ts'
@@ -229,13 +230,14 @@ test('defence 10: Q11, D2, D3: unknown tokens and indices are refused', async ()
       expect(execute(client, request, [token], true)).toBe(errorStatus.INVALID_ARGUMENT)
     const role = { modelIndex: 0, ioIndex: 0, frequency: 1 }
     const ruleOf = (description: object): string =>
-      client
-        .call(operations.ALLOCATE, {
-          models: [1],
-          description: { dimensions: [], inputRoles: [], outputRoles: [], ...description },
-        })
-        .body.field('rule')
-        .string()
+      string(
+        client
+          .call(operations.ALLOCATE, {
+            models: [1],
+            description: { dimensions: [], inputRoles: [], outputRoles: [], ...description },
+          })
+          .body.field('rule'),
+      )
     expect(ruleOf({})).toBe('D2')
     expect(ruleOf({ inputRoles: [{ ...role, modelIndex: 1 }] })).toBe('D3')
     expect(ruleOf({ outputRoles: [{ ...role, modelIndex: 2 ** 32 - 1 }] })).toBe('D3')

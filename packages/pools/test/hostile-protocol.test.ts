@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { buildModel, connectDriver, createPool, errorStatus } from '../src/index.ts'
-import { encodeBody } from '../src/channel/body.ts'
+import { encodeBody, string } from '../src/channel/body.ts'
 import { HEADER_SIZE, operations, writeHeader } from '../src/channel/frame.ts'
 import { closeDescriptor, createSharedMemory } from '../src/native/descriptor.ts'
 import { RawClient } from './raw-client.ts'
@@ -27,7 +27,7 @@ describe('defences 10 and 11: tokens and roles', () => {
         length: 8,
         dimensions: [],
       })
-      answers.add(`${header.status} ${body.field('sentence').string()}`)
+      answers.add(`${header.status} ${string(body.field('sentence'))}`)
     }
     client.close()
     expect([...answers]).toEqual([expect.stringContaining('rule D31')])
@@ -103,7 +103,7 @@ describe('defences 15 to 17: the protocol', () => {
     await attack((client) => {
       const model = handModel((m) => (m.main.outputIndexes = [0]))
       const { header, body } = client.call(operations.PREPARE, { model })
-      expect([header.status, body.field('rule').string()]).toEqual([errorStatus.INVALID_ARGUMENT, 'M16'])
+      expect([header.status, string(body.field('rule'))]).toEqual([errorStatus.INVALID_ARGUMENT, 'M16'])
     })
   })
 
@@ -121,13 +121,18 @@ describe('defences 15 to 17: the protocol', () => {
         errorStatus.INVALID_ARGUMENT,
       )
       expect(
-        client
-          .call(operations.ALLOCATE, {
-            models: [0],
-            description: { dimensions: [], inputRoles: [{ modelIndex: 0, ioIndex: 0, frequency: 1 }], outputRoles: [] },
-          })
-          .body.field('rule')
-          .string(),
+        string(
+          client
+            .call(operations.ALLOCATE, {
+              models: [0],
+              description: {
+                dimensions: [],
+                inputRoles: [{ modelIndex: 0, ioIndex: 0, frequency: 1 }],
+                outputRoles: [],
+              },
+            })
+            .body.field('rule'),
+        ),
       ).toBe('D4')
     })
   })

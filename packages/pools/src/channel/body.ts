@@ -38,10 +38,7 @@ export class Reader {
   }
 
   field(name: string): Reader {
-    const value = this.#value
-    const isMap = typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
-    this.#expect(isMap, 'a map')
-    const map = value as Record<string, unknown>
+    const map = this.expect(isMap, 'a map') as Record<string, unknown>
     return new Reader(Object.hasOwn(map, name) ? map[name] : undefined, `${this.#path}.${name}`)
   }
 
@@ -54,48 +51,33 @@ export class Reader {
   }
 
   list<T>(read: Read<T>): T[] {
-    const value = this.#value
-    this.#expect(Array.isArray(value), 'a list')
-    return (value as unknown[]).map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
+    const items = this.expect(Array.isArray, 'a list') as unknown[]
+    return items.map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
   }
 
-  number(): number {
-    this.#expect(typeof this.#value === 'number', 'a number')
-    return this.#value as number
-  }
-
-  u32(): number {
-    this.#expect(isU32(this.#value), 'a number from 0 to 2^32 - 1')
-    return this.#value as number
-  }
-
-  boolean(): boolean {
-    this.#expect(typeof this.#value === 'boolean', 'true or false')
-    return this.#value as boolean
-  }
-
-  string(): string {
-    this.#expect(typeof this.#value === 'string', 'a string')
-    return this.#value as string
-  }
-
-  bytes(): Uint8Array {
-    this.#expect(this.#value instanceof Uint8Array, 'bytes')
-    return this.#value as Uint8Array
-  }
-
-  #expect(isExpected: boolean, expected: string): void {
-    if (!isExpected) throw new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
+  /** Returns the value itself. @throws {PoolsError} if it is not what is expected. */
+  expect(isExpected: (value: unknown) => boolean, expected: string): unknown {
+    if (isExpected(this.#value)) return this.#value
+    throw new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
   }
 }
+
+const isMap = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 
 /** Reads a value, and checks its shape. */
 export type Read<T> = (reader: Reader) => T
 
-export const u32: Read<number> = (reader) => reader.u32()
-export const number: Read<number> = (reader) => reader.number()
-export const boolean: Read<boolean> = (reader) => reader.boolean()
-export const string: Read<string> = (reader) => reader.string()
+const readerOf =
+  <T>(isExpected: (value: unknown) => boolean, expected: string): Read<T> =>
+  (reader) =>
+    reader.expect(isExpected, expected) as T
+
+export const u32: Read<number> = readerOf(isU32, 'a number from 0 to 2^32 - 1')
+export const number: Read<number> = readerOf((value) => typeof value === 'number', 'a number')
+export const boolean: Read<boolean> = readerOf((value) => typeof value === 'boolean', 'true or false')
+export const string: Read<string> = readerOf((value) => typeof value === 'string', 'a string')
+export const binary: Read<Uint8Array> = readerOf((value) => value instanceof Uint8Array, 'bytes')
 export const u32s: Read<number[]> = (reader) => reader.list(u32)
 
 /** Reads a map. Fields without a value are left out. */

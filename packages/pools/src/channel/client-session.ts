@@ -9,7 +9,7 @@ import { checkFrame, discardAttachment, type Attachment, type Link } from '../na
 import { pollSockets, ring, Socket } from '../native/socket.ts'
 import { hasSeals } from '../native/platform.ts'
 import { importPool } from '../pool/import-pool.ts'
-import { decodeBody, encodeBody, type Reader } from './body.ts'
+import { binary, decodeBody, encodeBody, number, type Reader, u32 } from './body.ts'
 import { ClientState } from './client-state.ts'
 import { writeResult } from './execute-frame.ts'
 import { FencedRuns, outcomeMessage } from './fenced-runs.ts'
@@ -183,7 +183,7 @@ export class ClientSession {
   }
 
   #cancel(reader: Reader): void {
-    const id = reader.field('id').number()
+    const id = number(reader.field('id'))
     const at = this.#waiting.findIndex(({ header }) => header.id === id)
     if (at === -1) return
     const [{ header }] = this.#waiting.splice(at, 1) as [Waiting]
@@ -199,12 +199,12 @@ export class ClientSession {
         return this.#registerPool(frame, attachment!)
       case operations.RELEASE_POOL:
         this.#repeatable = undefined
-        return this.#state.pools.release(body().field('id').u32())
+        return this.#state.pools.release(u32(body().field('id')))
       case operations.RELEASE_MODEL:
         this.#repeatable = undefined
-        return this.#state.releaseModel(body().field('id').u32())
+        return this.#state.releaseModel(u32(body().field('id')))
       case operations.RELEASE_BUFFER:
-        return this.#state.releaseBuffer(body().field('token').u32())
+        return this.#state.releaseBuffer(u32(body().field('token')))
       case operations.HELLO:
         return this.#answer(header, () => this.#hello(attachment))
       case operations.EXECUTE:
@@ -306,14 +306,14 @@ export class ClientSession {
   #launch(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[]): number {
     this.#fenced.launch(attachments, () => {
       const body = decodeBody(frame.subarray(HEADER_SIZE))
-      const execute = Buffer.from(body.field('execute').bytes())
+      const execute = Buffer.from(binary(body.field('execute')))
       checkFrame(execute)
       if (readHeader(viewOf(execute)).operation !== operations.EXECUTE)
         throw new PoolsError('INVALID_ARGUMENT', 'a fenced execution must contain a request to execute')
       return {
-        id: body.field('id').number(),
+        id: number(body.field('id')),
         timeout: header.timeout,
-        timeoutAfterFences: body.field('timeoutAfterFences').optional((after) => after.number()),
+        timeoutAfterFences: body.field('timeoutAfterFences').optional(number),
         ...this.#state.find(execute),
       }
     })
@@ -322,7 +322,7 @@ export class ClientSession {
 
   #answerOutcome(header: FrameHeader, body: Reader): void {
     try {
-      this.#fenced.ask(body.field('id').number(), (outcome) =>
+      this.#fenced.ask(number(body.field('id')), (outcome) =>
         this.#answer(header, () => this.#reply(outcomeMessage(outcome))),
       )
     } catch (error) {

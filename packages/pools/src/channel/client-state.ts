@@ -8,7 +8,7 @@ import type { KernelRegistry } from '../kernels/kernel.ts'
 import type { Model } from '../model/model.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { Request } from '../request/request.ts'
-import { type Reader, u32s } from './body.ts'
+import { type Reader, u32, u32s } from './body.ts'
 import { readExecute } from './execute-frame.ts'
 import { operations, viewOf } from './frame.ts'
 import { readAllocate, readModel } from './model-codec.ts'
@@ -35,11 +35,11 @@ export class ClientState {
       case operations.SUPPORTED:
         return { supported: this.#session.supportedOperations(this.#readModel(body)) }
       case operations.ALLOCATE: {
-        const models = body.field('models').list((id) => this.#models.get(id.u32()))
+        const models = body.field('models').list((id) => this.#models.get(u32(id)))
         return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
       }
       case operations.COPY_FROM: {
-        const memory = this.#session.buffer(body.field('token').u32(), 'buffer')
+        const memory = this.#session.buffer(u32(body.field('token')), 'buffer')
         memory.isInitialized = false
         const dimensions = u32s(body.field('dimensions'))
         this.#session.copyFrom(memory, this.#range(body, 'source'), dimensions)
@@ -47,7 +47,7 @@ export class ClientState {
       }
       case operations.COPY_TO: {
         const target = this.#range(body, 'target')
-        this.#session.copyTo(this.#session.buffer(body.field('token').u32(), 'buffer'), target)
+        this.#session.copyTo(this.#session.buffer(u32(body.field('token')), 'buffer'), target)
         return {}
       }
       default:
@@ -99,9 +99,9 @@ export class ClientState {
 
   #range(body: Reader, path: string): PoolRange {
     return {
-      pool: this.pools.find(body.field('pool').u32(), path),
-      byteOffset: body.field('offset').u32(),
-      byteSize: body.field('length').u32(),
+      pool: this.pools.find(u32(body.field('pool')), path),
+      byteOffset: u32(body.field('offset')),
+      byteSize: u32(body.field('length')),
     }
   }
 }

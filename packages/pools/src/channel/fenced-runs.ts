@@ -6,7 +6,7 @@ import { exhausted } from '../engine/session.ts'
 import { errorStatus, PoolsError, statusOf } from '../error-status.ts'
 import { discardAttachment, type Attachment } from '../native/link.ts'
 import type { Request } from '../request/request.ts'
-import type { Reader } from './body.ts'
+import { number, type Reader } from './body.ts'
 import { errorMessage, readError, readShape } from './model-codec.ts'
 
 export interface Launch extends Pick<FencedTerms, 'timeout' | 'timeoutAfterFences'> {
@@ -113,13 +113,13 @@ export function outcomeMessage({ error, ...rest }: FencedOutcome): unknown {
 export function readOutcome(reader: Reader): FencedOutcome {
   return {
     error: reader.field('failed').optional((failed) => {
-      const status = statusOf(failed.field('status').number())
+      const status = statusOf(number(failed.field('status')))
       if (status === undefined || status === 'NONE' || status === 'DEAD_OBJECT')
         throw new PoolsError('INVALID_ARGUMENT', 'an outcome must have a status')
       return readError(failed, status)
     }),
     outputs: reader.field('outputs').list(readShape),
-    timeLaunched: reader.field('timeLaunched').number(),
-    timeFenced: reader.field('timeFenced').number(),
+    timeLaunched: number(reader.field('timeLaunched')),
+    timeFenced: number(reader.field('timeFenced')),
   }
 }

@@ -11,7 +11,7 @@ import type {
 } from '../model/model.ts'
 import type { OperandType } from '../model/operand-types.ts'
 import type { Pool } from '../pool/pool.ts'
-import { boolean, number, type Read, type Reader, record, string, u32, u32s } from './body.ts'
+import { binary, boolean, number, type Read, type Reader, record, string, u32, u32s } from './body.ts'
 
 /** Returns a model for a message, with the ids of its pools. */
 export function modelMessage(
@@ -46,7 +46,7 @@ const readModelOfIds = record<Omit<Required<Model>, 'pools'> & { readonly pools:
   relaxed: (relaxed) => relaxed.optional(boolean) ?? false,
   main: readSubgraph,
   referenced: (subgraphs) => subgraphs.list(readSubgraph),
-  operandValues: (values) => values.bytes(),
+  operandValues: binary,
   pools: u32s,
 })
 
@@ -78,7 +78,7 @@ export function errorMessage({ sentence, rule, path, outputShapes, details }: Po
 export function readError(reader: Reader, status: PoolsError['status']): PoolsError {
   const text = (name: string): string | undefined => reader.field(name).optional(string)
   const [expected, received] = [text('expected'), text('received')]
-  return new PoolsError(status, reader.field('sentence').string(), {
+  return new PoolsError(status, string(reader.field('sentence')), {
     rule: text('rule'),
     path: text('path'),
     outputShapes: reader.field('outputShapes').optional((shapes) => shapes.list(readShape)) ?? [],

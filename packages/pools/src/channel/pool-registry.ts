@@ -6,7 +6,7 @@ import { decodeBufferDescription, memorySize } from '../pool/buffer-description.
 import { importPool, type PoolHandle } from '../pool/import-pool.ts'
 import type { Pool } from '../pool/pool.ts'
 import type { PoolKind } from '../pool/pool-facts.ts'
-import { boolean, number, type Read, type Reader, record, string, u32 } from './body.ts'
+import { binary, boolean, number, type Read, type Reader, record, string, u32 } from './body.ts'
 
 export class PoolRegistry {
   readonly #limits: DriverLimits
@@ -25,7 +25,7 @@ export class PoolRegistry {
     let id: number | undefined
     let isTaken = false
     try {
-      id = reader.field('id').u32()
+      id = u32(reader.field('id'))
       if (this.#pools.has(id)) throw refused('P2', 'a pool must come with a new id')
       const pool = this.#import(reader, attachment)
       isTaken = pool.attachment !== undefined
@@ -93,7 +93,7 @@ const readHandle = record<Omit<PoolHandle, 'attachment' | 'keep' | 'label' | 'by
   byteOffset: number,
   isWritable: boolean,
   isFrozen: (isFrozen) => isFrozen.optional(boolean) ?? false,
-  image: (image) => image.optional((description) => decodeBufferDescription(description.bytes()))!,
+  image: (image) => image.optional((description) => decodeBufferDescription(binary(description)))!,
 })
 
 /** Reads a client's description of a pool, which may be wrong. @throws {PoolsError} */

@@ -1,6 +1,6 @@
 import { failed, PoolsError, type OutputShape } from '../error-status.ts'
 import type { FencedOutcome } from '../engine/fenced-run.ts'
-import { encodeBody, type Reader } from '../channel/body.ts'
+import { boolean, encodeBody, type Reader, u32 } from '../channel/body.ts'
 import type { CallOptions, DriverChannel } from '../channel/driver-channel.ts'
 import { readResult, writeExecute } from '../channel/execute-frame.ts'
 import { readOutcome } from '../channel/fenced-runs.ts'
@@ -37,12 +37,12 @@ export class RemoteBackend implements Home.Backend {
 
   async prepare(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<Home.BackendModel> {
     const late = (id: number): void => this.#channel.notify(operations.RELEASE_MODEL, { id })
-    const id = await this.#sendModel(operations.PREPARE, model, (body) => body.field('id').u32(), options, late)
+    const id = await this.#sendModel(operations.PREPARE, model, (body) => u32(body.field('id')), options, late)
     return new RemoteModel(this.#channel, this.#pools, model, id)
   }
 
   async supportedOperations(model: Model<Pool>, options: Home.AsyncRequestOptions): Promise<boolean[]> {
-    const read = (body: Reader): boolean[] => body.field('supported').list((item) => item.boolean())
+    const read = (body: Reader): boolean[] => body.field('supported').list(boolean)
     return this.#sendModel(operations.SUPPORTED, model, read, options)
   }
 
@@ -56,7 +56,7 @@ export class RemoteBackend implements Home.Backend {
     const late = (unused: number): void => this.#channel.notify(operations.RELEASE_BUFFER, { token: unused })
     const message = { models: ids, description }
     const call = { ...callOptions(options), late }
-    const token = await this.#channel.request(operations.ALLOCATE, message, (body) => body.field('token').u32(), call)
+    const token = await this.#channel.request(operations.ALLOCATE, message, (body) => u32(body.field('token')), call)
     if (token === 0) throw failed('D13', 'the driver sent no token')
     return new RemoteBuffer(this.#channel, this.#pools, token)
   }
