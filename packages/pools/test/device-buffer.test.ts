@@ -80,6 +80,19 @@ describe.each(homes)('device buffers of a driver %s', (_, start) => {
     }
   })
 
+  test('D17: the state of a buffer is checked again when the same request is repeated', async () => {
+    using model = addModel([1, 2])
+    using prepared = await driver.prepare(model)
+    using buffer = await driver.allocate({ roles: [prepared.input(0)] })
+    using pool = createPool(64)
+    const args = { inputs: [buffer], outputs: [pool.slice(0, 8)] }
+    await buffer.copyFrom(pool.slice(16, 8))
+    prepared.run(args)
+    prepared.run(args)
+    await expectFailure(() => buffer.copyFrom(pool.slice(0, 4)), 'INVALID_ARGUMENT', 'D23')
+    await expectFailure(() => prepared.run(args), 'GENERAL_FAILURE', 'D17')
+  })
+
   test('D24: dimensions of a copy must be those of the buffer', async () => {
     using model = addModel([1, 2])
     using prepared = await driver.prepare(model)

@@ -96,7 +96,8 @@ export function bindExecution(model: EngineModel, request: Request<EnginePool>):
   const run = accessing(uses, () => plan.run())
   return {
     outputShapes,
-    isRepeatable: !plan.isVolatile && tokens.length === 0,
+    // The states of device buffers are checked each time.
+    isRepeatable: !plan.isVolatile && !uses.some(({ pool }) => pool instanceof DeviceMemory),
     run() {
       const faults = files.length === 0 ? NO_FAULTS : files.map((pool) => pool.faults)
       try {
