@@ -17,6 +17,8 @@ export abstract class DeviceResource extends ManagedLifetime {
   readonly #destroy: DriverFunctionName
 
   /**
+   * @internal
+   *
    * @param destroy the function that frees the resource in the driver.
    * @param open opens it in the driver and returns its address.
    * @throws {ScopeClosedError} if the device is closed. @throws {CudaError} if it is lost, or the driver refuses.

@@ -1,6 +1,6 @@
 import { ArgumentError, type Hold, type Segment, type Tensor } from '@tenon/core'
 import { DEVICE_MEMORY, type Block } from '@tenon/core/internal'
-import type { CudaContext, PinnedRange } from './cuda-context.ts'
+import type { CudaContext } from './cuda-context.ts'
 import { addressIn, segmentOf } from './device-memory.ts'
 import { DeviceResource } from './device-resource.ts'
 
@@ -15,7 +15,7 @@ const PORTABLE = 1
  * const x = tensor('f32', [1 << 20])
  * using pinned = device.pin(x)
  */
-export class PinnedMemory extends DeviceResource implements PinnedRange {
+export class PinnedMemory extends DeviceResource {
   /** @internal */
   readonly end: number
   readonly #memory: Hold

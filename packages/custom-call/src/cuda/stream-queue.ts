@@ -1,10 +1,10 @@
 import { addressOf, checkStatus, coreFunctions, type Gated, LAYOUTS, pointerBits } from '@tenon/core/internal'
 import type { DeviceStream } from '../targets/call-resources.ts'
-import type { CudaContext, PendingWork } from './cuda-context.ts'
+import type { CudaContext } from './cuda-context.ts'
 import { NOT_READY, type CudaError } from './cuda-error.ts'
 import { DeviceResource } from './device-resource.ts'
 import { driverAddress, type DriverFunctionName } from './driver-functions.ts'
-import { StreamWork, type WorkDriver } from './stream-work.ts'
+import { StreamWork } from './stream-work.ts'
 
 /** The flag of a stream that does not wait for the default stream. */
 const NON_BLOCKING = 1
@@ -22,7 +22,7 @@ const RECORD_FUNCTIONS = [
 ] as const satisfies readonly (readonly [keyof typeof RECORD, DriverFunctionName])[]
 
 /** The queue of a stream: its completion, its failures, and what its work keeps open. {@link CudaStream} enqueues the work. */
-export abstract class StreamQueue extends DeviceResource implements DeviceStream, PendingWork, WorkDriver {
+export abstract class StreamQueue extends DeviceResource implements DeviceStream {
   /** @internal */
   readonly record: DataView
   readonly #work: StreamWork
