@@ -1,7 +1,7 @@
 import { ArgumentError, ScopeHeldError } from '@tenon/core'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { ManagedScope } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken } from './segment-token.ts'
+import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
 
 /** A message that moves the memory of a confined scope to another thread: see `ResourceScope.attach()`. */
 export interface HandoffToken {

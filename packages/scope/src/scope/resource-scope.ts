@@ -7,7 +7,7 @@ import { ConfinedScope } from './confined-scope.ts'
 import { type GlobalScope, globalScope, ImplicitScope } from './gc-scopes.ts'
 import type { HandoffToken } from './handoff.ts'
 import type { ScopeOptions } from './managed-scope.ts'
-import { reviveSegments } from './segment-token.ts'
+import { reviveSegments } from './token-segments.ts'
 import { SharedControl } from './shared-control.ts'
 import { SharedScope, type SharedToken } from './shared-scope.ts'
 

@@ -8,7 +8,7 @@ import { ArenaScope } from './arena-scope.ts'
 import { CHUNK_ALIGNMENT } from './chunk-pool.ts'
 import { type Chunk, newSharedChunk, type Upkeep } from './chunk.ts'
 import type { ScopeOptions } from './managed-scope.ts'
-import { describeSegments, newToken, type SegmentToken } from './segment-token.ts'
+import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
 import { releaseAtExit, SharedControl } from './shared-control.ts'
 
 /** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
