@@ -18,8 +18,6 @@ import { PoolRegistry } from './pool-registry.ts'
 export class ClientState {
   readonly pools: PoolRegistry
   readonly #session: Session
-  readonly #models = new Map<number, EngineModel>()
-  #lastModel = 0
 
   constructor(kernels: KernelRegistry, limits: DriverLimits) {
     this.#session = new Session(kernels, limits)
@@ -30,12 +28,11 @@ export class ClientState {
   compute(operation: number, body: Reader): unknown {
     switch (operation) {
       case operations.PREPARE:
-        this.#models.set(++this.#lastModel, this.#session.prepare(this.#readModel(body)))
-        return { id: this.#lastModel }
+        return { id: this.#session.prepare(this.#readModel(body)).id }
       case operations.SUPPORTED:
         return { supported: this.#session.supportedOperations(this.#readModel(body)) }
       case operations.ALLOCATE: {
-        const models = body.field('models').list((id) => this.#models.get(u32(id)))
+        const models = body.field('models').list((id) => this.#session.model(u32(id)))
         return { token: this.#session.allocate(models, readAllocate(body.field('description'))).token }
       }
       case operations.COPY_FROM: {
@@ -64,7 +61,7 @@ export class ClientState {
   /** Returns the model and the memory that a request to execute names. @throws {PoolsError} */
   find(frame: Buffer): { readonly model: EngineModel; readonly request: Request<EnginePool> } {
     const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
-    const model = this.#models.get(id)
+    const model = this.#session.model(id)
     if (model === undefined) throw refused('D4', 'model must be a prepared model of this client', 'model')
     const found = pools.map(({ isToken, id: name }, i): EnginePool => {
       const path = `pools[${i}]`
@@ -75,10 +72,7 @@ export class ClientState {
 
   /** Releases a model. Unknown ids are ignored. */
   releaseModel(id: number): void {
-    const model = this.#models.get(id)
-    if (model === undefined) return
-    this.#models.delete(id)
-    this.#session.releaseModel(model)
+    this.#session.releaseModel(id)
     this.pools.closeUnused()
   }
 
@@ -89,7 +83,6 @@ export class ClientState {
 
   close(): void {
     this.#session.close()
-    this.#models.clear()
     this.pools.close()
   }
 

@@ -103,7 +103,7 @@ class LocalModel implements Home.BackendModel {
   }
 
   release(): void {
-    this.session.releaseModel(this.engineModel)
+    this.session.releaseModel(this.engineModel.id)
   }
 
   async #outcomeOf(run: FencedRun): Promise<FencedOutcome> {

@@ -14,6 +14,8 @@ const PLANS = 16
 
 /** A model that a driver has prepared: its constants have places, and its operations are planned. */
 export class EngineModel {
+  /** The number of the model among those of its session. */
+  readonly id: number
   readonly model: Model<Pool>
   readonly #planModel: PlanModel
   #holds: readonly Hold[] = []
@@ -27,8 +29,9 @@ export class EngineModel {
    *
    * @throws {PoolsError} M1 to M20.
    */
-  constructor(model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
+  constructor(id: number, model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
     checkModel(model)
+    this.id = id
     // A copy, since roles of device buffers distinguish prepared models, not the models that they were made of (D7).
     this.model = { ...model }
     const { workingBytes } = limits

@@ -14,7 +14,8 @@ import { TokenSource } from './token-source.ts'
 export class Session {
   readonly kernels: KernelRegistry
   readonly limits: DriverLimits
-  readonly #models = new Set<EngineModel>()
+  readonly #models = new Map<number, EngineModel>()
+  #lastModel = 0
   readonly #buffers = new Map<number, DeviceMemory>()
   readonly #tokens = new TokenSource()
   #bufferBytes = 0
@@ -29,14 +30,19 @@ export class Session {
   /** @throws {PoolsError} M1 to M20 */
   prepare(model: Model<Pool>): EngineModel {
     if (this.#models.size >= this.limits.models) throw exhausted(`${this.limits.models} prepared models`)
-    const prepared = new EngineModel(model, this.kernels, this.limits)
-    this.#models.add(prepared)
+    const prepared = new EngineModel(++this.#lastModel, model, this.kernels, this.limits)
+    this.#models.set(prepared.id, prepared)
     return prepared
   }
 
-  releaseModel(model: EngineModel): void {
-    this.#models.delete(model)
-    model.release()
+  model(id: number): EngineModel | undefined {
+    return this.#models.get(id)
+  }
+
+  /** Releases a model. Unknown ids are ignored. */
+  releaseModel(id: number): void {
+    this.#models.get(id)?.release()
+    this.#models.delete(id)
   }
 
   /** Returns for each operation whether the driver has a kernel (M19). @throws {PoolsError} if the model is not valid. */
@@ -47,7 +53,7 @@ export class Session {
 
   /** @throws {PoolsError} D1 to D11 */
   allocate(models: readonly (EngineModel | undefined)[], description: AllocateDescription): DeviceMemory {
-    const live = models.map((model) => (model !== undefined && this.#models.has(model) ? model : undefined))
+    const live = models.map((model) => (model && this.#models.get(model.id) === model ? model : undefined))
     const copies = live.map((model) => model?.model)
     const { operand, dimensions } = checkAllocate(copies, description)
     if (!isFullySpecified(operand.type, dimensions))
@@ -105,7 +111,7 @@ export class Session {
 
   close(): void {
     this.closing.abort()
-    for (const model of this.#models) model.release()
+    for (const model of this.#models.values()) model.release()
     this.#models.clear()
     this.#buffers.clear()
     this.#bufferBytes = 0
