@@ -7,7 +7,9 @@
 #include <cxxabi.h>
 #endif
 
+extern "C" {
 #include "tenon_call.h"
+}
 
 #if defined(__SANITIZE_ADDRESS__)
 #define TN_ASAN 1

@@ -22,10 +22,6 @@
 #define TN_API __attribute__((visibility("default")))
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 typedef enum {
 #define TN_STATUS(name, value, text) TN_##name = (value),
 #include "status.def"
@@ -140,9 +136,5 @@ TN_API int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start
                                    size_t name_length);
 
 TN_API void tn_guard_report_remove(void *address);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -5,10 +5,6 @@
 
 #include "tenon.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* --- call/callback.c ---------------------------------------------------------------------------------------------- */
 
 /* The callbacks of one thread that runs JavaScript, and one callback: a TypeScript function that native code may call
@@ -65,9 +61,5 @@ TN_API int32_t tn_guard_install(tn_guard_t guard);
 /* Calls `body(context)` under the installed guard. The text of an exception is the last error. TN_UNSUPPORTED: no guard
  * is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,13 +9,9 @@
 /* The layout of the strings of a tensor in memory, with the values of @tenon/tstring. ARROW32 and ARROW64 are a table
  * of count + 1 offsets in the host's byte order, and the bytes to which they refer. */
 typedef enum {
-  TN_TSTRING_TF = 0,
-  TN_TSTRING_RFC16 = 1,
-  TN_TSTRING_RFC24 = 2,
-  TN_TSTRING_LEGACY = 3,
-  TN_TSTRING_TFLITE = 4,
-  TN_TSTRING_ARROW32 = 5,
-  TN_TSTRING_ARROW64 = 6
+  TN_TSTRING_TF = 0,      TN_TSTRING_RFC16 = 1,   TN_TSTRING_RFC24 = 2,
+  TN_TSTRING_LEGACY = 3,  TN_TSTRING_TFLITE = 4,  TN_TSTRING_ARROW32 = 5,
+  TN_TSTRING_ARROW64 = 6,
 } tn_tstring_layout_t;
 
 typedef enum { TN_TSTRING_LE64 = 0, TN_TSTRING_BE64 = 1, TN_TSTRING_LE32 = 2, TN_TSTRING_BE32 = 3 } tn_tstring_abi_t;

@@ -1,7 +1,5 @@
 /* The tables of functions for handlers. Each minor version has its own, because the layouts of some arguments have
  * changed while their size has not. */
-#include <string.h>
-
 #include "internal.h"
 
 /* The function in every slot that a version does not have. All functions of the table take one pointer and return an

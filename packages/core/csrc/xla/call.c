@@ -1,6 +1,5 @@
 /* Prepared calls: the stages of a run, its failure, and its end. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tenon/xla_handler.h"
 #include "internal.h"
@@ -183,12 +182,9 @@ int32_t tn_xla_failure(void *memory, int32_t *code, int32_t *stage, char *messag
   TN_REQUIRE(call != NULL && code != NULL && stage != NULL && length != NULL && (message != NULL || capacity == 0),
              "call, code, stage, message and length must not be null");
   if (call->error == NULL) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
-  const size_t copied = call->error->length < capacity ? call->error->length : capacity;
-  if (copied > 0) memcpy(message, call->error->message, copied);
   *code = call->error->code;
   *stage = call->frame.stage;
-  *length = call->error->length;
-  if (copied == call->error->length) clear_error(call);
+  if (tn__xla_copy_message(call->error->message, call->error->length, message, capacity, length)) clear_error(call);
   return TN_OK;
 }
 

@@ -10,9 +10,7 @@ static int32_t stage_of(const tn_xla_context_t *context) {
   return ((const tn__xla_call_t *)(const void *)call)->frame.stage;
 }
 
-static tn_xla_error_t *missing_context(void) {
-  return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "ctx must not be null");
-}
+static tn_xla_error_t *missing_context(void) { return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "ctx must not be null"); }
 
 tn_xla_error_t *tn__xla_context_get(tn_xla_context_get_args_t *args) {
   CHECK_SIZE("ExecutionContext_Get", sizeof *args);

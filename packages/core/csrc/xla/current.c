@@ -14,10 +14,9 @@ static _Thread_local slot_t *slots;
 
 static void free_slots(void *unused) {
   (void)unused;
-  while (slots != NULL) {
-    slot_t *next = slots->next;
+  for (slot_t *next; slots != NULL; slots = next) {
+    next = slots->next;
     free(slots);
-    slots = next;
   }
 }
 

@@ -12,8 +12,6 @@
  *                 dictionary  u32 attributes, u32 0, attributes
  *
  * The descriptor is not trusted. The same functions count (without memory) and write. */
-#include <string.h>
-
 #include "internal.h"
 #include "tenon/xla_handler.h"
 
@@ -127,19 +125,17 @@ static int32_t lay_scalar(source_t *source, block_t *block, void **out) {
 }
 
 static int32_t lay_array(source_t *source, block_t *block, void **out) {
-  const struct {
-    int32_t dtype;
-    uint32_t zero;
-    uint64_t count;
-  } *record = next(source, sizeof *record);
-  if (record == NULL) return truncated("an array");
-  const size_t size = tn_xla_dtype_size(record->dtype);
-  TN_REQUIRE(size != 0, "the dtype of an array must be one of XLA, got %d", (int)record->dtype);
-  if (record->count > source->left / size) return truncated("an array");
+  const record_t *record = next(source, sizeof *record);
+  const uint64_t *count = record == NULL ? NULL : next(source, sizeof *count);
+  if (count == NULL) return truncated("an array");
+  const int32_t dtype = record->type;
+  const size_t size = tn_xla_dtype_size(dtype);
+  TN_REQUIRE(size != 0, "the dtype of an array must be one of XLA, got %d", (int)dtype);
+  if (*count > source->left / size) return truncated("an array");
   tn_xla_array_t *array = take(block, 1, sizeof *array, 8);
   void *data = NULL;
-  TN_TRY(lay_bytes(source, block, record->count * size, &data, "an array"));
-  if (array != NULL) *array = (tn_xla_array_t){record->dtype, (size_t)record->count, data};
+  TN_TRY(lay_bytes(source, block, *count * size, &data, "an array"));
+  if (array != NULL) *array = (tn_xla_array_t){dtype, (size_t)*count, data};
   *out = array;
   return TN_OK;
 }

@@ -1,7 +1,5 @@
 /* Writes a frame as bytes, so that JavaScript can read it in one step. The frame may come from any runtime, so its
  * counts and pointers are checked before they are used. */
-#include <string.h>
-
 #include "tenon/xla_handler.h"
 #include "internal.h"
 

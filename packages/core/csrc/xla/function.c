@@ -1,7 +1,6 @@
 /* TypeScript functions as typed handlers. Each has a C function of its own, which any runtime can call by its
  * address. */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "tenon/xla_handler.h"
 #include "internal.h"

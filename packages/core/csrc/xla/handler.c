@@ -1,6 +1,4 @@
 /* The results and the metadata of single handlers. */
-#include <string.h>
-
 #include "internal.h"
 
 tn_xla_error_t *tn__xla_settle(tn_xla_error_t *returned, tn_xla_future_t *future) {

@@ -1,6 +1,8 @@
 /* Functions and types that the files of XLA custom calls share. */
 #pragma once
 
+#include <string.h>
+
 #include "../base/internal.h"
 #include "../base/lock.h"
 #include "../call/callback.h"
@@ -40,6 +42,13 @@ struct tn_xla_error {
 
 /* Creates an error (printf-like, at most 1023 bytes), which the caller owns. Never null. */
 TN_PRINTF(2, 3) tn_xla_error_t *tn__xla_error(int32_t code, const char *format, ...);
+
+/* Copies at most `capacity` bytes of a message and writes its whole length. Returns whether all of it was copied. */
+static inline int tn__xla_copy_message(const char *text, size_t size, char *out, size_t capacity, size_t *length) {
+  if (size > 0 && capacity > 0) memcpy(out, text, size < capacity ? size : capacity);
+  *length = size;
+  return size <= capacity;
+}
 
 /* Destroys a live error of this runtime. Other pointers are ignored. */
 void tn__xla_error_destroy(tn_xla_error_t *error);

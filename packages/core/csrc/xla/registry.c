@@ -1,7 +1,6 @@
 /* The handlers that libraries register, by name and platform. Entries are never removed, because libraries stay
  * mapped. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 

@@ -1,7 +1,6 @@
 /* The status object of the untyped conventions. Kernel libraries leave its two functions undefined and find them
  * here. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 

@@ -1,7 +1,6 @@
 /* The types that handlers register, and the states that the runtime keeps for them. */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 
@@ -72,17 +71,18 @@ static tn_xla_error_t *type_register(tn_xla_span_t name, tn_xla_type_id_t *type_
   return wrong;
 }
 
-tn_xla_error_t *tn__xla_type_register_v1(void *pointer) {
-  const tn_xla_type_register_args_v1_t *args = pointer;
-  CHECK_SIZE("TypeId_Register", sizeof *args);
-  return type_register(args->name, args->type_id, NULL);
-}
+/* Defines a function of the table whose arguments are of this type and size. */
+#define VERSIONED(function, type, name, size, result)  \
+  tn_xla_error_t *function(void *pointer) {            \
+    type *args = pointer;                              \
+    CHECK_SIZE(name, size);                            \
+    return result;                                     \
+  }
 
-tn_xla_error_t *tn__xla_type_register_v2(void *pointer) {
-  const tn_xla_type_register_args_v2_t *args = pointer;
-  CHECK_SIZE("Type_Register", TN_XLA_SIZE_TYPE_REGISTER);
-  return type_register(args->name, args->type_id, args->type_info == NULL ? NULL : args->type_info->deleter);
-}
+VERSIONED(tn__xla_type_register_v1, const tn_xla_type_register_args_v1_t, "TypeId_Register", sizeof *args,
+          type_register(args->name, args->type_id, NULL))
+VERSIONED(tn__xla_type_register_v2, const tn_xla_type_register_args_v2_t, "Type_Register", TN_XLA_SIZE_TYPE_REGISTER,
+          type_register(args->name, args->type_id, args->type_info == NULL ? NULL : args->type_info->deleter))
 
 int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, void *type_id, void *type_info,
                              int64_t *id, int32_t *code) {
@@ -158,32 +158,13 @@ static tn_xla_error_t *get(tn_xla_context_t *ctx, int32_t stage, const tn_xla_ty
   return NULL;
 }
 
-tn_xla_error_t *tn__xla_state_set_v1(void *pointer) {
-  const tn_xla_state_set_args_v1_t *args = pointer;
-  CHECK_SIZE("State_Set", sizeof *args);
-  return set(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state, args->deleter);
-}
-
-tn_xla_error_t *tn__xla_state_set_v2(void *pointer) {
-  const tn_xla_state_set_args_v2_t *args = pointer;
-  CHECK_SIZE("State_Set", sizeof *args);
-  return set_registered(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state);
-}
-
-tn_xla_error_t *tn__xla_state_set_v3(void *pointer) {
-  const tn_xla_state_set_args_v3_t *args = pointer;
-  CHECK_SIZE("State_Set", sizeof *args);
-  return set_registered(args->ctx, args->stage, args->type_id, args->state);
-}
-
-tn_xla_error_t *tn__xla_state_get_v1(void *pointer) {
-  tn_xla_state_get_args_v1_t *args = pointer;
-  CHECK_SIZE("State_Get", sizeof *args);
-  return get(args->ctx, TN_XLA_INSTANTIATE, args->type_id, &args->state);
-}
-
-tn_xla_error_t *tn__xla_state_get_v3(void *pointer) {
-  tn_xla_state_get_args_v3_t *args = pointer;
-  CHECK_SIZE("State_Get", sizeof *args);
-  return get(args->ctx, args->stage, args->type_id, &args->state);
-}
+VERSIONED(tn__xla_state_set_v1, const tn_xla_state_set_args_v1_t, "State_Set", sizeof *args,
+          set(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state, args->deleter))
+VERSIONED(tn__xla_state_set_v2, const tn_xla_state_set_args_v2_t, "State_Set", sizeof *args,
+          set_registered(args->ctx, TN_XLA_INSTANTIATE, args->type_id, args->state))
+VERSIONED(tn__xla_state_set_v3, const tn_xla_state_set_args_v3_t, "State_Set", sizeof *args,
+          set_registered(args->ctx, args->stage, args->type_id, args->state))
+VERSIONED(tn__xla_state_get_v1, tn_xla_state_get_args_v1_t, "State_Get", sizeof *args,
+          get(args->ctx, TN_XLA_INSTANTIATE, args->type_id, &args->state))
+VERSIONED(tn__xla_state_get_v3, tn_xla_state_get_args_v3_t, "State_Get", sizeof *args,
+          get(args->ctx, args->stage, args->type_id, &args->state))

@@ -1,6 +1,4 @@
 /* The untyped conventions, which are plain C functions. Only their caller knows which convention they have. */
-#include <string.h>
-
 #include "internal.h"
 
 static void run_on_host(tn_xla_untyped_call_t *call) {
@@ -53,10 +51,7 @@ int32_t tn_xla_untyped_failure(void *memory, char *message, size_t capacity, siz
   TN_REQUIRE(call != NULL && length != NULL && (message != NULL || capacity == 0),
              "call, message and length must not be null");
   if (!call->status.failed) return tn__fail(TN_NOT_FOUND, "the last run did not fail");
-  const size_t whole = call->status.length;
-  const size_t copied = whole < capacity ? whole : capacity;
-  if (copied > 0) memcpy(message, call->status.message, copied);
-  *length = whole;
-  if (copied == whole) XlaCustomCallStatusSetSuccess(&call->status);
+  if (tn__xla_copy_message(call->status.message, call->status.length, message, capacity, length))
+    XlaCustomCallStatusSetSuccess(&call->status);
   return TN_OK;
 }

@@ -78,30 +78,29 @@ static int broadcasts_to(tensor_t input, tensor_t output) {
   return 1;
 }
 
-static int check_binary(call_t call) {
-  tensor_t a = tn_nn__input(call, 0), b = tn_nn__input(call, 1), output = tn_nn__output(call);
+static int32_t check_binary(call_t call, tensor_t input, tensor_t output) {
+  tensor_t b = tn_nn__input(call, 1);
   int is_whole = output->type == TN_NN_INT32 && call->step->activation == TN_NN_NONE;
-  return (is_whole || is_real(output)) && a->type == output->type && b->type == output->type &&
-         broadcasts_to(a, output) && broadcasts_to(b, output);
+  return (is_whole || is_real(output)) && input->type == output->type && b->type == output->type &&
+         broadcasts_to(input, output) && broadcasts_to(b, output);
 }
 
-static int check_unary(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_unary(call_t call, tensor_t input, tensor_t output) {
+  (void)call;
   return is_real(input) && input->type == output->type && same_shape(input, output);
 }
 
-static int check_softmax(call_t call) {
+static int32_t check_softmax(call_t call, tensor_t input, tensor_t output) {
   float beta = call->step->reals[0];
-  return check_unary(call) && has_axis(call, tn_nn__input(call, 0)) && is_positive(beta);
+  return check_unary(call, input, output) && has_axis(call, input) && is_positive(beta);
 }
 
-static int check_reshape(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_reshape(call_t call, tensor_t input, tensor_t output) {
+  (void)call;
   return input->type == output->type && input->count == output->count;
 }
 
-static int check_transpose(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_transpose(call_t call, tensor_t input, tensor_t output) {
   if (input->type != output->type || input->rank != output->rank) return 0;
   uint32_t seen = 0;
   for (uint32_t axis = 0; axis < output->rank; axis++) {
@@ -113,14 +112,13 @@ static int check_transpose(call_t call) {
   return 1;
 }
 
-static int check_concatenation(call_t call) {
-  tensor_t output = tn_nn__output(call);
+static int32_t check_concatenation(call_t call, tensor_t input, tensor_t output) {
   if (call->step->input_count == 0 || !has_axis(call, output) || (!is_real(output) && output->type != TN_NN_INT32))
     return 0;
   uint32_t along = (uint32_t)call->step->numbers[0];
   uint64_t total = 0;
   for (uint32_t n = 0; n < call->step->input_count; n++) {
-    tensor_t input = tn_nn__input(call, n);
+    input = tn_nn__input(call, n);
     if (input->type != output->type || input->rank != output->rank) return 0;
     for (uint32_t axis = 0; axis < output->rank; axis++)
       if (axis != along && !same_dimension(input, output, axis)) return 0;
@@ -129,23 +127,21 @@ static int check_concatenation(call_t call) {
   return total == output->dimensions[along];
 }
 
-static int check_gather(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), indices = tn_nn__input(call, 1), output = tn_nn__output(call);
+static int32_t check_gather(call_t call, tensor_t input, tensor_t output) {
+  tensor_t indices = tn_nn__input(call, 1);
   if (input->type != output->type || indices->type != TN_NN_INT32 || !has_axis(call, input)) return 0;
   uint32_t axis = (uint32_t)call->step->numbers[0];
   uint64_t around = tn_nn__extent(input, 0, axis) * tn_nn__extent(input, axis + 1, input->rank);
   return around <= UINT32_MAX && around * indices->count == output->count;
 }
 
-static int check_argmax(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_argmax(call_t call, tensor_t input, tensor_t output) {
   if (output->type != TN_NN_INT32 || !has_axis(call, input) || (!is_real(input) && input->type != TN_NN_INT32))
     return 0;
   return output->count == input->count / input->dimensions[call->step->numbers[0]];
 }
 
-static int check_conversion(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_conversion(call_t call, tensor_t input, tensor_t output) {
   int quantizes = tn_nn__is_float(input->type) && is_quantized(output);
   int dequantizes = !tn_nn__is_float(input->type) && input->type != TN_NN_INT32 && tn_nn__is_float(output->type);
   return (call->step->operation == TN_NN_QUANTIZE ? quantizes : dequantizes) && same_shape(input, output);
@@ -160,8 +156,8 @@ static int has_layer_types(call_t call, uint32_t channels, uint32_t channel_axis
   return (filter->type == input->type || per_channel) && bias->type == TN_NN_INT32;
 }
 
-static int check_convolution(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), filter = tn_nn__input(call, 1), output = tn_nn__output(call);
+static int32_t check_convolution(call_t call, tensor_t input, tensor_t output) {
+  tensor_t filter = tn_nn__input(call, 1);
   if (input->rank != 4 || filter->rank != 4 || output->rank != 4 || !same_dimension(input, output, 0)) return 0;
   if (!has_numbers(call, 0, 2, 0) || !has_numbers(call, 2, 4, 1)) return 0;
   uint32_t depth = input->dimensions[3], channels = output->dimensions[3];
@@ -171,16 +167,15 @@ static int check_convolution(call_t call) {
          has_layer_types(call, channels, 3);
 }
 
-static int check_fully_connected(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), weights = tn_nn__input(call, 1), output = tn_nn__output(call);
+static int32_t check_fully_connected(call_t call, tensor_t input, tensor_t output) {
+  tensor_t weights = tn_nn__input(call, 1);
   if (weights->rank != 2 || output->rank != 2 || weights->type == TN_NN_QUANT8_PER_CHANNEL) return 0;
   uint32_t units = weights->dimensions[0];
   return output->dimensions[1] == units && has_layer_types(call, units, 0) &&
          (uint64_t)output->dimensions[0] * weights->dimensions[1] == input->count;
 }
 
-static int check_pool(call_t call) {
-  tensor_t input = tn_nn__input(call, 0), output = tn_nn__output(call);
+static int32_t check_pool(call_t call, tensor_t input, tensor_t output) {
   return is_real(input) && input->type == output->type && input->rank == 4 && output->rank == 4 &&
          same_dimension(input, output, 0) && same_dimension(input, output, 3) && has_numbers(call, 0, 2, 0) &&
          has_numbers(call, 2, 4, 1);
@@ -224,7 +219,7 @@ static int check_step(const tn_nn_program_t *program, const tn_nn_step_t *step, 
   tn_nn__call_t call = {step, program->tensors, program->operands + step->first_operand};
   for (uint32_t i = 0; i <= step->input_count; i++)
     if (call.operands[i] >= program->tensor_count) return 0;
-  return operation->check(&call);
+  return operation->check(&call, tn_nn__input(&call, 0), tn_nn__output(&call));
 }
 
 int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed) {

@@ -67,9 +67,9 @@ static inline window_t window_at(int64_t place, int64_t stride, int64_t padding,
 }
 
 /* CONV_2D combines all input channels; DEPTHWISE_CONV_2D has filters of its own for each input channel. */
-static int32_t convolve(const tn_nn__call_t *call, int depthwise) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *filter = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
-  const tn_nn_tensor_t *output = tn_nn__output(call);
+static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output,
+                        int depthwise) {
+  const tn_nn_tensor_t *filter = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
   const int32_t *numbers = call->step->numbers;
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
   int64_t height = input->dimensions[1], width = input->dimensions[2], depth = input->dimensions[3];
@@ -109,15 +109,18 @@ static int32_t convolve(const tn_nn__call_t *call, int depthwise) {
 
 /* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations of width and
  * height. */
-int32_t tn_nn__convolution(const tn_nn__call_t *call) { return convolve(call, 0); }
+int32_t tn_nn__convolution(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  return convolve(call, input, output, 0);
+}
 
 /* Input [N,H,W,C], filter [1,h,w,O] with O a multiple of C, bias [O]; numbers as above. */
-int32_t tn_nn__depthwise(const tn_nn__call_t *call) { return convolve(call, 1); }
+int32_t tn_nn__depthwise(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  return convolve(call, input, output, 1);
+}
 
 /* Input of any rank as [batch, size], weights [units, size], bias [units]. */
-int32_t tn_nn__fully_connected(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *weights = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
-  const tn_nn_tensor_t *output = tn_nn__output(call);
+int32_t tn_nn__fully_connected(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  const tn_nn_tensor_t *weights = tn_nn__input(call, 1), *bias = tn_nn__input(call, 2);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
   uint64_t units = weights->dimensions[0], size = weights->dimensions[1];
   for (uint64_t batch = 0; batch < output->dimensions[0]; batch++) {

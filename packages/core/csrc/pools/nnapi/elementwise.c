@@ -66,12 +66,12 @@ static inline float bound_float(float value, tn_nn__bounds_t bounds) {
   for (uint64_t i = 0; i < count; i++) result[i] = bound_float(expression, bounds)
 
 /* ADD, SUB, MUL, DIV: two inputs of one type; shapes broadcast against each other. */
-int32_t tn_nn__binary(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *left = tn_nn__input(call, 0), *right = tn_nn__input(call, 1), *output = tn_nn__output(call);
+int32_t tn_nn__binary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  const tn_nn_tensor_t *right = tn_nn__input(call, 1);
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
-  if (output->type != TN_NN_FLOAT32 || left->count != output->count || right->count != output->count)
+  if (output->type != TN_NN_FLOAT32 || input->count != output->count || right->count != output->count)
     return broadcast(call, bounds);
-  const float *a = left->data, *b = right->data;
+  const float *a = input->data, *b = right->data;
   float *result = output->data;
   uint64_t count = output->count;
   const uint32_t operation = call->step->operation;
@@ -90,16 +90,14 @@ static double activate(uint32_t operation, double value) {
 }
 
 /* RELU, RELU1, RELU6, TANH, LOGISTIC. */
-int32_t tn_nn__unary(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__unary(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   for (uint64_t i = 0; i < output->count; i++)
     tn_nn__store(output, i, activate(call->step->operation, tn_nn__load(input, i)));
   return TN_NN_OK;
 }
 
 /* SOFTMAX: numbers[0] is the axis, reals[0] beta. */
-int32_t tn_nn__softmax(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__softmax(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   uint32_t axis = (uint32_t)call->step->numbers[0];
   double beta = (double)call->step->reals[0];
   uint64_t outer = tn_nn__extent(input, 0, axis), size = input->dimensions[axis];

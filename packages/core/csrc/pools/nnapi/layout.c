@@ -4,15 +4,14 @@
 #include "operations.h"
 
 /* RESHAPE: copies the bytes of the first input. */
-int32_t tn_nn__copy(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__copy(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)call;
   if (output->count > 0) memmove(output->data, input->data, output->count * tn_nn__element_size(output));
   return TN_NN_OK;
 }
 
 /* TRANSPOSE: axis i of the output is axis numbers[i] of the input. */
-int32_t tn_nn__transpose(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__transpose(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   size_t size = tn_nn__element_size(output);
   uint64_t strides[TN_NN_RANK];
   uint32_t position[TN_NN_RANK] = {0};
@@ -40,14 +39,13 @@ static int same_meaning(const tn_nn_tensor_t *a, const tn_nn_tensor_t *b) {
 }
 
 /* CONCATENATION: numbers[0] is the axis. Quantized inputs may have scales of their own. */
-int32_t tn_nn__concatenation(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *output = tn_nn__output(call);
+int32_t tn_nn__concatenation(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   uint32_t axis = (uint32_t)call->step->numbers[0];
   size_t size = tn_nn__element_size(output);
   uint64_t outer = tn_nn__extent(output, 0, axis);
   uint64_t line = tn_nn__extent(output, axis, output->rank), start = 0;
   for (uint32_t n = 0; n < call->step->input_count; n++) {
-    const tn_nn_tensor_t *input = tn_nn__input(call, n);
+    input = tn_nn__input(call, n);
     uint64_t part = tn_nn__extent(input, axis, input->rank);
     for (uint64_t i = 0; i < outer; i++) {
       uint64_t to = i * line + start;
@@ -63,8 +61,8 @@ int32_t tn_nn__concatenation(const tn_nn__call_t *call) {
 }
 
 /* GATHER: numbers[0] is the axis; the second input holds the indices. */
-int32_t tn_nn__gather(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *indices = tn_nn__input(call, 1), *output = tn_nn__output(call);
+int32_t tn_nn__gather(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  const tn_nn_tensor_t *indices = tn_nn__input(call, 1);
   uint32_t axis = (uint32_t)call->step->numbers[0];
   uint64_t outer = tn_nn__extent(input, 0, axis), length = input->dimensions[axis];
   size_t inner = tn_nn__extent(input, axis + 1, input->rank) * tn_nn__element_size(output);
@@ -81,8 +79,7 @@ int32_t tn_nn__gather(const tn_nn__call_t *call) {
 }
 
 /* ARGMAX: numbers[0] is the axis; the first of equal elements wins. */
-int32_t tn_nn__argmax(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__argmax(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   uint32_t axis = (uint32_t)call->step->numbers[0];
   uint64_t size = input->dimensions[axis], inner = tn_nn__extent(input, axis + 1, input->rank);
   for (uint64_t line = 0; line < output->count; line++) {
@@ -102,8 +99,8 @@ int32_t tn_nn__argmax(const tn_nn__call_t *call) {
 }
 
 /* QUANTIZE, DEQUANTIZE. */
-int32_t tn_nn__convert(const tn_nn__call_t *call) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+int32_t tn_nn__convert(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  (void)call;
   for (uint64_t i = 0; i < output->count; i++) tn_nn__store(output, i, tn_nn__load(input, i));
   return TN_NN_OK;
 }

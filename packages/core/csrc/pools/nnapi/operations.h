@@ -97,30 +97,18 @@ static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
   return tensor->type == TN_NN_FLOAT32 || tensor->type == TN_NN_INT32 ? 4 : 1;
 }
 
+/* Runs a step, or returns whether its operands are valid. `input` is the first input of the call. */
+typedef int32_t tn_nn__run_t(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output);
+
 typedef struct {
-  int32_t (*run)(const tn_nn__call_t *call);
-  int (*check)(const tn_nn__call_t *call); /* returns whether the operands are valid */
-  uint32_t inputs;                         /* the number of inputs, or 0 for any number */
+  tn_nn__run_t *run, *check;
+  uint32_t inputs; /* the number of inputs, or 0 for any number */
 } tn_nn__operation_t;
 
 /* check.c: looks up an operation. Null if it is unknown. */
 const tn_nn__operation_t *tn_nn__find(uint32_t operation);
 
-/* elementwise.c */
-int32_t tn_nn__binary(const tn_nn__call_t *call);
-int32_t tn_nn__unary(const tn_nn__call_t *call);
-int32_t tn_nn__softmax(const tn_nn__call_t *call);
-/* layout.c */
-int32_t tn_nn__copy(const tn_nn__call_t *call);
-int32_t tn_nn__transpose(const tn_nn__call_t *call);
-int32_t tn_nn__concatenation(const tn_nn__call_t *call);
-int32_t tn_nn__gather(const tn_nn__call_t *call);
-int32_t tn_nn__argmax(const tn_nn__call_t *call);
-int32_t tn_nn__convert(const tn_nn__call_t *call);
-/* convolution.c */
-int32_t tn_nn__convolution(const tn_nn__call_t *call);
-int32_t tn_nn__depthwise(const tn_nn__call_t *call);
-int32_t tn_nn__fully_connected(const tn_nn__call_t *call);
-/* pooling.c */
-int32_t tn_nn__average_pool(const tn_nn__call_t *call);
-int32_t tn_nn__max_pool(const tn_nn__call_t *call);
+/* elementwise.c, layout.c, convolution.c and pooling.c */
+tn_nn__run_t tn_nn__binary, tn_nn__unary, tn_nn__softmax;
+tn_nn__run_t tn_nn__copy, tn_nn__transpose, tn_nn__concatenation, tn_nn__gather, tn_nn__argmax, tn_nn__convert;
+tn_nn__run_t tn_nn__convolution, tn_nn__depthwise, tn_nn__fully_connected, tn_nn__average_pool, tn_nn__max_pool;

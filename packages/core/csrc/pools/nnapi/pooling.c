@@ -7,8 +7,7 @@ enum { PAD_LEFT, PAD_TOP, STRIDE_WIDTH, STRIDE_HEIGHT, WINDOW_WIDTH, WINDOW_HEIG
 static int64_t at_least(int64_t value, int64_t bound) { return value < bound ? bound : value; }
 static int64_t at_most(int64_t value, int64_t bound) { return value > bound ? bound : value; }
 
-static int32_t pool(const tn_nn__call_t *call, int average) {
-  const tn_nn_tensor_t *input = tn_nn__input(call, 0), *output = tn_nn__output(call);
+static int32_t pool(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output, int average) {
   const int32_t *numbers = call->step->numbers;
   tn_nn__bounds_t bounds = tn_nn__bounds(call->step->activation);
   int64_t height = input->dimensions[1], width = input->dimensions[2], depth = input->dimensions[3];
@@ -40,6 +39,10 @@ static int32_t pool(const tn_nn__call_t *call, int average) {
   return TN_NN_OK;
 }
 
-int32_t tn_nn__average_pool(const tn_nn__call_t *call) { return pool(call, 1); }
+int32_t tn_nn__average_pool(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  return pool(call, input, output, 1);
+}
 
-int32_t tn_nn__max_pool(const tn_nn__call_t *call) { return pool(call, 0); }
+int32_t tn_nn__max_pool(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
+  return pool(call, input, output, 0);
+}

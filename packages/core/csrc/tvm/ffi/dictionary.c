@@ -43,7 +43,7 @@ static int get(const tn__call_t *call) {
   return pair == NULL ? tn__raise("KeyError", "key is not in Map") : tn__give(call, tn__copy(&pair->value));
 }
 
-static int get_or_missing(const tn__call_t *call) {
+static int find(const tn__call_t *call) {
   const tn__pair_t *pair = tn__map_find(map_of(call), &call->args[1]);
   return tn__give(call, pair != NULL ? tn__copy(&pair->value) : tn__object(tn__missing_object()));
 }
@@ -104,20 +104,13 @@ static int dict_clear(const tn__call_t *call) {
 }
 
 const tn__builtin_t tn__dictionary_builtins[] = {
-    {"ffi.Map", make, TN_ANY_COUNT, kTVMFFIMap},
-    {"ffi.MapSize", size_of, 1, kTVMFFIMap},
-    {"ffi.MapCount", count_of, 2, kTVMFFIMap},
-    {"ffi.MapGetItem", get, 2, kTVMFFIMap},
-    {"ffi.MapGetItemOrMissing", get_or_missing, 2, kTVMFFIMap},
-    {"ffi.MapForwardIterFunctor", iterate, 1, kTVMFFIMap},
-    {"ffi.Dict", make, TN_ANY_COUNT, kTVMFFIDict},
-    {"ffi.DictSize", size_of, 1, kTVMFFIDict},
-    {"ffi.DictCount", count_of, 2, kTVMFFIDict},
-    {"ffi.DictGetItem", get, 2, kTVMFFIDict},
-    {"ffi.DictGetItemOrMissing", get_or_missing, 2, kTVMFFIDict},
-    {"ffi.DictForwardIterFunctor", iterate, 1, kTVMFFIDict},
-    {"ffi.DictSetItem", dict_set, 3, kTVMFFIDict},
-    {"ffi.DictErase", dict_erase, 2, kTVMFFIDict},
+    {"ffi.Map", make, TN_ANY_COUNT, kTVMFFIMap},             {"ffi.Dict", make, TN_ANY_COUNT, kTVMFFIDict},
+    {"ffi.MapSize", size_of, 1, kTVMFFIMap},                 {"ffi.DictSize", size_of, 1, kTVMFFIDict},
+    {"ffi.MapCount", count_of, 2, kTVMFFIMap},               {"ffi.DictCount", count_of, 2, kTVMFFIDict},
+    {"ffi.MapGetItem", get, 2, kTVMFFIMap},                  {"ffi.DictGetItem", get, 2, kTVMFFIDict},
+    {"ffi.MapGetItemOrMissing", find, 2, kTVMFFIMap},        {"ffi.DictGetItemOrMissing", find, 2, kTVMFFIDict},
+    {"ffi.MapForwardIterFunctor", iterate, 1, kTVMFFIMap},   {"ffi.DictForwardIterFunctor", iterate, 1, kTVMFFIDict},
+    {"ffi.DictSetItem", dict_set, 3, kTVMFFIDict},           {"ffi.DictErase", dict_erase, 2, kTVMFFIDict},
     {"ffi.DictClear", dict_clear, 1, kTVMFFIDict},
     {.name = NULL},
 };

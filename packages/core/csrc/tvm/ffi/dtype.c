@@ -11,22 +11,14 @@ typedef struct {
 
 /* In the order of the search: a name comes before its own prefixes. */
 static const prefix_t prefixes[] = {
-    {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8, false},
-    {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8, false},
-    {"float8_e4m3fn", kDLFloat8_e4m3fn, 8, false},
-    {"float8_e5m2fnuz", kDLFloat8_e5m2fnuz, 8, false},
-    {"float8_e8m0fnu", kDLFloat8_e8m0fnu, 8, false},
-    {"float8_e3m4", kDLFloat8_e3m4, 8, false},
-    {"float8_e4m3", kDLFloat8_e4m3, 8, false},
-    {"float8_e5m2", kDLFloat8_e5m2, 8, false},
-    {"float6_e2m3fn", kDLFloat6_e2m3fn, 6, false},
-    {"float6_e3m2fn", kDLFloat6_e3m2fn, 6, false},
-    {"float4_e2m1fn", kDLFloat4_e2m1fn, 4, false},
-    {"bfloat", kDLBfloat, 16, true},
-    {"float", kDLFloat, 32, true},
-    {"handle", kDLOpaqueHandle, 64, true},
-    {"uint", kDLUInt, 32, true},
-    {"int", kDLInt, 32, true},
+    {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8, false}, {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8, false},
+    {"float8_e4m3fn", kDLFloat8_e4m3fn, 8, false},           {"float8_e5m2fnuz", kDLFloat8_e5m2fnuz, 8, false},
+    {"float8_e8m0fnu", kDLFloat8_e8m0fnu, 8, false},         {"float8_e3m4", kDLFloat8_e3m4, 8, false},
+    {"float8_e4m3", kDLFloat8_e4m3, 8, false},               {"float8_e5m2", kDLFloat8_e5m2, 8, false},
+    {"float6_e2m3fn", kDLFloat6_e2m3fn, 6, false},           {"float6_e3m2fn", kDLFloat6_e3m2fn, 6, false},
+    {"float4_e2m1fn", kDLFloat4_e2m1fn, 4, false},           {"bfloat", kDLBfloat, 16, true},
+    {"float", kDLFloat, 32, true},                           {"handle", kDLOpaqueHandle, 64, true},
+    {"uint", kDLUInt, 32, true},                             {"int", kDLInt, 32, true},
     {"bool", kDLBool, 8, true},
 };
 

@@ -162,19 +162,12 @@ static int list_clear(const tn__call_t *call) {
 }
 
 const tn__builtin_t tn__sequence_builtins[] = {
-    {"ffi.Array", make, TN_ANY_COUNT, kTVMFFIArray},
-    {"ffi.ArraySize", size_of, 1, kTVMFFIArray},
-    {"ffi.ArrayGetItem", get_item, 2, kTVMFFIArray},
-    {"ffi.ArrayContains", contains, 2, kTVMFFIArray},
-    {"ffi.List", make, TN_ANY_COUNT, kTVMFFIList},
-    {"ffi.ListSize", size_of, 1, kTVMFFIList},
-    {"ffi.ListGetItem", get_item, 2, kTVMFFIList},
-    {"ffi.ListContains", contains, 2, kTVMFFIList},
-    {"ffi.ListSetItem", list_set, 3, kTVMFFIList},
-    {"ffi.ListAppend", list_append, 2, kTVMFFIList},
-    {"ffi.ListInsert", list_insert, 3, kTVMFFIList},
-    {"ffi.ListPop", list_pop, 2, kTVMFFIList},
-    {"ffi.ListErase", list_erase, 2, kTVMFFIList},
-    {"ffi.ListClear", list_clear, 1, kTVMFFIList},
+    {"ffi.Array", make, TN_ANY_COUNT, kTVMFFIArray},  {"ffi.List", make, TN_ANY_COUNT, kTVMFFIList},
+    {"ffi.ArraySize", size_of, 1, kTVMFFIArray},      {"ffi.ListSize", size_of, 1, kTVMFFIList},
+    {"ffi.ArrayGetItem", get_item, 2, kTVMFFIArray},  {"ffi.ListGetItem", get_item, 2, kTVMFFIList},
+    {"ffi.ArrayContains", contains, 2, kTVMFFIArray}, {"ffi.ListContains", contains, 2, kTVMFFIList},
+    {"ffi.ListSetItem", list_set, 3, kTVMFFIList},    {"ffi.ListAppend", list_append, 2, kTVMFFIList},
+    {"ffi.ListInsert", list_insert, 3, kTVMFFIList},  {"ffi.ListPop", list_pop, 2, kTVMFFIList},
+    {"ffi.ListErase", list_erase, 2, kTVMFFIList},    {"ffi.ListClear", list_clear, 1, kTVMFFIList},
     {.name = NULL},
 };

@@ -98,14 +98,12 @@ int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersio
   DLManagedTensorVersioned *managed = calloc(1, sizeof *managed);
   if (managed == NULL) return tn__no_memory();
   tn__retain(from);
-  managed->version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  managed->dl_tensor = ((tensor_t *)from)->tensor;
-  managed->manager_ctx = from;
-  managed->deleter = release_versioned;
-  /* Only tensors that this library created record their managed tensor; for those the read-only flag is kept. */
   const tensor_t *own = from;
-  if (own->head.deleter == tensor_deleter && own->versioned != NULL)
-    managed->flags = own->versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+  /* Only tensors that this library created record their managed tensor; for those the read-only flag is kept. */
+  const bool is_known = own->head.deleter == tensor_deleter && own->versioned != NULL;
+  const uint64_t flags = is_known ? own->versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  *managed = (DLManagedTensorVersioned){{DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, from, release_versioned, flags,
+                                        own->tensor};
   *out = managed;
   return 0;
 }

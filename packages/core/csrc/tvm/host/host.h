@@ -10,33 +10,20 @@
 /* --- ffi.c: the bound tvm-ffi library ----------------------------------------------------------------------------- */
 
 /* All functions that this library uses, and whether the bound library must export each of them. */
-#define TN_FFI_FUNCTIONS(X)                        \
-  X(TVMFFIObjectIncRef, true)                      \
-  X(TVMFFIObjectDecRef, true)                      \
-  X(TVMFFIObjectCreateOpaque, true)                \
-  X(TVMFFIFunctionCreate, true)                    \
-  X(TVMFFIFunctionCall, true)                      \
-  X(TVMFFIFunctionGetGlobal, true)                 \
-  X(TVMFFIFunctionSetGlobal, true)                 \
-  X(TVMFFIAnyViewToOwnedAny, true)                 \
-  X(TVMFFIErrorMoveFromRaised, true)               \
-  X(TVMFFIErrorSetRaised, true)                    \
-  X(TVMFFIErrorSetRaisedFromCStr, true)            \
-  X(TVMFFIErrorCreate, true)                       \
-  X(TVMFFIErrorCreateWithCauseAndExtraContext, false) \
-  X(TVMFFITensorFromDLPack, true)                  \
-  X(TVMFFITensorFromDLPackVersioned, true)         \
-  X(TVMFFITensorToDLPack, true)                    \
-  X(TVMFFITensorToDLPackVersioned, true)           \
-  X(TVMFFIStringFromByteArray, true)               \
-  X(TVMFFIBytesFromByteArray, true)                \
-  X(TVMFFIDataTypeFromString, true)                \
-  X(TVMFFIDataTypeToString, true)                  \
-  X(TVMFFIGetTypeInfo, true)                       \
-  X(TVMFFIHandleInitOnce, false)                   \
-  X(TVMFFIEnvModLookupFromImports, true)           \
-  X(TVMFFIEnvRegisterCAPI, true)                   \
-  X(TVMFFIEnvModRegisterContextSymbol, true)       \
+#define TN_FFI_FUNCTIONS(X)                                                                      \
+  X(TVMFFIObjectIncRef, true)                         X(TVMFFIObjectDecRef, true)                \
+  X(TVMFFIObjectCreateOpaque, true)                   X(TVMFFIFunctionCreate, true)              \
+  X(TVMFFIFunctionCall, true)                         X(TVMFFIFunctionGetGlobal, true)           \
+  X(TVMFFIFunctionSetGlobal, true)                    X(TVMFFIAnyViewToOwnedAny, true)           \
+  X(TVMFFIErrorMoveFromRaised, true)                  X(TVMFFIErrorSetRaised, true)              \
+  X(TVMFFIErrorSetRaisedFromCStr, true)               X(TVMFFIErrorCreate, true)                 \
+  X(TVMFFIErrorCreateWithCauseAndExtraContext, false) X(TVMFFITensorFromDLPack, true)            \
+  X(TVMFFITensorFromDLPackVersioned, true)            X(TVMFFITensorToDLPack, true)              \
+  X(TVMFFITensorToDLPackVersioned, true)              X(TVMFFIStringFromByteArray, true)         \
+  X(TVMFFIBytesFromByteArray, true)                   X(TVMFFIDataTypeFromString, true)          \
+  X(TVMFFIDataTypeToString, true)                     X(TVMFFIGetTypeInfo, true)                 \
+  X(TVMFFIHandleInitOnce, false)                      X(TVMFFIEnvModLookupFromImports, true)     \
+  X(TVMFFIEnvRegisterCAPI, true)                      X(TVMFFIEnvModRegisterContextSymbol, true) \
   X(TVMFFIEnvSetDLPackManagedTensorAllocator, true)
 
 typedef struct {

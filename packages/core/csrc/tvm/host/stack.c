@@ -52,10 +52,9 @@ int32_t tn_packed_open(tn_packed_stack_t **out) {
 void tn__stack_retain(tn_packed_stack_t *stack) { atomic_fetch_add(&stack->references, 1); }
 
 static void free_all(tn__foreign_t *foreign) {
-  while (foreign != NULL) {
-    tn__foreign_t *next = foreign->next;
+  for (tn__foreign_t *next; foreign != NULL; foreign = next) {
+    next = foreign->next;
     free(foreign);
-    foreign = next;
   }
 }
 

@@ -20,9 +20,7 @@ int tn__legacy_raise(const char *kind, const char *format, ...) {
 }
 
 /* Copies a span, truncated to the room, with a NUL. */
-static void copy(char *to, size_t room, TVMFFIByteArray text) {
-  snprintf(to, room, "%.*s", (int)text.size, text.data);
-}
+static void copy(char *to, size_t room, TVMFFIByteArray text) { snprintf(to, room, "%.*s", (int)text.size, text.data); }
 
 int tn__legacy_note_error(void) {
   TVMFFIObjectHandle error = NULL;
