@@ -31,7 +31,7 @@ export function put(stack: Stack, slot: number, index: number, value: unknown): 
 }
 
 /** Writes a tensor that native code may keep: inline if it was passed before. @returns as {@link put} */
-export function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
+function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): number {
   const { gate } = tensor
   const object = tensor.descriptor as TensorObject | null
   if (object === null || !gate.tryEnter()) {
