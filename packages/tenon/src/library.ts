@@ -18,9 +18,6 @@ import { unmangledHint } from './unmangled-hint.ts'
 /** The names of the untyped host conventions in marks of libraries. */
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
-/** Opens a library whose headers and symbols have been read already. */
-export let openLibrary: (path: string, info: BinaryInfo) => Library
-
 /**
  * A compiled library and the kernels in it.
  *
@@ -39,7 +36,6 @@ export class Library {
 
   static {
     inspectAsText(this)
-    openLibrary = (path, info) => new Library(NativeLibrary.open(path), info)
   }
 
   private constructor(native: NativeLibrary, info?: BinaryInfo) {
@@ -57,6 +53,11 @@ export class Library {
    */
   static open(path: string | URL): Library {
     return new Library(NativeLibrary.open(filePath(path)))
+  }
+
+  /** @internal Opens a library whose headers and symbols have been read already. */
+  static openRead(path: string, info: BinaryInfo): Library {
+    return new Library(NativeLibrary.open(path), info)
   }
 
   /** The path that was passed to {@link Library.open}. */

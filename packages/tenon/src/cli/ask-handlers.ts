@@ -7,7 +7,7 @@ import {
   type Stage,
   type TypedHandler,
 } from '@tenon/custom-call'
-import { openLibrary } from '../library.ts'
+import { Library } from '../library.ts'
 import type { InspectReport } from './inspect-report.ts'
 
 /** The metadata that a typed handler reports. */
@@ -31,7 +31,7 @@ export interface HandlerReport extends Partial<HandlerMetadata> {
  */
 export function askHandlers(report: InspectReport, names: readonly string[], all: boolean): HandlerReport[] {
   const marked = report.customCalls.filter(({ convention }) => convention === 'typed').map(({ name }) => name)
-  const library = openLibrary(resolve(report.path), report)
+  const library = Library.openRead(resolve(report.path), report)
   const ask = (name: string): HandlerReport => {
     const { handler } = library.customCall(name, { allowNewerApi: true })
     return { name, ...handler.metadata, stages: [] }

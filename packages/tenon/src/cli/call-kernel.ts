@@ -11,7 +11,7 @@ import {
   type PreparedCall,
   type TypedHandler,
 } from '@tenon/custom-call'
-import { openLibrary, type Library } from '../library.ts'
+import { Library } from '../library.ts'
 import type { CallConvention, DeviceConvention } from '../marked-calls.ts'
 import { openCuda, type CudaPlace } from './cuda-place.ts'
 import { readNpy, writeNpy } from '../npy/npy-file.ts'
@@ -69,7 +69,7 @@ export interface CallReport {
  */
 export function callKernel(request: CallRequest, info: BinaryInfo): CallReport {
   refuseUnwritable(request.results)
-  const library = openLibrary(resolve(request.library), info)
+  const library = Library.openRead(resolve(request.library), info)
   try {
     const convention = conventionOf(library, request)
     const operands = request.operands.map((path) => readNpy(path))
