@@ -1,4 +1,4 @@
-import { loadGlobally, type CFunction, type CType } from './driver.ts'
+import { loadGlobally, type CType } from './driver.ts'
 
 /** The functions of a library: the result, then the parameters. */
 export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
@@ -28,21 +28,31 @@ export type FunctionsOf<Table extends FunctionTable> = {
 
 /**
  * Loads a library, whose symbols all libraries that are loaded later can see, and makes an object with the functions of a
- * table. Declaring a function is slow, so each is declared when its property is first read, and is a plain property from
- * then on.
+ * table.
+ *
+ * Declaring a function is slow, so a family of functions, such as all `tn_xla_*`, is declared when one of them is first
+ * read, and they are plain properties from then on. Declaring each on its own is not safe: koffi ends the process if a
+ * function is declared while its worker is terminated, and the callbacks of a family run at that time.
  */
 export function loadFunctions<Table extends FunctionTable>(path: string, table: Table): FunctionsOf<Table> {
   const declare = loadGlobally(path)
   const prototype = {}
   const functions: object = Object.create(prototype)
-  for (const [name, [result, parameters]] of Object.entries(table)) {
+  for (const name of Object.keys(table)) {
     Object.defineProperty(prototype, name, {
-      get(): CFunction {
-        const value = declare(name, result, parameters)
-        Object.defineProperty(functions, name, { value })
-        return value
+      get(): unknown {
+        for (const [member, [result, parameters]] of Object.entries(table)) {
+          if (familyOf(member) !== familyOf(name)) continue
+          Object.defineProperty(functions, member, { value: declare(member, result, parameters) })
+        }
+        return (functions as Record<string, unknown>)[name]
       },
     })
   }
   return functions as FunctionsOf<Table>
+}
+
+/** The family of `tn_xla_close` is `tn_xla`. */
+function familyOf(name: string): string {
+  return name.split('_', 2).join('_')
 }
