@@ -38,7 +38,7 @@ int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
   queue->lock = (tn__lock_t)TN__LOCK;
   queue->settled = (tn__condition_t)TN__CONDITION;
   queue->last = &queue->first;
-  queue->has_hook = tn__environment_on_end(end_thread, queue);
+  queue->has_hook = tn__javascript_thread_on_end(end_thread, queue);
   *out = queue;
   *descriptor = queue->event.from;
   return TN_OK;

@@ -45,7 +45,7 @@ int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
              "stream must have a context and all functions of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
-  tn__environment_on_end(end_thread, NULL);
+  tn__javascript_thread_on_end(end_thread, NULL);
   stream->next = streams;
   streams = stream;
   return TN_OK;

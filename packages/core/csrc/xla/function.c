@@ -143,7 +143,7 @@ static void end_thread(void *data) {
 
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
   TN_REQUIRE(callback != NULL && function != NULL && out != NULL, "callback, function and out must not be null");
-  tn__environment_on_end(end_thread, NULL);
+  tn__javascript_thread_on_end(end_thread, NULL);
   tn__lock(&lock);
   size_t index = 0;
   while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;

@@ -2,7 +2,7 @@
  * there. */
 #include "../internal.h"
 
-int tn__environment_on_end(void (*hook)(void *data), void *data) {
+int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
   (void)hook, (void)data;
   return 0;
 }

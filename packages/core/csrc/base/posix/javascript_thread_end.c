@@ -7,7 +7,7 @@
 
 #define MOST_HOOKS 4
 
-int tn__environment_on_end(void (*hook)(void *data), void *data) {
+int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {
   /* The hooks without data that this thread has added. Node aborts when a hook is added twice. */
   static _Thread_local void (*added[MOST_HOOKS])(void *data);
   size_t count = 0;
