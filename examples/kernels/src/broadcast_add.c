@@ -1,4 +1,5 @@
-/* A[i] = B[i % 128] + C[i]: the custom call of XLA's own introduction, in its oldest and its newest convention. */
+/* A[i] = B[i % 128] + C[i], the example of XLA's introduction to custom calls, in the oldest and the newest
+ * convention. */
 #include <tenon/xla_custom_call.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
@@ -7,11 +8,12 @@ static void add(float *a, const float *b, int64_t period, const float *c, int64_
   for (int64_t i = 0; i < count; i++) a[i] = b[i % period] + c[i];
 }
 
-/* Untyped, ORIGINAL on the Host: f32[2048] from f32[128] and f32[2048]. Nothing here can check that. */
+/* Untyped, ORIGINAL on the Host: f32[2048] from f32[128] and f32[2048]. An untyped function cannot check its
+ * operands. */
 TN_XLA_EXPORT void do_custom_call(void *out, const void **in) { add(out, in[0], 128, in[1], 2048); }
 TN_XLA_MARK_HOST(do_custom_call);
 
-/* Typed: b f32[m] and c f32[n] give a f32[n]. */
+/* Typed: a f32[n] from b f32[m] and c f32[n]. */
 TN_XLA_EXPORT tn_xla_error_t *broadcast_add(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 2, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
@@ -21,13 +23,14 @@ TN_XLA_EXPORT tn_xla_error_t *broadcast_add(tn_xla_call_frame_t *frame) {
   tn_xla_buffer_t *a = tn_xla_ret(&in, 0, TN_XLA_F32, 1);
   if (!tn_xla_complete(&in)) return in.error;
   if (!tn_xla_same_shape(a, c) || (b->dims[0] == 0 && c->dims[0] != 0))
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the result must be as long as the second operand, and the first not empty");
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "a must be as long as c, and b must not be empty");
   add(a->data, b->data, b->dims[0], c->data, c->dims[0]);
   return NULL;
 }
 TN_XLA_MARK_TYPED(broadcast_add);
 
-/* Untyped, with a tuple as result: f32[2] and f32[3] from f32[5]. `out` is the array of pointers to the two. */
+/* Untyped, with a tuple as its result: f32[2] and f32[3] from f32[5]. `out` is an array of pointers to the two
+ * leaves. */
 TN_XLA_EXPORT void split(void *out, const void **in) {
   float *const *parts = out;
   memcpy(parts[0], in[0], 2 * sizeof(float));

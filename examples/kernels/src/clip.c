@@ -1,7 +1,8 @@
-/* y f32[...] = x f32[...], no less than low (f32) and no more than high (f32): one handler for each version of the ABI. */
+/* y = x, limited to the range from low to high. The library has a handler for each version of the ABI. */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
+/* x and y: f32[n]; attributes low and high: f32. */
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 2};
   tn_xla_reader_t in;

@@ -1,4 +1,4 @@
-/* A handler that has another one do its work, in memory of its own, as any runtime of XLA FFI would call it. */
+/* A handler that calls another handler with its own memory, as a runtime of XLA FFI does. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -17,8 +17,8 @@ static void *run(void *work) {
   return NULL;
 }
 
-static tn_xla_error_t *delegate_to(tn_xla_call_frame_t *frame, tn_xla_handler_t *handler, int elsewhere, const tn_xla_buffer_t *x,
-                                   const tn_xla_buffer_t *y, float *memory) {
+static tn_xla_error_t *delegate_to(tn_xla_call_frame_t *frame, tn_xla_handler_t *handler, int elsewhere,
+                                   const tn_xla_buffer_t *x, const tn_xla_buffer_t *y, float *memory) {
   const size_t count = (size_t)x->dims[0];
   tn_xla_buffer_t in = *x, out = *y;
   in.data = memory;
@@ -38,14 +38,14 @@ static tn_xla_error_t *delegate_to(tn_xla_call_frame_t *frame, tn_xla_handler_t 
   } else if (pthread_create(&thread, NULL, run, &work) == 0) {
     pthread_join(thread, NULL);
   } else {
-    return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "no thread could be started");
+    return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "cannot start a thread");
   }
   if (work.error == NULL) memcpy(y->data, out.data, count * sizeof *memory);
   return work.error;
 }
 
-/* y f32[n] from x f32[n], by the handler at the address in the attribute handler (s64); on another thread if the attribute
- * elsewhere (pred) says so. */
+/* y f32[n] from x f32[n]. Attributes: handler (s64), the address of the handler to call, and elsewhere (pred), whether
+ * to call it on another thread. */
 TN_XLA_EXPORT tn_xla_error_t *delegate(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 2};
   tn_xla_reader_t in;
@@ -55,11 +55,11 @@ TN_XLA_EXPORT tn_xla_error_t *delegate(tn_xla_call_frame_t *frame) {
   const int64_t address = tn_xla_attr_s64(&in, NULL, "handler");
   const int elsewhere = tn_xla_attr_pred(&in, NULL, "elsewhere");
   if (!tn_xla_complete(&in)) return in.error;
-  if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "x and y must have one shape");
+  if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "y must have the shape of x");
   tn_xla_handler_t *handler = NULL;
   memcpy(&handler, &address, sizeof handler);
   float *memory = malloc(2 * (size_t)x->dims[0] * sizeof *memory + 1);
-  if (memory == NULL) return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "no memory for a copy");
+  if (memory == NULL) return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "out of memory for a copy");
   tn_xla_error_t *error = delegate_to(frame, handler, elsewhere, x, y, memory);
   free(memory);
   return error;

@@ -1,10 +1,10 @@
-/* Writes the attributes it is given as text, to see what reaches a handler: `a=F32:1.5 b={c=STRING:"x"} d=S8[1,2]`. */
+/* Writes its attributes as text, such as `a=F32:1.5 b={c=STRING:"x"} d=S8[1,2]`. */
 #include <inttypes.h>
 
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* Text in a buffer of fixed size; what does not fit is counted and left out. */
+/* Text in a buffer of fixed size. Bytes that do not fit are counted and omitted. */
 typedef struct {
   char *at;
   size_t left;
@@ -21,57 +21,31 @@ static void add(text_t *text, const char *bytes, size_t length) {
 
 static void add_string(text_t *text, const char *string) { add(text, string, strlen(string)); }
 
+/* A case that formats a value of one type. */
+#define NUMBER(dtype, type, format)                     \
+  case dtype: {                                         \
+    type value;                                         \
+    memcpy(&value, at, sizeof value);                   \
+    snprintf(number, sizeof number, "%" format, value); \
+    break;                                              \
+  }
+
 static void add_element(text_t *text, int32_t dtype, const void *at) {
-  char number[64];
-  union {
-    int8_t s8;
-    int16_t s16;
-    int32_t s32;
-    int64_t s64;
-    uint8_t u8;
-    uint16_t u16;
-    uint32_t u32;
-    uint64_t u64;
-    float f32;
-    double f64;
-  } value;
-  memcpy(&value, at, tn_xla_dtype_size(dtype) <= sizeof value ? tn_xla_dtype_size(dtype) : sizeof value);
+  char number[64] = "?";
   switch (dtype) {
     case TN_XLA_PRED:
-      snprintf(number, sizeof number, "%s", value.u8 ? "true" : "false");
+      snprintf(number, sizeof number, *(const uint8_t *)at ? "true" : "false");
       break;
-    case TN_XLA_S8:
-      snprintf(number, sizeof number, "%" PRId8, value.s8);
-      break;
-    case TN_XLA_S16:
-      snprintf(number, sizeof number, "%" PRId16, value.s16);
-      break;
-    case TN_XLA_S32:
-      snprintf(number, sizeof number, "%" PRId32, value.s32);
-      break;
-    case TN_XLA_S64:
-      snprintf(number, sizeof number, "%" PRId64, value.s64);
-      break;
-    case TN_XLA_U8:
-      snprintf(number, sizeof number, "%" PRIu8, value.u8);
-      break;
-    case TN_XLA_U16:
-      snprintf(number, sizeof number, "%" PRIu16, value.u16);
-      break;
-    case TN_XLA_U32:
-      snprintf(number, sizeof number, "%" PRIu32, value.u32);
-      break;
-    case TN_XLA_U64:
-      snprintf(number, sizeof number, "%" PRIu64, value.u64);
-      break;
-    case TN_XLA_F32:
-      snprintf(number, sizeof number, "%.9g", (double)value.f32);
-      break;
-    case TN_XLA_F64:
-      snprintf(number, sizeof number, "%.17g", value.f64);
-      break;
-    default:
-      snprintf(number, sizeof number, "?");
+    NUMBER(TN_XLA_S8, int8_t, PRId8)
+    NUMBER(TN_XLA_S16, int16_t, PRId16)
+    NUMBER(TN_XLA_S32, int32_t, PRId32)
+    NUMBER(TN_XLA_S64, int64_t, PRId64)
+    NUMBER(TN_XLA_U8, uint8_t, PRIu8)
+    NUMBER(TN_XLA_U16, uint16_t, PRIu16)
+    NUMBER(TN_XLA_U32, uint32_t, PRIu32)
+    NUMBER(TN_XLA_U64, uint64_t, PRIu64)
+    NUMBER(TN_XLA_F32, float, ".9g")
+    NUMBER(TN_XLA_F64, double, ".17g")
   }
   add_string(text, number);
 }
@@ -111,7 +85,8 @@ static void add_attrs(text_t *text, const tn_xla_attrs_t *attrs) {
   }
 }
 
-/* No operand; result u8[n]: UTF-8, filled up with zeroes. RESOURCE_EXHAUSTED names the size if n is too small. */
+/* The result u8[n]: UTF-8, padded with zeroes. If n is too small, the error RESOURCE_EXHAUSTED says which size is
+ * needed. */
 TN_XLA_EXPORT tn_xla_error_t *describe_attrs(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {
       .minor = 1, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = TN_XLA_ANY};
@@ -122,7 +97,7 @@ TN_XLA_EXPORT tn_xla_error_t *describe_attrs(tn_xla_call_frame_t *frame) {
   text_t text = {out->data, (size_t)out->dims[0], 0};
   add_attrs(&text, &frame->attrs);
   if (text.needed > (size_t)out->dims[0])
-    return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "the text has %zu bytes, the result %lld", text.needed,
+    return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "the result must have %zu bytes, got %lld", text.needed,
                        (long long)out->dims[0]);
   memset(text.at, 0, text.left);
   return NULL;

@@ -1,4 +1,4 @@
-/* A handler that writes down what it sees of its buffers: "f32[2,4] token*", a star for a null pointer. */
+/* Writes the types of its buffers as text, with a star for a null pointer: "f32[2,4] token*". */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
@@ -21,12 +21,13 @@ static void add_buffers(writer_t *out, int64_t count, void **buffers) {
   for (int64_t i = 0; i < count; i++) {
     const tn_xla_buffer_t *buffer = buffers[i];
     add(out, "%s%s[", i == 0 ? "" : " ", tn_xla_dtype_name(buffer->dtype));
-    for (int64_t axis = 0; axis < buffer->rank; axis++) add(out, axis == 0 ? "%lld" : ",%lld", (long long)buffer->dims[axis]);
+    for (int64_t axis = 0; axis < buffer->rank; axis++)
+      add(out, axis == 0 ? "%lld" : ",%lld", (long long)buffer->dims[axis]);
     add(out, buffer->data == NULL ? "]*" : "]");
   }
 }
 
-/* Operands and results of any kind, but the last result is u8[n], n > 0: the text, NUL-terminated. */
+/* Takes buffers of any type. The last result, u8[n] with n > 0, receives the text, which ends in NUL. */
 TN_XLA_EXPORT tn_xla_error_t *describe_buffers(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {
       .minor = 2, .stage = TN_XLA_EXECUTE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = TN_XLA_ANY};

@@ -1,8 +1,8 @@
-/* Kernels that go wrong on purpose. */
+/* Kernels that fail or break rules on purpose. */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* Fails with any code: attributes code (s32) and message (string). Code 0 is success. */
+/* Fails with the attributes code (s32) and message (string). */
 TN_XLA_EXPORT tn_xla_error_t *fail_with(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {
       .minor = 1, .stage = TN_XLA_EXECUTE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = 2};
@@ -15,7 +15,8 @@ TN_XLA_EXPORT tn_xla_error_t *fail_with(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(fail_with);
 
-/* Writes 0xee to `before` bytes (attribute, s64) in front of its result u8[n] and to `after` bytes behind it. */
+/* Fills its result u8[n] with 0x11. Then writes 0xee out of bounds, to `before` bytes in front of it and `after` bytes
+ * behind it (attributes, s64). */
 TN_XLA_EXPORT tn_xla_error_t *write_out_of_bounds(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 1, .attrs = 2};
   tn_xla_reader_t in;
@@ -30,7 +31,7 @@ TN_XLA_EXPORT tn_xla_error_t *write_out_of_bounds(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(write_out_of_bounds);
 
-/* Answers as version 0.4, newer than any that is described here, and doubles f32[n]. */
+/* y = 2 * x, both f32[n]. Answers the metadata query as version 0.4, which does not exist yet. */
 TN_XLA_EXPORT tn_xla_error_t *twice_v4(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 4, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
@@ -44,20 +45,20 @@ TN_XLA_EXPORT tn_xla_error_t *twice_v4(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(twice_v4);
 
-/* Ignores the metadata question, as a function does that is no handler. */
+/* Ignores the metadata query, like a function that is not a handler. */
 TN_XLA_EXPORT tn_xla_error_t *silent(tn_xla_call_frame_t *frame) {
   (void)frame;
   return NULL;
 }
 TN_XLA_MARK_TYPED(silent);
 
-/* Answers the metadata question with an error, as handlers do whose types are not registered yet. */
+/* Answers the metadata query with an error, like a handler whose types are not registered yet. */
 TN_XLA_EXPORT tn_xla_error_t *not_ready(tn_xla_call_frame_t *frame) {
   return tn_xla_fail(frame, TN_XLA_FAILED_PRECONDITION, "types must be registered before their handlers");
 }
 TN_XLA_MARK_TYPED(not_ready);
 
-/* Asks for the stream of a device, which a Host call has not. */
+/* Gets the stream of a device. A call on the Host does not have one. */
 TN_XLA_EXPORT tn_xla_error_t *needs_stream(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 0, .rets = 0, .attrs = 0};
   tn_xla_reader_t in;
@@ -67,7 +68,7 @@ TN_XLA_EXPORT tn_xla_error_t *needs_stream(tn_xla_call_frame_t *frame) {
 }
 TN_XLA_MARK_TYPED(needs_stream);
 
-/* Does nothing, at the prepare stage. */
+/* A handler of the prepare stage, without any effect. */
 TN_XLA_EXPORT tn_xla_error_t *prepare_nothing(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {
       .minor = 3, .stage = TN_XLA_PREPARE, .args = TN_XLA_ANY, .rets = TN_XLA_ANY, .attrs = TN_XLA_ANY};

@@ -1,9 +1,8 @@
-/* Handlers that use what their caller lends them: an object that they find by its type. One for each version of the ABI.
+/* Handlers that look up an object, which the caller lends them, by its type. There is one for each version of the ABI.
  *
- * The library owns the type's id, which is 0 until a runtime registers the type: the caller does it with the symbols
- * factor_type_id and factor_type_info, or lets provide_factor_type() do it. */
-#include <tenon/xla_handler.h>
-#include <tenon/xla_mark.h>
+ * The library owns the id of the type, which is 0 until a runtime registers the type. The caller does so with the
+ * symbols factor_type_id and factor_type_info, or by a call of provide_factor_type(). */
+#include "typed.h"
 
 typedef struct {
   float factor;
@@ -16,14 +15,14 @@ tn_xla_type_id_t factor_type_id;
 TN_XLA_EXPORT const tn_xla_type_info_t factor_type_info;
 const tn_xla_type_info_t factor_type_info = {sizeof factor_type_info, NULL, keep};
 
-/* Registers the type with a runtime of 0.2 or later by its table; null, or an error of the runtime. */
+/* Registers the type with the runtime of `api`, version 0.2 or later. Returns null or an error of the runtime. */
 TN_XLA_EXPORT tn_xla_error_t *provide_factor_type(const tn_xla_api_t *api) {
   tn_xla_type_register_args_v2_t type = {TN_XLA_SIZE_TYPE_REGISTER, NULL, {"tenon_factor", 12}, &factor_type_id,
                                          &factor_type_info};
   return api->type_register(&type);
 }
 
-/* y f32[n] from x f32[n]: x times the factor that is lent. */
+/* y = factor * x, both f32[n]. */
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
@@ -40,14 +39,11 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   return NULL;
 }
 
-TN_XLA_EXPORT tn_xla_error_t *lent_factor_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
-TN_XLA_MARK_TYPED(lent_factor_v1);
-TN_XLA_EXPORT tn_xla_error_t *lent_factor_v2(tn_xla_call_frame_t *frame) { return run(frame, 2); }
-TN_XLA_MARK_TYPED(lent_factor_v2);
-TN_XLA_EXPORT tn_xla_error_t *lent_factor_v3(tn_xla_call_frame_t *frame) { return run(frame, 3); }
-TN_XLA_MARK_TYPED(lent_factor_v3);
+TYPED_HANDLER(lent_factor_v1, run(frame, 1));
+TYPED_HANDLER(lent_factor_v2, run(frame, 2));
+TYPED_HANDLER(lent_factor_v3, run(frame, 3));
 
-/* Providers that register nothing: one that returns nothing, and one that fails. */
+/* Providers that do not register a type. The first one has no result, the second one fails. */
 TN_XLA_EXPORT void provide_nothing(const tn_xla_api_t *api) { (void)api; }
 TN_XLA_EXPORT tn_xla_error_t *provide_failure(const tn_xla_api_t *api) {
   tn_xla_error_create_args_t args = {TN_XLA_SIZE_ERROR_CREATE, NULL, "nothing to provide", TN_XLA_INVALID_ARGUMENT};

@@ -1,9 +1,8 @@
-/* Handlers that ask their runtime for memory, one for each version of the ABI. */
-#include <tenon/xla_handler.h>
-#include <tenon/xla_mark.h>
+/* Handlers that allocate memory from their runtime, one for each version of the ABI. */
+#include "typed.h"
 
-/* y f32[n] from x f32[n] in reverse order, through memory of the runtime, which is given back unless the attribute forget
- * (pred) says otherwise. */
+/* y f32[n] = x f32[n] in reverse order, through memory of the runtime with the attribute alignment (s64). The memory is
+ * freed unless the attribute forget (pred) is true. */
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 2};
   tn_xla_reader_t in;
@@ -26,9 +25,6 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   return frame->api->memory_free(&free_args);
 }
 
-TN_XLA_EXPORT tn_xla_error_t *reverse_in_scratch_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
-TN_XLA_MARK_TYPED(reverse_in_scratch_v1);
-TN_XLA_EXPORT tn_xla_error_t *reverse_in_scratch_v2(tn_xla_call_frame_t *frame) { return run(frame, 2); }
-TN_XLA_MARK_TYPED(reverse_in_scratch_v2);
-TN_XLA_EXPORT tn_xla_error_t *reverse_in_scratch_v3(tn_xla_call_frame_t *frame) { return run(frame, 3); }
-TN_XLA_MARK_TYPED(reverse_in_scratch_v3);
+TYPED_HANDLER(reverse_in_scratch_v1, run(frame, 1));
+TYPED_HANDLER(reverse_in_scratch_v2, run(frame, 2));
+TYPED_HANDLER(reverse_in_scratch_v3, run(frame, 3));

@@ -14,7 +14,8 @@ TN_XLA_EXPORT tn_xla_error_t *rms_norm(tn_xla_call_frame_t *frame) {
   const float eps = tn_xla_attr_f32(&in, NULL, "eps");
   if (!tn_xla_complete(&in)) return in.error;
   if (x->rank == 0 || !tn_xla_same_shape(x, y))
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "rms_norm takes x of rank 1 or more and gives y of the same shape, got ranks %lld and %lld",
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT,
+                       "rms_norm takes x of rank 1 or more and gives y of the same shape, got ranks %lld and %lld",
                        (long long)x->rank, (long long)y->rank);
   const int64_t width = x->dims[x->rank - 1];
   const int64_t rows = width == 0 ? 0 : tn_xla_element_count(x) / width;

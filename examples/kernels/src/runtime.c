@@ -1,9 +1,9 @@
-/* Kernels that ask the loader for symbols of their runtime: the process must have them before this library is opened. */
+/* Kernels that import functions of their runtime, which the process must export before it opens this library. */
 #include <tenon/xla_custom_call.h>
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* A typed handler that nobody has to look up: the library registers it as "negate" on the Host when it is loaded. */
+/* y = -x, both f32[n]. When the library is loaded, it registers this handler as "negate" on the Host. */
 static tn_xla_error_t *negate(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
@@ -24,16 +24,16 @@ __attribute__((constructor)) static void register_negate(void) {
   if (error == NULL) return;
   tn_xla_error_get_message_args_t message = {sizeof message, NULL, error, NULL};
   api->error_get_message(&message);
-  fprintf(stderr, "negate was not registered: %s\n", message.message);
+  fprintf(stderr, "cannot register negate: %s\n", message.message);
   tn_xla_error_destroy_args_t destroy = {sizeof destroy, NULL, error};
   api->error_destroy(&destroy);
 }
 
-/* Untyped, UNIFIED on the Host: s32[] from two s32[]; `opaque` is the operation, "add" or "divide". */
+/* Untyped, UNIFIED on the Host: s32[] from two s32[]. `opaque` is the operation, "add" or "divide". */
 TN_XLA_EXPORT void integer_operation(void *out, const void **in, const char *opaque, size_t opaque_length,
                                      XlaCustomCallStatus *status) {
   const int32_t a = *(const int32_t *)in[0], b = *(const int32_t *)in[1];
-  static const char by_zero[] = "division by zero", unknown[] = "unknown operation";
+  static const char by_zero[] = "division by zero", unknown[] = "opaque must be add or divide";
   if (opaque_length == 3 && memcmp(opaque, "add", 3) == 0) {
     *(int32_t *)out = (int32_t)((uint32_t)a + (uint32_t)b);
   } else if (opaque_length != 6 || memcmp(opaque, "divide", 6) != 0) {
@@ -46,5 +46,5 @@ TN_XLA_EXPORT void integer_operation(void *out, const void **in, const char *opa
 }
 TN_XLA_MARK_HOST_UNIFIED(integer_operation);
 
-/* The minor version of the table that a library gets which asks for it now, as those do that register themselves. */
+/* Returns the minor version of the table that the runtime offers to libraries that register themselves. */
 TN_XLA_EXPORT int32_t offered_minor(void) { return XLA_FFI_GetApi()->api_version.minor_version; }

@@ -2,7 +2,7 @@
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* x, y and the result: f32 of one shape; attribute a: f32. */
+/* x, y and the result: f32 of the same shape; attribute a: f32. */
 TN_XLA_EXPORT tn_xla_error_t *saxpy(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 2, .stage = TN_XLA_EXECUTE, .args = 2, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
@@ -13,9 +13,10 @@ TN_XLA_EXPORT tn_xla_error_t *saxpy(tn_xla_call_frame_t *frame) {
   const float a = tn_xla_attr_f32(&in, NULL, "a");
   if (!tn_xla_complete(&in)) return in.error;
   if (!tn_xla_same_shape(x, y) || !tn_xla_same_shape(x, out))
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "saxpy takes x and y of one shape and gives a result of the same");
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "x, y and the result must have the same shape");
   const int64_t count = tn_xla_element_count(x);
-  for (int64_t i = 0; i < count; i++) ((float *)out->data)[i] = a * ((const float *)x->data)[i] + ((const float *)y->data)[i];
+  for (int64_t i = 0; i < count; i++)
+    ((float *)out->data)[i] = a * ((const float *)x->data)[i] + ((const float *)y->data)[i];
   return NULL;
 }
 TN_XLA_MARK_TYPED(saxpy);

@@ -1,9 +1,8 @@
-/* A handler that answers with a future and finishes on a thread of its own. */
+/* Handlers that return a future and complete it on a thread of their own, one for each version of the ABI. */
 #include <pthread.h>
 #include <stdlib.h>
 
-#include <tenon/xla_handler.h>
-#include <tenon/xla_mark.h>
+#include "typed.h"
 
 typedef struct {
   const tn_xla_api_t *api;
@@ -14,13 +13,14 @@ typedef struct {
   float factor;
 } job_t;
 
-/* Operands, results and attributes live until the future completes; the frame and its context do not. A negative factor is
- * refused here, so that the failure comes late. */
+/* Operands and results live until the future completes, the frame and its context do not. A negative factor is refused
+ * here, so that the future fails and not the call. */
 static void *scale(void *pointer) {
   job_t job = *(job_t *)pointer;
   free(pointer);
   if (job.factor < 0) {
-    tn_xla_error_create_args_t create = {TN_XLA_SIZE_ERROR_CREATE, NULL, "the factor must not be negative", TN_XLA_OUT_OF_RANGE};
+    tn_xla_error_create_args_t create = {
+        TN_XLA_SIZE_ERROR_CREATE, NULL, "the factor must not be negative", TN_XLA_OUT_OF_RANGE};
     tn_xla_future_error_args_t failed = {sizeof failed, NULL, job.future, job.api->error_create(&create)};
     job.api->future_set_error(&failed);
     return NULL;
@@ -43,14 +43,14 @@ static tn_xla_error_t *start(tn_xla_call_frame_t *frame, job_t job) {
   if (copy == NULL || pthread_create(&thread, NULL, scale, copy) != 0) {
     free(copy);
     tn_xla_future_error_args_t failed = {sizeof failed, NULL, job.future,
-                                         tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "no thread to scale on")};
+                                         tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "cannot start a thread")};
     return frame->api->future_set_error(&failed);
   }
   pthread_detach(thread);
   return NULL;
 }
 
-/* x and y: f32[n]; attribute factor: f32, not negative. */
+/* y = factor * x, both f32[n]; attribute factor: f32, not negative. */
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
@@ -60,13 +60,9 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   const float factor = tn_xla_attr_f32(&in, NULL, "factor");
   if (!tn_xla_complete(&in)) return in.error;
   if (!tn_xla_same_shape(x, y)) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "y must have the shape of x");
-  return start(frame, (job_t){.api = frame->api, .from = x->data, .to = y->data, .count = x->dims[0], .factor = factor});
+  return start(frame, (job_t){frame->api, NULL, x->data, y->data, x->dims[0], factor});
 }
 
-TN_XLA_EXPORT tn_xla_error_t *scale_later(tn_xla_call_frame_t *frame) { return run(frame, 3); }
-TN_XLA_MARK_TYPED(scale_later);
-/* The same for earlier versions of the ABI. */
-TN_XLA_EXPORT tn_xla_error_t *scale_later_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
-TN_XLA_MARK_TYPED(scale_later_v1);
-TN_XLA_EXPORT tn_xla_error_t *scale_later_v2(tn_xla_call_frame_t *frame) { return run(frame, 2); }
-TN_XLA_MARK_TYPED(scale_later_v2);
+TYPED_HANDLER(scale_later, run(frame, 3));
+TYPED_HANDLER(scale_later_v1, run(frame, 1));
+TYPED_HANDLER(scale_later_v2, run(frame, 2));

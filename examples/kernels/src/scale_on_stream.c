@@ -1,16 +1,12 @@
-/* Typed handlers of devices, one for each version of the ABI. No device is needed to call them: the stream is taken as a
- * counter of what was enqueued, and the buffers are read and written at once. */
-#include <tenon/xla_handler.h>
-#include <tenon/xla_mark.h>
+/* Typed handlers of devices, one for each version of the ABI. They run without a device, because they read and write
+ * the buffers at once and use the stream as a counter of launches. */
+#include "typed.h"
 
-/* y f32[n] = a (f32) * x f32[n]; counts one on the stream, unless it is null. */
+/* y = a * x, both f32[n]; attribute a: f32. Adds one to the counter at the stream, unless the stream is null. */
 static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
-  const tn_xla_signature_t signature = {.minor = minor,
-                                        .stage = TN_XLA_EXECUTE,
-                                        .traits = TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE,
-                                        .args = 1,
-                                        .rets = 1,
-                                        .attrs = 1};
+  static const uint32_t traits = TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE;
+  const tn_xla_signature_t signature = {
+      .minor = minor, .stage = TN_XLA_EXECUTE, .traits = traits, .args = 1, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;
   if (!tn_xla_open(&in, frame, &signature)) return in.error;
   const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
@@ -26,9 +22,6 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor) {
   return NULL;
 }
 
-TN_XLA_EXPORT tn_xla_error_t *scale_on_stream_v1(tn_xla_call_frame_t *frame) { return run(frame, 1); }
-TN_XLA_MARK_TYPED(scale_on_stream_v1);
-TN_XLA_EXPORT tn_xla_error_t *scale_on_stream_v2(tn_xla_call_frame_t *frame) { return run(frame, 2); }
-TN_XLA_MARK_TYPED(scale_on_stream_v2);
-TN_XLA_EXPORT tn_xla_error_t *scale_on_stream_v3(tn_xla_call_frame_t *frame) { return run(frame, 3); }
-TN_XLA_MARK_TYPED(scale_on_stream_v3);
+TYPED_HANDLER(scale_on_stream_v1, run(frame, 1));
+TYPED_HANDLER(scale_on_stream_v2, run(frame, 2));
+TYPED_HANDLER(scale_on_stream_v3, run(frame, 3));

@@ -1,4 +1,4 @@
-/* y = activation(scale * x + shift), applied several times: a kernel with attributes of every kind. */
+/* y = activation(scale * x + shift), applied several times. The kernel has attributes of every kind. */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
@@ -25,8 +25,8 @@ static int is(tn_xla_span_t string, const char *word) {
   return string.len == strlen(word) && memcmp(string.ptr, word, string.len) == 0;
 }
 
-/* x and y: f32 of one shape. Attributes: scale f32, shift f32 array, activation string ("none" or "relu"), clip pred,
- * times s64, limits dictionary { low f32, high f32 }. */
+/* x and y: f32 of the same shape. Attributes: scale f32, shift f32 array, activation string ("none" or "relu"), clip
+ * pred, times s64, limits dictionary { low f32, high f32 }. */
 TN_XLA_EXPORT tn_xla_error_t *scale_shift(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 3, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 6};
   tn_xla_reader_t in;
@@ -48,7 +48,7 @@ TN_XLA_EXPORT tn_xla_error_t *scale_shift(tn_xla_call_frame_t *frame) {
     return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "activation must be none or relu, got %.*s", (int)activation.len,
                        activation.ptr);
   if (options.shift.size == 0 || !tn_xla_same_shape(x, y))
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "shift must have an element, and y the shape of x");
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "shift must not be empty, and y must have the shape of x");
   const float *shift = options.shift.data;
   const int64_t count = tn_xla_element_count(x);
   for (int64_t i = 0; i < count; i++)

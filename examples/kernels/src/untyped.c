@@ -1,10 +1,11 @@
-/* Untyped custom calls of every convention. What they can't check, the caller must get right. */
+/* Untyped custom calls of every convention. They cannot check their buffers, so the caller must pass correct ones. */
+#include <stdint.h>
 #include <string.h>
 
 #include <tenon/xla_custom_call.h>
 #include <tenon/xla_mark.h>
 
-/* STATUS_RETURNING on the Host: s32[] from two s32[]; fails where the sum doesn't fit. */
+/* STATUS_RETURNING on the Host: s32[] from two s32[]. Fails if the sum overflows. */
 TN_XLA_EXPORT void checked_add(void *out, const void **in, XlaCustomCallStatus *status) {
   static const char overflow[] = "the sum does not fit into 32 bits";
   if (__builtin_add_overflow(*(const int *)in[0], *(const int *)in[1], (int *)out))
@@ -12,24 +13,22 @@ TN_XLA_EXPORT void checked_add(void *out, const void **in, XlaCustomCallStatus *
 }
 TN_XLA_MARK_HOST_STATUS(checked_add);
 
-/* UNIFIED on the Host: the bytes of `opaque` to u8[n], their number to s64[]. The result is a tuple of the two. */
+/* UNIFIED on the Host: writes the bytes of `opaque` and their number to the result (u8[n], s64[]). */
 TN_XLA_EXPORT void copy_opaque(void *out, const void **in, const char *opaque, size_t opaque_length,
                                XlaCustomCallStatus *status) {
-  (void)in;
-  (void)status;
+  (void)in, (void)status;
   void **parts = out;
-  const long long length = (long long)opaque_length;
+  const int64_t length = (int64_t)opaque_length;
   if (opaque_length > 0) memcpy(parts[0], opaque, opaque_length);
   memcpy(parts[1], &length, sizeof length);
 }
 TN_XLA_MARK_HOST_UNIFIED(copy_opaque);
 
-/* UNIFIED on the Host: does to its status what each byte of `opaque` says: F fails with all of `opaque`, E with an empty
- * message, S succeeds. */
+/* UNIFIED on the Host: sets its status for each byte of `opaque`. F is a failure with all of `opaque` as its message, E
+ * is a failure with an empty message, and S is success. */
 TN_XLA_EXPORT void set_status(void *out, const void **in, const char *opaque, size_t opaque_length,
                               XlaCustomCallStatus *status) {
-  (void)out;
-  (void)in;
+  (void)out, (void)in;
   for (size_t i = 0; i < opaque_length; i++) {
     if (opaque[i] == 'F') XlaCustomCallStatusSetFailure(status, opaque, opaque_length);
     if (opaque[i] == 'E') XlaCustomCallStatusSetFailure(status, "", 0);
@@ -48,7 +47,7 @@ static void total_and_first(const float *const leaves[4], float *totals, float *
   }
 }
 
-/* ORIGINAL on the Host, nested tuples: one operand (f32[32], (f32[64], f32[128]), f32[256]), and the result
+/* ORIGINAL on the Host, with nested tuples: the operand is (f32[32], (f32[64], f32[128]), f32[256]), and the result is
  * (f32[512], f32[1024]): the sums and the first elements of the leaves, then zeroes. */
 TN_XLA_EXPORT void nested_sums(void *out, const void **in) {
   const void *const *operand = in[0];
@@ -59,7 +58,7 @@ TN_XLA_EXPORT void nested_sums(void *out, const void **in) {
 }
 TN_XLA_MARK_HOST(nested_sums);
 
-/* The same with flattened tuples, as XLA passes them today. */
+/* nested_sums with flattened tuples, as XLA passes them today. */
 TN_XLA_EXPORT void flattened_sums(void *out, const void **in) {
   const float *const leaves[4] = {in[0], in[1], in[2], in[3]};
   void *const *results = out;
@@ -67,34 +66,33 @@ TN_XLA_EXPORT void flattened_sums(void *out, const void **in) {
 }
 TN_XLA_MARK_HOST(flattened_sums);
 
-/* ORIGINAL on devices: the same, all leaves in one array. */
+/* ORIGINAL on devices: nested_sums with all leaves in one array. */
 TN_XLA_EXPORT void device_sums(void *stream, void **buffers, const char *opaque, size_t opaque_length) {
-  (void)stream;
-  (void)opaque;
-  (void)opaque_length;
+  (void)stream, (void)opaque, (void)opaque_length;
   const float *const leaves[4] = {buffers[0], buffers[1], buffers[2], buffers[3]};
   total_and_first(leaves, buffers[4], buffers[5]);
 }
 
-/* UNIFIED on devices: writes the stream and the number of bytes of `opaque` to s64[2]; fails with the text of `opaque` when
- * it starts with "fail". */
+/* UNIFIED on devices: writes the address of the stream and the number of bytes of `opaque` to s64[2]. Fails with
+ * `opaque` as the message if it starts with "fail". */
 TN_XLA_EXPORT void device_facts(void *stream, void **buffers, const char *opaque, size_t opaque_length,
                                 XlaCustomCallStatus *status) {
-  const long long facts[2] = {(long long)(size_t)stream, (long long)opaque_length};
+  const int64_t facts[2] = {(int64_t)(size_t)stream, (int64_t)opaque_length};
   memcpy(buffers[0], facts, sizeof facts);
-  if (opaque_length >= 4 && memcmp(opaque, "fail", 4) == 0) XlaCustomCallStatusSetFailure(status, opaque, opaque_length);
+  if (opaque_length >= 4 && memcmp(opaque, "fail", 4) == 0)
+    XlaCustomCallStatusSetFailure(status, opaque, opaque_length);
 }
 
-/* ORIGINAL on devices: which of its `opaque_length` pointers are null, a byte each, to the last of them. */
+/* ORIGINAL on devices: writes a byte for each of its `opaque_length` buffers, 1 for a null pointer, to the last
+ * buffer. */
 TN_XLA_EXPORT void device_nulls(void *stream, void **buffers, const char *opaque, size_t opaque_length) {
-  (void)stream;
-  (void)opaque;
+  (void)stream, (void)opaque;
   unsigned char *nulls = buffers[opaque_length - 1];
   for (size_t i = 0; i < opaque_length; i++) nulls[i] = buffers[i] == NULL;
 }
 
-/* UNIFIED on the Host: the result is (s32[4], scratch s32[4]); reverses the operand s32[4] by way of the scratch. With the
- * opaque string "again", reads the scratch back as the run before left it. */
+/* UNIFIED on the Host: reverses the operand s32[4] through the scratch part of the result (s32[4], scratch s32[4]). If
+ * `opaque` is "again", uses the content that the previous run left in the scratch. */
 TN_XLA_EXPORT void reverse_by_scratch(void *out, const void **in, const char *opaque, size_t opaque_length,
                                       XlaCustomCallStatus *status) {
   static const char unaligned[] = "the scratch is not aligned to 64 bytes";
@@ -106,7 +104,7 @@ TN_XLA_EXPORT void reverse_by_scratch(void *out, const void **in, const char *op
 }
 TN_XLA_MARK_HOST_UNIFIED(reverse_by_scratch);
 
-/* ORIGINAL on the Host: adds one to each element of s32[4], whose operand and result are one. */
+/* ORIGINAL on the Host: adds one to each element of s32[4]. The operand and the result may be the same memory. */
 TN_XLA_EXPORT void increment(void *out, const void **in) {
   for (int i = 0; i < 4; i++) ((int *)out)[i] = ((const int *)in[0])[i] + 1;
 }

@@ -1,8 +1,7 @@
-/* Kernels for calls that overlap: one that waits for its caller, and one that has threads of its runtime work for it. */
+/* Kernels for calls that overlap. One waits for its caller, the others run tasks on the threads of their runtime. */
 #include <time.h>
 
-#include <tenon/xla_handler.h>
-#include <tenon/xla_mark.h>
+#include "typed.h"
 
 /* Waits until the operand s32[] is not 0, and copies it to the result s32[]. */
 TN_XLA_EXPORT tn_xla_error_t *wait_for_flag(tn_xla_call_frame_t *frame) {
@@ -32,7 +31,7 @@ static void add_up(void *data) {
   __atomic_store_n(&part->done, 1, __ATOMIC_RELEASE);
 }
 
-/* The sum of x f32[1024], a quarter each on threads of the runtime's pool, to f32[]. */
+/* f32[] = the sum of x f32[1024], which four tasks on the thread pool of the runtime compute. */
 static tn_xla_error_t *sum(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_signature_t signature = {.minor = minor, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 0};
   tn_xla_reader_t in;
@@ -40,13 +39,14 @@ static tn_xla_error_t *sum(tn_xla_call_frame_t *frame, int32_t minor) {
   const tn_xla_buffer_t *x = tn_xla_arg(&in, 0, TN_XLA_F32, 1);
   const tn_xla_buffer_t *sum = tn_xla_ret(&in, 0, TN_XLA_F32, 0);
   if (!tn_xla_complete(&in)) return in.error;
-  if (x->dims[0] != 1024) return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "x must have 1024 elements");
+  if (x->dims[0] != 1024)
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "x must have 1024 elements, got %lld", (long long)x->dims[0]);
   part_t parts[4];
   const struct timespec pause = {0, 100000};
   double total = 0;
   tn_xla_error_t *error = NULL;
   int scheduled = 0;
-  for (; scheduled < 4 && error == NULL; scheduled++) {
+  for (; scheduled < 4; scheduled++) {
     parts[scheduled] = (part_t){(const float *)x->data + 256 * scheduled, 0, 0};
     tn_xla_pool_schedule_args_t args = {sizeof args, NULL, frame->ctx, add_up, &parts[scheduled]};
     error = frame->api->pool_schedule(&args);
@@ -60,10 +60,6 @@ static tn_xla_error_t *sum(tn_xla_call_frame_t *frame, int32_t minor) {
   return error;
 }
 
-TN_XLA_EXPORT tn_xla_error_t *sum_by_pool(tn_xla_call_frame_t *frame) { return sum(frame, 3); }
-TN_XLA_MARK_TYPED(sum_by_pool);
-/* The same for earlier versions of the ABI. */
-TN_XLA_EXPORT tn_xla_error_t *sum_by_pool_v1(tn_xla_call_frame_t *frame) { return sum(frame, 1); }
-TN_XLA_MARK_TYPED(sum_by_pool_v1);
-TN_XLA_EXPORT tn_xla_error_t *sum_by_pool_v2(tn_xla_call_frame_t *frame) { return sum(frame, 2); }
-TN_XLA_MARK_TYPED(sum_by_pool_v2);
+TYPED_HANDLER(sum_by_pool, sum(frame, 3));
+TYPED_HANDLER(sum_by_pool_v1, sum(frame, 1));
+TYPED_HANDLER(sum_by_pool_v2, sum(frame, 2));

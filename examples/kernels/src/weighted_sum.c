@@ -1,4 +1,4 @@
-/* result = w0 * x0 + w1 * x1 + w2 * x2 + w3: four typed buffers and four attributes, and little work. */
+/* result = w0 * x0 + w1 * x1 + w2 * x2 + w3, with four typed buffers, four attributes, and little work. */
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
@@ -18,7 +18,7 @@ TN_XLA_EXPORT tn_xla_error_t *weighted_sum(tn_xla_call_frame_t *frame) {
   if (!tn_xla_complete(&in)) return in.error;
   const int64_t count = out->dims[0];
   if (x0->dims[0] != count || x1->dims[0] != count || x2->dims[0] != count)
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "weighted_sum takes operands as long as its result");
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the operands must be as long as the result");
   const float *a = x0->data, *b = x1->data, *c = x2->data;
   float *to = out->data;
   for (int64_t i = 0; i < count; i++) to[i] = (float)w0 * a[i] + (float)w1 * b[i] + (float)w2 * c[i] + (float)w3;

@@ -1,9 +1,10 @@
-/* Custom calls in CUDA C++, with the headers of @tenon/core. It is no part of the build; where there is an nvcc:
+/* Custom calls in CUDA C++, with the headers of @tenon/core. The build does not compile this file. Compile it
+ * with nvcc, in examples/kernels/src/cuda:
  *
- *   nvcc -O2 -std=c++17 -shared -Xcompiler -fPIC -I packages/core/include -o libsaxpy.so examples/kernels/src/cuda/saxpy.cu
+ *   nvcc -O2 -std=c++17 -shared -Xcompiler -fPIC -I ../../../../packages/core/include -o libsaxpy.so saxpy.cu
  *
- * Typed: operands x and y f32[n], attribute a f32; the result, in the place of y, is a * x + y. Untyped: the same, with a and n in
- * the opaque string. */
+ * Typed: operands x and y f32[n], attribute a f32; the result is a * x + y and has the memory of y. The untyped
+ * function does the same with a and n in the opaque string. */
 #include <cuda_runtime.h>
 #include <tenon/xla_custom_call.h>
 #include <tenon/xla_handler.h>
@@ -23,7 +24,7 @@ TN_XLA_EXPORT tn_xla_error_t *saxpy_nvcc(tn_xla_call_frame_t *frame) {
   const float a = tn_xla_attr_f32(&in, NULL, "a");
   if (!tn_xla_complete(&in)) return in.error;
   if (out->data != y->data || x->dims[0] != y->dims[0])
-    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the result must lie where y does, and x be as long");
+    return tn_xla_fail(frame, TN_XLA_INVALID_ARGUMENT, "the result must lie where y does, and x must be as long as y");
   tn_xla_stream_get_args_t args = {sizeof args, NULL, frame->ctx, NULL};
   tn_xla_error_t *error = frame->api->stream_get(&args);
   if (error != NULL) return error;
@@ -39,7 +40,7 @@ struct SaxpyOptions {
   unsigned n;
 };
 
-/* ORIGINAL on CUDA: it can't fail, and what it is given is not checked. */
+/* ORIGINAL on CUDA, which cannot report a failure and cannot check its buffers. */
 TN_XLA_EXPORT void saxpy_nvcc_untyped(void *stream, void **buffers, const char *opaque, size_t opaque_length) {
   SaxpyOptions options;
   if (opaque_length != sizeof options) return;
