@@ -1,205 +1,133 @@
-import { names, type NativePackage } from '@tenon/build'
+import { names, type NativePackage, type SharedTarget } from '@tenon/build'
 
-const includes = ['../../packages/core/include']
+/** Describes a library that is compiled with the headers of the core. Sources and symbols are lists of names. */
+function library(name: string, sources: string, needs: Partial<Needs> = {}): SharedTarget {
+  const { imports = '', unresolved = '', ...rest } = needs
+  const symbols = { imports: names(imports), unresolved: names(unresolved) }
+  return {
+    name,
+    kind: 'shared',
+    sources: names(sources),
+    includes: ['../../packages/core/include'],
+    ...symbols,
+    ...rest,
+  }
+}
 
-/** What the libraries with a module inside need of tvm-ffi. */
-const embeddedNeeds = names(`
-  TVMFFIEnvModRegisterSystemLibSymbol TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionCreate
-  TVMFFIFunctionGetGlobal TVMFFIFunctionSetGlobal TVMFFIObjectDecRef
-`)
+/** The symbols of the system, those of the runtime that loads the library, and further settings of the compiler. */
+interface Needs extends Pick<SharedTarget, 'defines' | 'exports' | 'flags' | 'libraries'> {
+  readonly imports: string
+  readonly unresolved: string
+}
 
-/** The kernel libraries. They link with nothing of Tenon: only its headers are used. */
+const cxxRuntime = '_Unwind_* _ZN* _ZS* _ZT* _Zd* _Zn* __cxa_* __gxx_personality_v0'
+
+/** Describes a library as a compiler of tvm-ffi generates it: 21 for TVM 0.21, 22 for 0.22 to 0.25, 26 for 0.26 and later. */
+function compiled(generation: '21' | '22' | '26'): SharedTarget {
+  return library(`packed_tvm_0${generation}`, 'src/packed/compiled.c', { defines: { TVM_GENERATION: generation } })
+}
+
+/** Describes a library of that generation with a module inside. */
+function embedded(generation: '21' | '22' | '26'): SharedTarget {
+  return library(`packed_embedded_0${generation}`, 'src/packed/embedded.c', {
+    defines: { TVM_GENERATION: generation },
+    imports: 'memcpy',
+    unresolved: `
+      TVMFFIEnvModRegisterSystemLibSymbol TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionCreate
+      TVMFFIFunctionGetGlobal TVMFFIFunctionSetGlobal TVMFFIObjectDecRef
+    `,
+  })
+}
+
+/** The kernel libraries. They do not link with Tenon, of which they use only the headers. */
 export default {
   targets: [
-    {
-      name: 'kernels',
-      kind: 'shared',
-      sources: names(`
+    library(
+      'kernels',
+      `
         src/broadcast_add.c src/call_function.c src/clip.c src/counter.c src/delegate.c src/describe_attrs.c
         src/describe_buffers.c src/failures.c src/lent_factor.c src/optional_sum.c src/reverse_in_scratch.c
         src/rms_norm.c src/run_facts.c src/saxpy.c src/scale_on_stream.c src/scale_later.c src/scale_shift.c
         src/staged.c src/wait_for_flag.c src/weighted_sum.c
-      `),
-      includes,
-      libraries: ['m', 'pthread'],
-      imports: names(`
-        free malloc memcmp memcpy memset nanosleep pthread_create pthread_detach pthread_join snprintf sqrt strlen
-        vsnprintf
-      `),
-    },
-    {
-      name: 'kernels_cpp',
-      kind: 'shared',
-      sources: ['src/throwing.cc'],
-      includes,
-      imports: names(`
-        _Unwind_* _ZN* _ZS* _ZT* _Zd* _Zn* __cxa_* __gxx_personality_v0 memcmp memcpy snprintf strlen vsnprintf
-      `),
-    },
-    {
-      name: 'kernels_runtime',
-      kind: 'shared',
-      sources: ['src/runtime.c', 'src/untyped.c'],
-      includes,
-      imports: ['fprintf', 'fwrite', 'memcmp', 'memcpy', 'memset', 'snprintf', 'stderr', 'strlen', 'vsnprintf'],
-      unresolved: ['XLA_FFI_GetApi', 'XlaCustomCallStatusSetFailure', 'XlaCustomCallStatusSetSuccess'],
-    },
-    {
-      name: 'kernels_cuda',
-      kind: 'shared',
-      sources: ['src/cuda/handlers.c'],
-      includes,
-      imports: ['memcmp', 'memcpy', 'memset', 'snprintf', 'strlen', 'vsnprintf'],
-      unresolved: ['XlaCustomCallStatusSetFailure'],
-    },
-    {
-      // Has the names of libcuda's functions, and simulates them on the Host: see src/simulated_cuda/simulated.h.
-      name: 'simulated_cuda',
-      kind: 'shared',
-      sources: ['src/simulated_cuda/*.c'],
+      `,
+      {
+        libraries: ['m', 'pthread'],
+        imports: `
+          free malloc memcmp memcpy memset nanosleep pthread_create pthread_detach pthread_join snprintf sqrt strlen
+          vsnprintf
+        `,
+      },
+    ),
+    library('kernels_cpp', 'src/throwing.cc', { imports: `${cxxRuntime} memcmp memcpy snprintf strlen vsnprintf` }),
+    library('kernels_runtime', 'src/runtime.c src/untyped.c', {
+      imports: 'fprintf fwrite memcmp memcpy memset snprintf stderr strlen vsnprintf',
+      unresolved: 'XLA_FFI_GetApi XlaCustomCallStatusSetFailure XlaCustomCallStatusSetSuccess',
+    }),
+    library('kernels_cuda', 'src/cuda/handlers.c', {
+      imports: 'memcmp memcpy memset snprintf strlen vsnprintf',
+      unresolved: 'XlaCustomCallStatusSetFailure',
+    }),
+    // Exports the functions of libcuda and simulates them on the Host, see src/simulated_cuda/simulated.h.
+    library('simulated_cuda', 'src/simulated_cuda/*.c', {
       libraries: ['pthread'],
+      // The attribute `cleanup` would need libgcc_s otherwise.
+      flags: ['-fno-exceptions'],
       exports: ['cu*', 'simulated_*'],
-      imports: names(`
+      imports: `
         aligned_alloc calloc clock_gettime free malloc memcmp memcpy memmove memset pthread_cond_broadcast
         pthread_cond_wait pthread_create pthread_join pthread_mutex_lock pthread_mutex_unlock strcmp strcspn strdup
         strlen strncpy strstr
-      `),
-    },
-    {
-      name: 'packed',
-      kind: 'shared',
-      sources: ['src/packed/basics.c', 'src/packed/parallel.c'],
-      includes,
+      `,
+    }),
+    library('packed', 'src/packed/basics.c src/packed/parallel.c', {
       libraries: ['pthread'],
-      imports: ['free', 'malloc', 'memcpy', 'memset', 'nanosleep', 'pthread_create', 'pthread_join'],
-      unresolved: names(`
+      imports: 'free malloc memcpy memset nanosleep pthread_create pthread_join',
+      unresolved: `
         TVMBackendParallelBarrier TVMBackendParallelLaunch TVMFFIAnyViewToOwnedAny TVMFFIEnvCheckSignals
         TVMFFIEnvTensorAlloc TVMFFIErrorMoveFromRaised TVMFFIErrorSetRaised TVMFFIErrorSetRaisedFromCStr
         TVMFFIErrorSetRaisedFromCStrParts TVMFFIFunctionCall TVMFFIObjectDecRef TVMFFIObjectIncRef
         TVMFFIStringFromByteArray
-      `),
-    },
-    {
-      name: 'packed_sources',
-      kind: 'shared',
-      sources: ['src/packed/sources.c'],
-      includes,
-      imports: ['memcpy', 'strcmp', 'strlen'],
-      unresolved: names(`
+      `,
+    }),
+    library('packed_sources', 'src/packed/sources.c', {
+      imports: 'memcpy strcmp strlen',
+      unresolved: `
         TVMFFIEnvTensorAlloc TVMFFIErrorSetRaisedFromCStr TVMFFIFunctionCall TVMFFIFunctionGetGlobal
         TVMFFIObjectDecRef TVMFFIStringFromByteArray
-      `),
-    },
-    {
-      name: 'packed_cpp',
-      kind: 'shared',
-      sources: ['src/packed/greeting.cc'],
-      includes,
-      imports: names(`
-        _Unwind_* _ZN* _ZS* _ZT* _Zd* _Zn* __cxa_* __gxx_personality_v0 memcpy memmove strlen
-      `),
-      unresolved: ['TVMFFIErrorSetRaisedFromCStr', 'TVMFFIStringFromByteArray'],
-    },
-    {
-      name: 'packed_tvm_021',
-      kind: 'shared',
-      sources: ['src/packed/tvm_021.c'],
-      includes,
-      imports: [],
-    },
-    {
-      name: 'packed_tvm_022',
-      kind: 'shared',
-      sources: ['src/packed/tvm_022.c'],
-      includes,
-      imports: [],
-    },
-    {
-      name: 'packed_tvm_026',
-      kind: 'shared',
-      sources: ['src/packed/tvm_026.c'],
-      includes,
-      imports: [],
-    },
-    {
-      name: 'packed_embedded_021',
-      kind: 'shared',
-      sources: ['src/packed/embedded.c'],
-      includes,
-      defines: { TVM_GENERATION: '21' },
-      imports: ['memcpy'],
-      unresolved: embeddedNeeds,
-    },
-    {
-      name: 'packed_embedded_022',
-      kind: 'shared',
-      sources: ['src/packed/embedded.c'],
-      includes,
-      defines: { TVM_GENERATION: '22' },
-      imports: ['memcpy'],
-      unresolved: embeddedNeeds,
-    },
-    {
-      name: 'packed_embedded_026',
-      kind: 'shared',
-      sources: ['src/packed/embedded.c'],
-      includes,
-      defines: { TVM_GENERATION: '26' },
-      imports: ['memcpy'],
-      unresolved: embeddedNeeds,
-    },
-    {
-      name: 'packed_embedded_legacy',
-      kind: 'shared',
-      sources: ['src/packed/embedded_legacy.c'],
-      includes,
-      imports: [],
-      unresolved: names(`
+      `,
+    }),
+    library('packed_cpp', 'src/packed/greeting.cc', {
+      imports: `${cxxRuntime} memcpy memmove strlen`,
+      unresolved: 'TVMFFIErrorSetRaisedFromCStr TVMFFIStringFromByteArray',
+    }),
+    compiled('21'),
+    compiled('22'),
+    compiled('26'),
+    embedded('21'),
+    embedded('22'),
+    embedded('26'),
+    library('packed_embedded_legacy', 'src/packed/embedded_legacy.c', {
+      unresolved: `
         TVMAPISetLastError TVMBackendRegisterSystemLibSymbol TVMCFuncSetReturn TVMFuncCall TVMFuncCreateFromCFunc
         TVMFuncFree TVMFuncGetGlobal TVMFuncRegisterGlobal TVMModFree
-      `),
-    },
-    {
-      name: 'packed_legacy_sources',
-      kind: 'shared',
-      sources: ['src/packed/legacy_sources.c'],
-      includes,
-      imports: ['strcmp'],
-      unresolved: names(`
+      `,
+    }),
+    library('packed_legacy_sources', 'src/packed/legacy_sources.c', {
+      imports: 'strcmp',
+      unresolved: `
         TVMAPISetLastError TVMArrayAlloc TVMArrayCopyFromBytes TVMArrayFree TVMCFuncSetReturn
         TVMFFIStringFromByteArray TVMFuncCall TVMFuncCreateFromCFunc TVMObjectFree
-      `),
-    },
-    {
-      name: 'packed_legacy_plain',
-      kind: 'shared',
-      sources: ['src/packed/legacy_plain.c'],
-      includes,
-      imports: [],
-    },
-    {
-      name: 'packed_signals',
-      kind: 'shared',
-      sources: ['src/packed/signals.c'],
-      imports: ['_Exit', 'signal'],
-    },
-    {
-      name: 'packed_legacy_llvm',
-      kind: 'shared',
-      sources: ['src/packed/legacy_llvm.c'],
-      includes,
-      imports: [],
-    },
-    {
-      name: 'packed_legacy_c',
-      kind: 'shared',
-      sources: ['src/packed/legacy_c.c'],
-      includes,
-      imports: ['free', 'malloc', 'strlen', 'strncpy'],
-      unresolved: names(`
+      `,
+    }),
+    library('packed_legacy_plain', 'src/packed/legacy_plain.c'),
+    library('packed_legacy_llvm', 'src/packed/legacy_llvm.c'),
+    library('packed_legacy_c', 'src/packed/legacy_c.c', {
+      imports: 'free malloc strlen strncpy',
+      unresolved: `
         TVMAPISetLastError TVMCFuncSetReturn TVMFuncCall TVMFuncCreateFromCFunc TVMFuncFree TVMFuncGetGlobal
         TVMGetLastError
-      `),
-    },
+      `,
+    }),
+    library('packed_signals', 'src/packed/signals.c', { imports: '_Exit signal' }),
   ],
 } satisfies NativePackage

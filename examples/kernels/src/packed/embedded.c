@@ -1,33 +1,13 @@
-/* A library with a module inside, as the compiler of TVM 0.21 (TVM_GENERATION 21), those of 0.22 to 0.25 (22), and those from
- * 0.26 on (26) make it. */
+/* A library with a module inside, as the compilers of tvm-ffi generate it. */
 #include "embedded.h"
 
 #include <string.h>
 
-#include "tenon/tvm_ffi.h"
+#include "generation.h"
 
-#if TVM_GENERATION == 21
-#define LIBRARY_CONTEXT __tvm_ffi_library_ctx
-#define LIBRARY_BIN __tvm_ffi_library_bin
-#define ENTRY __tvm_main__
-#define ADD_SETTING add_setting
-#define LOOK_UP __TVMBackendGetFuncFromEnv
-#define PREFIX "settings_21_"
-#elif TVM_GENERATION == 22
-#define LIBRARY_CONTEXT __tvm_ffi__library_ctx
-#define LIBRARY_BIN __tvm_ffi__library_bin
-#define ENTRY __tvm_ffi_main
-#define ADD_SETTING __tvm_ffi_add_setting
-#define LOOK_UP __TVMBackendGetFuncFromEnv
-#define PREFIX "settings_22_"
-#else
-#define LIBRARY_CONTEXT __tvm_ffi__library_ctx
-#define LIBRARY_BIN __tvm_ffi__library_bin
-#define ENTRY __tvm_ffi_main
-#define ADD_SETTING __tvm_ffi_add_setting
-#define LOOK_UP __TVMFFIEnvModLookupFromImports
-#define PREFIX "settings_26_"
-#endif
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+#define PREFIX "settings_" TEXT(TVM_GENERATION) "_"
 
 typedef PACKED_STRUCT {
   TREE;
@@ -49,12 +29,8 @@ TVM_FFI_EXPORT const library_bin_t LIBRARY_BIN = {
     {TREE_VALUE, {4, {'_', 'l', 'i', 'b'}}, {8, {'s', 'e', 't', 't', 'i', 'n', 'g', 's'}}, sizeof(int64_t), 40},
 };
 
-TVM_FFI_EXPORT void *LIBRARY_CONTEXT;
-TVM_FFI_EXPORT int (*LOOK_UP)(void *, const char *, void **);
-
-/* The number of the module inside, plus the argument. */
-TVM_FFI_EXPORT int ADD_SETTING(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self;
+/* Returns the number of the module inside, plus the argument. */
+PACKED(SYMBOL(add_setting)) {
   void *number;
   if (LOOK_UP(LIBRARY_CONTEXT, "number", &number) != 0) return -1;
   if (TVMFFIFunctionCall(number, NULL, 0, result) != 0) return -1;
@@ -62,39 +38,29 @@ TVM_FFI_EXPORT int ADD_SETTING(void *self, const TVMFFIAny *args, int32_t num_ar
   return 0;
 }
 
-/* The entry. */
-TVM_FFI_EXPORT int ENTRY(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  return ADD_SETTING(self, args, num_args, result);
-}
+PACKED(ENTRY) { return SYMBOL(add_setting)(self, args, num_args, result); }
 
-/* --- the runtime of `settings` -------------------------------------------------------------------------------------------- */
+/* --- The loader of modules of the kind `settings` ----------------------------------------------------------------- */
 
 static int64_t loaded;
 
-static int give_number(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
-  (void)self, (void)args, (void)num_args;
-  *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = loaded};
-  return 0;
-}
+static int give_number(PARAMETERS) { return give_int(result, loaded); }
 
-/* The bytes of an argument, in any of their three forms, if there are `size`. */
+/* Copies `size` bytes of an argument, which is bytes in any of their forms. Fails if it has another size. */
 static int read_bytes(const TVMFFIAny *argument, void *out, size_t size) {
   TVMFFIByteArray bytes = {argument->v_bytes, argument->small_str_len};
   if (argument->type_index == kTVMFFIByteArrayPtr) bytes = *(const TVMFFIByteArray *)argument->v_ptr;
-  if (argument->type_index == kTVMFFIBytes) bytes = *(const TVMFFIByteArray *)(const void *)(argument->v_obj + 1);
+  if (argument->type_index == kTVMFFIBytes) bytes = *TVMFFIBytesGetByteArrayPtr(argument->v_obj);
   if (bytes.size != size) return -1;
   memcpy(out, bytes.data, size);
   return 0;
 }
 
-/* Makes the module: of symbols that the program registers. */
-static int load_settings(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
+/* Returns the module, which consists of symbols that this library registers. */
+static int load_settings(PARAMETERS) {
   static const TVMFFIByteArray name = {"ffi.SystemLib", 13};
-  (void)self;
-  if (num_args != 1 || read_bytes(&args[0], &loaded, sizeof loaded) != 0) {
-    TVMFFIErrorSetRaisedFromCStr("ValueError", "settings are eight bytes");
-    return -1;
-  }
+  if (num_args != 1 || read_bytes(&args[0], &loaded, sizeof loaded) != 0)
+    return fail("ValueError", "settings must be eight bytes");
   if (TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_" PREFIX "number", (void *)(uintptr_t)give_number) != 0) return -1;
   TVMFFIObjectHandle make;
   if (TVMFFIFunctionGetGlobal(&name, &make) != 0) return -1;

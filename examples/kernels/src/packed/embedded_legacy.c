@@ -1,6 +1,6 @@
-/* A library with a module inside, as TVM to 0.20 made it. */
+/* A library with a module inside, as the compilers of TVM to 0.20 generate it. */
 #include "embedded.h"
-#include "tenon/tvm_runtime.h"
+#include "legacy.h"
 
 typedef PACKED_STRUCT {
   uint64_t entry_count;
@@ -32,9 +32,8 @@ TVM_RUNTIME_EXPORT void *__tvm_module_ctx;
 TVM_RUNTIME_EXPORT const char __tvm_main__[] = "add_setting";
 TVM_RUNTIME_EXPORT int (*__TVMBackendGetFuncFromEnv)(void *, const char *, void **);
 
-/* The number of the module inside, plus the argument. */
-TVM_RUNTIME_EXPORT int add_setting(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)resource;
+/* Returns the number of the module inside, plus the argument. */
+PACKED(add_setting) {
   void *number;
   if (__TVMBackendGetFuncFromEnv(__tvm_module_ctx, "number", &number) != 0) return -1;
   if (TVMFuncCall(number, NULL, NULL, 0, ret, ret_code) != 0) return -1;
@@ -42,33 +41,22 @@ TVM_RUNTIME_EXPORT int add_setting(TVMValue *args, int *codes, int num_args, TVM
   return 0;
 }
 
-/* --- the runtime of `settings` -------------------------------------------------------------------------------------------- */
+/* --- The loader of modules of the kind `settings` ----------------------------------------------------------------- */
 
 static int64_t loaded;
 
-static int give_number(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)args, (void)codes, (void)num_args, (void)resource;
-  ret->v_int64 = loaded;
-  *ret_code = kTVMArgInt;
-  return 0;
-}
+static int give_number(PARAMETERS) { return give_int(ret, ret_code, loaded); }
 
-/* Makes the module out of the number in the stream: of symbols that the program registers. */
-static int load_settings(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, void *resource) {
+/* Reads the number from the stream. Returns the module, which consists of symbols that this library registers. */
+static int load_settings(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, UNUSED void *resource) {
   static void *context;
   TVMFunctionHandle make;
   TVMValue prefix = {.v_str = "settings_20_"}, module;
   int code = kTVMStr;
-  (void)resource;
-  if (num_args != 1 || codes[0] != kTVMOpaqueHandle) {
-    TVMAPISetLastError("TypeError: settings are read from a stream");
-    return -1;
-  }
+  if (num_args != 1 || codes[0] != kTVMOpaqueHandle) return fail("TypeError: settings must come from a stream");
   TVMStream *stream = args[0].v_handle;
-  if (stream->functions->read(stream, &loaded, sizeof loaded) != sizeof loaded) {
-    TVMAPISetLastError("ValueError: settings are eight bytes");
-    return -1;
-  }
+  if (stream->functions->read(stream, &loaded, sizeof loaded) != sizeof loaded)
+    return fail("ValueError: settings must be eight bytes");
   if (TVMBackendRegisterSystemLibSymbol("settings_20_number", (void *)(uintptr_t)give_number) != 0) return -1;
   if (TVMBackendRegisterSystemLibSymbol("settings_20___tvm_module_ctx", &context) != 0) return -1;
   if (TVMFuncGetGlobal("runtime.SystemLib", &make) != 0) return -1;

@@ -1,4 +1,4 @@
-// A packed function of tvm-ffi in C++: exceptions stay inside, and become errors of the caller.
+// A packed function of tvm-ffi in C++. It catches its exceptions and raises them as errors.
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -13,16 +13,14 @@ std::string TextOf(const TVMFFIAny &value) {
       return value.v_c_str;
     case kTVMFFISmallStr:
       return std::string(value.v_bytes, value.small_str_len);
-    case kTVMFFIStr: {
-      const auto *cell = reinterpret_cast<const TVMFFIByteArray *>(value.v_obj + 1);
-      return std::string(cell->data, cell->size);
-    }
+    case kTVMFFIStr:
+      return std::string(TVMFFIBytesGetByteArrayPtr(value.v_obj)->data, TVMFFIBytesGetByteArrayPtr(value.v_obj)->size);
     default:
       throw std::invalid_argument("a name must be text");
   }
 }
 
-// Runs `body` and raises what it throws, as tvm-ffi's own C++ functions do.
+// Runs `body` and raises its exceptions as errors, like the C++ functions of tvm-ffi.
 template <typename Body>
 int Guarded(Body body) {
   try {

@@ -1,7 +1,7 @@
-/* A library as the LLVM code generator of TVM to 0.20 made it: variables that the loader fills, and the entry's name as
- * text. */
+/* A library as the LLVM code generator of TVM to 0.20 writes it. The loader fills its variables, and its entry is the
+ * name of a function. */
+#include "legacy.h"
 #include "tenon/tvm_backend.h"
-#include "tenon/tvm_runtime.h"
 
 TVM_RUNTIME_EXPORT void *__tvm_module_ctx;
 TVM_RUNTIME_EXPORT const char __tvm_main__[] = "add_one";
@@ -32,41 +32,34 @@ static int add_part(int task_id, TVMParallelGroupEnv *env, void *closure_data) {
   return 0;
 }
 
-/* y = x + 1, in parallel; the checks are those that the compiler puts before every kernel. */
-TVM_RUNTIME_EXPORT int add_one(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)ret, (void)ret_code, (void)resource;
+/* y = x + 1, in parallel, with the checks that the compiler generates for every kernel. */
+PACKED(add_one) {
   if (num_args != 2) return refuse("Assert fail: (num_args == 2), add_one: num_args should be 2");
   if (!is_tensor(codes[0])) return refuse("Assert fail: add_one: Expect arg[0] to be pointer");
   if (!is_tensor(codes[1])) return refuse("Assert fail: add_one: Expect arg[1] to be pointer");
   const DLTensor *x = args[0].v_handle, *y = args[1].v_handle;
-  if (x->ndim != 1) return refuse("Assert fail: (1 == tir.tvm_struct_get(x, 0, 4)), add_one.x.ndim is expected to equal 1");
+  if (x->ndim != 1)
+    return refuse("Assert fail: (1 == tir.tvm_struct_get(x, 0, 4)), add_one.x.ndim is expected to equal 1");
   if (x->dtype.code != kDLFloat) return refuse("Assert fail: add_one.x.dtype is expected to be float32");
   add_t add = {x->data, y->data, x->shape[0]};
   return __TVMBackendParallelLaunch(add_part, &add, 0);
 }
 
-/* x * factor: the factor must be a float, an int is refused as the compiler's checks do. */
-TVM_RUNTIME_EXPORT int scale(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)resource;
+/* Returns x * factor. Both must be floats, because the checks of the compiler refuse an int. */
+PACKED(scale) {
   if (num_args != 2) return refuse("scale: num_args should be 2");
   if (codes[0] != kTVMArgFloat || codes[1] != kTVMArgFloat) return refuse("TypeError: scale takes floats");
-  ret->v_float64 = args[0].v_float64 * args[1].v_float64;
-  *ret_code = kTVMArgFloat;
-  return 0;
+  return give_float(ret, ret_code, args[0].v_float64 * args[1].v_float64);
 }
 
-/* The code of its argument as it arrives. */
-TVM_RUNTIME_EXPORT int type_code(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)args, (void)resource;
+/* Returns the type code of its argument. */
+PACKED(type_code) {
   if (num_args != 1) return refuse("type_code takes one argument");
-  ret->v_int64 = codes[0];
-  *ret_code = kTVMArgInt;
-  return 0;
+  return give_int(ret, ret_code, codes[0]);
 }
 
-/* Calls the global function `test.legacy.helper` of the process and returns what it returns, a number. */
-TVM_RUNTIME_EXPORT int ask_helper(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)resource;
+/* Calls the global function `test.legacy.helper`, and returns its result. */
+PACKED(ask_helper) {
   void *function;
   if (__TVMBackendGetFuncFromEnv(__tvm_module_ctx, "test.legacy.helper", &function) != 0) return -1;
   return __TVMFuncCall(function, args, codes, num_args, ret, ret_code);

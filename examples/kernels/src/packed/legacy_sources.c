@@ -1,8 +1,8 @@
-/* Values of every code of TVM to 0.20, passed to a function that the caller gives. */
+/* Values of every type code of TVM to 0.20, passed to a function of the caller. */
 #include <string.h>
 
+#include "legacy.h"
 #include "tenon/tvm_ffi.h"
-#include "tenon/tvm_runtime.h"
 
 TVM_RUNTIME_EXPORT void *__tvm_module_ctx;
 
@@ -13,15 +13,12 @@ static int call(TVMFunctionHandle function, TVMValue value, int code, TVMValue *
 #define IS(name) (strcmp(args[0].v_str, name) == 0)
 #define PASS(member, value, code) return call(function, (TVMValue){.member = value}, code, ret, ret_code)
 
-/* Calls its second argument with the value that the first names. */
-TVM_RUNTIME_EXPORT int pass(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
+/* Calls its second argument with the value that the first one names. */
+PACKED(pass) {
   static char place;
   static float numbers[2] = {1.5, 2.5};
-  (void)resource;
-  if (num_args != 2 || codes[0] != kTVMStr || codes[1] != kTVMPackedFuncHandle) {
-    TVMAPISetLastError("TypeError: pass takes a name and a function");
-    return -1;
-  }
+  if (num_args != 2 || codes[0] != kTVMStr || codes[1] != kTVMPackedFuncHandle)
+    return fail("TypeError: pass takes a name and a function");
   TVMFunctionHandle function = args[1].v_handle;
   if (IS("int 5")) PASS(v_int64, 5, kTVMArgInt);
   if (IS("int 2^40")) PASS(v_int64, (int64_t)1 << 40, kTVMArgInt);
@@ -40,7 +37,7 @@ TVM_RUNTIME_EXPORT int pass(TVMValue *args, int *codes, int num_args, TVMValue *
   }
   int64_t shape[1] = {2};
   if (IS("DLTensor*")) {
-    DLTensor lent = {.data = numbers, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+    DLTensor lent = {numbers, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, NULL, 0};
     PASS(v_handle, &lent, kTVMDLTensorHandle);
   }
   if (IS("NDArray")) {
@@ -59,18 +56,15 @@ TVM_RUNTIME_EXPORT int pass(TVMValue *args, int *codes, int num_args, TVMValue *
     TVMObjectFree(string.v_obj);
     return status;
   }
-  TVMAPISetLastError("ValueError: there is no such value");
-  return -1;
+  return fail("ValueError: the name of the value is unknown");
 }
 
-static int give_back(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, void *resource) {
-  (void)resource;
+static int give_back(TVMValue *args, int *codes, int num_args, TVMRetValueHandle ret, UNUSED void *resource) {
   return TVMCFuncSetReturn(ret, args, codes, num_args);
 }
 
-/* A function that gives its argument back. */
-TVM_RUNTIME_EXPORT int make_give_back(TVMValue *args, int *codes, int num_args, TVMValue *ret, int *ret_code, void *resource) {
-  (void)args, (void)codes, (void)num_args, (void)resource;
+/* Returns a function that returns its argument. */
+PACKED(make_give_back) {
   *ret_code = kTVMPackedFuncHandle;
   return TVMFuncCreateFromCFunc(give_back, NULL, NULL, &ret->v_handle);
 }

@@ -1,4 +1,4 @@
-/* A library that takes SIGSEGV for itself when it is loaded, as some builds of tvm-ffi do. */
+/* A library that installs its own handler of SIGSEGV when it is loaded, as some builds of tvm-ffi do. */
 #include <signal.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Device memory of the simulated driver, copies, and pinned ranges of the Host. See simulated.h. */
+/* Device memory, copies, and pinned memory of the Host of the simulated driver. See simulated.h. */
 #include "simulated.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #define DEVICE_BIT (1ULL << 47)
 
-/* Device memory, or memory of the Host that is pinned. */
+/* A range of device memory or of pinned Host memory. */
 typedef struct sim_range {
   sim_object_t object;
   struct sim_range *next;
@@ -14,10 +14,10 @@ typedef struct sim_range {
   size_t size;
 } sim_range_t;
 
-size_t sim_capacity = (size_t)1 << 30, sim_used;
+static size_t used;
 static sim_range_t *ranges;
 
-/* Where the range is linked that has `size` bytes from `start` on, or null. */
+/* Returns the link to the range that contains `size` bytes from `start` on, or null. */
 static sim_range_t **range_of(sim_kind_t kind, const void *start, size_t size) {
   for (sim_range_t **place = &ranges; *place != NULL; place = &(*place)->next) {
     const sim_range_t *range = *place;
@@ -37,9 +37,7 @@ void *sim_host(CUdeviceptr address, size_t size) {
 static sim_range_t *add_range(sim_kind_t kind, void *start, size_t size) {
   sim_range_t *range = malloc(sizeof *range);
   if (range == NULL) return NULL;
-  range->next = ranges;
-  range->start = start;
-  range->size = size;
+  *range = (sim_range_t){.next = ranges, .start = start, .size = size};
   ranges = range;
   sim_open(&range->object, kind);
   return range;
@@ -54,15 +52,15 @@ static void remove_range(sim_range_t **place) {
 
 static CUresult allocate(CUdeviceptr *out, size_t size) {
   if (out == NULL || size == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (size > sim_capacity - sim_used) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (size > sim_capacity - used) return CUDA_ERROR_OUT_OF_MEMORY;
   const size_t rounded = (size + 255) & ~(size_t)255;
   void *start = aligned_alloc(256, rounded);
   if (start == NULL || add_range(SIM_MEMORY, start, size) == NULL) {
     free(start);
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  memset(start, 0xcd, size); /* undefined, as on a device */
-  sim_used += size;
+  memset(start, 0xcd, size); /* a stand-in for undefined content */
+  used += size;
   *out = (CUdeviceptr)(uintptr_t)start | DEVICE_BIT;
   return CUDA_SUCCESS;
 }
@@ -70,72 +68,81 @@ static CUresult allocate(CUdeviceptr *out, size_t size) {
 CUresult sim_release(CUdeviceptr address) {
   sim_range_t **place = (address & DEVICE_BIT) != 0 ? range_of(SIM_MEMORY, host_of(address), 1) : NULL;
   if (place == NULL || (*place)->start != host_of(address)) return CUDA_ERROR_INVALID_VALUE;
-  sim_used -= (*place)->size;
+  used -= (*place)->size;
   free((*place)->start);
   remove_range(place);
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t size) {
-  SIM_ENTER("cuMemAlloc", 1)
-  return sim_leave(allocate(out, size));
+  SIM_ENTER("cuMemAlloc", 1);
+  return allocate(out, size);
 }
 
 SIM_API CUresult cuMemFree_v2(CUdeviceptr address) {
-  SIM_ENTER("cuMemFree", 1)
-  return sim_leave(sim_release(address));
+  SIM_ENTER("cuMemFree", 1);
+  return sim_release(address);
 }
 
-/* At once: the memory may be there early. */
-SIM_API CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream stream) {
-  SIM_ENTER("cuMemAllocAsync", 1)
-  (void)stream;
-  return sim_leave(allocate(out, size));
+/* Allocates at once, which the order of the stream allows. */
+SIM_API CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, __attribute__((unused)) CUstream stream) {
+  SIM_ENTER("cuMemAllocAsync", 1);
+  return allocate(out, size);
 }
 
 static CUresult run_release(sim_work_t *work) { return sim_release(work->device_to); }
 
 SIM_API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  SIM_ENTER("cuMemFreeAsync", 1)
-  if (sim_host(address, 1) == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_release, .device_to = address}));
+  SIM_ENTER("cuMemFreeAsync", 1);
+  if (sim_host(address, 1) == NULL) return CUDA_ERROR_INVALID_VALUE;
+  return sim_enqueue(stream, &(sim_work_t){.run = run_release, .device_to = address});
 }
 
 SIM_API CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total) {
-  SIM_ENTER("cuMemGetInfo", 1)
-  *free_bytes = sim_capacity - sim_used;
+  SIM_ENTER("cuMemGetInfo", 1);
+  *free_bytes = sim_capacity - used;
   *total = sim_capacity;
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
-/* --- Copies ------------------------------------------------------------------------------------------------------------ */
+/* --- Copies ------------------------------------------------------------------------------------------------------- */
 
-/* Device addresses are looked up again when the work runs: memory that was freed meanwhile is an illegal address. */
+static void *target_of(const sim_work_t *work) {
+  return work->to != NULL ? work->to : sim_host(work->device_to, work->size);
+}
+
+static const void *source_of(const sim_work_t *work) {
+  return work->from != NULL ? work->from : sim_host(work->device_from, work->size);
+}
+
+/* Looks up device addresses again, because the memory may have been freed since the copy was enqueued. */
 static CUresult run_copy(sim_work_t *work) {
-  void *to = work->to != NULL ? work->to : sim_host(work->device_to, work->size);
-  const void *from = work->from != NULL ? work->from : sim_host(work->device_from, work->size);
+  void *to = target_of(work);
+  const void *from = source_of(work);
   if (to == NULL || from == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
   memmove(to, from, work->size);
   return CUDA_SUCCESS;
 }
 
+static CUresult enqueue_copy(CUstream stream, sim_work_t copy) {
+  copy.run = run_copy;
+  if (target_of(&copy) == NULL || source_of(&copy) == NULL) return CUDA_ERROR_INVALID_VALUE;
+  return sim_enqueue(stream, &copy);
+}
+
 SIM_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t size, CUstream stream) {
-  SIM_ENTER("cuMemcpyHtoDAsync", 1)
-  if (from == NULL || sim_host(to, size) == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_copy, .device_to = to, .from = from, .size = size}));
+  SIM_ENTER("cuMemcpyHtoDAsync", 1);
+  return enqueue_copy(stream, (sim_work_t){.device_to = to, .from = from, .size = size});
 }
 
 SIM_API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t size, CUstream stream) {
-  SIM_ENTER("cuMemcpyDtoHAsync", 1)
-  if (to == NULL || sim_host(from, size) == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_copy, .to = to, .device_from = from, .size = size}));
+  SIM_ENTER("cuMemcpyDtoHAsync", 1);
+  return enqueue_copy(stream, (sim_work_t){.to = to, .device_from = from, .size = size});
 }
 
 SIM_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream) {
-  SIM_ENTER("cuMemcpyDtoDAsync", 1)
-  if (sim_host(to, size) == NULL || sim_host(from, size) == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(
-      sim_enqueue(stream, &(sim_work_t){.run = run_copy, .device_to = to, .device_from = from, .size = size}));
+  SIM_ENTER("cuMemcpyDtoDAsync", 1);
+  return enqueue_copy(stream, (sim_work_t){.device_to = to, .device_from = from, .size = size});
 }
 
 static CUresult run_fill(sim_work_t *work) {
@@ -146,24 +153,24 @@ static CUresult run_fill(sim_work_t *work) {
 }
 
 SIM_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
-  SIM_ENTER("cuMemsetD8Async", 1)
-  if (sim_host(to, count) == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_fill, .device_to = to, .number = value, .size = count}));
+  SIM_ENTER("cuMemsetD8Async", 1);
+  if (sim_host(to, count) == NULL) return CUDA_ERROR_INVALID_VALUE;
+  return sim_enqueue(stream, &(sim_work_t){.run = run_fill, .device_to = to, .number = value, .size = count});
 }
 
-/* --- Pinned ranges ------------------------------------------------------------------------------------------------------ */
+/* --- Pinned ranges ------------------------------------------------------------------------------------------------ */
 
 SIM_API CUresult cuMemHostRegister_v2(void *start, size_t size, unsigned flags) {
-  SIM_ENTER("cuMemHostRegister", 1)
-  if (start == NULL || size == 0 || flags > 15) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  if (range_of(SIM_PINNED, start, 1) != NULL) return sim_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-  return sim_leave(add_range(SIM_PINNED, start, size) == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+  SIM_ENTER("cuMemHostRegister", 1);
+  if (start == NULL || size == 0 || flags > 15) return CUDA_ERROR_INVALID_VALUE;
+  if (range_of(SIM_PINNED, start, 1) != NULL) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  return add_range(SIM_PINNED, start, size) == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuMemHostUnregister(void *start) {
-  SIM_ENTER("cuMemHostUnregister", 1)
+  SIM_ENTER("cuMemHostUnregister", 1);
   sim_range_t **place = range_of(SIM_PINNED, start, 1);
-  if (place == NULL || (*place)->start != start) return sim_leave(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  if (place == NULL || (*place)->start != start) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   remove_range(place);
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }

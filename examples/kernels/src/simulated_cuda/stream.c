@@ -1,4 +1,4 @@
-/* Streams of the simulated driver: queues, each with a thread. Events, host functions, capture and graphs. See simulated.h. */
+/* Streams, events, host functions, capture and graphs of the simulated driver. See simulated.h. */
 #include "simulated.h"
 
 #include <stdlib.h>
@@ -8,9 +8,9 @@ struct sim_stream {
   sim_object_t object;
   pthread_t thread;
   sim_work_t *first, **last;
-  int running; /* the thread is at a piece of work */
+  int running; /* whether the thread runs a piece of work */
   int ends;
-  struct sim_graph *captures; /* what is enqueued goes there instead, and does not run */
+  struct sim_graph *captures; /* receives enqueued work, which does not run; or null */
   int invalidated;
 };
 
@@ -21,14 +21,14 @@ struct sim_graph {
 
 struct sim_event {
   sim_object_t object;
-  uint64_t recorded, reached; /* how often it was enqueued and passed */
+  uint64_t recorded, reached; /* the numbers of the last record that was enqueued and that ran */
   struct timespec time;
   int has_time;
 };
 
 static struct sim_stream *default_stream;
 
-/* --- Queues ------------------------------------------------------------------------------------------------------------ */
+/* --- Queues ------------------------------------------------------------------------------------------------------- */
 
 static CUresult append(sim_work_t ***last, const sim_work_t *work) {
   sim_work_t *copy = malloc(sizeof *copy);
@@ -48,12 +48,12 @@ static void free_works(sim_work_t *first) {
   }
 }
 
-/* After a sticky error nothing has an effect any more: not even host functions are called. */
+/* The thread of a stream. After a sticky error it drops the work, even host functions. */
 static void *work_off(void *data) {
   CUstream stream = data;
   pthread_mutex_lock(&sim_lock);
   for (;;) {
-    while ((stream->first == NULL && !stream->ends) || (sim_held && !stream->ends)) pthread_cond_wait(&sim_changed, &sim_lock);
+    while ((stream->first == NULL || sim_held) && !stream->ends) pthread_cond_wait(&sim_changed, &sim_lock);
     sim_work_t *work = stream->first;
     if (work == NULL) break;
     stream->first = work->next;
@@ -82,7 +82,8 @@ static CUstream open_stream(void) {
   return stream;
 }
 
-/* The stream of a handle: null stands for the default stream, which is made when it is first used and stays. */
+/* Returns the stream of a handle. Null is the default stream, which is created when it is first used and never
+ * closed. */
 static CUstream stream_of(CUstream handle) {
   if (handle != NULL) return sim_find(handle, SIM_STREAM) == NULL ? NULL : handle;
   if (default_stream == NULL) default_stream = open_stream();
@@ -98,31 +99,32 @@ CUresult sim_enqueue(CUstream handle, const sim_work_t *work) {
   return result;
 }
 
-/* What can't be captured breaks the capture. */
-static int is_capturing(CUstream stream) {
+/* Returns whether the stream is captured. If so, the operation invalidates the capture. */
+static int invalidate_capture(CUstream stream) {
   if (stream->captures != NULL) stream->invalidated = 1;
   return stream->captures != NULL;
 }
 
 SIM_API CUresult cuStreamCreate(CUstream *out, unsigned flags) {
-  SIM_ENTER("cuStreamCreate", 1)
-  if (out == NULL || flags > 1) return sim_leave(CUDA_ERROR_INVALID_VALUE);
+  SIM_ENTER("cuStreamCreate", 1);
+  if (out == NULL || flags > 1) return CUDA_ERROR_INVALID_VALUE;
   CUstream stream = open_stream();
-  if (stream == NULL) return sim_leave(CUDA_ERROR_OUT_OF_MEMORY);
+  if (stream == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
   sim_open(&stream->object, SIM_STREAM);
   *out = stream;
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
-/* Unlike the real driver it waits for the work: the thread belongs to the stream. */
+/* Waits for the work of the stream, unlike the real driver, because the stream owns its thread. */
 SIM_API CUresult cuStreamDestroy_v2(CUstream stream) {
-  SIM_ENTER("cuStreamDestroy", 1)
-  if (sim_find(stream, SIM_STREAM) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
+  SIM_ENTER("cuStreamDestroy", 1);
+  if (sim_find(stream, SIM_STREAM) == NULL) return CUDA_ERROR_INVALID_HANDLE;
   sim_close(&stream->object);
   stream->ends = 1;
   pthread_cond_broadcast(&sim_changed);
   pthread_mutex_unlock(&sim_lock);
   pthread_join(stream->thread, NULL);
+  pthread_mutex_lock(&sim_lock);
   if (stream->captures != NULL) free_works(stream->captures->first);
   free(stream->captures);
   free(stream);
@@ -130,23 +132,23 @@ SIM_API CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 SIM_API CUresult cuStreamSynchronize(CUstream handle) {
-  SIM_ENTER("cuStreamSynchronize", 1)
+  SIM_ENTER("cuStreamSynchronize", 1);
   CUstream stream = stream_of(handle);
-  if (stream == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  if (is_capturing(stream)) return sim_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  if (invalidate_capture(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   while (stream->first != NULL || stream->running) pthread_cond_wait(&sim_changed, &sim_lock);
-  return sim_leave(sim_sticky);
+  return sim_sticky;
 }
 
 SIM_API CUresult cuStreamQuery(CUstream handle) {
-  SIM_ENTER("cuStreamQuery", 1)
+  SIM_ENTER("cuStreamQuery", 1);
   CUstream stream = stream_of(handle);
-  if (stream == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  if (is_capturing(stream)) return sim_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  return sim_leave(stream->first != NULL || stream->running ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+  if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  if (invalidate_capture(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return stream->first != NULL || stream->running ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
-/* Host functions run without the lock, as they may do anything but call the driver. */
+/* Host functions run without the lock, because they may do anything except call the driver. */
 static CUresult run_host(sim_work_t *work) {
   pthread_mutex_unlock(&sim_lock);
   work->host(work->to);
@@ -155,30 +157,30 @@ static CUresult run_host(sim_work_t *work) {
 }
 
 SIM_API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
-  SIM_ENTER("cuLaunchHostFunc", 1)
-  if (function == NULL) return sim_leave(CUDA_ERROR_INVALID_VALUE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_host, .host = function, .to = data}));
+  SIM_ENTER("cuLaunchHostFunc", 1);
+  if (function == NULL) return CUDA_ERROR_INVALID_VALUE;
+  return sim_enqueue(stream, &(sim_work_t){.run = run_host, .host = function, .to = data});
 }
 
-/* --- Events -------------------------------------------------------------------------------------------------------------- */
+/* --- Events ------------------------------------------------------------------------------------------------------- */
 
 SIM_API CUresult cuEventCreate(CUevent *out, unsigned flags) {
-  SIM_ENTER("cuEventCreate", 1)
-  if (out == NULL || flags > 7) return sim_leave(CUDA_ERROR_INVALID_VALUE);
+  SIM_ENTER("cuEventCreate", 1);
+  if (out == NULL || flags > 7) return CUDA_ERROR_INVALID_VALUE;
   CUevent event = calloc(1, sizeof *event);
-  if (event == NULL) return sim_leave(CUDA_ERROR_OUT_OF_MEMORY);
+  if (event == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
   event->has_time = (flags & 2) == 0;
   sim_open(&event->object, SIM_EVENT);
   *out = event;
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuEventDestroy_v2(CUevent event) {
-  SIM_ENTER("cuEventDestroy", 1)
-  if (sim_find(event, SIM_EVENT) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
+  SIM_ENTER("cuEventDestroy", 1);
+  if (sim_find(event, SIM_EVENT) == NULL) return CUDA_ERROR_INVALID_HANDLE;
   sim_close(&event->object);
   free(event);
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
 static CUresult run_record(sim_work_t *work) {
@@ -189,36 +191,36 @@ static CUresult run_record(sim_work_t *work) {
 }
 
 SIM_API CUresult cuEventRecord(CUevent event, CUstream stream) {
-  SIM_ENTER("cuEventRecord", 1)
-  if (sim_find(event, SIM_EVENT) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_record, .event = event, .number = ++event->recorded}));
+  SIM_ENTER("cuEventRecord", 1);
+  if (sim_find(event, SIM_EVENT) == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  return sim_enqueue(stream, &(sim_work_t){.run = run_record, .event = event, .number = ++event->recorded});
 }
 
 SIM_API CUresult cuEventQuery(CUevent event) {
-  SIM_ENTER("cuEventQuery", 1)
-  if (sim_find(event, SIM_EVENT) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  return sim_leave(event->reached < event->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+  SIM_ENTER("cuEventQuery", 1);
+  if (sim_find(event, SIM_EVENT) == NULL) return CUDA_ERROR_INVALID_HANDLE;
+  return event->reached < event->recorded ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuEventSynchronize(CUevent event) {
-  SIM_ENTER("cuEventSynchronize", 1)
-  if (sim_find(event, SIM_EVENT) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
+  SIM_ENTER("cuEventSynchronize", 1);
+  if (sim_find(event, SIM_EVENT) == NULL) return CUDA_ERROR_INVALID_HANDLE;
   while (event->reached < event->recorded && sim_sticky == CUDA_SUCCESS) pthread_cond_wait(&sim_changed, &sim_lock);
-  return sim_leave(sim_sticky);
+  return sim_sticky;
 }
 
 SIM_API CUresult cuEventElapsedTime(float *out, CUevent start, CUevent end) {
-  SIM_ENTER("cuEventElapsedTime", 1)
+  SIM_ENTER("cuEventElapsedTime", 1);
   if (sim_find(start, SIM_EVENT) == NULL || sim_find(end, SIM_EVENT) == NULL || !start->has_time || !end->has_time ||
       start->recorded == 0 || end->recorded == 0)
-    return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  if (start->reached < start->recorded || end->reached < end->recorded) return sim_leave(CUDA_ERROR_NOT_READY);
+    return CUDA_ERROR_INVALID_HANDLE;
+  if (start->reached < start->recorded || end->reached < end->recorded) return CUDA_ERROR_NOT_READY;
   *out = (float)((double)(end->time.tv_sec - start->time.tv_sec) * 1e3 +
                  (double)(end->time.tv_nsec - start->time.tv_nsec) / 1e6);
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
-/* Waits without the lock: other streams go on. */
+/* Waits without the lock, so that other streams continue. */
 static CUresult run_wait(sim_work_t *work) {
   while (sim_find(work->event, SIM_EVENT) != NULL && work->event->reached < work->number && sim_sticky == CUDA_SUCCESS)
     pthread_cond_wait(&sim_changed, &sim_lock);
@@ -226,12 +228,12 @@ static CUresult run_wait(sim_work_t *work) {
 }
 
 SIM_API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
-  SIM_ENTER("cuStreamWaitEvent", 1)
-  if (sim_find(event, SIM_EVENT) == NULL || flags > 1) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
-  return sim_leave(sim_enqueue(stream, &(sim_work_t){.run = run_wait, .event = event, .number = event->recorded}));
+  SIM_ENTER("cuStreamWaitEvent", 1);
+  if (sim_find(event, SIM_EVENT) == NULL || flags > 1) return CUDA_ERROR_INVALID_HANDLE;
+  return sim_enqueue(stream, &(sim_work_t){.run = run_wait, .event = event, .number = event->recorded});
 }
 
-/* --- Capture and graphs ---------------------------------------------------------------------------------------------------- */
+/* --- Capture and graphs ------------------------------------------------------------------------------------------- */
 
 static CUgraph open_graph(void) {
   CUgraph graph = calloc(1, sizeof *graph);
@@ -240,50 +242,50 @@ static CUgraph open_graph(void) {
 }
 
 SIM_API CUresult cuStreamBeginCapture_v2(CUstream stream, int mode) {
-  SIM_ENTER("cuStreamBeginCapture", 1)
-  /* The default stream can't be captured. */
-  if (sim_find(stream, SIM_STREAM) == NULL) return sim_leave(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  if (stream->captures != NULL || mode < 0 || mode > 2) return sim_leave(CUDA_ERROR_INVALID_VALUE);
+  SIM_ENTER("cuStreamBeginCapture", 1);
+  /* The default stream cannot be captured. */
+  if (sim_find(stream, SIM_STREAM) == NULL) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (stream->captures != NULL || mode < 0 || mode > 2) return CUDA_ERROR_INVALID_VALUE;
   stream->captures = open_graph();
   stream->invalidated = 0;
-  return sim_leave(stream->captures == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+  return stream->captures == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuStreamEndCapture(CUstream stream, CUgraph *out) {
-  SIM_ENTER("cuStreamEndCapture", 1)
-  if (sim_find(stream, SIM_STREAM) == NULL || out == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
+  SIM_ENTER("cuStreamEndCapture", 1);
+  if (sim_find(stream, SIM_STREAM) == NULL || out == NULL) return CUDA_ERROR_INVALID_HANDLE;
   CUgraph graph = stream->captures;
   *out = NULL;
-  if (graph == NULL) return sim_leave(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+  if (graph == NULL) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   stream->captures = NULL;
   if (stream->invalidated) {
     free_works(graph->first);
     free(graph);
-    return sim_leave(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   }
   sim_open(&graph->object, SIM_GRAPH);
   *out = graph;
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags) {
-  SIM_ENTER("cuGraphInstantiate", 1)
-  if (out == NULL || sim_find(graph, SIM_GRAPH) == NULL || flags != 0) return sim_leave(CUDA_ERROR_INVALID_VALUE);
+  SIM_ENTER("cuGraphInstantiate", 1);
+  if (out == NULL || sim_find(graph, SIM_GRAPH) == NULL || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   CUgraphExec exec = open_graph();
-  if (exec == NULL) return sim_leave(CUDA_ERROR_OUT_OF_MEMORY);
+  if (exec == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
   for (const sim_work_t *work = graph->first; work != NULL; work = work->next) append(&exec->last, work);
   sim_open(&exec->object, SIM_GRAPH_EXEC);
   *out = exec;
-  return sim_leave(CUDA_SUCCESS);
+  return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  SIM_ENTER("cuGraphLaunch", 1)
-  if (sim_find(exec, SIM_GRAPH_EXEC) == NULL) return sim_leave(CUDA_ERROR_INVALID_HANDLE);
+  SIM_ENTER("cuGraphLaunch", 1);
+  if (sim_find(exec, SIM_GRAPH_EXEC) == NULL) return CUDA_ERROR_INVALID_HANDLE;
   CUresult result = stream_of(stream) == NULL ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
   for (const sim_work_t *work = exec->first; work != NULL && result == CUDA_SUCCESS; work = work->next)
     result = sim_enqueue(stream, work);
-  return sim_leave(result);
+  return result;
 }
 
 static CUresult destroy(CUgraph graph, sim_kind_t kind) {
@@ -295,11 +297,11 @@ static CUresult destroy(CUgraph graph, sim_kind_t kind) {
 }
 
 SIM_API CUresult cuGraphDestroy(CUgraph graph) {
-  SIM_ENTER("cuGraphDestroy", 1)
-  return sim_leave(destroy(graph, SIM_GRAPH));
+  SIM_ENTER("cuGraphDestroy", 1);
+  return destroy(graph, SIM_GRAPH);
 }
 
 SIM_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  SIM_ENTER("cuGraphExecDestroy", 1)
-  return sim_leave(destroy(exec, SIM_GRAPH_EXEC));
+  SIM_ENTER("cuGraphExecDestroy", 1);
+  return destroy(exec, SIM_GRAPH_EXEC);
 }
