@@ -4,7 +4,7 @@
 #include <tenon/xla_handler.h>
 #include <tenon/xla_mark.h>
 
-/* x and y: f32 of one shape, rank 1 or more; attribute eps: f32. Sums are taken in double precision. */
+/* x and y: f32 of the same shape, rank 1 or more; attribute eps: f32. Sums are taken in double precision. */
 TN_XLA_EXPORT tn_xla_error_t *rms_norm(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {.minor = 1, .stage = TN_XLA_EXECUTE, .args = 1, .rets = 1, .attrs = 1};
   tn_xla_reader_t in;

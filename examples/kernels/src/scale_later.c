@@ -13,8 +13,8 @@ typedef struct {
   float factor;
 } job_t;
 
-/* Operands and results live until the future completes, the frame and its context do not. A negative factor is refused
- * here, so that the future fails and not the call. */
+/* Operands, results and attributes live until the future completes, but the frame and its context end with the call. A
+ * negative factor is refused here, so that the future fails and not the call. */
 static void *scale(void *pointer) {
   job_t job = *(job_t *)pointer;
   free(pointer);

@@ -47,10 +47,10 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, int32_t minor, int32_t st
   return NULL;
 }
 
-#define STAGES(minor)                                                                              \
-  TYPED_HANDLER(staged_v##minor##_instantiate, run(frame, minor, TN_XLA_INSTANTIATE));             \
-  TYPED_HANDLER(staged_v##minor##_prepare, run(frame, minor, TN_XLA_PREPARE));                     \
-  TYPED_HANDLER(staged_v##minor##_initialize, run(frame, minor, TN_XLA_INITIALIZE));               \
+#define STAGES(minor)                                                                  \
+  TYPED_HANDLER(staged_v##minor##_instantiate, run(frame, minor, TN_XLA_INSTANTIATE)); \
+  TYPED_HANDLER(staged_v##minor##_prepare, run(frame, minor, TN_XLA_PREPARE));         \
+  TYPED_HANDLER(staged_v##minor##_initialize, run(frame, minor, TN_XLA_INITIALIZE));   \
   TYPED_HANDLER(staged_v##minor, run(frame, minor, TN_XLA_EXECUTE))
 
 STAGES(1);

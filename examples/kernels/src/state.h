@@ -24,7 +24,7 @@ static tn_xla_error_t *register_state_type(tn_xla_call_frame_t *frame, int32_t m
   return frame->api->type_register(minor == 1 ? (void *)&v1 : (void *)&v2);
 }
 
-/* Leaves `number` as the state: of the target, or of the current stage from 0.3 on. */
+/* Leaves `number` as the state of the target, or of the current stage from 0.3 on. */
 static tn_xla_error_t *set_state(tn_xla_call_frame_t *frame, int32_t minor, state_type_t *type, int64_t number) {
   int64_t *state = malloc(sizeof *state);
   if (state == NULL) return tn_xla_fail(frame, TN_XLA_RESOURCE_EXHAUSTED, "out of memory for a state");

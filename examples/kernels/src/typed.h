@@ -6,7 +6,7 @@
 #include <tenon/xla_mark.h>
 
 /* Defines, exports and marks the typed handler `name`, which returns `result`, an expression of its `frame`. */
-#define TYPED_HANDLER(name, result)                                                  \
+#define TYPED_HANDLER(name, result)                                                 \
   TN_XLA_EXPORT tn_xla_error_t *name(tn_xla_call_frame_t *frame) { return result; } \
   TN_XLA_MARK_TYPED(name)
 

@@ -7,7 +7,7 @@
 #define UNUSED __attribute__((unused))
 
 /* The parameters of a packed function, which need not use all of them. */
-#define PARAMETERS                                                                                 \
+#define PARAMETERS                                                                                           \
   UNUSED TVMValue *args, UNUSED int *codes, UNUSED int num_args, UNUSED TVMValue *ret, UNUSED int *ret_code, \
       UNUSED void *resource
 

@@ -48,7 +48,7 @@ static void free_works(sim_work_t *first) {
   }
 }
 
-/* The thread of a stream. After a sticky error it drops the work, even host functions. */
+/* Runs the work of a stream on its thread. After a sticky error the work is dropped, even host functions. */
 static void *work_off(void *data) {
   CUstream stream = data;
   pthread_mutex_lock(&sim_lock);
