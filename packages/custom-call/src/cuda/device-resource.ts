@@ -4,8 +4,8 @@ import type { CudaContext } from './cuda-context.ts'
 import type { DriverFunctionName } from './driver-functions.ts'
 
 /**
- * Something that is opened on a device and keeps the device open. Closing it waits for the work of the device's streams
- * that uses it, as the driver itself does when memory is freed.
+ * A resource opened on a device, which it keeps open. Closing the resource waits until no stream of the device is still
+ * using it, as the driver itself does when memory is freed.
  */
 export abstract class DeviceResource extends ManagedLifetime {
   readonly device: CudaContext
@@ -61,22 +61,26 @@ export abstract class DeviceResource extends ManagedLifetime {
   }
 
   /**
-   * Closes the resource after the work that uses it. This thread is blocked meanwhile; {@link closeAsync} does not block.
+   * Waits for the work that uses the resource to finish, then closes it. Blocks this thread while waiting; {@link closeAsync}
+   * does not.
    *
-   * @throws {ScopeClosedError} if it is closed already. @throws {ScopeHeldError} if something else holds it: it stays open.
-   * @throws {CudaError} if the driver refuses; it is closed all the same.
+   * @throws {ScopeClosedError} if it is closed already. @throws {ScopeHeldError} if something else holds it; it stays open.
+   * @throws {CudaError} if the driver reports an error; the resource is closed regardless.
    */
   override close(): void {
     if (this.isAlive && this.gate.holds > 0) this.device.settle()
     super.close()
   }
 
-  /** Closes the resource after the work that uses it. Meanwhile no new work can use it. @throws as {@link close} */
+  /** Waits for the work that uses the resource to finish, then closes it. New work is refused while it waits. @throws as {@link close} */
   async closeAsync(): Promise<void> {
     this.checkOpen()
     this.gate.open = false
-    if (this.gate.holds > 0) await this.device.settled()
-    this.gate.open = true
+    try {
+      if (this.gate.holds > 0) await this.device.settled()
+    } finally {
+      this.gate.open = true
+    }
     this.close()
   }
 

@@ -4,20 +4,23 @@ import { PoolsError } from '../error-status.ts'
 const ROUNDS = 6
 
 /**
- * Returns numbers from 1 to 2^32 - 1 that nobody can guess, each once, without storing them. It counts, and a permutation with a
- * secret key (a Feistel network over halves of 16 bits) hides the count.
+ * Generates unpredictable tokens from 1 to 2^32 - 1, never the same one twice, without remembering those already issued. Each
+ * token is a counter value encrypted with a secret key (a Feistel network over two 16-bit halves).
  */
 export class TokenSource {
   #count = 0
-  /** The key, and the input of a round behind it. */
+  /** The key, followed by the input of the current round. */
   readonly #block = Buffer.concat([randomBytes(32), Buffer.alloc(4)])
 
-  /** @throws {PoolsError} `RESOURCE_EXHAUSTED_PERSISTENT` when there are no more. */
+  /** @throws {PoolsError} `RESOURCE_EXHAUSTED_PERSISTENT` when all tokens are used up. */
   next(): number {
     let token = 0
     while (token === 0) {
       if (this.#count === 2 ** 32)
-        throw new PoolsError('RESOURCE_EXHAUSTED_PERSISTENT', 'this connection has used all tokens of device buffers')
+        throw new PoolsError(
+          'RESOURCE_EXHAUSTED_PERSISTENT',
+          'this connection has used up all its device-buffer tokens',
+        )
       token = this.#permute(this.#count++)
     }
     return token
