@@ -4,14 +4,14 @@ import { POINTER, SIZES, type CType, type Declarations, type FunctionDeclaration
 import { headerError } from './tokens.ts'
 
 const WIDTH = 120
-const NOTE = 'Generated from the C headers by native-build: do not edit.'
+const NOTE = 'Generated from the C headers by native-build. Do not edit.'
 
-/** Renders a constant of TypeScript. */
+/** Renders a TypeScript constant with a docstring. */
 export function renderTable(summary: string, name: string, lines: readonly string[]): string {
   return [`/**\n * ${summary}\n *\n * ${NOTE}\n */`, `export const ${name} = {`, ...lines, '} as const', ''].join('\n')
 }
 
-/** Renders the TypeScript table of functions: the result and the parameters of each, by library and name. */
+/** Renders the TypeScript table with the result and the parameters of each function, by library and name. */
 export function renderFunctions(functions: readonly FunctionDeclaration[], targets: readonly NativeTarget[]): string {
   const libraries = new Map<string, string[]>(targets.map(({ name }) => [name, []]))
   for (const declaration of functions) {
@@ -26,10 +26,10 @@ export function renderFunctions(functions: readonly FunctionDeclaration[], targe
   const tables = [...libraries].flatMap(([library, lines]) =>
     lines.length === 0 ? [] : [`  ${library}: {`, ...lines, '  },'],
   )
-  return renderTable('The functions of each C library: the result, then the parameters.', 'FUNCTIONS', tables)
+  return renderTable('The functions of each C library, each with its result and its parameters.', 'FUNCTIONS', tables)
 }
 
-/** The library that exports a function: the one whose `exports` names it most exactly. */
+/** Returns the library whose `exports` have the most specific match for a function's name. */
 function libraryOf(name: string, targets: readonly NativeTarget[]): string | undefined {
   let [best, found]: [number, string | undefined] = [0, undefined]
   for (const target of targets) {
@@ -41,7 +41,7 @@ function libraryOf(name: string, targets: readonly NativeTarget[]): string | und
   return found
 }
 
-/** The name that the FFI driver has for a type. Sizes and pointers are addresses for it. */
+/** Returns the FFI driver's name for a type. Sizes and pointers are passed as addresses. */
 function driverType(type: CType, { name, place }: FunctionDeclaration): string {
   if (type === POINTER || type === 'size_t') return 'uintptr_t'
   if (type === 'char') return 'int8_t'
@@ -62,11 +62,11 @@ export function renderLayouts({ layouts, constants }: Declarations): string {
   const values = [...constants].map(([name, value]) => `  ${name}: ${value},`)
   return [
     renderTable('The sizes of C structs and the offsets of their members, in bytes.', 'LAYOUTS', structs),
-    renderTable('The constants of C.', 'CONSTANTS', values),
+    renderTable('The constants that the C headers define.', 'CONSTANTS', values),
   ].join('\n')
 }
 
-/** Renders the C file that fails to compile if a layout or a constant of the tables is wrong. */
+/** Renders a C file that does not compile if a layout or a constant in the tables is wrong. */
 export function renderProof(includes: readonly string[], { layouts, constants }: Declarations): string {
   const structs = [...layouts].flatMap(([name, { size, offsets }]) => [
     `SIZE(${name}, ${size})`,

@@ -15,7 +15,7 @@ int32_t tn_memory_allocate(size_t byte_size, size_t byte_alignment, void **out) 
     return tn__fail(TN_OUT_OF_MEMORY, "byte_size must fit into an address space, got %zu", byte_size);
   size_t room = byte_size == 0 ? 1 : byte_size;
   void *block = tn__aligned_allocate(room, byte_alignment);
-  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for %zu bytes", byte_size);
+  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate %zu bytes", byte_size);
   memset(block, 0, room);
   *out = block;
   return TN_OK;

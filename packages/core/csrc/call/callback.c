@@ -50,7 +50,7 @@ static void destroy_all(tn_callback_t *callback) {
 int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out) {
   TN_REQUIRE(trampoline != NULL && call != NULL && out != NULL, "trampoline, call and out must not be null");
   tn_callbacks_t *table = calloc(1, sizeof *table);
-  if (table == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a table of callbacks");
+  if (table == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a table of callbacks");
   table->trampoline = trampoline;
   table->call = call;
   table->thread = tn__this_thread();
@@ -85,7 +85,7 @@ int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t c
 int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out) {
   TN_REQUIRE(table != NULL && out != NULL, "table and out must not be null");
   tn_callback_t *callback = calloc(1, sizeof *callback);
-  if (callback == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a callback");
+  if (callback == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a callback");
   callback->table = table;
   callback->id = id;
   atomic_init(&callback->references, 1);

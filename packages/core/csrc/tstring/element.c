@@ -1,6 +1,7 @@
-/* One string as TensorFlow ships it, of 24 bytes on every machine. SMALL has up to 22 bytes in the struct, LARGE owns a
- * block of malloc(), and OFFSET and VIEW refer to bytes with another owner. Every change creates the new content before
- * it frees the old one, so that sources may lie in the string itself. */
+/* A string in the layout of TensorFlow's releases, which has 24 bytes on every machine. A SMALL string stores up to 22
+ * bytes in the struct, a LARGE string owns a block from malloc(), and OFFSET and VIEW strings refer to bytes with
+ * another owner. Every change creates the new content before it frees the old content, so the source may be part of the
+ * string itself. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -38,7 +39,7 @@ static void release(void *string) {
   if (owner != NULL) owner->unref(owner);
 }
 
-/* Returns whether some of these bytes lie in the characters of the struct or in its block. */
+/* Returns whether some of these bytes are in the string's struct or in the string's block. */
 static bool overlaps(const void *string, const char *bytes, size_t size) {
   const uintptr_t start = (uintptr_t)bytes, end = start + size;
   const int type = tn__type_of(string);
@@ -48,15 +49,15 @@ static bool overlaps(const void *string, const char *bytes, size_t size) {
   return start < own + room && own < end;
 }
 
-/* The capacity of a block for `size` bytes and a NUL, which is one less than a multiple of 16. Zero if there is no such
- * block. */
+/* Returns the capacity of a block for `size` bytes and a NUL, which is one less than a multiple of 16, or zero if
+ * `size` is too large. */
 static size_t rounded(size_t size) {
   const size_t limit = TN__WORD_SIZE_MAXIMUM < PTRDIFF_MAX - 16 ? TN__WORD_SIZE_MAXIMUM : PTRDIFF_MAX - 16;
   return size > limit ? 0 : ((size + 16) & ~(size_t)15) - 1;
 }
 
 static int32_t out_of_memory(size_t size) {
-  return tn__fail(TN_OUT_OF_MEMORY, "no memory for a string of %zu bytes", size);
+  return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a string of %zu bytes", size);
 }
 
 /* The new content of a string: the first `keep` bytes of the old content, then `bytes`, then `fill` up to `size`. */
@@ -66,7 +67,7 @@ typedef struct {
   size_t byte_size;
   char fill;
   size_t size;
-  size_t capacity; /* of a new block, rounded up; 0 to derive it from the size */
+  size_t capacity; /* the capacity of a new block, which is rounded up; 0 to derive the capacity from the size */
 } content_t;
 
 static void lay(uint8_t *to, const void *string, const content_t *content) {
@@ -85,7 +86,7 @@ static void become_small(void *string, const content_t *content) {
   *AT(string, 1 + content->size) = 0;
 }
 
-/* The capacity of a LARGE with this content. A block shrinks to half its capacity at most. */
+/* Returns the capacity of a LARGE string with this content. A block shrinks to no less than half its capacity. */
 static size_t next_capacity(const void *string, const content_t *content) {
   if (content->capacity != 0) return rounded(content->capacity);
   if (tn__type_of(string) != TN_TSTRING_LARGE) return rounded(content->size);
@@ -155,7 +156,7 @@ int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t byte_size
   if (overlaps(string, bytes, byte_size)) return tn_tstring_copy(string, bytes, byte_size);
   tn_tstring_owner_t *owner = owner_of(string);
   const uintptr_t viewed = (uintptr_t)tn_tstring_get_data_pointer(string), start = (uintptr_t)bytes;
-  // The reference of this string to its owner keeps the part alive too.
+  // The string's reference to the owner also keeps the part alive.
   const bool is_part = owner != NULL && start >= viewed && start + byte_size <= viewed + tn_tstring_get_size(string);
   if (!is_part) release(string);
   store_view(string, bytes, byte_size, is_part ? owner : NULL);

@@ -29,7 +29,7 @@ static void end_thread(void *queue);
 int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor) {
   TN_REQUIRE(out != NULL && descriptor != NULL, "out and descriptor must not be null");
   tn_xla_async_t *queue = calloc(1, sizeof *queue);
-  if (queue == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a queue of calls");
+  if (queue == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a queue of calls");
   const int32_t status = tn__event_open(&queue->event);
   if (status != TN_OK) {
     free(queue);
@@ -89,7 +89,7 @@ static void run(void *data) {
 /* Adds a job, which is counted by `*counter` of its queue. */
 static int32_t add_job(const tn_xla_job_t *like, size_t *counter, tn_xla_job_t **out) {
   tn_xla_job_t *job = malloc(sizeof *job);
-  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for a job");
+  if (job == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a job");
   *job = *like;
   tn__lock(&job->queue->lock);
   ++*counter;

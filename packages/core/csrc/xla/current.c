@@ -23,7 +23,7 @@ static void free_slots(void *unused) {
 int32_t tn_xla_open_current(void ***out) {
   TN_REQUIRE(out != NULL, "out must not be null");
   slot_t *slot = calloc(1, sizeof *slot);
-  if (slot == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the slot of a call");
+  if (slot == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate the slot of a call");
   tn__javascript_thread_on_end(free_slots, NULL);
   slot->next = slots;
   slots = slot;

@@ -22,7 +22,7 @@ static tn__xla_set_t live;
 tn_xla_error_t *tn__xla_future_create(tn_xla_future_create_args_t *args) {
   CHECK_SIZE("Future_Create", TN_XLA_SIZE_FUTURE_CREATE);
   tn_xla_future_t *future = calloc(1, sizeof *future);
-  if (future == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a future");
+  if (future == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "out of memory: cannot allocate a future");
   tn__lock(&lock);
   tn__xla_set_add(&live, &future->member);
   tn__unlock(&lock);

@@ -1,7 +1,7 @@
 /**
  * The sizes of C structs and the offsets of their members, in bytes.
  *
- * Generated from the C headers by native-build: do not edit.
+ * Generated from the C headers by native-build. Do not edit.
  */
 export const LAYOUTS = {
   tn_xla_api_version_t: {
@@ -260,9 +260,9 @@ export const LAYOUTS = {
 } as const
 
 /**
- * The constants of C.
+ * The constants that the C headers define.
  *
- * Generated from the C headers by native-build: do not edit.
+ * Generated from the C headers by native-build. Do not edit.
  */
 export const CONSTANTS = {
   TN_XLA_ARRAY: 1,

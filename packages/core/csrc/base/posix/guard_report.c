@@ -77,7 +77,7 @@ int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_
                             size_t name_length) {
   TN_REQUIRE(address != NULL && (name != NULL || name_length == 0), "address and name must not be null");
   guarded_t *block = malloc(sizeof *block);
-  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the name of a segment");
+  if (block == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot copy the name of a segment");
   *block = (guarded_t){.address = address, .byte_size = byte_size + tn_page_size(), .length = length};
   block->start = block->address + start;
   memcpy(block->name, name, name_length < NAME_CAPACITY ? name_length : NAME_CAPACITY - 1);

@@ -5,11 +5,11 @@
 
 #include "../internal.h"
 
-/* Makes a NUL-terminated copy, which the caller frees. `what` names the text in messages. */
+/* Makes a NUL-terminated copy, which the caller frees. `what` is the name of the text in error messages. */
 static int32_t terminate(const char *what, const char *text, size_t length, char **out) {
   TN_REQUIRE(memchr(text, 0, length) == NULL, "%s must not contain a NUL character", what);
   char *copy = malloc(length + 1);
-  if (copy == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for %s", what);
+  if (copy == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot copy the %s", what);
   memcpy(copy, text, length);
   copy[length] = 0;
   *out = copy;
@@ -17,7 +17,8 @@ static int32_t terminate(const char *what, const char *text, size_t length, char
 }
 
 int32_t tn_library_open(const char *path, size_t path_length, void **out) {
-  TN_REQUIRE(path != NULL && path_length != 0 && out != NULL, "path must not be empty, and out must not be null");
+  TN_REQUIRE(path != NULL && path_length != 0 && out != NULL,
+             "path must not be null or empty, and out must not be null");
   char *name = NULL;
   TN_TRY(terminate("path", path, path_length, &name));
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -52,7 +53,7 @@ int32_t tn_library_symbol(void *library, const char *name, size_t name_length, v
 int32_t tn_first_core(const char **path, const char **version) {
   TN_REQUIRE(path != NULL && version != NULL, "path and version must not be null");
   Dl_info info;
-  /* The default search order finds the core that was loaded globally first, which may be another copy. */
+  /* The default search order finds the first core that was loaded globally. It may be another copy than this one. */
   const char *(*first_version)(void) = NULL;
   void *address = dlsym(RTLD_DEFAULT, "tn_version");
   if (address == NULL || dladdr(address, &info) == 0)

@@ -53,7 +53,7 @@ int32_t tn_watch_open(int32_t descriptor, int32_t *out) {
   if (watch == NULL) {
     close(ends[0]);
     close(ends[1]);
-    return tn__fail(TN_OUT_OF_MEMORY, "no memory for a watch");
+    return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a watch");
   }
   *watch = (watch_t){.thread = {run, watch}, .watched = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .socket = ends[1]};
   if (watch->watched >= 0 && tn__thread_start(&watch->thread)) {

@@ -19,7 +19,7 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, (int)path_length, NULL, 0);
   TN_REQUIRE(units > 0, "path must be valid UTF-8");
   wchar_t *wide = calloc((size_t)units + 1, sizeof *wide);
-  if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "no memory for the path");
+  if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot copy the path");
   MultiByteToWideChar(CP_UTF8, 0, path, (int)path_length, wide, units);
   HMODULE library = LoadLibraryExW(wide, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
   free(wide);
