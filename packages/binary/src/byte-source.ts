@@ -1,18 +1,19 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { BinaryFormatError } from './binary-format-error.ts'
 
-/** A source of bytes that are read in parts: a file, or memory in tests. */
+/** A source of bytes that are read in parts, such as a file, or memory in tests. */
 export interface ByteSource {
+  /** The size of the source in bytes. */
   readonly byteSize: number
-  /** Reads exactly these bytes, which the caller has checked to be within `byteSize`. */
-  read(offset: number, byteSize: number): Buffer
+  /** Reads `length` bytes at an offset. The caller has checked that the range is within the source. */
+  read(offset: number, length: number): Buffer
 }
 
 /**
- * Opens a file while `use` runs, which reads only the parts that it needs.
+ * Opens a file, passes it to `use` as a source, and closes it when `use` has returned or thrown.
  *
- * @throws the system's error (ENOENT, EACCES, EISDIR, ...) if it cannot be opened
- * @throws {BinaryFormatError} if it is not a regular file, or shrinks while it is read
+ * @throws the system's error (ENOENT, EACCES, ...) if the file cannot be opened
+ * @throws {BinaryFormatError} if the file is not a regular file, or is truncated while it is read
  */
 export function withFileSource<T>(path: string, use: (source: ByteSource) => T): T {
   // Opening a pipe would wait for its writer.
@@ -21,20 +22,20 @@ export function withFileSource<T>(path: string, use: (source: ByteSource) => T):
     const stats = fstatSync(file)
     if (!stats.isFile()) {
       throw new BinaryFormatError(
-        `it is not a shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
+        `the file is not a shared library, but ${stats.isDirectory() ? 'a directory' : 'a special file'}`,
       )
     }
-    return use({ byteSize: stats.size, read: (offset, byteSize) => readExactly(file, offset, byteSize) })
+    return use({ byteSize: stats.size, read: (offset, length) => readExactly(file, offset, length) })
   } finally {
     closeSync(file)
   }
 }
 
-function readExactly(file: number, offset: number, byteSize: number): Buffer {
-  const bytes = Buffer.alloc(byteSize)
-  for (let done = 0; done < byteSize;) {
-    const count = readSync(file, bytes, done, byteSize - done, offset + done)
-    if (count === 0) throw new BinaryFormatError('the file became shorter while it was read')
+function readExactly(file: number, offset: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  for (let done = 0; done < length;) {
+    const count = readSync(file, bytes, done, length - done, offset + done)
+    if (count === 0) throw new BinaryFormatError('the file was truncated while it was read')
     done += count
   }
   return bytes

@@ -266,7 +266,7 @@ describe('a file that is not a library', () => {
     }
     expect(thrown).toBeInstanceOf(BinaryFormatError)
     expect((thrown as BinaryFormatError).sentence).toContain(
-      `cannot read ${path}: it is not a shared library, but ${name}`,
+      `cannot read ${path}: the file is not a shared library, but ${name}`,
     )
     expect((thrown as BinaryFormatError).hint).toBeTruthy()
   })

@@ -270,7 +270,7 @@ describe('refusals have one message and a stable exit code', () => {
 
   test('refuses files that are not libraries, and unknown symbols', () => {
     writeFileSync(join(directory, 'text.so'), 'int main(void) { return 0; }\n')
-    expectRefusal(call('text.so', 'rms_norm'), 1, 'it is not a shared library, but a text file')
+    expectRefusal(call('text.so', 'rms_norm'), 1, 'the file is not a shared library, but a text file')
     expectRefusal(call('absent.so', 'rms_norm'), 1, 'cannot open absent.so: no such file')
     expectRefusal(call('.', 'rms_norm'), 1, 'a directory')
     expectRefusal(

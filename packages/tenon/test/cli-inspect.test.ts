@@ -187,10 +187,10 @@ describe('tenon inspect', () => {
 
   test.each([
     ['absent.so', undefined, 'cannot open absent.so: no such file'],
-    ['.', undefined, 'cannot read .: it is not a shared library, but a directory'],
-    ['text.so', 'hello\n', 'it is not a shared library, but a text file (it begins with "hello'],
-    ['empty.so', '', 'it is not a shared library, but an empty file'],
-    ['archive.so', '!<arch>\nx', 'it is not a shared library, but a static library'],
+    ['.', undefined, 'cannot read .: the file is not a shared library, but a directory'],
+    ['text.so', 'hello\n', 'the file is not a shared library, but a text file (it begins with "hello'],
+    ['empty.so', '', 'the file is not a shared library, but an empty file'],
+    ['archive.so', '!<arch>\nx', 'the file is not a shared library, but a static library'],
     ['cut.so', '\x7fELF\x02\x01\x01', 'cannot read cut.so: the ELF identification should be 16 bytes'],
   ])('%s is refused with one message', (name, content, message) => {
     if (content !== undefined) writeFileSync(join(directory, name), content, 'latin1')

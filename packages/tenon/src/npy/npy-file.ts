@@ -88,7 +88,7 @@ function readBytes(file: number, byteSize: number): Uint8Array {
 function readInto(file: number, target: Uint8Array, position: number): void {
   for (let done = 0; done < target.length;) {
     const count = readSync(file, target, done, Math.min(target.length - done, MAX_READ_BYTES), position + done)
-    if (count === 0) throw new NpyFormatError('the file became shorter while it was read')
+    if (count === 0) throw new NpyFormatError('the file was truncated while it was read')
     done += count
   }
 }
