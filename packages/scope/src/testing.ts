@@ -4,7 +4,7 @@ import { openScopes, trackOrigins, type ScopeEvent } from './diagnostics/observe
 
 /** The resources that were opened since {@link trackLeaks} and are still open. */
 export interface Leaks {
-  /** Each scope with the stack of its opening. */
+  /** The scopes, each with the stack trace of the call that opened it. */
   readonly scopes: readonly ScopeEvent[]
   /** The number of stubs that native code can still call. */
   readonly stubs: number
@@ -27,14 +27,14 @@ export function trackLeaks(): () => Leaks {
   }
 }
 
-/** The hooks of a test runner: those of vitest, and of runners of the same shape. */
+/** The hooks of vitest, or of a test runner with the same signatures. */
 export interface TestHooks {
   readonly beforeEach: (run: () => void) => unknown
   readonly afterEach: (run: () => void) => unknown
 }
 
 /**
- * Makes every test of the file, or of the surrounding `describe`, fail if it leaves a scope or a stub open.
+ * Fails every test in the file, or in the surrounding `describe`, that leaves a scope or a stub open.
  *
  * @example
  * import { expectNoLeaks } from '@tenon/scope/testing'

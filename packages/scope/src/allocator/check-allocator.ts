@@ -2,10 +2,10 @@ import { AllocationError, type NativeAllocator, Segment } from '@tenon/core'
 import { describe, hex, wrongType } from '@tenon/core/internal'
 import { MemorySegment } from '../segment/memory-segment.ts'
 
-/** The method of an allocator as a function. */
+/** A function with the parameters of an allocator's `allocate` method. */
 export type AllocateFunction = (byteSize: number, byteAlignment: number) => Segment
 
-/** An allocator, or its one method. */
+/** An allocator, or a function that allocates. */
 export type AllocatorLike = NativeAllocator | AllocateFunction
 
 /**

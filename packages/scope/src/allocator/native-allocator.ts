@@ -13,10 +13,10 @@ export interface SegmentAllocator extends Allocator {
   allocate(byteSize: number, byteAlignment?: number): MemorySegment
 }
 
-/** Makes allocators, and allocates by layout. */
+/** Creates allocators, and allocates memory for layouts. */
 interface NativeAllocators {
   /**
-   * Allocates each segment separately, in the scope that `scopeFactory` returns: a new one each time, or always the same.
+   * Allocates each segment as a separate block, in the scope that `scopeFactory` returns for it.
    *
    * @example
    * const scope = ResourceScope.ofConfined()
@@ -24,13 +24,13 @@ interface NativeAllocators {
    */
   ofMalloc(scopeFactory: () => ResourceScope): SegmentAllocator
   /**
-   * Hands out a segment from its front to its back, without zeroing it. A request that does not fit throws an
-   * {@link AllocationError}; a smaller one may still fit.
+   * Allocates consecutive slices of a segment, without zeroing them. A request that does not fit throws an
+   * {@link AllocationError}, but a smaller request may still succeed.
    */
   ofSlices(segment: MemorySegment): SegmentAllocator
-  /** Hands out the start of a segment each time, without zeroing it. For memory that is used up before the next request. */
+  /** Allocates the first bytes of a segment for every request, without zeroing them. Each request invalidates the last. */
   ofPrefix(segment: MemorySegment): SegmentAllocator
-  /** Allocates memory for a layout, or for `count` of them, from any allocator. */
+  /** Allocates memory for one value of a layout, or for `count` values, from any allocator. */
   allocate(allocator: AllocatorLike, layout: Layout, count?: number): MemorySegment
   /** Allocates memory for values of a layout, and writes the values. */
   allocateFrom<Value>(allocator: AllocatorLike, layout: Layout<Value>, ...values: readonly Value[]): MemorySegment
@@ -81,10 +81,10 @@ function fullError(segment: MemorySegment, byteSize: number, byteAlignment: numb
 }
 
 /**
- * Makes allocators, and allocates by layout from any allocator. An allocator is an object with the one method
- * `allocate(byteSize, byteAlignment)`, sizes in bytes. The memory belongs to the scope behind it.
+ * Creates allocators, and allocates memory for layouts from any allocator. An allocator is an object with a method
+ * `allocate(byteSize, byteAlignment)`. Both arguments are in bytes. The memory belongs to the allocator's scope.
  *
- * @throws {AllocationError} from its allocators, if there is no room.
+ * @throws {AllocationError} from the allocators, if there is not enough memory.
  */
 export const NativeAllocator: NativeAllocators = printAs('NativeAllocator', {
   ofMalloc(scopeFactory) {

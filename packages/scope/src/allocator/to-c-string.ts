@@ -5,10 +5,10 @@ import { checkText, type StringOptions } from '../segment/strings.ts'
 import { allocateFrom, type AllocatorLike } from './check-allocator.ts'
 
 /**
- * Writes a C string, which is its bytes and a terminator, to memory of an allocator. Characters that the charset lacks are
+ * Allocates memory and writes a C string to it, with a terminator. Characters that the charset cannot represent are
  * replaced.
  *
- * @throws {ArgumentError} if the text contains U+0000, unless `nul` is `allow`. @throws the error of the allocator.
+ * @throws {ArgumentError} if the text contains U+0000, unless `nul` is `allow`. @throws the errors of the allocator.
  * @example
  * using scope = NativeScope.ofConfined()
  * const name = toCString('cos', scope)

@@ -8,11 +8,11 @@ interface Observed {
   readonly kind: 'confined' | 'shared'
 }
 
-/** An event of the channels `tenon:scope:open`, `tenon:scope:close` and `tenon:scope:leak`. */
+/** An event on one of the channels `tenon:scope:open`, `tenon:scope:close` and `tenon:scope:leak`. */
 export interface ScopeEvent extends Observed {
   /** A number that counts the tracked scopes of this thread, or 0 for a scope that is not tracked. */
   readonly id: number
-  /** The stack of the opening, with `TENON_DEBUG=leaks` or inside `trackLeaks()`. */
+  /** The stack trace of the call that opened the scope, recorded with `TENON_DEBUG=leaks` or inside `trackLeaks()`. */
   readonly stack: string | undefined
 }
 

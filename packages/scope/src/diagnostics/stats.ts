@@ -3,15 +3,15 @@ import { pooledBytes } from '../scope/chunk-pool.ts'
 
 /** Counts of open resources on this thread. */
 export interface ScopeStats {
-  /** Scopes that were opened and not closed. A managed scope stops counting when it is collected. */
+  /** The number of scopes that are open. A managed scope is no longer counted after it has been garbage-collected. */
   readonly openScopes: number
-  /** Memory that open scopes own, in bytes. Chunks count in full, however much of them is allocated. */
+  /** The memory that open scopes own, in bytes. Chunks are counted in full, even if only a part is allocated. */
   readonly liveBytes: number
-  /** Memory that waits in the pool for the next arena, in bytes. */
+  /** The memory of the pooled chunks, which later arenas reuse, in bytes. */
   readonly pooledBytes: number
-  /** Stubs that native code can call. */
+  /** The number of stubs that native code can call. */
   readonly liveStubs: number
-  /** Holds of scopes and of other lifetimes that are not released. */
+  /** The number of unreleased holds on scopes and other lifetimes. */
   readonly holds: number
 }
 

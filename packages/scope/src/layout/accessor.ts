@@ -6,7 +6,7 @@ import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
 import { GroupLayout, type Members, PaddingLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
 
-/** A struct in memory as an object. Its properties read and write the memory. */
+/** An object over a struct in memory. The properties of the object read and write the memory. */
 export type Accessor<Shape extends Members> = {
   -readonly [Name in keyof Shape]: Shape[Name] extends GroupLayout<infer Inner>
     ? Accessor<Inner>
@@ -21,11 +21,11 @@ interface Cursor {
   byteOffset: number
 }
 
-/** Makes accessors for the structs of a segment. */
+/** Creates accessors for the structs in a segment. */
 export interface AccessorClass<Shape extends Members> {
-  /** An object over the struct at `byteOffset`. The bounds are checked at each access. */
+  /** Returns an object over the struct at `byteOffset`. Each access through the object checks the bounds. */
   at(segment: MemorySegment, byteOffset?: number): Accessor<Shape>
-  /** Iterates over the structs of the segment. One object moves from struct to struct. */
+  /** Iterates over the structs in the segment. All steps return the same object, moved to the next struct. */
   each(segment: MemorySegment): IteratorObject<Accessor<Shape>, undefined>
 }
 

@@ -9,7 +9,7 @@ import { checkLayout, Layout, sizeOf } from './memory-layout.ts'
 
 const POINTER_SIZE = 8
 
-/** The layout of a pointer. Reading one returns a segment without memory, or of the target's size if it has a target. */
+/** The layout of a pointer. Reading a pointer returns a segment with the size of the target, or 0 without a target. */
 export class AddressLayout extends Layout<MemorySegment> {
   declare readonly byteSize: number
   readonly order: ByteOrder
@@ -23,8 +23,8 @@ export class AddressLayout extends Layout<MemorySegment> {
   }
 
   /**
-   * The layout of a pointer to such values. The segments read have the size of the target, whose alignment is checked.
-   * Unsafe, because the pointer itself cannot be checked.
+   * Returns the layout of a pointer to values of `target`. Segments that are read have the size of the target, and their
+   * alignment is checked. Unsafe, because the pointer itself cannot be checked.
    */
   withTargetLayout(target: Layout): AddressLayout {
     return new AddressLayout(this.order, this.byteAlignment, this.name, checkLayout(target, 'target'))

@@ -3,7 +3,7 @@ import { checkSize, describe, didYouMean, wrongType } from '@tenon/core/internal
 import { checkSegment, type MemorySegment } from '../segment/memory-segment.ts'
 import { Layout, sizeOf } from './memory-layout.ts'
 
-/** Bytes without a meaning. */
+/** The layout of padding, whose bytes have no meaning. */
 export class PaddingLayout extends Layout<MemorySegment> {
   declare readonly byteSize: number
 
@@ -35,7 +35,7 @@ export interface Member {
   readonly byteOffset: number
 }
 
-/** The base of structs and unions. Reading one returns a slice. */
+/** The base class of struct and union layouts. Reading a struct or union returns a slice. */
 export abstract class GroupLayout<Shape extends Members = Members> extends Layout<MemorySegment> {
   readonly members: readonly Member[]
   /** @internal The type of the members. The field does not exist at run time. */
@@ -52,7 +52,7 @@ export abstract class GroupLayout<Shape extends Members = Members> extends Layou
     this.members = members
   }
 
-  /** A member by name or index. @throws {ArgumentError} for an unknown name. @throws {BoundsError} for an index too large. */
+  /** Returns a member by name or index. @throws {ArgumentError} for an unknown name. @throws {BoundsError} for a bad index. */
   member(key: string | number): Member {
     const member = typeof key === 'number' ? this.members[key] : this.members.find(({ name }) => name === key)
     if (member !== undefined) return member

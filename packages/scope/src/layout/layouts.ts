@@ -23,33 +23,33 @@ interface MemoryLayouts extends ScalarLayouts {
    * point.byteSize // 16
    */
   struct<Shape extends Members>(members: Shape): StructLayout<Shape>
-  /** A union, whose members share their first byte. */
+  /** Returns a union layout, whose members all start at the same address. */
   union<Shape extends Members>(members: Shape): UnionLayout<Shape>
-  /** A number of elements, or without a count as many as the segment has room for. */
+  /** Returns a sequence layout. Without a count, the sequence has as many elements as the segment has room for. */
   sequence<Element>(element: Layout<Element>, elementCount?: number): SequenceLayout<Element>
-  /** Bytes without a meaning. */
+  /** Returns the layout of padding, whose bytes have no meaning. */
   padding(byteSize: number): PaddingLayout
-  /** The path element for an element that each access selects, by `start + index * step`. */
+  /** Returns a path element for an element that each access selects, as `start + index * step`. */
   element(start?: number, step?: number): FreeElement
   /** The path element for the target of a pointer. */
   readonly dereference: typeof dereference
   /**
-   * A handle of the value at the end of a path.
+   * Returns a handle that reads and writes the value at the end of a path.
    *
-   * @throws {ArgumentError | BoundsError} if the path does not fit. @throws {AlignmentError} if the value would not be
-   * aligned in every value of this layout.
+   * @throws {ArgumentError | BoundsError} if the path does not exist in the layout. @throws {AlignmentError} if the value
+   * would be misaligned for some indexes.
    * @example
    * const points = MemoryLayout.sequence(point, 10)
    * const x = MemoryLayout.varHandle(points, MemoryLayout.element(), 'x')
    * x.set(segment, 0, 1.5, 3) // the x of the fourth point
    */
   varHandle<Value = unknown>(layout: Layout, ...path: readonly PathElement[]): VarHandle<Value>
-  /** The layout at the end of a path. */
+  /** Returns the layout at the end of a path. */
   select(layout: Layout, ...path: readonly PathElement[]): Layout
-  /** The offset of the end of a path in bytes. Free elements count as index 0. */
+  /** Returns the offset of the value at the end of a path, in bytes. Free elements have index 0. */
   byteOffset(layout: Layout, ...path: readonly PathElement[]): number
   /**
-   * Makes objects over structs in memory, whose properties read and write the members.
+   * Returns a class of objects over structs in memory. The properties of an object read and write the struct's members.
    *
    * @example
    * const Point = MemoryLayout.accessor(point)
@@ -62,10 +62,10 @@ interface MemoryLayouts extends ScalarLayouts {
 const scalar = <Kind extends keyof ScalarValues>(kind: Kind): ValueLayout<ScalarValues[Kind]> => new ValueLayout(kind)
 
 /**
- * The scalar layouts, and functions that combine layouts: structs and unions as C lays them out, sequences, padding. Sizes
- * and alignments are in bytes.
+ * The scalar layouts, and functions that combine layouts to structs, unions, sequences and padding. Structs and unions are
+ * laid out as in C. Sizes and alignments are in bytes.
  *
- * @throws {ArgumentError} from its functions, if a layout or a path is not valid.
+ * @throws {ArgumentError} from the functions, if a layout or a path is not valid.
  */
 export const MemoryLayout: MemoryLayouts = printAs<MemoryLayouts>('MemoryLayout', {
   bool: scalar('bool'),

@@ -2,7 +2,7 @@ import { ArgumentError } from '@tenon/core'
 import { checkAlignment, checkName, inspectAsText, wrongType } from '@tenon/core/internal'
 import type { AlignedAccess } from '../generated/aligned-access.ts'
 
-/** The form of values in memory. Layouts are immutable: the methods `with...` return another layout. */
+/** The description of a value in memory. Layouts are immutable, so the `with...` methods return a new layout. */
 export abstract class Layout<Value = unknown> {
   /** The size in bytes, or undefined for a layout that ends with an open sequence. */
   readonly byteSize: number | undefined
@@ -22,10 +22,10 @@ export abstract class Layout<Value = unknown> {
   /** The text of the layout without its name. Equal layouts have equal texts. */
   protected abstract describeShape(): string
 
-  /** Reads the value at `byteOffset`. Groups and sequences return a slice. @throws as an access does */
+  /** Reads the value at `byteOffset`. Groups and sequences return a slice. @throws the errors of an access */
   abstract read(segment: AlignedAccess, byteOffset: number): Value
 
-  /** Writes a value at `byteOffset`. @throws {ArgumentError} for sequences and padding. @throws as an access does */
+  /** Writes a value at `byteOffset`. @throws {ArgumentError} for sequences and padding. @throws the errors of an access */
   abstract write(segment: AlignedAccess, byteOffset: number, value: Value): void
 
   /** The same layout with a name. */
@@ -33,7 +33,7 @@ export abstract class Layout<Value = unknown> {
     return this.copy(checkName(name, 'name'), this.byteAlignment)
   }
 
-  /** The same layout with another alignment in bytes: 1 for unaligned values and packed members. */
+  /** Returns the same layout with another alignment, in bytes. Use 1 for unaligned values and packed members. */
   withByteAlignment(byteAlignment: number): this {
     return this.copy(this.name, checkAlignment(byteAlignment))
   }
@@ -43,7 +43,7 @@ export abstract class Layout<Value = unknown> {
     return other instanceof Layout && String(other) === String(this)
   }
 
-  /** A text such as `point{x@0=:float64<%8}8%8`. It is equal for equal layouts, so that it can be a key. */
+  /** Returns a text such as `point{x@0=:float64<%8}8%8`. Equal layouts have equal texts, so the text can be a key. */
   toString(): string {
     return `${this.name ?? ''}${this.describeShape()}%${this.byteAlignment}`
   }

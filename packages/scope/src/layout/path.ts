@@ -6,7 +6,7 @@ import { GroupLayout } from './group-layout.ts'
 import { type Layout, sizeOf } from './memory-layout.ts'
 import { SequenceLayout } from './sequence-layout.ts'
 
-/** An element of a sequence that each access selects, by `start + index * step`. */
+/** A path element for a sequence whose element is selected by each access, as `start + index * step`. */
 export interface FreeElement {
   readonly start: number
   readonly step: number
@@ -147,7 +147,7 @@ function endOf({ followed, last, indexCount }: Route, baseOffset: number, indexe
   return start + offsetOf(last, indexes, indexCount - last.strides.length)
 }
 
-/** Reads and writes the value at the end of a path, in any segment of that layout. */
+/** Reads and writes the value at the end of a path, in any segment that contains the layout. */
 export class VarHandle<Value = unknown> {
   /** The layout at the end of the path. */
   readonly layout: Layout<Value>
@@ -164,7 +164,8 @@ export class VarHandle<Value = unknown> {
    *
    * @param baseOffset the offset of the layout in the segment, in bytes.
    * @param indexes an index for each free element of the path, in order.
-   * @throws {ArgumentError} if their number is wrong. @throws {BoundsError} if one is too large. @throws as an access does
+   * @throws {ArgumentError} if the number of indexes is wrong. @throws {BoundsError} if an index is too large. @throws the
+   * errors of an access
    */
   get(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): Value {
     const place = this.#enter(segment, baseOffset, indexes)
@@ -177,7 +178,7 @@ export class VarHandle<Value = unknown> {
     this.layout.write(place, endOf(this.#route, baseOffset, indexes), value)
   }
 
-  /** The slice that the handle reads and writes. */
+  /** Returns the slice that the handle reads and writes. */
   slice(segment: MemorySegment, baseOffset: number, ...indexes: readonly number[]): MemorySegment {
     const place = this.#enter(segment, baseOffset, indexes)
     return place.asSlice(endOf(this.#route, baseOffset, indexes), this.layout.byteSize)

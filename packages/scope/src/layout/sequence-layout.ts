@@ -3,7 +3,7 @@ import { checkSize, describe } from '@tenon/core/internal'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { Layout, sizeOf } from './memory-layout.ts'
 
-/** Consecutive elements of one layout. A sequence without a count is open, and ends with its segment. */
+/** The layout of consecutive elements. A sequence without an element count is open and extends to the segment's end. */
 export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   readonly element: Layout<Element>
   readonly elementCount: number | undefined
@@ -31,7 +31,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
   }
 
   /**
-   * Nested sequences of the same elements in the same order. One of the counts may be -1, which stands for the rest.
+   * Returns nested sequences of the same elements in the same order. One count may be -1, and is then computed.
    *
    * @throws {ArgumentError} if the product of the counts is not the number of elements.
    */
@@ -55,7 +55,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     ) as SequenceLayout
   }
 
-  /** One sequence of all elements of the nested sequences. */
+  /** Returns one sequence with all elements of the nested sequences. */
   flatten(): SequenceLayout {
     let count = this.#count()
     let { element }: { element: Layout } = this
@@ -73,7 +73,7 @@ export class SequenceLayout<Element = unknown> extends Layout<MemorySegment> {
     })
   }
 
-  /** The slice of the sequence. An open sequence extends over the whole elements up to the segment's end. */
+  /** Returns the slice of the sequence. An open sequence contains as many whole elements as the segment has room for. */
   override read(segment: MemorySegment, byteOffset: number): MemorySegment {
     const slice = segment.asSlice(byteOffset, this.byteSize, this.byteAlignment)
     if (this.elementCount !== undefined) return slice

@@ -14,7 +14,7 @@ import { upcallStub } from './upcall-stub.ts'
 /** An argument of a native function. Memory is passed as segments, never as addresses. */
 export type Argument = Value | AllocatorLike
 
-/** A result of a native function: a pointer as a segment without memory, a struct in memory of the allocator. */
+/** A result of a native function. A pointer is a segment of size 0, and a struct is in memory from the allocator. */
 export type Result = number | bigint | boolean | MemorySegment | undefined
 
 type ResultOfType<Type> = Type extends 'pointer' | StructLayout
@@ -36,9 +36,11 @@ export type ResultOf<Signature extends FunctionSignature> = 'result' extends key
 export interface Downcall<Returned extends Result = Result> {
   (...values: readonly Argument[]): Returned
   /**
-   * Runs the function on another thread. All memory, stubs and libraries of the call are held open until it has returned.
+   * Runs the function on another thread. All memory, stubs and libraries of the call are held open until the function has
+   * returned.
    *
-   * @throws as a call does, at once, if an argument is not valid. For errors of callbacks see {@link upcallStub}.
+   * @throws the errors of a call, synchronously, if an argument is not valid. For errors in callbacks, see
+   * {@link upcallStub}.
    */
   readonly async: (...values: readonly Argument[]) => Promise<Returned>
 }
@@ -49,14 +51,14 @@ export interface WithErrno<Returned extends Result = Result> {
   readonly errno: number
 }
 
-/** A native function that returns `errno` with its result. */
+/** A native function that returns `errno` together with its result. */
 export type DowncallWithErrno<Returned extends Result = Result> = (
   ...values: readonly Argument[]
 ) => WithErrno<Returned>
 
 /** Options for linking a function. */
 export interface DowncallOptions {
-  /** Whether to return `errno` with the result. */
+  /** Whether to return `errno` together with the result. */
   readonly captureErrno?: boolean
 }
 
@@ -72,7 +74,7 @@ interface Linkers {
    * Makes a native function callable. A call checks its arguments, and holds the scopes of all its segments, stubs and
    * libraries open while it runs.
    *
-   * @param symbol a symbol of a `SymbolLookup`, or any segment at the function's address.
+   * @param symbol a symbol from a `SymbolLookup`, or any segment at the function's address.
    * @throws {ArgumentError} if the symbol is null or the signature is not valid. @throws {ScopeClosedError}
    * @example
    * const libc = SymbolLookup.ofProcess()

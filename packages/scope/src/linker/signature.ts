@@ -11,7 +11,7 @@ export type NativeType = ValueType | StructLayout
 
 /** The C signature of a function. */
 export interface FunctionSignature {
-  /** Default: `void`. A `pointer` is returned as a segment without memory, a struct in memory of an allocator. */
+  /** Default: `void`. A `pointer` is returned as a segment of size 0, and a struct in memory from an allocator. */
   readonly result?: NativeType | 'void'
   readonly parameters?: readonly NativeType[]
   /** For a variadic function, the number of parameters before the `...`. */

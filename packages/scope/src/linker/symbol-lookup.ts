@@ -5,7 +5,7 @@ import { globalScope } from '../scope/gc-scopes.ts'
 import type { MemorySegment } from '../segment/memory-segment.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 
-/** Looks up functions and variables of native libraries. Symbols can be used until their scope is closed. */
+/** Looks up functions and variables in native libraries. Symbols can be used until their scope is closed. */
 export class SymbolLookup {
   readonly #scope: ResourceScope
   readonly #library: NativeLibrary
@@ -18,10 +18,10 @@ export class SymbolLookup {
   }
 
   /**
-   * Loads a library and closes it with the scope. The system keeps its code mapped.
+   * Loads a library, which is closed with the scope. The code of the library stays mapped.
    *
    * @param path a path, or a name that the system's loader searches for.
-   * @throws {LoadError} with the reason of the failure. @throws {ScopeClosedError} once closing has begun.
+   * @throws {LoadError} with the reason for the failure. @throws {ScopeClosedError} once closing has begun.
    */
   static ofLibrary(path: string, scope: ResourceScope): SymbolLookup {
     const owner = checkScope(scope)
@@ -35,12 +35,12 @@ export class SymbolLookup {
     return new SymbolLookup(globalScope, NativeLibrary.ofProcess(), 'this process')
   }
 
-  /** A symbol, or undefined if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
+  /** Returns a symbol, or undefined if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   find(name: string): MemorySegment | undefined {
     return this.#library.has(name) ? this.get(name) : undefined
   }
 
-  /** A symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
+  /** Returns a symbol. @throws {LoadError} if no library exports it. @throws {ScopeClosedError} after the scope has closed. */
   get(name: string): MemorySegment {
     return new SymbolSegment(this.#scope.gate, Number(this.#library.symbol(name)), name)
   }

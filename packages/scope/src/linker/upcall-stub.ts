@@ -18,17 +18,17 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 
-/** A TypeScript function for native code. It gets pointers as segments without memory, and structs as segments of the call. */
+/** A function for native code. It receives pointers as segments of size 0, and structs as segments valid for the call. */
 export type UpcallFunction = (...values: never[]) => Value | void
 
 /**
  * Makes a TypeScript function callable by native code until the scope closes.
  *
- * If the function throws, native code gets 0, the other callbacks of the same call return 0 without running, and the call
- * throws the error. Calls on other threads wait for this thread, and get 0 after the scope has closed. An error of such a
- * call has no caller here, so it becomes an uncaught exception of the process.
+ * If the function throws, it returns 0 to native code, later callbacks during the same native call return 0 without running,
+ * and the native call throws the error. Calls from other threads wait for this thread, and return 0 after the scope has
+ * closed. If such a call throws, no JavaScript caller can receive the error, so it becomes an uncaught exception.
  *
- * @throws {AllocationError} if all 8192 stubs of a process are in use.
+ * @throws {AllocationError} if all 8192 stubs of the process are in use.
  * @throws {ArgumentError} if the signature is not valid. @throws {ScopeClosedError} once closing has begun.
  * @example
  * const compare = upcallStub(

@@ -28,7 +28,7 @@ export class VaListBuilder {
   float64(value: number): this {
     return this.#add((slot) => slot.setFloat64(0, value))
   }
-  /** Adds a pointer. Its segment must live as long as the list is used, and must not be a JavaScript buffer. */
+  /** Adds a pointer. The segment must stay alive while the list is used, and must not be over a JavaScript buffer. */
   pointer(value: MemorySegment | null): this {
     return this.#add((slot) => MemoryLayout.address.write(slot, 0, value === null ? MemorySegment.NULL : value))
   }
@@ -48,7 +48,7 @@ export class VaListBuilder {
 }
 
 /**
- * The arguments of a function such as `vsnprintf`, in memory of an allocator.
+ * The arguments of a function such as `vsnprintf`, in memory from an allocator.
  *
  * @example
  * const list = VaList.ofArguments(scope, (builder) => builder.int32(42).float64(1.5))
@@ -61,7 +61,7 @@ export class VaList {
     this.#list = list
   }
 
-  /** Makes a list. @throws {ArgumentError} if a value does not fit its kind. @throws the error of the allocator. */
+  /** Creates a list. @throws {ArgumentError} if a value does not have its type. @throws the errors of the allocator. */
   static ofArguments(allocator: AllocatorLike, build: (builder: VaListBuilder) => unknown): VaList {
     checkFunction(build, 'build')
     const builder = new VaListBuilder()
@@ -79,7 +79,7 @@ export class VaList {
     return new VaList(list)
   }
 
-  /** The list that native code passed to a callback as a `pointer`. Unsafe, because the address cannot be checked. */
+  /** Returns the list that native code passed to a callback as a `pointer`. Unsafe, because the address is not checked. */
   static ofPointer(pointer: MemorySegment): VaList {
     checkSegment(pointer, 'pointer')
     if (vaKind !== 'slots') return new VaList(pointer.reinterpret(vaListSize[vaKind]))
@@ -88,12 +88,12 @@ export class VaList {
     return new VaList(list)
   }
 
-  /** The argument for a function that takes a `va_list`, as a `pointer`. The function uses the list up: see {@link copy}. */
+  /** The `pointer` argument for a function with a `va_list` parameter. The call consumes the list. See {@link copy}. */
   get segment(): MemorySegment {
     return vaKind === 'slots' ? MemorySegment.ofAddress(this.#list.getUint64(0)) : this.#list
   }
 
-  /** Another list at the same argument. Reading one does not affect the other. */
+  /** Returns a second list at the same position. Reading one list does not affect the other. */
   copy(allocator: AllocatorLike): VaList {
     return new VaList(allocateFrom(allocator, this.#list.byteSize, 8).copyFrom(this.#list))
   }

@@ -17,7 +17,7 @@ interface FullChunk {
 /** The limit of an arena that has no chunk or is closed. No allocation fits below it. */
 export const NOTHING = -1
 
-/** A scope that is also an allocator. It hands out each chunk of memory from its front to its back. */
+/** A scope that is also an allocator. It allocates consecutive parts of larger chunks. */
 export abstract class ArenaScope extends ManagedScope {
   /** @internal The current chunk. */
   declare chunk: Chunk | undefined
@@ -43,10 +43,10 @@ export abstract class ArenaScope extends ManagedScope {
   /**
    * Allocates zeroed memory that lives as long as this scope.
    *
-   * @param byteSize the size in bytes. 0 gives an empty segment with an address of its own.
+   * @param byteSize the size in bytes. If it is 0, the segment is empty and has a distinct address.
    * @param byteAlignment the alignment of the address in bytes: a power of two up to 2^30.
    * @throws {ArgumentError} if a number is not valid. @throws {ScopeClosedError} once closing has begun.
-   * @throws {AllocationError} if there is no memory; the scope stays usable.
+   * @throws {AllocationError} if there is not enough memory. The scope stays usable.
    */
   allocate(byteSize: number, byteAlignment: number = 16): MemorySegment {
     if (typeof byteSize === 'number' && typeof byteAlignment === 'number') {

@@ -24,7 +24,7 @@ abstract class UnclosableScope implements Lifetime {
 
   abstract addCloseAction(action: () => void): void
 
-  /** @throws {ScopeClosedError} always: these scopes cannot be closed. */
+  /** Always throws, because these scopes cannot be closed. @throws {ScopeClosedError} */
   close(): never {
     throw new ScopeClosedError(`the ${this} cannot be closed, because the garbage collector owns its memory`, {
       hint: 'Open a scope that you close, for example ResourceScope.ofConfined().',
@@ -50,9 +50,9 @@ abstract class UnclosableScope implements Lifetime {
 }
 
 /**
- * A scope that ends when the garbage collector has taken it, its segments and all views of their memory. Opened by
- * `ResourceScope.ofImplicit()`. Close actions run some time after that, or never if the process ends first. They must not
- * reach the scope or its segments.
+ * A scope that ends when the garbage collector has collected the scope, its segments and all views of their memory. Opened
+ * by `ResourceScope.ofImplicit()`. Close actions run some time after that, or never if the process ends first. The actions
+ * must not refer to the scope or its segments.
  */
 export class ImplicitScope extends UnclosableScope {
   readonly kind = 'implicit'

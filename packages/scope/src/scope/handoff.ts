@@ -3,12 +3,12 @@ import type { MemorySegment } from '../segment/memory-segment.ts'
 import type { ManagedScope } from './managed-scope.ts'
 import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
 
-/** A message that moves the memory of a confined scope to another thread: see `ResourceScope.attach()`. */
+/** A message that moves the memory of a confined scope to another thread. See `ResourceScope.attach()`. */
 export interface HandoffToken {
   readonly tenon: 'confined-scope'
   readonly name: string | undefined
   readonly segments: readonly SegmentToken[]
-  /** The transfer list for `postMessage(token, token.transfer)`. Without it the memory would be copied. */
+  /** The transfer list for `postMessage(token, token.transfer)`. Without this list, the memory would be copied. */
   readonly transfer: readonly ArrayBuffer[]
 }
 

@@ -11,11 +11,11 @@ import { attempt, checkPlain, closeAfter, throwErrors } from './run.ts'
 
 /** Options for opening a scope. */
 export interface ScopeOptions {
-  /** The name of the scope in messages: `the confined scope "request"`. */
+  /** The name of the scope in messages, such as `the confined scope "request"`. */
   readonly name?: string
   /**
-   * Whether the close actions also run when the garbage collector takes the scope and all its memory unclosed. This is a
-   * safety net and not a way to close a scope, because the time of a collection is unknown.
+   * Whether the close actions also run if the scope was never closed and the garbage collector has collected the scope and
+   * all of its memory. Use this only as a safety net, because the time of a collection is unknown.
    */
   readonly managed?: boolean
 }
@@ -32,7 +32,7 @@ const NONE: Upkeep = {}
 
 /** Options of `closeAsync()`. */
 export interface CloseOptions {
-  /** The limit of the wait for calls and holds, in milliseconds. Default: no limit. */
+  /** The longest time to wait for calls and holds, in milliseconds. Default: no limit. */
   readonly deadline?: number
 }
 
@@ -82,8 +82,8 @@ export abstract class ManagedScope extends ManagedLifetime {
    * Runs a function with this scope, and closes the scope when the function has returned or thrown.
    *
    * @returns the function's result.
-   * @throws {ArgumentError} if the function returned a promise, which would use the closed scope: see {@link runAsync}.
-   * @throws {ScopeClosedError} if the scope is closed; then the function is not called.
+   * @throws {ArgumentError} if the function returned a promise, which would use the closed scope. See {@link runAsync}.
+   * @throws {ScopeClosedError} if the scope is closed, in which case the function is not called.
    * @throws the error of the function or of closing, or an `AggregateError` of both.
    */
   run<Result>(use: (scope: this) => Result): Result {
@@ -117,10 +117,10 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   /**
-   * Closes the scope as soon as the calls and holds that use it have ended. Until then it refuses new allocations, close
-   * actions and holds.
+   * Closes the scope as soon as the calls and holds that use it have ended. Until then the scope refuses new allocations,
+   * close actions and holds.
    *
-   * @throws {ScopeHeldError} if they have not ended at the deadline; the scope is open again. @throws the error of an action.
+   * @throws {ScopeHeldError} if the deadline passes first. The scope is then open again. @throws the error of an action.
    */
   async closeAsync(options?: CloseOptions): Promise<void> {
     this.checkOpen()

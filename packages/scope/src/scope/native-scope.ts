@@ -10,7 +10,7 @@ export type NativeScope = ConfinedNativeScope | SharedScope
 /** Opens scopes that are also allocators. */
 interface NativeScopes {
   /**
-   * Opens an arena of this thread. It hands out memory from chunks of 64 KiB up to 1 MiB, which close() frees at once.
+   * Opens an arena for this thread. The arena allocates from chunks of 64 KiB to 1 MiB, which close() frees together.
    *
    * @example
    * const scope = NativeScope.ofConfined()

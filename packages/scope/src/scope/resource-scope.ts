@@ -14,7 +14,7 @@ import { SharedScope, type SharedToken } from './shared-scope.ts'
 /** Any scope of this package: an owner of memory, libraries and stubs. */
 export type ResourceScope = AnyScope
 
-/** A scope that came from another thread, and the segments that came with it. */
+/** A scope received from another thread, and the segments that were sent with it. */
 export interface Attached<Scope> {
   readonly scope: Scope
   readonly segments: MemorySegment[]
@@ -23,7 +23,7 @@ export interface Attached<Scope> {
 /** Opens scopes. */
 interface ResourceScopes {
   /**
-   * Opens a scope of this thread.
+   * Opens a scope for this thread.
    *
    * @example
    * const scope = ResourceScope.ofConfined()
@@ -31,17 +31,17 @@ interface ResourceScopes {
    * scope.close()
    */
   ofConfined(options?: ScopeOptions): ConfinedScope
-  /** Opens a scope whose memory several threads can use. The last handle closes it. */
+  /** Opens a scope whose memory several threads can use. Only the last open handle can close the scope. */
   ofShared(options?: ScopeOptions): SharedScope
-  /** Opens a scope that ends when the garbage collector has taken it and its memory. */
+  /** Opens a scope that ends when the garbage collector has collected the scope and its memory. */
   ofImplicit(): ImplicitScope
   /** The scope that never ends. */
   readonly global: GlobalScope
   /**
-   * Opens the scope that another thread sent: a handle of its shared scope, or the confined scope that it handed off.
+   * Opens the scope that another thread sent, which is a new handle of a shared scope, or a scope that was handed off.
    *
    * @throws {ScopeClosedError} if the shared scope is closed or being closed.
-   * @throws {ArgumentError} if the value is not a message of `share()` or `handoff()`.
+   * @throws {ArgumentError} if the value is not a message from `share()` or `handoff()`.
    * @example
    * parentPort.once('message', (token) => {
    *   const { scope, segments } = ResourceScope.attach(token)

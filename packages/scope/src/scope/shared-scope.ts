@@ -11,7 +11,7 @@ import type { ScopeOptions } from './managed-scope.ts'
 import { describeSegments, newToken, type SegmentToken } from './token-segments.ts'
 import { releaseAtExit, SharedControl } from './shared-control.ts'
 
-/** A message that lets another thread attach to a shared scope: see `ResourceScope.attach()`. */
+/** A message that lets another thread attach to a shared scope. See `ResourceScope.attach()`. */
 export interface SharedToken {
   readonly tenon: 'shared-scope'
   readonly name: string | undefined
@@ -23,16 +23,16 @@ export interface SharedToken {
 export interface ShareOptions {
   /** The segments that the other thread receives. */
   readonly segments?: readonly MemorySegment[]
-  /** The worker that receives the token. When it ends, for whatever reason, its handles are released. */
+  /** The worker that receives the token. Its handles are released when it exits, even if it crashed or was terminated. */
   readonly to?: Worker
 }
 
 /**
- * The handle of one thread on a scope that several threads share. Shared memory cannot be taken away from a thread,
- * so only the last handle can close the scope. Opened by `ResourceScope.ofShared()`, and by
- * `ResourceScope.attach()` in the other threads. It is also an allocator.
+ * One thread's handle of a scope that several threads share. Shared memory cannot be revoked from a thread, so only the
+ * last open handle can close the scope. Opened by `ResourceScope.ofShared()`, and by `ResourceScope.attach()` in the other
+ * threads. The handle is also an allocator.
  *
- * Accesses by several threads are not ordered. Use the atomic accessors or messages.
+ * Accesses by several threads are not ordered. To order them, use the atomic accessors or messages.
  */
 export class SharedScope extends ArenaScope {
   /** @internal */
@@ -84,8 +84,8 @@ export class SharedScope extends ArenaScope {
   }
 
   /**
-   * Makes a message for another thread, from which `ResourceScope.attach()` opens a handle there. Send it without a
-   * transfer list, because it carries the shared memory of the segments.
+   * Creates a message, with which another thread opens a handle by `ResourceScope.attach()`. Send the message without a
+   * transfer list, because it contains shared memory.
    *
    * @throws {ScopeClosedError} once closing has begun. @throws {ArgumentError} if a segment belongs to another scope.
    */
@@ -108,10 +108,10 @@ export class SharedScope extends ArenaScope {
   }
 
   /**
-   * Closes this handle alone. Its close actions run and its segments become inaccessible, but the scope stays open for the
-   * other handles.
+   * Closes only this handle. The close actions of the handle run and its segments become inaccessible, but the scope stays
+   * open for the other handles.
    *
-   * @throws as close()
+   * @throws the errors of close()
    */
   detach(): void {
     this.isLeaving = true
@@ -123,14 +123,14 @@ export class SharedScope extends ArenaScope {
   }
 
   /**
-   * Resolves when a handle waits to close the scope or has closed it, so that this one can {@link detach}. The promise
-   * does not keep the event loop of the thread alive.
+   * Resolves when another handle is waiting to close the scope, or the scope is closed, so that this handle can
+   * {@link detach}. The promise does not keep the event loop of the thread alive.
    */
   whenClosing(): Promise<void> {
     return this.control.whenClosing()
   }
 
-  /** Closes the scope, or detaches a handle that was attached. Does nothing if the handle is closed. @throws as close() */
+  /** Closes the scope, or detaches an attached handle. Does nothing if the handle is closed. @throws the errors of close() */
   override [Symbol.dispose](): void {
     if (!this.gate.open) return
     if (this.#isAttached) this.detach()

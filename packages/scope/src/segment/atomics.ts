@@ -22,7 +22,7 @@ export type AtomicKind = 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32' | 'uint
 /** The JavaScript type of an atomic kind. */
 export type AtomicValue<Kind extends AtomicKind> = Kind extends 'int64' | 'uint64' ? bigint : number
 
-/** An operation on the old value and the operand. */
+/** An operation that computes the new value from the old value and the operand. */
 export type AtomicOperation = 'add' | 'sub' | 'and' | 'or' | 'xor' | 'exchange'
 
 const operations: readonly AtomicOperation[] = ['add', 'sub', 'and', 'or', 'xor', 'exchange']
@@ -74,7 +74,7 @@ function operand(kind: AtomicKind, value: number | bigint): never {
   return array[0] === value ? (value as never) : refuse(kind, value)
 }
 
-/** Atomic reads and writes. They throw as other accesses do, and for memory whose buffer is not aligned. */
+/** Atomic reads and writes. They throw the errors of other accesses, and refuse memory whose buffer is not aligned. */
 export abstract class AtomicAccess extends AlignedAccess {
   /** Reads a value atomically. */
   atomicLoad<Kind extends AtomicKind>(kind: Kind, byteOffset: number): AtomicValue<Kind> {
@@ -114,7 +114,7 @@ export abstract class AtomicAccess extends AlignedAccess {
   }
 
   /**
-   * Sleeps while the value equals `expected`, at most `timeout` milliseconds.
+   * Blocks this thread while the value equals `expected`, for at most `timeout` milliseconds.
    *
    * @throws {ArgumentError} if the memory is not shared, because no other thread could wake this one.
    */
@@ -138,7 +138,7 @@ export abstract class AtomicAccess extends AlignedAccess {
     return Atomics.wait(array, index, checked, timeout)
   }
 
-  /** Wakes threads that wait for this value. @returns their number. */
+  /** Wakes threads that wait for this value. @returns the number of threads that were woken. */
   atomicNotify(kind: 'int32' | 'int64', byteOffset: number, count: number = Infinity): number {
     checkWord(kind, ['int32', 'int64'], 'kind')
     const most = count === Infinity ? count : checkSize(count, 'count', 'threads')

@@ -1,6 +1,6 @@
 import { wrongType } from '@tenon/core/internal'
 
-/** The encodings of strings. The names of those with larger units include the byte order; none writes a byte order mark. */
+/** A string encoding. The names of multi-byte units include the byte order, so no byte order mark is written. */
 export type Charset = 'utf-8' | 'latin1' | 'ascii' | 'utf-16le' | 'utf-16be' | 'utf-32le' | 'utf-32be'
 
 /** Encodes and decodes strings. Characters that the charset lacks are replaced, never refused. */

@@ -19,11 +19,11 @@ import { AtomicAccess } from './atomics.ts'
 /** Options for mapping a file. */
 export interface MapOptions {
   /**
-   * With `read`, the default, the segment is read-only. With `write`, the file is created and grown as needed, and writes
-   * go to the file. With `copy`, writes stay in this process.
+   * With `read` (the default), the segment is read-only. With `write`, changes are written to the file, which is created and
+   * enlarged as needed. With `copy`, changes are visible only to this process.
    */
   readonly access?: 'read' | 'write' | 'copy'
-  /** The offset of the first byte in the file: any number. */
+  /** The offset of the first byte in the file. It need not be aligned to a page. */
   readonly byteOffset?: number
   /** The number of bytes to map. Default: up to the end of the file. */
   readonly byteSize?: number
@@ -126,14 +126,14 @@ function withPages<Result>(
   return use(file, first, segment.base + segment.byteSize - first, access)
 }
 
-/** The methods of a segment over a mapped file. */
+/** The methods of segments over mapped files. */
 export abstract class MappedAccess extends AtomicAccess {
   /** Whether the segment is over a mapped file. */
   get isMapped(): boolean {
     return mappings.has(this.block)
   }
 
-  /** Writes changed pages back to the mapped file, and waits until they are written. */
+  /** Writes modified pages to the mapped file, and returns when they have been written. */
   force(): void {
     withPages(this, (file, byteOffset, byteSize) => file.sync(byteOffset, byteSize))
   }

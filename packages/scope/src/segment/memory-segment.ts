@@ -15,7 +15,7 @@ import { getString, setString, type StringOptions } from './strings.ts'
 import { refuse } from './value-range.ts'
 import { typedView, type ViewClass, withView, withViewAsync } from './views.ts'
 
-/** The result of `toArray` for a layout. */
+/** The result of `toArray` for values of a layout. */
 export type ArrayOf<Value> = [Value] extends [number]
   ? Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array | Float32Array | Float64Array
   : [Value] extends [bigint]
@@ -28,8 +28,8 @@ const offsetOfElement = (layout: Layout, index: number): number =>
 let nullSegment: MemorySegment | undefined
 
 /**
- * A window over memory with typed access: native memory of a scope, or memory of a JavaScript buffer. It owns nothing.
- * After its scope has closed, its address, size and slices are still available, but reading and writing throw.
+ * A range of a scope's memory or of a JavaScript buffer, with typed access. A segment does not own the memory. After the
+ * scope has closed, the segment's address, size and slices are still available, but reading and writing throw.
  *
  * @example
  * const scope = NativeScope.ofConfined()
@@ -59,8 +59,8 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * A segment that shares the memory of a JavaScript buffer or view. Two segments over one buffer have the same scope. A
-   * segment over the raw view of another segment has that segment's scope, because the memory ends with it.
+   * Returns a segment over the memory of a JavaScript buffer or view. Two segments over the same buffer have the same scope.
+   * A segment over another segment's raw view has that segment's scope, because the scope frees the memory.
    *
    * @throws {ArgumentError} if the buffer is detached or resizable.
    */
@@ -70,12 +70,12 @@ export class MemorySegment extends MappedAccess {
     return new MemorySegment(block, byteOffset, source.byteLength, 0)
   }
 
-  /** A pointer from native code. It has no memory until `reinterpret()` sets its size. */
+  /** Returns a segment for a pointer from native code. Its size is 0 until `reinterpret()` sets another size. */
   static ofAddress(address: bigint | number): MemorySegment {
     return new MemorySegment(blockOfAddress(address), 0, 0, 0)
   }
 
-  /** A segment of another allocator, with typed access and the same lifetime. */
+  /** Returns a segment with typed access and the same lifetime over a segment from another allocator. */
   static ofSegment(segment: Segment): MemorySegment {
     if (!(segment instanceof Segment)) throw wrongType('segment', 'a Segment', segment)
     if ((segment.flags & DEVICE_MEMORY) !== 0) {
@@ -86,7 +86,7 @@ export class MemorySegment extends MappedAccess {
     return new MemorySegment(segment.block, segment.base, segment.byteSize, segment.flags)
   }
 
-  /** Maps a file. The segment is read-only unless {@link MapOptions} set another access. */
+  /** Maps a file. The segment is read-only unless {@link MapOptions} select another access. */
   static mapFile(path: string, scope: ResourceScope, options?: MapOptions): MemorySegment {
     return MemorySegment.ofSegment(mapFile(path, scope, options))
   }
@@ -111,7 +111,7 @@ export class MemorySegment extends MappedAccess {
     return this.block.gate.owner
   }
 
-  /** Whether the segment is over the buffer of a user: see {@link ofBuffer}. */
+  /** Whether the segment is over a buffer that the user passed to {@link ofBuffer}. */
   get isHeap(): boolean {
     return isUserBlock(this.block)
   }
@@ -123,12 +123,12 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * A part of this segment, with the same scope and rights.
+   * Returns a part of this segment, with the same scope and rights.
    *
-   * @param byteOffset the offset of its first byte; an offset equal to the size is legal.
-   * @param byteSize its size in bytes. Default: the rest of this segment.
-   * @param byteAlignment the alignment that its address must have.
-   * @throws {BoundsError} if it reaches outside. @throws {AlignmentError} if its address is not aligned.
+   * @param byteOffset the offset of the slice's first byte. It may equal the size of this segment.
+   * @param byteSize the size of the slice in bytes. Default: the rest of this segment.
+   * @param byteAlignment the alignment that the address of the slice must have.
+   * @throws {BoundsError} if the slice extends beyond this segment. @throws {AlignmentError} if the slice is not aligned.
    */
   override asSlice(byteOffset: number, byteSize?: number, byteAlignment?: number): MemorySegment {
     const [offset, size] = checkSlice(this.byteSize, byteOffset, byteSize)
@@ -137,29 +137,29 @@ export class MemorySegment extends MappedAccess {
     return slice
   }
 
-  /** A read-only segment over the same memory. */
+  /** Returns a read-only segment over the same memory. */
   asReadOnly(): MemorySegment {
     return new MemorySegment(this.block, this.base, this.byteSize, this.flags | READ_ONLY)
   }
 
-  /** The part of this segment that overlaps another one; of size 0 without an overlap. */
+  /** Returns the part of this segment that overlaps `other`, which has size 0 if they do not overlap. */
   asOverlappingSlice(other: MemorySegment): MemorySegment {
     const [offset, size] = overlap(this, checkSegment(other, 'other'))
     return this.asSlice(offset, size)
   }
 
   /**
-   * The memory at this address with another size, which may be larger. Unsafe, because the size cannot be checked. With
-   * `scope`, the memory is usable until that scope closes, which then calls `cleanup` once with a segment of the global
-   * scope.
+   * Returns a segment at this address with another size, which may be larger. Unsafe, because the size cannot be checked.
+   * With `scope`, the memory is usable until that scope closes. The scope then calls `cleanup` once, with a segment of the
+   * global scope.
    *
-   * @throws {ScopeClosedError} if this segment's scope or `scope` is closed; then `cleanup` never runs.
+   * @throws {ScopeClosedError} if this segment's scope or `scope` is closed, in which case `cleanup` never runs.
    */
   reinterpret(byteSize: number, scope?: ResourceScope, cleanup?: (segment: MemorySegment) => void): MemorySegment {
     return reinterpret(MemorySegment, this, byteSize, scope, cleanup)
   }
 
-  /** Whether both start at the same address. Size, scope and rights do not matter. */
+  /** Whether both segments start at the same address. Their sizes, scopes and rights are not compared. */
   equals(other: unknown): boolean {
     return other instanceof MemorySegment && other.block.address + other.base === this.block.address + this.base
   }
@@ -197,13 +197,13 @@ export class MemorySegment extends MappedAccess {
     return this
   }
 
-  /** Copies all bytes of `source` to the start of this segment. They may overlap. @throws {BoundsError} if it is larger. */
+  /** Copies `source` to the start of this segment. Both may overlap. @throws {BoundsError} if `source` is larger. */
   copyFrom(source: MemorySegment): this {
     copyBytes(checkSegment(source, 'source'), this)
     return this
   }
 
-  /** The offset of the first byte that differs: -1 if none does, the smaller size if one segment is a prefix. */
+  /** Returns the offset of the first difference, -1 for equal segments, or the smaller size if one is a prefix. */
   mismatch(other: MemorySegment): number {
     return mismatch(this, checkSegment(other, 'other'))
   }
@@ -213,13 +213,13 @@ export class MemorySegment extends MappedAccess {
     return toArray(this, layout) as ArrayOf<Value>
   }
 
-  /** Iterates over the segment in slices of one element. @throws {ArgumentError | AlignmentError} at once. */
+  /** Iterates over slices of one element. @throws {ArgumentError | AlignmentError} immediately, not while iterating. */
   elements(layout: Layout): IteratorObject<MemorySegment, undefined> {
     return new Slices(this, elementSize(this, layout))
   }
 
   /**
-   * Reads a string up to its terminator, which must lie inside the segment, or of exactly `byteLength` bytes.
+   * Reads a string up to its terminator, which must be within the segment, or exactly `byteLength` bytes.
    *
    * @throws {BoundsError} if the segment does not contain a terminator.
    */
@@ -234,7 +234,7 @@ export class MemorySegment extends MappedAccess {
 
   /**
    * Runs `use` with a raw view of these bytes while the scope is held open, for fast loops. A function that is created
-   * once is faster than one created for each call. After the call, the view is like one of `view()`.
+   * once is faster than one created for each call. After the call, the view behaves like a view from `view()`.
    *
    * @example
    * function sumOf(view) {
@@ -250,10 +250,10 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * {@link withView} for an asynchronous function. The scope is held open until its promise has settled, so the system can
-   * read into the memory or write from it.
+   * Like {@link withView}, for an asynchronous function. The scope is held open until the promise of `use` has settled, for
+   * example while the operating system reads a file into the memory.
    *
-   * @throws the error of the function, by rejecting.
+   * @throws (rejects with) the error of the function.
    * @example
    * await segment.withViewAsync((view) => file.read(view, 0, view.byteLength, 0))
    */
@@ -262,8 +262,9 @@ export class MemorySegment extends MappedAccess {
   }
 
   /**
-   * A raw typed array over these bytes. Unsafe: after close it reads `undefined` and ignores writes, where a `DataView`
-   * throws, and over shared memory it keeps working. Its `buffer` reaches the whole chunk, which is never lent again.
+   * Returns a raw typed array over these bytes. Unsafe, because after close it does not throw as a `DataView` does. Reading
+   * returns `undefined` and writes are ignored, and over shared memory the array still works. Its `buffer` exposes the whole
+   * chunk, which is never reused.
    *
    * @throws {AlignmentError} if the address or the size is not a multiple of the element's size. @throws {ReadOnlyError}
    */

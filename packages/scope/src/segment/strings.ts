@@ -8,7 +8,7 @@ import { describeSegment, rangeForRead, rangeForWrite } from './locate.ts'
 export interface StringOptions {
   /** The encoding. Default: `utf-8`. */
   readonly charset?: Charset
-  /** Whether a U+0000 inside the string, at which C stops reading, is an error (the default) or written. */
+  /** Whether U+0000 inside the string, at which C would stop reading, is an error (the default) or is written. */
   readonly nul?: 'error' | 'allow'
 }
 

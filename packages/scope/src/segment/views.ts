@@ -4,7 +4,7 @@ import { checkFunction } from '../check.ts'
 import { checkPlain } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
 
-/** The class of a typed array, or DataView. */
+/** The constructor of a typed array, or of DataView. */
 export interface ViewClass<View> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): View
   readonly BYTES_PER_ELEMENT?: number
