@@ -20,8 +20,8 @@ import {
 /** A kernel as a function. */
 interface Call<Extra, Options> {
   /**
-   * Calls the kernel. The call is laid out for the tensors' types and the attributes, and kept for the next call that has
-   * the same.
+   * Calls the kernel. The call frame is laid out for the tensors' types and the attributes, and reused if the next call has
+   * the same types and attributes.
    *
    * @throws {XlaError} if the kernel fails. @throws {ArgumentError} if an argument cannot be passed.
    */
@@ -34,7 +34,7 @@ interface Call<Extra, Options> {
     operands: Tensors,
     options: ResultOptions<Results> & Extra & RunAsyncOptions,
   ): Promise<CallResults<Results>>
-  /** Prepares a call, for hot loops and kernels with state: as `prepare` of the handler or function. */
+  /** Prepares a call, for hot loops and kernels with state. See `prepare` of the handler or function. */
   prepare(options: Options): PreparedCall
 }
 
@@ -50,9 +50,9 @@ export interface HostCall extends Call<Pick<UntypedPrepareOptions, 'opaque'>, Un
 }
 
 /**
- * Makes a typed handler of a library a TypeScript function.
+ * Returns a TypeScript function that calls a typed handler in a library.
  *
- * @throws as `typedHandler`.
+ * @throws the errors of `typedHandler`.
  * @example
  * const rmsNorm = customCall(library, 'rms_norm')
  * const y = rmsNorm([x], { results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
@@ -69,10 +69,10 @@ export function customCall(
 }
 
 /**
- * Makes an untyped Host function of a library a TypeScript function. Its signature is `void f(void* out, const void** in)`
- * unless `apiVersion` says otherwise.
+ * Returns a TypeScript function that calls an untyped Host function in a library. The signature of the Host function is
+ * `void f(void* out, const void** in)`, unless `apiVersion` selects another convention.
  *
- * @throws as `hostFunction`.
+ * @throws the errors of `hostFunction`.
  * @example
  * const add = hostCall(library, 'do_custom_call')
  * const a = add([b, c], { results: [f32([2048])] })

@@ -17,7 +17,7 @@ export type AttributesOption<Attributes extends AttributeSchema> =
     ? { readonly attrs?: AttributesInput<Attributes> }
     : { readonly attrs: AttributesInput<Attributes> }
 
-/** The options of a declared target's call. Results are by default inferred from the operands and the declaration. */
+/** The options of a declared target's call. By default, results are inferred from the operands and the declaration. */
 export type TargetCallOptions<Attributes extends AttributeSchema> = AttributesOption<Attributes> &
   Partial<ResultOptions<readonly ResultSpec[]>>
 
@@ -27,13 +27,13 @@ export type TargetPrepareOptions<Attributes extends AttributeSchema> = Attribute
   Pick<TypedPrepareOptions, 'alignment' | 'deviceOrdinal'> & {
     /** The types of the operands, or tensors as examples. */
     readonly operands: readonly ResultSpec[]
-    /** The types of the results, or tensors as examples; by default inferred from the operands and the declaration. */
+    /** The types of the results, or tensors as examples. Default: inferred from the operands and the declaration. */
     readonly results?: readonly ResultSpec[]
   }
 
 type AnyOptions = Partial<TargetCallOptions<AttributeSchema>>
 
-/** The value of a declared target's call: its only result, or all of them in order. */
+/** The return value of a declared target's call: a single result, or an array of all results. */
 export type ResultsFor<Results extends readonly ParameterSpec[]> = Results extends readonly [infer Only]
   ? Only extends Parameter<'optional'> | Parameter<'remaining'>
     ? readonly Tensor[]
@@ -49,10 +49,10 @@ type LastArgument<Attributes extends AttributeSchema, More = unknown> =
 /** A declared target as a function. */
 export interface TargetCall<Definition extends TargetDefinition> {
   /**
-   * Checks the operands, allocates the results and calls the kernel. The frame is kept for the next call that has the same
+   * Checks the operands, allocates the results and calls the kernel. The call frame is reused if the next call has the same
    * types and attributes.
    *
-   * @throws {ArgumentError} if an argument contradicts the declaration. @throws {XlaError} if the kernel fails.
+   * @throws {ArgumentError} if an argument violates the declaration. @throws {XlaError} if the kernel fails.
    */
   (
     operands: TensorsFor<Definition['operands']>,
@@ -65,16 +65,16 @@ export interface TargetCall<Definition extends TargetDefinition> {
   ): Promise<ResultsFor<Definition['results']>>
   readonly schema: TargetSchema<Definition>
   readonly handler: TypedHandler
-  /** Prepares a call, whose `run`, `bind` and `runAsync` take the declared tensors. @throws {ArgumentError} as the call. */
+  /** Prepares a call for the declared tensors. @throws {ArgumentError} if an argument violates the declaration. */
   prepare(
     options: TargetPrepareOptions<AttributesOf<Definition>>,
   ): PreparedCall<TensorsFor<Definition['operands']>, TensorsFor<Definition['results']>>
 }
 
 /**
- * Makes a typed handler a function with the types of a declared target.
+ * Returns a function that calls a typed handler and has the types of a declared target.
  *
- * @param handler of a library, of a registry, or of a TypeScript function.
+ * @param handler a handler from a library or a registry, or the handler of a TypeScript function.
  * @throws {ArgumentError} if an argument has another class.
  * @example
  * const declared = defineTarget('rms_norm', {

@@ -6,7 +6,7 @@ import { submit } from './async-queue.ts'
 
 /** The options of an asynchronous run. */
 export interface RunAsyncOptions {
-  /** Cancels the run if it has not started, for example `AbortSignal.timeout(ms)`. A kernel that runs is not interrupted. */
+  /** A signal that cancels the run if it has not started. A running kernel is not interrupted. */
   readonly signal?: AbortSignal | undefined
 }
 

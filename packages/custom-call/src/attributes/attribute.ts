@@ -32,14 +32,14 @@ const SHOWN = 8
 export type AttributeContent = Element | TypedArray
 
 /**
- * An attribute with its exact type, because a handler that takes an f32 accepts nothing but an f32. Immutable; its bytes
- * are a copy. Made by `f32`, `s64`, `str`, {@link array} and so on.
+ * An attribute with its exact type, because a handler that expects an f32 accepts only an f32. Attributes are immutable and
+ * own a copy of their bytes. Created by `f32`, `s64`, `str`, {@link array} and similar functions.
  */
 export class Attribute {
   readonly kind: 'scalar' | 'array' | 'string'
-  /** The element type; undefined for a string. */
+  /** The element type, or undefined for a string. */
   readonly dtype: DType | undefined
-  /** The number of elements: 1 for a scalar, the bytes of a string. */
+  /** The number of elements of an array, 1 for a scalar, or the number of bytes of a string. */
   readonly length: number
   /** @internal little-endian */
   readonly bytes: Uint8Array
@@ -56,8 +56,8 @@ export class Attribute {
   }
 
   /**
-   * A copy of the value: a number, a bigint for 64-bit integers, a boolean, or `[re, im]` for complex numbers; a TypedArray
-   * for an array; the bytes of a string.
+   * A copy of the value. A scalar is a number, a bigint for 64-bit integers, a boolean, or `[re, im]` for complex numbers.
+   * An array is a typed array, and a string is its bytes.
    */
   get value(): AttributeContent {
     if (this.dtype === undefined) return this.bytes.slice()
@@ -75,7 +75,7 @@ export class Attribute {
     return Object.keys(SCALARS).find((name) => SCALARS[name] === this.dtype) ?? String(this.dtype)
   }
 
-  /** The code that makes the attribute, with the first elements of an array. */
+  /** Returns the code that creates the attribute, with only the first elements of a long array. */
   toString(): string {
     if (this.kind === 'string') return `str(${describe(Buffer.from(this.bytes).toString())})`
     const value = this.value as Element | ArrayLike<Element>
@@ -100,8 +100,8 @@ export function scalar(dtype: DType, value: Element): Attribute {
 }
 
 /**
- * A pointer as an attribute: an s64 with the address. Calls that are prepared with it keep the memory of a segment or
- * tensor open. The caller vouches for a bare address.
+ * Returns an s64 attribute with the address of the memory. Calls that are prepared with the attribute hold the memory of a
+ * segment or tensor open. If you pass a plain address, you are responsible for its memory.
  *
  * @throws {ArgumentError} for any other value. @throws {ScopeClosedError} if the memory is closed.
  * @example
@@ -116,9 +116,9 @@ export function ptr(target: Segment | Tensor | bigint): Attribute {
 }
 
 /**
- * A string attribute, which can have any bytes. Text is encoded as UTF-8.
+ * Returns a string attribute, which can contain arbitrary bytes. A JavaScript string is encoded as UTF-8.
  *
- * @throws {ArgumentError} if the value is neither text nor bytes, or the text has a lone surrogate.
+ * @throws {ArgumentError} if the value is neither a string nor bytes, or the string has a lone surrogate.
  * @example
  * str('relu')
  */
@@ -137,12 +137,12 @@ export function isWellFormed(text: string): boolean {
 }
 
 /**
- * An array attribute with elements of one type: signed and unsigned integers of 8 to 64 bits, float32, float64. A
- * TypedArray is an array attribute by itself. Handlers always see one dimension.
+ * Returns an array attribute. The elements are 8- to 64-bit integers, signed or unsigned, float32 or float64. Instead of an
+ * array attribute you can also pass a typed array. Handlers always receive one dimension.
  *
- * @param dtype the element type, by name or alias.
- * @param values numbers or bigints, or a TypedArray of the element type; copied.
- * @throws {ArgumentError | ArgumentRangeError} if arrays cannot have the type, or a value does not have it.
+ * @param dtype the name or alias of the element type.
+ * @param values numbers or bigints, or a typed array with this element type. The values are copied.
+ * @throws {ArgumentError | ArgumentRangeError} if an array cannot have this element type, or a value does not fit it.
  * @example
  * array('f32', [1, 2.5])
  * array('s64', [])

@@ -4,9 +4,9 @@ import type { ByteWriter } from '../native/byte-writer.ts'
 import { arrayOf, Attribute, isWellFormed, scalar, str } from './attribute.ts'
 
 /**
- * The values that attributes can have: an {@link Attribute}, which has its type; or a value whose type is clear: text is a
- * string, a boolean a pred, a bigint an s64, a TypedArray an array of its elements, an object a dictionary. A bare number
- * is refused.
+ * The value of an attribute. It is an {@link Attribute}, or a value whose type is unambiguous. A string becomes a string
+ * attribute, a boolean a pred, a bigint an s64, a typed array an array, and an object a dictionary. Plain numbers are
+ * refused.
  */
 export type AttributeValue = Attribute | string | boolean | bigint | TypedArray | AttributeDictionary
 

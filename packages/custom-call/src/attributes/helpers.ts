@@ -2,7 +2,8 @@ import { tensorType, type TensorType } from '@tenon/core'
 import { scalar, SCALARS, type Attribute } from './attribute.ts'
 
 /**
- * An element type by its short name. Called with a value it makes a scalar attribute, with a shape the type of tensors.
+ * A function named after an element type. A call with a value returns a scalar attribute, and a call with a shape returns
+ * a tensor type.
  *
  * @example
  * f32(1e-5) // an attribute
@@ -25,7 +26,7 @@ function helper<Helper>(name: string): Helper {
   return Object.defineProperty(make, 'name', { value: name }) as Helper
 }
 
-/** 32-bit floats. Values are rounded to the nearest float, and refused if they are too large. */
+/** 32-bit floats. Values are rounded to the nearest float. Values that are too large are refused. */
 export const f32: TypeHelper<number> = helper('f32')
 /** 64-bit floats. */
 export const f64: TypeHelper<number> = helper('f64')
@@ -45,11 +46,12 @@ export const u16: TypeHelper<number | bigint> = helper('u16')
 export const u32: TypeHelper<number | bigint> = helper('u32')
 /** 64-bit unsigned integers. Numbers must be safe integers; larger values are bigints. */
 export const u64: TypeHelper<number | bigint> = helper('u64')
-/** Booleans, a byte each. */
+/** Booleans, which take one byte each. */
 export const pred: TypeHelper<boolean> = helper('pred')
 
 /**
- * A complex type by its short name. Called with two parts it makes a scalar attribute, with a shape the type of tensors.
+ * A function named after a complex type. A call with two parts returns a scalar attribute, and a call with a shape returns
+ * a tensor type.
  *
  * @example
  * c64(1, -2) // an attribute: 1 - 2i

@@ -29,8 +29,8 @@ const { size: BATCH_SIZE, offsets: BATCH } = LAYOUTS.tn_xla_batch_t
 const { size: ENTRY_SIZE, offsets: ENTRY } = LAYOUTS.tn_xla_batch_entry_t
 
 /**
- * Several calls that run one after another in one crossing into native code. Their tensors, calls and libraries stay open
- * until the batch is closed. Made by {@link batch}.
+ * Several calls that run one after another in a single native call. Their tensors, prepared calls and libraries are held
+ * open until the batch is closed. Created by {@link batch}.
  */
 export class Batch extends ManagedLifetime {
   /** The number of calls. */
@@ -59,9 +59,9 @@ export class Batch extends ManagedLifetime {
   }
 
   /**
-   * Runs the calls in order, and returns after the last one. If a call fails, the calls behind it do not run.
+   * Runs the calls in order, and returns after the last one. If a call fails, the remaining calls do not run.
    *
-   * @throws {XlaError} of the call that failed, with its index as `batchIndex`. @throws {ScopeClosedError} after close.
+   * @throws {XlaError} if a call fails. `batchIndex` is the index of that call. @throws {ScopeClosedError} after close.
    */
   run(): void {
     const memory = this.#start()
@@ -78,11 +78,11 @@ export class Batch extends ManagedLifetime {
   }
 
   /**
-   * Runs the calls in order on one thread of the core, which is occupied while a handler's future is waited for. Settles from
-   * the event loop.
+   * Runs the calls in order on one thread of the core. If a handler returns a future, the thread waits for it. The promise
+   * settles from the event loop.
    *
-   * @param options.signal cancels the batch if it has not started; the promise rejects with the signal's reason.
-   * @throws (rejects with) the errors of {@link run}; otherwise as {@link PreparedCall.runAsync}.
+   * @param options.signal cancels the batch if it has not started. The promise then rejects with the signal's reason.
+   * @throws (rejects with) the errors of {@link run} and of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
@@ -123,10 +123,10 @@ export class Batch extends ManagedLifetime {
 inspectAsText(Batch)
 
 /**
- * Binds calls to their tensors, so that all of them run in one crossing into native code. Use it for many small calls.
+ * Binds calls to their tensors, so that all of them run in a single native call. Use a batch for many small calls.
  *
  * @param entries prepared calls with their operands and results, which are borrowed until the batch is closed.
- * @throws as {@link PreparedCall.bind}; nothing is held then. @throws {ArgumentError} if `entries` is empty.
+ * @throws the errors of {@link PreparedCall.bind}. Nothing is held then. @throws {ArgumentError} if `entries` is empty.
  * @example
  * const steps = batch([
  *   { call, operands: [x], results: [y] },

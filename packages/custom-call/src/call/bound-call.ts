@@ -15,8 +15,8 @@ import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
 /**
- * A prepared call with fixed tensors, which is the cheapest to run. The memory of the tensors, the prepared call and the
- * library stay open until it is closed. Made by {@link PreparedCall.bind}.
+ * A prepared call with fixed tensors, which runs with the least overhead. The bound call holds the memory of the tensors,
+ * the prepared call and the library open until you close it. Created by {@link PreparedCall.bind}.
  *
  * @example
  * using bound = call.bind([x], [y])
@@ -87,9 +87,9 @@ export class BoundCall extends ManagedLifetime {
   }
 
   /**
-   * Runs the call on a thread of the core. Its runs cannot overlap.
+   * Runs the call on a thread of the core. Runs of the same bound call cannot overlap.
    *
-   * @throws (rejects with) as {@link PreparedCall.runAsync}.
+   * @throws (rejects with) the errors of {@link PreparedCall.runAsync}.
    */
   runAsync(options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {

@@ -6,10 +6,10 @@ import { isSame, snapshot, type Snapshot } from '../attributes/snapshot.ts'
 import type { Tensors } from './call-target.ts'
 import type { PreparedCall } from './prepared-call.ts'
 
-/** A result of a call: a tensor to write into, or a type, for which memory is allocated. */
+/** A result of a call: a tensor that the kernel writes to, or a type, for which the call allocates a tensor. */
 export type ResultSpec = Tensor | TensorType
 
-/** The value of a call: its only result, or all of them in order. */
+/** The return value of a call: a single result, or an array of all results. */
 export type CallResults<Results extends readonly ResultSpec[]> = number extends Results['length']
   ? Tensor | readonly Tensor[]
   : Results extends readonly [ResultSpec]
@@ -19,7 +19,7 @@ export type CallResults<Results extends readonly ResultSpec[]> = number extends 
 /** The results of a call. */
 export interface ResultOptions<Results extends readonly ResultSpec[]> {
   readonly results: Results
-  /** The allocator of results that are given as types; by default the garbage collector frees their memory. */
+  /** The allocator for results that are specified as types. By default, the garbage collector frees their memory. */
   readonly allocator?: NativeAllocator
   /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
@@ -27,7 +27,7 @@ export interface ResultOptions<Results extends readonly ResultSpec[]> {
 
 /** The options of an untyped call as a function. */
 export interface HostCallOptions<Results extends readonly ResultSpec[]> extends ResultOptions<Results> {
-  /** Any bytes, which the function gets in addition to its buffers. Only STATUS_RETURNING_UNIFIED passes them. */
+  /** Arbitrary bytes for the function, in addition to its buffers. Only STATUS_RETURNING_UNIFIED passes these bytes. */
   readonly opaque?: string | Uint8Array
 }
 

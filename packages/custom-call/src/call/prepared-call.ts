@@ -9,8 +9,8 @@ import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR, patchPointers } from './patch-pointers.ts'
 
 /**
- * A custom call that is ready to run. Its frame is complete in native memory except for the pointers to the tensors. Closing
- * it destroys the state that its handlers keep for it.
+ * A custom call that is ready to run. Its frame in native memory is complete except for the pointers to the tensors. Closing
+ * the call destroys the state that the handlers keep for it.
  *
  * @example
  * using call = handler.prepare({ operands: [f32([2, 4])], results: [f32([2, 4])], attrs: { eps: f32(1e-5) } })
@@ -45,22 +45,23 @@ export class PreparedCall<
     this.target.close()
   }
 
-  /** The types of the operands that {@link run} takes. */
+  /** The types of the operands of {@link run}. */
   get operandTypes(): readonly TensorType[] {
     return this.shape.types.slice(0, this.shape.operandCount)
   }
 
-  /** The types of the results that {@link run} takes. */
+  /** The types of the results of {@link run}. */
   get resultTypes(): readonly TensorType[] {
     return this.shape.types.slice(this.shape.operandCount)
   }
 
   /**
-   * Runs the call on these tensors, and returns when the results are written. Their memory cannot be closed meanwhile.
+   * Runs the call on these tensors, and returns when the results are written. During the run, the memory of the tensors
+   * cannot be closed.
    *
-   * @param operands tensors that the kernel reads, borrowed for the call, of exactly the types that it was prepared for.
-   * @param results tensors that the kernel writes, likewise. After a failure their contents are undefined.
-   * @throws {XlaError} if the kernel fails or throws a C++ exception, in the subclass of its code.
+   * @param operands tensors that the kernel reads. They must have exactly the types that the call was prepared for.
+   * @param results tensors that the kernel writes, also of exactly these types. After a failure, their contents are undefined.
+   * @throws {XlaError} if the kernel fails or throws a C++ exception. The class of the error depends on its code.
    * @throws {ArgumentError | ReadOnlyError | AlignmentError | ScopeClosedError} if a tensor cannot be passed.
    */
   run(operands: Operands, results: Results): void {
@@ -85,15 +86,16 @@ export class PreparedCall<
   }
 
   /**
-   * Runs the call on a thread of the core and settles from the event loop. The tensors, the call and the library stay open
-   * until then. Runs of one call may overlap if each has results of its own.
+   * Runs the call on a thread of the core. The promise settles from the event loop, and the tensors, the call and the
+   * library are held open until then. Runs of one call may overlap if they write to different results.
    *
-   * A run that waits for a future of its handler occupies no thread. A TypeScript function fails with UNAVAILABLE, because
-   * only its own thread can call it. A JavaScript thread does not end before its runs, even if the worker is terminated.
+   * A run that waits for its handler's future occupies no thread. If the target is a TypeScript function, the run fails with
+   * UNAVAILABLE, because only the function's own thread can call it. A JavaScript thread waits for its runs before it ends,
+   * even if the worker is terminated.
    *
-   * @param options.signal cancels the run if it has not started; the promise rejects with the signal's reason.
-   * @throws (rejects with) the errors of {@link run}; {@link ResourceExhaustedError} if 1024 runs are in flight on this
-   * thread; {@link NativeError} on Windows, where asynchronous runs are not supported.
+   * @param options.signal cancels the run if it has not started. The promise then rejects with the signal's reason.
+   * @throws (rejects with) the errors of {@link run}, {@link ResourceExhaustedError} if 1024 runs are in flight on this
+   * thread, or {@link NativeError} on Windows, where asynchronous runs are not supported.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
@@ -113,10 +115,11 @@ export class PreparedCall<
   }
 
   /**
-   * Binds the call to tensors, so that each run only calls. Their memory and this call stay open until the bound call is
-   * closed. Bound calls have pointers of their own, so they do not disturb each other or {@link run}.
+   * Binds the call to tensors, so that a run does not have to check them or write pointers. The memory of the tensors and this
+   * call are held open until the bound call is closed. Bound calls have separate frames, so they do not affect each other or
+   * {@link run}.
    *
-   * @throws as {@link run}, except for the errors of the kernel.
+   * @throws the errors of {@link run}, except those of the kernel.
    */
   bind(operands: Operands, results: Results): BoundCall {
     if (!this.gate.open || !this.target.gate.open) refuseRun(this)

@@ -12,7 +12,7 @@ const COMPUTE_CAPABILITY_MAJOR = 75
 const COMPUTE_CAPABILITY_MINOR = 76
 
 /**
- * A GPU. Close it after its streams, memory, events, modules and pinned ranges. Made by {@link Cuda.openDevice}.
+ * A GPU. Close its streams, memory, events, modules and pinned ranges first. Created by {@link Cuda.openDevice}.
  *
  * @example
  * using device = Cuda.open().openDevice(0)
@@ -77,16 +77,16 @@ export class CudaDevice extends CudaContext {
   }
 
   /**
-   * Pins host memory until it is unpinned by `close()`, so that copies run at full speed and overlap with other work.
-   * Copies of memory that is not pinned are as safe, but slower.
+   * Pins host memory until `close()` unpins it, so that copies run at full speed and overlap with other work. Copies of
+   * memory that is not pinned are equally safe, but slower.
    *
-   * @throws {CudaError} if it is pinned already, or the system refuses. @throws {ArgumentError} for device memory.
+   * @throws {CudaError} if the memory is already pinned, or the system refuses. @throws {ArgumentError} for device memory.
    */
   pin(memory: Segment | Tensor): PinnedMemory {
     return new PinnedMemory(this, memory)
   }
 
-  /** The number and name, for people. */
+  /** Returns the number and name of the device. */
   override toString(): string {
     return `CudaDevice ${this.ordinal} (${this.name})${this.isAlive ? '' : ' (closed)'}`
   }

@@ -1,7 +1,7 @@
 import { TenonError } from '@tenon/core'
 import { defineKind } from '@tenon/core/internal'
 
-/** The failure of a function of the CUDA driver. */
+/** The failure of a CUDA driver function. */
 export interface CudaFailure {
   /** The CUresult. */
   readonly result: number
@@ -25,7 +25,7 @@ export function isSticky(result: number): boolean {
 }
 
 /**
- * A function of the CUDA driver failed. The error has the driver's number, name and description of the result.
+ * The error of a CUDA driver function. It has the number, name and description of the driver's result.
  *
  * @example
  * try {
@@ -38,7 +38,7 @@ export class CudaError extends TenonError {
   static override readonly kind: string = 'CudaError'
   readonly result: number
   readonly resultName: string
-  /** Whether the device is lost to this process. Only a new process can use it again. */
+  /** Whether the device is lost to this process. Only a new process can use the device again. */
   readonly isFatal: boolean
 
   constructor({ result, resultName, text, action }: CudaFailure) {
@@ -56,7 +56,7 @@ export class CudaError extends TenonError {
 }
 defineKind(CudaError)
 
-/** The device does not have enough memory. It is also an {@link AllocationError}, and so a `RangeError`. */
+/** The device does not have enough memory. The error is also an {@link AllocationError}, and therefore a `RangeError`. */
 export class CudaOutOfMemoryError extends CudaError {
   static override readonly kind: string = 'CudaOutOfMemoryError'
 }

@@ -7,7 +7,7 @@ import { StreamQueue } from './stream-queue.ts'
 const DEFAULT = 0
 
 /**
- * A marker in a stream, which records whether and when the work before it was completed. Made by
+ * A marker in a stream, which records whether and when the work before the marker was completed. Created by
  * {@link CudaDevice.openEvent}.
  *
  * @example
@@ -34,13 +34,13 @@ export class CudaEvent extends DeviceResource {
     stream.keep([this])
   }
 
-  /** Whether the work before the marker is done; true if it was never recorded. @throws {CudaError} if a kernel failed. */
+  /** Whether the work before the marker is done. True if it was never recorded. @throws {CudaError} if a kernel failed. */
   get isDone(): boolean {
     this.enterToRead()
     return this.device.isDone('eventQuery', this.address, 'asking an event')
   }
 
-  /** Waits for the work before the marker and blocks this thread. @throws {CudaError} if a kernel failed. */
+  /** Blocks this thread until the work before the marker is done. @throws {CudaError} if a kernel failed. */
   synchronize(): void {
     this.enterToRead()
     this.device.run('eventSynchronize', 'waiting for an event', this.address)
@@ -49,7 +49,7 @@ export class CudaEvent extends DeviceResource {
   /**
    * Returns the time on the device from an earlier marker to this one, in milliseconds.
    *
-   * @throws {CudaError} if one of them was never recorded, or its work is not done.
+   * @throws {CudaError} if one of the markers was never recorded, or the work before it is not done.
    */
   millisecondsSince(earlier: CudaEvent): number {
     this.enterToRead()

@@ -8,8 +8,8 @@ import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
 
 /**
- * The device work of a call, recorded once. Launching it costs one call of the driver, however much work the handler
- * enqueued. It keeps the tensors and the call open until it is closed. Made by {@link captureGraph}.
+ * The device work of a call, recorded once. A launch takes one driver call, regardless of how much work the handler
+ * enqueued. The graph holds the tensors and the call open until you close it. Created by {@link captureGraph}.
  *
  * @example
  * using graph = captureGraph(saxpy, [dx, dy], [dy])
@@ -53,13 +53,13 @@ export class CudaGraph extends DeviceResource {
 }
 
 /**
- * Records the work that a handler enqueues for these tensors, without doing it. Its prepare and initialize stages run as
- * usual. The handler must declare that its work can be replayed: the same operations each time, without allocating or
- * waiting.
+ * Records the work that a handler enqueues for these tensors, without executing the work. The handler's prepare and
+ * initialize stages run as usual. The handler must declare that its work can be replayed, which means that it enqueues the
+ * same operations each time, and does not allocate or wait.
  *
  * @param call a call that was prepared for a {@link CudaStream}.
- * @throws {ArgumentError} if it was not, or the handler lacks the trait. @throws {XlaError} if the handler fails.
- * @throws {CudaError} if the driver refuses. Otherwise as the call's `run`.
+ * @throws {ArgumentError} for any other call, or if the handler lacks the trait. @throws {XlaError} if the handler fails.
+ * @throws {CudaError} if the driver refuses. @throws the errors of the call's `run`.
  * @example
  * using graph = captureGraph(saxpy, [dx, dy], [dy])
  * for (let i = 0; i < 1000; i++) graph.launch()

@@ -3,7 +3,7 @@ import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 
 /**
- * Compiled kernels on a device. Made by {@link CudaDevice.loadModule}.
+ * Compiled kernels on a device. Created by {@link CudaDevice.loadModule}.
  *
  * @example
  * using module = device.loadModule(ptx)
@@ -32,11 +32,11 @@ export class CudaModule extends DeviceResource {
   }
 }
 
-/** A kernel of a module, for {@link CudaStream.launch}, or for a handler that launches it. */
+/** A kernel in a module, for {@link CudaStream.launch}, or for a handler that launches the kernel. */
 export class CudaKernel {
   readonly name: string
   readonly module: CudaModule
-  /** The CUfunction: an address of the driver's, valid while the module is open. */
+  /** The driver's CUfunction, which is valid while the module is open. */
   readonly handle: bigint
 
   /** @internal */

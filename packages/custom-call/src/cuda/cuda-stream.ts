@@ -8,8 +8,9 @@ import { encodeParameters, sizesOf, type KernelParameter, type LaunchOptions } f
 import { StreamQueue } from './stream-queue.ts'
 
 /**
- * A queue of work on a device. Calls, copies and kernels run one after another while JavaScript continues, and keep open
- * what they use until they are done. Closing the stream waits for its work. Made by {@link CudaDevice.openStream}.
+ * A queue of work on a device. Calls, copies and kernels run one after another while JavaScript continues, and hold the
+ * memory that they use until they are done. Closing the stream waits for its work. Created by
+ * {@link CudaDevice.openStream}.
  *
  * @example
  * using stream = device.openStream()
@@ -29,10 +30,10 @@ export class CudaStream extends StreamQueue {
   }
 
   /**
-   * Enqueues a copy of all bytes of `from` to `to`: from the host, to the host, or within the device. Both stay open until
-   * the copy is done, and the source must not change before ({@link finished}). Pinned host memory is copied faster.
+   * Enqueues a copy of all bytes of `from` to `to`. At most one of them is host memory. Both are held open until the copy is
+   * done, and you must not change the source before then ({@link finished}). Pinned host memory is copied faster.
    *
-   * @param to at least as large as `from`.
+   * @param to memory that is at least as large as `from`.
    * @throws {ArgumentError} if both are host memory, or one is not memory. @throws {BoundsError} if `to` is too small.
    * @throws {ReadOnlyError} if `to` is read-only. @throws {ScopeClosedError} if one is closed. @throws {CudaError}
    */
@@ -53,7 +54,7 @@ export class CudaStream extends StreamQueue {
     this.keep([source.block, target.block, ...this.#pinsOf(fromDevice ? target : source)])
   }
 
-  /** Enqueues setting every byte of device memory. @param byte 0 to 255. @throws as {@link copy} */
+  /** Enqueues work that sets every byte of device memory. @param byte 0 to 255. @throws the errors of {@link copy} */
   fill(to: Segment | Tensor, byte: number): void {
     this.enter()
     const target = writableOf(to)
@@ -68,7 +69,7 @@ export class CudaStream extends StreamQueue {
   /**
    * Enqueues a kernel. The number and types of the parameters are not checked against the kernel.
    *
-   * @param parameters exactly those of the kernel: device tensors and segments as pointers, numbers as `f32(x)`, `s32(x)`.
+   * @param parameters device tensors and segments for pointers, and attributes such as `f32(x)` or `s32(x)` for numbers.
    * @throws {ArgumentError} if a parameter cannot be passed. @throws {CudaError} if the driver refuses; an error of the
    * kernel itself is reported by {@link finished}.
    */

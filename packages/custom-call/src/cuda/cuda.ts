@@ -21,7 +21,7 @@ const opened = new Map<string, Cuda>()
  * await stream.finished()
  */
 export class Cuda extends CudaDriver {
-  /** The newest version of CUDA that the driver supports: `13.0`. */
+  /** The newest version of CUDA that the driver supports, such as `13.0`. */
   readonly version: string
 
   private constructor(path: string) {
@@ -33,8 +33,8 @@ export class Cuda extends CudaDriver {
   /**
    * Loads and initialises the driver, once for each library.
    *
-   * @param options.library the driver's path, or a name that the loader searches for; `libcuda.so.1` by default.
-   * @throws {CudaUnavailableError} if the driver cannot be loaded, is too old, or finds no device, with the reason.
+   * @param options.library the driver's path, or a name that the loader searches for. Default: `libcuda.so.1`.
+   * @throws {CudaUnavailableError} with the reason, if the driver cannot be loaded, is too old, or finds no device.
    */
   static open(options?: { readonly library?: string }): Cuda {
     const { library: path = DRIVER } = checkOptions(options, ['library'])
@@ -56,7 +56,7 @@ export class Cuda extends CudaDriver {
   }
 
   /**
-   * Opens a device by its number, from 0, with its primary context, which kernels of the CUDA runtime use as well.
+   * Opens a device by its number, which starts at 0. The device uses its primary context, as the CUDA runtime does.
    *
    * @throws {ArgumentRangeError} if no device has this number. @throws {CudaError} if the driver fails.
    */
@@ -68,7 +68,7 @@ export class Cuda extends CudaDriver {
     return new CudaDevice(this, ordinal)
   }
 
-  /** The version and path, for people. */
+  /** Returns the version and path of the driver. */
   override toString(): string {
     return `Cuda ${this.version} (${this.path})`
   }

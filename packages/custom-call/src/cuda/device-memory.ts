@@ -11,8 +11,8 @@ const nothing = new DataView(new ArrayBuffer(0))
 const noBytes = Buffer.from(nothing.buffer)
 
 /**
- * Memory of a GPU. The host cannot read or write it: copies on a stream do. Closing frees it after the work that uses it,
- * and is refused while a bound call or a graph holds it. Made by {@link CudaDevice.allocate}.
+ * GPU memory. The host cannot access this memory directly. Use copies on a stream instead. Closing waits for the work that
+ * uses the memory, and is refused while a bound call or a graph holds it. Created by {@link CudaDevice.allocate}.
  *
  * @example
  * using memory = device.allocate(64)
@@ -20,7 +20,7 @@ const noBytes = Buffer.from(nothing.buffer)
  * const y = memory.tensor('f32', [4], 16)
  */
 export class DeviceMemory extends DeviceResource {
-  /** The whole memory. Its views are refused, because the memory is not the host's. */
+  /** A segment of the whole memory. Creating a view of it throws, because the memory is not on the host. */
   readonly segment: Segment
 
   /** @internal */
@@ -40,7 +40,7 @@ export class DeviceMemory extends DeviceResource {
    * Makes a tensor in this memory.
    *
    * @param byteOffset the start of the tensor in bytes, a multiple of the element size.
-   * @throws {BoundsError} if the tensor reaches outside. @throws {AlignmentError} if it does not start at an element.
+   * @throws {BoundsError} if the tensor exceeds the memory. @throws {AlignmentError} if `byteOffset` is not a multiple.
    */
   tensor(dtype: string, shape: readonly number[], byteOffset: number = 0): Tensor {
     const device = { type: CUDA_DEVICE_TYPE, id: this.device.ordinal }

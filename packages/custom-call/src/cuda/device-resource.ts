@@ -43,7 +43,7 @@ export abstract class DeviceResource extends ManagedLifetime {
     return `the ${this.#kind} on CUDA device ${this.device.ordinal}`
   }
 
-  /** The class and the device, for people. */
+  /** Returns the class of the resource and its device. */
   override toString(): string {
     return `${this.#kind} on CUDA device ${this.device.ordinal}${this.isAlive ? '' : ' (closed)'}`
   }

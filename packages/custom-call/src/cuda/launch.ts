@@ -14,15 +14,15 @@ import { addressIn, isOnDevice } from './device-memory.ts'
 
 /** The number of threads that run a kernel. */
 export interface LaunchOptions {
-  /** Blocks along x, y and z, each 1 by default. */
+  /** The number of blocks along x, y and z. Missing numbers are 1. */
   readonly grid: readonly number[]
-  /** Threads of a block along x, y and z, each 1 by default. */
+  /** The number of threads in a block along x, y and z. Missing numbers are 1. */
   readonly block: readonly number[]
-  /** Shared memory of each block in addition to what the kernel declares, in bytes; 0 by default. */
+  /** The shared memory of each block in bytes, in addition to the memory that the kernel declares. Default: 0. */
   readonly sharedBytes?: number
 }
 
-/** A parameter of a kernel: device memory, passed as a pointer, or a number with its type. */
+/** A kernel parameter: device memory, which is passed as a pointer, or a number with its type. */
 export type KernelParameter = Tensor | Segment | Attribute
 
 type Three = readonly [number, number, number]

@@ -8,8 +8,8 @@ import { DeviceResource } from './device-resource.ts'
 const PORTABLE = 1
 
 /**
- * A range of host memory that is locked in place for copies. It keeps the memory open, and cannot be closed while a copy
- * uses it. Made by {@link CudaDevice.pin}.
+ * A range of page-locked host memory, for fast copies. It holds the memory open, and cannot be closed while a copy uses it.
+ * Created by {@link CudaDevice.pin}.
  *
  * @example
  * const x = tensor('f32', [1 << 20])

@@ -21,7 +21,7 @@ const RECORD_FUNCTIONS = [
   ['synchronize', 'streamSynchronize'],
 ] as const satisfies readonly (readonly [keyof typeof RECORD, DriverFunctionName])[]
 
-/** The queue of a stream: its completion, its failures, and what its work keeps open. {@link CudaStream} enqueues the work. */
+/** The base class of {@link CudaStream}, which tracks completion, failures, and the operands that the work holds open. */
 export abstract class StreamQueue extends DeviceResource implements DeviceStream {
   /** @internal */
   readonly record: DataView
@@ -54,7 +54,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     super.release()
   }
 
-  /** The CUstream, as kernels know it. */
+  /** The driver's CUstream. */
   get handle(): bigint {
     return BigInt(this.address)
   }
@@ -85,14 +85,14 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
     return this.device.isDone('streamQuery', this.address, 'asking a stream')
   }
 
-  /** Resolves when the work that is in the stream now is done. @throws (rejects with) {CudaError} if a kernel failed. */
+  /** Resolves when all work that is currently enqueued is done. @throws (rejects with) {CudaError} if a kernel failed. */
   async finished(): Promise<void> {
     this.enterToRead()
     await this.#work.finished()
     if (this.device.failure !== undefined) throw this.device.failure
   }
 
-  /** Waits for all work and blocks this thread. @throws {CudaError} if a kernel failed. */
+  /** Blocks this thread until all work is done. @throws {CudaError} if a kernel failed. */
   synchronize(): void {
     this.enterToRead()
     this.wait()

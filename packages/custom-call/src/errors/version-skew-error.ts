@@ -15,7 +15,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
 export class VersionSkewError extends TenonError {
   static override readonly kind: string = 'VersionSkewError'
   readonly target: string
-  /** The version of the handler: `0.4`. */
+  /** The version of the handler, such as `0.4`. */
   readonly handlerVersion: string
 
   constructor(target: string, major: number, minor: number) {

@@ -28,7 +28,7 @@ function classFor(codeName: XlaCodeName): XlaErrorClass {
 
 /** `CANCELLED`: The call was cancelled, usually by its caller. */
 export const CancelledError: XlaErrorClass = classFor('CANCELLED')
-/** `UNKNOWN`: No other code fits. C++ exceptions and codes without a name have this class as well. */
+/** `UNKNOWN`: No other code fits. C++ exceptions and unknown codes also become errors of this class. */
 export const UnknownError: XlaErrorClass = classFor('UNKNOWN')
 /** `INVALID_ARGUMENT`: The handler does not accept its operands, results or attributes. */
 export const InvalidArgumentError: XlaErrorClass = classFor('INVALID_ARGUMENT')
@@ -36,7 +36,7 @@ export const InvalidArgumentError: XlaErrorClass = classFor('INVALID_ARGUMENT')
 export const DeadlineExceededError: XlaErrorClass = classFor('DEADLINE_EXCEEDED')
 /** `NOT_FOUND`: A registered handler, a state or user data does not exist. */
 export const NotFoundError: XlaErrorClass = classFor('NOT_FOUND')
-/** `ALREADY_EXISTS`: The name or object to be created exists already. */
+/** `ALREADY_EXISTS`: The name or object to be created already exists. */
 export const AlreadyExistsError: XlaErrorClass = classFor('ALREADY_EXISTS')
 /** `PERMISSION_DENIED`: The operation is not permitted. */
 export const PermissionDeniedError: XlaErrorClass = classFor('PERMISSION_DENIED')
@@ -44,11 +44,11 @@ export const PermissionDeniedError: XlaErrorClass = classFor('PERMISSION_DENIED'
 export const ResourceExhaustedError: XlaErrorClass = classFor('RESOURCE_EXHAUSTED')
 /** `FAILED_PRECONDITION`: The operation is not possible in the current state. */
 export const FailedPreconditionError: XlaErrorClass = classFor('FAILED_PRECONDITION')
-/** `ABORTED`: The operation was aborted, and may succeed when it is tried again. */
+/** `ABORTED`: The operation was aborted, and may succeed if you retry it. */
 export const AbortedError: XlaErrorClass = classFor('ABORTED')
 /** `OUT_OF_RANGE`: A value is out of range. */
 export const OutOfRangeError: XlaErrorClass = classFor('OUT_OF_RANGE')
-/** `UNIMPLEMENTED`: The handler, or a function that it asked of the runtime, is not implemented. */
+/** `UNIMPLEMENTED`: The handler, or a runtime function that the handler called, is not implemented. */
 export const UnimplementedError: XlaErrorClass = classFor('UNIMPLEMENTED')
 /** `INTERNAL`: An invariant of the handler is broken. */
 export const InternalError: XlaErrorClass = classFor('INTERNAL')

@@ -55,8 +55,8 @@ export interface XlaFailure {
 }
 
 /**
- * A custom call failed, because the handler returned an error or threw a C++ exception. Each code has a subclass, such as
- * {@link InvalidArgumentError}. A code without a name becomes an {@link UnknownError} that keeps the number.
+ * The error of a custom call whose handler returned an error or threw a C++ exception. Each code has a subclass, such as
+ * {@link InvalidArgumentError}. An unknown code becomes an {@link UnknownError} that keeps the number.
  *
  * @example
  * try {
@@ -72,9 +72,9 @@ export class XlaError extends TenonError {
   readonly codeName: XlaCodeName
   readonly target: string
   readonly stage: Stage
-  /** The reasons for which the handler refused its operands, one by one; empty for other failures. */
+  /** The reasons why the handler refused its operands. The list is empty for other failures. */
   readonly diagnostics: readonly string[]
-  /** The index of the call in its batch; undefined outside of batches. */
+  /** The index of the failed call in its batch, or undefined if the call was not in a batch. */
   readonly batchIndex: number | undefined
 
   constructor(failure: XlaFailure) {

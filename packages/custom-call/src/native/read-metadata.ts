@@ -5,13 +5,13 @@ import { checkAnswer } from './read-failure.ts'
 
 /** The metadata of a typed handler. */
 export interface HandlerMetadata {
-  /** The version of XLA FFI that the handler was built for: `0.3`. */
+  /** The version of XLA FFI that the handler was built for, such as `0.3`. */
   readonly version: string
   readonly major: number
   readonly minor: number
   /** Whether its device work can be captured once and replayed. */
   readonly commandBufferCompatible: boolean
-  /** The id of the type of its state; 0n if it has no state, or was built for 0.1, which has no such field. */
+  /** The type id of the handler's state, or 0n if it has no state or was built for 0.1, which does not have this field. */
   readonly stateTypeId: bigint
 }
 

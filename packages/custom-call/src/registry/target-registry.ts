@@ -30,7 +30,7 @@ export type Target = TypedHandler | UntypedFunction
 
 /** The options with which an untyped function is registered. */
 export interface UntypedOptions extends HostFunctionOptions {
-  /** The platform; `Host` by default. Compared exactly. */
+  /** The platform, which is compared exactly. Default: `Host`. */
   readonly platform?: 'Host' | DevicePlatform
 }
 
@@ -41,11 +41,11 @@ export type HandlerBundle = ByStage<Code>
 export interface LookupOptions {
   /** The platform; `Host` by default. */
   readonly platform?: string
-  /** The convention of the target; by default a typed target is preferred to an untyped one. */
+  /** The convention of the target. By default, a typed target is preferred to an untyped one. */
   readonly apiVersion?: ApiVersion
 }
 
-/** The options of a call by name: those of the look-up, and those of the target's own `prepare`. */
+/** The options of a call by name, which are the options of the look-up and of the target's `prepare`. */
 export type RegistryPrepareOptions = LookupOptions & TypedPrepareOptions & UntypedPrepareOptions
 
 const LOOKUP_OPTIONS = ['platform', 'apiVersion'] as const
@@ -62,8 +62,8 @@ interface Entry<Kind extends Target = Target> {
 }
 
 /**
- * Custom call targets by name and platform, with the rules of XLA. Where XLA prints a message or ends the process, the
- * registry throws when the target is registered. The libraries of registered targets cannot be closed.
+ * A registry of custom call targets by name and platform, which follows XLA's rules. Where XLA prints a message or aborts the
+ * process, the registry throws when the target is registered. The libraries of registered targets are held open.
  *
  * @example
  * const registry = new TargetRegistry()
@@ -79,13 +79,13 @@ export class TargetRegistry {
   readonly #typed = new Map<string, Entry<TypedHandler>>()
   readonly #findsSelfRegistered: boolean
 
-  /** @param options.selfRegistered whether handlers are found that libraries registered themselves; false by default. */
+  /** @param options.selfRegistered whether to also find handlers that libraries registered themselves. Default: false. */
   constructor(options?: { readonly selfRegistered?: boolean }) {
     this.#findsSelfRegistered = checkOptions(options, ['selfRegistered']).selfRegistered ?? false
   }
 
   /**
-   * Registers a function of an untyped convention. Registering it again is not an error.
+   * Registers a function of an untyped convention. Registering the same function again is not an error.
    *
    * @throws {AlreadyExistsError} if another function has the name on the platform. @throws {LoadError} if the symbol is
    * missing. @throws {InvalidArgumentError} if the convention is unknown. @throws {ArgumentError} otherwise.
@@ -108,10 +108,10 @@ export class TargetRegistry {
   }
 
   /**
-   * Registers a typed target and asks its functions for their version. Registering it again is not an error.
+   * Registers a typed target and asks its functions for their version. Registering the same target again is not an error.
    *
-   * @throws {InvalidArgumentError} if another target has the name on the platform, or execute is missing.
-   * @throws {VersionSkewError} if it was built for another version. Otherwise as {@link registerUntyped}.
+   * @throws {InvalidArgumentError} if another target has the name on the platform, or the execute handler is missing.
+   * @throws {VersionSkewError} if it was built for another version. @throws the errors of {@link registerUntyped}.
    */
   registerTyped(name: string, bundle: HandlerBundle, options?: HandlerOptions): TypedHandler {
     const checked = checkHandlerOptions(options)
@@ -136,9 +136,10 @@ export class TargetRegistry {
    * Registers a TypeScript function as a typed target. Native code can call it by the handler's address.
    *
    * @throws {InvalidArgumentError} if another target has the name. @throws {ArgumentError} if the signature is invalid.
-   * @throws {NativeError} if all places for functions are taken.
-   * @param signature the exact types of the tensors; or a declared target, whose tensors may differ in size from call to
-   * call, and whose attributes the function gets as well. Calls that contradict it are refused before the function runs.
+   * @throws {NativeError} if the process already has the greatest number of TypeScript functions as targets.
+   * @param signature the exact types of the tensors, or a declared target. With a declared target, the sizes of the tensors
+   * may vary, and the function also receives the attributes. Calls that violate the declaration are refused before the
+   * function runs.
    * @example
    * const registry = new TargetRegistry()
    * registry.registerFunction('double', { operands: [f32([2])], results: [f32([2])] }, ([x], [y]) => {
@@ -175,7 +176,7 @@ export class TargetRegistry {
     throw refused('INVALID_ARGUMENT', made.name, text)
   }
 
-  /** Looks up the target of a name. @returns undefined if there is none. */
+  /** Looks up a target by name. @returns undefined if no target has the name. */
   lookup(name: string, options?: LookupOptions): Target | undefined {
     const { platform = 'Host', apiVersion } = checkOptions(options, LOOKUP_OPTIONS)
     const typed = this.#typed.get(keyOf(name, canonicalPlatform(platform)))?.target
@@ -187,8 +188,8 @@ export class TargetRegistry {
   }
 
   /**
-   * Lists the targets of a platform by name. The default registry also has the handlers that libraries registered
-   * themselves. If a name has a typed and an untyped target, the typed one is listed.
+   * Returns the targets of a platform by name. The default registry also lists the handlers that libraries registered
+   * themselves. If a name has both a typed and an untyped target, the typed target is listed.
    */
   list(platform: string = 'Host'): ReadonlyMap<string, Target> {
     const untyped = [...this.#untyped.values()].filter((entry) => entry.platform === platform)
@@ -201,11 +202,11 @@ export class TargetRegistry {
   }
 
   /**
-   * Removes the targets of a name on a platform, so that their libraries can be closed. Prepared calls stay usable, except
-   * those of a TypeScript function.
+   * Removes the targets with this name from a platform, so that their libraries can be closed. Prepared calls stay usable,
+   * unless the target is a TypeScript function.
    *
-   * @returns whether there was a target.
-   * @throws {ScopeHeldError} if a TypeScript function runs at the moment; it stays registered.
+   * @returns whether a target was removed.
+   * @throws {ScopeHeldError} if the target is a TypeScript function that is running. It then stays registered.
    */
   unregister(name: string, options?: { readonly platform?: string }): boolean {
     const { platform = 'Host' } = checkOptions(options, ['platform'])
@@ -215,11 +216,11 @@ export class TargetRegistry {
   }
 
   /**
-   * Prepares a call of the target of a name.
+   * Looks up a target by name and prepares a call.
    *
-   * @throws {NotFoundError} if the target is missing; {@link UnimplementedError} for a typed one of an unknown platform.
-   * @throws {InvalidArgumentError} if it has another convention than `apiVersion`, or the name is reserved.
-   * @throws as the target's own `prepare`.
+   * @throws {NotFoundError} if the target is missing. @throws {UnimplementedError} for a typed target on an unknown platform.
+   * @throws {InvalidArgumentError} if the target's convention is not `apiVersion`, or the name is reserved.
+   * @throws the errors of the target's `prepare`.
    */
   prepare(name: string, options: RegistryPrepareOptions): PreparedCall {
     const { platform = 'Host', apiVersion, ...rest } = checkOptions(options, PREPARE_OPTIONS)
@@ -255,7 +256,7 @@ export class TargetRegistry {
 }
 inspectAsText(TargetRegistry)
 
-/** The registry of this JavaScript thread. It also finds the handlers that libraries registered themselves, in any thread. */
+/** The default registry of this thread. It also finds handlers that libraries registered themselves, on any thread. */
 export const targets: TargetRegistry = new TargetRegistry({ selfRegistered: true })
 
 const keyOf = (name: string, platform: string): string => `${platform}\0${name}`

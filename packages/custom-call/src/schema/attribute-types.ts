@@ -40,12 +40,12 @@ interface Kinds {
 }
 
 /**
- * The name of an attribute's type: a scalar (`f32`, `s64`, `pred`, `c64`), an array (`f32[]`), `string` (UTF-8 text), `bytes`
- * (a string of any bytes), `pointer` (an s64 with an address), or `dictionary` (any attributes, each with its type).
+ * The name of an attribute type: a scalar (`f32`, `s64`, `pred`, `c64`), an array (`f32[]`), `string` (UTF-8 text), `bytes`
+ * (a string of arbitrary bytes), `pointer` (an s64 with an address), or `dictionary` (any attributes with their own types).
  */
 export type AttributeTypeName = keyof Kinds
 
-/** An attribute that may be omitted. Made by {@link maybe}. */
+/** An attribute that can be omitted. Created by {@link maybe}. */
 export class Maybe<Spec = unknown, Value = unknown> {
   readonly spec: Spec
   /** The default value. If it is undefined, an omitted attribute is not passed. */
@@ -86,7 +86,7 @@ type Required<Schema extends AttributeSchema> = {
   [Name in keyof Schema]: Schema[Name] extends Maybe ? never : Name
 }[keyof Schema]
 
-/** The values that a caller writes for attributes. Bare numbers suffice, because the types are declared. */
+/** The attribute values that a caller passes. Plain numbers are allowed, because the types are declared. */
 export type AttributesInput<Schema extends AttributeSchema> = string extends keyof Schema
   ? { readonly [name: string]: unknown }
   : { readonly [Name in Required<Schema>]: AttributeInput<Schema[Name]> } & {
@@ -108,7 +108,7 @@ export type AttributesOutput<Schema extends AttributeSchema> = string extends ke
   ? { readonly [name: string]: unknown }
   : { readonly [Name in keyof Schema]: AttributeOutput<Schema[Name]> }
 
-/** Declares an attribute that is not passed when it is omitted, for handlers that look into a dictionary of all attributes. */
+/** Declares an optional attribute without a default, for handlers that read a dictionary of all attributes. */
 export function maybe<const Spec extends AttributeTypeName | AttributeSchema>(spec: Spec): Maybe<Spec, undefined>
 /**
  * Declares an attribute with a default value.

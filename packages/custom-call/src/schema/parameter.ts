@@ -1,13 +1,13 @@
 import { dtypeInfo, TensorType, type DType } from '@tenon/core'
 import { inspectAsText, wrongType, wrongValue } from '@tenon/core/internal'
 
-/** The size of an axis: a number; a name, which is one size everywhere in a target; or null for any size. */
+/** The size of an axis: a number, a name that stands for the same size everywhere in a target, or null for any size. */
 export type Size = number | string | null
 
 /** The number of tensors for a parameter: one, at most one, or any number. */
 export type ParameterKind = 'one' | 'optional' | 'remaining'
 
-/** Element types of which each call chooses one, the same for all parameters that share the choice. Made by {@link oneOf}. */
+/** A choice of element types. Parameters that share it have the same type in one call. Created by {@link oneOf}. */
 export class ElementChoice {
   /** The canonical names; empty for any type. */
   readonly dtypes: readonly DType[]
@@ -24,7 +24,8 @@ export class ElementChoice {
 inspectAsText(ElementChoice)
 
 /**
- * Makes a choice of element types, which has one value everywhere in a call. Without names it allows every type.
+ * Returns a choice of element types. In one call, all parameters that share the choice have the same element type. Without
+ * names, every element type is allowed.
  *
  * @throws {ArgumentError} if a type does not exist.
  * @example
@@ -35,7 +36,7 @@ export function oneOf(...dtypes: readonly string[]): ElementChoice {
   return new ElementChoice(dtypes.map((dtype) => dtypeInfo(dtype).name))
 }
 
-/** An operand or result of a target. Made by {@link param}, {@link optional} and {@link remaining}. */
+/** An operand or result of a target. Created by {@link param}, {@link optional} and {@link remaining}. */
 export class Parameter<Kind extends ParameterKind = ParameterKind> {
   readonly kind: Kind
   readonly choice: ElementChoice
@@ -49,7 +50,7 @@ export class Parameter<Kind extends ParameterKind = ParameterKind> {
     this.shape = shape
   }
 
-  /** The type, for people: `float32[n, 4]`. */
+  /** Returns the type as text, such as `float32[n, 4]`. */
   toString(): string {
     return `${this.choice}[${this.shape?.map((size) => size ?? '?').join(', ') ?? '...'}]`
   }
@@ -62,8 +63,8 @@ export type ParameterSpec = Parameter | TensorType
 /**
  * Declares an operand or result of a target.
  *
- * @param dtype the element type, by name or alias, or a choice that other parameters share.
- * @param shape the size of each axis: a number, a name, or null for any; without it, tensors of any rank.
+ * @param dtype the name or alias of the element type, or a choice that parameters share.
+ * @param shape the size of each axis: a number, a name, or null for any size. Default: tensors of any rank are accepted.
  * @throws {ArgumentError | ArgumentRangeError} if the type does not exist, or a size is invalid.
  * @example
  * param('f32', ['n', 4]) // any n, the same in all parameters of the target
@@ -78,7 +79,7 @@ export function param(dtype: string | ElementChoice, shape?: readonly Size[]): P
 }
 
 /**
- * Declares a parameter that may be omitted. Optional parameters follow the required ones.
+ * Declares a parameter that can be omitted. Optional parameters must follow the required ones.
  *
  * @example
  * defineTarget('sum', { operands: [param('f32', ['n']), optional(param('f32', ['n']))], results: [param('f32', ['n'])] })
@@ -89,8 +90,8 @@ export function optional(parameter: ParameterSpec): Parameter<'optional'> {
 }
 
 /**
- * Declares a parameter for any number of tensors, as the last one. All of them share the named sizes: write null for sizes
- * that differ.
+ * Declares the last parameter, for any number of tensors. A named size is the same for all of these tensors. Use null for
+ * sizes that may differ.
  *
  * @example
  * defineTarget('sum', { operands: [remaining(param('f32', ['n']))], results: [param('f32', ['n'])] })

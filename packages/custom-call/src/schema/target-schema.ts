@@ -14,9 +14,9 @@ export interface TargetDefinition<
 > {
   readonly operands: Operands
   readonly results: Results
-  /** The types of the attributes, by name; by default there are none. */
+  /** The types of the attributes, by name. Default: the target has no attributes. */
   readonly attrs?: Attributes
-  /** The results that lie in the memory of operands. */
+  /** The results that share memory with operands. */
   readonly aliases?: readonly Alias[]
 }
 
@@ -34,7 +34,7 @@ export type TensorsFor<Specs extends readonly ParameterSpec[]> = number extends 
         : readonly [Tensor, ...TensorsFor<Rest>]
     : readonly []
 
-/** A declared target. Made by {@link defineTarget}, called through {@link targetCall}, implemented by `registerFunction`. */
+/** A declared target. {@link defineTarget} creates it, {@link targetCall} calls it, `registerFunction` implements it. */
 export class TargetSchema<Definition extends TargetDefinition = TargetDefinition> {
   readonly name: string
   readonly definition: Definition
@@ -100,8 +100,8 @@ export class TargetSchema<Definition extends TargetDefinition = TargetDefinition
 inspectAsText(TargetSchema)
 
 /**
- * Declares the operands, results and attributes of a target. They are checked before each call, because the ABI checks no
- * sizes, and TypeScript knows them.
+ * Declares the operands, results and attributes of a target. TypeScript infers their types, and they are checked before each
+ * call, because the ABI does not check sizes.
  *
  * @param name the name of the target in messages.
  * @throws {ArgumentError | ArgumentRangeError} if a part of the declaration is invalid.

@@ -1,7 +1,7 @@
 import { ArgumentError, type TensorType } from '@tenon/core'
 import { wrongType, wrongValue } from '@tenon/core/internal'
 
-/** A result that lies in the memory of an operand. Both are indices among the tensors of a run. */
+/** A result that shares memory with an operand. Both numbers are indices into the tensors of a run. */
 export interface Alias {
   readonly operand: number
   readonly result: number

@@ -6,7 +6,7 @@ import { Temp, token, type Leaf, type Token, type Tree } from './leaf.ts'
 /** An operand: a type, a tensor as an example of its type, a token, or a tuple of them. */
 export type OperandShape = TensorType | Tensor | Token | readonly OperandShape[]
 
-/** A result: as an operand, or scratch. */
+/** A result: a type, a tensor as an example of its type, a token, scratch memory, or a tuple of them. */
 export type ResultShape = TensorType | Tensor | Token | Temp | readonly ResultShape[]
 
 /** The tensors that a call is prepared for. */
@@ -17,7 +17,7 @@ export interface PrepareOptions {
   readonly results?: readonly ResultShape[]
   /** The alignment of all tensors in bytes; by default the size of their elements. */
   readonly alignment?: number
-  /** The results that lie in the memory of operands. A run must pass the same memory for both. */
+  /** The results that share memory with operands. A run must pass the same memory for both. */
   readonly aliases?: readonly Alias[]
 }
 

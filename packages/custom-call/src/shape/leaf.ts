@@ -7,12 +7,12 @@ export interface Token {
 }
 
 /**
- * An operand or result without data, by which compiled programs order their calls. Typed handlers get a buffer of type
- * TOKEN, untyped functions a null pointer. A run takes no tensor for it.
+ * An operand or result without data, which compiled programs use to order calls. Typed handlers receive a buffer of type
+ * TOKEN, and untyped functions receive a null pointer. Do not pass a tensor for a token to a run.
  */
 export const token: Token = Object.freeze({ kind: 'token' })
 
-/** A result that only the kernel uses. Made by {@link temp}. */
+/** A result that only the kernel uses. Created by {@link temp}. */
 export class Temp {
   readonly type: TensorType
 
@@ -28,8 +28,8 @@ export class Temp {
 inspectAsText(Temp)
 
 /**
- * Scratch memory for a kernel: a result that belongs to the prepared call, aligned to 64 bytes. A run takes no tensor for
- * it. Its contents are undefined at the start of each run.
+ * Returns a result that is scratch memory for a kernel. The memory belongs to the prepared call and is aligned to 64 bytes,
+ * and its contents are undefined at the start of each run. Do not pass a tensor for the scratch memory to a run.
  *
  * @throws {ArgumentError} if `type` is not the type of a tensor.
  * @example

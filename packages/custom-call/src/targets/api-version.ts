@@ -5,8 +5,9 @@ import { refused } from '../errors/xla-error-classes.ts'
 export type ApiVersion = (typeof ApiVersion)[keyof typeof ApiVersion]
 
 /**
- * The calling conventions. ORIGINAL cannot fail, STATUS_RETURNING can. STATUS_RETURNING_UNIFIED also passes the opaque
- * string on the Host, as every convention does on devices. TYPED_FFI is the convention of {@link TypedHandler}.
+ * The calling conventions. ORIGINAL functions cannot report failures, and STATUS_RETURNING functions can.
+ * STATUS_RETURNING_UNIFIED also passes the opaque bytes on the Host, as every convention does on devices. TYPED_FFI is the
+ * convention of {@link TypedHandler}.
  *
  * @example
  * const library = NativeLibrary.open('./libregisters.so')

@@ -12,20 +12,20 @@ import {
 import { isAddress } from './code.ts'
 import type { HandlerType } from './handler-type.ts'
 
-/** User data, which a call's handlers find by its type. */
+/** User data, which the handlers of a call look up by its type. */
 export interface LentData {
   /** The type, or its id. */
   readonly type: HandlerType | bigint
-  /** Memory, which stays open as long as the call, or an address, for which the caller vouches. */
+  /** Memory, which is held open until the call is closed, or an address, for which you are responsible. */
   readonly data: Segment | Tensor | bigint
 }
 
 /**
- * A stream of a device. A {@link CudaStream} stays open as long as calls are prepared for it. The caller vouches for a
- * stream of another library.
+ * A device stream. A {@link CudaStream} is held open while prepared calls use it. You are responsible for the lifetime of a
+ * stream from another library.
  */
 export interface DeviceStream {
-  /** The driver's handle of the stream; 0n is the device's default stream. */
+  /** The driver's handle of the stream, or 0n for the device's default stream. */
   readonly handle: bigint
   /** @internal held while calls are prepared for the stream */
   readonly gate?: Gate
@@ -37,22 +37,22 @@ export interface DeviceStream {
   readonly ordinal?: number
   /** @internal Keeps operands open until the work that is in the stream now is done. */
   keep?(held: readonly Gated[]): void
-  /** Settles when the work that is in the stream now is done. */
+  /** Settles when all work that is currently in the stream is done. */
   finished?(): Promise<void>
 }
 
-/** The resources of a typed call: what handlers can ask for besides operands, results and attributes. */
+/** The resources that the handlers of a typed call can request, besides operands, results and attributes. */
 export interface ResourceOptions {
-  /** Objects that handlers find by their type, from the prepare stage on (`ctx.Get<T>()` in C++). */
+  /** Objects that handlers can look up by type (`ctx.Get<T>()` in C++), from the prepare stage on. */
   readonly userData?: readonly LentData[]
   /**
-   * Host only: gives handlers host memory, 64-byte aligned, when they ask for device memory. Without the option such a
-   * request is refused, as in XLA. Memory that a handler does not give back is freed when its run ends.
+   * Host only. Whether handlers that request device memory receive host memory, which is aligned to 64 bytes. Without the
+   * option, such requests are refused, as in XLA. Memory that a handler does not free is freed when the run ends.
    */
   readonly hostScratch?: boolean
   /**
-   * Devices only: the stream on which handlers enqueue their work, as an address or an object with a handle. 0n is the
-   * device's default stream. Without the option, handlers that ask for a stream get an error.
+   * Devices only. The stream on which handlers enqueue their work, as an address or an object with a `handle`. 0n is the
+   * device's default stream. Without the option, handlers that request a stream receive an error.
    */
   readonly stream?: bigint | DeviceStream
 }

@@ -1,7 +1,7 @@
 import { NativeLibrary } from '@tenon/core'
 import { checkName, globalGate, wrongType, type Gate } from '@tenon/core/internal'
 
-/** A native function: a symbol of a library, or an address, for which the caller vouches. */
+/** A native function: a symbol in a library, or an address, for which you are responsible. */
 export type Code = bigint | { readonly library: NativeLibrary; readonly symbol: string }
 
 /** The address of a function, and the gate of the library that must stay open for it. */

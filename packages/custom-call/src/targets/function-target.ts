@@ -34,8 +34,9 @@ export interface FunctionSignature {
 export type TensorsOf<Types extends readonly TensorType[]> = { readonly [Index in keyof Types]: Tensor }
 
 /**
- * A kernel in TypeScript. It reads the operands and writes the results, whose contents are undefined at first, and borrows
- * both until it returns. What it throws becomes the error of the call. It must not return a promise.
+ * A kernel in TypeScript. The function reads the operands and writes the results, whose contents are initially undefined. It
+ * borrows both until it returns. An error that the function throws becomes the error of the call. The function must not
+ * return a promise.
  */
 export type TargetFunction<Signature extends FunctionSignature = FunctionSignature> = (
   operands: TensorsOf<Signature['operands']>,
@@ -51,7 +52,7 @@ export type FunctionFor<Signature extends FunctionSignature | TargetSchema> = [S
     ? TargetFunction<Signature>
     : never
 
-/** A TypeScript function that native code can call: a typed handler of XLA FFI 0.1 with an address of its own. */
+/** A TypeScript function that native code can call, as a typed handler for XLA FFI 0.1 with its own address. */
 export class FunctionTarget extends ManagedLifetime {
   readonly name: string
   readonly handler: TypedHandler
@@ -83,8 +84,8 @@ export class FunctionTarget extends ManagedLifetime {
   /**
    * Makes a TypeScript function callable from native code until the target is closed.
    *
-   * @param signature the exact types of the tensors, or a declared target, whose attributes the function gets as well.
-   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if all places for functions are taken.
+   * @param signature the exact types of the tensors, or a declared target, whose attributes the function also receives.
+   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if the process has too many such targets.
    * @example
    * using double = FunctionTarget.open('double', { operands: [f32([2])], results: [f32([2])] }, ([from], [to]) => {
    *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))
@@ -98,7 +99,7 @@ export class FunctionTarget extends ManagedLifetime {
     return new FunctionTarget(name, signature, run)
   }
 
-  /** The address of the handler, for native code that calls it directly; valid until the target is closed. */
+  /** The address of the handler, for native code that calls it directly. The address is valid until the target is closed. */
   get address(): bigint {
     return BigInt(this.#address)
   }

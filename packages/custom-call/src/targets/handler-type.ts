@@ -4,27 +4,28 @@ import { NEWEST_MINOR } from '../errors/version-skew-error.ts'
 import { checkAnswer } from '../native/read-failure.ts'
 import { findCode } from './code.ts'
 
-/** A version of XLA FFI whose function table a library can get. */
+/** A version of XLA FFI whose function table a library can receive. */
 export type ApiMinor = '0.1' | '0.2' | '0.3'
 
-/** A type that handlers know by its id: the type of a state, or of user data. */
+/** The type of a state or of user data, which handlers identify by its id. */
 export interface HandlerType {
   readonly name: string
   readonly id: bigint
 }
 
-/** The variables of a type in its library: symbols, or addresses, for which the caller vouches. */
+/** The variables of a type in its library, as symbols, or as addresses, for which you are responsible. */
 export interface TypeSymbols {
   /** The variable of type `XLA_FFI_TypeId`, which receives the id. */
   readonly id: string | bigint
-  /** The variable of type `XLA_FFI_TypeInfo`, from 0.2 on: how states of the type are deleted. */
+  /** The variable of type `XLA_FFI_TypeInfo`, which describes how states are deleted. Available from 0.2 on. */
   readonly info?: string | bigint
-  /** The version that the library was built for; 0.3 by default. */
+  /** The version that the library was built for. Default: 0.3. */
   readonly api?: ApiMinor
 }
 
 /**
- * Registers a type of a library, before the handlers that expect it are looked up. Registering it again is not an error.
+ * Registers a type that a library defines. Register the type before you look up handlers that expect it. Registering the
+ * same type again is not an error.
  *
  * @throws {XlaError} if another type has the name. @throws {LoadError} if the library does not export a symbol.
  * @example
@@ -46,10 +47,10 @@ export function registerType(library: NativeLibrary, name: string, symbols: Type
 }
 
 /**
- * Calls a function `XLA_FFI_Error* f(const XLA_FFI_Api*)` of a library, or one that returns nothing, which registers the
- * library's types and handlers. {@link registeredHandler} finds them.
+ * Calls a function `XLA_FFI_Error* f(const XLA_FFI_Api*)`, or one that returns void, in a library. The function registers
+ * the library's types and handlers, which {@link registeredHandler} then finds.
  *
- * @param options.api the version that the library was built for, which the library does not reveal; 0.3 by default.
+ * @param options.api the version that the library was built for, which cannot be detected. Default: 0.3.
  * @throws {XlaError} if the function returns an error, or throws. @throws {LoadError} if the symbol is missing.
  * @example
  * callProvider(library, 'provide_factor_type')
@@ -66,8 +67,8 @@ export function callProvider(library: NativeLibrary, symbol: string, options?: {
 }
 
 /**
- * Runs `open` while libraries that ask for the function table when they are loaded get the table of one version. Use it for
- * libraries that register themselves and were built for a version before 0.3, which they get otherwise.
+ * Runs `open`, which loads a library. If the library requests the function table when it is loaded, it receives the table of
+ * version `api` instead of 0.3. Use this function for libraries that register themselves and were built for older versions.
  *
  * @example
  * const old = offerApi('0.1', () => NativeLibrary.open('./libregisters.so'))

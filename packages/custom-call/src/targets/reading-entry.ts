@@ -10,7 +10,7 @@ import type { AttributesOf, TargetDefinition, TargetSchema, TensorsFor } from '.
 import { fail, refusePromise } from './function-failure.ts'
 import { useLentMemory } from './lent-memory.ts'
 
-/** A kernel in TypeScript for a declared target: a {@link TargetFunction} that gets the attributes as well. */
+/** A kernel in TypeScript for a declared target. It is a {@link TargetFunction} that also receives the attributes. */
 export type SchemaFunction<Definition extends TargetDefinition = TargetDefinition> = (
   operands: TensorsFor<Definition['operands']>,
   results: TensorsFor<Definition['results']>,

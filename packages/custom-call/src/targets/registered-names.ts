@@ -3,13 +3,13 @@ import { addressOf, checkStatus, coreFunctions } from '@tenon/core/internal'
 /** A handler that a library registered itself. */
 export interface RegisteredName {
   readonly name: string
-  /** The canonical platform: `host`, `cuda`. */
+  /** The canonical platform, such as `host` or `cuda`. */
   readonly platform: string
 }
 
 /**
- * Lists the handlers that libraries of this process registered themselves, sorted by name. {@link registeredHandler} finds
- * them.
+ * Returns the names of the handlers that libraries in this process registered themselves, in alphabetical order.
+ * {@link registeredHandler} looks up a handler by its name.
  *
  * @example
  * NativeLibrary.open('./libregisters.so')

@@ -29,13 +29,13 @@ export type HandlerSymbols = ByStage<string>
 
 /** The options with which handlers are looked up. */
 export interface HandlerOptions {
-  /** Accepts handlers built for a newer XLA FFI than 0.3. Functions that this runtime lacks answer UNIMPLEMENTED. */
+  /** Whether to accept handlers for XLA FFI after 0.3. API functions that this runtime lacks return UNIMPLEMENTED. */
   readonly allowNewerApi?: boolean
-  /** Declares, for handlers that do not declare it themselves, that their device work can be captured and replayed. */
+  /** Whether the device work of handlers that do not declare the trait themselves can be captured and replayed. */
   readonly commandBufferCompatible?: boolean
   /**
-   * The platform of the handlers: `Host` by default, or a device, `CUDA` or `ROCM`. Compared as in XLA: without case, `cpu`
-   * is `Host`, `gpu` is `CUDA`.
+   * The platform of the handlers: `Host` (the default), `CUDA` or `ROCM`. As in XLA, the comparison ignores case, `cpu` means
+   * `Host`, and `gpu` means `CUDA`.
    */
   readonly platform?: string
 }
@@ -45,8 +45,8 @@ export interface TypedPrepareOptions extends PrepareOptions, ResourceOptions {
   /** The attributes, by name. */
   readonly attrs?: AttributeDictionary
   /**
-   * The number of the device for handlers that ask for it, from 0; by default the number of the stream's device, or -1 if it
-   * is unknown. Handlers that use the first headers of 0.1 cannot ask.
+   * The device number that handlers can request. It starts at 0. Default: the number of the stream's device, or -1 if that
+   * number is unknown. Handlers that use the first headers of 0.1 cannot request the number.
    */
   readonly deviceOrdinal?: number
 }
@@ -69,11 +69,11 @@ export function checkHandlerOptions(options: HandlerOptions | undefined): Handle
   return checkOptions(options, ['allowNewerApi', 'commandBufferCompatible', 'platform'])
 }
 
-/** A typed custom call. Made by {@link typedHandler} and {@link registeredHandler}. */
+/** A typed custom call. Created by {@link typedHandler} and {@link registeredHandler}. */
 export class TypedHandler {
   /** The symbol of the execute handler, or the registered name. */
   readonly name: string
-  /** The platform, as it was given. */
+  /** The platform, as the caller wrote it. */
   readonly platform: string
   readonly metadata: HandlerMetadata
   /** The stages that have a handler. */
@@ -132,12 +132,12 @@ function checkOrdinal(ordinal: number | undefined): void {
 }
 
 /**
- * Looks up a typed handler of a library by its symbol, or by the symbols of its stages.
+ * Looks up a typed handler in a library by its symbol, or by the symbols of its stages.
  *
- * The functions are called to ask for their version, so the symbols must be those of typed handlers.
+ * The functions are called to request their version, so every symbol must be a typed handler.
  *
  * @throws {LoadError} if a symbol is missing. @throws {VersionSkewError} if the handler was built for another version.
- * @throws {ArgumentError} if it does not answer as handlers do.
+ * @throws {ArgumentError} if a function does not respond as handlers do.
  * @example
  * const library = NativeLibrary.open('./libkernels.so')
  * const handler = typedHandler(library, 'rms_norm')
@@ -163,7 +163,7 @@ export function typedHandler(
 /**
  * Looks up a typed handler that a library registered itself when it was loaded, by its registered name.
  *
- * @throws {NotFoundError} if no handler has the name. Otherwise as {@link typedHandler}.
+ * @throws {NotFoundError} if no handler has the name. @throws the errors of {@link typedHandler}.
  * @example
  * NativeLibrary.open('./libregisters.so')
  * const handler = registeredHandler('negate')

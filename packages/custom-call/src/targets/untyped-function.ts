@@ -10,13 +10,13 @@ import { openUntypedTarget } from './untyped-target.ts'
 
 /** The operands, results and opaque string of an untyped call. */
 export interface UntypedPrepareOptions extends PrepareOptions {
-  /** Any bytes, which the function gets in addition to its buffers. Text is encoded as UTF-8. */
+  /** Arbitrary bytes for the function, in addition to its buffers. A string is encoded as UTF-8. */
   readonly opaque?: string | Uint8Array
-  /** Host only: tuples as pointers to arrays of pointers, at any depth (the default), or flattened, as in XLA today. */
+  /** Host only. Whether tuples are passed as nested arrays of pointers (the default), or flattened, as in current XLA. */
   readonly tuples?: 'nested' | 'flattened'
   /**
-   * Devices only: the stream on which the function enqueues its work, as an address or an object with a handle. The default,
-   * 0n, is the device's default stream.
+   * Devices only. The stream on which the function enqueues its work, as an address or an object with a `handle`. Default:
+   * 0n, which is the device's default stream.
    */
   readonly stream?: bigint | DeviceStream
 }
@@ -31,22 +31,22 @@ export const UNTYPED_PREPARE_OPTIONS: readonly (keyof UntypedPrepareOptions)[] =
 
 /** The options of an untyped Host function. */
 export interface HostFunctionOptions {
-  /** The convention of the function; ORIGINAL by default. */
+  /** The convention of the function. Default: ORIGINAL. */
   readonly apiVersion?: UntypedApiVersion
 }
 
 /** The options of an untyped device function. */
 export interface DeviceFunctionOptions extends HostFunctionOptions {
-  /** The platform of the function; CUDA by default. */
+  /** The platform of the function. Default: CUDA. */
   readonly platform?: DevicePlatform
 }
 
-/** The platforms whose functions get a stream and device pointers. */
+/** The platforms whose functions receive a stream and device pointers. */
 export type DevicePlatform = 'CUDA' | 'ROCM'
 
 /**
- * A function of one of the untyped conventions. It cannot check its buffers, so it must be prepared for the types that it
- * was written for. Made by {@link hostFunction} and {@link deviceFunction}.
+ * A function with one of the untyped conventions. Such a function cannot check its buffers, so prepare it for the types that
+ * it was written for. Created by {@link hostFunction} and {@link deviceFunction}.
  */
 export class UntypedFunction {
   /** The symbol, or the registered name. */
@@ -74,13 +74,13 @@ export class UntypedFunction {
   }
 
   /**
-   * Lays out a call for tensors of these types. On the Host, `in[k]` is the data of operand k, or the array of pointers of a
-   * tuple; `out` is the data of the result, or the array of the pointers of several results. Devices get one array: all
-   * leaves of the operands in pre-order, then those of the results.
+   * Lays out a call for tensors of these types. On the Host, `in[k]` points to the data of operand k, or to the array of
+   * pointers of a tuple, and `out` points to the data of the result, or to the array of pointers of several results. Device
+   * functions receive one array, with all leaves of the operands in pre-order, followed by the leaves of the results.
    *
-   * A run takes the tensors of the leaves in that order, whatever the tuples, and none for tokens and scratch.
+   * Pass the tensors of the leaves to a run in that order, without tuples, tokens and scratch memory.
    *
-   * @throws {ArgumentError} if a type cannot be passed, or an option has no meaning for this convention.
+   * @throws {ArgumentError} if a type cannot be passed, or an option does not apply to this convention.
    * @throws {ScopeClosedError} if the library is closed.
    */
   prepare(options: UntypedPrepareOptions): PreparedCall {
@@ -124,7 +124,7 @@ function checkTuples(tuples: unknown, onDevice: boolean, name: string): 'nested'
 }
 
 /**
- * Looks up an untyped function of a library for the Host.
+ * Looks up an untyped Host function in a library.
  *
  * @throws {LoadError} if the symbol is missing. @throws {InvalidArgumentError} if the convention is unknown.
  * @throws {ScopeClosedError} if the library is closed.
@@ -139,8 +139,9 @@ export function hostFunction(library: NativeLibrary, symbol: string, options?: H
 }
 
 /**
- * Looks up an untyped function of a library for devices. It is called on the host, gets device pointers, and enqueues its
- * work on the stream. Its tensors must be on the device: `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })`.
+ * Looks up an untyped device function in a library. The function is called on the host, receives device pointers, and
+ * enqueues its work on the stream. Its tensors must be on the device, for example
+ * `tensor(dtype, shape, segment, { device: { type: 2, id: 0 } })`.
  *
  * @throws {LoadError} if the symbol is missing. @throws {InvalidArgumentError} if the convention is unknown.
  * @throws {ArgumentError} if the platform is unknown. @throws {ScopeClosedError} if the library is closed.
