@@ -11,12 +11,12 @@ import { ValueLayout } from './value-layout.ts'
 
 type ScalarLayouts = { readonly [Kind in keyof ScalarValues]: ValueLayout<ScalarValues[Kind]> }
 
-/** Makes layouts, and accessors for them. */
+/** Creates layouts, and accessors for structs. */
 interface MemoryLayouts extends ScalarLayouts {
   /** A pointer. */
   readonly address: AddressLayout
   /**
-   * A struct, whose members follow each other as in C, each at a multiple of its alignment.
+   * Returns a struct layout. As in C, each member follows the previous one, at a multiple of its own alignment.
    *
    * @example
    * const point = MemoryLayout.struct({ id: MemoryLayout.uint8, x: MemoryLayout.float64 })

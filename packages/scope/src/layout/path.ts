@@ -172,7 +172,7 @@ export class VarHandle<Value = unknown> {
     return this.layout.read(place, endOf(this.#route, baseOffset, indexes))
   }
 
-  /** Writes the value, which precedes the indexes. @throws as {@link get} */
+  /** Writes the value, which precedes the indexes. @throws the errors of {@link get} */
   set(segment: MemorySegment, baseOffset: number, value: Value, ...indexes: readonly number[]): void {
     const place = this.#enter(segment, baseOffset, indexes)
     this.layout.write(place, endOf(this.#route, baseOffset, indexes), value)

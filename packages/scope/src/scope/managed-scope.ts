@@ -101,7 +101,9 @@ export abstract class ManagedScope extends ManagedLifetime {
   }
 
   /**
-   * Runs an asynchronous function with this scope, and closes the scope when its promise has settled. @throws as {@link run}
+   * Runs an asynchronous function with this scope, and closes the scope when the function's promise has settled.
+   *
+   * @throws the errors of {@link run}
    */
   async runAsync<Result>(use: (scope: this) => PromiseLike<Result>): Promise<Result> {
     this.checkOpen()
