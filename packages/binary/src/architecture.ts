@@ -1,7 +1,7 @@
-/** Node's names for processors, by the numbers of each format. */
+/** Node's names for processors, by the format's processor numbers. */
 export type MachineTable = Readonly<Record<number, string>>
 
-/** e_machine of the System V ABI, for files of 32 and of 64 bits. */
+/** The values of e_machine in the System V ABI, for 32-bit and 64-bit files. */
 export const elfMachines: MachineTable = {
   3: 'ia32',
   8: 'mips',
@@ -17,7 +17,7 @@ export const elfMachines: MachineTable = {
 
 export const elfMachines64: MachineTable = { ...elfMachines, 22: 's390x', 243: 'riscv64' }
 
-/** cputype of Mach-O. */
+/** The values of cputype in Mach-O. */
 export const machOMachines: MachineTable = {
   0x7: 'ia32',
   0x1000007: 'x64',
@@ -27,7 +27,7 @@ export const machOMachines: MachineTable = {
   0x1000012: 'ppc64',
 }
 
-/** IMAGE_FILE_MACHINE_* of PE. */
+/** The values of IMAGE_FILE_MACHINE_* in PE. */
 export const peMachines: MachineTable = { 0x14c: 'ia32', 0x8664: 'x64', 0x1c4: 'arm', 0xaa64: 'arm64' }
 
 /** The name of a processor, or a phrase with its number. */

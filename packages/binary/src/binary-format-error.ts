@@ -1,6 +1,6 @@
 import { SimpleError, defineKind } from './tenon-error.ts'
 
-/** A file is not a readable library: it is another kind of file, or its headers are inconsistent. */
+/** The file is not a shared library, or its headers are truncated or inconsistent. */
 export class BinaryFormatError extends SimpleError {
   static override readonly kind: string = 'BinaryFormatError'
 }

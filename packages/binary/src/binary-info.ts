@@ -33,19 +33,19 @@ export interface BinaryInfo {
   readonly kind: 'shared' | 'executable' | 'object' | 'other'
   /** The processor, by Node's name (`x64`, `arm64`, ...), or `unknown (machine 0x...)`. */
   readonly arch: string
-  /** All architectures of a Mach-O file that has several; for other files only `arch`. */
+  /** All architectures of a Mach-O file; only `arch` for files in other formats. */
   readonly architectures: readonly string[]
   readonly bits: 32 | 64
   readonly endianness: 'little' | 'big'
-  /** The C library that the file was linked against; absent if there is none, or it is not recorded. */
+  /** The C library that the file was linked against; absent if the file has no C library, or does not record it. */
   readonly libc?: 'glibc' | 'musl' | 'bionic'
   /** The oldest glibc that has every required symbol version, such as `2.34`. */
   readonly minimumGlibc?: string
-  /** The path of the loader (executables). */
+  /** The path of the loader, which executables record. */
   readonly interpreter?: string
-  /** The name by which other files need it: soname (ELF), install name (Mach-O), DLL name (PE). */
+  /** The name by which other files refer to this file: soname (ELF), install name (Mach-O) or DLL name (PE). */
   readonly soname?: string
-  /** The libraries that are required for loading, in order. Those that are loaded at first use are not included. */
+  /** The libraries that are required for loading, in order, without libraries that are loaded at first use. */
   readonly needed: readonly string[]
   /** The search directories before LD_LIBRARY_PATH (DT_RPATH); for Mach-O all LC_RPATH entries. */
   readonly rpath: readonly string[]

@@ -18,12 +18,12 @@ export class BinaryReader {
     return this.#source.byteSize
   }
 
-  /** A reader of the same bytes with the other byte order. */
+  /** Returns a reader of the same bytes with the given byte order. */
   withEndianness(littleEndian: boolean): BinaryReader {
     return new BinaryReader(this.#source, littleEndian)
   }
 
-  /** A reader of a part of these bytes, as if it were a file of its own. */
+  /** Returns a reader of a part of these bytes, as if the part were a separate file. */
   part(offset: number, byteSize: number, what: string): BinaryReader {
     this.#check(offset, byteSize, what)
     const source = this.#source
@@ -36,7 +36,7 @@ export class BinaryReader {
   /**
    * Returns the `byteSize` bytes at `offset`, which errors call `what`.
    *
-   * @throws {BinaryFormatError} if they exceed the file or {@link MAX_TABLE_BYTES}
+   * @throws {BinaryFormatError} if the bytes exceed the file or {@link MAX_TABLE_BYTES}
    */
   fields(offset: number, byteSize: number, what: string): Fields {
     this.#check(offset, byteSize, what)
@@ -48,7 +48,7 @@ export class BinaryReader {
 
   /**
    * Reads a table as objects of the fields in `layout`, which has their offsets and the size of an entry. The fields `type`
-   * and `info` have 32 bits, and the others as many as `bits`. A table at offset 0 is absent.
+   * and `info` have 32 bits, and the other fields have `bits` bits. A table at offset 0 is absent.
    */
   table<Field extends string>(
     what: string,
@@ -133,7 +133,7 @@ export class Fields {
     return Number(value)
   }
 
-  /** Reads a number as wide as the file's class. */
+  /** Reads a number of 32 or 64 bits. */
   word(offset: number, bits: 32 | 64): number {
     return bits === 64 ? this.size64(offset) : this.u32(offset)
   }

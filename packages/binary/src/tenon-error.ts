@@ -1,10 +1,10 @@
-/** The options that every Tenon error takes besides its sentence. */
+/** The options of every Tenon error. */
 export interface TenonErrorOptions {
-  /** What to do about the error: an instruction in one sentence. */
+  /** An instruction that says what to do about the error. */
   readonly hint?: string | undefined
   /**
-   * Plain data for programs. `expected`, `received` and `path` mean the same in every error; addresses are hexadecimal
-   * strings, sizes are in bytes.
+   * Plain data for programs. `expected`, `received` and `path` mean the same in every error. Addresses are hexadecimal
+   * strings, and sizes are in bytes.
    */
   readonly details?: Readonly<Record<string, unknown>>
   readonly cause?: unknown
@@ -18,7 +18,7 @@ const version = typeof PACKAGE_VERSION === 'string' ? PACKAGE_VERSION : 'source'
 const brandOf = (kind: string): symbol => Symbol.for(`tenon.error.${kind}`)
 
 /**
- * The base of all errors of Tenon.
+ * The base class of all Tenon errors.
  *
  * `instanceof` works through registered symbols. Therefore an error from another installed copy of the package is
  * recognised, and a kind can be a `RangeError` or a `TypeError` at the same time.
@@ -31,15 +31,15 @@ const brandOf = (kind: string): symbol => Symbol.for(`tenon.error.${kind}`)
  * }
  */
 export class TenonError extends Error {
-  /** The name by which `instanceof` recognises the class. A subclass without its own is compared as usual. */
+  /** The name by which `instanceof` recognises the class. A subclass without its own `kind` is compared as usual. */
   static readonly kind: string = 'TenonError'
-  /** A stable identifier for programs: `TENON_` and a name. */
+  /** A stable identifier for programs, which begins with `TENON_`. */
   readonly code: string
-  /** The first line of the message alone. */
+  /** The message without the hint and the page. */
   readonly sentence: string
   readonly hint: string | undefined
   readonly details: Readonly<Record<string, unknown>>
-  /** The version of Tenon that threw the error; `source` if it runs unbuilt. */
+  /** The version of Tenon that threw the error, or `source` if Tenon runs unbuilt. */
   readonly version: string
 
   constructor(code: string, sentence: string, options: TenonErrorOptions = {}) {
@@ -61,10 +61,10 @@ export class TenonError extends Error {
   }
 
   /**
-   * Follows `cause` from this error on.
+   * Searches this error and the chain of its causes.
    *
-   * @param matches selects an error; without it the last cause of the chain is returned.
-   * @returns the first error of the chain that `matches` accepts, or undefined.
+   * @param matches a function that selects an error. Without it, the last cause in the chain is returned.
+   * @returns the first error in the chain that `matches` accepts, or undefined.
    * @example
    * error.walk((cause) => (cause as { code?: string }).code === 'ENOENT')
    */
@@ -83,7 +83,10 @@ export class TenonError extends Error {
   }
 }
 
-/** A kind of error without fields of its own, whose code follows from its kind: `ScopeClosedError` has `TENON_SCOPE_CLOSED`. */
+/**
+ * The base class of errors without additional fields. The code is derived from the kind, so `ScopeClosedError` has the code
+ * `TENON_SCOPE_CLOSED`.
+ */
 export abstract class SimpleError extends TenonError {
   constructor(sentence: string, options?: TenonErrorOptions) {
     const words = new.target.kind.replace(/Error$/, '').replace(/(?!^)[A-Z]/g, '_$&')
@@ -97,11 +100,11 @@ function pageOf(code: string): string {
 }
 
 /**
- * Declares an error class: its objects get the class's name and the kinds by which {@link TenonError} recognises them.
- * Call it once below each class.
+ * Gives the instances of an error class the class's name and the kinds by which {@link TenonError} recognises them. Call
+ * this function once after each class.
  *
- * @param parents further kinds that the objects are instances of.
- * @param builtIn makes the objects instances of `RangeError` or `TypeError` too.
+ * @param parents further kinds of which the objects are instances.
+ * @param builtIn a built-in class of which the objects are instances as well.
  */
 export function defineKind(
   constructor: { readonly kind: string; readonly name: string; readonly prototype: object },

@@ -3,7 +3,7 @@ import { runCommand } from './run-command.ts'
 import type { Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
-/** A compiler that can be run. Its identity is part of every hash, so that another compiler rebuilds. */
+/** A compiler that can be run. Its identity is part of every hash, so a change of the compiler causes a rebuild. */
 export interface Compiler {
   readonly command: string
   readonly args: readonly string[]

@@ -3,7 +3,7 @@ export function names(text: string): string[] {
   return text.trim().split(/\s+/)
 }
 
-/** Whether a name matches a pattern of `native.targets.ts`, in which `*` at the end stands for any rest. */
+/** Whether a name matches a pattern of `native.targets.ts`, in which a final `*` matches any rest. */
 export function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }

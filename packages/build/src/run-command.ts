@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 
-/** The end and the output of a process. */
+/** The exit status and the output of a process. */
 export interface CommandResult {
-  /** The exit code; null if a signal ended the process. */
+  /** The exit code, or null if a signal ended the process. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly stdout: string

@@ -7,7 +7,7 @@ import type { SharedTarget } from './targets.ts'
 export interface LibrarySymbols {
   readonly imports: readonly string[]
   readonly exports: readonly string[]
-  /** The libraries that it depends on. */
+  /** The libraries on which the library depends. */
   readonly needed: readonly string[]
 }
 

@@ -12,9 +12,9 @@ export interface ScriptOptions {
   readonly timeout?: number
 }
 
-/** The end of a script and its output. */
+/** The exit status of a script, and its output. */
 export interface ScriptResult {
-  /** The exit code; null if a signal ended it. */
+  /** The exit code, or null if a signal ended the process. */
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
   readonly timedOut: boolean
@@ -23,8 +23,8 @@ export interface ScriptResult {
 }
 
 /**
- * Runs the text of a JavaScript module in a Node.js process of its own, so that a test can see a crash as a signal in the
- * result. The module imports packages as a file in `cwd` does.
+ * Runs the text of a JavaScript module in a separate Node.js process, so that a test sees a crash as a signal in the result.
+ * The module resolves imports like a file in `cwd`.
  *
  * @example
  * const { signal } = await runScript(`process.abort()`)

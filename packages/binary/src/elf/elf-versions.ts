@@ -45,7 +45,7 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
   return versions
 }
 
-/** The libraries of glibc. libgcc has versions of the same names, also on systems without glibc. */
+/** The libraries of glibc. libgcc has versions with the same names, even on systems without glibc. */
 const glibcLibrary = /^(ld[\w-]*|lib(anl|BrokenLocale|c|dl|m|mvec|nsl|nss_\w+|pthread|resolv|rt|thread_db|util))\.so\./
 
 /** The oldest glibc that has all these versions; undefined if none of them belongs to glibc. */

@@ -13,7 +13,7 @@ const DF_1_PIE = 0x08000000
 
 const kinds: Readonly<Record<number, BinaryInfo['kind']>> = { 1: 'object', 2: 'executable', 3: 'shared' }
 
-/** The dependencies of a file, which are read without its symbols, so that large libraries are cheap. */
+/** The dependencies of a file. Reading them without the symbols is fast even for large libraries. */
 export type ElfDependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'interpreter' | 'needed' | 'rpath' | 'runpath'>
 
 /** Reads an ELF file (System V ABI, gABI 4.1 with the GNU extensions). */

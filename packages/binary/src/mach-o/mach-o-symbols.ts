@@ -9,7 +9,7 @@ const N_UNDF = 0x0
 const N_WEAK_REF = 0x40
 const N_WEAK_DEF = 0x80
 
-/** The largest ordinary ordinal. Larger ones mean: look up everywhere, in the program, or in the library itself. */
+/** The largest ordinal of a library. A larger one selects all libraries, the program, or the library itself. */
 const MAX_LIBRARY_ORDINAL = 0xfd
 
 /**

@@ -35,7 +35,7 @@ export function isMachO(magic: number): boolean {
   return magic in thinMagics || magic === FAT_MAGIC || magic === FAT64_MAGIC
 }
 
-/** Reads a Mach-O file. If it has several architectures, the part for `preferredArch` is described, or else the first. */
+/** Reads a Mach-O file. Of several architectures, the result describes `preferredArch`, or else the first one. */
 export function readMachO(file: BinaryReader, preferredArch: string): BinaryInfo {
   const magic = magicOf(file)
   if (magic in thinMagics) return readThin(file)

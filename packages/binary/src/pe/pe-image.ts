@@ -1,10 +1,10 @@
 import { BinaryFormatError } from '../binary-format-error.ts'
 import type { BinaryReader, Fields } from '../binary-reader.ts'
 
-/** A part of the file and the relative virtual address (RVA) that it is mapped at. */
+/** A part of the file, and the relative virtual address (RVA) at which the part is mapped. */
 export type PeSection = Readonly<Record<'rva' | 'fileSize' | 'offset' | 'characteristics', number>>
 
-/** A table of the optional header's data directory; `rva` is 0 if it is absent. */
+/** A table of the optional header's data directory; `rva` is 0 if the table is absent. */
 export type PeDirectory = Readonly<Record<'rva' | 'byteSize', number>>
 
 /** The longest name that is read, in bytes. The longest C++ names of real DLLs have some thousands of bytes. */
@@ -19,7 +19,7 @@ export class PeImage {
   readonly #reader: BinaryReader
   readonly #sections: readonly PeSection[]
   readonly #headersSize: number
-  /** The bytes that all names may have together. Table entries may share one name, which must not become gigabytes. */
+  /** The limit for the bytes of all names, because entries that share one name could otherwise become gigabytes. */
   #nameBudget: number
 
   constructor(reader: BinaryReader, bits: 32 | 64, sections: readonly PeSection[], headersSize: number) {

@@ -1,7 +1,7 @@
 import { matches } from '../names.ts'
 import { headerError, readTokens, type Token } from './tokens.ts'
 
-/** The types of C that functions and structs have by value, and their sizes in bytes on 64-bit systems. */
+/** The C types that functions and structs use by value, and their sizes in bytes on 64-bit systems. */
 export const SIZES: Readonly<Record<string, number>> = {
   bool: 1,
   char: 1,
@@ -19,14 +19,14 @@ export const SIZES: Readonly<Record<string, number>> = {
   double: 8,
 }
 
-/** A header, and the names that are read from it, where `*` at the end stands for any rest; without `only`, all are. */
+/** A header and the names to read from it. A final `*` matches any rest. Without `only`, all names are read. */
 export interface HeaderSource {
   readonly path: string
   readonly text: string
   readonly only?: readonly string[] | undefined
 }
 
-/** A type of C: its name, or {@link POINTER} for any kind of pointer. */
+/** The name of a C type, or {@link POINTER} for any kind of pointer. */
 export type CType = string
 
 export const POINTER: CType = '*'
@@ -43,24 +43,24 @@ export interface FunctionDeclaration {
 export interface Layout {
   readonly size: number
   readonly alignment: number
-  /** The offset of each member, members of anonymous unions included. */
+  /** The offset of each member, including the members of anonymous unions. */
   readonly offsets: Readonly<Record<string, number>>
 }
 
-/** What headers declare. */
+/** The declarations of headers. */
 export interface Declarations {
   readonly functions: FunctionDeclaration[]
-  /** The layouts of structs, as the 64-bit ABIs of Linux, macOS and Windows have them. */
+  /** The layouts of structs, which are the same in the 64-bit ABIs of Linux, macOS and Windows. */
   readonly layouts: Map<string, Layout>
   readonly constants: Map<string, number>
-  /** Names for pointers, also to functions, and for nothing else. */
+  /** The names of pointer types, including function pointers. */
   readonly pointers: Set<string>
 }
 
 /**
  * Parses the declarations of headers: exported functions, structs, enums, constants, and names for pointers.
  *
- * @param headers each after those that it uses.
+ * @param headers the headers, each after the headers that it uses.
  * @param exportMacro the word that begins the declaration of an exported function.
  * @throws {ToolError} for a declaration that this parser does not understand, with its line.
  */

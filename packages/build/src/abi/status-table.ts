@@ -8,9 +8,9 @@ interface StatusRow {
 }
 
 /**
- * Reads the rows of an X-macro table: `TN_STATUS(NAME, value, "text")` and comments, nothing else.
+ * Reads the rows of an X-macro table, which contains only rows `TN_STATUS(NAME, value, "text")` and comments.
  *
- * @throws {ToolError} if a line is something else, or a name or a value is there twice.
+ * @throws {ToolError} if a line is something else, or a name or a value occurs twice.
  */
 export function parseStatusTable(source: string): StatusRow[] {
   const rows = source
@@ -31,7 +31,7 @@ export function parseStatusTable(source: string): StatusRow[] {
   return rows
 }
 
-/** The TypeScript file for a status table. */
+/** Renders the TypeScript file for a status table. */
 export function renderStatusTable(rows: readonly StatusRow[]): string {
   const lines = rows.map(({ name, value, text }) => {
     const quote = text.includes("'") ? '"' : "'"

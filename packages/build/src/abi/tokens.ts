@@ -1,6 +1,6 @@
 import { ToolError } from '../tool-error.ts'
 
-/** A word, a number, a string or a sign of a C header, and its place: `tenon.h:12`. */
+/** A word, number, string or punctuator in a C header, and its place, such as `tenon.h:12`. */
 export interface Token {
   readonly text: string
   readonly place: string

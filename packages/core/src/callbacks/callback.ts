@@ -4,8 +4,8 @@ import { LAYOUTS } from '../generated/layouts.ts'
 import { addressOf, registerCallback } from '../native/driver.ts'
 
 /**
- * The function of a callback. Its native caller passes two addresses to `tn_callback_invoke`, whose meaning the two agree on, and
- * which are valid until the function returns. If it throws, native code sees a failure.
+ * The function of a callback. It receives the two addresses that the native caller passes to `tn_callback_invoke`. The
+ * addresses are valid until the function returns. If the function throws, native code receives a failure.
  */
 export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
 
@@ -53,13 +53,13 @@ function openTable(): number {
 }
 
 /**
- * A TypeScript function that native code can call through `tn_callback_invoke`, and keep with `tn_callback_retain`. It
- * lives until this handle is released and native code has given back every reference.
+ * A TypeScript function that native code can call through `tn_callback_invoke` and retain with `tn_callback_retain`. The
+ * function lives until this handle is released and native code has released every reference.
  *
- * Only the thread that made it runs it: a call from another thread fails with `WRONG_THREAD` at once and never waits.
+ * Only the thread that created the callback runs it. A call from another thread fails at once with `WRONG_THREAD`.
  */
 export class Callback {
-  /** The address of its `tn_callback_t`, for native code. */
+  /** The address of the callback's `tn_callback_t`, for native code. */
   readonly address: number
   #released = false
 
@@ -76,7 +76,7 @@ export class Callback {
     this.address = Number(out[0])
   }
 
-  /** Gives back the reference of this handle. Idempotent. */
+  /** Releases this handle's reference. Idempotent. */
   release(): void {
     if (this.#released) return
     this.#released = true

@@ -6,13 +6,13 @@ import { ArgumentError, ArgumentRangeError } from './kinds.ts'
  * The error for an argument of the wrong type: "NAME must be EXPECTED, got VALUE".
  *
  * @param expected a noun phrase: `a function`, `an array of tensors`.
- * @param hint an instruction, if there is one to give.
+ * @param hint an instruction, if there is one.
  */
 export function wrongType(name: string, expected: string, received: unknown, hint?: string): ArgumentError {
   return new ArgumentError(...parts(name, expected, describe(received), hint))
 }
 
-/** The error for an argument of the right type whose value is out of range, in the words of {@link wrongType}. */
+/** The error for an argument of the right type with a value out of range, in the form of {@link wrongType}. */
 export function wrongValue(name: string, expected: string, received: unknown, hint?: string): ArgumentRangeError {
   return new ArgumentRangeError(...parts(name, expected, describe(received), hint))
 }

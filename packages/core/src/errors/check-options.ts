@@ -8,7 +8,7 @@ import { didYouMean } from './suggest.ts'
  * @param options the caller's value; undefined stands for an object without options.
  * @param known the names of all options.
  * @param name the parameter's name, for messages.
- * @throws {ArgumentError} if it is not an object, or has an option that is not known.
+ * @throws {ArgumentError} if `options` is not an object, or has an unknown option.
  */
 export function checkOptions<Options extends object>(
   options: Options | undefined,

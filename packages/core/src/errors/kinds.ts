@@ -6,7 +6,7 @@ export class ScopeClosedError extends SimpleError {
 }
 defineKind(ScopeClosedError)
 
-/** A lifetime cannot be closed, because calls in progress or holds use it. It stays open, and nothing was released. */
+/** A lifetime cannot be closed, because calls in progress or holds use it. The lifetime stays open, and nothing was freed. */
 export class ScopeHeldError extends SimpleError {
   static override readonly kind: string = 'ScopeHeldError'
 }

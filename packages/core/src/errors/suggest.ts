@@ -1,6 +1,6 @@
 /**
- * The candidates most similar to a mistyped name, best first: those within an edit distance of a third of its length, and
- * those that contain it.
+ * Returns the candidates that are most similar to a mistyped name, best first. A candidate is similar if its edit distance is
+ * at most a third of the name's length, or if it contains the name.
  */
 export function suggest(name: string, candidates: Iterable<string>, count = 3): string[] {
   const wanted = name.toLowerCase()

@@ -22,7 +22,7 @@ export const ARRAY_BUFFER_ALIGNMENT = 16
 
 /**
  * The default allocator. Each segment has a zeroed ArrayBuffer of its own, which the garbage collector frees with the last
- * segment or view over it, so nothing has to be closed.
+ * segment or view over it, so you do not need to close anything.
  *
  * @example
  * const segment = gcAllocator.allocate(1024, 64)

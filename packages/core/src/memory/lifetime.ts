@@ -1,8 +1,8 @@
 import { inspectAsText } from '../errors/inspect.ts'
 
 /**
- * An owner of native resources, which live until it is closed. `ResourceScope` of `@tenon/scope` is one; libraries and
- * pools are others.
+ * An owner of native resources, which live until the owner is closed. `ResourceScope` of `@tenon/scope`, libraries and
+ * pools are lifetimes.
  *
  * @example
  * const library = NativeLibrary.open(path)
@@ -10,23 +10,27 @@ import { inspectAsText } from '../errors/inspect.ts'
  * library.close()
  */
 export interface Lifetime {
-  /** Whether the lifetime is open: false from the moment closing begins. */
+  /** Whether the lifetime is open. It is false from the moment closing begins. */
   readonly isAlive: boolean
   /**
-   * Checks that what the lifetime owns may be read, which close actions may still do.
+   * Checks that the lifetime's resources may be read. Close actions may still read them.
    *
    * @throws {ScopeClosedError} once closed. @throws {WrongThreadError} on a thread that it does not belong to.
    */
   checkAlive(): void
   /** Checks that the lifetime can be entered. @throws as {@link checkAlive}, and once closing has begun. */
   checkOpen(): void
-  /** Runs `action` once at close, last added first. @throws {ScopeClosedError} once closing has begun. */
+  /**
+   * Runs `action` once at close. The action that was added last runs first.
+   *
+   * @throws {ScopeClosedError} once closing has begun.
+   */
   addCloseAction(action: () => void): void
   /** Keeps the lifetime open until the hold is released. @throws {ScopeClosedError} once closing has begun. */
   acquire(): Hold
 }
 
-/** An operand of a call: something that a gate keeps alive. */
+/** An operand of a call, which a gate keeps alive. */
 export interface Gated {
   readonly gate: Gate
 }
@@ -107,7 +111,7 @@ export function exitAll(gated: readonly Gated[]): void {
 export const liveHolds: { count: number } = { count: 0 }
 
 /**
- * Keeps one lifetime open. Releasing is idempotent: it counts once.
+ * Keeps one lifetime open until it is released. Releasing a hold twice has no further effect.
  *
  * @example
  * const hold = lifetime.acquire()

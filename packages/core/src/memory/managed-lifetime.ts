@@ -5,8 +5,8 @@ import { callDepth, usersOf } from './call-stack.ts'
 import { Gate, Hold, type Lifetime } from './lifetime.ts'
 
 /**
- * A lifetime that is closed by hand, in two phases. First nothing can enter it any more, and its close actions run, last
- * added first, and may still read what is owned; then the gate shuts and {@link release} frees it.
+ * A lifetime that is closed explicitly, in two phases. First, new users are refused, and the close actions run, the last one
+ * added first. They may still read the resources. Then the gate is no longer alive, and {@link release} frees the resources.
  */
 export abstract class ManagedLifetime implements Lifetime {
   static {
@@ -27,10 +27,10 @@ export abstract class ManagedLifetime implements Lifetime {
   /** The name of the lifetime in messages: `the scope "request"`, `the library /lib/libm.so`. */
   protected abstract get label(): string
 
-  /** Stops handing out what is owned, before the actions run. If it throws, the lifetime stays open. */
+  /** Stops handing out resources, before the close actions run. If this method throws, the lifetime stays open. */
   protected seal(): void {}
 
-  /** Frees what is owned. Runs once, after all actions, with the gate shut. */
+  /** Frees the resources. Runs once, after all close actions, when the gate is no longer alive. */
   protected abstract release(): void
 
   get isAlive(): boolean {
@@ -57,11 +57,11 @@ export abstract class ManagedLifetime implements Lifetime {
   }
 
   /**
-   * Closes the lifetime. All actions run, whatever they throw, and then what is owned is freed.
+   * Closes the lifetime. All close actions run, even if some of them throw, and then the resources are freed.
    *
    * @throws {ScopeClosedError} if it is closed or closing already.
-   * @throws {ScopeHeldError} if calls or holds use it; it stays open and nothing has run.
-   * @throws what an action threw; an `AggregateError` if several did.
+   * @throws {ScopeHeldError} if calls or holds use the lifetime, which stays open. No close action has run.
+   * @throws the error of an action, or an `AggregateError` if several actions threw.
    */
   close(): void {
     this.checkOpen()

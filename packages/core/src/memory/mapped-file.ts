@@ -13,16 +13,16 @@ export interface MappedFileOptions {
 }
 
 /**
- * A part of a file in memory. The pages that the file loses while it is mapped read as zeros. Whoever opens it closes it
- * once.
+ * A part of a file that is mapped into memory. If the file is truncated, the lost pages read as zeros. The opener must close
+ * the mapping once.
  */
 export class MappedFile {
   readonly address: number
   readonly byteSize: number
   readonly buffer: ArrayBuffer
   /**
-   * Unmaps the pages, for an owner that detaches the buffer itself. The function reaches neither this object nor the
-   * buffer, so a `Cleaner` can keep it.
+   * Unmaps the pages, for an owner that detaches the buffer itself. The function does not refer to this object or to
+   * the buffer, so a `Cleaner` can keep it.
    */
   readonly unmap: () => void
 
@@ -36,7 +36,7 @@ export class MappedFile {
   /**
    * Maps a part of a file, which may be closed afterwards.
    *
-   * @param path of the file, for messages.
+   * @param path the path of the file, for messages.
    * @throws {NativeError} if the system refuses, or the runtime has no buffers over native memory.
    */
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
@@ -59,7 +59,7 @@ export class MappedFile {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
   }
 
-  /** Tells the system whether the pages are needed soon. */
+  /** Advises the system whether the pages are needed soon. */
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
     const status = coreFunctions().tn_pages_advise(this.address + byteOffset, byteSize, isNeeded ? 1 : 0)
     checkStatus(status, `${isNeeded ? 'loading' : 'unloading'} a mapped file`)
@@ -74,8 +74,8 @@ export class MappedFile {
   }
 
   /**
-   * Detaches the buffer, so that no view reaches the memory any more, and unmaps it. If a user transferred the buffer
-   * away, the pages stay mapped: leaking them is better than a view over memory that is gone.
+   * Detaches the buffer, so that no view can access the memory, and unmaps the memory. If a user has transferred the buffer,
+   * the pages stay mapped, because a leak is better than a view over unmapped memory.
    */
   close(): void {
     if (isDetached(this.buffer)) return

@@ -59,10 +59,10 @@ export class Segment {
   }
 
   /**
-   * A raw view of exactly this segment's bytes; of a read-only segment, a copy. Accesses through the view are not checked,
-   * but closing the lifetime detaches its buffer, so that the view throws.
+   * Returns a raw view of exactly this segment's bytes, or a copy if the segment is read-only. Accesses through the view are
+   * not checked, but closing the lifetime detaches the view's buffer, so that the view throws.
    *
-   * @throws {ScopeClosedError | WrongThreadError} if the lifetime is closed, or the buffer was transferred away.
+   * @throws {ScopeClosedError | WrongThreadError} if the lifetime is closed, or the buffer was transferred.
    * @throws {ArgumentError} if the memory belongs to a device.
    */
   view(): DataView {
@@ -79,7 +79,7 @@ export class Segment {
   }
 
   /**
-   * A part of this segment, with the same lifetime and access rights.
+   * Returns a part of this segment, with the same lifetime and access rights.
    *
    * @param byteOffset the start of the slice, in bytes from this segment's start. It may equal the size.
    * @param byteSize the size of the slice in bytes. The default is the rest of the segment.

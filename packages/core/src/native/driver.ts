@@ -3,7 +3,7 @@ import type koffiModule from 'koffi'
 import { NativeError } from '../errors/kinds.ts'
 
 /**
- * The seam to the FFI driver: the only file that imports koffi.
+ * The binding of the FFI driver. This is the only file that imports koffi.
  *
  * koffi is loaded at first use, so that importing a package has no side effects.
  */
@@ -30,7 +30,7 @@ function koffi(): Koffi {
   return loaded
 }
 
-/** The stack of native code, in bytes: as much as a thread of its own has. Kernels overflow koffi's default of 128 KiB. */
+/** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20
 
 /** The number of calls that may run on other threads at a time, which is koffi's maximum. */
@@ -61,7 +61,7 @@ export type CType =
   | 'float'
   | 'double'
 
-/** A function of C. It takes numbers and returns a number, which is a bigint above 2^53. */
+/** A C function. It takes numbers and returns a number, or a bigint above 2^53. */
 export interface CFunction {
   (...values: unknown[]): never
   /** Runs the function on another thread, then calls the last argument with an error or null, and the result. */
@@ -127,9 +127,9 @@ export function variadicFunctionAt(
 export interface StructMember {
   readonly name: string
   readonly type: CType
-  /** How many elements, if it is an array. */
+  /** The number of elements of an array. */
   readonly count?: number
-  /** In bytes, of one element. */
+  /** The alignment of one element in bytes. */
   readonly byteAlignment: number
 }
 
@@ -159,7 +159,7 @@ export function errno(): number {
   return koffi().errno()
 }
 
-/** Returns an address at which native code can call `callback`. Takes one of koffi's 8192 slots: see callbacks/. */
+/** Returns an address at which native code can call `callback`. Uses one of koffi's 8192 slots. */
 export function registerCallback(
   callback: (...values: never[]) => unknown,
   result: CType,
@@ -187,7 +187,7 @@ function goOn(): void {}
 
 /**
  * Calls `whenReadable` from the event loop whenever a file descriptor is readable. Keeps the process alive after `ref()`.
- * Only for the main thread: see `pollReadable`.
+ * Use this function only on the main thread (see `pollReadable`).
  */
 export function pollDescriptor(descriptor: number, whenReadable: () => void): ReadableWatch {
   const handle = koffi().node.poll(descriptor, { readable: true }, () => {

@@ -20,49 +20,49 @@ import { StructType } from './struct-type.ts'
 
 /** The C signature of a function. */
 export interface Signature {
-  /** `void` without it. A pointer comes back as an address: a bigint; a struct as an object of its members. */
+  /** The default is `void`. A pointer is returned as an address (a bigint), and a struct as an object with its members. */
   readonly result?: ValueType | StructType | 'void'
   readonly parameters?: readonly (ValueType | StructType)[]
-  /** For a variadic function: how many parameters stand before the `...`. All that are passed are in `parameters`. */
+  /** For a variadic function, the number of parameters before the `...`. `parameters` contains all that are passed. */
   readonly fixedParameters?: number
 }
 
-/** A native function that checks its arguments and keeps their memory and its library open while it runs. */
+/** A native function that checks its arguments, and keeps their memory and the library open while it runs. */
 export interface NativeFunction<Result> {
   (...values: readonly Value[]): Result
   /**
-   * Runs it on another thread. The memory of its arguments and its library are held open until it has returned.
+   * Runs the function on another thread. The arguments' memory and the library are held open until it has returned.
    *
-   * @throws as a call does, at once, if an argument is not valid. @throws {ScopeClosedError} also while one of them is
-   * being closed: the call could outlive it. Rejects with a `NativeError` if thousands of calls run already.
+   * @throws synchronously as a normal call if an argument is not valid, and {ScopeClosedError} once closing of its memory
+   * has begun. The promise rejects with a `NativeError` if thousands of calls are already running.
    */
   readonly async: (...values: readonly Value[]) => Promise<Result>
 }
 
-/** A form of a function: what a call of it does on this thread. */
+/** The function that a synchronous call runs. */
 type Form = (...values: readonly Value[]) => Value
 
-/** A function at an address, and what a call of it needs. */
+/** A function at an address, and the data that calls of the function need. */
 interface Target {
   readonly name: string
   readonly gate: Gate
-  /** What the code belongs to, as an operand: it stands for arguments that are no memory as well. */
+  /** The library, as an operand. Also the placeholder for arguments that are not memory. */
   readonly self: Gated
   readonly raw: (...values: CValue[]) => Value
   readonly converters: readonly Converter[]
-  /** Whether no argument is memory: then every call has the same operands. */
+  /** Whether no parameter is memory, so that every call has the same operands. */
   readonly isPlain: boolean
-  /** Whether the result is a bigint, which the driver gives only for large ones. */
+  /** Whether the result is a bigint. The driver returns small 64-bit results as numbers. */
   readonly isWide: boolean
 }
 
 /**
- * Makes a native function out of an address. Each number of parameters up to four has a form of its own: rest arrays
- * and loops cost more than the call.
+ * Makes a native function from an address. Each number of parameters up to four has a separate implementation, because
+ * rest arrays and loops cost more than the call.
  *
- * @param gate of what the code belongs to: held while the function runs.
- * @param name for messages.
- * @throws {ArgumentError} if the signature is none, or names an unknown type.
+ * @param gate the gate of the code's owner, which stays open while the function runs.
+ * @param name the name of the function in messages.
+ * @throws {ArgumentError} if the signature is not valid, or contains an unknown type.
  */
 export function bindFunction(gate: Gate, name: string, address: number, signature: Signature): NativeFunction<Value> {
   const parameters = parametersOf(signature)
@@ -85,7 +85,9 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
 }
 
 /**
- * The parameters of a signature, copied: what was checked is what is declared. @throws {ArgumentError} if it is none
+ * Copies the parameters of a signature, so that the checked types are the declared types.
+ *
+ * @throws {ArgumentError} if the signature is not valid
  */
 function parametersOf(signature: Signature): readonly (ValueType | StructType)[] {
   if (typeof signature !== 'object' || signature === null) {
@@ -111,7 +113,7 @@ function declare(
   return variadicFunctionAt(address, resultType, types, fixedParameters)
 }
 
-/** The form that runs on another thread: it holds what it uses until it is over. */
+/** The asynchronous form of a function. It holds its operands until the call is over. */
 function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) => Promise<Value> {
   const { name, self, converters, isWide } = target
   return (...values) => {
@@ -255,7 +257,7 @@ function ofMany(target: Target): Form {
   }
 }
 
-/** Before a call: as many arguments as parameters, and code that is alive. */
+/** Checks that a call has as many arguments as parameters, and that the library is open. */
 function check({ name, gate, converters }: Target, count: number): void {
   if (count !== converters.length) {
     throw new ArgumentError(`${name} takes ${converters.length} arguments, got ${count}`)
@@ -263,7 +265,7 @@ function check({ name, gate, converters }: Target, count: number): void {
   if (!gate.open) gate.owner.checkOpen()
 }
 
-/** What keeps an argument's memory open during the call: its block, which must be alive. */
+/** Returns the operand that keeps an argument's memory open during the call: the block, or `self` if it is not memory. */
 function operandOf(value: Value, self: Gated): Gated {
   if (!(value instanceof Segment)) return self
   const { block } = value

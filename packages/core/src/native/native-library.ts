@@ -8,8 +8,8 @@ import type { Value } from './argument-conversion.ts'
 import { bindFunction, type NativeFunction, type Signature } from './native-function.ts'
 
 /**
- * A shared library of native code. The library is never unmapped, so that pointers into it stay valid. After it is closed,
- * its symbols and functions are refused.
+ * A shared library. The library is never unmapped, so pointers into it stay valid. After the library is closed, looking up
+ * symbols and calling its functions throw.
  *
  * @example
  * const libm = NativeLibrary.open('libm.so.6')
@@ -78,7 +78,7 @@ export class NativeLibrary extends ManagedLifetime {
   }
 
   /**
-   * A function of the library. The library stays open while the function runs, and calls are refused after it is closed.
+   * Returns a function of the library. The library stays open while the function runs, and calls throw after it is closed.
    *
    * @throws {LoadError} if the library does not export it. @throws {ArgumentError} if the signature is not valid.
    * @example

@@ -2,17 +2,17 @@ import { ArgumentError } from '../errors/kinds.ts'
 import type { Segment } from '../memory/segment.ts'
 import { type CStruct, declareStruct, readStruct, type StructMember, writeStruct } from './driver.ts'
 
-/** A struct as the driver passes it by value: an object of its members. */
+/** A struct that is passed by value, as an object with the struct's members. */
 export type StructValue = Readonly<Record<string, unknown>>
 
-/** A C struct that is passed and returned by value. Made once for a layout: declaring it is slow. */
+/** A C struct that is passed and returned by value. Make one per layout, because declaring a struct is slow. */
 export class StructType {
   readonly byteSize: number
   readonly byteAlignment: number
   /** @internal */
   readonly cType: CStruct
 
-  /** @throws {ArgumentError} if C lays the members out in another way than `byteSize` says. */
+  /** @throws {ArgumentError} if the members in C's layout do not have the size `byteSize`. */
   constructor(members: readonly StructMember[], byteSize: number) {
     const { type, size } = declareStruct(members)
     if (size !== byteSize) {
@@ -25,7 +25,7 @@ export class StructType {
     this.byteAlignment = Math.max(1, ...members.map((member) => member.byteAlignment))
   }
 
-  /** The members of the struct in this memory, which must be alive. */
+  /** Reads the members of the struct from this memory, which must be alive. */
   read(segment: Segment): StructValue {
     const { block, base } = segment
     return readStruct(block.address + base, this.cType)

@@ -1,7 +1,7 @@
 import { describe } from '../errors/describe.ts'
 import { ArgumentError } from '../errors/kinds.ts'
 
-/** The device that a tensor's memory belongs to. The types are DLPack's: 1 is the CPU, 2 is CUDA. */
+/** The device to which a tensor's memory belongs. The types are DLPack's, so 1 is the CPU and 2 is CUDA. */
 export interface Device {
   readonly type: number
   readonly id: number

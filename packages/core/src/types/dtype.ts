@@ -21,19 +21,19 @@ export interface DTypeInfo {
   readonly name: DType
   readonly kind: 'bool' | 'int' | 'uint' | 'float' | 'complex'
   readonly bits: number
-  /** Other accepted spellings: short names, and XLA's names. */
+  /** The other accepted names, such as short names and XLA's names. */
   readonly aliases: readonly string[]
-  /** The TypedArray over the element's bytes: the element itself where JavaScript has the type, else its raw bits. */
+  /** The TypedArray over the elements, or over their raw bits if JavaScript does not have the type. */
   readonly array: TypedArrayName
   /** NumPy's little-endian type string; undefined if NumPy has no such type. */
   readonly numpy?: string
-  /** DLPack's type code; its bits are `bits`, its lanes 1. */
+  /** DLPack's type code. DLPack's bits are `bits`, and its lanes are 1. */
   readonly dlpack: number
   /** XLA's PrimitiveType, which the typed FFI uses too. */
   readonly xla: number
-  /** NNAPI's OperandType of tensors with such elements; undefined if it has none. */
+  /** NNAPI's OperandType for tensors with such elements; undefined if NNAPI has none. */
   readonly nnapi?: number
-  /** The name in the Open Inference protocol; undefined if it has none. */
+  /** The name in the Open Inference protocol; undefined if the protocol has none. */
   readonly openInference?: string
 }
 
@@ -105,7 +105,7 @@ export const dtypes: readonly DTypeInfo[] = Object.freeze(
 const byName = new Map(dtypes.flatMap((info) => [info.name, ...info.aliases].map((name) => [name, info] as const)))
 
 /**
- * The row of an element type, by its canonical name or an alias.
+ * Returns the properties of an element type, by its canonical name or an alias.
  *
  * @throws {ArgumentError} if there is no such type.
  * @example
@@ -123,7 +123,7 @@ export function dtypeInfo(name: string): DTypeInfo {
   )
 }
 
-/** The row of an element type, as {@link dtypeInfo}; undefined if there is no such type. */
+/** Returns the properties of an element type like {@link dtypeInfo}, or undefined if there is no such type. */
 export function findDType(name: string): DTypeInfo | undefined {
   return byName.get(name)
 }
@@ -147,7 +147,7 @@ const classes: Readonly<Record<TypedArrayName, TypedArrayClass>> = {
   BigUint64Array,
 }
 
-/** The TypedArray class whose elements view those of a type. */
+/** Returns the TypedArray class for the elements of a type. */
 export function typedArrayClass(dtype: DType): TypedArrayClass {
   return classes[dtypeInfo(dtype).array]
 }

@@ -18,16 +18,16 @@ export interface TensorTypeOptions {
 export type Packing = 'element' | 'packed'
 
 /**
- * The element type, shape and layout of a tensor. Types are interned: equal types are one object and are compared by
- * identity. {@link tensorType} returns one.
+ * The element type, shape and layout of a tensor. Types are interned, so equal types are the same object and can be compared
+ * with `===`. {@link tensorType} returns a type.
  */
 export class TensorType {
   readonly dtype: DType
   readonly shape: readonly number[]
-  /** In elements; undefined for row-major. */
+  /** The strides in elements; undefined for row-major. */
   readonly strides: readonly number[] | undefined
   readonly packing: Packing
-  /** The number of elements: 1 for a scalar. */
+  /** The number of elements, which is 1 for a scalar. */
   readonly elementCount: number
   /** The bytes from the first element to the end of the last. */
   readonly byteSize: number

@@ -17,7 +17,8 @@ import { valuesText } from './tensor-text.ts'
 export const TENSOR_ALIGNMENT = 64
 
 /**
- * An n-dimensional array in a segment. The segment's lifetime owns the memory, not the tensor. {@link tensor} makes one.
+ * An n-dimensional array in a segment. The segment's lifetime owns the memory, and the tensor does not. {@link tensor} makes
+ * a tensor.
  */
 export class Tensor {
   /** The memory, which starts at the first element. */
@@ -66,7 +67,7 @@ export class Tensor {
   }
 
   /**
-   * A TypedArray over the memory; of read-only memory, a copy. Element types that JavaScript lacks appear as raw bits:
+   * Returns a TypedArray over the memory, or a copy if the memory is read-only. Types that JavaScript lacks appear as raw bits:
    * float16 and bfloat16 as Uint16Array, 8-bit floats and bools as Uint8Array, complex numbers as pairs. The array is
    * empty after the lifetime is closed, so keep the tensor and take a view when you need one.
    *
@@ -89,7 +90,7 @@ export class Tensor {
     )
   }
 
-  /** A copy of the elements in row-major order, whatever the strides. 64-bit integers are bigints. @throws as {@link view} */
+  /** Returns the elements in row-major order, for any strides. 64-bit integers are bigints. @throws as {@link view} */
   toArray(): Element[] {
     return this.#read(this.type.elementCount)
   }
@@ -134,9 +135,9 @@ const OPTIONS = ['allocator', 'device', 'packing', 'strides'] as const
 
 /** The options of {@link tensor}. */
 export interface TensorOptions extends TensorTypeOptions {
-  /** The allocator of the memory if no segment is given. The memory of the default is freed by the garbage collector. */
+  /** The allocator of the memory if no segment is given. The garbage collector frees the default allocator's memory. */
   readonly allocator?: NativeAllocator
-  /** The device that the segment's memory belongs to. The default is the CPU. */
+  /** The device to which the segment's memory belongs. The default is the CPU. */
   readonly device?: Device
 }
 
