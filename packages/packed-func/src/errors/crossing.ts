@@ -10,10 +10,8 @@ import { kindOf, makeError } from './error-kinds.ts'
  * object's address, which native code does not use again before the release has been drained.
  */
 
-/** Errors of JavaScript that were thrown into native code, by the address of their native counterpart. */
 const thrownHere = new Map<number, unknown>()
 
-/** JavaScript errors that were made for native ones. */
 const raisedThere = new Map<number, WeakRef<Error>>()
 const nativeErrors = new WeakMap<Error, number>()
 const collected = new Cleaner<number>((address) => {
@@ -29,7 +27,6 @@ export function takeError(stack: Stack, slot: number): unknown {
   return address === 0 ? makeError(NO_ERROR.kind, NO_ERROR.sentence, {}) : errorAt(stack, address)
 }
 
-/** The kind and text of the native error in a slot. Releases the error. */
 export function takeErrorText(stack: Stack, slot: number): { kind: string; sentence: string } {
   const address = stack.pointer(slot)
   if (address === 0) return NO_ERROR
@@ -76,7 +73,6 @@ function readError(
   return { kind, sentence, backtrace, cause: Number(words[3]) }
 }
 
-/** Reverses a native backtrace, which begins with the most recent call. Each line is an entry. */
 function mostRecentLast(backtrace: string): string {
   return backtrace
     .split('\n')

@@ -46,7 +46,6 @@ export class PackedFuncRangeError extends PackedFuncError {
 }
 defineKind(PackedFuncRangeError, ['PackedFuncError'], RangeError)
 
-/** The base of the classes for one kind each. */
 abstract class KindError extends PackedFuncError {
   constructor(sentence: string, options?: PackedFuncErrorOptions) {
     super(new.target.kind, sentence, options)
@@ -98,7 +97,6 @@ export class ThreadError extends KindError {
   static override readonly kind: string = 'ThreadError'
 }
 
-/** All classes for one kind each. */
 const kindClasses: readonly (typeof ValueError)[] = [
   ValueError,
   KeyError,
@@ -144,13 +142,11 @@ export function registerErrorKind(
   kinds.set(constructor, kind)
 }
 
-/** The JavaScript error of a kind. */
 export function makeError(kind: string, sentence: string, options: PackedFuncErrorOptions): Error {
   const make = factories.get(kind)
   return make === undefined ? new PackedFuncError(kind, sentence, options) : make(sentence, options)
 }
 
-/** The kind and text with which a thrown value reaches native code. */
 export function kindOf(thrown: unknown): { kind: string; sentence: string } {
   if (!(thrown instanceof Error)) return { kind: 'RuntimeError', sentence: String(thrown) }
   const sentence = 'sentence' in thrown && typeof thrown.sentence === 'string' ? thrown.sentence : thrown.message

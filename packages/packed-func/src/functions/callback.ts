@@ -9,10 +9,8 @@ import type { Value } from '../values/argument.ts'
 import { unpackArgument } from '../values/unpack.ts'
 import { refuseBorrowed } from '../values/wrappers.ts'
 
-/** A TypeScript function that native code calls. */
 export type Run = (...values: Value[]) => unknown
 
-/** How a function treats calls from other threads. */
 export interface ThreadRules {
   /** One of `TN_PACKED_THREADS_*`. */
   readonly mode: number
@@ -20,7 +18,6 @@ export interface ThreadRules {
   readonly timeout: number
 }
 
-/** Calls from other threads are refused. */
 export const ownThreadOnly: ThreadRules = { mode: CONSTANTS.TN_PACKED_THREADS_REFUSE, timeout: 0 }
 
 /** Leaves a packed function that calls `run` in a slot, with one reference. */
@@ -42,7 +39,6 @@ export function makeFunction(
   }
 }
 
-/** Runs a function whose arguments are in the slots after `base`, and leaves its result or its error in `base`. */
 function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: Pack): void {
   const { top, text } = stack
   const undone = stack.undo.length
@@ -63,7 +59,6 @@ function runInFrame(stack: Stack, base: number, count: number, run: Run, pack: P
   stack.text = text
 }
 
-/** Leaves the error of a function in the slot of its result. */
 function fail(stack: Stack, base: number, error: unknown, undone: number, borrowed: number): void {
   // A result that is already in the slot may hold a borrowed tensor.
   if (stack.head[OWNED] === 1) stack.host.tn_packed_clear(stack.slotAddress(base))
@@ -75,7 +70,6 @@ function fail(stack: Stack, base: number, error: unknown, undone: number, borrow
   stack.head[RAISED] = 1
 }
 
-/** Calls a function with `count` arguments from a slot on, without an array for up to three. */
 function callWith(stack: Stack, first: number, count: number, run: Run): unknown {
   switch (count) {
     case 0:
@@ -91,7 +85,6 @@ function callWith(stack: Stack, first: number, count: number, run: Run): unknown
   }
 }
 
-/** Reads an argument: int32 values inline. */
 function argumentAt(stack: Stack, slot: number): Value {
   const at = slot * 4
   const low = stack.i32[at + 2]!

@@ -60,7 +60,7 @@ export function packedFunc(
   })
 }
 
-/** The rules that the options describe. @throws {ArgumentError} if an option is not valid. */
+/** @throws {ArgumentError} if an option is not valid. */
 function threadsOf(options: PackedFuncOptions | undefined): ThreadRules {
   const { relay = false, async = false } = checkOptions(options, ['relay', 'async'])
   if (typeof async !== 'boolean') throw wrongType('async', 'a boolean', async)

@@ -123,7 +123,7 @@ function prepareLegacy(path: string, isKnown: boolean): void {
   isLoaded = true
 }
 
-/** Whether a library exports the variables of the loaders of TVM to 0.20. If it cannot be read, loading reports the reason. */
+/** If the library cannot be read, loading reports the reason. */
 function isLegacy(path: string): boolean {
   try {
     const names = new Set(readBinary(path).exports.map(({ name }) => name))

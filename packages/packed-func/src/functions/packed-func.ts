@@ -214,7 +214,7 @@ export class PackedFunc extends NativeObject {
   }
 }
 
-/** Calls with any number of arguments. `read` gets the result before its slot is used again. */
+/** `read` gets the result before its slot is used again. */
 function callAll<Result>(
   target: PackedFunc,
   values: readonly unknown[],
@@ -246,7 +246,6 @@ function callAll<Result>(
   }
 }
 
-/** Reads the result of a call: int32 values and floats inline. */
 function finish(s: Stack, base: number, typeIndex: number): Value {
   const low = s.i32[base * 4 + 2]!
   if (typeIndex === TypeIndex.Int && s.i32[base * 4 + 3] === low >> 31) return low

@@ -32,7 +32,6 @@ type Convert<Out> = (value: Value, code: TypeCode) => Out
 
 const INT32_MAX = 2 ** 31 - 1
 
-/** The error for a value of another type, by a check that prints the codes. */
 const wrongCode = (expected: TypeCode, code: TypeCode): InternalError =>
   new InternalError(
     `Check failed: type_code_ == ${constantOfCode(expected)} (${code} vs. ${expected}) : ` +
@@ -66,7 +65,6 @@ function double(value: Value, code: TypeCode): number {
   throw wrongCode(TypeCode.Float, code)
 }
 
-/** Converts values of one code. */
 const only =
   <Out>(expected: TypeCode): Convert<Out> =>
   (value, code) => {

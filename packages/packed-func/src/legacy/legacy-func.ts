@@ -12,7 +12,6 @@ import { codeOfTypeIndex, nameOfCode, TypeCode } from './type-code.ts'
 /** A value of TVM to 0.20 in JavaScript. Its {@link TypeCode} says which type it has in native code. */
 export type TVMValue = Value
 
-/** A type and a value in one line: `int 3`. */
 const textOf = (code: TypeCode, value: unknown): string =>
   `${nameOfCode(code)} ${value instanceof NativeObject ? value.toString() : describe(value)}`
 
@@ -165,7 +164,6 @@ const printed: Readonly<Partial<Record<ConversionTarget, string>>> = {
   uint64: 'uint64_t',
 }
 
-/** The arguments of a function for a list of targets. */
 type Converted<P extends readonly ConversionTarget[]> = { [I in keyof P]: ConversionTargets[P[I]] }
 
 /**

@@ -47,10 +47,8 @@ const codes: Readonly<Record<TypeCode, readonly [inC: string, inMessages: string
   [TypeCode.Bool]: ['kTVMArgBool', 'bool', TypeIndex.Bool],
 }
 
-/** The name of a code in messages: `int`, `handle`, `NDArrayContainer`. */
 export const nameOfCode = (code: TypeCode): string => codes[code][1]
 
-/** The name of a code in C: `kTVMOpaqueHandle`. */
 export const constantOfCode = (code: TypeCode): string => codes[code][0]
 
 const byTypeIndex = new Map<number | undefined, TypeCode>()
@@ -59,6 +57,5 @@ for (const code of Object.values(TypeCode)) {
   for (const typeIndex of typeIndices) byTypeIndex.set(typeIndex, code)
 }
 
-/** The type code of values that have a type index in tvm-ffi. */
 export const codeOfTypeIndex = (typeIndex: number | undefined): TypeCode =>
   byTypeIndex.get(typeIndex) ?? TypeCode.Object

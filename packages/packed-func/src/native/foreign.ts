@@ -9,7 +9,6 @@ export const foreignValues: Map<number, () => void> = new Map()
 
 let last = 0
 
-/** Adds a value without an action. @returns its id */
 export function addForeign(): number {
   foreignValues.set(++last, () => {})
   return last

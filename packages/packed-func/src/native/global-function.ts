@@ -4,7 +4,7 @@ import { ValueError } from '../errors/error-kinds.ts'
 import { openStack } from './stack.ts'
 import { TypeIndex } from './type-index.ts'
 
-/** The address of the global function of a name, with a reference for the caller; 0 if there is none. */
+/** Returns the address with a reference for the caller, or 0. */
 export function findGlobal(name: string): number {
   const text = Buffer.from(checkName(name, 'name'))
   const stack = openStack()
@@ -16,7 +16,7 @@ export function findGlobal(name: string): number {
   })
 }
 
-/** As {@link findGlobal}. @throws {ValueError} if there is no such function. */
+/** @throws {ValueError} if there is no such function. */
 export function globalFunction(name: string): number {
   const handle = findGlobal(name)
   if (handle === 0) throw new ValueError(`Function ${name} not found`)

@@ -1,15 +1,13 @@
 import { LoadError } from '@tenon/core'
 import { addressOf, libraryFunctions, siblingPath, stringAt, type LibraryFunctions } from '@tenon/core/internal'
 
-/** The functions of libtenon_packed. */
 export type PackedFunctions = LibraryFunctions<'tenon_packed'>
 
-/** The native libraries of packed functions, loaded. */
 export interface Host {
   readonly packed: PackedFunctions
   /** The path of the tvm-ffi library in use: the one of this package, or one that the process had loaded before. */
   readonly ffiPath: string
-  /** The functions of the tvm-ffi library of this package. Undefined if another one is in use. */
+  /** Undefined if the library of another package is in use. */
   readonly ffi: LibraryFunctions<'tvm_ffi'> | undefined
 }
 

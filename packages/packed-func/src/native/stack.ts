@@ -56,7 +56,6 @@ export class Stack {
   readonly head: Int32Array
   /** The first free slot: 0 while no call is in progress. */
   top = 0
-  /** The number of TypeScript functions that native code is calling. */
   depth = 0
   /** The number of bytes of the text region that are in use. */
   text = 0
@@ -103,12 +102,10 @@ export class Stack {
     return this.address + SLOTS + slot * SLOT_SIZE
   }
 
-  /** The offset of a slot in `bytes`. */
   slotOffset(slot: number): number {
     return SLOTS + slot * SLOT_SIZE
   }
 
-  /** The address that a slot holds. */
   pointer(slot: number): number {
     const at = slot * 4 + 2
     return (this.i32[at]! >>> 0) + (this.i32[at + 1]! >>> 0) * 2 ** 32
@@ -127,7 +124,7 @@ export class Stack {
     this.i32[at + 3] = high
   }
 
-  /** Calls the function at `handle` with the arguments in the slots after `base`. @returns the type index of the result, or -1. */
+  /** Returns the type index of the result, or -1. */
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
     this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
@@ -139,12 +136,11 @@ export class Stack {
     return this.address + HEAD.zero
   }
 
-  /** The text of `size` bytes that native code wrote, `from` bytes after the start of the output region. */
+  /** Reads `size` bytes that begin `from` bytes after the start of the output region. */
   outText(size: number, from = 0): string {
     return this.bytes.toString('utf8', OUT + from, OUT + from + size)
   }
 
-  /** The 64-bit integers that native code wrote to the output region. */
   outNumbers(count: number, from = 0): number[] {
     return Array.from({ length: count }, (_, i) => Number(this.bytes.readBigInt64LE(OUT + (from + i) * 8)))
   }
@@ -153,25 +149,21 @@ export class Stack {
     return new Uint8Array(this.bytes.subarray(OUT, OUT + size))
   }
 
-  /** The offset in `bytes` of the free part of the text region. */
   textOffset(): number {
     return TEXT + this.text
   }
 
-  /** As {@link textOffset}, after moving on to a multiple of eight. */
   alignedTextOffset(): number {
     this.text = (this.text + 7) & ~7
     return TEXT + this.text
   }
 
-  /** A copy of native memory. */
   copyOf(address: number, size: number): Buffer {
     const copy = Buffer.allocUnsafeSlow(size)
     if (size > 0) this.host.tn_packed_copy(address, addressOf(copy), size)
     return copy
   }
 
-  /** A copy of the memory whose address and size are in two of the `words`. */
   copyOfWords(address: number, size: number): Buffer {
     return this.copyOf(Number(this.words[address]), Number(this.words[size]))
   }
@@ -186,7 +178,6 @@ export class Stack {
     }
   }
 
-  /** The error for more arguments than there are free slots. */
   full(count: number): RecursionError {
     return new RecursionError(`the argument stack has no room for ${count} more arguments`)
   }

@@ -45,7 +45,6 @@ export class NativeArray extends NativeContainer {
   }
 }
 
-/* The commands of a native iterator. */
 const KEY = 0
 const VALUE = 1
 const NEXT = 2

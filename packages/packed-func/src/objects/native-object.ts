@@ -32,7 +32,6 @@ export function catchUp(stack: Stack): void {
 
 let live = 0
 
-/** The number of native objects that this thread holds. Tests look for leaks with it. */
 export const heldObjects = (): number => live
 
 /**
@@ -134,7 +133,6 @@ export function wrapObject(typeIndex: number, handle: number): NativeObject {
 
 const typeKeys = new Map<number, string>()
 
-/** The name of a type in tvm-ffi and its messages, which never changes. */
 export function typeKeyOf(typeIndex: number): string {
   let key = typeKeys.get(typeIndex)
   if (key === undefined) {

@@ -6,13 +6,11 @@ import type { Pack, Stack } from '../native/stack.ts'
 /** The number of elements that go through the argument stack at once. */
 const MANY = 1024
 
-/** The bytes of a value in native code. */
 const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
 
-/** The functions of tvm-ffi that make containers, once they are looked up. */
 const makers: { 'ffi.Array'?: number; 'ffi.Map'?: number } = {}
 
-/** Packs the object that a function of tvm-ffi makes of values. The call releases it at its end. */
+/** The call releases the object at its end. */
 export function packContainer(
   stack: Stack,
   slot: number,
@@ -26,7 +24,6 @@ export function packContainer(
   stack.undo.push(slot)
 }
 
-/** Moves the result of a call from the slot `base` to `slot`. */
 function take(stack: Stack, slot: number, base: number, typeIndex: number): void {
   if (typeIndex === -1) throw takeError(stack, base)
   stack.setPointer(slot, typeIndex, stack.pointer(base))
@@ -41,7 +38,7 @@ function makeOfFew(stack: Stack, slot: number, handle: number, values: readonly 
   })
 }
 
-/** As {@link makeOfFew}, with owned values outside the argument stack, which they would fill. */
+/** Keeps owned values outside the argument stack, which they would fill. */
 function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly unknown[], pack: Pack): void {
   const { host, text } = stack
   const undone = stack.undo.length

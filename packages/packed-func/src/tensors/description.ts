@@ -3,16 +3,14 @@ import { CONSTANTS, LAYOUTS, rowMajorStrides } from '@tenon/core/internal'
 import { ValueError } from '../errors/error-kinds.ts'
 import { TEXT_SIZE, type Stack } from '../native/stack.ts'
 
-/** The flag of a managed tensor in DLPack whose memory is read-only. */
 export const READ_ONLY_FLAG: number = CONSTANTS.DLPACK_FLAG_BITMASK_READ_ONLY
 const SUBBYTE_PADDED = CONSTANTS.DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 const { size: HEAD_SIZE, offsets: HEAD } = LAYOUTS.tn_packed_tensor_t
 
-/** An element type in DLPack, as a word: code, bits, one lane. */
 const dlpackType = ({ dlpack, bits }: DTypeInfo): number => dlpack | (bits << 8) | (1 << 16)
 
-/** Writes the description of a tensor to the text region. @returns the address of the description */
+/** Writes to the text region and returns the address of the description. */
 export function writeDescription(stack: Stack, tensor: Tensor, id: number): number {
   const { type, segment, device } = tensor
   const { shape } = type
@@ -38,7 +36,6 @@ export function writeDescription(stack: Stack, tensor: Tensor, id: number): numb
   return stack.address + offset
 }
 
-/** The description of a native tensor. */
 export interface Description {
   readonly address: number
   readonly device: { readonly type: number; readonly id: number }
@@ -49,7 +46,6 @@ export interface Description {
 
 const byCode = new Map<number, DType>(dtypes.map((info) => [dlpackType(info), info.name]))
 
-/** Reads the description that `describeTensor` or `describeView` left. */
 export function readDescription(stack: Stack): Description {
   const words = Array.from(stack.words.subarray(0, 7), Number)
   const [address = 0, deviceType = 0, deviceId = 0, ndim = 0, dtypeBits = 0, hasStrides, flags = 0] = words
@@ -77,7 +73,6 @@ function typeOf(dtype: DType, shape: number[], strides: number[] | undefined): T
       ...(isPacked ? { packing: 'packed' as const } : {}),
     })
   } catch {
-    // Sizes from 2^53 on.
     return undefined
   }
 }

@@ -15,11 +15,9 @@ const collected = new Cleaner<number>((address) => openStack().host.tn_packed_re
  */
 export class TensorObject {
   readonly address: number
-  /** The address as the bits of a float64. */
   readonly pointer: number
   /** The id that native code releases when an object over JavaScript's memory ends; 0 for a native tensor. */
   readonly id: number
-  /** Whether native code created the tensor and owns its memory. */
   readonly isNative: boolean
 
   constructor(address: number, id: number, isNative: boolean) {
@@ -82,7 +80,6 @@ export function packTensor(stack: Stack, slot: number, tensor: Tensor): void {
   stack.undo.push(slot)
 }
 
-/** The tensor object of a tensor whose memory is open. */
 function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   const { gate } = tensor
   if (!gate.open) gate.owner.checkOpen()
@@ -96,7 +93,7 @@ function objectOf(stack: Stack, slot: number, tensor: Tensor): TensorObject {
   return object
 }
 
-/** Creates the tensor object in the slot. @returns the id that native code releases when the object ends */
+/** Returns the id that native code releases when the object ends. */
 function create(stack: Stack, slot: number, tensor: Tensor): number {
   const { text } = stack
   const id = addForeign()

@@ -48,7 +48,6 @@ class NativeTensorLifetime extends ManagedLifetime {
     }
   }
 
-  /** Detaches every view of the memory. */
   #detach(): void {
     this.#buffer.deref()?.transfer(0)
   }
@@ -94,7 +93,6 @@ function overNative({ address, device, readOnly }: Description, type: TensorType
   return new Tensor(new Segment(block, 0, type.byteSize, readOnly ? READ_ONLY : 0), type, device)
 }
 
-/** The lifetimes of the tensors that callbacks in progress borrow. */
 const borrowed: NativeTensorLifetime[] = []
 
 export const borrowedTensors: readonly ManagedLifetime[] = borrowed

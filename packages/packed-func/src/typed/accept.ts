@@ -38,7 +38,6 @@ const mismatch = (typeIndex: number): Mismatch => new Mismatch(typeKeyOf(typeInd
 const strings: readonly number[] = [TypeIndex.RawStr, TypeIndex.SmallStr, TypeIndex.Str]
 const bytes: readonly number[] = [TypeIndex.ByteArrayPtr, TypeIndex.SmallBytes, TypeIndex.Bytes]
 
-/** Accepts the values of some types as they are. */
 const taking = <Out>(name: string, ...typeIndices: readonly number[]): Acceptor<Out> =>
   acceptor(name, (value, typeIndex) => (typeIndices.includes(typeIndex) ? (value as Out) : mismatch(typeIndex)))
 
@@ -69,7 +68,6 @@ function readDevice(value: Value, typeIndex: number): Device | Mismatch {
   }
 }
 
-/** Reads an array, each element as one type. */
 function readArray<Out>(value: Value, typeIndex: number, element: Acceptor<Out>): Out[] | Mismatch {
   if (typeIndex !== TypeIndex.Array) return mismatch(typeIndex)
   const read: Out[] = []
@@ -83,7 +81,6 @@ function readArray<Out>(value: Value, typeIndex: number, element: Acceptor<Out>)
   return read
 }
 
-/** Reads a map, each entry as two types. */
 function readMap<K, V>(value: Value, typeIndex: number, key: Acceptor<K>, type: Acceptor<V>): Map<K, V> | Mismatch {
   if (typeIndex !== TypeIndex.Map) return mismatch(typeIndex)
   const read = new Map<K, V>()
@@ -179,7 +176,6 @@ export const accept: Acceptors = {
     acceptor<Map<K, V>>(`Map<${key.name}, ${type.name}>`, (value, typeIndex) => readMap(value, typeIndex, key, type)),
 }
 
-/** The arguments of a function for a list of acceptors. */
 type AcceptedAll<P extends readonly Acceptor<unknown>[]> = { [I in keyof P]: Accepted<P[I]> }
 
 /**

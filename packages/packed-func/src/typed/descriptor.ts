@@ -31,7 +31,6 @@ export interface TypeDescriptor<In, Out> {
 /** The types that calls check and write inline, without their functions. */
 export const Form = { Other: 0, Int: 1, Float: 2, Tensor: 3, None: 4, Any: 5 } as const
 
-/** Any descriptor. */
 export type AnyDescriptor = TypeDescriptor<unknown, unknown>
 
 /** A type that `console.log` prints as its name. */
@@ -90,7 +89,6 @@ export class Signature<Type extends { readonly name: string } = AnyDescriptor> {
     return `${this.#name}(${parameters}) -> ${this.result.name}`
   }
 
-  /** The error for an argument whose type tvm-ffi calls `received`. */
   mismatch(index: number, received: string): PackedFuncTypeError {
     return wrongType(`on argument #${index} when calling: \`${this}\``, this.parameters[index]!.name, received)
   }

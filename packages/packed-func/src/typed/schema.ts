@@ -4,13 +4,11 @@ import type { Argument, Value } from '../values/argument.ts'
 import type { AnyDescriptor } from './descriptor.ts'
 import { t } from './types.ts'
 
-/** A type in the metadata of a tvm-ffi library. */
 interface Schema {
   readonly type: string
   readonly args?: readonly Schema[]
 }
 
-/** The descriptor of a type, and its TypeScript as a parameter and as a result. */
 interface Known {
   readonly descriptor: AnyDescriptor
   readonly input: string
@@ -48,7 +46,7 @@ export const declarationTypes: readonly string[] = Object.freeze(
   'Argument DataType Module OpaquePointer PackedCallback PackedFunc TensorView Value'.split(' '),
 )
 
-/** The description of a type. A type that Tenon does not have takes and returns anything. */
+/** A type that Tenon does not have takes and returns anything. */
 function resolve({ type, args = [] }: Schema): Known {
   const [first, second] = args.map(resolve)
   if (type === 'Optional' && first !== undefined) {
@@ -67,7 +65,7 @@ function resolve({ type, args = [] }: Schema): Known {
   return known[type] ?? anything
 }
 
-/** The types of a function's result and parameters by its metadata. @throws {ArgumentError} if it has no types. */
+/** @throws {ArgumentError} if the metadata has no types. */
 function signatureOf(metadata: string): { result: Known; parameters: Known[] } {
   try {
     const outer = JSON.parse(metadata) as { type_schema?: unknown }

@@ -17,13 +17,12 @@ export type TypedFunction<P extends readonly unknown[], R> = (
   ...values: ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
 ) => OutputOf<R>
 
-/** The calls of a `PackedFunc` that check their arguments. */
 interface TypedTarget {
   callTypedFew(signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value
   callTyped(signature: Signature, values: readonly unknown[]): Value
 }
 
-/** The function that `PackedFunc.typed` returns. @throws {ArgumentError} if a type is not a type such as `t.int`. */
+/** @throws {ArgumentError} if a type is not a type such as `t.int`. */
 export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescriptor>(
   target: TypedTarget,
   parameters: P,
@@ -56,7 +55,6 @@ function checkDescriptor(type: unknown, name: string): void {
     throw wrongType(name, 'a type such as t.int', type)
 }
 
-/** Checks and converts the result of a call. */
 function resultOf(signature: Signature, result: AnyDescriptor, value: Value): unknown {
   if (typeof value === 'number') {
     if (result.form === Form.Float) return value

@@ -27,13 +27,11 @@ const isFunction: Is<PackedCallback> = (value): value is PackedCallback => typeo
 const isInteger: Is<number | bigint> = (value): value is number | bigint =>
   typeof value === 'bigint' ? isInt64(value) : Number.isSafeInteger(value)
 
-/** Passes the values of a type as they are. */
 const only =
   <T>(is: Is<T>) =>
   (value: unknown): T | typeof MISMATCH =>
     is(value) ? value : MISMATCH
 
-/** A type whose values pass as they are. */
 const matching = <In extends Argument, Out>(
   name: string,
   isInput: Is<In>,

@@ -19,7 +19,7 @@ const classes: readonly (readonly [Class, number])[] = [
   [Map, TypeIndex.Map],
 ]
 
-/** The type index that a value of JavaScript has as an argument. Undefined for values without a type of their own. */
+/** Returns undefined for values without a type of their own. */
 export function typeIndexOf(value: unknown): number | undefined {
   switch (typeof value) {
     case 'undefined':
@@ -42,7 +42,6 @@ export function typeIndexOf(value: unknown): number | undefined {
   }
 }
 
-/** The name of the type of a value of JavaScript in the messages of tvm-ffi. */
 export function typeName(value: unknown): string {
   if (typeof value === 'bigint' && !isInt64(value)) return 'an int beyond 64 bits'
   if (value instanceof NativeObject && !value.isAlive) return 'a native object that is closed'

@@ -12,7 +12,7 @@ import { DataType, FloatValue, IntValue, isDevice, isInt64, OpaquePointer } from
 import { packBytes, packText } from './text.ts'
 import { packRValue, RValue, TensorView } from './wrappers.ts'
 
-/** Writes a value of JavaScript into a slot. `stack.settle()` releases everything that was created for it. */
+/** `stack.settle()` releases everything that was created for the value. */
 export function pack(stack: Stack, slot: number, value: unknown): void {
   switch (typeof value) {
     case 'number':
@@ -50,7 +50,6 @@ function packFloat(stack: Stack, slot: number, value: number): void {
   stack.f64[slot * 2 + 1] = value
 }
 
-/** Packs a safe integer. */
 function packInteger(stack: Stack, slot: number, value: number): void {
   stack.set(slot, TypeIndex.Int, value, Math.floor(value / 2 ** 32))
 }

@@ -46,7 +46,6 @@ export function float(value: number): FloatValue {
   return new FloatValue(value)
 }
 
-/** Whether a bigint is an int64. */
 export const isInt64 = (value: bigint): boolean => BigInt.asIntN(64, value) === value
 
 /**
@@ -116,7 +115,6 @@ export class DataType {
   }
 }
 
-/** Element types by the word that holds their code, bits and lanes. */
 const elementTypes = new Map<number, DataType>()
 
 /**
@@ -138,7 +136,6 @@ export function dataType(name: string): DataType {
   })
 }
 
-/** The element type in a slot. */
 export function dataTypeAt(stack: Stack, slot: number): DataType {
   const word = stack.i32[slot * 4 + 2]!
   let type = elementTypes.get(word)
@@ -171,13 +168,11 @@ export class DeviceValue implements Device {
 
 const isInt32 = (value: unknown): boolean => typeof value === 'number' && (value | 0) === value
 
-/** Whether a value is a device, of any class. */
 export function isDevice(value: unknown): value is Device {
   if (typeof value !== 'object' || value === null) return false
   return 'type' in value && 'id' in value && isInt32(value.type) && isInt32(value.id)
 }
 
-/** DLPack's device types by name. */
 const deviceTypes = new Map<string, number>([
   ['cpu', 1],
   ['cuda', 2],

@@ -61,7 +61,6 @@ export function packBytes(stack: Stack, slot: number, bytes: Uint8Array): void {
     packObject(stack, slot, bytes, 1)
     return
   }
-  // The address and the size of the bytes, which follow.
   const address = stack.address + offset
   stack.bytes.writeBigUInt64LE(BigInt(address + PAIR_SIZE), offset + PAIR.data)
   stack.bytes.writeBigUInt64LE(BigInt(length), offset + PAIR.size)
@@ -79,13 +78,11 @@ function packObject(stack: Stack, slot: number, bytes: Uint8Array, isBytes: 0 | 
   if (stack.i32[slot * 4]! >= TypeIndex.Object) stack.undo.push(slot)
 }
 
-/** Reads text that is in the slot itself. */
 export function readSmallText(stack: Stack, slot: number): string {
   const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
   return stack.bytes.toString('utf8', start, start + stack.i32[slot * 4 + 1]!)
 }
 
-/** Copies bytes that are in the slot itself. */
 export function readSmallBytes(stack: Stack, slot: number): Uint8Array {
   const start = stack.slotOffset(slot) + LAYOUTS.TVMFFIAny.offsets.v_bytes
   return new Uint8Array(stack.bytes.subarray(start, start + stack.i32[slot * 4 + 1]!))

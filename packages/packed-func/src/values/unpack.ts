@@ -73,7 +73,7 @@ function unpackMoved(stack: Stack, slot: number): Value {
   return objectAt(stack, stack.copyOf(object + LAYOUTS.TVMFFIObject.offsets.type_index, 4).readInt32LE(), object)
 }
 
-/** The JavaScript object of a native one. Takes over a reference. */
+/** Takes over a reference. */
 function objectAt(stack: Stack, typeIndex: number, address: number): Value {
   if (typeIndex === TypeIndex.Tensor) return tensorOf(stack, address)
   if (typeIndex === TypeIndex.Error) return errorAt(stack, address) as Error
@@ -89,7 +89,7 @@ function readInt(stack: Stack, slot: number): number | bigint {
   return Number.isSafeInteger(value) ? value : stack.i64[slot * 2 + 1]!
 }
 
-/** Reads text that the call copied to the output region, or left in an object because it was too long. */
+/** The call copied the text to the output region, or left it in an object because it was too long. */
 function readText(stack: Stack, slot: number): string {
   if (stack.i32[slot * 4 + 1] === 1) return stack.outText(stack.i32[slot * 4 + 2]!)
   return takeLong(stack, slot).toString()
@@ -107,7 +107,6 @@ function takeLong(stack: Stack, slot: number): Buffer {
   return copy
 }
 
-/** Copies the text or the bytes that a slot refers to. */
 function textAt(stack: Stack, slot: number): Buffer {
   stack.host.tn_packed_text(stack.address, stack.slotAddress(slot))
   return stack.copyOfWords(0, 1)

@@ -46,7 +46,6 @@ export function packRValue(stack: Stack, slot: number, object: NativeObject): vo
   })
 }
 
-/** Whether a slot before `end` holds the object. */
 function isInSlot(stack: Stack, end: number, handle: number): boolean {
   for (let slot = 0; slot < end; slot++) {
     if (stack.i32[slot * 4]! >= TypeIndex.Object && stack.pointer(slot) === handle) return true
@@ -70,7 +69,7 @@ export function tensorView(tensor: Tensor): TensorView {
   return new TensorView(tensor)
 }
 
-/** Refuses results that only arguments can be. @throws {PackedFuncTypeError} */
+/** @throws {PackedFuncTypeError} */
 export function refuseBorrowed(result: unknown): void {
   if (result instanceof RValue || result instanceof TensorView) {
     throw new PackedFuncTypeError('TypeError', `a function cannot return ${describe(result)}, which calls only borrow`)
