@@ -2,11 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { ArgumentError } from '@tenon/core'
 import { checkName, describe } from '@tenon/core/internal'
 
-/**
- * Converts a path or a `file:` URL to a path.
- *
- * @throws {ArgumentError} if the value is neither
- */
+/** @throws {ArgumentError} if the value is neither a path nor a `file:` URL */
 export function filePath(file: unknown): string {
   if (!(file instanceof URL)) return checkName(file, 'path')
   try {

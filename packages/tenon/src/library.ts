@@ -15,7 +15,6 @@ import { filePath } from './file-path.ts'
 import { isMark, markedCalls, type CallConvention, type MarkedCall } from './marked-calls.ts'
 import { unmangledHint } from './unmangled-hint.ts'
 
-/** The names of the untyped host conventions in marks of libraries. */
 const hostConventions = { 1: 'host', 2: 'host-status', 3: 'host-unified' } as const
 
 /**

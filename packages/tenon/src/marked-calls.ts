@@ -4,7 +4,6 @@ import type { BinaryInfo } from '@tenon/core'
 export const deviceConventions: ['cuda', 'cuda-status', 'cuda-typed'] = ['cuda', 'cuda-status', 'cuda-typed']
 export type DeviceConvention = (typeof deviceConventions)[number]
 
-/** The calling conventions of host custom calls. */
 export const conventions: ['typed', 'host', 'host-status', 'host-unified'] = [
   'typed',
   'host',
@@ -39,7 +38,6 @@ export function markedCalls({ exports }: BinaryInfo): MarkedCall[] {
     )
 }
 
-/** Whether a symbol is a mark. */
 export function isMark(name: string): boolean {
   return marks.some(([suffix]) => name.endsWith(suffix))
 }

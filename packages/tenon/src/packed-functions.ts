@@ -1,6 +1,5 @@
 import type { BinaryInfo } from '@tenon/core'
 
-/** The packed functions of a library, and the compiler that made it. */
 export interface PackedFunctions {
   /** The convention and its compilers; undefined without packed functions. */
   readonly generation: string | undefined
@@ -10,7 +9,6 @@ export interface PackedFunctions {
 
 const PREFIX = '__tvm_ffi_'
 
-/** The variables that compilers export beside functions. */
 const variables = new Set(['__tvm_ffi_library_ctx', '__tvm_ffi_library_bin'])
 
 const none: PackedFunctions = { generation: undefined, names: [] }
@@ -42,5 +40,4 @@ const plainFunctions = (exports: BinaryInfo['exports']): string[] =>
     .map(({ name }) => name)
     .toSorted()
 
-/** Whether a symbol is a packed function, or belongs to one. */
 export const isPackedSymbol = (name: string): boolean => name.startsWith(PREFIX) || /^__(tvm|TVM)/.test(name)

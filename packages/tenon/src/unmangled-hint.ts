@@ -1,7 +1,4 @@
-/**
- * Returns a hint if C++ mangled the name of the function (Itanium's rule: `_Z`, and the name after its length), or
- * undefined.
- */
+/** Follows Itanium's rule: `_Z`, and the name after its length. */
 export function unmangledHint(name: string, symbols: readonly string[]): string | undefined {
   const written = `${name.length}${name}`
   const changed = symbols.find((symbol) => {

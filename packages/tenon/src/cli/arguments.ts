@@ -3,11 +3,7 @@ import { parseArgs } from 'node:util'
 import type { Definition, Values } from './sub-command.ts'
 import { UsageError } from './usage-error.ts'
 
-/**
- * Parses a command line by a command's definition.
- *
- * @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one
- */
+/** @throws {UsageError} that names the problem; for an unknown flag it suggests the most similar one */
 export function parseArguments<const T extends Definition>(rawArgs: readonly string[], definition: T): Values<T> {
   const { tokens } = parseArgs({
     args: [...rawArgs],

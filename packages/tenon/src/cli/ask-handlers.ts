@@ -10,7 +10,6 @@ import {
 import { Library } from '../library.ts'
 import type { InspectReport } from './inspect-report.ts'
 
-/** The metadata that a typed handler reports. */
 export interface HandlerReport extends Partial<HandlerMetadata> {
   readonly name: string
   /** The stages for which a registered target has handlers. Empty for an exported symbol, which does not say its stage. */

@@ -18,7 +18,6 @@ import {
 } from '@tenon/custom-call'
 import { UsageError } from './usage-error.ts'
 
-/** The helpers for scalar attributes, by element type. */
 const scalars = new Map<DType, TypeHelper<never>>(
   [pred, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64].map((helper) => [findDType(helper.name)!.name, helper]),
 )

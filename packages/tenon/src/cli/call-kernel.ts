@@ -20,7 +20,6 @@ import type { ResultSpec } from './tensor-spec.ts'
 import { timeRuns, type Timing } from './timing.ts'
 import { UsageError } from './usage-error.ts'
 
-/** A call as the command line describes it. */
 export interface CallRequest {
   readonly library: string
   readonly symbol: string
@@ -46,10 +45,8 @@ export interface CallRequest {
   readonly cudaDriver: string | undefined
 }
 
-/** The calling convention of a kernel, on the host or on a device. */
 export type AnyConvention = CallConvention | DeviceConvention
 
-/** The outcome of a call. */
 export interface CallReport {
   readonly convention: AnyConvention
   /** The version of XLA FFI that a typed handler reports. */
@@ -111,7 +108,6 @@ export function refuseUnwritable(results: readonly ResultSpec[]): void {
   for (const { type, path } of results) if (path !== undefined) encodeNpyHeader(type.dtype, type.shape)
 }
 
-/** Writes the results that have a file. */
 export function writeResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
   specs.forEach(({ path }, index) => {
     if (path !== undefined) writeNpy(path, results[index]!)
@@ -123,7 +119,6 @@ export function writtenResults({ results }: Pick<CallRequest, 'results'>): reado
   return results.filter(({ isTemp }) => !isTemp)
 }
 
-/** The tensors of these results. A result with an alias is the tensor of its operand. */
 function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[] {
   return writtenResults(request).map(({ type }, index) => {
     const alias = request.aliases.find(({ result }) => result === index)
@@ -132,7 +127,6 @@ function makeResults(request: CallRequest, operands: readonly Tensor[]): Tensor[
   })
 }
 
-/** The versions of untyped calls. */
 const apiVersions = {
   host: ApiVersion.ORIGINAL,
   'host-status': ApiVersion.STATUS_RETURNING,
@@ -144,7 +138,6 @@ const apiVersions = {
 const isTyped = (convention: AnyConvention): convention is 'typed' | 'cuda-typed' =>
   convention === 'typed' || convention === 'cuda-typed'
 const isOnDevice = (convention: AnyConvention): convention is DeviceConvention => convention.startsWith('cuda')
-/** The conventions that pass an opaque string. */
 const opaqueConventions: ReadonlySet<AnyConvention> = new Set(['host-unified', 'cuda', 'cuda-status'])
 
 function conventionOf(library: Library, request: CallRequest): AnyConvention {

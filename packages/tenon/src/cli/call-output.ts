@@ -5,7 +5,6 @@ import type { ResultSpec } from './tensor-spec.ts'
 import { printData, printTalk } from './terminal.ts'
 import { formatTiming, type Timing } from './timing.ts'
 
-/** Prints the results of a call that have no file, and the paths of those that have one. */
 export function printResults(specs: readonly ResultSpec[], results: readonly Tensor[]): void {
   results.forEach((result, index) => {
     const { path } = specs[index]!
@@ -17,12 +16,10 @@ export function printResults(specs: readonly ResultSpec[], results: readonly Ten
   })
 }
 
-/** Prints the durations of the repeated runs, if there were any. */
 export function printTiming(timing: Timing | undefined): void {
   if (timing !== undefined) printTalk(formatTiming(timing))
 }
 
-/** The results of a call for its JSON document. */
 export function jsonResults(specs: readonly ResultSpec[], results: readonly Tensor[]): unknown[] {
   return results.map((result, index) => {
     const { path } = specs[index]!

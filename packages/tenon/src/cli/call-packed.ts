@@ -12,7 +12,6 @@ import { printData } from './terminal.ts'
 import { timeRuns, type Timing } from './timing.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The outcome of a call of a packed function. */
 export interface PackedReport {
   readonly generation: string | undefined
   readonly value: Value
@@ -68,7 +67,6 @@ export function callPacked(request: CallRequest, info: BinaryInfo): PackedReport
   return { generation, value, results, timing }
 }
 
-/** The first flag of the command line that only custom calls accept. */
 function customCallFlag(request: CallRequest): string | undefined {
   const flags: readonly (readonly [flag: string, isPresent: boolean])[] = [
     ['--opaque', request.opaque !== undefined],
@@ -82,14 +80,12 @@ function customCallFlag(request: CallRequest): string | undefined {
   return flags.find(([, isPresent]) => isPresent)?.[0]
 }
 
-/** Prints the returned value and the results as text. */
 export function printPacked({ results: specs }: CallRequest, { value, results, timing }: PackedReport): void {
   printResults(specs, results)
   if (value !== null) printData(formatValue(value))
   printTiming(timing)
 }
 
-/** The returned value and the results as one JSON document. */
 export function jsonPacked(request: CallRequest, { generation, value, results, timing }: PackedReport): unknown {
   const { library, symbol, results: specs } = request
   return {

@@ -4,14 +4,14 @@ import { Cuda, type CudaStream, type DeviceMemory } from '@tenon/custom-call'
 /** The first device, with the tensors of a call on it. */
 export interface CudaPlace {
   readonly stream: CudaStream
-  /** Returns the device tensor for a host tensor, with its values. Each host tensor has one. */
+  /** Each host tensor has one device tensor. */
   place(host: Tensor): Tensor
   /** Copies placed tensors back to the host, and waits for all work. */
   fetch(hosts: readonly Tensor[]): void
   close(): void
 }
 
-/** Opens the first device. @throws {CudaUnavailableError} with the reason, if there is no driver or no device */
+/** @throws {CudaUnavailableError} with the reason, if there is no driver or no device */
 export function openCuda(driver: string | undefined): CudaPlace {
   const device = Cuda.open(driver === undefined ? {} : { library: driver }).openDevice()
   const stream = device.openStream()

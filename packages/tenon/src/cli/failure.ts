@@ -10,7 +10,7 @@ import { UsageError } from './usage-error.ts'
 export const ExitCode = { ok: 0, userError: 1, usage: 2, kernelFailed: 3 } as const
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode]
 
-/** Prints one message about an error, and its stack trace only with `TENON_DEBUG=stack`. */
+/** The stack trace is printed only with `TENON_DEBUG=stack`. */
 export function reportFailure(error: unknown, command: string): ExitCode {
   const { text, hint, code } = explain(error)
   printTalk(`${styleFor(process.stderr).bad(command)}: ${printable(text)}`)
@@ -36,7 +36,7 @@ function explain(error: unknown): Explanation {
   }
 }
 
-/** The kinds of errors with which packed functions refuse their arguments. */
+/** Packed functions refuse their arguments with errors of these kinds. */
 const refusals = new Set(['TypeError', 'ValueError', 'IndexError', 'OverflowError', 'AttributeError'])
 
 /** A kernel that returns INVALID_ARGUMENT refuses its input. Any other error, and an exception, is a failure of the kernel. */
@@ -119,12 +119,10 @@ function systemText(error: SystemError): string {
   return `cannot ${action} ${path}: ${reasonOf(error)}`
 }
 
-/** The system's reason, without the operation. */
 function reasonOf({ code, message }: SystemError): string {
   return systemTexts[code] ?? message
 }
 
-/** Prints that the output could not be written, for example to a full disk. */
 export function reportLostOutput(error: Error): ExitCode {
   printTalk(`tenon: cannot write to stdout: ${isSystemError(error) ? reasonOf(error) : error.message}`)
   return ExitCode.userError

@@ -58,12 +58,10 @@ function withExponent(value: number): [mantissa: string, exponent: string] {
   return [rounded(mantissa), `e${exponent[0]}${exponent.slice(1).padStart(2, '0')}`]
 }
 
-/** Formats a number that is 0, or between 1e-4 and 1e8. */
 function withoutExponent(value: number): string {
   return (Object.is(value, -0) ? '-' : '') + rounded(String(value))
 }
 
-/** Rounds a decimal text to at most PRECISION digits after the point, without trailing zeros. */
 function rounded(text: string): string {
   if (!text.includes('.')) return `${text}.`
   return fractionOf(text).length > PRECISION ? Number(text).toFixed(PRECISION).replace(/0+$/, '') : text

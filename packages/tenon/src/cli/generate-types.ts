@@ -5,7 +5,6 @@ import { packedFunctions } from '../packed-functions.ts'
 import { openModule } from './open-module.ts'
 import { UsageError } from './usage-error.ts'
 
-/** A packed function with the metadata of its library. */
 export interface Described {
   readonly name: string
   readonly metadata: string | undefined

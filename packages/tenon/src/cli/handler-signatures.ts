@@ -43,7 +43,6 @@ export function handlerSignatures(symbols: readonly string[]): HandlerSignature[
   return [...seen.values()].toSorted((a, b) => STAGES.indexOf(a.stage) - STAGES.indexOf(b.stage))
 }
 
-/** The texts of the tags with a type, and of those without one. */
 const TYPED_TAGS = new Map([
   ['AttrTag', 'attr'],
   ['ArgTag', 'arg'],

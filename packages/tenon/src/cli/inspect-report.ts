@@ -4,12 +4,10 @@ import { handlerSignatures, type HandlerSignature } from './handler-signatures.t
 import { markedCalls, type MarkedCall } from '../marked-calls.ts'
 import { isPackedSymbol, packedFunctions } from '../packed-functions.ts'
 
-/** The findings of `tenon inspect`, which does not load the library. */
 export interface InspectReport extends BinaryInfo {
   readonly path: string
   /** The dependencies that this system's loader cannot find; undefined for a library of another system. */
   readonly missing: readonly MissingLibrary[] | undefined
-  /** The functions that the library marks as custom calls. */
   readonly customCalls: readonly MarkedCall[]
   /** The packed functions, without their prefix. */
   readonly packedFunctions: readonly string[]
@@ -17,13 +15,11 @@ export interface InspectReport extends BinaryInfo {
   readonly packedGeneration: string | undefined
   /** The number of typed handlers that were written with XLA's C++ header. Their names are not recorded. */
   readonly cppHandlers: number
-  /** The stages and parameters of these handlers, from their symbols. */
   readonly cppSignatures: readonly HandlerSignature[]
   /** Whether the library reports failures through the status of untyped custom calls. */
   readonly usesCallStatus: boolean
   /** Whether the library imports XLA's table of functions, with which it registers types or handlers itself. */
   readonly registersItself: boolean
-  /** The other exported functions with plain names, as in C. */
   readonly functions: readonly string[]
   /** The number of functions that are exported under mangled names of C++ or Rust. */
   readonly mangledFunctions: number
@@ -38,12 +34,7 @@ const mangled = /^(_Z|_R|\?)/
 const statusFunctions = new Set(['XlaCustomCallStatusSetSuccess', 'XlaCustomCallStatusSetFailure'])
 const tableFunctions = new Set(['XLA_FFI_GetApi', '_ZN3xla3ffi12GetXlaFfiApiEv'])
 
-/**
- * Reads the headers and symbols of a library.
- *
- * @throws {BinaryFormatError} if the file is not a library
- * @throws the system's error if it cannot be opened
- */
+/** @throws {BinaryFormatError} if the file is not a library @throws the system's error if it cannot be opened */
 export function inspectLibrary(path: string): InspectReport {
   const info = readBinary(path)
   const customCalls = markedCalls(info)

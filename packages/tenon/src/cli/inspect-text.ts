@@ -8,7 +8,6 @@ const MAX_FUNCTIONS = 24
 const formats = { elf: 'ELF', 'mach-o': 'Mach-O', pe: 'PE' } as const
 const kinds = { shared: 'shared library', executable: 'program', object: 'object file', other: 'file' } as const
 
-/** The report as text for people. */
 export function inspectText(untrusted: InspectReport, style: Style, symbols: boolean): string {
   const report = withPrintableTexts(untrusted)
   return [

@@ -92,7 +92,6 @@ class Parser {
     return this.#text.slice(start, this.#at)
   }
 
-  /** Reads a name after its scope, and keeps both as a substitution. */
   #name(scope: string): CppType {
     return this.#see({ name: scope + this.#source(), args: [] })
   }
@@ -101,7 +100,6 @@ class Parser {
     return this.#see({ name, args: this.#args() })
   }
 
-  /** Reads the template arguments `I...E` and `J...E`. */
   #args(): CppType[] {
     this.#at++
     const args: CppType[] = []

@@ -11,7 +11,6 @@ export function jsonValues(source: Tensor): unknown {
   return nest(source.toArray().map(jsonElement), source.shape, 0)
 }
 
-/** Nests the elements of a row-major array, from `start` on, by the sizes of its axes. */
 function nest(elements: readonly JsonElement[], shape: readonly number[], start: number): unknown {
   const [size, ...inner] = shape
   if (size === undefined) return elements[start]

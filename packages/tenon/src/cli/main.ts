@@ -8,7 +8,6 @@ import type { SubCommand } from './sub-command.ts'
 import { printData } from './terminal.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The subcommands, which are loaded when they are run. */
 const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   inspect: async () => (await import('./inspect-command.ts')).inspectCommand,
   call: async () => (await import('./call-command.ts')).callCommand,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { LoadError } from '@tenon/core'
 import { Module, PackedFuncError } from '@tenon/packed-func'
 
-/** Loads a library of packed functions. @throws {LoadError} with the loader's message if it cannot be loaded */
+/** @throws {LoadError} with the loader's message if the library cannot be loaded */
 export function openModule(path: string): Module {
   try {
     return Module.open(resolve(path))

@@ -2,7 +2,6 @@ import { float, int, type Argument } from '@tenon/packed-func'
 import { readNpy } from '../npy/npy-file.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The parsers of the values that are not files, by type. */
 const parsers: Readonly<Record<string, (text: string) => Argument | undefined>> = {
   int: (text) => (/^[+-]?\d+$/.test(text) ? int(BigInt(text)) : undefined),
   float: (text) => {

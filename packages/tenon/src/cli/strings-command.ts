@@ -6,7 +6,6 @@ import { UsageError } from './usage-error.ts'
 
 const layouts = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite'] as const
 const abis = ['le64', 'be64', 'le32', 'be32'] as const
-/** The text forms of strings: one string per line, or a JSON array of strings. */
 const texts = ['lines', 'json'] as const
 
 const args = {

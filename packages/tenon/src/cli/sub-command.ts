@@ -11,10 +11,9 @@ type Value<T> = T extends { repeatable: true }
       ? string
       : (T extends { options: readonly (infer Option)[] } ? Option : string) | undefined
 
-/** The arguments of a command, parsed. A repeatable flag has the list of its values. */
+/** A repeatable flag has the list of its values. */
 export type Values<T extends Definition> = { readonly [Name in keyof T]: Value<T[Name]> }
 
-/** A command of the program. */
 export interface SubCommand {
   readonly meta: { readonly name: string; readonly description: string }
   readonly args: Definition

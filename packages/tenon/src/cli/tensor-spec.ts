@@ -1,7 +1,6 @@
 import { findDType, tensorType, type TensorType } from '@tenon/core'
 import { UsageError } from './usage-error.ts'
 
-/** A result of a call, as the command line describes it. */
 export interface ResultSpec {
   readonly type: TensorType
   /** The `.npy` file to write. Without one, the result is printed. */
@@ -12,11 +11,7 @@ export interface ResultSpec {
 
 const hint = "Write for example 'f32[2,4]:y.npy', 'f32[2,4]' to print the result, or temp:f32[16] for scratch memory."
 
-/**
- * Parses `f32[2,4]:y.npy`, `f32[2,4]` or, for a scalar, `f32[]` and `f32`; and `temp:f32[2,4]` for scratch memory.
- *
- * @throws {UsageError} if the text has another form
- */
+/** `f32[2,4]:y.npy`, `f32[2,4]` or, for a scalar, `f32[]` and `f32`; and `temp:f32[2,4]` for scratch memory. */
 export function parseResultSpec(text: string): ResultSpec {
   if (text.startsWith('temp:')) {
     const { type, path } = parseResultSpec(text.slice('temp:'.length))

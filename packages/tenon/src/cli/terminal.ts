@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 
-/** The styles of a report on a terminal. Elsewhere they leave the text unchanged. */
+/** Elsewhere than on a terminal, the styles leave the text unchanged. */
 export interface Style {
   strong(text: string): string
   faint(text: string): string
@@ -27,12 +27,10 @@ export function printable(text: string): string {
   })
 }
 
-/** Prints the output that the user asked for. */
 export function printData(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Prints a message that is not part of the output. */
 export function printTalk(text: string): void {
   process.stderr.write(`${text}\n`)
 }

@@ -2,9 +2,7 @@
 export interface Timing {
   readonly runs: number
   readonly medianNs: number
-  /** The 10th percentile of the samples. */
   readonly p10Ns: number
-  /** The 90th percentile of the samples. */
   readonly p90Ns: number
 }
 

@@ -1,4 +1,4 @@
-/** The command line is not valid. The program exits with 2. */
+/** The program exits with 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly hint: string | undefined

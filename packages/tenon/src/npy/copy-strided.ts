@@ -1,4 +1,3 @@
-/** The views that move words of each size in bytes without interpreting them. */
 const words = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array } as const
 
 /**

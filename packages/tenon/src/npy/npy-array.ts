@@ -43,11 +43,7 @@ export function encodeParts(source: Tensor): [header: Uint8Array, elements: Uint
   return [encodeNpyHeader(source.dtype, source.shape), rowMajorBytes(source)]
 }
 
-/**
- * Makes the tensor that a header describes, and lets `read` fill it with the elements of the file.
- *
- * @param fileSize of header and elements together, in bytes
- */
+/** `fileSize` is the size of header and elements together, in bytes. */
 export function readElements(
   header: NpyHeader,
   fileSize: number,
@@ -92,7 +88,6 @@ function rowMajorBytes(source: Tensor): Uint8Array {
   return rows
 }
 
-/** The memory of a CPU tensor as bytes. */
 function bytesOver(source: Tensor): Uint8Array {
   const { buffer, byteOffset, byteLength } = source.view()
   return new Uint8Array(buffer, byteOffset, byteLength)

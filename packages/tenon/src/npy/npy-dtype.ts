@@ -3,18 +3,15 @@ import { describe } from '@tenon/core/internal'
 import { NpyFormatError } from './npy-format-error.ts'
 import { PythonList, PythonTuple, type PythonLiteral } from './python-literal.ts'
 
-/** The element type and byte order of a file. */
 export interface NpyElementType {
   readonly dtype: DType
   readonly bigEndian: boolean
 }
 
-/** The element types by NumPy's type string without the byte order: `f4`. */
 const byCode = new Map(
   dtypes.flatMap((info) => (info.numpy === undefined ? [] : [[info.numpy.slice(1), info.name] as const])),
 )
 
-/** The hints for NumPy's types that kernels lack. */
 const refusals: readonly { readonly pattern: RegExp; readonly what: string; readonly hint: string }[] = [
   {
     pattern: /^\|?O/,
@@ -43,11 +40,7 @@ const refusals: readonly { readonly pattern: RegExp; readonly what: string; read
   },
 ]
 
-/**
- * Decodes the element type that a header's `descr` names.
- *
- * @throws {NpyFormatError} that names the type, if it is not supported
- */
+/** @throws {NpyFormatError} that names the type, if it is not supported */
 export function decodeDescr(descr: PythonLiteral): NpyElementType {
   if (descr instanceof PythonList || descr instanceof PythonTuple) {
     throw new NpyFormatError('the elements are structured (records with fields), which are not supported', {
@@ -71,11 +64,7 @@ export function decodeDescr(descr: PythonLiteral): NpyElementType {
   )
 }
 
-/**
- * Encodes an element type as NumPy's type string, little-endian.
- *
- * @throws {ArgumentError} if NumPy lacks the type
- */
+/** @throws {ArgumentError} if NumPy lacks the type */
 export function encodeDescr(dtype: DType): string {
   const { numpy, bits } = dtypeInfo(dtype)
   if (numpy !== undefined) return numpy

@@ -20,7 +20,7 @@ export interface NpyHeader {
 
 const magic = Buffer.from('\x93NUMPY', 'latin1')
 
-/** The bytes before the header's text: magic, version (2 bytes), length (2 bytes in version 1.0, else 4). */
+/** Magic, version (2 bytes), length (2 bytes in version 1.0, else 4). */
 export const MAX_PREFIX_BYTES = 12
 
 /** The largest header in bytes. NumPy's own default limit is 10 000 characters. */

@@ -1,8 +1,6 @@
 import { NpyFormatError } from './npy-format-error.ts'
 
-/** The Python literals in headers of `.npy` files. */
 export type PythonLiteral = string | number | boolean | PythonTuple | PythonList
-/** The items of a tuple or a list. */
 class PythonSequence {
   readonly items: readonly PythonLiteral[]
   constructor(items: readonly PythonLiteral[]) {
