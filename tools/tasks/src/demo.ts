@@ -4,7 +4,6 @@ import { runMain, ToolError } from '@tenon/build'
 import { runVisibly } from './lib/run-tool.ts'
 import { build } from './lib/turbo.ts'
 
-/** The example programs, by folder and script. */
 const programs = [
   ['examples/demo', 'demo'],
   ['examples/search', 'search'],

@@ -25,7 +25,6 @@ await runMain(async () => {
   process.exitCode = await runTool('changeset', ['publish'])
 })
 
-/** Returns a problem for each library that is missing or differs from the built one. */
 function checkPlatformPackage({ name, directory }: WorkspacePackage): string[] {
   const sums = join(directory, 'lib/SHA256SUMS.json')
   if (!existsSync(sums)) return [`${name} has no libraries. Run native-build --package on its platform.`]

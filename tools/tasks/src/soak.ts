@@ -11,7 +11,7 @@ import { addSummaries, printSummary, type TestSummary } from './lib/reports.ts'
 import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest } from './lib/vitest.ts'
 
-/** The time limit of one test, in milliseconds. */
+/** In milliseconds. */
 const TEST_TIMEOUT = 4 * 3600 * 1000
 
 await runMain(async () => {

@@ -13,7 +13,7 @@ import { root } from './lib/root.ts'
 import { runTool } from './lib/run-tool.ts'
 import { planTasks } from './lib/turbo.ts'
 
-/** The path of the report of each test task, relative to its package. */
+/** Relative to the package of the task. */
 const reports: Readonly<Record<string, string>> = { test: 'reports/vitest.json', 'test:native': 'reports/native.json' }
 
 await runMain(async () => {

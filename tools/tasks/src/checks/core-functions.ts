@@ -6,7 +6,6 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 /** The sources of packages, without those that declare functions from the generated table. */
 const checked = /^packages\/(?!core\/src\/(generated|native)\/)[^/]+\/src\/.*\.ts$/
 
-/** The functions that declare a function of C from a signature. */
 const declaring = new Set(['functionAt', 'loadFunctions', 'loadGlobally', 'variadicFunctionAt'])
 
 /** The files that may use them, because they declare functions of a library that has no header in this repository. */

@@ -8,7 +8,6 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 /** The entries of packages, whose exports are public. */
 const entries = /^packages\/[^/]+\/src\/(index|testing|linker|hidl)\.ts$/
 
-/** Returns a problem for each public name without a doc comment, and for each `export *`. */
 export function findUndocumented(files: readonly SourceFile[]): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   return files.filter(({ path }) => entries.test(path)).flatMap((entry) => undocumentedOf(entry, byPath))
@@ -27,7 +26,6 @@ function undocumentedOf(entry: SourceFile, files: ReadonlyMap<string, SourceFile
   })
 }
 
-/** Whether a doc comment directly precedes the first declaration of a name. */
 function isDocumented(text: string, name: string): boolean {
   const declaration = new RegExp(
     `^export (abstract |declare |async )*(function\\*?|class|interface|type|const|let) ${name}\\b`,
@@ -37,7 +35,6 @@ function isDocumented(text: string, name: string): boolean {
   return at !== undefined && text.slice(0, at).trimEnd().endsWith('*/')
 }
 
-/** Requires a doc comment for every public name. */
 export const documentedCheck: Check = {
   name: 'documented',
   async run() {

@@ -20,12 +20,11 @@ export function errorCodes(files: readonly SourceFile[]): string[] {
   return [...new Set(codes)].toSorted()
 }
 
-/** Returns the path of the page of a code, relative to the root: `docs/errors/scope-closed.md` for `TENON_SCOPE_CLOSED`. */
+/** Returns `docs/errors/scope-closed.md` for `TENON_SCOPE_CLOSED`. */
 export function pageOf(code: string): string {
   return `docs/errors/${code.slice('TENON_'.length).toLowerCase().replaceAll('_', '-')}.md`
 }
 
-/** Requires a page for every error code, and a link in the index of the pages. */
 export const errorPagesCheck: Check = {
   name: 'error pages',
   async run() {

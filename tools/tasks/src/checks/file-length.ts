@@ -4,7 +4,6 @@ import { listSourceFiles, type SourceFile } from './source-files.ts'
 /** The most lines that a file of C or C++ may have. oxlint limits the files of TypeScript. */
 const LIMIT = 500
 
-/** Returns a problem for each file that is too long. */
 export function findLongFiles(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path, text }) => {
     const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
@@ -12,7 +11,6 @@ export function findLongFiles(files: readonly SourceFile[]): string[] {
   })
 }
 
-/** Refuses files of C that are too long to be read at once. */
 export const fileLengthCheck: Check = {
   name: 'length',
   async run() {

@@ -5,10 +5,8 @@ import { root } from '../lib/root.ts'
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** A link from a page to another file. */
 export interface Link {
   readonly page: string
-  /** The number of the line, from 1. */
   readonly line: number
   readonly target: string
 }
@@ -36,7 +34,6 @@ export function relativeLinks(pages: readonly SourceFile[]): Link[] {
   })
 }
 
-/** Returns a problem for each link whose file does not exist. */
 export function findBrokenLinks(links: readonly Link[], exists: (path: string) => boolean): string[] {
   return links
     .filter(({ page, target }) => {
@@ -46,7 +43,6 @@ export function findBrokenLinks(links: readonly Link[], exists: (path: string) =
     .map(({ page, line, target }) => `${page}:${line} links to ${target}, which does not exist`)
 }
 
-/** Refuses links to files that do not exist. */
 export const linksCheck: Check = {
   name: 'links',
   async run() {

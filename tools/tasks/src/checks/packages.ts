@@ -11,10 +11,8 @@ import { listPackages, type WorkspacePackage, withNativeTargets } from '../lib/w
 import type { Check } from './check.ts'
 import { checkDeclarations } from './declarations.ts'
 
-/** The files of every published package. */
 const everywhere = ['package.json', 'README.md', 'LICENSE']
 
-/** Returns a problem for each missing file of a package, and for each file that must not be published. */
 export function findMisplacedFiles(name: string, files: readonly string[], wanted: readonly string[]): string[] {
   const missing = wanted.filter((file) => !files.includes(file)).map((file) => `${name} is packed without ${file}`)
   const unwanted = files
@@ -23,7 +21,6 @@ export function findMisplacedFiles(name: string, files: readonly string[], wante
   return [...missing, ...unwanted]
 }
 
-/** Returns a problem if a package for one platform would be installed on others. */
 export function findLostPlatform(name: string, manifest: { os?: unknown; cpu?: unknown }, platform: string): string[] {
   const [os, cpu] = platform.split('-')
   const kept = isDeepStrictEqual([manifest.os, manifest.cpu], [[os], [cpu]])

@@ -1,16 +1,12 @@
-/** The description of a driver and its devices. */
 export interface Gpu {
-  /** The version of CUDA, such as `13.0`. */
   readonly version: string
   readonly devices: readonly { readonly name: string; readonly computeCapability: string; readonly bytes: number }[]
 }
 
-/** The used part of vitest's report. */
 export interface TestedFile {
   readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[]
 }
 
-/** One run on a GPU. */
 export interface GpuRun {
   readonly date: string
   readonly machine: string
@@ -26,12 +22,10 @@ simulated driver, which checks that the driver is called as documented, but not 
 
 const RUN = 'Last run: '
 
-/** Whether a report describes a run. */
 export function wasRun(report: string): boolean {
   return report.includes(RUN)
 }
 
-/** Writes the report before the first run. */
 export function neverRun(date: string, reason: string): string {
   return `${HEAD}
 **Not yet run on real hardware.** Last tried on ${date}, on a machine without a GPU:
@@ -40,7 +34,6 @@ export function neverRun(date: string, reason: string): string {
 `
 }
 
-/** Writes the report of a run. */
 export function reportOf({ date, machine, gpu, files }: GpuRun): string {
   const tests = files.flatMap(({ assertionResults }) => assertionResults)
   const passed = tests.filter(({ status }) => status === 'passed').length

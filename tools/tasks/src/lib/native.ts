@@ -4,7 +4,6 @@ import { type CommandResult, runCommand } from '@tenon/build'
 
 import { root } from './root.ts'
 
-/** Runs `native-build` in a package. */
 export function runNativeBuild(directory: string, args: readonly string[]): Promise<CommandResult> {
   const script = join(root, 'packages/build/src/bin/build.ts')
   return runCommand(process.execPath, [script, ...args], { cwd: directory })

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from 'node:fs'
 
 import type { NativeReport } from '@tenon/build'
 
-/** The outcome of tests. */
 export interface TestSummary {
   readonly passed: number
   readonly failed: number
@@ -10,7 +9,6 @@ export interface TestSummary {
   readonly failures: readonly string[]
 }
 
-/** The used part of vitest's JSON report. */
 interface VitestReport {
   readonly success: boolean
   readonly testResults: readonly VitestFile[]
@@ -28,7 +26,7 @@ interface VitestFile {
   }[]
 }
 
-/** Reads the report of a test task. A missing report is a failure. */
+/** A missing report is a failure. */
 export function readReport(path: string, label: string): TestSummary {
   if (!existsSync(path)) return failure(`${label}: no report, because the task did not finish`)
   const report = JSON.parse(readFileSync(path, 'utf8')) as VitestReport | NativeReport
@@ -71,7 +69,6 @@ function firstLine(message: string | undefined): string | undefined {
   return message?.split('\n')[0] || undefined
 }
 
-/** Adds up summaries. */
 export function addSummaries(summaries: readonly TestSummary[]): TestSummary {
   return {
     passed: summaries.reduce((sum, summary) => sum + summary.passed, 0),
@@ -86,7 +83,6 @@ export function explainExitCode(summary: TestSummary, code: number, what: string
   return addSummaries([summary, failure(`${what} ended with exit code ${code}`)])
 }
 
-/** Prints the counts of one package, and returns its summary. */
 export function printCounts(summary: TestSummary, label: string): TestSummary {
   process.stdout.write(`${label}: ${summary.passed} passed, ${summary.failed} failed\n`)
   return summary

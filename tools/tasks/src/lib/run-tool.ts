@@ -7,20 +7,16 @@ import { root } from './root.ts'
 
 const windows = process.platform === 'win32'
 
-/** The variables that turn off the telemetry of the tools. */
 const quiet = { TURBO_TELEMETRY_DISABLED: '1', DO_NOT_TRACK: '1' }
 
-/** Returns the path of a tool of the root's devDependencies by the name of its command. */
 function toolPath(name: string): string {
   return join(root, 'node_modules/.bin', windows ? `${name}.CMD` : name)
 }
 
-/** Runs a tool with inherited output, and returns its exit code. */
 export function runTool(name: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
   return runVisibly(toolPath(name), args, options)
 }
 
-/** Runs a tool and returns its output. */
 export function captureTool(
   name: string,
   args: readonly string[],
@@ -29,11 +25,7 @@ export function captureTool(
   return runCommand(toolPath(name), args, withDefaults(options))
 }
 
-/**
- * Runs pnpm, which is on PATH because it runs this script, and returns its output.
- *
- * @throws {ToolError} if pnpm is not on PATH.
- */
+/** Runs the pnpm on PATH, because it runs this script. @throws {ToolError} if pnpm is not on PATH. */
 export async function capturePnpm(args: readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
   try {
     return await runCommand('pnpm', args, withDefaults(options))
@@ -42,7 +34,7 @@ export async function capturePnpm(args: readonly string[], options: CommandOptio
   }
 }
 
-/** Runs a program with inherited output, and returns its exit code, or 1 if a signal ended it. */
+/** Inherits the output, and returns 1 if a signal ended the program. */
 export function runVisibly(file: string, args: readonly string[], options: CommandOptions = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, { ...withDefaults(options), stdio: 'inherit' })

@@ -2,19 +2,14 @@ import { ToolError } from '@tenon/build'
 
 import { captureTool, runTool } from './run-tool.ts'
 
-/** A task with a command in turbo's graph. */
 export interface PlannedTask {
   readonly package: string
   readonly task: string
-  /** The path relative to the root. */
+  /** Relative to the root. */
   readonly directory: string
 }
 
-/**
- * Lists the tasks that `turbo run` would run, cached or not, with their dependencies.
- *
- * @throws {ToolError} with turbo's message if it fails.
- */
+/** Cached tasks are included. @throws {ToolError} with turbo's message if it fails. */
 export async function planTasks(tasks: readonly string[], args: readonly string[] = []): Promise<PlannedTask[]> {
   const result = await captureTool('turbo', ['run', ...tasks, '--dry=json', ...args])
   if (result.code !== 0) throw new ToolError(`turbo could not plan ${tasks.join(', ')}:\n${result.stderr}`)
@@ -24,7 +19,7 @@ export async function planTasks(tasks: readonly string[], args: readonly string[
     .map(({ package: name, task, directory }) => ({ package: name, task, directory }))
 }
 
-/** Builds JavaScript and native libraries, or only what the arguments of turbo select. @throws {ToolError} if the build fails. */
+/** @throws {ToolError} if the build fails. */
 export async function build(
   args: readonly string[] = [],
   tasks: readonly string[] = ['build', 'build:native'],

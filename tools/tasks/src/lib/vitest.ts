@@ -6,10 +6,8 @@ import { root } from './root.ts'
 import { runVisibly } from './run-tool.ts'
 import { planTasks } from './turbo.ts'
 
-/** A package with tests of vitest. */
 export interface TestedPackage {
   readonly name: string
-  /** The absolute path. */
   readonly directory: string
 }
 

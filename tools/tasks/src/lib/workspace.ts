@@ -5,17 +5,14 @@ import { ToolError } from '@tenon/build'
 
 import { capturePnpm } from './run-tool.ts'
 
-/** A package of the workspace. */
 export interface WorkspacePackage {
   readonly name: string
-  /** The absolute path. */
   readonly directory: string
   readonly private: boolean
   /** The only platform of the package; undefined for all platforms. */
   readonly platform?: string
 }
 
-/** Lists the packages of the workspace without the root. */
 export async function listPackages(): Promise<WorkspacePackage[]> {
   const result = await capturePnpm(['list', '--recursive', '--depth=-1', '--json'])
   if (result.code !== 0) throw new ToolError(`pnpm could not list the packages:\n${result.stderr}`)
@@ -30,7 +27,6 @@ export async function listPackages(): Promise<WorkspacePackage[]> {
   })
 }
 
-/** Selects the packages that have native targets. */
 export function withNativeTargets<T extends { readonly directory: string }>(packages: readonly T[]): T[] {
   return packages.filter(({ directory }) => existsSync(join(directory, 'native.targets.ts')))
 }
