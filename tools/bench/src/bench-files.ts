@@ -1,15 +1,9 @@
 import { globSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 
-/** The repository's root directory. */
 export const root: string = join(import.meta.dirname, '../../..')
 
-/**
- * Finds the bench files of packages, sorted by path.
- *
- * @param packages directory names or package names (`scope`, `@tenon/scope`); all packages if the list is empty.
- * @throws {Error} if a package has no bench file.
- */
+/** Accepts directory names or package names (`scope`, `@tenon/scope`). @throws {Error} if a package has no bench file. */
 export function findBenchFiles(packages: readonly string[], directory: string = root): string[] {
   const files = globSync('packages/*/bench/*.bench.ts', { cwd: directory }).toSorted()
   const wanted = packages.map((name) => name.replace(/^@tenon\//, ''))
@@ -21,7 +15,6 @@ export function findBenchFiles(packages: readonly string[], directory: string = 
   return chosen.map((file) => join(directory, file))
 }
 
-/** The directories of the packages that these bench files belong to. */
 export function ownersOf(files: readonly string[]): string[] {
   return [...new Set(files.map(ownerOf))]
 }

@@ -2,12 +2,7 @@ import { spawnSync } from 'node:child_process'
 
 import { ownersOf, root } from './bench-files.ts'
 
-/**
- * Builds the packages of these bench files and their dependencies, so that the files measure what users install, and never
- * stale code. turbo skips what has not changed. Messages go to stderr.
- *
- * @throws {Error} if the build fails.
- */
+/** The files then measure what users install, and never stale code. @throws {Error} if the build fails. */
 export function buildFor(files: readonly string[]): void {
   const filters = ownersOf(files).map((directory) => `--filter=./packages/${directory}...`)
   const args = ['run', 'build', 'build:native', '--output-logs=errors-only', ...filters]

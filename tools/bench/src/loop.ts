@@ -1,6 +1,5 @@
 import type { Body } from './suite.ts'
 
-/** Runs a body a number of times. */
 export type Loop = (iterations: number) => unknown
 
 let loops = 0

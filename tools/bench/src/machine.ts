@@ -1,18 +1,15 @@
 import { availableParallelism, arch, cpus, loadavg, platform, release, totalmem } from 'node:os'
 
-/** The machine on which the figures were measured. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
   readonly memoryBytes: number
-  /** `linux-x64`. */
   readonly platform: string
   readonly kernel: string
   /** The average number of runnable processes in the minute before the benchmark. */
   readonly load: number
 }
 
-/** Describes this machine as it is now. */
 export function describeMachine(): Machine {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',

@@ -22,7 +22,6 @@ export const FEWEST_ROUNDS = 5
 
 const MOST_ITERATIONS = 2 ** 30
 
-/** The clock of this process. */
 export const processClock: Clock = () => performance.now() * 1e6
 
 /** The length of a batch of the warm-up. It is short, so that the engine compiles whole functions instead of running loops. */

@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util'
 
 import { findNode } from '@tenon/config/node-versions'
 
-/** The options of the command line. */
 export interface CliOptions {
   readonly json: boolean
   readonly quick: boolean
@@ -13,13 +12,10 @@ export interface CliOptions {
   readonly filter: readonly string[]
   /** The bench files to measure instead of those of the packages. */
   readonly files: readonly string[]
-  /** A text that the names of the rows must contain. */
   readonly row?: string | undefined
-  /** The paths of the Node.js binaries. */
   readonly nodes: readonly string[]
 }
 
-/** The help text of the command. */
 export const USAGE = `pnpm bench [options] [files]
 
 Measures the bench/*.bench.ts of the packages against their peers, or the given files, each in its own process. Builds first.
@@ -33,7 +29,7 @@ Measures the bench/*.bench.ts of the packages against their peers, or the given 
   --source             measure the sources without building them
   --help               this text`
 
-/** Parses the command line. @throws {TypeError} for an unknown option. @throws {Error} if a Node.js cannot be installed. */
+/** @throws {TypeError} for an unknown option. @throws {Error} if a Node.js cannot be installed. */
 export function parseOptions(args: readonly string[]): CliOptions {
   const { values, positionals } = parseArgs({
     args: [...args],

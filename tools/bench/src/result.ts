@@ -1,14 +1,11 @@
 import { ratioOf, spreadOf, type Spread } from './statistics.ts'
 
-/** The quartiles of many rounds. */
 export type Quartiles = readonly [low: number, high: number]
 
-/** The medians of one row on one version of Node.js. */
 export interface RowResult {
   readonly package: string
   readonly name: string
   readonly unit: 'ns' | 'GB/s'
-  /** The version of Node.js, such as `24.21.0`. */
   readonly node: string
   readonly ours: number
   readonly peers: Readonly<Record<string, number>>
@@ -24,7 +21,6 @@ export interface RowResult {
   readonly target?: Readonly<Record<string, number>>
 }
 
-/** The nanoseconds of one iteration of a row in one process, for each round. */
 export interface RowSamples {
   readonly package: string
   readonly name: string
@@ -36,7 +32,6 @@ export interface RowSamples {
   readonly peers: Readonly<Record<string, readonly number[]>>
 }
 
-/** Joins the rounds of two processes. */
 export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
   return {
     ...first,
@@ -45,7 +40,6 @@ export function joinSamples(first: RowSamples, second: RowSamples): RowSamples {
   }
 }
 
-/** Computes the result of a row from its rounds. */
 export function resultOf(row: RowSamples): RowResult {
   const inUnit = (samples: readonly number[]): readonly number[] =>
     row.unit === 'ns' ? samples : samples.map((nanoseconds) => row.bytes! / nanoseconds)

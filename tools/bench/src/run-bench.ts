@@ -5,24 +5,19 @@ import { joinSamples, resultOf, type RowResult, type RowSamples } from './result
 import { runFile } from './run-file.ts'
 import { describeMiss, missesOf } from './targets.ts'
 
-/** The options of {@link runBench}. */
 export interface BenchOptions {
   readonly files: readonly string[]
-  /** The Node.js binaries that run each file. */
   readonly nodes: readonly string[]
   readonly plan: Plan
-  /** Texts of which the names of the rows must contain one; undefined for all rows. */
+  /** The names of the rows must contain one of these texts; undefined for all rows. */
   readonly rows?: readonly string[] | undefined
   readonly fromSource: boolean
-  /** Whether to compare the results with their targets. */
   readonly check: boolean
   /** Receives a line of progress. */
   readonly progress: (line: string) => void
-  /** Called after a file was measured on all versions of Node.js. */
   readonly onFile?: (results: readonly RowResult[]) => void
 }
 
-/** The outcome of {@link runBench}. */
 export interface BenchOutcome {
   readonly results: readonly RowResult[]
   /** The rows and files that could not be measured, with the reasons. */

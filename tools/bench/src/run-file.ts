@@ -4,22 +4,16 @@ import { join } from 'node:path'
 import type { Plan } from './measure.ts'
 import type { Report } from './run-suite.ts'
 
-/** The options of {@link runFile}. */
 export interface FileOptions {
-  /** The Node.js binary that runs the file. */
   readonly node: string
   readonly plan: Plan
   /** Whether to measure the sources of the workspace instead of the built packages. */
   readonly fromSource: boolean
-  /** Texts of which the names of the rows must contain one; undefined for all rows. */
+  /** The names of the rows must contain one of these texts. */
   readonly rows?: readonly string[]
 }
 
-/**
- * Measures one bench file in a new process, so that a crash does not end the caller. The output of the file goes to stderr.
- *
- * @throws {Error} if the process fails.
- */
+/** A new process runs the file, so that a crash does not end the caller. The output of the file goes to stderr. */
 export function runFile(file: string, options: FileOptions, report: (report: Report) => void): Promise<void> {
   const { node, plan, fromSource, rows } = options
   const args = [

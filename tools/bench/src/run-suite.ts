@@ -10,10 +10,9 @@ export type Report =
   | { readonly kind: 'failure'; readonly row: string; readonly message: string }
   | { readonly kind: 'warning'; readonly message: string }
 
-/** The options of {@link runSuite}. */
 export interface SuiteOptions {
   readonly plan: Plan
-  /** Texts of which the names of the rows must contain one; undefined for all rows. */
+  /** The names of the rows must contain one of these texts. */
   readonly rows?: readonly string[]
   readonly clock?: Clock
 }

@@ -1,13 +1,10 @@
-/** The median and the quartiles of samples. */
 export interface Spread {
   readonly median: number
-  /** The first quartile. */
   readonly low: number
-  /** The third quartile. */
   readonly high: number
 }
 
-/** Computes median and quartiles, interpolated between neighbours. @throws {RangeError} without samples. */
+/** Interpolates between neighbours. @throws {RangeError} without samples. */
 export function spreadOf(samples: readonly number[]): Spread {
   if (samples.length === 0) throw new RangeError('a spread needs at least one sample')
   const sorted = samples.toSorted((a, b) => a - b)

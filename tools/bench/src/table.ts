@@ -35,7 +35,6 @@ function formatPeer(result: RowResult, peer: string): string {
   return `${left.padEnd(17)} x${formatRatio(ratio)} ${spread(ratio, result.quartiles.ratios[peer]!)}${wanted}`
 }
 
-/** Formats a number with three significant digits. */
 function figure(value: number): string {
   if (value >= 100) return value.toFixed(0)
   return value.toFixed(value >= 10 ? 1 : 2)

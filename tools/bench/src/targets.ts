@@ -4,7 +4,6 @@ import { formatRatio } from './table.ts'
 /** The tolerated excess over a target, because the medians of two runs on a busy machine differ by as much. */
 export const MARGIN = 1.05
 
-/** A target that a row missed. */
 export interface Miss {
   readonly package: string
   readonly name: string
@@ -28,7 +27,6 @@ export function missesOf(result: RowResult): Miss[] {
   })
 }
 
-/** Describes a miss in a sentence. */
 export function describeMiss(miss: Miss): string {
   const wanted = `${miss.unit === 'ns' ? 'at most' : 'at least'} ${Number(miss.target.toPrecision(3))}`
   return `${miss.package}: ${miss.name} on Node ${miss.node} is ${formatRatio(miss.ratio)} of ${miss.peer}, wanted ${wanted}`
