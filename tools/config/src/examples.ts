@@ -64,7 +64,6 @@ const parsesUsing = Number(process.versions.node.split('.')[0]) >= 24
 const usingToConst = (code: string): string =>
   parsesUsing ? code : code.replace(/^(\s*)using (\w+) = (.+)$/gm, '$1const $2 = $own($3)')
 
-/** Runs one example. */
 export async function runExample(code: string, { modules, context }: ExampleScope): Promise<void> {
   const names: Record<string, unknown> = context?.() ?? {}
   const hasImports = /^import /m.test(code)
