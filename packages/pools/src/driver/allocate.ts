@@ -13,7 +13,7 @@ export interface BufferRole {
   readonly frequency: number
 }
 
-/** A request for a device buffer as NNAPI's HAL has it. */
+/** A request for a device buffer in the form of NNAPI's HAL. */
 export interface AllocateDescription {
   /** The dimensions, where 0 is open and settled by the roles. No dimensions leave everything to the roles. */
   readonly dimensions: readonly number[]

@@ -20,7 +20,7 @@ export interface BurstModel {
 }
 
 /**
- * Executions of one model in a row, one at a time. The driver keeps its mappings of the pools that they use until the pools
+ * A series of executions of one model, one at a time. The driver keeps its mappings of the pools that they use until the pools
  * are released here or closed, or the burst is closed, however many other pools it receives. Made by `prepared.burst()`.
  *
  * @example

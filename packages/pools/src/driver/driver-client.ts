@@ -321,7 +321,7 @@ function rolesOf({ roles, dimensions = [] }: AllocateOptions): {
  * Allocates memory for inputs and outputs of models: memory of their driver, or ordinary memory with the same roles and states
  * if they have several drivers or their driver refuses (D14). `driver.allocate` never falls back to ordinary memory.
  *
- * @returns a buffer that the caller closes. Its `isFallback` tells which memory it is.
+ * @returns a buffer that the caller closes. `isFallback` is true for ordinary memory.
  * @throws {PoolsError} D1 to D10; the driver's failure if the size is not known, so that no other memory can be taken.
  * @example
  * const state = await allocateMemory({ roles: [prepared.input(0), prepared.output(0)] })

@@ -7,7 +7,7 @@ import { DeviceBuffer } from './device-buffer.ts'
 import type { BackendPool, BackendRequest } from './driver.ts'
 import type { FallbackBuffer } from './fallback-buffer.ts'
 
-/** Stands for an operand that is left out. */
+/** A placeholder for an omitted operand. */
 export const OMIT: unique symbol = Symbol('tenon.pools.omit')
 
 /** The memory that an execution reads and writes, in the order of the model's inputs and outputs. */
@@ -16,7 +16,7 @@ export interface ExecutionArguments {
   readonly outputs: readonly (PoolSlice<'writable'> | DeviceBuffer | typeof OMIT)[]
 }
 
-/** The arguments of an execution, or a request as NNAPI's HAL has it. */
+/** The arguments of an execution, or a request in the form of NNAPI's HAL. */
 export type RunArguments = ExecutionArguments | Request<Pool>
 
 interface FallbackUse {

@@ -13,8 +13,9 @@ export interface FenceWaitOptions {
 }
 
 /**
- * A one-time signal, which may come from another process: whoever has the other end signals the fence, and everybody who has
- * the fence sees it. If the other end is closed without a signal, also because its process died, the fence has failed.
+ * A one-time signal, which may come from another process. The process that has the other end signals the fence, and every
+ * process that has the fence receives the signal. If the other end is closed without a signal, for example because its
+ * process died, the fence has failed.
  *
  * @example
  * const source = createFence()
@@ -148,7 +149,7 @@ export function createFence(): FenceSource {
 /**
  * Makes a fence from a descriptor that another process made with {@link createFence}, and that was inherited or received.
  *
- * @param descriptor stays the caller's.
+ * @param descriptor the descriptor, which the caller still owns.
  * @throws {PoolsError} if it is not a fence.
  * @example
  * const source = createFence()

@@ -19,7 +19,7 @@ export interface FencedInfo extends FencedOutcome {
   readonly status: ErrorStatus
 }
 
-/** A launched fenced execution. Closing it closes its fence; the execution goes on. */
+/** A launched fenced execution. Closing this object closes the fence, and the execution continues. */
 export class FencedExecution {
   static {
     inspectAsText(this)

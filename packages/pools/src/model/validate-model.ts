@@ -5,7 +5,7 @@ import type { Model, Subgraph } from './model.ts'
 import { checkOperand } from './validate-operand.ts'
 
 /**
- * Checks a model by the rules M1 to M18, without reading memory: of its pools only the sizes matter.
+ * Checks a model by the rules M1 to M18, without reading memory. The check uses only the sizes of the pools.
  *
  * @returns the error for the first rule that is broken; undefined for a valid model.
  * @example

@@ -97,7 +97,7 @@ export interface PoolUsage {
 }
 
 /**
- * Counts the mappings of this process, for monitoring and for tests of leaks.
+ * Counts the mappings of this process, for monitoring and for tests that look for leaks.
  *
  * @example
  * const { mappings, mappedBytes } = poolUsage()

@@ -31,7 +31,7 @@ export interface PoolOptions {
   readonly label?: string
   /**
    * By default `shared`. A `device-blob` is a dma-buf where the system provides one (`/dev/udmabuf`, `/dev/dma_heap/system`), and
-   * emulated with shared memory elsewhere. Its `backing` tells which.
+   * emulated with shared memory elsewhere. `backing` says which.
    */
   readonly kind?: 'shared' | 'device-blob'
 }
@@ -69,7 +69,7 @@ export interface ImageOptions {
 
 /**
  * Creates a hardware buffer with rows of zeroed pixels. The stride is chosen so that rows start at multiples of 64 bytes. The
- * image is a dma-buf where the system provides one, and emulated elsewhere. Its `backing` tells which.
+ * image is a dma-buf where the system provides one, and emulated elsewhere. `backing` says which.
  *
  * @throws {PoolsError} P11, P12 if the description is not valid. @throws {PoolsError} if no memory is left.
  * @example
@@ -110,7 +110,7 @@ function createMemory(byteSize: number, label: string, isOfDevice: boolean): Att
 /**
  * Creates memory whose contents never change. Drivers use the constants of models in it without copying them.
  *
- * @param contents are copied once.
+ * @param contents the bytes, which are copied once.
  * @example
  * using weights = createFrozenPool(new Float32Array([0.5, 1.5]))
  * weights.rights // 'frozen'
@@ -130,7 +130,7 @@ export function createFrozenPool(contents: ArrayBufferView | ArrayBuffer, option
  * nobody writes the memory again; elsewhere this library does.
  *
  * @throws {ScopeHeldError} if calls use the pool, which stays open. @throws {PoolsError} if another process has mapped the
- * memory: freeze a pool before you use it with a driver.
+ * memory. Freeze the pool before you use it with a driver.
  */
 export function freezePool(pool: Pool<'writable'>): Pool<'frozen'> {
   const rights = { isFrozen: true, seals: seals.WRITE | seals.SEAL }

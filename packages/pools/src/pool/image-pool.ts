@@ -7,7 +7,7 @@ import type { PoolRights } from './pool-facts.ts'
 
 /**
  * A hardware buffer with layers of rows of pixels. Rows start every `stride` pixels, and the bytes between the end of a row and
- * the start of the next are unused. Requests use the image as a whole, and constants cannot lie in it. Made by
+ * the start of the next are unused. Requests use the image as a whole, and constants cannot be in an image. Made by
  * `createImagePool`.
  *
  * @example

@@ -38,10 +38,10 @@ export interface SliceOptions {
 }
 
 /**
- * Memory that a program shares with drivers: only its handle is sent to another process. The pool owns its descriptor and its
- * mapping until it is closed, which is refused while calls use it.
+ * Memory that a program shares with drivers. Only the memory's handle is sent to another process. The pool owns its
+ * descriptor and its mapping until it is closed, which is refused while calls use the pool.
  *
- * The rights are part of the type: only a `Pool<'writable'>` can take outputs.
+ * The rights are part of the type, so only a `Pool<'writable'>` can contain outputs.
  *
  * @example
  * using pool = createPool(1 << 20)
@@ -232,7 +232,7 @@ export class Pool<Rights extends PoolRights = PoolRights> extends ManagedLifetim
   }
 }
 
-/** A range of a pool as an argument: a value that holds nothing open and reads nothing. Made by the pool. */
+/** A range of a pool as an argument. It is a plain value that does not hold the pool open. Made by the pool. */
 export class PoolSlice<Rights extends PoolRights = PoolRights> {
   static {
     inspectAsText(this)
