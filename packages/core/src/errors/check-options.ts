@@ -17,11 +17,14 @@ export function checkOptions<Options extends object>(
 ): Partial<Options> {
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null) throw wrongType(name, 'an object', options)
-  const expected: readonly string[] = known
-  const unknown = Object.keys(options).find((key) => !expected.includes(key))
-  if (unknown === undefined) return options
-  throw new ArgumentError(`${name} must not have the option ${JSON.stringify(unknown)}, which does not exist`, {
-    hint: didYouMean(unknown, expected) ?? `The options are ${expected.join(', ')}.`,
-    details: { name, expected, received: unknown },
+  // A loop without a closure: this is on the path of calls that take tens of nanoseconds.
+  for (const key in options) if (!(known as readonly string[]).includes(key)) throw unknownOption(key, known, name)
+  return options
+}
+
+function unknownOption(received: string, expected: readonly string[], name: string): ArgumentError {
+  return new ArgumentError(`${name} must not have the option ${JSON.stringify(received)}, which does not exist`, {
+    hint: didYouMean(received, expected) ?? `The options are ${expected.join(', ')}.`,
+    details: { name, expected, received },
   })
 }

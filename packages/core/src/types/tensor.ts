@@ -166,8 +166,9 @@ export function tensor(
   source?: Segment | TypedArray | Float16Values | readonly Element[],
   options?: TensorOptions,
 ): Tensor {
-  const { allocator = gcAllocator, device, ...layout } = checkOptions(options, OPTIONS)
-  const type = typeWith(dtype, shape, layout)
+  const given = checkOptions(options, OPTIONS)
+  const { allocator = gcAllocator, device } = given
+  const type = typeWith(dtype, shape, given)
   if (source instanceof Segment) return new Tensor(checkFit(source, type), type, deviceOf(source, device))
   if (device !== undefined) throw new ArgumentError('device must come with a segment of its memory, got no segment')
   const segment: unknown = checkAllocator(allocator).allocate(type.byteSize, TENSOR_ALIGNMENT)
