@@ -20,7 +20,6 @@ export type ErrorStatus = keyof typeof errorStatus
 
 const names = new Map(Object.entries(errorStatus).map(([name, number]) => [number as number, name as ErrorStatus]))
 
-/** Returns the name of a status, or undefined if no status has this number. */
 export function statusOf(number: number): ErrorStatus | undefined {
   return names.get(number)
 }
@@ -71,11 +70,7 @@ export class PoolsError extends TenonError {
 }
 defineKind(PoolsError)
 
-/**
- * An `INVALID_ARGUMENT` for a value that breaks a rule: "`path` `requirement`, got `received`".
- *
- * @param requirement what the value must be, beginning with "must", or what is wrong with it.
- */
+/** An `INVALID_ARGUMENT`. The requirement begins with "must", or states what is wrong with the path. */
 export function invalid(rule: string, path: string, requirement: string, ...received: [unknown?]): PoolsError {
   const text = received.length === 0 ? undefined : textOf(received[0])
   return refused(rule, `${path} ${requirement}${text === undefined ? '' : `, got ${text}`}`, path, {
@@ -86,17 +81,14 @@ export function invalid(rule: string, path: string, requirement: string, ...rece
 
 const textOf = (value: unknown): string => (Array.isArray(value) ? `[${value.join(', ')}]` : String(value))
 
-/** An `INVALID_ARGUMENT` for something that breaks a rule. */
 export function refused(rule: string, sentence: string, path?: string, details?: Record<string, unknown>): PoolsError {
   return new PoolsError('INVALID_ARGUMENT', sentence, { rule, path, ...(details === undefined ? {} : { details }) })
 }
 
-/** A `GENERAL_FAILURE` by a rule. */
 export function failed(rule: string, sentence: string, path?: string): PoolsError {
   return new PoolsError('GENERAL_FAILURE', sentence, { rule, path })
 }
 
-/** Runs checks that throw, and returns the error, or undefined if everything is valid. */
 export function violationOf(check: () => void): PoolsError | undefined {
   try {
     check()

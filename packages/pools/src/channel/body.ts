@@ -2,7 +2,6 @@ import { Decoder, encode } from '@msgpack/msgpack'
 import { PoolsError } from '../error-status.ts'
 import { isU32 } from '../model/operand-types.ts'
 
-/** The most elements of a list of a message, and the longest string. */
 const LIST_MAXIMUM = 1_000_000
 const STRING_MAXIMUM = 4096
 
@@ -55,7 +54,6 @@ export class Reader {
     return items.map((item, i) => read(new Reader(item, `${this.#path}[${i}]`)))
   }
 
-  /** Returns the value itself. @throws {PoolsError} if it is not what is expected. */
   expect(isExpected: (value: unknown) => boolean, expected: string): unknown {
     if (isExpected(this.#value)) return this.#value
     throw new PoolsError('INVALID_ARGUMENT', `${this.#path} must be ${expected}`)
@@ -65,7 +63,6 @@ export class Reader {
 const isMap = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 
-/** Reads a value, and checks its shape. */
 export type Read<T> = (reader: Reader) => T
 
 const readerOf =

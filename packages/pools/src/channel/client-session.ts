@@ -81,12 +81,7 @@ export class ClientSession {
     return this.#fenced.deadline
   }
 
-  /**
-   * Waits for a message, at most `timeout` milliseconds or, if that is negative, for ever. Handles the message, and then those
-   * that have arrived meanwhile, the most urgent first. Fenced executions that can run are run before.
-   *
-   * @throws {PeerGone} if the client has disconnected. @throws {PoolsError} if it broke the protocol.
-   */
+  /** Waits `timeout` ms (if negative, for ever) and handles what has arrived, most urgent first. @throws {PeerGone} */
   step(timeout: number): void {
     if (this.#fenced.isWaiting && !this.#stepFenced(timeout < 0)) return
     const descriptors = this.#link.receive(timeout)
@@ -121,12 +116,7 @@ export class ClientSession {
     this.#doorbell = -1
   }
 
-  /**
-   * The fast path for the message that was executed last, from a client that blocks, without a deadline. Its numbers were checked
-   * then, and nothing has been released since.
-   *
-   * @returns false for another message, after doing nothing.
-   */
+  /** Repeats the last execution for the same message, whose numbers were checked; nothing was released since. */
   #repeat(): boolean {
     const known = this.#repeatable
     if (known === undefined) return false
@@ -247,7 +237,6 @@ export class ClientSession {
     return HEADER_SIZE + body.length
   }
 
-  /** Returns the body of a message: behind its header, or in the frozen memory that is attached. */
   #bodyOf({ operation }: FrameHeader, frame: Buffer, attachment: Attachment | undefined): Uint8Array {
     const inline = frame.subarray(HEADER_SIZE)
     if (attachment === undefined || (operation !== operations.PREPARE && operation !== operations.SUPPORTED))
@@ -302,7 +291,6 @@ export class ClientSession {
     return writeResult(this.#link.sent.view, bound.outputShapes, Math.round((performance.now() - start) * 1e6))
   }
 
-  /** Launches a fenced execution, whose message contains that of an ordinary one. */
   #launch(header: FrameHeader, frame: Buffer, attachments: readonly Attachment[]): number {
     this.#fenced.launch(attachments, () => {
       const body = decodeBody(frame.subarray(HEADER_SIZE))
@@ -334,7 +322,6 @@ export class ClientSession {
 
 const LONGEST_WAIT = 2 ** 31
 
-/** Returns the size of a body in memory. @throws {PoolsError} if the memory is not frozen. */
 function sizeOfBody(attachment: Attachment): number {
   if (typeof attachment !== 'number') return attachment.byteLength
   // Without seals, only this process has the memory.

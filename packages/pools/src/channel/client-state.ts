@@ -24,7 +24,6 @@ export class ClientState {
     this.pools = new PoolRegistry(limits)
   }
 
-  /** Answers a request that is not an execution. @throws {PoolsError} */
   compute(operation: number, body: Reader): unknown {
     switch (operation) {
       case operations.PREPARE:
@@ -52,13 +51,11 @@ export class ClientState {
     }
   }
 
-  /** Checks a request to execute, and finds its memory. @throws {PoolsError} */
   bind(frame: Buffer): BoundExecution {
     const { model, request } = this.find(frame)
     return bindExecution(model, request)
   }
 
-  /** Returns the model and the memory that a request to execute names. @throws {PoolsError} */
   find(frame: Buffer): { readonly model: EngineModel; readonly request: Request<EnginePool> } {
     const { model: id, inputs, outputs, pools } = readExecute(viewOf(frame))
     const model = this.#session.model(id)
@@ -70,13 +67,11 @@ export class ClientState {
     return { model, request: { inputs, outputs, pools: found } }
   }
 
-  /** Releases a model. Unknown ids are ignored. */
   releaseModel(id: number): void {
     this.#session.releaseModel(id)
     this.pools.closeUnused()
   }
 
-  /** Releases a device buffer. Unknown tokens are ignored. */
   releaseBuffer(token: number): void {
     this.#session.releaseBuffer(token)
   }

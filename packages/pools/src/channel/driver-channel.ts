@@ -9,7 +9,6 @@ import { readError } from './model-codec.ts'
 /** How long a driver may leave messages unread before a send gives up, in milliseconds. */
 const SEND_TIMEOUT = 5000
 
-/** The limits that a driver has sent for this client. */
 export interface Agreement {
   readonly pools: number
   readonly poolBytes: number
@@ -74,7 +73,6 @@ export class DriverChannel {
     }
   }
 
-  /** The buffer in which requests are written behind their header. */
   get sent(): Link['sent'] {
     return this.#link.sent
   }
@@ -90,7 +88,6 @@ export class DriverChannel {
     }
   }
 
-  /** Sends a request with a body and awaits the answer's. @throws {PoolsError} */
   async request<T>(operation: number, value: unknown, read: ReadBody<T>, options: CallOptions = {}): Promise<T> {
     return this.call(operation, this.#writeBody(value), readBody(read), options)
   }
@@ -126,10 +123,7 @@ export class DriverChannel {
     })
   }
 
-  /**
-   * Sends a message, whose header is written here, and blocks until its answer. Answers to other requests are passed to their
-   * callers. If the deadline passes before, `settled` runs when the answer arrives late.
-   */
+  /** Blocks until the answer; other answers go to their callers. After the deadline, `settled` runs when it arrives. */
   callSync<T>(
     operation: number,
     frame: Uint8Array,
@@ -173,12 +167,7 @@ export class DriverChannel {
     this.#die()
   }
 
-  /**
-   * Polls for an answer that arrives without the doorbell, at growing intervals.
-   *
-   * @param longest the longest interval, in milliseconds.
-   * @param isAwaited whether the process stays alive for the answer.
-   */
+  /** Polls for an answer without a doorbell, at intervals up to `longest` ms. `isAwaited` keeps the process alive. */
   #drainFor(id: number, longest: number, isAwaited: boolean): void {
     const look = (wait: number): void => {
       this.#drain()
@@ -295,7 +284,6 @@ export class DriverChannel {
     }
   }
 
-  /** Disconnects a driver that breaks the protocol. */
   #breach(what: string): PoolsError {
     return this.#die(`the driver sent ${what} and was disconnected`)
   }

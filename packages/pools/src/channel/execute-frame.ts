@@ -13,7 +13,6 @@ const POOLS_AT = HEADER_SIZE + EXECUTE_SIZE
 const POOL_SIZE = 8
 const SHAPES_AT = HEADER_SIZE + RESULT_SIZE
 
-/** The name of a pool in a message: the id of memory, or the token of a device buffer. */
 export interface PoolName {
   readonly isToken: boolean
   readonly id: number
@@ -70,7 +69,6 @@ function u32(value: number): number {
   throw refused('Q20', `numbers of a request must be whole, from 0 to 2^32 - 1, got ${describe(value)}`)
 }
 
-/** A request as it was received, with the names of its pools. */
 export interface ExecuteFrame {
   readonly model: number
   readonly inputs: readonly RequestArgument[]
@@ -78,7 +76,6 @@ export interface ExecuteFrame {
   readonly pools: readonly PoolName[]
 }
 
-/** Reads a request whose layout was checked. */
 export function readExecute(view: DataView): ExecuteFrame {
   const inputCount = view.getUint16(HEADER_SIZE + EXECUTE.inputs, true)
   const outputCount = view.getUint16(HEADER_SIZE + EXECUTE.outputs, true)
@@ -131,7 +128,6 @@ export function writeResult(view: DataView, shapes: readonly OutputShape[], driv
   return dimensionsAt
 }
 
-/** Reads the result of an execution, whose layout was checked. */
 export function readResult(view: DataView): { readonly outputs: OutputShape[]; readonly driverTime: number } {
   const count = view.getUint32(HEADER_SIZE + RESULT.outputs, true)
   let dimensionsAt = SHAPES_AT + count * 8

@@ -18,7 +18,6 @@ export interface Launch extends Pick<FencedTerms, 'timeout' | 'timeoutAfterFence
 interface Entry {
   readonly run: FencedRun
   outcome: FencedOutcome | undefined
-  /** Sends the outcome to the client, once the client has asked for it. */
   tell: ((outcome: FencedOutcome) => void) | undefined
 }
 
@@ -31,7 +30,6 @@ export class FencedRuns {
     this.#limits = limits
   }
 
-  /** The executions that are not over. */
   get #running(): readonly FencedRun[] {
     return [...this.#entries.values()].flatMap(({ run, outcome }) => (outcome === undefined ? [run] : []))
   }
@@ -49,13 +47,7 @@ export class FencedRuns {
     return this.#entries.size > 0 && this.#running.length > 0
   }
 
-  /**
-   * Launches an execution. The attachments are the end that is signalled, then the fences to wait for. They are taken over, also
-   * if the launch fails.
-   *
-   * @param read returns the execution.
-   * @throws {PoolsError} if it cannot be launched. Nothing will be signalled then.
-   */
+  /** Launches an execution. Takes over the end to signal and the fences after it, even if the launch throws. */
   launch(attachments: readonly Attachment[], read: () => Launch): void {
     const [signal, ...waitFor] = attachments.filter((attachment) => typeof attachment === 'number')
     try {
@@ -73,7 +65,6 @@ export class FencedRuns {
     }
   }
 
-  /** Runs the executions that can run, and sends the outcomes that were asked for. */
   step(): void {
     for (const [id, entry] of this.#entries) {
       if (entry.outcome !== undefined) continue
@@ -104,7 +95,6 @@ export class FencedRuns {
   }
 }
 
-/** Returns the outcome of a fenced execution for a message. */
 export function outcomeMessage({ error, ...rest }: FencedOutcome): unknown {
   return { failed: error && { status: errorStatus[error.status], ...errorMessage(error) }, ...rest }
 }

@@ -23,7 +23,6 @@ export const operations = {
 
 const { size, offsets: AT } = LAYOUTS.tn_frame_t
 export const HEADER_SIZE: number = size
-/** The offsets of flags, id and timeout in a header. */
 export const HEADER_FLAGS: number = AT.flags
 export const HEADER_ID: number = AT.id
 export const HEADER_TIMEOUT: number = AT.timeout
@@ -41,7 +40,6 @@ export interface FrameHeader {
   readonly priority: number
 }
 
-/** The fields of a header to write. Its length is known by then. */
 export type HeaderFields = Pick<FrameHeader, 'operation' | 'id'> &
   Partial<Omit<FrameHeader, 'length'>> & { readonly descriptors?: number }
 

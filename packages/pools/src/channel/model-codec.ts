@@ -13,7 +13,6 @@ import type { OperandType } from '../model/operand-types.ts'
 import type { Pool } from '../pool/pool.ts'
 import { binary, boolean, number, type Read, type Reader, record, string, u32, u32s } from './body.ts'
 
-/** Returns a model for a message, with the ids of its pools. */
 export function modelMessage(
   { main, referenced, operandValues, pools, relaxed = false }: Model<Pool>,
   idOf: (pool: Pool) => number,
@@ -58,23 +57,19 @@ export function readModel(reader: Reader, poolOf: (id: number, index: number) =>
 
 const readRole = record<BufferRole>({ modelIndex: u32, ioIndex: u32, frequency: number })
 
-/** Reads a request for a device buffer. @throws {PoolsError} */
 export const readAllocate: Read<AllocateDescription> = record({
   dimensions: u32s,
   inputRoles: (roles) => roles.list(readRole),
   outputRoles: (roles) => roles.list(readRole),
 })
 
-/** Reads the shape of an output. @throws {PoolsError} */
 export const readShape: Read<OutputShape> = record({ dimensions: u32s, isSufficient: boolean })
 
-/** Returns the failure of a request for a message. */
 export function errorMessage({ sentence, rule, path, outputShapes, details }: PoolsError): object {
   const { expected, received } = details
   return { sentence: sentence.slice(0, 1000), rule, path, outputShapes, expected, received }
 }
 
-/** Reads the failure of a request. @throws {PoolsError} if the message is not one. */
 export function readError(reader: Reader, status: PoolsError['status']): PoolsError {
   const text = (name: string): string | undefined => reader.field(name).optional(string)
   const [expected, received] = [text('expected'), text('received')]

@@ -40,7 +40,6 @@ export class PoolRegistry {
     }
   }
 
-  /** Returns a registered pool. @throws {PoolsError} if it is not registered, or could not be mapped. */
   find(id: number, path: string): Pool {
     const pool = this.#pools.get(id)
     if (pool === undefined) throw refused('Q3', `${path} must be a registered pool`, path)
@@ -58,7 +57,6 @@ export class PoolRegistry {
     this.closeUnused()
   }
 
-  /** Unmaps the released pools that no model uses any more. */
   closeUnused(): void {
     for (const pool of this.#leaving) {
       if (pool.gate.holds > 0) continue
@@ -96,7 +94,6 @@ const readHandle = record<Omit<PoolHandle, 'attachment' | 'keep' | 'label' | 'by
   image: (image) => image.optional((description) => decodeBufferDescription(binary(description)))!,
 })
 
-/** Reads a client's description of a pool, which may be wrong. @throws {PoolsError} */
 export function readPool(reader: Reader, attachment: Attachment): PoolHandle {
   const handle = readHandle(reader)
   const { kind, byteOffset } = handle

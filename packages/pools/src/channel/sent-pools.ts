@@ -8,7 +8,6 @@ import { operations } from './frame.ts'
 
 interface Sent {
   readonly id: number
-  /** The number of requests and models that use it. */
   uses: number
   /** The number of its last use. The pool with the smallest number is the least recently used. */
   lastUse: number
@@ -31,11 +30,7 @@ export class SentPools {
     this.#channel = channel
   }
 
-  /**
-   * Keeps a pool with the driver until {@link unuse}; sends it first if need be.
-   *
-   * @returns the id of the pool in messages. @throws {PoolsError} if it cannot be sent.
-   */
+  /** Keeps a pool with the driver until {@link unuse}, and sends it first if need be. Returns the id for messages. */
   use(pool: Pool): number {
     const sent = this.#sent.get(pool) ?? this.#send(pool)
     sent.uses++

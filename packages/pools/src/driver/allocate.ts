@@ -24,7 +24,6 @@ export interface AllocateDescription {
 /** The models of prepared models; undefined for a prepared model of another driver. */
 export type Models = readonly (Model | undefined)[]
 
-/** The contents of a device buffer of a valid description. */
 export interface BufferShape {
   readonly operand: Operand
   readonly dimensions: readonly number[]
@@ -39,7 +38,6 @@ export function validateAllocate(models: Models, description: AllocateDescriptio
   return violationOf(() => checkAllocate(models, description))
 }
 
-/** Checks as {@link validateAllocate} does. @throws {PoolsError} */
 export function checkAllocate(models: Models, description: AllocateDescription): BufferShape {
   const { dimensions, inputRoles, outputRoles } = description
   if (models.length === 0) throw invalid('D1', 'preparedModels', 'must not be empty')

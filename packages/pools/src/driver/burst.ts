@@ -12,7 +12,6 @@ export interface BurstOptions {
   readonly identifiers?: readonly number[]
 }
 
-/** The prepared model of a burst. */
 export interface BurstModel {
   readonly backend: BackendModel
   run(args: RunArguments, options?: RequestOptions): ExecutionResult

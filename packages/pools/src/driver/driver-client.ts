@@ -189,7 +189,6 @@ export class PreparedModel extends ManagedLifetime {
   }
 }
 
-/** Settles an execution when its outcome is there. */
 async function outcomeOf(execution: Execution, outcome: BackendFenced['outcome']): Promise<FencedInfo> {
   let hasSucceeded = false
   try {

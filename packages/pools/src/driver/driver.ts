@@ -36,7 +36,6 @@ export interface ExecutionResult {
 /** The fences that an execution waits for, for a backend. The caller keeps the descriptors. */
 export type BackendFences = Omit<FencedTerms, 'signal'>
 
-/** A fenced execution that a backend has launched. */
 export interface BackendFenced {
   /** A fence, which becomes the caller's. */
   readonly fence: number
@@ -44,17 +43,14 @@ export interface BackendFenced {
   readonly outcome: Promise<FencedOutcome>
 }
 
-/** Memory of a driver, for a backend. */
 export interface BackendBuffer {
   copyFrom(source: PoolSlice): Promise<void>
   copyTo(target: PoolSlice<'writable'>): Promise<void>
   release(): void
 }
 
-/** A request for a backend: its pools are pools, or device buffers that the backend allocated. */
 export type BackendRequest = Request<Pool | BackendPool>
 
-/** A model that a backend has prepared. */
 export interface BackendModel {
   run(request: BackendRequest, options: RequestOptions): ExecutionResult
   runAsync(request: BackendRequest, options: AsyncRequestOptions): Promise<ExecutionResult>
@@ -64,7 +60,6 @@ export interface BackendModel {
   release(): void
 }
 
-/** A device buffer among the pools of a request. */
 export interface BackendPool extends PoolFacts {
   readonly kind: 'token'
   readonly buffer: BackendBuffer

@@ -6,7 +6,6 @@ import type { Pool, PoolSlice } from '../pool/pool.ts'
 import { checkCopyFrom, type BufferShape } from './allocate.ts'
 import type { BackendBuffer } from './driver.ts'
 
-/** A use of a device buffer that it was allocated for. */
 interface AllowedUse {
   readonly preparedModel: object
   readonly isInput: boolean
@@ -39,7 +38,6 @@ export class FallbackBuffer implements BackendBuffer {
     if (isInput && !this.#isInitialized) throw failed('D17', `${path} is a device buffer that holds no value`, path)
   }
 
-  /** Updates the state when an execution that used the buffer is over. */
   settle(isOutput: boolean, hasSucceeded: boolean): void {
     if (isOutput) this.#isInitialized = hasSucceeded
     if (this.#isReleased) this.release()

@@ -41,10 +41,8 @@ export function serveDriver(options?: ServeOptions): void {
 /** Takes over one end of a channel: a socket, or a port between threads. */
 export const linkOf = (end: number | PortEnd): Link => (typeof end === 'number' ? new Socket(end) : new PortLink(end))
 
-/** The environment variable in which `spawnDriver` names the channel. */
 export const DESCRIPTOR_VARIABLE = 'TENON_DRIVER_DESCRIPTOR'
 
-/** The data that `workerDriver` passes to its worker. */
 export interface WorkerData {
   readonly tenonDriver: number | PortEnd
 }
@@ -65,7 +63,6 @@ function inheritedDescriptor(): number {
 /** The most clients at once. Each costs two descriptors. */
 const CLIENTS = 128
 
-/** Removes the socket of a driver that was killed. */
 function removeStale(path: string): void {
   if (!existsSync(path)) return
   let probe: number

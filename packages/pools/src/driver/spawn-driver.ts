@@ -32,7 +32,6 @@ export interface SpawnOptions extends StartOptions {
 /** The time for a driver to end by itself once its client has disconnected, in milliseconds. */
 const END_TIMEOUT = 2000
 
-/** The descriptor under which a child finds its channel. */
 const CHILD_DESCRIPTOR = 3
 
 /**

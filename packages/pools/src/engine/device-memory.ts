@@ -7,7 +7,6 @@ import type { PoolFacts, PoolRights } from '../pool/pool-facts.ts'
 import { allocatePrivate, type Place } from './memory.ts'
 import type { EngineModel } from './engine-model.ts'
 
-/** One use of a device buffer: an input or output of a prepared model. */
 export interface EngineRole {
   readonly model: EngineModel
   readonly isInput: boolean
@@ -22,7 +21,6 @@ export class DeviceMemory implements PoolFacts {
   readonly identity: string
   readonly identityOffset = 0
   readonly token: number
-  /** The dimensions from the allocation, some of which may be open. */
   readonly initialDimensions: readonly number[]
   dimensions: readonly number[]
   isInitialized = false
@@ -61,12 +59,7 @@ export interface PoolRange {
   readonly byteSize: number
 }
 
-/**
- * Copies between a device buffer and a range of a pool, which must have exactly `expected` bytes.
- *
- * @param rule D23 for a copy into the buffer, D25 for a copy out of it.
- * @throws {PoolsError} D22, D23, D25, P18
- */
+/** Copies to or from a range of exactly `expected` bytes. `rule` is D23 into the buffer, D25 out of the buffer. */
 export function copyRange(range: PoolRange, expected: number, rule: 'D23' | 'D25', copy: () => void): void {
   const { pool, byteOffset, byteSize } = range
   if (pool.kind === 'device-image') throw failed('D22', 'an image cannot be copied from or to a device buffer')

@@ -14,21 +14,15 @@ const PLANS = 16
 
 /** A model that a driver has prepared: its constants have places, and its operations are planned. */
 export class EngineModel {
-  /** The number of the model among those of its session. */
   readonly id: number
   readonly model: Model<Pool>
   readonly #planModel: PlanModel
   #holds: readonly Hold[] = []
   readonly #plans = new Map<string, Plan>()
-  /** The most bytes of intermediate results, and of copies. */
   readonly workingBytes: number
   #users = 1
 
-  /**
-   * Checks the model, then places its constants: those of frozen pools are used in place, others are copied.
-   *
-   * @throws {PoolsError} M1 to M20.
-   */
+  /** Uses the constants of frozen pools in place and copies the others. @throws {PoolsError} M1 to M20 */
   constructor(id: number, model: Model<Pool>, kernels: KernelRegistry, limits: DriverLimits) {
     checkModel(model)
     this.id = id
@@ -57,7 +51,6 @@ export class EngineModel {
     }
   }
 
-  /** The plan for inputs of certain shapes. @throws {PoolsError} */
   planFor(inputDimensions: PlanInput['inputDimensions'], inputValue: PlanInput['inputValue']): Plan {
     const key = [...inputDimensions.values()].map((dimensions) => dimensions?.join() ?? '-').join(';')
     const known = this.#plans.get(key)

@@ -12,13 +12,11 @@ import type { Plan } from './plan.ts'
 
 export type EnginePool = Pool | DeviceMemory
 
-/** An input or output of a request, with what it names. */
 export interface Use {
   readonly argument: RequestArgument
   /** Undefined for an argument that is left out. */
   readonly pool: EnginePool | undefined
   readonly operand: Operand
-  /** The index of the operand in the model. */
   readonly operandIndex: number
   readonly isInput: boolean
   /** The index among the inputs or outputs. */
@@ -47,7 +45,6 @@ export function usesOf({ model }: EngineModel, request: Request<EnginePool>): re
   return [...usesIn('inputs', inputIndexes), ...usesIn('outputs', outputIndexes)]
 }
 
-/** A checked request with its memory, ready to run. */
 export interface BoundExecution {
   readonly outputShapes: readonly OutputShape[]
   readonly isRepeatable: boolean
@@ -61,11 +58,7 @@ interface Staged {
   readonly offset: number
 }
 
-/**
- * Checks a request and finds its memory, before any byte is read or written (D32).
- *
- * @throws {PoolsError} the rules of requests and of device buffers.
- */
+/** Checks a request and finds its memory, before any byte is read or written (D32). */
 export function bindExecution(model: EngineModel, request: Request<EnginePool>): BoundExecution {
   checkRequest(model.model, request)
   const uses = usesOf(model, request)
@@ -164,7 +157,6 @@ function checkState({ pool, operand, isInput, path, argument: { dimensions } }: 
     checkImage(pool, operandByteSize(operand.type, combineDimensions(operand.dimensions, dimensions)!), path)
 }
 
-/** Checks that the pixels of an image have as many bytes as the operand. @throws {PoolsError} P11 */
 function checkImage(pool: Pool, needed: number, path: string): void {
   const { pixelsSize } = pool as ImagePool
   if (pixelsSize !== needed)

@@ -44,11 +44,7 @@ export class FencedRun {
   readonly #waitFor: number[]
   #isOver = false
 
-  /**
-   * Checks everything that is known before the fences. If the constructor throws, the caller keeps the descriptors.
-   *
-   * @throws {PoolsError} the rules of requests, Q16, and for a fence that has failed.
-   */
+  /** Checks everything that is known before the fences. If the constructor throws, the caller keeps the descriptors. */
   constructor(model: EngineModel, request: Request<EnginePool>, terms: FencedTerms) {
     checkRequest(model.model, request)
     const uses = usesOf(model, request)
@@ -128,7 +124,6 @@ export class FencedRun {
   }
 }
 
-/** Checks that the shapes of all outputs are known at the launch (Q16). */
 function checkFencedOutputs(uses: readonly Use[]): void {
   for (const { pool, operand, isInput, path, argument } of uses) {
     if (isInput) continue

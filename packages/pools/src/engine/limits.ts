@@ -34,7 +34,6 @@ const DEFAULT_LIMITS: DriverLimits = {
   fences: 64,
 }
 
-/** The limits of a driver: the given ones, and the defaults of the others. @throws {ArgumentError} */
 export function limitsOf(limits: Partial<DriverLimits> | undefined): DriverLimits {
   return { ...DEFAULT_LIMITS, ...checkOptions(limits, Object.keys(DEFAULT_LIMITS) as (keyof DriverLimits)[], 'limits') }
 }

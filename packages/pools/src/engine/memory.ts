@@ -12,7 +12,6 @@ export interface Place {
 /** The alignment of values in it, in bytes. */
 const VALUE_ALIGNMENT = 64
 
-/** Returns the place of a part of another place, or of the memory of a pool. */
 export function placeIn({ bytes, address }: Place, offset: number, byteSize: number): Place {
   return { bytes: bytes.subarray(offset, offset + byteSize), address: address + offset }
 }
@@ -22,7 +21,6 @@ export function isAligned({ address }: Place, type: OperandType): boolean {
   return address % operandTypes[type].byteSize === 0
 }
 
-/** @throws {PoolsError} `RESOURCE_EXHAUSTED_TRANSIENT` if values need more bytes than a driver's limit. */
 export function checkWorkingBytes(byteSize: number, limit: number, values: string, hint?: string): void {
   if (byteSize <= limit) return
   const sentence = `${values} must fit ${limit} bytes of the driver, got ${byteSize}`
@@ -43,11 +41,9 @@ export function allocatePrivate(byteSize: number): Place {
   }
 }
 
-/** Allocates places one after another. */
 export class Layout {
   byteSize = 0
 
-  /** Returns the offset of a new place. */
   add(byteSize: number): number {
     const offset = Math.ceil(this.byteSize / VALUE_ALIGNMENT) * VALUE_ALIGNMENT
     this.byteSize = offset + byteSize
@@ -55,7 +51,6 @@ export class Layout {
   }
 }
 
-/** Allocates places of certain sizes as {@link allocatePrivate} does, within a limit of the driver. */
 export function allocateAll(byteSizes: readonly number[], limit: number, values: string): readonly Place[] {
   const layout = new Layout()
   const offsets = byteSizes.map((byteSize) => layout.add(byteSize))

@@ -9,16 +9,13 @@ import { Program, type ProgramStep } from './program.ts'
 /** The place of each operand of a model during a run; undefined for absent operands. */
 export type Places = (Place | undefined)[]
 
-/** The parts of a prepared model that its plans depend on. */
 export interface PlanModel {
   readonly kernels: KernelRegistry
   readonly graph: Subgraph
-  /** The constants of the model, by operand. */
   readonly constants: Places
   readonly workingBytes: number
 }
 
-/** The facts of a request that a plan depends on. */
 export interface PlanInput {
   /** The dimensions of the model's inputs in this request, by operand; undefined for inputs that are left out. */
   readonly inputDimensions: ReadonlyMap<number, readonly number[] | undefined>
@@ -33,7 +30,6 @@ type Part =
 
 /** The steps, shapes and memory with which a model runs for inputs of certain shapes. */
 export class Plan {
-  /** The dimensions of each operand; undefined for absent operands. */
   readonly dimensions: (readonly number[] | undefined)[]
   /** Whether the plan is for one request only, because it depends on values of its inputs. */
   isVolatile = false
@@ -63,7 +59,6 @@ export class Plan {
     this.#fixed.forEach((place, i) => place && this.setPlace(i, place))
   }
 
-  /** Sets the place of an input or output of the model for the next run. */
   setPlace(operand: number, place: Place): void {
     this.#fixed[operand] = place
     const tensor = this.#tensorOf.get(operand)
@@ -86,7 +81,6 @@ export class Plan {
     })
   }
 
-  /** Returns the places of constants and of intermediate results. */
   #placeResults(): Places {
     const { graph, constants, workingBytes } = this.#input
     const results = graph.operands.flatMap(({ lifetime }, i) => (lifetime === 'TEMPORARY_VARIABLE' ? [i] : []))

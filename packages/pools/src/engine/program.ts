@@ -12,7 +12,6 @@ import type { NativeStep } from '../kernels/kernel.ts'
 import type { Operand } from '../model/model.ts'
 import { operandTypes } from '../model/operand-types.ts'
 
-/** A tensor of the library of operations. */
 export type ProgramTensor = Pick<Operand, 'type' | 'dimensions' | 'scale' | 'zeroPoint' | 'channelQuant'>
 
 /** A step, and the indices of its tensors: the inputs, then the output. */
@@ -29,16 +28,12 @@ const REALS = (STEP_SIZE - STEP.reals) / 4
 
 let library: LibraryFunctions<'tenon_nnapi'> | undefined
 
-/** The meanings of the library's outcomes. */
 const reasons: Readonly<Record<number, string>> = {
   [CONSTANTS.TN_NN_BAD_INDEX]: 'an index lies outside its axis',
   [CONSTANTS.TN_NN_DIVIDED_BY_ZERO]: 'a whole number is divided by 0',
 }
 
-/**
- * Steps for the library of operations, which are laid out in memory, checked once, and run by one call. The addresses of tensors
- * are set before each run.
- */
+/** Steps for the library of operations, laid out and checked once. The addresses of tensors are set before each run. */
 export class Program {
   readonly #view: DataView
   readonly #address: number
@@ -77,12 +72,10 @@ export class Program {
     this.#expectSuccess(this.#library.tn_nn_check(this.#address, this.#address + this.#failed))
   }
 
-  /** Sets the address of a tensor. */
   setAddress(tensor: number, address: number): void {
     this.#view.setFloat64(HEADER_SIZE + tensor * TENSOR_SIZE + TENSOR.data, pointerBits(address), true)
   }
 
-  /** Runs steps. @throws {PoolsError} `GENERAL_FAILURE` if one fails. */
   run(first: number, count: number): void {
     this.#expectSuccess(this.#library.tn_nn_run(this.#address, first, count, this.#address + this.#failed))
   }

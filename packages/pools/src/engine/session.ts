@@ -27,7 +27,6 @@ export class Session {
     this.limits = limits
   }
 
-  /** @throws {PoolsError} M1 to M20 */
   prepare(model: Model<Pool>): EngineModel {
     if (this.#models.size >= this.limits.models) throw exhausted(`${this.limits.models} prepared models`)
     const prepared = new EngineModel(++this.#lastModel, model, this.kernels, this.limits)
@@ -45,13 +44,11 @@ export class Session {
     this.#models.delete(id)
   }
 
-  /** Returns for each operation whether the driver has a kernel (M19). @throws {PoolsError} if the model is not valid. */
   supportedOperations(model: Model): boolean[] {
     checkModel(model)
     return model.main.operations.map(({ type }) => this.kernels.has(type))
   }
 
-  /** @throws {PoolsError} D1 to D11 */
   allocate(models: readonly (EngineModel | undefined)[], description: AllocateDescription): DeviceMemory {
     const live = models.map((model) => (model && this.#models.get(model.id) === model ? model : undefined))
     const copies = live.map((model) => model?.model)
@@ -72,7 +69,6 @@ export class Session {
     return memory
   }
 
-  /** Returns a device buffer. @throws {PoolsError} D31 for a token of none of this client. */
   buffer(token: number, path: string): DeviceMemory {
     const memory = this.#buffers.get(token)
     if (memory === undefined) throw refuseToken(path)
@@ -101,7 +97,6 @@ export class Session {
     memory.isInitialized = true
   }
 
-  /** Copies a device buffer's value out (D25). @throws {PoolsError} */
   copyTo({ isInitialized, valueSize, memory }: DeviceMemory, target: PoolRange): void {
     if (!isInitialized) throw failed('D25', 'the device buffer holds no value')
     copyRange(target, valueSize, 'D25', () =>
@@ -118,7 +113,6 @@ export class Session {
   }
 }
 
-/** The error for a client that exceeds a limit. */
 export function exhausted(what: string): PoolsError {
   return new PoolsError('RESOURCE_EXHAUSTED_TRANSIENT', `a client may have at most ${what}`, {
     hint: 'Release what you do not need any more.',

@@ -14,10 +14,7 @@ import {
 
 const PER_CHANNEL = 'TENSOR_QUANT8_SYMM_PER_CHANNEL'
 
-/**
- * Checks types of input, filter, bias and output, and the shape of the bias. A quantized bias has the scale of the products, or 0
- * where the filter has a scale for each index of `channelDim`. Without `channelDim` a filter cannot have such scales.
- */
+/** Checks types and the bias, whose scale is that of the products, or 0 for a filter with a scale for each channel. */
 function checkOperands(operation: Operation, channels: number, channelDim?: number): void {
   const [input, filter, bias] = operation.inputs as [KernelInput, KernelInput, KernelInput]
   const isQuantized = !isFloat(input)
@@ -51,10 +48,7 @@ function dilationsOf(operation: Operation, at: number): Pair {
 
 type Shape = readonly [batches: number, height: number, width: number, channels: number]
 
-/**
- * CONV_2D and DEPTHWISE_CONV_2D. The inputs are image, filter and bias, then the padding, the strides, the multiplier of the
- * depthwise one, and the activation.
- */
+/** The inputs are image, filter, bias, padding, strides, the multiplier of a depthwise convolution, and activation. */
 function convolution(name: OperationName): Entry {
   const isDepthwise = name === 'DEPTHWISE_CONV_2D'
   const extra = isDepthwise ? 1 : 0

@@ -1,7 +1,6 @@
 import type { OperationName } from '../model/operation-types.ts'
 import { define, type Entry, FLOATS, isFloat, type Operation, REALS } from './shapes.ts'
 
-/** Returns the shape of two shapes that are broadcast against each other from their last axes. */
 function broadcastShape(operation: Operation, a: readonly number[], b: readonly number[]): number[] {
   const rank = Math.max(a.length, b.length)
   return Array.from({ length: rank }, (_, axis) => {
@@ -25,7 +24,6 @@ function binary(name: OperationName, types: readonly string[]): Entry {
   })
 }
 
-/** Checks the scale and zero point that NNAPI prescribes for a quantized output of a bounded operation. */
 function checkOutputScale(operation: Operation, wanted: number, zero: number): void {
   const { type, scale, zeroPoint } = operation.output
   const expected = type === 'TENSOR_QUANT8_ASYMM' ? zero : zero - 128

@@ -4,14 +4,12 @@ import type { Kernel, KernelInput, KernelOperand, NativeStep } from './kernel.ts
 
 export const FLOATS: readonly string[] = ['TENSOR_FLOAT32', 'TENSOR_FLOAT16']
 export const QUANT8: readonly string[] = ['TENSOR_QUANT8_ASYMM', 'TENSOR_QUANT8_ASYMM_SIGNED']
-/** The types that most operations compute with. */
 export const REALS: readonly string[] = [...FLOATS, ...QUANT8]
 
 export const isFloat = ({ type }: KernelOperand): boolean => FLOATS.includes(type)
 
 export const productOf = (values: readonly number[]): number => values.reduce((total, value) => total * value, 1)
 
-/** A kernel with its name. */
 export type Entry = readonly [name: string, kernel: Kernel]
 
 /** The shape of the one output, and the step in C, which takes the first input unless it names others. */
@@ -73,7 +71,6 @@ export class Operation {
     return this.scalar(index, 'INT32', what)
   }
 
-  /** Returns two whole numbers. */
   pair(first: number): Pair {
     return [this.whole(first), this.whole(first + 1)]
   }
@@ -111,7 +108,6 @@ export class Operation {
       throw this.refused(`must get ${what} of rank ${rangeText(least, most)}, got [${dimensions.join(', ')}]`)
   }
 
-  /** Checks that the output has the type, scale and zero point of an input. */
   checkSameType({ type, scale, zeroPoint }: KernelOperand): void {
     const { output } = this
     if (type !== output.type || scale !== output.scale || zeroPoint !== output.zeroPoint)
@@ -127,16 +123,11 @@ export type Pair = readonly [number, number]
 /** The padding of one axis: NNAPI's scheme, or the elements before and after. */
 export type Padding = number | Pair
 
-/** The positions of a window along one axis. */
 export type Windowing = readonly [size: number, before: number]
 
-/** The most positions that the library of operations counts. */
 const INT32_MAXIMUM = 2 ** 31 - 1
 
-/**
- * Returns the number of positions of, and the padding before, a window of `window` elements along one axis, dilation included.
- * Implicit schemes are 1 (same) and 2 (valid), with NNAPI's numbers.
- */
+/** Returns the positions of a window, dilation included. Implicit schemes are NNAPI's 1 (same) and 2 (valid). */
 export function windowing(op: Operation, input: number, window: number, stride: number, padding: Padding): Windowing {
   if (!(stride >= 1 && window >= 1 && window <= INT32_MAXIMUM))
     throw op.refused(`must get strides, dilations and windows from 1 to 2^31 - 1, got ${stride} and ${window}`)

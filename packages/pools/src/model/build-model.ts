@@ -165,12 +165,10 @@ export class ModelBuilder {
     return { index: this.#operands.push(operand) - 1 }
   }
 
-  /** A model that is built does not change (M13). */
   #checkOpen(): void {
     if (this.#isFinished) throw invalid('M13', 'model', 'is built already, and can only be changed inside the callback')
   }
 
-  /** The index of an operand of this model (M13). */
   #indexOf(handle: OperandHandle, path: string): number {
     const index: unknown = handle?.index
     if (typeof index === 'number' && index in this.#operands) return index
@@ -182,7 +180,6 @@ export class ModelBuilder {
     return index !== -1 ? index : this.#pools.push(pool) - 1
   }
 
-  /** Puts the large values into a frozen pool of the model's own. */
   #placeLargeValues(): Pool | undefined {
     const layout = new Layout()
     const offsets = this.#large.map(({ bytes }) => layout.add(bytes.length))

@@ -8,7 +8,6 @@ export interface ValidationOptions {
   readonly strictAlignment?: boolean
 }
 
-/** Checks a number of a model or request. @throws {PoolsError} Q20 */
 function checkU32(value: unknown, path: string): void {
   if (!isU32(value)) throw invalid('Q20', path, 'must be from 0 to 2^32 - 1', value)
 }
@@ -26,7 +25,6 @@ export function checkIndex(rule: string, path: string, index: unknown, count: nu
   if (!isU32(index) || index >= count) throw invalid(rule, path, `must be below ${count}`, index)
 }
 
-/** Checks the alignment of a value, if the options ask for it. @throws {PoolsError} M11 */
 export function checkAligned(type: OperandType, offset: number, path: string, options: ValidationOptions): void {
   const { byteSize } = operandTypes[type]
   if (options.strictAlignment === true && byteSize > 0 && offset % byteSize !== 0)

@@ -71,11 +71,9 @@ export interface Model<P extends PoolFacts = PoolFacts> {
   readonly relaxed?: boolean
 }
 
-/** A model in one line, for `console.log`. */
 export function modelText({ main: { inputIndexes, outputIndexes, operations } }: Model): string {
   const [inputs, outputs] = [counted(inputIndexes.length, 'input'), counted(outputIndexes.length, 'output')]
   return `(${inputs}, ${outputs}, ${counted(operations.length, 'operation')})`
 }
 
-/** The location of an operand that has no value in the model. */
 export const NOWHERE: DataLocation = Object.freeze({ poolIndex: 0, offset: 0, length: 0, padding: 0 })

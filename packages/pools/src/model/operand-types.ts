@@ -47,7 +47,6 @@ export const operandTypes: Readonly<Record<OperandType, OperandTypeInfo>> = Obje
 /** Whether only the vendor of a type knows the size of its values. */
 export const isOpaque = (type: OperandType): boolean => type === 'OEM' || type === 'TENSOR_OEM_BYTE'
 
-/** Whether a value is a whole number from 0 to 2^32 - 1, as NNAPI's sizes and offsets are. */
 export function isU32(value: unknown): value is number {
   return Number.isInteger(value) && Object.is(value, (value as number) >>> 0)
 }
@@ -57,11 +56,7 @@ export function isFullySpecified(type: OperandType, dimensions: readonly number[
   return !operandTypes[type].isTensor || (dimensions.length > 0 && !dimensions.includes(0))
 }
 
-/**
- * The size of a value in bytes; 0 if its dimensions are not known.
- *
- * @throws {PoolsError} M9 if the size does not fit 32 bits. Each step of the product is checked.
- */
+/** The size of a value in bytes; 0 if dimensions are not known. @throws {PoolsError} M9 for more than 32 bits */
 export function operandByteSize(type: OperandType, dimensions: readonly number[], path = 'operand'): number {
   const { byteSize, isTensor } = operandTypes[type]
   if (!isTensor) return byteSize

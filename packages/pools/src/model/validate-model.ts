@@ -16,7 +16,6 @@ export function validateModel(model: Model, options: ValidationOptions = {}): Po
   return violationOf(() => checkModel(model, options))
 }
 
-/** Checks as {@link validateModel} does. @throws {PoolsError} */
 export function checkModel(model: Model, options: ValidationOptions = {}): void {
   checkSubgraph(model, model.main, 'main', options)
   model.referenced.forEach((subgraph, i) => checkSubgraph(model, subgraph, `referenced[${i}]`, options))
@@ -71,7 +70,6 @@ function checkOrder({ operands, operations }: Subgraph, path: string): void {
   if (unwritten !== -1) throw invalid('M17', `${path}.operands[${unwritten}]`, 'is never written')
 }
 
-/** Checks that subgraphs do not reach themselves (M15). */
 function checkNoCycles(model: Model): void {
   const state = model.referenced.map((): 'new' | 'open' | 'done' => 'new')
   const visit = (subgraph: Subgraph, path: string): void => {

@@ -61,7 +61,6 @@ function checkExactSize(type: OperandType, dimensions: readonly number[], length
   if (length !== expected) throw invalid('M7', `${path}.location.length`, `must be exactly ${expected} bytes`, length)
 }
 
-/** Checks the scale and zero point of a type (M18). */
 function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }: Operand, path: string): void {
   const { zeroPoint: range } = operandTypes[type]
   if (!Number.isFinite(Math.fround(scale)) || !Number.isInteger(zeroPoint))
@@ -86,7 +85,6 @@ function checkQuantization({ type, scale, zeroPoint, dimensions, channelQuant }:
   if (zeroPoint !== 0) throw invalid('M18', `${path}.zeroPoint`, `must be 0 for ${type}`, zeroPoint)
 }
 
-/** Whether a scale is above 0 and finite as a 32-bit number. */
 const isScale = (value: number): boolean => Math.fround(value) > 0 && Number.isFinite(Math.fround(value))
 
 function checkChannels(dimensions: readonly number[], { scales, channelDim }: ChannelQuantization, path: string): void {

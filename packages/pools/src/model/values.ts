@@ -5,7 +5,6 @@ import type { OperandType } from './operand-types.ts'
 /** The value of a constant: a number or boolean for a scalar, numbers, or bytes as they lie in memory. */
 export type ConstantValue = number | boolean | readonly number[] | ArrayBufferView
 
-/** The element types of operands whose values are numbers. */
 const dtypes: Partial<Record<OperandType, DType>> = {
   FLOAT32: 'float32',
   TENSOR_FLOAT32: 'float32',
@@ -27,11 +26,7 @@ function codecOf(type: OperandType): ElementCodec | undefined {
   return dtype === undefined ? undefined : elementCodec(dtype)
 }
 
-/**
- * Returns the bytes of a constant, little-endian, as drivers read them.
- *
- * @throws {ArgumentError} if the type takes only bytes. @throws {ArgumentRangeError} if a number does not fit the type.
- */
+/** Returns the bytes of a constant, little-endian. @throws {ArgumentError | ArgumentRangeError} for a wrong value */
 export function encodeValue(type: OperandType, value: ConstantValue): Uint8Array {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice()
   const codec = codecOf(type)

@@ -2,11 +2,7 @@ import { addressOf, coreFunctions, lastError, statusName, type CoreFunctions } f
 import { PoolsError, type ErrorStatus } from '../error-status.ts'
 import { sharesDescriptors } from './platform.ts'
 
-/**
- * Returns the functions of the core, for those that work with descriptors that processes share.
- *
- * @throws {PoolsError} `GENERAL_FAILURE` on a platform without such descriptors.
- */
+/** Returns the core's functions. @throws {PoolsError} on a platform whose processes cannot share descriptors */
 export function sharing(): CoreFunctions {
   if (sharesDescriptors()) return coreFunctions()
   const sentence = `this needs descriptors that processes share, which ${process.platform} does not have`
@@ -15,12 +11,10 @@ export function sharing(): CoreFunctions {
   })
 }
 
-/** Converts a status of the core to an error, with the core's message. */
 export function failure(status: ErrorStatus, what: string, code: number): PoolsError {
   return new PoolsError(status, `${what} failed: ${lastError()}`, { details: { native: statusName(code) } })
 }
 
-/** Checks a status of the core. @throws {PoolsError} */
 export function check(code: number, what: string, status: ErrorStatus = 'GENERAL_FAILURE'): void {
   if (code !== 0) throw failure(status, what, code)
 }

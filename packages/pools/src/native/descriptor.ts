@@ -1,7 +1,6 @@
 import { addressOf, CONSTANTS, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { check, out, outAddress, sharing } from './core.ts'
 
-/** Seals of shared memory. */
 export const seals = {
   SEAL: CONSTANTS.TN_SEAL_SEAL as number,
   SHRINK: CONSTANTS.TN_SEAL_SHRINK as number,
@@ -9,7 +8,6 @@ export const seals = {
   FUTURE_WRITE: CONSTANTS.TN_SEAL_FUTURE_WRITE as number,
 } as const
 
-/** The kernel's description of a descriptor. */
 export interface DescriptorInfo {
   readonly byteSize: number
   /** The device and inode, which all descriptors of one file share. */
@@ -39,7 +37,6 @@ export function sealDescriptor(descriptor: number, added: number): void {
   check(sharing().tn_shared_memory_seal(descriptor, added), 'sealing the pool')
 }
 
-/** Describes a descriptor. @throws {PoolsError} if it is not open. */
 export function describeDescriptor(descriptor: number): DescriptorInfo {
   check(sharing().tn_descriptor_describe(descriptor, outAddress()), 'examining a descriptor')
   const { offsets } = LAYOUTS.tn_descriptor_info_t
@@ -69,7 +66,6 @@ export function createDmaBuf(byteSize: number): number | undefined {
   return code === 0 ? out.i32[0]! : undefined
 }
 
-/** Begins or ends an access of this process to memory of a device. @throws {PoolsError} */
 export function accessDmaBuf(descriptor: number, access: { isWriting: boolean; isEnd: boolean }): void {
   const { TN_DMA_BUF_WRITE: write, TN_DMA_BUF_END: end } = CONSTANTS
   const flags = (access.isWriting ? write : 0) | (access.isEnd ? end : 0)
@@ -87,7 +83,6 @@ export function discardDescriptor(descriptor: number): void {
   check(sharing().tn_descriptor_discard(descriptor), 'closing a descriptor')
 }
 
-/** Closes a descriptor, once. @throws {PoolsError} */
 export function closeDescriptor(descriptor: number): void {
   check(sharing().tn_descriptor_close(descriptor), 'closing a descriptor')
 }

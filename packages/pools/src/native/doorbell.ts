@@ -16,10 +16,7 @@ export interface Doorbell {
   close(): void
 }
 
-/**
- * Makes the doorbell for a driver behind a socket: a stream that the event loop watches. The driver writes a byte for each answer,
- * and the stream ends when the driver dies.
- */
+/** Makes a stream, into which the driver writes a byte for each answer, and which ends when the driver dies. */
 export function socketDoorbell(onRing: () => void, onEnd: () => void): Doorbell {
   const [mine, theirs] = socketPair('stream')
   const stream = new NetSocket({ fd: mine, readable: true, writable: false })

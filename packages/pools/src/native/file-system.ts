@@ -1,16 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { describeDescriptor } from './descriptor.ts'
 
-/**
- * File systems whose pages come from this machine. A page of another one (FUSE, a network) may never arrive, so that its reader
- * hangs.
- */
+/** Local file systems. A page of another one (FUSE, a network) may never arrive, so that its reader hangs. */
 const LOCAL: ReadonlySet<string> = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs', 'tmpfs', 'f2fs', 'zfs', 'overlay'])
 
-/**
- * Whether a file lies on a local file system. On Linux the answer is in the kernel's list of mounts, because the file system
- * itself may never answer.
- */
+/** Whether a file is local. Linux's list of mounts has the answer, because the file system itself may never answer. */
 export function isLocalFile(descriptor: number): boolean {
   if (process.platform !== 'linux') return describeDescriptor(descriptor).fileSystem === 1
   const type = mountedType(descriptor)
@@ -31,7 +25,6 @@ function mountedType(descriptor: number): string | undefined {
   return line === undefined ? undefined : / - (\S+)/.exec(line)?.[1]
 }
 
-/** Returns the kernel's facts about a descriptor; empty if it is not open. */
 function kernelInfo(descriptor: number): string {
   try {
     return readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')

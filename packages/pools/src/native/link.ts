@@ -11,7 +11,6 @@ export class PeerGone extends Error {}
 /** An attachment of a message: a descriptor between processes, or memory between threads of one process. */
 export type Attachment = number | SharedArrayBuffer
 
-/** Closes an attachment of this process. */
 export function closeAttachment(attachment: Attachment): void {
   if (typeof attachment === 'number') closeDescriptor(attachment)
 }
@@ -21,7 +20,6 @@ export function discardAttachment(attachment: Attachment): void {
   if (typeof attachment === 'number') discardDescriptor(attachment)
 }
 
-/** A buffer of messages. */
 export interface MessageBuffer {
   readonly bytes: Buffer
   readonly view: DataView
@@ -34,21 +32,15 @@ export function messageBuffer(): MessageBuffer {
 
 /** One end of a channel, over which messages travel with attachments. */
 export interface Link {
-  /** The message that {@link send} sends, which the caller writes. */
   readonly sent: MessageBuffer
   /** The message that {@link receive} has received, valid until the next one. */
   readonly received: MessageBuffer
-  /**
-   * Sends the message in {@link sent}. The caller keeps the attachments.
-   *
-   * @throws {PeerGone} @throws {PoolsError} `MISSED_DEADLINE_TRANSIENT` if the peer does not read.
-   */
+  /** Sends {@link sent}; the caller keeps the attachments. @throws {PeerGone} @throws {PoolsError} if nobody reads */
   send(length: number, attachments: readonly Attachment[], timeout: number): void
   /**
-   * Receives a message of valid layout into {@link received}.
+   * Receives a message of valid layout into {@link received}, at most `timeout` milliseconds, or for ever if negative.
+   * The attachments, undefined after the timeout, become the caller's.
    *
-   * @param timeout in milliseconds; negative for ever.
-   * @returns its attachments, which become the caller's; undefined after the timeout.
    * @throws {PeerGone} @throws {PoolsError} if the message is malformed.
    */
   receive(timeout: number): readonly Attachment[] | undefined

@@ -9,7 +9,6 @@ const RETIRED = 64
 /** Closed mappings that an operation of another thread may still use, oldest first. */
 const retired: { readonly address: number; readonly byteSize: number }[] = []
 
-/** The mapped memory of a pool: bytes of a descriptor, or of the process itself. */
 export interface Mapping {
   readonly address: number
   readonly byteSize: number
@@ -49,10 +48,7 @@ export function mapOwn(buffer: SharedArrayBuffer): Mapping {
   return mapping
 }
 
-/**
- * Detaches the buffer, so that no view of it reaches memory again, and unmaps it. After raw views were handed out
- * (`wasExposed`), a system thread may still read or write, so the addresses stay mapped to zeros for a while.
- */
+/** Detaches the buffer and unmaps it, or maps zeros if raw views, which system threads may use, were handed out. */
 export function closeMapping(mapping: Mapping, wasExposed: boolean): void {
   if (own.delete(mapping)) return
   const { address, byteSize, buffer } = mapping

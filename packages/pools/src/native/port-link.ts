@@ -5,7 +5,6 @@ import { type Attachment, checkFrame, type Link, type MessageBuffer, messageBuff
 /** One end of a channel between threads, which can be sent to a worker. */
 export interface PortEnd {
   readonly port: MessagePort
-  /** {@link WORDS} numbers that both ends share. */
   readonly state: SharedArrayBuffer
   readonly side: 0 | 1
 }
@@ -36,7 +35,6 @@ export class PortLink implements Link {
   readonly #state: Int32Array<SharedArrayBuffer>
   readonly #mine: number
   readonly #theirs: number
-  /** Messages that the event loop has taken from the port. */
   readonly #inbox: PortMessage[] = []
 
   constructor({ port, state, side }: PortEnd) {
@@ -46,7 +44,6 @@ export class PortLink implements Link {
     this.#theirs = 1 - side
   }
 
-  /** Calls `onRing` from the event loop for each message. */
   listen(onRing: () => void): Doorbell {
     this.#port.on('message', (message: PortMessage) => {
       this.#inbox.push(message)
@@ -99,7 +96,6 @@ export class PortLink implements Link {
     return this.#inbox.shift() ?? (receiveMessageOnPort(this.#port)?.message as PortMessage | undefined)
   }
 
-  /** @throws {PoolsError} if the layout of the message is not valid. */
   #take({ bytes, attachments }: PortMessage): readonly Attachment[] {
     checkFrame(bytes, attachments.length)
     this.received.bytes.set(bytes)

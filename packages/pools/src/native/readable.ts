@@ -1,10 +1,6 @@
 import { pollReadable } from '@tenon/core/internal'
 
-/**
- * Waits in the event loop until a descriptor is readable, the timeout passes, or the signal is aborted.
- *
- * @param timeout in milliseconds; any time without it.
- */
+/** Waits until a descriptor is readable, `timeout` ms pass (never if undefined), or the signal is aborted. */
 export async function readable(descriptor: number, timeout: number | undefined, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return
   await new Promise<void>((resolve) => {

@@ -6,7 +6,6 @@ import { type Attachment, type Link, type MessageBuffer, messageBuffer, nanoseco
 const { value: TIMED_OUT } = STATUS.TIMED_OUT
 const { value: CLOSED } = STATUS.CLOSED
 
-/** The most descriptors that come with a message. */
 export const DESCRIPTORS: number = CONSTANTS.TN_FRAME_DESCRIPTORS
 
 /** Makes two connected sockets: of messages, or a stream. The caller closes both. */
@@ -16,7 +15,6 @@ export function socketPair(kind: 'messages' | 'stream'): [number, number] {
   return [out.i32[0]!, out.i32[1]!]
 }
 
-/** Listens at a path. @throws {PoolsError} */
 export function listenAt(path: string): number {
   const name = Buffer.from(path)
   check(sharing().tn_channel_listen(addressOf(name), name.length, outAddress()), `listening at ${path}`)
@@ -24,7 +22,6 @@ export function listenAt(path: string): number {
   return out.i32[0]!
 }
 
-/** Connects to a path. @throws {PoolsError} `DEVICE_UNAVAILABLE` */
 export function connectTo(path: string): number {
   const name = Buffer.from(path)
   const code = sharing().tn_channel_connect(addressOf(name), name.length, outAddress())

@@ -76,12 +76,10 @@ export function rowSize({ width, format: name }: BufferDescription): number {
   return width * bufferFormats[name].pixelSize
 }
 
-/** The bytes of memory that the rows of all layers take. */
 export function memorySize({ stride, height, layers, format: name }: BufferDescription): number {
   return stride * bufferFormats[name].pixelSize * height * layers
 }
 
-/** Checks a description by rule P12. @throws {PoolsError} `INVALID_ARGUMENT` */
 export function checkBufferDescription(description: BufferDescription): void {
   const { width, height, layers, format: name, usage, stride } = description
   for (const field of ['width', 'height', 'layers', 'stride'] as const) {

@@ -23,7 +23,6 @@ export interface PoolHandle {
   readonly isWritable?: boolean
   /** Whether memory without seals is frozen. */
   readonly isFrozen?: boolean
-  /** The description of an image. */
   readonly image?: BufferDescription
   readonly label?: string
   /** Whether the pool keeps the descriptor and can be sent on. Otherwise the caller closes it. */
@@ -32,11 +31,7 @@ export interface PoolHandle {
 
 const HUGE_PAGES = 0x9584_58f6
 
-/**
- * Maps a handle after comparing it with the kernel's facts. Takes the descriptor over, except if this throws.
- *
- * @throws {PoolsError} P5, P7, P9, P12 with `INVALID_ARGUMENT`; P10, P11, P15, P17 with `GENERAL_FAILURE`.
- */
+/** Maps a handle after comparing it with the kernel's facts. Takes the descriptor over, except if this throws. */
 export function importPool(handle: PoolHandle): Pool {
   const { kind, attachment, byteOffset = 0 } = handle
   const byteSize = checkNumbers(handle)
@@ -52,7 +47,6 @@ export function importPool(handle: PoolHandle): Pool {
   return poolOf(handle, { rights, backing: backingOf(kind, info), identity: info.identity, mapping })
 }
 
-/** Returns the number of bytes to map. */
 function checkNumbers({ kind, byteSize, image }: PoolHandle): number {
   if (kind !== 'device-image') {
     if (byteSize === 0) throw refused('P5', 'a pool must have at least one byte')

@@ -272,7 +272,6 @@ export class PoolSlice<Rights extends PoolRights = PoolRights> {
   }
 }
 
-/** The bytes of a buffer that is to be copied. @throws {ArgumentError} */
 export function bytesOf(source: ArrayBufferView | ArrayBuffer): Uint8Array {
   if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   if (source instanceof ArrayBuffer) return new Uint8Array(source)

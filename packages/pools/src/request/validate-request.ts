@@ -19,7 +19,6 @@ export function validateRequest(model: Model, request: Request, options?: Valida
   return violationOf(() => checkRequest(model, request, options))
 }
 
-/** Checks as {@link validateRequest} does. @throws {PoolsError} */
 export function checkRequest(model: Model, request: Request, options: ValidationOptions = {}): void {
   const { operands, inputIndexes, outputIndexes } = model.main
   const check = (list: 'inputs' | 'outputs', indexes: readonly number[]): void =>
