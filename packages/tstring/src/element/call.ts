@@ -3,11 +3,7 @@ import { checkStatus, coreFunctions, lastError, statusName, type CoreFunctions }
 import { argumentError } from '../errors/arguments.ts'
 import { checkWritable, withOpen } from '../memory/open.ts'
 
-/**
- * Calls a function that returns a status, and keeps memory open meanwhile.
- *
- * @throws {AllocationError | NativeError} if the function fails. @throws {LoadError} if the core cannot be loaded.
- */
+/** Calls a function that returns a status, and keeps memory open meanwhile. @throws {AllocationError | NativeError} */
 export function callElement(action: string, open: readonly Segment[], call: (core: CoreFunctions) => number): void {
   const core = coreFunctions()
   const status = withOpen(open, () => call(core))
@@ -16,11 +12,7 @@ export function callElement(action: string, open: readonly Segment[], call: (cor
   checkStatus(status, action)
 }
 
-/**
- * Checks that a segment is the struct of a string that may be changed.
- *
- * @throws {BoundsError | ReadOnlyError | ScopeClosedError} otherwise. @throws {ArgumentError} if it is not a segment.
- */
+/** Checks the struct of a string that may be changed. @throws {BoundsError | ReadOnlyError | ScopeClosedError} */
 export function checkString(string: Segment, name = 'string', byteSize = 24): void {
   if (!(string instanceof Segment)) throw argumentError(name, `a Segment of ${byteSize} bytes`, string)
   if (string.byteSize < byteSize) {

@@ -133,7 +133,6 @@ function getter(get: (string: number) => number | bigint, string: Segment): numb
   return Number(withOpen([string], () => get(startOf(string))))
 }
 
-/** Selects a function of the core. */
 type Select<Arguments extends readonly number[]> = (core: CoreFunctions) => (...values: Arguments) => number
 
 function withBytes(

@@ -1,13 +1,11 @@
 import { ArgumentError } from '@tenon/core'
 import { describe } from '@tenon/core/internal'
 
-/** Creates the error of an argument with the wrong type or value: "X must be Y, got Z". */
 export function argumentError(name: string, expected: string, value: unknown): ArgumentError {
   const received = describe(value)
   return new ArgumentError(`${name} must be ${expected}, got ${received}`, { details: { name, expected, received } })
 }
 
-/** Checks that a value is one of some names. @throws {ArgumentError} otherwise. */
 export function checkOneOf<Name extends string>(value: unknown, names: readonly Name[], name: string): Name {
   const found = names.find((candidate) => candidate === value)
   if (found === undefined) throw argumentError(name, `one of ${names.join(', ')}`, value)

@@ -37,7 +37,6 @@ const rules = {
   changed: 'element {index}: the strings must fit into the {limit} bytes measured before, but the tensor has changed',
 } as const
 
-/** A rule's name. */
 export type Rule = keyof typeof rules
 
 /** The names of all rules. The C core's number of a rule is its index here plus one. */

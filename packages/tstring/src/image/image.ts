@@ -10,10 +10,7 @@ export interface Image {
   readonly count: number
   /** Structs, offsets, or TFLite's header. */
   readonly table: Segment
-  /**
-   * The memory from which offsets count: the whole tensor, or Arrow's data. If the table was copied, `table` lies in other
-   * memory.
-   */
+  /** The memory from which offsets count: the whole tensor, or Arrow's data. A copied `table` lies in other memory. */
   readonly data: Segment
   /** The memory that pointers in structs may name. Undefined if pointers are not followed. */
   readonly regions: Regions | undefined
@@ -30,7 +27,6 @@ export interface Sums {
   readonly notSmall: number
 }
 
-/** Returns all segments that reading an image may touch. */
 export function segmentsOf({ table, data, regions }: Image): Segment[] {
   return [table, ...(data === table ? [] : [data]), ...(regions?.segments ?? [])]
 }

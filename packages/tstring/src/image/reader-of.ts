@@ -4,7 +4,6 @@ import { ArrowReader, LegacyReader, TfliteReader } from './offset-readers.ts'
 import type { Reader } from './reader.ts'
 import { StructReader } from './struct-reader.ts'
 
-/** Returns a reader for an image's layout. */
 export function readerOf(image: Image): Reader {
   if (isStructLayout(image.layout)) return new StructReader(image as Image & { readonly layout: StructLayout })
   if (image.layout === 'legacy') return new LegacyReader(image)

@@ -22,7 +22,6 @@ export abstract class Reader {
   /** Sets `block`, `start` and `size` for the element. The caller checks the index and that the memory is alive. */
   abstract locate(index: number): void
 
-  /** Returns a view of the located bytes. */
   view(): Uint8Array {
     const { bytes } = this.block
     return new Uint8Array(bytes.buffer, bytes.byteOffset + this.start, this.size)

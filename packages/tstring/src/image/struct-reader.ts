@@ -9,7 +9,6 @@ import { Reader, readUint64 } from './reader.ts'
 /** The smallest number that is neither an address nor a size of real memory. */
 const TOO_LARGE = 2 ** 53
 
-/** Reads the structs of `tf`, `rfc16` and `rfc24`. */
 export class StructReader extends Reader {
   readonly layout: StructLayout
   readonly stride: number
@@ -50,11 +49,7 @@ export class StructReader extends Reader {
     this.size = head >>> 2
   }
 
-  /**
-   * Sets `block` and `start` for the whole `capacity` of an OFFSET or PREALLOC, which may then be written.
-   *
-   * @throws {MalformedTensorError} if the capacity reaches out of the memory.
-   */
+  /** Sets `block` and `start` for all `capacity` bytes. @throws {MalformedTensorError} if they reach out of memory */
   locateCapacity(index: number, capacity: number): this {
     const at = this.base + index * this.stride
     if ((this.table[at]! & 3) === TYPE.OFFSET) this.locate(index)

@@ -83,7 +83,6 @@ export function targetStructOf(to: Target): NativeStruct {
   return struct
 }
 
-/** Returns the sizes that a kernel wrote into the struct of a plan or target. */
 export const measuredSizes = (struct: NativeStruct): Sizes => ({
   tableSize: struct.getSize(TARGET.table_size),
   dataSize: struct.getSize(TARGET.data_size),

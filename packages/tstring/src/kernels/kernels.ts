@@ -20,7 +20,6 @@ import type { Plan, Sizes, Target } from './plan.ts'
 const { size: SUMS_SIZE, offsets: SUMS } = LAYOUTS.tn_tstring_sums_t
 const { size: FAULT_SIZE, offsets: FAULT } = LAYOUTS.tn_tstring_fault_t
 
-/** The rules by the numbers of their checks in the C core. */
 const rules = new Map<number, Rule>(
   ruleNames.map((rule) => {
     const name = `TN_TSTRING_CHECK_${rule.toUpperCase().replaceAll('-', '_')}`
@@ -34,12 +33,7 @@ let results: NativeStruct | undefined
 /** Returns the memory into which kernels write numbers. The next call uses the same memory again. */
 const result = (): NativeStruct => (results ??= new NativeStruct(SUMS_SIZE))
 
-/**
- * Calls a kernel and keeps segments open meanwhile. The kernel fills the fault if a rule is broken.
- *
- * @throws {MalformedTensorError | TensorLimitError} for a broken rule. @throws {AllocationError} without memory.
- * @throws {NativeError} for other errors. @throws {LoadError} if the core cannot be loaded.
- */
+/** Calls a kernel and keeps segments open meanwhile. The kernel fills the fault if a rule is broken. */
 function call(open: readonly Segment[], kernel: (core: CoreFunctions, faultAddress: number) => number): void {
   fault ??= new NativeStruct(FAULT_SIZE)
   fault.setInt(FAULT.check, CONSTANTS.TN_TSTRING_CHECK_NONE)
@@ -55,9 +49,7 @@ function call(open: readonly Segment[], kernel: (core: CoreFunctions, faultAddre
   checkStatus(status, 'reading a string tensor')
 }
 
-/** Options of {@link validate}. */
 export interface ValidateOptions {
-  /** Whether the bytes must be as this library writes them. */
   readonly strict: boolean
   /** Whether two strings must not share bytes. */
   readonly writable: boolean
@@ -77,11 +69,7 @@ export function validate(image: Image, { strict, writable, budget }: ValidateOpt
 /** The elements to convert, in order. Undefined stands for all. */
 type Selection = Uint32Array | undefined
 
-/**
- * Returns the bytes that a conversion of `count` elements needs.
- *
- * @throws {TensorLimitError} if the plan's layout cannot hold the strings. @throws {MalformedTensorError}
- */
+/** Returns the bytes that a conversion needs. @throws {TensorLimitError} if the layout cannot hold the strings */
 export function measure(image: Image, selection: Selection, count: number, plan: Plan): Sizes {
   const indices = segmentsOfSelection(selection)
   const struct = planStruct(plan)
@@ -92,9 +80,8 @@ export function measure(image: Image, selection: Selection, count: number, plan:
 }
 
 /**
- * Writes `count` elements in another layout.
+ * Writes elements in another layout, and returns the bytes of the target's data that were used.
  *
- * @returns the bytes of the target's data that were used.
  * @throws {MalformedTensorError} also if the strings need more (`changed`). Nothing is written past the target.
  */
 export function convert(image: Image, selection: Selection, count: number, target: Target): number {

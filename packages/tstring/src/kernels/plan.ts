@@ -17,7 +17,6 @@ export const FORM = {
 
 export type Form = (typeof FORM)[keyof typeof FORM]
 
-/** The result that a conversion makes. */
 export interface Plan {
   readonly layout: ImageLayout
   readonly abi: Abi
@@ -26,7 +25,6 @@ export interface Plan {
   readonly isInline: boolean
 }
 
-/** The bytes that a conversion needs. */
 export interface Sizes {
   readonly tableSize: number
   readonly dataSize: number

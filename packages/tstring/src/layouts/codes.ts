@@ -2,7 +2,6 @@ import { CONSTANTS } from '@tenon/core/internal'
 import type { Abi } from './abi.ts'
 import type { ImageLayout } from './layout.ts'
 
-/** The numbers of the layouts in the C core. */
 export const layoutCodes: Readonly<Record<ImageLayout, number>> = {
   tf: CONSTANTS.TN_TSTRING_TF,
   rfc16: CONSTANTS.TN_TSTRING_RFC16,
@@ -13,7 +12,6 @@ export const layoutCodes: Readonly<Record<ImageLayout, number>> = {
   arrow64: CONSTANTS.TN_TSTRING_ARROW64,
 }
 
-/** The numbers of the ABIs in the C core. */
 export const abiCodes: Readonly<Record<Abi, number>> = {
   le64: CONSTANTS.TN_TSTRING_LE64,
   be64: CONSTANTS.TN_TSTRING_BE64,

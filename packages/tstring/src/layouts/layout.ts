@@ -10,19 +10,16 @@ import { checkOneOf } from '../errors/arguments.ts'
  */
 export type Layout = 'tf' | 'rfc16' | 'rfc24' | 'legacy' | 'tflite'
 
-/** All layouts. */
 export const layouts: readonly Layout[] = ['tf', 'rfc16', 'rfc24', 'legacy', 'tflite']
 
 /** A layout that has a struct of fixed size for each string. */
 export type StructLayout = 'tf' | 'rfc16' | 'rfc24'
 
-/** All layouts of structs. */
 export const structLayouts: readonly StructLayout[] = ['tf', 'rfc16', 'rfc24']
 
 /** One of the RFC's two structs: without and with a capacity. */
 export type RfcLayout = 'rfc16' | 'rfc24'
 
-/** All layouts of the RFC. */
 export const rfcLayouts: readonly RfcLayout[] = ['rfc16', 'rfc24']
 
 /** A layout that bytes are read as: one of a tensor, or Arrow's offsets beside its data. */
@@ -40,18 +37,15 @@ export const OFFSET_STRING_MAXIMUM: number = 2 ** 30 - 1
 /** The largest 32-bit offset of TFLite and Arrow Utf8, in bytes. */
 export const INT32_MAXIMUM: number = 2 ** 31 - 1
 
-/** Returns the name of the type with a code in a layout. */
 export function typeName(layout: StructLayout, code: number): StringType {
   if (code === TYPE.VIEW) return layout === 'tf' ? 'view' : 'prealloc'
   return code === TYPE.SMALL ? 'small' : code === TYPE.LARGE ? 'large' : 'offset'
 }
 
-/** Whether a layout has a struct of fixed size for each string. */
 export function isStructLayout(layout: ImageLayout): layout is StructLayout {
   return layout === 'tf' || layout === 'rfc16' || layout === 'rfc24'
 }
 
-/** Returns the bytes of one struct. */
 export function structSize(layout: StructLayout): 16 | 24 {
   return layout === 'rfc16' ? 16 : 24
 }
@@ -61,7 +55,6 @@ export function smallCapacity(layout: StructLayout): number {
   return layout === 'tf' ? 22 : structSize(layout) - 1
 }
 
-/** Returns the bytes of the table of `count` elements: structs, offsets, or TFLite's header. */
 export function tableSize(layout: ImageLayout, count: number): number {
   switch (layout) {
     case 'legacy':
@@ -77,5 +70,4 @@ export function tableSize(layout: ImageLayout, count: number): number {
   }
 }
 
-/** Checks the name of a layout. @throws {ArgumentError} */
 export const checkLayout = (layout: unknown): Layout => checkOneOf(layout, layouts, 'layout')

@@ -1,10 +1,7 @@
 import { abiInfo, hostAbi, hostLittleEndian, type Abi } from './abi.ts'
 import { TYPE, type StructLayout } from './layout.ts'
 
-/**
- * Returns the largest size that fits into a size word beside the two type bits. On big-endian machines only the word's top
- * byte is shifted, so the size loses two bits of that byte.
- */
+/** Returns the largest size in a size word. On big-endian machines the size loses two bits of the top byte. */
 export function wordSizeMaximum(abi: Abi): bigint {
   const { littleEndian, wordSize } = abiInfo(abi)
   return (1n << BigInt(8 * wordSize - (littleEndian ? 2 : 10))) - 1n
@@ -16,7 +13,6 @@ export function packWord(abi: Abi, size: bigint, type: number): bigint {
   return littleEndian ? (size << 2n) | BigInt(type) : size | (BigInt(type) << BigInt(8 * wordSize - 8))
 }
 
-/** Returns the size in a size word. */
 export function sizeOfWord(abi: Abi, word: bigint): bigint {
   const { littleEndian, wordSize } = abiInfo(abi)
   if (littleEndian) return word >> 2n
@@ -36,22 +32,17 @@ function writeWord(view: DataView, at: number, value: number): void {
   view.setUint32(at + (hostLittleEndian ? 4 : 0), value / 2 ** 32, hostLittleEndian)
 }
 
-/** Writes a string's size into a PREALLOC. */
 export function writePreallocSize(view: DataView, at: number, size: number): void {
   view.setUint32(at, Number(packWord(narrow, BigInt(size), TYPE.PREALLOC)), hostLittleEndian)
 }
 
-/** Writes a PREALLOC. */
 export function writePrealloc(view: DataView, at: number, address: number, size: number, capacity: number): void {
   writePreallocSize(view, at, size)
   view.setUint32(at + 4, capacity, hostLittleEndian)
   writeWord(view, at + 8, address)
 }
 
-/**
- * Writes a VIEW, or for the RFC a full PREALLOC. The other bytes of the struct must be zero already: newer versions of
- * TensorFlow call the owner in the last word of a VIEW.
- */
+/** Writes a VIEW or PREALLOC into a zeroed struct, because TensorFlow calls the owner in the last word of a VIEW. */
 export function writePointer(view: DataView, at: number, layout: StructLayout, address: number, size: number): void {
   if (layout !== 'tf') {
     writePrealloc(view, at, address, size, size)

@@ -141,13 +141,11 @@ function checkBytes(bytes: unknown): void {
   if (!(bytes instanceof Uint8Array)) throw argumentError('bytes', 'a Uint8Array', bytes)
 }
 
-/** Checks a value of 64 bits, which a number cannot hold exactly. */
 function checkWord(value: bigint, maximum: bigint, name: string): void {
   if (typeof value !== 'bigint') throw argumentError(name, 'a bigint', value)
   check(value, maximum, name)
 }
 
-/** Checks a size or pointer: a bigint for a word, a number for 32 bits. */
 function check(value: bigint | number, maximum: bigint, name: string): void {
   const isWhole = typeof value === 'bigint' || Number.isInteger(value)
   if (isWhole && value >= 0 && value <= maximum) return

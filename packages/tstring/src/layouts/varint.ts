@@ -5,7 +5,6 @@ import { argumentError } from '../errors/arguments.ts'
 /** The most bytes of a varint of 64 bits. */
 const VARINT_MAXIMUM = 10
 
-/** Returns the bytes of a size as a varint. */
 export function varintSize(value: number): number {
   let size = 1
   for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) size++
@@ -63,10 +62,7 @@ export function decodeVarint(bytes: Uint8Array, byteOffset = 0): Varint {
   })
 }
 
-/**
- * Returns the value of a varint as a number, which is inexact above 2^53, or NaN if the varint does not end. Sets
- * {@link lastVarint}.
- */
+/** Returns a varint as a number, inexact above 2^53, or NaN if the varint does not end. Sets {@link lastVarint}. */
 export function readVarint(bytes: Uint8Array, at: number, end: number): number {
   let value = 0
   let scale = 1

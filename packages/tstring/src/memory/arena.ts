@@ -44,7 +44,6 @@ export class Arena {
     this.at = this.end = this.address = 0
   }
 
-  /** Allocates a segment for one large string. @throws {AllocationError} */
   own(byteSize: number): Segment {
     const segment = this.#allocator.allocate(byteSize)
     this.regions.add(segment)

@@ -3,7 +3,6 @@ import { Segment } from '@tenon/core'
 import { Block, ManagedLifetime, MappedFile } from '@tenon/core/internal'
 import { segmentOver } from './open.ts'
 
-/** The lifetime of a mapped file, which is unmapped when it closes. */
 class MappedFileLifetime extends ManagedLifetime {
   readonly segment: Segment
   readonly #path: string
@@ -27,12 +26,7 @@ class MappedFileLifetime extends ManagedLifetime {
   }
 }
 
-/**
- * Reads or maps a file. Only Linux maps files: elsewhere they are read into memory of the garbage collector.
- *
- * @returns the bytes, and for a mapped file the lifetime that unmaps it.
- * @throws the error of the file system. @throws {NativeError} if the file cannot be mapped.
- */
+/** Reads a file, or maps it on Linux. Returns the bytes, and for a mapped file the lifetime that unmaps it. */
 export function openFile(
   path: string,
   mode: 'map' | 'read',

@@ -2,11 +2,7 @@ import { ReadOnlyError, Segment } from '@tenon/core'
 import { addressOf, Block, checkUsable, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import { argumentError } from '../errors/arguments.ts'
 
-/**
- * Calls the C core and keeps segments open meanwhile.
- *
- * @throws {ScopeClosedError | WrongThreadError} if a segment is closed, or its buffer was detached.
- */
+/** Calls the C core and keeps segments open meanwhile. @throws {ScopeClosedError | WrongThreadError} */
 export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   for (const { block } of segments) checkUsable(block)
   enterCall(segments.map(({ block }) => block))
@@ -17,18 +13,12 @@ export function withOpen<T>(segments: readonly Segment[], call: () => T): T {
   }
 }
 
-/** @throws {ReadOnlyError} if a segment refuses writes. @throws {ScopeClosedError | WrongThreadError} if it is closed. */
 export function checkWritable({ block, readOnly }: Segment): void {
   checkUsable(block)
   if (readOnly) throw new ReadOnlyError('the memory of the string tensor is read-only')
 }
 
-/**
- * Returns a segment over the bytes of a buffer, which the segment keeps from being collected. If the buffer is transferred
- * away, the next use throws.
- *
- * @throws {ArgumentError} if the value is not a view, or its buffer can be resized.
- */
+/** Returns a segment, which keeps the buffer alive. If the buffer is transferred, the next use throws. */
 export function segmentOver(view: ArrayBufferView, name: string): Segment {
   if (!ArrayBuffer.isView(view)) throw argumentError(name, 'a typed array', view)
   const { buffer, byteOffset, byteLength } = view

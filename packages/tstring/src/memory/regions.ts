@@ -25,7 +25,6 @@ export class Regions {
     this.#last = undefined
   }
 
-  /** Removes all memory except one segment. */
   keepOnly(segment: Segment | undefined): void {
     this.segments.splice(0, Infinity, ...(segment === undefined ? [] : [segment]))
     this.#last = undefined
@@ -49,7 +48,6 @@ export class Regions {
   }
 }
 
-/** Returns the address of a segment's first byte. */
 export function startOf(segment: Segment): number {
   return segment.block.address + segment.base
 }

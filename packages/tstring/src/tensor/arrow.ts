@@ -32,7 +32,6 @@ export interface OfArrowOptions extends LayoutOptions {
   readonly budget?: number
 }
 
-/** Returns the parts of `StringTensor.ofArrowUtf8`. */
 export function partsOfArrow(data: Uint8Array, offsets: ArrowUtf8['offsets'], options?: OfArrowOptions): Parts {
   const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'budget'])
   const { layout = 'tf', budget = data.byteLength, allocator = gcAllocator, storage, abi } = checked

@@ -26,13 +26,11 @@ export interface LayoutOptions {
   readonly inline?: boolean
 }
 
-/** The names of the options of a layout. */
 export const layoutOptions = ['abi', 'allocator', 'storage', 'inline'] as const
 
 const forms: Readonly<Record<Storage, Form>> = { arena: FORM.POINTER, malloc: FORM.BLOCK, packed: FORM.OFFSET }
 const storages = Object.keys(forms) as Storage[]
 
-/** A plan and the storage that it makes. */
 export interface Placement extends Plan {
   readonly layout: Layout
   readonly storage: Storage
@@ -55,7 +53,6 @@ export function placementOf(layout: Layout, options: LayoutOptions): Placement {
   return { layout, abi, form: forms[storage], isInline: inline, storage }
 }
 
-/** Converts the elements of an image, or those of a selection, into memory of an allocator. */
 export function convertTo(
   source: Image,
   selection: Uint32Array | undefined,
@@ -93,10 +90,7 @@ export function convertTo(
 /** A size in bytes that is far below the limits of all layouts. */
 const FAR_FROM_LIMITS = 2 ** 29
 
-/**
- * Returns sizes that are large enough, from the sums of the source. Measuring every string would take a third of the time
- * of a conversion.
- */
+/** Returns sizes from the sums of the source, because measuring every string takes a third of a conversion's time. */
 function knownSizes({ count, sums }: Image, { layout, form, isInline }: Plan): Sizes | undefined {
   const table = tableSize(layout, count)
   if (sums === undefined || sums.total + table > FAR_FROM_LIMITS) return undefined

@@ -18,13 +18,7 @@ const OTHER = 2 ** 29
 /** The longest string for which writing ASCII character by character is faster than a call. */
 const SHORT = 16
 
-/**
- * Writes strings as TF_TString of this machine: up to 22 bytes into the struct, longer strings into the arena with a VIEW.
- * The table must be zeroed. Strings are written in one pass without a copy, because this path must be as fast as
- * `buf.write`.
- *
- * @returns the sums of the sizes.
- */
+/** Writes TF_TStrings into a zeroed table, in one pass without a copy, because this must be as fast as `buf.write`. */
 export function encodeArena(values: readonly Text[], table: Segment, arena: Arena, policy: InvalidText): Sums {
   const { view } = table.block
   const bytes = table.block.bytes as FastBuffer

@@ -10,10 +10,7 @@ import type { FastBuffer } from '../text/fast-buffer.ts'
 
 const SMALL = smallCapacity('tf')
 
-/**
- * Encodes strings one behind the other, with the offset of each. One call converts the result to any layout. The memory is
- * temporary memory of JavaScript.
- */
+/** Encodes strings one behind the other, with the offset of each, in temporary memory of JavaScript. */
 export function encodePacked(values: readonly Text[], policy: InvalidText): Image {
   const count = values.length
   const offsets = new BigUint64Array(count + 1)

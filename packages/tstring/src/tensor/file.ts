@@ -32,7 +32,6 @@ const sidecarPath = (path: string): string => `${path}.json`
 
 const openOptions = ['mode', ...segmentOptions.filter((name) => name !== 'writable')] as const
 
-/** Returns the parts of `StringTensor.open`. */
 export function partsOfFile(path: string, options: OpenOptions | undefined): Parts {
   checkName(path, 'path')
   const { mode = 'map', ...given } = checkOptions(options, openOptions)

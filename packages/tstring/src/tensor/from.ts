@@ -27,7 +27,6 @@ export interface FromOptions extends LayoutOptions {
   readonly invalid?: InvalidText
 }
 
-/** Returns the parts of `StringTensor.from`. */
 export function partsFrom(values: readonly Text[], options: FromOptions | undefined): Parts {
   if (!Array.isArray(values)) throw argumentError('strings', 'an array', values)
   const checked = checkOptions(options, [...layoutOptions, 'layout', 'shape', 'invalid'])

@@ -45,10 +45,8 @@ export interface OfSegmentOptions {
   readonly writable?: boolean
 }
 
-/** The names of the options for reading bytes from outside. */
 export const segmentOptions = ['layout', 'shape', 'abi', 'validate', 'budget', 'writable'] as const
 
-/** Returns the parts of `StringTensor.ofSegment`. */
 export function partsOfSegment(segment: Segment, options: OfSegmentOptions): Parts {
   if (!(segment instanceof Segment)) throw argumentError('segment', 'a Segment', segment)
   checkUsable(segment.block)
@@ -92,13 +90,11 @@ function checkedParts(table: Segment, data: Segment, options: Partial<OfSegmentO
   }
 }
 
-/** @throws {MalformedTensorError} if the table does not hold the elements. */
 export function checkTable({ layout, count, table }: Image): void {
   const isLarge = table.byteSize >= tableSize(layout, count) || (count === 0 && table.byteSize === 0)
   if (!isLarge) throw ruleError('table-size', count, table.byteSize, tableSize(layout, 1) - tableSize(layout, 0))
 }
 
-/** Returns the number of elements, from the shape or from TFLite's header. */
 function countOf(segment: Segment, layout: Layout, abi: Abi, shape: readonly number[] | undefined): number {
   if (shape !== undefined) return elementCount(shape)
   if (layout !== 'tflite') {

@@ -15,7 +15,6 @@ import type { Regions } from '../memory/regions.ts'
  */
 export type Storage = 'arena' | 'malloc' | 'packed'
 
-/** The parts of a string tensor. */
 export interface Parts {
   readonly image: Image & { readonly layout: Layout }
   readonly shape: readonly number[]

@@ -4,18 +4,13 @@ import { argumentError } from '../errors/arguments.ts'
 import { isStructLayout, structSize } from '../layouts/layout.ts'
 import type { Parts } from './parts.ts'
 
-/** A run of elements and its shape. */
 export interface Range {
   readonly first: number
   readonly count: number
   readonly shape: readonly number[]
 }
 
-/**
- * Returns the rows of the first axis from `start` to `end`, which count like those of `Array.prototype.slice`.
- *
- * @throws {ArgumentError} for a scalar.
- */
+/** Returns rows of the first axis, as `Array.prototype.slice` counts them. @throws {ArgumentError} for a scalar */
 export function rangeOf(shape: readonly number[], start: number | undefined, end: number | undefined): Range {
   const [rows, ...rest] = shape
   if (rows === undefined) {
@@ -29,7 +24,6 @@ export function rangeOf(shape: readonly number[], start: number | undefined, end
   return { first: low * row, count: (high - low) * row, shape: Object.freeze([high - low, ...rest]) }
 }
 
-/** Returns the indices of a range. */
 export const indicesOf = ({ first, count }: Range): Uint32Array =>
   Uint32Array.from({ length: count }, (_, i) => first + i)
 
@@ -54,10 +48,7 @@ export function selectionOf(indices: readonly number[] | Uint32Array, length: nu
   return Uint32Array.from(indices)
 }
 
-/**
- * Returns parts with a range of the same structs, or undefined if the layout has no structs. Offsets count from each struct,
- * so they stay valid.
- */
+/** Returns a range of the same structs, whose offsets count from each struct; undefined for layouts without structs. */
 export function windowOf(parts: Parts, { first, count, shape }: Range): Parts | undefined {
   const { image } = parts
   if (!isStructLayout(image.layout)) return undefined

@@ -13,7 +13,6 @@ export function canGrow({ image, isWritable, isOutside = false, blocks }: Parts)
   return isWritable && !isOutside && blocks === undefined && image.abi === hostAbi
 }
 
-/** Creates the error of a string that does not fit in place while {@link canGrow} is false. */
 export function placeError(reader: StructReader, index: number, bytes: Uint8Array): TenonError {
   const { abi } = reader.image
   const isOffset = reader.layout !== 'tf' && reader.typeOf(index) === TYPE.OFFSET
@@ -23,18 +22,13 @@ export function placeError(reader: StructReader, index: number, bytes: Uint8Arra
   return ruleError('string-limit', index, bytes.length, limit, hint)
 }
 
-/** Returns the same parts with a new arena for strings that do not fit in place. */
 export function withArena(parts: Parts): Parts & { readonly arena: Arena } {
   const { image, allocator } = parts
   const regions = image.regions ?? new Regions()
   return { ...parts, image: { ...image, regions }, arena: new Arena(allocator, regions) }
 }
 
-/**
- * Gives an element new bytes in place: in its struct, or over the bytes that the struct names if the layout allows that.
- *
- * @returns false if the bytes need a place in an arena.
- */
+/** Gives an element new bytes in place. Returns false if the bytes need a place in an arena. */
 export function setInPlace(reader: StructReader, index: number, bytes: Uint8Array): boolean {
   const { layout, table, image } = reader
   const at = reader.base + index * reader.stride
@@ -64,7 +58,6 @@ function fillContainer(reader: StructReader, index: number, at: number, type: nu
   return true
 }
 
-/** Puts new bytes into the arena, and a VIEW or PREALLOC onto them into the struct. */
 export function setInArena(arena: Arena, reader: StructReader, index: number, bytes: Uint8Array): void {
   pointTo(reader, index, arena.put(bytes), bytes.length)
 }

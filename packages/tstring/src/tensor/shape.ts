@@ -5,11 +5,7 @@ import { argumentError } from '../errors/arguments.ts'
 /** The most elements of a tensor: the largest length of a JavaScript array. */
 export const COUNT_MAXIMUM: number = 2 ** 32 - 1
 
-/**
- * Checks a shape and returns the number of its elements, which is 1 for the scalar shape `[]`.
- *
- * @throws {ArgumentError | ArgumentRangeError} if the value is not an array of sizes, or has 2^32 elements or more.
- */
+/** Returns the number of elements, 1 for the scalar shape `[]`. @throws {ArgumentError | ArgumentRangeError} */
 export function elementCount(shape: readonly number[]): number {
   if (!Array.isArray(shape)) throw argumentError('shape', 'an array of numbers', shape)
   let count = 1

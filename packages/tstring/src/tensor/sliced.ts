@@ -7,15 +7,11 @@ import { hostAbi } from '../layouts/abi.ts'
 import { tableSize } from '../layouts/layout.ts'
 import type { FastBuffer } from '../text/fast-buffer.ts'
 
-/** The number of elements that are decoded at once. */
 const AT_ONCE = 1024
 
 const plan = { layout: 'arrow32', abi: hostAbi, form: FORM.OFFSET, isInline: false } as const
 
-/**
- * Returns all strings, cut out of the text of about a thousand elements each if that text is ASCII. The bytes of the elements
- * are gathered in memory that is used again, so they are decoded while they are still in the cache.
- */
+/** Returns all strings, cut out of texts of many ASCII elements, gathered in reused memory that stays in the cache. */
 export function slicedStrings(image: Image): string[] {
   const { count } = image
   const strings = new Array<string>(count)

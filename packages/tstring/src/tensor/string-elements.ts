@@ -24,7 +24,6 @@ export interface ToArrayOptions extends TextOptions {
   readonly slices?: boolean
 }
 
-/** The number of strings that `toString` shows. */
 const SHOWN = 4
 
 /**

@@ -328,12 +328,10 @@ export class StringTensor extends StringElements {
     return convertTo(this.image, selection, shape, placement, target)
   }
 
-  /** The reader of a layout with structs. */
   get #structs(): StructReader {
     return this.reader as StructReader
   }
 
-  /** Returns the arena for strings that do not fit in place. The first call creates it. */
   #arena(): Arena {
     if (this.#parts.arena !== undefined) return this.#parts.arena
     const parts = withArena(this.#parts)
@@ -342,7 +340,6 @@ export class StringTensor extends StringElements {
     return parts.arena
   }
 
-  /** Returns the struct of an element that may be changed. */
   #writableStruct(index: number): Segment {
     this.checkIndex(index)
     if (!this.#parts.isWritable) {
@@ -354,7 +351,6 @@ export class StringTensor extends StringElements {
     return this.#struct(index)
   }
 
-  /** Returns the struct of an element in `malloc` storage. */
   #mallocStruct(index: number): Segment {
     const struct = this.#writableStruct(index)
     checkTf(this.layout)

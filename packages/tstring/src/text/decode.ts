@@ -24,14 +24,11 @@ export interface TextOptions {
   readonly invalid?: InvalidText
 }
 
-/** Returns the policy for an option's value. @throws {ArgumentError} */
 export const policyOf = (invalid: InvalidText = 'replace'): InvalidText => checkOneOf(invalid, policies, 'invalid')
 
-/** Returns the policy of options that have no others. @throws {ArgumentError} */
 export const policyIn = (options: TextOptions | undefined): InvalidText =>
   options === undefined ? 'replace' : policyOf(checkOptions(options, ['invalid']).invalid)
 
-/** Decodes the string that a reader has located. */
 export function decodeLocated(reader: Reader, index: number, policy: InvalidText): string {
   const { start, size } = reader
   const bytes = reader.block.bytes as FastBuffer

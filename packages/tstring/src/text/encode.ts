@@ -7,13 +7,7 @@ export type Text = string | Uint8Array
 
 const aboveLatin1 = /[\u0100-\uffff]/
 
-/**
- * Returns the bytes of an element.
- *
- * @param policy applies to lone surrogates, which UTF-8 cannot encode: `replace` writes U+FFFD, `throw` throws. `latin1`
- *   writes each character as one byte instead of UTF-8, and throws for characters above U+00FF.
- * @throws {InvalidTextError} according to the policy. @throws {ArgumentError} if the value is neither a string nor bytes.
- */
+/** Returns the bytes of an element. @throws {InvalidTextError} according to the policy @throws {ArgumentError} */
 export function encodeText(value: Text, policy: InvalidText, name: string): Uint8Array {
   if (value instanceof Uint8Array) return value
   if (typeof value !== 'string') throw argumentError(name, 'a string or a Uint8Array', value)
