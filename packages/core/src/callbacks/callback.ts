@@ -3,10 +3,7 @@ import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { LAYOUTS } from '../generated/layouts.ts'
 import { addressOf, registerCallback } from '../native/driver.ts'
 
-/**
- * The function of a callback. It receives the two addresses that the native caller passes to `tn_callback_invoke`. The
- * addresses are valid until the function returns. If the function throws, native code receives a failure.
- */
+/** Both addresses are valid until the function returns. If it throws, native code receives a failure. */
 export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
 
 /** The errors of the callbacks of this thread: if `count` is larger after a native call than before, `last` is the cause. */
@@ -16,7 +13,6 @@ export const thrown: { count: number; last: unknown } = { count: 0, last: undefi
 const { offsets } = LAYOUTS.tn_callback_call_t
 const [ID, ARGUMENTS, RESULT] = [offsets.id / 8, offsets.arguments / 8, offsets.result / 8]
 
-/** The functions by id. */
 const functions: (CallbackFunction | undefined)[] = []
 /** The ids of functions that nobody can call any more. */
 const free: number[] = []
@@ -92,7 +88,6 @@ export class Callback {
 const ids = new BigInt64Array(64)
 const taken = new BigUint64Array(1)
 
-/** Forgets the functions that nobody can call any more. */
 function takeReleased(): void {
   if (isClosed) return
   do {

@@ -2,17 +2,11 @@ import type { TenonErrorOptions } from '@tenon/binary'
 import { describe } from './describe.ts'
 import { ArgumentError, ArgumentRangeError } from './kinds.ts'
 
-/**
- * The error for an argument of the wrong type: "NAME must be EXPECTED, got VALUE".
- *
- * @param expected a noun phrase: `a function`, `an array of tensors`.
- * @param hint an instruction, if there is one.
- */
+/** The message is "NAME must be EXPECTED, got VALUE". `expected` is a noun phrase, and `hint` an instruction. */
 export function wrongType(name: string, expected: string, received: unknown, hint?: string): ArgumentError {
   return new ArgumentError(...parts(name, expected, describe(received), hint))
 }
 
-/** The error for an argument of the right type with a value out of range, in the form of {@link wrongType}. */
 export function wrongValue(name: string, expected: string, received: unknown, hint?: string): ArgumentRangeError {
   return new ArgumentRangeError(...parts(name, expected, describe(received), hint))
 }
@@ -27,16 +21,7 @@ const parts = (
   { hint, details: { name, expected, received } },
 ]
 
-/**
- * Checks a size, count or offset once at the public boundary.
- *
- * @param value the caller's value: a number, or a bigint that is a safe integer.
- * @param name the parameter's name, for the message.
- * @param unit the unit of the value, for the message.
- * @returns the value as a number: an integer from 0 to 2^53 - 1.
- * @throws {ArgumentError} if it is not a number or bigint.
- * @throws {ArgumentRangeError} if it is NaN, fractional, negative, or above 2^53 - 1.
- */
+/** Accepts integers from 0 to 2^53 - 1, also as bigints. @throws {ArgumentError | ArgumentRangeError} otherwise. */
 export function checkSize(value: unknown, name: string, unit = 'bytes'): number {
   if (typeof value === 'number') {
     if (Number.isSafeInteger(value) && value >= 0) return value + 0 // no negative zero
@@ -48,12 +33,7 @@ export function checkSize(value: unknown, name: string, unit = 'bytes'): number 
   throw wrongValue(name, `a whole number of ${unit} from 0 to 2^53 - 1`, value)
 }
 
-/**
- * Checks an alignment.
- *
- * @returns the alignment in bytes: a power of two from 1 to 2^30.
- * @throws {ArgumentError | ArgumentRangeError} otherwise.
- */
+/** Accepts powers of two from 1 to 2^30, in bytes. @throws {ArgumentError | ArgumentRangeError} otherwise. */
 export function checkAlignment(value: unknown, name = 'byteAlignment'): number {
   const alignment = checkSize(value, name)
   if (alignment > 0 && alignment <= 2 ** 30 && (alignment & (alignment - 1)) === 0) return alignment

@@ -2,14 +2,7 @@ import { wrongType } from './check-arguments.ts'
 import { ArgumentError } from './kinds.ts'
 import { didYouMean } from './suggest.ts'
 
-/**
- * Checks an option object at the public boundary.
- *
- * @param options the caller's value; undefined stands for an object without options.
- * @param known the names of all options.
- * @param name the parameter's name, for messages.
- * @throws {ArgumentError} if `options` is not an object, or has an unknown option.
- */
+/** @throws {ArgumentError} if `options` is not an object, or has a key that is not in `known`. */
 export function checkOptions<Options extends object>(
   options: Options | undefined,
   known: readonly (keyof Options & string)[],

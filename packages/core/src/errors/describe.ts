@@ -40,5 +40,4 @@ function nameOf(value: object): string {
   return typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'Object'
 }
 
-/** An address in hexadecimal, for an error message. */
 export const hex = (address: number | bigint): string => `0x${address.toString(16)}`

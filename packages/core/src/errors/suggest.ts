@@ -1,7 +1,4 @@
-/**
- * Returns the candidates that are most similar to a mistyped name, best first. A candidate is similar if its edit distance is
- * at most a third of the name's length, or if it contains the name.
- */
+/** Returns names within an edit distance of a third of the length, and names that contain it, best first. */
 export function suggest(name: string, candidates: Iterable<string>, count = 3): string[] {
   const wanted = name.toLowerCase()
   const limit = Math.max(1, Math.floor(wanted.length / 3))
@@ -40,7 +37,6 @@ function editDistance(a: string, b: string, limit: number): number {
   return previous[b.length]!
 }
 
-/** `Did you mean a or b?`, or undefined if no candidate is similar. */
 export function didYouMean(name: string, candidates: Iterable<string>): string | undefined {
   const names = suggest(name, candidates)
   return names.length === 0 ? undefined : `Did you mean ${names.join(' or ')}?`

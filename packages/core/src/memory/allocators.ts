@@ -41,12 +41,7 @@ export const gcAllocator: NativeAllocator & { toString(): string } = {
 }
 inspectAsText({ prototype: gcAllocator })
 
-/**
- * A zeroed ArrayBuffer with room for `byteSize` bytes at a multiple of `byteAlignment`. It has at least one byte, so that
- * it has an address of its own.
- *
- * @throws {AllocationError} if the engine cannot allocate it.
- */
+/** The buffer has at least one byte, so that its address is unique. @throws {AllocationError} */
 export function newArrayBuffer(byteSize: number, byteAlignment: number): ArrayBuffer {
   const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0)
   try {

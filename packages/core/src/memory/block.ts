@@ -44,27 +44,17 @@ export function gateOfBuffer(buffer: ArrayBufferLike): Gate | undefined {
   return gates.get(buffer)
 }
 
-/** Whether the buffer was transferred away, so that its memory belongs to somebody else. */
 export function isDetached(buffer: ArrayBufferLike): boolean {
   return buffer instanceof ArrayBuffer && buffer.detached
 }
 
-/**
- * Checks that the memory of a block may be read or written.
- *
- * @throws {ScopeClosedError | WrongThreadError} if its lifetime is closed, or the buffer of a raw view was transferred
- * away, so that the address belongs to somebody else.
- */
+/** @throws {ScopeClosedError | WrongThreadError} if the lifetime is closed, or a raw view's buffer was transferred. */
 export function checkUsable(block: Block): void {
   if (!block.gate.alive) block.gate.owner.checkAlive()
   if (block.exposed) checkAttached(block)
 }
 
-/**
- * Checks that a native call may take the memory of a block, which `enterCall` or a hold then keeps open.
- *
- * @throws as {@link checkUsable}, and once closing has begun.
- */
+/** @throws as {@link checkUsable}, and once closing has begun. */
 export function checkEnterable(block: Block): void {
   if (!block.gate.open) block.gate.owner.checkOpen()
   if (block.exposed) checkAttached(block)

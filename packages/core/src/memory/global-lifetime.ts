@@ -32,5 +32,4 @@ const lifetime = new GlobalLifetime()
  */
 export const globalLifetime: Lifetime = lifetime
 
-/** The gate of {@link globalLifetime}. */
 export const globalGate: Gate = lifetime.gate

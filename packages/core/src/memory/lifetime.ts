@@ -59,7 +59,6 @@ export class Gate {
     this.notCloneable = notCloneable
   }
 
-  /** The number of users that have entered and not left. */
   get holds(): number {
     return this.count
   }
@@ -102,7 +101,6 @@ export function enterAll(gated: readonly Gated[]): void {
   }
 }
 
-/** Ends what {@link enterAll} began. */
 export function exitAll(gated: readonly Gated[]): void {
   for (const { gate } of gated) gate.exit()
 }

@@ -3,7 +3,6 @@ import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { addressOf, bufferOver } from '../native/driver.ts'
 import { isDetached } from './block.ts'
 
-/** The pages of a file that are mapped, and how. */
 export interface MappedFileOptions {
   /** The offset of the first byte in the file: a multiple of {@link pageSize}. */
   readonly byteOffset?: number
@@ -20,10 +19,7 @@ export class MappedFile {
   readonly address: number
   readonly byteSize: number
   readonly buffer: ArrayBuffer
-  /**
-   * Unmaps the pages, for an owner that detaches the buffer itself. The function does not refer to this object or to
-   * the buffer, so a `Cleaner` can keep it.
-   */
+  /** Does not refer to this object or to the buffer, so that a `Cleaner` can keep the function. */
   readonly unmap: () => void
 
   private constructor(address: number, byteSize: number) {
@@ -33,12 +29,7 @@ export class MappedFile {
     this.unmap = unmapper(address, byteSize)
   }
 
-  /**
-   * Maps a part of a file, which may be closed afterwards.
-   *
-   * @param path the path of the file, for messages.
-   * @throws {NativeError} if the system refuses, or the runtime has no buffers over native memory.
-   */
+  /** The file may be closed afterwards. @throws {NativeError} if the system or the runtime refuses. */
   static open(path: string, descriptor: number, options: MappedFileOptions): MappedFile {
     const { byteOffset = 0, byteSize, isShared = false } = options
     const out = new BigUint64Array(1)
@@ -59,13 +50,11 @@ export class MappedFile {
     checkStatus(coreFunctions().tn_mapping_sync(this.address + byteOffset, byteSize), 'writing a mapped file')
   }
 
-  /** Advises the system whether the pages are needed soon. */
   advise(byteOffset: number, byteSize: number, isNeeded: boolean): void {
     const status = coreFunctions().tn_pages_advise(this.address + byteOffset, byteSize, isNeeded ? 1 : 0)
     checkStatus(status, `${isNeeded ? 'loading' : 'unloading'} a mapped file`)
   }
 
-  /** The number of pages of a range that are in memory. */
   residentPages(byteOffset: number, byteSize: number): number {
     const out = new BigUint64Array(1)
     const status = coreFunctions().tn_pages_resident(this.address + byteOffset, byteSize, addressOf(out))
@@ -73,10 +62,7 @@ export class MappedFile {
     return Number(out[0])
   }
 
-  /**
-   * Detaches the buffer, so that no view can access the memory, and unmaps the memory. If a user has transferred the buffer,
-   * the pages stay mapped, because a leak is better than a view over unmapped memory.
-   */
+  /** If a user has transferred the buffer, the pages stay mapped, because a leak is better than a dangling view. */
   close(): void {
     if (isDetached(this.buffer)) return
     this.buffer.transfer(0)

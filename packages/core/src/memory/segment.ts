@@ -4,7 +4,6 @@ import { ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { checkUsable, expose, type Block } from './block.ts'
 import type { Lifetime } from './lifetime.ts'
 
-/** The flag bit of a read-only segment. */
 export const READ_ONLY = 1
 
 /** The flag bit of a segment of device memory, which the CPU cannot read or write. */
@@ -91,11 +90,7 @@ export class Segment {
   }
 }
 
-/**
- * Checks a slice of `available` bytes and returns its offset and size in bytes.
- *
- * @throws {BoundsError} if it exceeds them. @throws {ArgumentError | ArgumentRangeError} if a number is not valid.
- */
+/** Returns the offset and size in bytes. @throws {BoundsError | ArgumentError | ArgumentRangeError} */
 export function checkSlice(available: number, byteOffset: unknown, byteSize: unknown): [offset: number, size: number] {
   const offset = checkSize(byteOffset, 'byteOffset')
   const size = byteSize === undefined ? available - offset : checkSize(byteSize, 'byteSize')

@@ -23,7 +23,6 @@ export type ValueType =
 /** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
 export type Value = number | bigint | boolean | Segment | StructValue | null | undefined
 
-/** What the driver takes. */
 export type CValue = number | bigint | boolean | StructValue
 
 /** Checks one argument and turns it into what the driver takes. The place is only for the message. */
@@ -51,7 +50,6 @@ export function cTypeOf(type: ValueType | StructType): CType {
   throw wrongType('a type', `one of ${Object.keys(cTypes).join(', ')}`, type)
 }
 
-/** The converter of a value type. */
 export function converterOf(type: ValueType | StructType): Converter {
   if (type instanceof StructType) return struct(type)
   if (type === 'pointer') return pointer
@@ -75,7 +73,6 @@ const pointer: Converter = (value, index, name) => {
   )
 }
 
-/** The bytes of a segment, as the object that the driver takes. */
 function struct(type: StructType): Converter {
   return (value, index, name) => {
     if (value instanceof Segment && value.byteSize === type.byteSize) return type.read(value)
@@ -96,9 +93,7 @@ const promoted: Readonly<Record<string, ValueType>> = {
   float32: 'float64',
 }
 
-/**
- * Checks the parameters of a variadic function. @throws {ArgumentError} if C would promote one of the variadic ones.
- */
+/** @throws {ArgumentError} if C would promote a parameter behind the `...`. */
 export function checkVariadic(parameters: readonly (ValueType | StructType)[], fixedParameters: number): void {
   const fixed = checkSize(fixedParameters, 'fixedParameters', 'parameters')
   if (fixed > parameters.length) {

@@ -8,10 +8,8 @@ import { FUNCTIONS } from '../generated/functions.ts'
 import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
 
-/** The functions of the C core, by name. */
 export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
 
-/** The loaded C core of this process. */
 export interface CoreLibrary {
   readonly path: string
   readonly version: string
@@ -133,12 +131,10 @@ function twoCopies(first: Copy, second: Copy): LoadError {
   )
 }
 
-/** Returns the message of the last call of the core that failed on this thread. */
 export function lastError(): string {
   return stringAt(Number(coreFunctions().tn_last_error()))
 }
 
-/** Returns the name of a status code, or its number if it has no name. */
 export function statusName(status: number): StatusName | `status ${number}` {
   const names = Object.keys(STATUS) as StatusName[]
   return names.find((name) => STATUS[name].value === status) ?? `status ${status}`

@@ -36,7 +36,6 @@ const STACK_SIZE = 8 * 2 ** 20
 /** The number of calls that may run on other threads at a time, which is koffi's maximum. */
 const MAXIMUM_ASYNC_CALLS = 4096
 
-/** A type of the driver for a struct that is passed by value. */
 export interface CStruct {
   readonly struct: TypeObject
 }
@@ -101,7 +100,6 @@ export function functionAt(address: number, result: CType, parameters: readonly 
   return decode(BigInt(address), proto(specOf(result), parameters.map(specOf))) as CFunction
 }
 
-/** Returns koffi's name or object for a type. */
 const specOf = (type: CType): string | TypeObject => (typeof type === 'string' ? type : type.struct)
 
 /** Declares a variadic function for one list of parameters, `fixed` of which are before the `...`. */
@@ -123,7 +121,6 @@ export function variadicFunctionAt(
   })
 }
 
-/** A member of a C struct: a value, an array of a fixed length, or a struct. */
 export interface StructMember {
   readonly name: string
   readonly type: CType

@@ -21,7 +21,6 @@ export function isSpecialFile(path: string): boolean {
   }
 }
 
-/** The system that loads each format. */
 const systems = { elf: 'Linux', 'mach-o': 'macOS', pe: 'Windows' } as const
 
 /** Explains the failure by the file's headers. Without a sentence, the message of the loader is the best explanation. */

@@ -3,7 +3,6 @@ import { loadGlobally, type CType } from './driver.ts'
 /** The functions of a library: the result, then the parameters. */
 export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
 
-/** A declared function of C. */
 export interface DeclaredFunction<Arguments extends readonly unknown[], Result> {
   (...values: Arguments): Result
   /** Runs the function on another thread, then calls `done` on this one. */
@@ -21,7 +20,6 @@ type ResultOf<Type extends CType> = Type extends 'void'
     ? number | bigint
     : number
 
-/** The functions of a table, by name. */
 export type FunctionsOf<Table extends FunctionTable> = {
   readonly [Name in keyof Table]: DeclaredFunction<ArgumentsOf<Table[Name][1]>, ResultOf<Table[Name][0]>>
 }

@@ -9,7 +9,6 @@ import { NativeLibrary } from './native-library.ts'
 
 type Library = Exclude<keyof typeof FUNCTIONS, 'tenon'>
 
-/** The functions of a library beside the C core, by name. */
 export type LibraryFunctions<Name extends Library> = FunctionsOf<(typeof FUNCTIONS)[Name]>
 
 /** Returns the address of a function of the C core, for native code that calls it. */
@@ -17,17 +16,11 @@ export function coreFunctionAddress(name: keyof CoreFunctions): number {
   return Number(NativeLibrary.open(coreLibrary().path).symbol(name))
 }
 
-/** Returns the path of a library beside the C core. */
 export function siblingPath(name: Library): string {
   return join(dirname(coreLibrary().path), libraryFileName(name))
 }
 
-/**
- * Loads a library beside the C core, whose symbols all libraries that are loaded later can see. Called once for a
- * library; each of its functions is declared at its first use.
- *
- * @throws {LoadError} if the library is missing.
- */
+/** Later libraries see the symbols of this one. Called once for a library. @throws {LoadError} if it is missing. */
 export function libraryFunctions<Name extends Library>(name: Name): LibraryFunctions<Name> {
   const path = siblingPath(name)
   if (!existsSync(path)) {

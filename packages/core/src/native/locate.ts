@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { LoadError } from '../errors/kinds.ts'
 
-/** A place where the core's library may be, and the reason why it is searched. */
 export interface Candidate {
   readonly path: string
   readonly origin: 'TENON_CORE_LIBRARY' | 'workspace build' | 'platform package'
@@ -28,7 +27,6 @@ function findPackage(): { directory: string; version: string } {
 
 let found: ReturnType<typeof findPackage> | undefined
 
-/** The directory and version of this copy of `@tenon/core`. */
 export function corePackage(): { readonly directory: string; readonly version: string } {
   return (found ??= findPackage())
 }
@@ -36,16 +34,12 @@ export function corePackage(): { readonly directory: string; readonly version: s
 /** The platform in names of packages: `linux-x64`. */
 export const platformName: string = `${process.platform}-${process.arch}`
 
-/** The file name of a library on this platform: `libtenon.so`. */
 export function libraryFileName(name: string): string {
   if (process.platform === 'win32') return `${name}.dll`
   return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
 }
 
-/**
- * The places where the core's library may be, in order: the file that `TENON_CORE_LIBRARY` names, and only that one; else
- * the build of the workspace and the platform package.
- */
+/** In order: only the file of `TENON_CORE_LIBRARY`, or the workspace's build, then the platform package. */
 export function candidates(environment: NodeJS.ProcessEnv = process.env): Candidate[] {
   const explicit = environment['TENON_CORE_LIBRARY']
   if (explicit !== undefined && explicit !== '') return [{ path: explicit, origin: 'TENON_CORE_LIBRARY' }]

@@ -39,10 +39,8 @@ export interface NativeFunction<Result> {
   readonly async: (...values: readonly Value[]) => Promise<Result>
 }
 
-/** The function that a synchronous call runs. */
 type Form = (...values: readonly Value[]) => Value
 
-/** A function at an address, and the data that calls of the function need. */
 interface Target {
   readonly name: string
   readonly gate: Gate
@@ -84,11 +82,7 @@ export function bindFunction(gate: Gate, name: string, address: number, signatur
   return made
 }
 
-/**
- * Copies the parameters of a signature, so that the checked types are the declared types.
- *
- * @throws {ArgumentError} if the signature is not valid
- */
+/** Copies the parameters, so that the checked types are the declared types. @throws {ArgumentError} */
 function parametersOf(signature: Signature): readonly (ValueType | StructType)[] {
   if (typeof signature !== 'object' || signature === null) {
     throw wrongType('signature', 'an object with result and parameters', signature)
@@ -113,7 +107,6 @@ function declare(
   return variadicFunctionAt(address, resultType, types, fixedParameters)
 }
 
-/** The asynchronous form of a function. It holds its operands until the call is over. */
 function asyncOf(target: Target, raw: CFunction): (...values: readonly Value[]) => Promise<Value> {
   const { name, self, converters, isWide } = target
   return (...values) => {
@@ -257,7 +250,6 @@ function ofMany(target: Target): Form {
   }
 }
 
-/** Checks that a call has as many arguments as parameters, and that the library is open. */
 function check({ name, gate, converters }: Target, count: number): void {
   if (count !== converters.length) {
     throw new ArgumentError(`${name} takes ${converters.length} arguments, got ${count}`)

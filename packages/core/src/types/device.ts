@@ -10,11 +10,7 @@ export interface Device {
 /** The CPU, which reads and writes the memory directly. */
 export const cpu: Device = Object.freeze({ type: 1, id: 0 })
 
-/**
- * Reads a caller's device once and checks it. Both numbers have 32 bits, as in DLPack.
- *
- * @throws {ArgumentError} if it is not a device.
- */
+/** Reads the device once. Both numbers have 32 bits. @throws {ArgumentError} if it is not a device. */
 export function checkDevice(device: unknown): Device {
   const { type, id } = (device ?? {}) as Partial<Device>
   if (isInt32(type) && isInt32(id) && type > 0 && id >= 0) return Object.freeze({ type, id })

@@ -147,7 +147,6 @@ const classes: Readonly<Record<TypedArrayName, TypedArrayClass>> = {
   BigUint64Array,
 }
 
-/** Returns the TypedArray class for the elements of a type. */
 export function typedArrayClass(dtype: DType): TypedArrayClass {
   return classes[dtypeInfo(dtype).array]
 }

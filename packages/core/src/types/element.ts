@@ -19,7 +19,6 @@ export interface ElementCodec {
 
 const codecs = new Map<DType, ElementCodec>()
 
-/** The codec of an element type. */
 export function elementCodec(dtype: DType): ElementCodec {
   let codec = codecs.get(dtype)
   if (codec === undefined) {

@@ -50,15 +50,12 @@ const formats: Readonly<Record<FormatName, MiniFloat>> = {
   float8_e5m2fnuz: format(5, 2, 'fnuz', 16),
 }
 
-/** The formats that {@link decodeMiniFloat} and {@link encodeMiniFloat} support. */
 export type MiniFloatName = FormatName | 'float8_e8m0fnu'
 
-/** Whether the name denotes a small floating-point format. */
 export function isMiniFloat(name: string): name is MiniFloatName {
   return name in formats || name === 'float8_e8m0fnu'
 }
 
-/** The number that a code of the format stands for. */
 export function decodeMiniFloat(name: MiniFloatName, code: number): number {
   // A power of two without a sign: 2^(code - 127). The code 255 is NaN.
   if (name === 'float8_e8m0fnu') return code === 255 ? NaN : 2 ** (code - 127)

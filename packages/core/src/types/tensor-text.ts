@@ -3,17 +3,11 @@ import { dtypeInfo, type DType } from './dtype.ts'
 import type { Element } from './element.ts'
 import type { TensorType } from './tensor-type.ts'
 
-/** The largest number of values that are shown. */
 const SHOWN = 16
 /** The significant digits shown of a float that is narrower than a float64. Those formats have 2 to 7. */
 const DIGITS = 6
 
-/**
- * The first values of a tensor in row-major order, as text: `[1, 2, 3, ... 997 more]`. If they cannot be read, the text
- * says why. Never throws.
- *
- * @param read returns the first values.
- */
+/** Returns `[1, 2, 3, ... 997 more]` in row-major order, or the reason if reading fails. Never throws. */
 export function valuesText({ dtype, elementCount }: TensorType, read: (count: number) => readonly Element[]): string {
   const shown = Math.min(elementCount, SHOWN)
   let values: readonly Element[]

@@ -109,7 +109,6 @@ export class Tensor {
     return valuesText(this.type, (count) => this.#read(count))
   }
 
-  /** The first elements in row-major order. */
   #read(count: number): Element[] {
     this.#checkOnCpu()
     const { packing } = this.type
