@@ -30,7 +30,6 @@ export const machOMachines: MachineTable = {
 /** The values of IMAGE_FILE_MACHINE_* in PE. */
 export const peMachines: MachineTable = { 0x14c: 'ia32', 0x8664: 'x64', 0x1c4: 'arm', 0xaa64: 'arm64' }
 
-/** The name of a processor, or a phrase with its number. */
 export function machineName(table: MachineTable, machine: number): string {
   return table[machine] ?? `unknown (machine 0x${machine.toString(16)})`
 }

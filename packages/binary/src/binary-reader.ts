@@ -18,12 +18,10 @@ export class BinaryReader {
     return this.#source.byteSize
   }
 
-  /** Returns a reader of the same bytes with the given byte order. */
   withEndianness(littleEndian: boolean): BinaryReader {
     return new BinaryReader(this.#source, littleEndian)
   }
 
-  /** Returns a reader of a part of these bytes, as if the part were a separate file. */
   part(offset: number, byteSize: number, what: string): BinaryReader {
     this.#check(offset, byteSize, what)
     const source = this.#source
@@ -33,11 +31,7 @@ export class BinaryReader {
     )
   }
 
-  /**
-   * Returns the `byteSize` bytes at `offset`, which errors call `what`.
-   *
-   * @throws {BinaryFormatError} if the bytes exceed the file or {@link MAX_TABLE_BYTES}
-   */
+  /** @throws {BinaryFormatError} if the bytes exceed the file or {@link MAX_TABLE_BYTES}. Errors use the name `what`. */
   fields(offset: number, byteSize: number, what: string): Fields {
     this.#check(offset, byteSize, what)
     if (byteSize > MAX_TABLE_BYTES) {
@@ -100,7 +94,6 @@ export class Fields {
     return this.bytes.length
   }
 
-  /** The fields of a structure inside this one. */
   part(offset: number, byteSize: number): Fields {
     this.#check(offset, byteSize)
     return new Fields(this.bytes.subarray(offset, offset + byteSize), this.#littleEndian, this.#what)
@@ -133,7 +126,6 @@ export class Fields {
     return Number(value)
   }
 
-  /** Reads a number of 32 or 64 bits. */
   word(offset: number, bits: 32 | 64): number {
     return bits === 64 ? this.size64(offset) : this.u32(offset)
   }

@@ -1,9 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { BinaryFormatError } from './binary-format-error.ts'
 
-/** A source of bytes that are read in parts, such as a file, or memory in tests. */
 export interface ByteSource {
-  /** The size of the source in bytes. */
   readonly byteSize: number
   /** Reads `length` bytes at an offset. The caller has checked that the range is within the source. */
   read(offset: number, length: number): Buffer

@@ -27,7 +27,6 @@ export function readBinary(path: string): BinaryInfo {
   }
 }
 
-/** Reads the headers of a library from any source of bytes. */
 export function parseBinary(source: ByteSource): BinaryInfo {
   const reader = new BinaryReader(source, false)
   const start = reader.fields(0, Math.min(source.byteSize, 64), 'start of the file').bytes

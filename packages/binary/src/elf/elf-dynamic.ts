@@ -22,13 +22,10 @@ export const Tag = {
 /** The entries that the loader reads, by tag, and the names that they refer to; empty for static programs and object files. */
 export interface ElfDynamic {
   readonly strings: StringTable
-  /** The first value of a tag. */
   value(tag: number): number | undefined
-  /** The texts of a tag that may occur several times. */
   texts(tag: number): string[]
 }
 
-/** Reads the dynamic section. */
 export function readElfDynamic(header: ElfHeader): ElfDynamic {
   const entries = readEntries(header)
   const value = (tag: number): number | undefined => entries.find((entry) => entry.tag === tag)?.value

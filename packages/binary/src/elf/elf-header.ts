@@ -40,7 +40,6 @@ const layouts = {
   },
 } as const
 
-/** Reads the ELF header and the tables that it refers to. */
 export function readElfHeader(file: BinaryReader): ElfHeader {
   const identity = file.fields(0, 16, 'ELF identification')
   const elfClass = identity.u8(4)
@@ -89,7 +88,6 @@ export function fileRangeOf(header: ElfHeader, address: number, what: string): {
   )
 }
 
-/** The `byteSize` bytes of the file at a run-time address. */
 export function fieldsAt(header: ElfHeader, address: number, byteSize: number, what: string): Fields {
   return header.reader.fields(fileRangeOf(header, address, what).offset, byteSize, what)
 }

@@ -25,7 +25,6 @@ const kinds: Readonly<Record<number, SymbolKind>> = { 1: 'object', 2: 'function'
 /** Marks a symbol of a version that is not the library's default. A lookup by name alone does not find it. */
 const VERSYM_HIDDEN = 0x8000
 
-/** The dynamic symbols: exports and imports. */
 export function readElfSymbols(
   header: ElfHeader,
   dynamic: ElfDynamic,

@@ -3,7 +3,6 @@ import type { Fields } from '../binary-reader.ts'
 import { Tag, type ElfDynamic } from './elf-dynamic.ts'
 import { fileRangeOf, type ElfHeader } from './elf-header.ts'
 
-/** A version of a library's symbols that a file requires. */
 export interface NeededVersion {
   readonly library: string
   /** The version, such as `GLIBC_2.34`. */
@@ -48,7 +47,6 @@ export function readNeededVersions(header: ElfHeader, dynamic: ElfDynamic): Map<
 /** The libraries of glibc. libgcc has versions with the same names, even on systems without glibc. */
 const glibcLibrary = /^(ld[\w-]*|lib(anl|BrokenLocale|c|dl|m|mvec|nsl|nss_\w+|pthread|resolv|rt|thread_db|util))\.so\./
 
-/** The oldest glibc that has all these versions; undefined if none of them belongs to glibc. */
 export function minimumGlibc(versions: Iterable<NeededVersion>): string | undefined {
   let best: readonly number[] | undefined
   for (const { library, version } of versions) {

@@ -38,7 +38,6 @@ export function readElf(file: BinaryReader): BinaryInfo {
   }
 }
 
-/** Reads only the dependencies of an ELF file. */
 export function readElfDependencies(file: BinaryReader): ElfDependencies {
   const header = readElfHeader(file)
   return dependenciesOf(header, readElfDynamic(header))

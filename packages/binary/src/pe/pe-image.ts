@@ -34,7 +34,6 @@ export class PeImage {
     return this.#reader.byteSize
   }
 
-  /** The `byteSize` bytes at `rva`. */
   fields(rva: number, byteSize: number, what: string): Fields {
     const range = this.#rangeOf(rva, what)
     if (byteSize > range.byteSize) {
@@ -59,7 +58,6 @@ export class PeImage {
     throw new BinaryFormatError(`the ${what} has no end within ${limit} bytes`)
   }
 
-  /** Whether the bytes at `rva` are instructions. */
   isCode(rva: number): boolean {
     return ((this.#sectionAt(rva)?.characteristics ?? 0) & IMAGE_SCN_MEM_EXECUTE) !== 0
   }

@@ -20,7 +20,6 @@ const MAX_SECTIONS = 1024
 
 const Directory = { export: 0, import: 1, delayImport: 13 } as const
 
-/** Reads a PE file (a DLL or a program for Windows). */
 export function readPe(file: BinaryReader): BinaryInfo {
   const reader = file.withEndianness(true)
   const headerAt = reader.fields(0, 64, 'MS-DOS header').u32(60)

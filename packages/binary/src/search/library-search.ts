@@ -1,16 +1,13 @@
 import type { BinaryInfo } from '../binary-info.ts'
 
-/** The dependencies that the headers of a file list. */
 export type Dependencies = Pick<BinaryInfo, 'arch' | 'bits' | 'needed' | 'rpath' | 'runpath'>
 
-/** A file whose dependencies are searched for. */
 export interface Requester extends Dependencies {
   readonly path: string
   /** The expanded search directories inherited from the files that need this one. */
   readonly inherited: readonly string[]
 }
 
-/** The search rules of one system's loader. */
 export interface LibrarySearch {
   /** Reads the dependencies of a file. @throws if it cannot be read, or is for another loader. */
   read(path: string): Dependencies
