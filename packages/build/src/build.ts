@@ -45,7 +45,6 @@ export async function buildPackage(
   return artifacts
 }
 
-/** The languages of a target's sources, and the language that links it. */
 function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
   return [
     ...target.sources.map(languageOf),

@@ -1,7 +1,6 @@
 import { listSymbols } from './symbols.ts'
 import { ToolError } from './tool-error.ts'
 
-/** The symbols of one object file that other object files can use, and those that it uses itself. */
 export interface ObjectSymbols {
   /** The source file, relative to the package. */
   readonly source: string
@@ -9,11 +8,7 @@ export interface ObjectSymbols {
   readonly used: readonly string[]
 }
 
-/**
- * Finds the files of a library that use each other in a circle.
- *
- * @returns each group of files that can all reach each other, sorted.
- */
+/** Returns each group of files that can all reach each other, sorted. */
 export function findCircles(objects: readonly ObjectSymbols[]): string[][] {
   const definedBy = new Map(objects.flatMap(({ source, defined }) => defined.map((name) => [name, source] as const)))
   const uses = new Map(
@@ -42,12 +37,7 @@ function reach(start: string, uses: ReadonlyMap<string, readonly string[]>): Set
   return seen
 }
 
-/**
- * Refuses a library whose files use each other in a circle. The check runs on Linux only, because it needs the `nm` of Linux.
- *
- * @param objects the paths of the object files, by source.
- * @throws {ToolError} that names the files of each circle.
- */
+/** Runs on Linux only, because it needs the `nm` of Linux. @throws {ToolError} that names the files of each circle. */
 export async function checkCircles(library: string, objects: ReadonlyMap<string, string>): Promise<void> {
   if (process.platform !== 'linux') return
   const symbols = await Promise.all(

@@ -10,10 +10,8 @@ export interface Compiler {
   readonly identity: string
 }
 
-/** The languages of sources. */
 export type Language = 'c' | 'c++'
 
-/** A compiler for each language. */
 export type Toolchain = ReadonlyMap<Language, Compiler>
 
 const names: Record<Language, { variable: string; unix: string; windows: string; clang: string; name: string }> = {
@@ -27,30 +25,20 @@ const installHints: Partial<Record<NodeJS.Platform, string>> = {
   win32: 'MinGW-w64 on PATH (winget install MSYS2.MSYS2, then pacman -S mingw-w64-ucrt-x86_64-gcc)',
 }
 
-/** Returns the language of a source file, by its extension. */
 export function languageOf(source: string): Language {
   if (source.endsWith('.c')) return 'c'
   if (source.endsWith('.cc')) return 'c++'
   throw new ToolError(`a source must be a .c or a .cc file, got ${source}`)
 }
 
-/**
- * Finds the compilers of some languages: the commands in `CC` and `CXX` (split at spaces), or the usual ones of the platform.
- * libFuzzer requires clang.
- *
- * @throws {ToolError} that names the packages to install, if a compiler cannot be run.
- */
+/** Uses `CC` and `CXX` (split at spaces), or the usual compilers. libFuzzer requires clang. @throws {ToolError} */
 export async function findToolchain(languages: readonly Language[], variant: Variant): Promise<Toolchain> {
   const toolchain = new Map<Language, Compiler>()
   for (const language of new Set(languages)) toolchain.set(language, await findCompiler(language, variant))
   return toolchain
 }
 
-/**
- * Runs a compiler in the directory of a package. `what` is the name of the output for messages.
- *
- * @throws {ToolError} with the message of the compiler and the command.
- */
+/** `what` is the name of the output for messages. @throws {ToolError} with the compiler's message and the command. */
 export async function runCompiler(
   compiler: Compiler,
   args: readonly string[],

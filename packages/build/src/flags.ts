@@ -18,11 +18,7 @@ const variants: Readonly<Record<Variant, { compile: readonly string[]; link: rea
   libfuzzer: { compile: [...sanitized, '-fsanitize=fuzzer-no-link'], link: ['-fsanitize=fuzzer,address,undefined'] },
 }
 
-/**
- * Parses the name of a variant. No name means `release`.
- *
- * @throws {ToolError} for an unknown name.
- */
+/** No name means `release`. @throws {ToolError} for an unknown name. */
 export function parseVariant(word: string | undefined): Variant {
   const name = word || 'release'
   if (Object.hasOwn(variants, name)) return name as Variant
@@ -34,7 +30,6 @@ function isSanitized(variant: Variant): boolean {
   return variants[variant].link.length > 0
 }
 
-/** Returns the flags that compile one source of a target, without input and output. */
 export function compileFlags(target: NativeTarget, language: Language, variant: Variant, version: string): string[] {
   const defines = { TN_VERSION: `"${version}"`, ...target.defines }
   return [
@@ -62,7 +57,6 @@ function languageFlags(language: Language): string[] {
 /** The libraries that are part of the C library on Windows. */
 const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 
-/** Returns the flags that link a target with the libraries that it uses, without objects and output. */
 export function linkFlags(target: NativeTarget, variant: Variant, used: readonly string[]): string[] {
   // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers

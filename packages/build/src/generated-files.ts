@@ -7,11 +7,7 @@ import { parseStatusTable, renderStatusTable } from './abi/status-table.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { ToolError } from './tool-error.ts'
 
-/**
- * Writes the generated files of a package that have changed.
- *
- * @throws {ToolError} for a source that cannot be parsed and, with `write: false`, for a committed file that is stale.
- */
+/** @throws {ToolError} for a source that cannot be parsed and, with `write: false`, for a committed file that is stale. */
 export function generateFiles(pkg: LoadedPackage, { write }: { write: boolean }): void {
   for (const [output, wanted] of Object.entries(renderAll(pkg))) {
     const path = join(pkg.directory, output)
@@ -22,7 +18,6 @@ export function generateFiles(pkg: LoadedPackage, { write }: { write: boolean })
   }
 }
 
-/** Renders the text of each generated file, by its path. */
 function renderAll({ directory, native }: LoadedPackage): Record<string, string> {
   const read = (path: string): string => readFileSync(join(directory, path), 'utf8')
   const { statusTable, abi, targets } = native

@@ -9,10 +9,8 @@ import { findSources, hashHeaders } from './sources.ts'
 import { hashOf, type Stamps } from './stamps.ts'
 import type { NativeTarget, Variant } from './targets.ts'
 
-/** The number of compilers that run at once. */
 const PARALLEL = 2
 
-/** One run of the build: a package, a variant, the compilers, and the hashes of what is up to date. */
 export interface Build {
   readonly pkg: LoadedPackage
   readonly variant: Variant
@@ -20,7 +18,6 @@ export interface Build {
   readonly stamps: Stamps
 }
 
-/** An object file to compile, with the hash of its inputs. */
 export interface ObjectFile {
   /** The path relative to the package. */
   readonly source: string
@@ -31,7 +28,6 @@ export interface ObjectFile {
   readonly hash: string
 }
 
-/** Plans the objects of the sources of a target. */
 export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTarget): ObjectFile[] {
   const sources = findSources(pkg.directory, target)
   const headers = hashHeaders(pkg.directory, target, sources)
@@ -47,7 +43,6 @@ export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTa
 
 const driverDirectory = join(import.meta.dirname, '../csrc')
 
-/** Plans the objects of the fuzz driver, which is part of every fuzz program. */
 export function planFuzzDriver({ pkg, toolchain }: Build): ObjectFile[] {
   const compiler = toolchain.get('c')!
   const contents = globSync('*', { cwd: driverDirectory })

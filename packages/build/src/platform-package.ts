@@ -7,13 +7,7 @@ import { ToolError } from './tool-error.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { platformName } from './platform.ts'
 
-/**
- * Replaces the libraries in the package of this platform by the shared libraries, without those for tests, and writes
- * `SHA256SUMS.json` (hex digests by file name).
- *
- * @returns the directory of the libraries.
- * @throws {ToolError} if the package has no platform package for this platform.
- */
+/** Omits libraries for tests, and writes `SHA256SUMS.json`. @throws {ToolError} without a package for this platform. */
 export function fillPlatformPackage(pkg: LoadedPackage, artifacts: readonly Artifact[]): string {
   if (!pkg.native.platformPackages) throw new ToolError(`${pkg.name} has no platform packages`)
   const platformPackage = join(pkg.directory, pkg.native.platformPackages, platformName)

@@ -11,7 +11,6 @@ export function sharedLibraryName(name: string): string {
   return process.platform === 'darwin' ? `lib${name}.dylib` : `lib${name}.so`
 }
 
-/** Returns the file name of a program on this platform. */
 export function programName(name: string): string {
   return windows ? `${name}.exe` : name
 }

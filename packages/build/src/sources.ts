@@ -6,11 +6,7 @@ import { choosePlatform } from './platform.ts'
 import { hashOf } from './stamps.ts'
 import type { NativeTarget } from './targets.ts'
 
-/**
- * Finds the source files of a target, relative to the package, sorted.
- *
- * @throws {ToolError} if a glob matches no file.
- */
+/** Returns sorted paths relative to the package. @throws {ToolError} if a glob matches no file. */
 export function findSources(directory: string, target: NativeTarget): string[] {
   const found = new Set<string>()
   for (const pattern of target.sources.map((source) => choosePlatform(source))) {

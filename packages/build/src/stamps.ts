@@ -21,7 +21,6 @@ export class Stamps {
     return this.#stamps[output] === hash && existsSync(join(this.#directory, output))
   }
 
-  /** Records the hash of the inputs of `output`. */
   set(output: string, hash: string): void {
     this.#stamps[output] = hash
   }

@@ -3,11 +3,9 @@ import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
 import type { SharedTarget } from './targets.ts'
 
-/** The imports and exports of a library, by plain names. */
 export interface LibrarySymbols {
   readonly imports: readonly string[]
   readonly exports: readonly string[]
-  /** The libraries on which the library depends. */
   readonly needed: readonly string[]
 }
 
@@ -28,10 +26,7 @@ const systemLibraries = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.
 /** The C++ runtime, for targets with C++ sources. */
 const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
-/**
- * Compares a library with its target. Returns a sentence for imports and exports that are not listed, for missing exports, and
- * for dependencies that are not allowed.
- */
+/** Returns a sentence for each import, export and dependency that is not listed, and for each missing export. */
 export function findViolations(symbols: LibrarySymbols, target: SharedTarget, hasCxx: boolean): string[] {
   const importable = [...toolchainSymbols, ...target.imports, ...(target.unresolved ?? [])]
   const loadable = [
@@ -55,7 +50,6 @@ const excludedBy =
   (name: string): boolean =>
     !patterns.some((pattern) => matches(pattern, name))
 
-/** Reads the imports, exports and dependencies of an ELF library with the tools of every Linux compiler. */
 export async function readSymbols(path: string): Promise<LibrarySymbols> {
   const { used, defined } = await listSymbols(path, '-D')
   const dynamic = await runBinutil('readelf', '-d', '-W', path)
@@ -66,11 +60,7 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
   }
 }
 
-/**
- * Checks a newly linked library. The check runs on Linux only.
- *
- * @throws {ToolError} that names every symbol and library that is not allowed.
- */
+/** Runs on Linux only. @throws {ToolError} that names every symbol and library that is not allowed. */
 export async function checkSymbols(path: string, target: SharedTarget, hasCxx: boolean): Promise<void> {
   if (process.platform !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)

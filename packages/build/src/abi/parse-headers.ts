@@ -31,7 +31,6 @@ export type CType = string
 
 export const POINTER: CType = '*'
 
-/** A function that a library exports. */
 export interface FunctionDeclaration {
   readonly name: string
   readonly result: CType
@@ -47,7 +46,6 @@ export interface Layout {
   readonly offsets: Readonly<Record<string, number>>
 }
 
-/** The declarations of headers. */
 export interface Declarations {
   readonly functions: FunctionDeclaration[]
   /** The layouts of structs, which are the same in the 64-bit ABIs of Linux, macOS and Windows. */
@@ -120,7 +118,6 @@ function unexpected({ text, place }: Token, expected: string): Error {
   return headerError(place, `the declaration must have ${expected} here, got "${text}"`)
 }
 
-/** Parses one declaration, and adds what it declares to what is known. */
 class Parser {
   readonly #tokens: readonly Token[]
   readonly #known: Declarations
@@ -253,7 +250,6 @@ class Parser {
     return isPointer ? POINTER : name
   }
 
-  /** The token here, or the last one. */
   get #token(): Token {
     return this.#tokens[Math.min(this.#at, this.#tokens.length - 1)]!
   }
@@ -277,7 +273,6 @@ class Parser {
     return this.#tokens[this.#at++]!.text
   }
 
-  /** The tokens before the first of these signs. */
   #until(...signs: readonly string[]): readonly Token[] {
     const from = this.#at
     while (this.#at < this.#tokens.length && !signs.includes(this.#peek())) this.#at++

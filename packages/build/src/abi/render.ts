@@ -6,12 +6,10 @@ import { headerError } from './tokens.ts'
 const WIDTH = 120
 const NOTE = 'Generated from the C headers by native-build. Do not edit.'
 
-/** Renders a TypeScript constant with a docstring. */
 export function renderTable(summary: string, name: string, lines: readonly string[]): string {
   return [`/**\n * ${summary}\n *\n * ${NOTE}\n */`, `export const ${name} = {`, ...lines, '} as const', ''].join('\n')
 }
 
-/** Renders the TypeScript table with the result and the parameters of each function, by library and name. */
 export function renderFunctions(functions: readonly FunctionDeclaration[], targets: readonly NativeTarget[]): string {
   const libraries = new Map<string, string[]>(targets.map(({ name }) => [name, []]))
   for (const declaration of functions) {
@@ -50,7 +48,6 @@ function driverType(type: CType, { name, place }: FunctionDeclaration): string {
   throw headerError(place, `${name} must take and return numbers and pointers, got ${type}`)
 }
 
-/** Renders the TypeScript tables of layouts and constants. */
 export function renderLayouts({ layouts, constants }: Declarations): string {
   const structs = [...layouts].flatMap(([name, { size, offsets }]) => {
     const entries = Object.entries(offsets).map(([member, offset]) => `${member}: ${offset}`)

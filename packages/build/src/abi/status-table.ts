@@ -31,7 +31,6 @@ export function parseStatusTable(source: string): StatusRow[] {
   return rows
 }
 
-/** Renders the TypeScript file for a status table. */
 export function renderStatusTable(rows: readonly StatusRow[]): string {
   const lines = rows.map(({ name, value, text }) => {
     const quote = text.includes("'") ? '"' : "'"

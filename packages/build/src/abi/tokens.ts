@@ -6,7 +6,6 @@ export interface Token {
   readonly place: string
 }
 
-/** Returns the error for a place in a header. */
 export function headerError(place: string, text: string): ToolError {
   return new ToolError(`${place}: ${text}`)
 }
