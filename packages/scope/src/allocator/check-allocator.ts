@@ -8,12 +8,7 @@ export type AllocateFunction = (byteSize: number, byteAlignment: number) => Segm
 /** An allocator, or a function that allocates. */
 export type AllocatorLike = NativeAllocator | AllocateFunction
 
-/**
- * Allocates memory and checks the result, because allocators are foreign code.
- *
- * @throws {ArgumentError} if the value is not an allocator. @throws {AllocationError} if its result is not a segment, too
- * small, or not aligned.
- */
+/** Checks the result too, because allocators are foreign code. @throws {ArgumentError | AllocationError} */
 export function allocateFrom(allocator: AllocatorLike, byteSize: number, byteAlignment: number): MemorySegment {
   let segment: unknown
   if (typeof allocator === 'function') {

@@ -13,7 +13,6 @@ export interface SegmentAllocator extends Allocator {
   allocate(byteSize: number, byteAlignment?: number): MemorySegment
 }
 
-/** Creates allocators, and allocates memory for layouts. */
 interface NativeAllocators {
   /**
    * Allocates each segment as a separate block, in the scope that `scopeFactory` returns for it.

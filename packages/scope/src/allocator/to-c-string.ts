@@ -30,7 +30,6 @@ export function toCString(text: string, allocator: AllocatorLike, options?: Stri
 /** The last options whose names were checked: most programs pass the same object, and the names take a tenth of the call. */
 let checked: StringOptions | undefined
 
-/** Whether the string is UTF-8, with no option but the one that skips the search for U+0000. */
 function isPlain(options: StringOptions | undefined): boolean {
   if (options === undefined) return true
   if (options === null || options.nul !== 'allow' || options.charset !== undefined) return false

@@ -1,4 +1,3 @@
-/** The words of the environment variable `TENON_DEBUG`, which are separated by commas. */
 const words = new Set((process.env['TENON_DEBUG'] ?? '').split(',').map((word) => word.trim()))
 
 /** Whether to remember where each scope was opened, and to report at exit the scopes that are still open. */

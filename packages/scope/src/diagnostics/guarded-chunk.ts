@@ -3,7 +3,6 @@ import { AllocationError, NativeError } from '@tenon/core'
 import { addressOf, bufferOver, checkStatus, coreFunctions, keepAlive, lastError, pageSize } from '@tenon/core/internal'
 import { type Chunk, chunkIn, newSharedChunk, type Upkeep } from '../scope/chunk.ts'
 
-/** The value of the bytes around a chunk. */
 const CANARY = 0xa7
 
 /** The number of bytes that are checked on both sides of shared memory. */
@@ -16,7 +15,6 @@ const QUARANTINE = 1024
 const mostBlocks = Math.floor((mostMappings() * 3) / 8)
 let blocks = 0
 
-/** The system's limit of mappings for a process. */
 function mostMappings(): number {
   try {
     return Number(readFileSync('/proc/sys/vm/max_map_count', 'utf8'))

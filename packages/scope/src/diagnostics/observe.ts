@@ -1,7 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 import { debugLeaks } from './debug.ts'
 
-/** A scope, as far as diagnostics describe it. */
 interface Observed {
   /** The name of the scope, if it has one. */
   readonly name: string | undefined
@@ -31,19 +30,16 @@ function eventOf(scope: Observed): ScopeEvent {
   return { id: origin?.id ?? 0, name: scope.name, kind: scope.kind, stack: origin?.stack }
 }
 
-/** Reports that a scope was opened. */
 export function noteOpen(scope: Observed): void {
   if (trackers > 0) remember(scope)
   if (opened.hasSubscribers) opened.publish(eventOf(scope))
 }
 
-/** Reports that a scope was closed. */
 export function noteClose(scope: Observed): void {
   if (closed.hasSubscribers) closed.publish(eventOf(scope))
   if (trackers > 0) origins.delete(scope)
 }
 
-/** Reports that a scope was never closed. */
 export function noteLeak(event: ScopeEvent): void {
   if (leaked.hasSubscribers) leaked.publish(event)
 }

@@ -15,7 +15,6 @@ export type Accessor<Shape extends Members> = {
       : never
 }
 
-/** The place of an accessor. */
 interface Cursor {
   readonly segment: MemorySegment
   byteOffset: number
@@ -31,7 +30,6 @@ export interface AccessorClass<Shape extends Members> {
 
 /** The place of an accessor. It is a symbol, so that members can have any name. */
 const cursorOf = Symbol('cursor')
-/** The layout of an accessor. */
 const layoutOf = Symbol('layout')
 
 type Instance = { readonly [cursorOf]: Cursor; readonly [layoutOf]: GroupLayout }
@@ -102,7 +100,6 @@ class Each<Value> extends Iterator<Value, undefined> {
   }
 }
 
-/** The memory of a struct or union that is assigned as a whole: that of an accessor, or a segment. */
 function memoryOf(value: unknown, layout: GroupLayout): MemorySegment {
   if (value instanceof MemorySegment) return value
   const isInstance = typeof value === 'object' && value !== null && layoutOf in value

@@ -11,7 +11,6 @@ import { ValueLayout } from './value-layout.ts'
 
 type ScalarLayouts = { readonly [Kind in keyof ScalarValues]: ValueLayout<ScalarValues[Kind]> }
 
-/** Creates layouts, and accessors for structs. */
 interface MemoryLayouts extends ScalarLayouts {
   /** A pointer. */
   readonly address: AddressLayout

@@ -21,7 +21,6 @@ export const dereference: unique symbol = Symbol('dereference')
  */
 export type PathElement = string | number | FreeElement | typeof dereference
 
-/** An index that each access passes. */
 interface Stride {
   readonly byteStep: number
   /** The number of legal indexes, or undefined for an open sequence. */
@@ -34,11 +33,9 @@ interface Leg {
   readonly strides: readonly Stride[]
 }
 
-/** A resolved path: the pointers that it follows, the last leg, and the layout at its end. */
 interface Route {
   readonly followed: readonly (Leg & { readonly pointer: AddressLayout })[]
   readonly last: Leg
-  /** The number of indexes that each access passes. */
   readonly indexCount: number
   readonly layout: Layout
 }
@@ -98,7 +95,6 @@ function countOf(elements: number | undefined, start: number, step: number): num
   return elements === undefined ? undefined : Math.ceil((elements - start) / step)
 }
 
-/** The offset of a leg, whose indexes start at `cursor`. */
 function offsetOf({ byteOffset, strides }: Leg, indexes: readonly number[], cursor: number): number {
   let offset = byteOffset
   for (let i = 0; i < strides.length; i++) {

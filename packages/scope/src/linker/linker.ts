@@ -62,7 +62,6 @@ export interface DowncallOptions {
   readonly captureErrno?: boolean
 }
 
-/** The function that `downcall` makes with these options. */
 type Linked<Returned extends Result, Options extends DowncallOptions> = Options extends { readonly captureErrno: true }
   ? DowncallWithErrno<Returned>
   : Options extends { readonly captureErrno?: false }

@@ -48,7 +48,6 @@ function memberOf({ name, layout }: StructLayout['members'][number]): StructMemb
   })
 }
 
-/** The core's form of a type. */
 export function coreTypeOf(type: NativeType): ValueType | StructType {
   return type instanceof StructLayout ? structTypeOf(type) : type
 }

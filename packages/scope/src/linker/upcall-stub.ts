@@ -89,7 +89,6 @@ function register(...[trampoline, result, parameters]: Parameters<typeof registe
   }
 }
 
-/** Converts an argument from C. */
 function argumentOf(type: ValueType | StructType, value: unknown, memory: ConfinedNativeScope | undefined): unknown {
   if (type instanceof StructType) {
     const segment = memory!.allocate(type.byteSize, type.byteAlignment)

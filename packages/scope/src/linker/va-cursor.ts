@@ -82,7 +82,6 @@ export class VaCursor {
     return slotAt(this.#list.getUint64(top) + BigInt(offset))
   }
 
-  /** The next slot of the stack, whose address is at the offset `place` of the list. */
   #take(place: number): MemorySegment {
     const address = this.#list.getUint64(place)
     this.#list.setUint64(place, address + BigInt(SLOT))

@@ -47,7 +47,6 @@ export class Anchor {
     return this.#remains
   }
 
-  /** The actions that run after collection. More can be added. */
   get actions(): (() => void)[] {
     return this.#watch().actions
   }

@@ -49,7 +49,6 @@ function zero({ view, bytes }: Chunk, used: number): void {
   }
 }
 
-/** The size of all chunks in the pool, in bytes. */
 export function pooledBytes(): number {
   return [smallest, ...larger.values()].flat().reduce((sum, { size }) => sum + size, 0)
 }

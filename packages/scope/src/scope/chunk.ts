@@ -23,11 +23,7 @@ export function newChunk(byteSize: number, byteAlignment: number): Chunk {
   return chunkOver(newArrayBuffer(byteSize, byteAlignment), byteSize, byteAlignment)
 }
 
-/**
- * A chunk of memory that other threads can attach. It cannot be detached, so it lives until its last user drops it.
- *
- * @param margin the number of bytes of the buffer that stay free on both sides of the chunk.
- */
+/** Attached memory cannot be detached, so it lives until its last user drops it. `margin` bytes stay free on both sides. */
 export function newSharedChunk(byteSize: number, byteAlignment: number, margin: number = 0): Chunk {
   const room = Math.max(byteSize, 1) + Math.max(byteAlignment - ARRAY_BUFFER_ALIGNMENT, 0) + 2 * margin
   let buffer: SharedArrayBuffer
@@ -50,7 +46,6 @@ function chunkOver(buffer: ArrayBufferLike, byteSize: number, byteAlignment: num
   return chunkIn(buffer, start, Math.max(byteSize, 1), address + start)
 }
 
-/** A chunk over a part of a buffer whose address is known. */
 export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, address: number): Chunk {
   return {
     view: new DataView(buffer, start, size),
@@ -60,11 +55,7 @@ export function chunkIn(buffer: ArrayBufferLike, start: number, size: number, ad
   }
 }
 
-/**
- * Gives the memory back to the system and detaches all views of it. Shared memory is left to its last user.
- *
- * @returns false if a user has transferred the buffer of a raw view away, so that another buffer owns the memory.
- */
+/** Leaves shared memory to its last user. Returns false if a user has transferred the buffer of a raw view. */
 export function detach(view: DataView): boolean {
   const { buffer } = view
   if (buffer instanceof SharedArrayBuffer) return true

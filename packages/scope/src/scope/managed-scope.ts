@@ -20,7 +20,6 @@ export interface ScopeOptions {
   readonly managed?: boolean
 }
 
-/** A block that belongs to one scope alone. */
 export interface OwnedBlock {
   readonly block: Block
   /** The size in bytes. */

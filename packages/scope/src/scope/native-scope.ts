@@ -7,7 +7,6 @@ import { SharedScope } from './shared-scope.ts'
 /** A scope that is also an allocator. */
 export type NativeScope = ConfinedNativeScope | SharedScope
 
-/** Opens scopes that are also allocators. */
 interface NativeScopes {
   /**
    * Opens an arena for this thread. The arena allocates from chunks of 64 KiB to 1 MiB, which close() frees together.

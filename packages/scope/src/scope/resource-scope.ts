@@ -20,7 +20,6 @@ export interface Attached<Scope> {
   readonly segments: MemorySegment[]
 }
 
-/** Opens scopes. */
 interface ResourceScopes {
   /**
    * Opens a scope for this thread.

@@ -1,7 +1,6 @@
 import { ArgumentError } from '@tenon/core'
 import type { ManagedLifetime } from '@tenon/core/internal'
 
-/** Closes the scope after `error` and returns the error to throw. */
 export function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   try {
     scope[Symbol.dispose]()
@@ -11,11 +10,7 @@ export function closeAfter(scope: ManagedLifetime, error: unknown): unknown {
   }
 }
 
-/**
- * Checks that a function did not return a promise, which would outlive the call.
- *
- * @param method the method that called the function. @param instead the method for promises, for the hint.
- */
+/** A promise would outlive the call of `method`. The hint names `instead`, the method for promises. */
 export function checkPlain(result: unknown, method: string, instead: string): void {
   const isObject = (typeof result === 'object' && result !== null) || typeof result === 'function'
   if (!isObject || typeof (result as { then?: unknown }).then !== 'function') return

@@ -22,7 +22,6 @@ const CLOSED = 3
 /** The limit of the state CLOSING, in milliseconds. A thread that takes longer was terminated in the middle. */
 const LONGEST_MOMENT = 200
 
-/** The state of a kind, as set by a thread. */
 const by = (thread: number, kind: number): number => ((thread + 1) << 2) | kind
 
 /**
@@ -39,7 +38,6 @@ export class SharedControl {
     this.#words = new Int32Array(buffer)
   }
 
-  /** Whether a value can be the buffer of a control block. */
   static isBuffer(value: unknown): value is SharedArrayBuffer {
     return value instanceof SharedArrayBuffer && value.byteLength === BYTES
   }
@@ -69,7 +67,6 @@ export class SharedControl {
     return Atomics.wait(this.#words, STATE, state, LONGEST_MOMENT) !== 'timed-out'
   }
 
-  /** Releases a slot. */
   release(slot: number): void {
     Atomics.store(this.#words, slot, 0)
   }
@@ -81,7 +78,6 @@ export class SharedControl {
     this.#replace(by(thread, DRAINING), OPEN)
   }
 
-  /** Whether the scope is closed for all threads. */
   get isClosed(): boolean {
     return Atomics.load(this.#words, STATE) === CLOSED
   }
@@ -95,12 +91,7 @@ export class SharedControl {
     return count
   }
 
-  /**
-   * Closes the scope if the handle of this slot is its only one.
-   *
-   * @param isDraining whether this handle called {@link drain}.
-   * @returns the number of other handles, or 'closed' if the scope was closed before.
-   */
+  /** Returns the number of other handles, or 'closed'. `isDraining` says whether this handle called {@link drain}. */
   close(slot: number, isDraining: boolean): number | 'closed' {
     const before = isDraining ? by(threadId, DRAINING) : OPEN
     for (;;) {

@@ -22,7 +22,6 @@ export interface SegmentToken {
   readonly flags: number
 }
 
-/** The fields that both kinds of messages have. */
 interface TokenFields {
   readonly tenon: 'shared-scope' | 'confined-scope'
   readonly name: string | undefined
@@ -38,7 +37,6 @@ const printed = {
 }
 inspectAsText({ prototype: printed })
 
-/** Makes a message that prints as one line. */
 export function newToken<Token extends TokenFields>(fields: Token): Token {
   return Object.assign(Object.create(printed) as object, fields)
 }

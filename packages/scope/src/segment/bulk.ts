@@ -2,7 +2,6 @@ import type { Segment } from '@tenon/core'
 import { rangeForRead, rangeForWrite } from './locate.ts'
 import { refuse } from './value-range.ts'
 
-/** Sets every byte. */
 export function fill(segment: Segment, value: number): void {
   if (typeof value !== 'number' || (value & 0xff) !== value) refuse('uint8', value)
   const start = rangeForWrite(segment, 0, segment.byteSize)

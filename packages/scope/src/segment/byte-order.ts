@@ -1,13 +1,11 @@
 import { endianness } from 'node:os'
 import { checkWord } from '../check.ts'
 
-/** Whether this machine stores the lowest byte first. */
 export const LITTLE_ENDIAN: boolean = endianness() === 'LE'
 
 /** The order of the bytes of a value in memory. */
 export type ByteOrder = 'little' | 'big'
 
-/** The byte order of this machine. */
 export const nativeOrder: ByteOrder = LITTLE_ENDIAN ? 'little' : 'big'
 
 /** @throws {ArgumentError} if the value is not a byte order. */

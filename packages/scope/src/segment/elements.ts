@@ -23,7 +23,6 @@ export function elementSize(segment: Segment, layout: Layout): number {
   return size
 }
 
-/** A segment, as far as iterating over its slices needs it. */
 interface Sliceable<Slice> {
   readonly byteSize: number
   asSlice(byteOffset: number, byteSize: number): Slice
@@ -63,7 +62,6 @@ export function toArray(segment: AlignedAccess, layout: Layout): unknown {
   return new Class(copy.buffer)
 }
 
-/** Reverses the bytes of each element. */
 function swapEach(bytes: Uint8Array, size: number): void {
   const buffer = Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength)
   if (size === 2) buffer.swap16()

@@ -24,7 +24,6 @@ const userBlocks = new WeakMap<ArrayBufferLike, Block>()
 /** Maps the buffer of each raw view to a block over it, which ends with the lifetime that owns the memory. */
 const lentBlocks = new WeakMap<ArrayBufferLike, Block>()
 
-/** Whether the block is the memory of a user's buffer. */
 export function isUserBlock(block: Block): boolean {
   return block.exposed && userBlocks.get(block.view.buffer)?.bytes === block.bytes
 }
@@ -76,12 +75,10 @@ export function checkAddress(address: unknown, name = 'address'): number {
   throw wrongValue(name, 'a whole number from 0 to 2^53 - 1', address)
 }
 
-/** The block of an address without memory. */
 export function blockOfAddress(address: number | bigint): Block {
   return new Block(globalScope.gate, nothing.view, nothing.bytes, checkAddress(address))
 }
 
-/** The class of the segments that {@link reinterpret} makes. */
 type SegmentClass<Made> = new (block: Block, base: number, byteSize: number, flags: number) => Made
 
 /** The memory at the segment's address with another size, and with `scope` also with another lifetime. */

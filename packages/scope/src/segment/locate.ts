@@ -70,7 +70,6 @@ function outside(segment: Segment, byteOffset: number | bigint, byteSize: number
   )
 }
 
-/** The size and address of a segment, for messages. */
 export function describeSegment(segment: Segment): string {
   return `of ${segment.byteSize} bytes at ${hex(segment.block.address + segment.base)}`
 }

@@ -39,7 +39,6 @@ interface Mapping {
 
 const mappings = new WeakMap<Block, Mapping>()
 
-/** Maps a file into a scope, which unmaps it at close. */
 export function mapFile(path: string, scope: ResourceScope, options?: MapOptions): Segment {
   checkName(path, 'path')
   const owner = checkScope(scope)
@@ -95,7 +94,6 @@ function sizeFor(descriptor: number, path: string, access: Access, offset: numbe
   return size
 }
 
-/** A block over a mapping, which its scope unmaps. */
 function blockOver(file: MappedFile | undefined, owner: ResourceScope): Block {
   const chunk = file === undefined ? newChunk(0, 1) : chunkIn(file.buffer, 0, file.byteSize, file.address)
   const block = new Block(owner.gate, chunk.view, chunk.bytes, chunk.address)

@@ -4,16 +4,13 @@ import { checkFunction } from '../check.ts'
 import { checkPlain } from '../scope/run.ts'
 import { checkWritable } from './locate.ts'
 
-/** The constructor of a typed array, or of DataView. */
 export interface ViewClass<View> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): View
   readonly BYTES_PER_ELEMENT?: number
 }
 
-/** The class that all classes of typed arrays extend. */
 const TypedArray: unknown = Object.getPrototypeOf(Int8Array)
 
-/** Makes a raw view of a typed array's class. */
 export function typedView<View>(segment: Segment, Class: ViewClass<View>): View {
   if (Class !== (DataView as unknown) && Object.getPrototypeOf(Class ?? 0) !== TypedArray) {
     throw wrongType('the class of a view', 'a typed array or DataView', Class)
