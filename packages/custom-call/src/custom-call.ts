@@ -17,7 +17,6 @@ import {
   type TypedPrepareOptions,
 } from './targets/typed-handler.ts'
 
-/** A kernel as a function. */
 interface Call<Extra, Options> {
   /**
    * Calls the kernel. The call frame is laid out for the tensors' types and the attributes, and reused if the next call has

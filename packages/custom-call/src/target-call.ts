@@ -112,7 +112,6 @@ export function targetCall<Definition extends TargetDefinition>(
   return callable(run, name, { async, schema, handler, prepare }) as unknown as TargetCall<Definition>
 }
 
-/** Replaces the results that lie in the memory of operands by those operands. */
 function inPlace(
   types: readonly TensorType[],
   operands: readonly ResultSpec[],

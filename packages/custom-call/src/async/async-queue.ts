@@ -16,7 +16,6 @@ const MOST_IN_FLIGHT = 1024
 /** The continuation of a run. Its closure keeps the memory of the callee reachable. */
 type Done = (status: number) => void
 
-/** The queue of this thread. */
 interface Queue {
   readonly address: number
   readonly poll: { ref(): void; unref(): void }
@@ -47,7 +46,6 @@ function queue(): Queue {
   return opened
 }
 
-/** Continues the runs that are over. */
 function takeDone(): void {
   const { address, poll } = opened!
   const { tn_xla_async_take: take } = coreFunctions()
@@ -104,7 +102,6 @@ export function submit(target: Runnable, memory: CallMemory, done: Done): () => 
 export interface Arrival {
   /** The function `void f(void*)` that native code calls, on any thread. */
   readonly functionAddress: number
-  /** The argument of the function. */
   readonly argument: number
   /** Frees the message, because the function will not be called. */
   forget(): void

@@ -12,12 +12,10 @@ import {
 
 const SHORT_NAMES = ['pred', 's8', 's16', 's32', 's64', 'u8', 'u16', 'u32', 'u64', 'f32', 'f64', 'c64', 'c128']
 
-/** The element types of scalar attributes by their short names. */
 export const SCALARS: Readonly<Record<string, DType>> = Object.fromEntries(
   SHORT_NAMES.map((name) => [name, dtypeInfo(name).name]),
 )
 
-/** The element types that an array attribute can have, by the names of their TypedArrays. */
 const ARRAY_DTYPES: ReadonlyMap<string, DType> = new Map(
   SHORT_NAMES.filter((name) => /^[suf]/.test(name)).map((name) => [
     typedArrayClass(SCALARS[name]!).name,
@@ -25,7 +23,6 @@ const ARRAY_DTYPES: ReadonlyMap<string, DType> = new Map(
   ]),
 )
 
-/** The number of elements that an attribute prints. */
 const SHOWN = 8
 
 /** The value of an attribute. */

@@ -23,11 +23,7 @@ const KIND = {
   string: CONSTANTS.TN_XLA_STRING,
 } as const
 
-/**
- * Writes attributes into a descriptor, sorted by the bytes of their names as the ABI requires, and returns their number.
- *
- * @throws {ArgumentError} with the path of the attribute, if a name or value cannot be passed.
- */
+/** Sorts by the bytes of the names, as the ABI requires, and returns their number. @throws {ArgumentError} with the path. */
 export function encodeAttributes(writer: ByteWriter, attributes: AttributeDictionary, path = '', depth = 0): number {
   if (!isDictionary(attributes)) throw wrongType('attrs', 'an object of attributes', attributes)
   if (depth > CONSTANTS.TN_XLA_DEEPEST)
@@ -68,13 +64,11 @@ function encodeAttribute(
   writer.bytes(attribute.bytes)
 }
 
-/** Returns the memory that the pointers in an encoded value refer to. */
 export function memoryOf(value: unknown): Gated[] {
   if (value instanceof Attribute) return value.memory === undefined ? [] : [value.memory]
   return isDictionary(value) ? Object.values(value).flatMap(memoryOf) : []
 }
 
-/** Whether a value is an object of attributes: a plain object, or one without a prototype. */
 export function isDictionary(value: unknown): value is AttributeDictionary {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)

@@ -16,7 +16,6 @@ export interface TypeHelper<Value extends number | bigint | boolean> {
   (shape: readonly number[]): TensorType
 }
 
-/** Makes the function of a type, whose name is the short name. */
 function helper<Helper>(name: string): Helper {
   const dtype = SCALARS[name]!
   const make = (first: number | readonly number[], im?: number): Attribute | TensorType => {

@@ -36,16 +36,13 @@ export interface CallOptions<Results extends readonly ResultSpec[]> extends Resu
   readonly attrs?: AttributeDictionary
 }
 
-/** The two forms of a call as a function: synchronous, and on a thread of the core. */
 export interface CallForms {
   call(operands: Tensors, options: CallOptions<readonly ResultSpec[]>): unknown
   async(operands: Tensors, options: CallOptions<readonly ResultSpec[]> & RunAsyncOptions): Promise<unknown>
 }
 
-/** The options of every kind of call. */
 type AnyOptions = CallOptions<readonly ResultSpec[]> & HostCallOptions<readonly ResultSpec[]> & RunAsyncOptions
 
-/** A prepared call, and what it was prepared with besides the types of its tensors. */
 interface Used {
   readonly call: PreparedCall
   readonly extra: Snapshot

@@ -3,7 +3,6 @@ import type { Gate } from '@tenon/core/internal'
 import type { CallMemory } from '../native/call-memory.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 
-/** A call that can run on a thread of the core. */
 export interface Runnable {
   /** The symbol or registered name, for messages. */
   readonly name: string
@@ -15,11 +14,9 @@ export interface Runnable {
 
 /** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
 export interface CallTarget extends Runnable {
-  /** The gate of the library that the code belongs to. */
   readonly gate: Gate
   /** Runs the call that `current` names; 0 is success. */
   readonly execute: () => unknown
-  /** The memory of the call itself. */
   readonly memory: CallMemory
   /** Lays out more memory for the same call, with pointers of its own. */
   extend(): CallMemory

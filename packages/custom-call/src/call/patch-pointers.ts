@@ -64,7 +64,6 @@ function areAliased({ aliases, operandCount }: CallShape, held: readonly Gated[]
   return aliases.every(({ operand, result }) => address(operand) === address(operandCount + result))
 }
 
-/** The slow path, which explains what is wrong. */
 function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): void {
   const { name, types, operandCount } = shape
   checkCounts(shape, operands, results)

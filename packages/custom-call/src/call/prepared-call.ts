@@ -137,7 +137,6 @@ export class PreparedCall<
 }
 inspectAsText(PreparedCall)
 
-/** Throws the reason why a call cannot run. */
 function refuseRun(call: PreparedCall<never, never>): never {
   call.checkOpen()
   call.target.gate.owner.checkOpen()

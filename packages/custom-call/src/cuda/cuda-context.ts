@@ -3,13 +3,11 @@ import type { CudaDriver } from './cuda-driver.ts'
 import { isSticky, NOT_READY, type CudaError } from './cuda-error.ts'
 import type { DriverFunctionName, DriverFunctions } from './driver-functions.ts'
 
-/** A pinned range of host memory, which copies keep pinned. */
 export interface PinnedRange extends Gated {
   readonly address: number
   readonly end: number
 }
 
-/** The work of a stream, as its device sees it. */
 export interface PendingWork {
   /** Waits for the work and blocks this thread; never throws. */
   settle(): void

@@ -16,10 +16,8 @@ export interface CudaFailure {
 /** Results after which the device and its memory are lost to this process. */
 const STICKY: ReadonlySet<number> = new Set([4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721])
 
-/** The result of asking for work that is not done. */
 export const NOT_READY = 600
 
-/** Whether the device is lost to this process after a result. */
 export function isSticky(result: number): boolean {
   return STICKY.has(result)
 }

@@ -87,7 +87,6 @@ export class CudaStream extends StreamQueue {
     this.keep([kernel.module, ...held])
   }
 
-  /** The pinned ranges that overlap with a segment. */
   #pinsOf(host: Segment): Gated[] {
     const start = addressIn(host)
     return [...this.device.pinned].filter((pin) => pin.address < start + host.byteSize && start < pin.end)

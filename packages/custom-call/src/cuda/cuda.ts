@@ -3,7 +3,6 @@ import { CudaDevice } from './cuda-device.ts'
 import { CudaDriver } from './cuda-driver.ts'
 import { CudaUnavailableError } from './cuda-error.ts'
 
-/** The file name of the driver on this system. */
 const DRIVER = process.platform === 'win32' ? 'nvcuda.dll' : 'libcuda.so.1'
 
 const opened = new Map<string, Cuda>()

@@ -3,7 +3,6 @@ import { Block, checkSize, DEVICE_MEMORY, checkEnterable, wrongType, wrongValue 
 import type { CudaContext } from './cuda-context.ts'
 import { DeviceResource } from './device-resource.ts'
 
-/** The type of CUDA devices in DLPack. */
 const CUDA_DEVICE_TYPE = 2
 
 /** Stands for the bytes of device memory, which the host does not have. */
@@ -62,7 +61,6 @@ export function segmentOf(memory: unknown, place: string): Segment {
   return segment
 }
 
-/** Returns the address of a segment, on the host or on the device. */
 export function addressIn({ block, base }: Segment): number {
   return block.address + base
 }

@@ -49,7 +49,6 @@ function three(sizes: unknown, place: string): Three {
   throw wrongType(place, 'one to three positive integers', sizes, `Write ${place}: [256] or ${place}: [16, 16].`)
 }
 
-/** The parameters of a kernel in memory, which is kept until the kernel is launched. */
 export interface EncodedParameters {
   /** The values, 16 bytes each, and then the pointers to them. */
   readonly memory: DataView

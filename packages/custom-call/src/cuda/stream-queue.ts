@@ -11,7 +11,6 @@ const NON_BLOCKING = 1
 
 const { size: RECORD_SIZE, offsets: RECORD } = LAYOUTS.tn_cuda_stream_t
 
-/** The members of the record that point to functions of the driver. */
 const RECORD_FUNCTIONS = [
   ['set_current', 'ctxSetCurrent'],
   ['allocate', 'memAllocAsync'],

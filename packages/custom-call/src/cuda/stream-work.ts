@@ -3,17 +3,14 @@ import type { Gated } from '@tenon/core/internal'
 import { expectArrival, type Arrival } from '../async/async-queue.ts'
 import type { CudaError } from './cuda-error.ts'
 
-/** The functions of the driver that {@link StreamWork} needs. */
 export interface WorkDriver {
   /** Has a C function called with its argument when all work enqueued so far is done. @returns the CUresult. */
   callBack(functionAddress: number, argument: number): number
-  /** Returns the failure of the stream or its device, if there is one. */
   findFailure(): CudaError | undefined
   /** Waits until the stream is empty. @throws {CudaError} if work failed. */
   wait(): void
 }
 
-/** One piece of work: the operands that it keeps open, and the promise that waits for it. */
 interface Entry {
   readonly held: readonly Gated[]
   readonly settle?: (error?: CudaError) => void
@@ -72,7 +69,6 @@ export class StreamWork {
     this.#stopLooking()
   }
 
-  /** Rejects all entries, because the stream has failed. */
   #fail(error: CudaError): void {
     this.#arrival?.abandon()
     this.#arrival = undefined

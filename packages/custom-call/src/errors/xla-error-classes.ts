@@ -12,7 +12,6 @@ const classes = new Map<XlaCodeName, XlaErrorClass>()
 /** Maps the name of every code to its class, in the order of the codes. */
 export const xlaErrorClasses: ReadonlyMap<XlaCodeName, XlaErrorClass> = classes
 
-/** Makes the class of a code, such as `InvalidArgumentError` for `INVALID_ARGUMENT`. */
 function classFor(codeName: XlaCodeName): XlaErrorClass {
   const words = codeName.split('_').map((word) => word[0] + word.slice(1).toLowerCase())
   const name = `${words.join('')}Error`
@@ -59,7 +58,6 @@ export const DataLossError: XlaErrorClass = classFor('DATA_LOSS')
 /** `UNAUTHENTICATED`: The caller has no valid credentials. */
 export const UnauthenticatedError: XlaErrorClass = classFor('UNAUTHENTICATED')
 
-/** Makes the error of a failure, in the class of its code. */
 export function xlaError(failure: XlaFailure): XlaError {
   return new (classes.get(xlaCodeName(failure.xlaCode)) ?? XlaError)(failure)
 }

@@ -26,7 +26,6 @@ export const XLA_CODES = [
 /** The name of an error code. A number without a name counts as `UNKNOWN`. */
 export type XlaCodeName = Exclude<(typeof XLA_CODES)[number], 'OK'>
 
-/** Returns the name of a code, or `UNKNOWN` for a code without a name. */
 export function xlaCodeName(code: number): XlaCodeName {
   const name = XLA_CODES[code]
   return name === undefined || name === 'OK' ? 'UNKNOWN' : name

@@ -44,7 +44,6 @@ export class ByteWriter {
     this.#bytes.set(source, at)
   }
 
-  /** Returns a copy of what was written, in memory of its own. */
   toBytes(): Uint8Array {
     return this.#bytes.slice(0, this.#length)
   }

@@ -16,7 +16,6 @@ export interface CallMemory {
    * frozen, for the same reason as the `types` of a call's shape.
    */
   readonly places: readonly number[]
-  /** Whether a run uses the memory. */
   running: boolean
 }
 

@@ -6,7 +6,6 @@ import { addressOf, bufferOver, checkStatus, coreFunctions } from '@tenon/core/i
  */
 export const current: { call: Float64Array } = { call: new Float64Array(1) }
 
-/** The functions that run the call that {@link current} names. */
 interface CurrentFunctions {
   readonly execute: () => number
   readonly executeUntyped: () => number

@@ -15,12 +15,10 @@ export type ByStage<Value> = { readonly execute: Value } & { readonly [Name in E
 /** The addresses of a target's handlers by stage; 0 for a stage without a handler. */
 export type HandlerAddresses = Readonly<Record<Stage, number>>
 
-/** Makes the addresses of a target's handlers. */
 export function addressesOf(find: (stage: Stage, index: number) => number): HandlerAddresses {
   return Object.fromEntries(STAGES.map((stage, index) => [stage, find(stage, index)])) as HandlerAddresses
 }
 
-/** The XLA type of tokens. */
 const TOKEN = 17
 
 /**

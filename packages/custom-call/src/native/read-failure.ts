@@ -12,7 +12,6 @@ const out = new BigUint64Array(2)
 const codeAndStage = new Int32Array(out.buffer, 8, 2)
 let message = Buffer.from(new ArrayBuffer(4096))
 
-/** Reads the error of a typed call whose status is not OK. */
 export function readFailure(call: number, status: number, target: string, batchIndex?: number): TenonError {
   const name = statusName(status)
   if (name !== 'KERNEL_FAILED' && name !== 'EXCEPTION') return coreError(status, target)
@@ -58,7 +57,6 @@ export function checkAnswer(status: number, xlaCode: number, target: string): vo
   throw xlaError({ xlaCode, text: lastError(), target, stage: 'execute' })
 }
 
-/** Makes the error of a function of the core that failed. */
 function coreError(status: number, target: string): TenonError {
   if (statusName(status) === 'EXCEPTION') {
     return xlaError({ xlaCode: UNKNOWN, text: lastError(), target, stage: 'execute', exception: true })

@@ -4,13 +4,11 @@ import { Attribute } from '../attributes/attribute.ts'
 import { refused } from '../errors/xla-error-classes.ts'
 import type { ReadAttributes } from '../schema/attribute-types.ts'
 
-/** A buffer of a call from native code. */
 export interface ReadBuffer {
   readonly type: TensorType
   readonly pointer: bigint
 }
 
-/** The operands, results and attributes in the frame of a call from native code. */
 export interface ReadFrame {
   readonly operands: readonly ReadBuffer[]
   readonly results: readonly ReadBuffer[]
@@ -71,7 +69,6 @@ class Reader {
     return this.#view.getBigUint64(this.#at - 8, true)
   }
 
-  /** Copies the next bytes. */
   #bytes(byteSize: number): Uint8Array {
     const bytes = new Uint8Array(this.#view.buffer, this.#at, byteSize).slice()
     this.#at += Math.ceil(byteSize / 8) * 8

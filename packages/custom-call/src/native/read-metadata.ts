@@ -15,12 +15,7 @@ export interface HandlerMetadata {
   readonly stateTypeId: bigint
 }
 
-/**
- * Asks a handler for its metadata. The address must be that of a typed handler, because the function is called.
- *
- * @throws {VersionSkewError} if its version is neither supported nor allowed.
- * @throws {ArgumentError} if it does not answer as handlers do. @throws {XlaError} if it answers with an error.
- */
+/** Calls the function at `address`, which must be a typed handler. @throws {VersionSkewError | ArgumentError | XlaError} */
 export function readMetadata(address: number, target: string, allowNewerApi: boolean): HandlerMetadata {
   // The core writes the whole struct for every version, and the error code behind it.
   const { size, offsets } = LAYOUTS.tn_xla_metadata_t

@@ -51,13 +51,11 @@ export type RegistryPrepareOptions = LookupOptions & TypedPrepareOptions & Untyp
 const LOOKUP_OPTIONS = ['platform', 'apiVersion'] as const
 const PREPARE_OPTIONS = [...LOOKUP_OPTIONS, ...TYPED_PREPARE_OPTIONS, ...UNTYPED_PREPARE_OPTIONS] as const
 
-/** A registered target, and what it keeps open. */
 interface Entry<Kind extends Target = Target> {
   readonly target: Kind
   readonly platform: string
   /** The gates of its libraries, which are held while it is registered. */
   readonly gates: readonly Gate[]
-  /** The function target of a TypeScript function. */
   readonly owned?: FunctionTarget
 }
 

@@ -81,7 +81,6 @@ export type AttributeInput<Spec> =
         ? AttributesInput<Spec>
         : never
 
-/** The names of required attributes. */
 type Required<Schema extends AttributeSchema> = {
   [Name in keyof Schema]: Schema[Name] extends Maybe ? never : Name
 }[keyof Schema]

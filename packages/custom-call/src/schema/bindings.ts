@@ -2,7 +2,6 @@ import { ArgumentError, Tensor, TensorType, tensorType, type DType } from '@teno
 import { wrongType } from '@tenon/core/internal'
 import type { ElementChoice, Parameter } from './parameter.ts'
 
-/** A value, and the place where it was first seen. */
 interface Bound<Value> {
   readonly value: Value
   readonly place: string

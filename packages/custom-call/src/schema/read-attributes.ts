@@ -5,11 +5,7 @@ import { canonicalType, writeAttributes } from './write-attributes.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * Converts the attributes of a call from native code to the values that a TypeScript function gets.
- *
- * @throws {InvalidArgumentError} with all problems, in the words of typed handlers.
- */
+/** @throws {InvalidArgumentError} with all problems, in the words of typed handlers. */
 export function readAttributes(schema: AttributeSchema, given: ReadAttributes, target: string): object {
   const wrong: string[] = []
   const attributes = readAll(schema, given, '', wrong)
@@ -31,7 +27,6 @@ function readAll(schema: AttributeSchema, given: ReadAttributes, path: string, w
   )
 }
 
-/** Returns a default value as if it had been passed. */
 function fallbackOf({ spec, fallback }: Maybe, path: string, wrong: string[]): unknown {
   if (fallback === undefined) return undefined
   const { value } = writeAttributes({ value: spec as AttributeSpec }, { value: fallback }, path)

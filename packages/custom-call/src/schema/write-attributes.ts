@@ -29,11 +29,7 @@ function isTypeName(name: string): boolean {
   return /^[suf]\d+\[\]$/.test(name) && Object.hasOwn(SCALARS, name.slice(0, -2))
 }
 
-/**
- * Gives attributes the types that a schema declares.
- *
- * @throws {ArgumentError} with the attribute that is missing, not declared, or of another type.
- */
+/** @throws {ArgumentError} with the attribute that is missing, not declared, or of another type. */
 export function writeAttributes(schema: AttributeSchema, values: unknown, place: string): AttributeDictionary {
   const given = values === undefined ? {} : values
   if (!isDictionary(given)) throw wrongType(place, 'an object', values)
@@ -82,7 +78,6 @@ function makeAttribute(type: string, value: unknown): Attribute {
   return scalar(SCALARS[type]!, value as Element)
 }
 
-/** Checks that an attribute has the declared type. */
 function checkAttribute(type: string, attribute: Attribute): Attribute {
   if (attribute.typeName === canonicalType(type)) return attribute
   throw new ArgumentError(`it must be ${canonicalType(type)}, got ${attribute.typeName}`, {

@@ -7,11 +7,7 @@ export interface Alias {
   readonly result: number
 }
 
-/**
- * Checks which results lie in the memory of operands.
- *
- * @throws {ArgumentError} if an index is out of range, a result is named twice, or the two types differ.
- */
+/** @throws {ArgumentError} if an index is out of range, a result is named twice, or the two types differ. */
 export function checkAliases(
   name: string,
   aliases: unknown,

@@ -21,7 +21,6 @@ export interface PrepareOptions {
   readonly aliases?: readonly Alias[]
 }
 
-/** The names of {@link PrepareOptions}. */
 export const PREPARE_OPTIONS = ['operands', 'results', 'alignment', 'aliases'] as const
 
 /** Checks the options of a prepared call. @throws {ArgumentError} */
@@ -35,7 +34,6 @@ export function checkPrepareOptions<Options extends PrepareOptions>(
   throw wrongType(place, 'an object', options, 'Write { operands: [f32([2, 4])], results: [f32([2, 4])] }.')
 }
 
-/** The checked tensors of a call. */
 export interface CallShape {
   readonly name: string
   /** The types of a run's tensors, operands before results. Types are interned and compared by identity. */

@@ -19,7 +19,6 @@ Object.freeze(ApiVersion)
 /** A convention of untyped calls. */
 export type UntypedApiVersion = Exclude<ApiVersion, typeof ApiVersion.TYPED_FFI>
 
-/** Returns the name of a version, as XLA writes it. */
 export function apiVersionName(version: number): string {
   const found = Object.entries(ApiVersion).find(([, value]) => value === version)
   return `API_VERSION_${found?.[0] ?? (version === 0 ? 'UNSPECIFIED' : 'UNKNOWN')}`

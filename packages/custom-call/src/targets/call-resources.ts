@@ -57,7 +57,6 @@ export interface ResourceOptions {
   readonly stream?: bigint | DeviceStream
 }
 
-/** Checked resources. */
 export interface CallResources {
   /** The stream, if it is an object. */
   readonly stream: DeviceStream | undefined

@@ -4,7 +4,6 @@ import { checkName, globalGate, wrongType, type Gate } from '@tenon/core/interna
 /** A native function: a symbol in a library, or an address, for which you are responsible. */
 export type Code = bigint | { readonly library: NativeLibrary; readonly symbol: string }
 
-/** The address of a function, and the gate of the library that must stay open for it. */
 export interface FoundCode {
   readonly address: number
   readonly gate: Gate

@@ -4,7 +4,6 @@ import { addressOf, LAYOUTS, pointerBits } from '@tenon/core/internal'
 const { size: FUNCTION_SIZE, offsets: FUNCTION } = LAYOUTS.tn_xla_function_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_function_buffer_t
 
-/** The tensors of a function of exact types. */
 export interface ExactFunction {
   readonly types: readonly TensorType[]
   readonly operandCount: number
@@ -12,11 +11,7 @@ export interface ExactFunction {
   readonly pointers: DataView
 }
 
-/**
- * Makes the `tn_xla_function_t` of a function.
- *
- * @param exact its types, which follow with their dimensions; undefined for a function that checks its calls itself.
- */
+/** Makes the `tn_xla_function_t`. `exact` is undefined for a function that checks its calls itself. */
 export function describeFunction(exact: ExactFunction | undefined): DataView {
   if (exact === undefined) {
     const reading = new DataView(new ArrayBuffer(FUNCTION_SIZE))

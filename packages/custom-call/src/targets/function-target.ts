@@ -119,7 +119,6 @@ export class FunctionTarget extends ManagedLifetime {
 }
 inspectAsText(FunctionTarget)
 
-/** A function of exact types. */
 interface Callee extends ExactFunction {
   readonly name: string
   readonly run: TargetFunction

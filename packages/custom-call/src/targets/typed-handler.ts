@@ -51,7 +51,6 @@ export interface TypedPrepareOptions extends PrepareOptions, ResourceOptions {
   readonly deviceOrdinal?: number
 }
 
-/** The names of {@link TypedPrepareOptions}. */
 export const TYPED_PREPARE_OPTIONS: readonly (keyof TypedPrepareOptions)[] = [
   ...PREPARE_OPTIONS,
   'attrs',

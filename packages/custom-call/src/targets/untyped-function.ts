@@ -21,7 +21,6 @@ export interface UntypedPrepareOptions extends PrepareOptions {
   readonly stream?: bigint | DeviceStream
 }
 
-/** The names of {@link UntypedPrepareOptions}. */
 export const UNTYPED_PREPARE_OPTIONS: readonly (keyof UntypedPrepareOptions)[] = [
   ...PREPARE_OPTIONS,
   'opaque',

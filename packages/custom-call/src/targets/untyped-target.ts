@@ -8,7 +8,6 @@ import type { CallShape } from '../shape/call-shape.ts'
 import { leavesOf, type Tree } from '../shape/leaf.ts'
 import type { DeviceStream } from './call-resources.ts'
 
-/** The parts of an untyped call, which its memory describes to the core. */
 export interface UntypedCall {
   readonly functionAddress: number
   readonly apiVersion: number
