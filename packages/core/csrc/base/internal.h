@@ -12,8 +12,7 @@
 /* status.c: sets the calling thread's last error (printf-like, truncated at 1023 bytes) and returns `status`. */
 TN_PRINTF(2, 3) int32_t tn__fail(int32_t status, const char *format, ...);
 
-/* status.c: returns TN_OK, or if the result of a system call is negative TN_SYSTEM, with "`what` failed" and the reason
- * in errno as the last error. */
+/* status.c: returns TN_OK, or for a negative result of a system call TN_SYSTEM, with `what` and errno as last error. */
 int32_t tn__system(int64_t result, const char *what);
 
 /* Makes the calling function return TN_INVALID_ARGUMENT with a message (printf-like) unless the condition holds. */
@@ -34,14 +33,12 @@ int32_t tn__system(int64_t result, const char *what);
 void *tn__aligned_allocate(size_t byte_size, size_t byte_alignment);
 void tn__aligned_free(void *block);
 
-/* A function for a thread, and its argument. */
 typedef struct tn__thread {
   void (*run)(void *data);
   void *data;
 } tn__thread_t;
 
-/* posix/thread.c, win32/thread.c: starts a detached thread, which reads `thread` when it begins. Returns 0 if the
- * system refuses. */
+/* posix/thread.c, win32/thread.c: starts a detached thread, which reads `thread` at its start. 0 if refused. */
 int tn__thread_start(const tn__thread_t *thread);
 size_t tn__processor_count(void);
 

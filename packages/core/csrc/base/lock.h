@@ -42,10 +42,8 @@ static inline void tn__wait_for(tn__condition_t *condition, tn__lock_t *lock, un
   end.tv_nsec %= 1000000000;
   pthread_cond_timedwait(condition, lock, &end);
 }
-/* Waits for a wake-up, for at most a second because glibc before 2.41 can lose one (its bug 25847). Callers test their
- * condition in a loop. */
+/* Waits at most a second, because glibc before 2.41 can lose a wake-up (its bug 25847). Callers test in a loop. */
 static inline void tn__wait(tn__condition_t *condition, tn__lock_t *lock) { tn__wait_for(condition, lock, 1000); }
-/* The time of a monotonic clock in milliseconds. */
 static inline unsigned long long tn__now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

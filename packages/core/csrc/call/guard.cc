@@ -1,5 +1,4 @@
-/* The exception guard. It is the only C++ of the core and has a library of its own, so that the core does not need a
- * C++ runtime. */
+/* The exception guard, the only C++ of the core. A library of its own, so that the core needs no C++ runtime. */
 #include <cstring>
 #include <exception>
 

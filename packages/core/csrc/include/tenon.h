@@ -33,15 +33,13 @@ typedef enum {
 /* The version of this ABI. */
 #define TN_ABI_VERSION 1u
 
-/* The TN_ABI_VERSION of the library, which a caller compares with the one it was built for. The signature of this
- * function never changes. */
+/* The TN_ABI_VERSION of the library, to compare with the one a caller was built for. Its signature never changes. */
 TN_API uint32_t tn_abi_version(void);
 
 /* The version of @tenon/core: static, NUL-terminated. */
 TN_API const char *tn_version(void);
 
-/* The message of the calling thread's last failure: NUL-terminated, owned by the thread, valid until its next
- * failure. */
+/* The message of the thread's last failure: NUL-terminated, owned by the thread, valid until its next failure. */
 TN_API const char *tn_last_error(void);
 
 /* --- base/memory.c ------------------------------------------------------------------------------------------------ */
@@ -58,8 +56,7 @@ TN_API void tn_memory_copy(void *to, const void *from, size_t byte_size);
 
 /* --- base/posix/library.c ----------------------------------------------------------------------------------------- */
 
-/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. `path` is UTF-8. On failure
- * the message of the loader is the last error. */
+/* Opens a library with the system's loader, binds all symbols at once, and never unmaps it. */
 TN_API int32_t tn_library_open(const char *path, size_t path_length, void **out);
 
 /* The global symbols of this process as a library: those of the program and of the libraries it is linked with. */
@@ -86,8 +83,7 @@ TN_API int32_t tn_watch_open(int32_t descriptor, int32_t *socket);
 #define TN_MAPPING_SHARED 1u  /* writes go to the file; without it, written pages are private copies */
 #define TN_MAPPING_GUARDED 2u /* pages that the file no longer has read as zeros and are counted, without SIGBUS */
 
-/* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page size.
- * tn_mapping_close() unmaps them. */
+/* Maps bytes of a descriptor, which may be closed afterwards. `offset` is a multiple of the page size. */
 TN_API int32_t tn_mapping_open(int32_t descriptor, uint64_t offset, size_t byte_size, uint32_t flags, void **out);
 
 TN_API int32_t tn_mapping_close(void *address, size_t byte_size);
@@ -110,9 +106,8 @@ TN_API void tn_mapping_totals(uint64_t *count, uint64_t *byte_size);
 /* The size of a page: a power of two. */
 TN_API size_t tn_page_size(void);
 
-/* Maps zeroed pages and, after them, a protected page that faults when it is accessed. `byte_size` is a multiple of the
- * page size. The caller owns the pages and unmaps them with tn_pages_close() and the same size. TN_OUT_OF_MEMORY: the
- * process has no mappings left. */
+/* Maps zeroed pages and, after them, a protected page. `byte_size` is a multiple of the page size. The caller owns the
+ * pages and unmaps them with tn_pages_close() and the same size. TN_OUT_OF_MEMORY: the process has no mappings left. */
 TN_API int32_t tn_pages_open(size_t byte_size, void **out);
 
 /* Gives the contents back to the system and makes every later access fault. The addresses stay reserved. */
@@ -129,9 +124,8 @@ TN_API int32_t tn_pages_resident(void *address, size_t byte_size, uint64_t *out)
 
 /* --- base/posix/guard_report.c ------------------------------------------------------------------------------------ */
 
-/* Names the segment of `length` bytes at `address + start` in pages of tn_pages_open(), so that a crash in the pages
- * reports it on stderr. The name is UTF-8, cut after 95 bytes. tn_guard_report_remove() removes it, before the pages
- * are unmapped. */
+/* Makes a crash in pages of tn_pages_open() report the segment of `length` bytes at `address + start` on stderr. The
+ * name is cut after 95 bytes. Call tn_guard_report_remove() before the pages are unmapped. */
 TN_API int32_t tn_guard_report_add(void *address, size_t byte_size, size_t start, size_t length, const char *name,
                                    size_t name_length);
 

@@ -25,8 +25,7 @@ typedef struct {
  * `arguments` and `result`. Returns 1 when the function has returned; every other value is a failure. */
 typedef int32_t (*tn_trampoline_t)(void);
 
-/* Opens the table of the calling thread, the only one that will enter the trampoline. `call` is borrowed until
- * tn_callbacks_close(). */
+/* Opens the table of this thread, which alone enters the trampoline. Borrows `call` until tn_callbacks_close(). */
 TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out);
 
 /* Closes the table, once and on its thread. Later calls of its functions return TN_CLOSED. Callbacks that native code
@@ -58,8 +57,7 @@ typedef int32_t (*tn_guard_t)(void (*body)(void *), void *context, char *message
 /* Installs the guard, which is a function of another library (call/guard.cc). Idempotent. */
 TN_API int32_t tn_guard_install(tn_guard_t guard);
 
-/* Calls `body(context)` under the installed guard. The text of an exception is the last error. TN_UNSUPPORTED: no guard
- * is installed, and `body` was not called. */
+/* Calls `body(context)` under the installed guard. TN_UNSUPPORTED: no guard is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);
 
 #endif

@@ -80,8 +80,7 @@ typedef struct {
  * writes the index of the invalid step to `failed`, or UINT32_MAX for a tensor or the program itself. */
 TN_API int32_t tn_nn_check(const tn_nn_program_t *program, uint32_t *failed);
 
-/* Runs `count` steps from `first` of a checked program on the calling thread; stops at the first that fails and writes
- * its index to `failed`. */
+/* Runs `count` steps from `first` of a checked program; stops at the first that fails and writes its index. */
 TN_API int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed);
 
 #endif

@@ -37,8 +37,7 @@ TN_API int32_t tn_shared_memory_seal(int32_t descriptor, uint32_t seals);
 
 TN_API int32_t tn_descriptor_describe(int32_t descriptor, tn_descriptor_info_t *out);
 
-/* The seals of a descriptor, or 0 where seals are not supported. Does not ask the file system of the descriptor, which
- * may never answer. */
+/* The seals, or 0 where they are not supported. Does not ask the descriptor's file system, which may never answer. */
 TN_API int32_t tn_descriptor_seals(int32_t descriptor, uint32_t *out);
 
 /* Duplicates a descriptor. The caller owns the duplicate, which child processes do not inherit. */
@@ -46,8 +45,7 @@ TN_API int32_t tn_descriptor_duplicate(int32_t descriptor, int32_t *out);
 
 TN_API int32_t tn_descriptor_close(int32_t descriptor);
 
-/* pools/posix/discard.c: closes a descriptor that a peer has sent. It is closed on another thread, because its file
- * system may never answer, unless its kind cannot block. */
+/* pools/posix/discard.c: closes a peer's descriptor, on another thread if its file system could block forever. */
 TN_API int32_t tn_descriptor_discard(int32_t descriptor);
 
 /* --- pools/posix/dma_buf.c ---------------------------------------------------------------------------------------- */

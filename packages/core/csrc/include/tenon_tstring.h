@@ -115,14 +115,12 @@ TN_API int32_t tn_tstring_measure(const tn_tstring_tensor_t *tensor, const uint3
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
 /* Writes the strings of a tensor in another layout. The target has the table of tn_tstring_measure() and at least its
- * data. data_size becomes the number of bytes written; bytes after them may have changed. If the source has grown since
- * it was measured, the fault is CHANGED. The limits of the layout are not checked again. On failure the blocks of
- * AS_BLOCK are freed. */
+ * data. data_size becomes the number of bytes written; bytes after them may have changed. CHANGED: the source has grown
+ * since it was measured. Limits are not checked again. On failure the blocks of AS_BLOCK are freed. */
 TN_API int32_t tn_tstring_convert(const tn_tstring_tensor_t *tensor, const uint32_t *selection, uint64_t count,
                                   tn_tstring_target_t *target, tn_tstring_fault_t *fault);
 
-/* Compares the elements of two tensors as unsigned bytes: out[i] is -1, 0 or 1. `other` has the same number of
- * elements, or one, which is compared with all. */
+/* Compares elements as unsigned bytes: out[i] is -1, 0 or 1. `other` has as many elements, or one for all. */
 TN_API int32_t tn_tstring_compare(const tn_tstring_tensor_t *tensor, const tn_tstring_tensor_t *other, int8_t *out,
                                   tn_tstring_fault_t *fault);
 
@@ -142,8 +140,7 @@ TN_API int32_t tn_tstring_find_invalid_utf8(const tn_tstring_tensor_t *tensor, u
 TN_API int32_t tn_tstring_read(const tn_tstring_tensor_t *tensor, uint64_t index, uint8_t *out, uint64_t capacity,
                                uint64_t *byte_size, tn_tstring_fault_t *fault);
 
-/* Calls tn_tstring_dealloc() or tn_tstring_rfc_dealloc() for `count` structs of the host's ABI. `layout` is TF, RFC16
- * or RFC24. */
+/* Frees the blocks and owners of `count` structs of the host's ABI. `layout` is TF, RFC16 or RFC24. */
 TN_API void tn_tstring_dealloc_all(void *structs, uint64_t count, int32_t layout);
 
 /* --- tstring/element.c: one string as TensorFlow ships it (24 bytes, the host's ABI) ------------------------------ */
@@ -155,12 +152,10 @@ typedef struct tn_tstring_owner {
   void *object;
 } tn_tstring_owner_t;
 
-/* `string` is a struct of 24 bytes, at any address, initialised with zeros. Blocks come from
- * malloc(). Sources may overlap the string itself. On TN_OUT_OF_MEMORY, also for a size that no block can have, the
- * string is unchanged. */
+/* `string` is a struct of 24 bytes, at any address, initialised with zeros. Blocks come from malloc(). Sources may
+ * overlap the string. On TN_OUT_OF_MEMORY, also for a size that no block can have, the string is unchanged. */
 
-/* Assigns a copy of the bytes: SMALL up to 22 bytes, otherwise LARGE. The old content of a VIEW or OFFSET is not
- * read. */
+/* Assigns a copy of the bytes: SMALL up to 22 bytes, else LARGE. The old content of a VIEW or OFFSET is not read. */
 TN_API int32_t tn_tstring_copy(void *string, const char *bytes, size_t byte_size);
 TN_API int32_t tn_tstring_append(void *string, const char *bytes, size_t byte_size);
 /* Grows the string with `fill`, or truncates it. */
@@ -173,8 +168,7 @@ TN_API int32_t tn_tstring_assign_view(void *string, const char *bytes, size_t by
 TN_API int32_t tn_tstring_assign_owned_view(void *string, const char *bytes, size_t byte_size,
                                             tn_tstring_owner_t *owner);
 TN_API int32_t tn_tstring_assign(void *string, const void *source);
-/* `keep_views` is 1 for libraries before November 2025, where the source of a moved VIEW is unchanged. Later it becomes
- * empty. */
+/* `keep_views` is 1 for libraries before November 2025, whose move leaves a source VIEW unchanged instead of empty. */
 TN_API int32_t tn_tstring_move(void *string, void *source, int32_t keep_views);
 TN_API void tn_tstring_dealloc(void *string);
 TN_API int32_t tn_tstring_get_type(const void *string);

@@ -10,8 +10,7 @@
 
 /* --- the stack: the memory that JavaScript and native code share -------------------------------------------------- */
 
-/* Each thread that runs JavaScript has one stack, aligned to its size, so that the address of any slot leads to the
- * head. */
+/* Each thread that runs JavaScript has one stack, aligned to its size, so any slot's address leads to the head. */
 #define TN_PACKED_STACK_SIZE 262144
 #define TN_PACKED_OUT 4096        /* the offset of the text that native code leaves for JavaScript */
 #define TN_PACKED_OUT_SIZE 16384  /* the size of that text */
@@ -39,9 +38,8 @@ typedef struct {
 /* A stack: the head, then fields that are private to libtenon_packed. */
 typedef struct tn_packed_stack tn_packed_stack_t;
 
-/* Creates a stack for the calling thread: TN_PACKED_STACK_SIZE zeroed bytes. After the thread has ended, the stack
- * is freed with the last function and value of it that native code holds. Each copy of the package in a thread calls
- * this once. */
+/* Creates a stack for the calling thread, once for each copy of the package: TN_PACKED_STACK_SIZE zeroed bytes. After
+ * the thread has ended, it is freed with the last function and value of it that native code holds. */
 TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
 
 /* Takes at most `capacity` ids of JavaScript values that native code has released, and returns their number; the
@@ -53,9 +51,8 @@ TN_API void tn_packed_copy(const void *from, void *to, size_t byte_size);
 
 /* --- the bound tvm-ffi library ------------------------------------------------------------------------------------ */
 
-/* Opens a tvm-ffi library globally and permanently, so that kernels find its functions. A handler for SIGSEGV that
- * the library installs while it is loaded is removed again, because the JavaScript engine needs its own. On failure
- * tn_packed_library_error() returns the loader's message. */
+/* Opens a tvm-ffi library globally and permanently, so that kernels find its functions. A handler for SIGSEGV that it
+ * installs meanwhile is removed again, because the JavaScript engine needs its own. */
 TN_API int32_t tn_packed_open_library(const char *path, size_t size, void **out);
 
 /* The loader's message after tn_packed_open_library() failed on the calling thread: NUL-terminated, valid until its
@@ -65,9 +62,8 @@ TN_API const char *tn_packed_library_error(void);
 /* The tvm-ffi library that the process has already loaded, or null. */
 TN_API void *tn_packed_loaded_library(void);
 
-/* Binds the functions of an opened tvm-ffi library and registers the runtime functions that kernels use there. Only
- * the first successful call of the process has an effect. TN_NOT_FOUND if the library does not export a required
- * function. */
+/* Binds an opened tvm-ffi library and registers the runtime functions that kernels use there. Only the first successful
+ * call of the process has an effect. TN_NOT_FOUND: the library does not export a required function. */
 TN_API int32_t tn_packed_bind(void *library);
 
 /* Registers the allocator of tensors that kernels return, for all threads. */
@@ -78,19 +74,15 @@ TN_API int32_t tn_packed_install_signals(void);
 
 /* --- calls from JavaScript ---------------------------------------------------------------------------------------- */
 
-/* Calls a function with a frame of the calling thread's stack: the call that `call` of the head encodes. The first
- * slot holds the function and becomes the result; the arguments follow. `tensors` of the head has a bit for each of
- * the first 31 arguments that is a tensor of JavaScript, and after the call a bit for each of those that native code
- * still holds. Returns the type index of the result, or -1 with the error in the result's slot. A result that is
- * text or bytes is copied to the stack's text if it fits; then `zero_padding` of the slot is 1, its value is the
- * size in bytes, and it needs no clearing.
- *
- * The function has no parameters because the driver spends more time on one parameter than this function on
- * everything it does. */
+/* Calls a function with the frame of the thread's stack that `call` of the head encodes. The first slot holds the
+ * function and becomes the result; the arguments follow. `tensors` of the head has a bit for each of the first 31
+ * arguments that is a tensor of JavaScript, and afterwards for each that native code still holds. Returns the type
+ * index of the result, or -1 with the error in its slot. Text or bytes are copied to the stack's text if they fit; then
+ * `zero_padding` of the slot is 1, its value is the size in bytes, and it needs no clearing. The function has no
+ * parameters, because one would cost the driver more time than the whole function. */
 TN_API int32_t tn_packed_call(void);
 
-/* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are no owned
- * values. */
+/* Converts the `count` arguments after `slot` to owned values at `owned`. 0 or -1; after -1 there are none. */
 TN_API int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned);
 
 /* Calls a function with arguments that do not fit on the stack: owned values, which are consumed. Returns the same
@@ -117,8 +109,7 @@ TN_API void tn_packed_retain(TVMFFIObjectHandle object);
 /* Releases an object. */
 TN_API void tn_packed_release(TVMFFIObjectHandle object);
 
-/* Stores the address and the size of a type's key, which is static, in words 0 and 1. Returns 1, or 0 if the index
- * is negative. */
+/* Stores the address and size of a type's static key in words 0 and 1. Returns 1, or 0 if the index is negative. */
 TN_API int32_t tn_packed_type_key(tn_packed_stack_t *stack, int32_t type_index);
 
 /* Looks up a global function and leaves it in a slot, or None if the name is not registered. 0 or -1. */
@@ -150,14 +141,12 @@ typedef struct {
 /* Creates a tensor object over memory of JavaScript in `slot`. 0 or -1. */
 TN_API int32_t tn_packed_tensor_create(TVMFFIAny *slot, const tn_packed_tensor_t *description);
 
-/* Creates a tensor object in the slot that takes ownership of a managed tensor: a DLManagedTensorVersioned, or a
- * DLManagedTensor if `versioned` is 0. The data must be aligned to `alignment` bytes; 0 accepts any alignment. 0 or
- * -1; after -1 the caller still owns the managed tensor. */
+/* Creates a tensor object in the slot that takes ownership of a managed tensor: a DLManagedTensorVersioned, or if
+ * `versioned` is 0 a DLManagedTensor. `alignment` 0 accepts any. 0, or -1, and then the caller still owns it. */
 TN_API int32_t tn_packed_tensor_from_dlpack(TVMFFIAny *slot, void *managed, uint32_t versioned, uint32_t alignment);
 
-/* Leaves the address of a managed tensor over a tensor object in the slot; its deleter releases the object. A
- * versioned one also gets these flags of DLPack, because some libraries drop the flags that a tensor was created
- * with. 0 or -1. */
+/* Leaves the address of a managed tensor over a tensor object in the slot; its deleter releases the object. A versioned
+ * one also gets `flags`, because some libraries drop those that a tensor was created with. 0 or -1. */
 TN_API int32_t tn_packed_tensor_to_dlpack(TVMFFIAny *slot, TVMFFIObject *object, uint32_t versioned, uint32_t flags);
 
 /* Describes a borrowed DLTensor in the words: 0 the address of the first element, 1 and 2 the type and index of the
@@ -170,9 +159,8 @@ TN_API int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject 
 
 /* --- errors ------------------------------------------------------------------------------------------------------- */
 
-/* Creates an error in `slot` from three texts that follow each other at `text`, and a cause, which may be null. `id`
- * identifies the JavaScript error; it is queued for tn_packed_take_released() when the native error is destroyed.
- * Returns a status. */
+/* Creates an error in `slot` from three texts that follow each other at `text`, and a cause or null. The `id` of the
+ * JavaScript error is queued for tn_packed_take_released() when the native error is destroyed. Returns a status. */
 TN_API int32_t tn_packed_error_create(TVMFFIAny *slot, const char *text, size_t kind_size, size_t message_size,
                                       size_t backtrace_size, int64_t id, TVMFFIObjectHandle cause);
 
@@ -211,17 +199,15 @@ TN_API void tn_packed_relay_serve(tn_packed_stack_t *stack);
 #define TN_PACKED_ANSWERED_CALL 13
 typedef struct tn_packed_relay_call tn_packed_relay_call_t;
 
-/* Answers a call of an asynchronous function with the value in the slot, or with the error there if `failed` is 1.
- * Called on the stack's thread, once for each call. */
+/* Answers a call once, on the stack's thread, with the value in the slot, or with the error there if `failed` is 1. */
 TN_API void tn_packed_relay_answer(tn_packed_relay_call_t *call, TVMFFIAny *slot, int32_t failed);
 
 /* --- calls on another thread -------------------------------------------------------------------------------------- */
 
 typedef struct tn_packed_job tn_packed_job_t;
 
-/* Creates a job from the frame at `frame` with `count` arguments. The arguments are copied: text by value, objects
- * by reference. A borrowed DLTensor is refused. 0 with the job's address as an opaque pointer in the result's slot,
- * or -1. */
+/* Creates a job from the frame at `frame`, with copies of `count` arguments: text by value, objects by reference. A
+ * borrowed DLTensor is refused. 0 with the job's address as an opaque pointer in the result's slot, or -1. */
 TN_API int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count);
 
 /* Runs a job, once, on any thread. */
@@ -230,8 +216,7 @@ TN_API void tn_packed_job_run(tn_packed_job_t *job);
 /* Asks the kernel of a running job to stop. */
 TN_API void tn_packed_job_cancel(tn_packed_job_t *job);
 
-/* Moves the result of a job that has run into a slot and frees the job. Returns the type index of the result, or -1
- * with the error in the slot. */
+/* Moves a finished job's result to a slot and frees the job. Returns its type index, or -1 with the error there. */
 TN_API int32_t tn_packed_job_finish(tn_packed_job_t *job, TVMFFIAny *slot);
 
 /* --- libtvm_ffi --------------------------------------------------------------------------------------------------- */

@@ -42,19 +42,16 @@ typedef struct tn_xla_call_head {
  * descriptor is aligned to 8 bytes and borrowed for the call. Its contents are checked. */
 TN_API int32_t tn_xla_frame_size(const void *descriptor, size_t descriptor_size, size_t *out);
 
-/* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and not moved until tn_xla_close().
- * The memory starts with a tn_xla_call_head_t. The caller sets the `data` of each buffer, which is null, before a
- * run. */
+/* Lays out a prepared call in `memory`, which the caller owns, aligned to 64 bytes and in place until tn_xla_close().
+ * It starts with a tn_xla_call_head_t. Before a run the caller sets the `data` of each buffer, which is null. */
 TN_API int32_t tn_xla_frame_build(const void *descriptor, size_t descriptor_size, void *memory, size_t memory_size);
 
-/* Lends `data` to the handlers of a call, which look it up by its type id from the prepare stage on. Borrowed until
- * tn_xla_close(). */
+/* Lends `data` to a call's handlers, which look it up by its type id from prepare on. Borrowed until tn_xla_close(). */
 TN_API int32_t tn_xla_lend(void *call, int64_t type_id, void *data);
 
 /* Registers a type for handlers of version 0.`minor`. `type_id` is the library's XLA_FFI_TypeId (8 bytes, which receive
  * the id if they are 0), `type_info` its XLA_FFI_TypeInfo or null, which 0.1 does not have. `*id` receives the id too.
- * TN_KERNEL_FAILED: the name or the id belongs to another type; the XLA code is in `*code`, the message is the last
- * error. */
+ * TN_KERNEL_FAILED: the name or the id belongs to another type. `*code` receives the XLA code. */
 TN_API int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, void *type_id, void *type_info,
                                     int64_t *id, int32_t *code);
 
@@ -76,8 +73,7 @@ typedef struct tn_xla_memory {
   void *data;
 } tn_xla_memory_t;
 
-/* Gives the handlers of a call memory. Borrowed until tn_xla_close(). Null: 64-byte aligned host memory, which XLA
- * itself does not offer. */
+/* Gives a call's handlers memory until tn_xla_close(). Null: 64-byte aligned host memory, which XLA does not offer. */
 TN_API int32_t tn_xla_give_memory(void *call, const tn_xla_memory_t *memory);
 
 /* A device that a call runs for. */
@@ -94,8 +90,7 @@ typedef struct tn_xla_device {
 /* Binds a call to a device, so that its handlers have a stream and no thread pool. Borrowed until tn_xla_close(). */
 TN_API int32_t tn_xla_on_device(void *call, const tn_xla_device_t *device);
 
-/* Runs the instantiate handler, if there is one. Called once, before the first tn_xla_execute(). Fails like
- * tn_xla_execute(). */
+/* Runs the instantiate handler, if any. Called once, before the first tn_xla_execute(), and fails like it. */
 TN_API int32_t tn_xla_instantiate(void *call);
 
 /* Runs the prepare, initialize and execute handlers that exist, and waits for a future. Allocates nothing.
@@ -106,9 +101,8 @@ TN_API int32_t tn_xla_execute(void *call);
  * to be closed. The states of the prepare and initialize stages belong to each run. */
 TN_API int32_t tn_xla_share(void *call, void *original);
 
-/* Reads the failure of the last run: its XLA code, its stage, and its message (at most `capacity` bytes, not
- * NUL-terminated; `*length` is its whole length). A message that was copied completely is forgotten. TN_NOT_FOUND: the
- * run did not fail. */
+/* Reads the failure of the last run: XLA code, stage, and message (at most `capacity` bytes, not NUL-terminated;
+ * `*length` is its whole length). A completely copied message is forgotten. TN_NOT_FOUND: the run did not fail. */
 TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *message, size_t capacity,
                               size_t *length);
 
@@ -116,15 +110,13 @@ TN_API int32_t tn_xla_failure(void *call, int32_t *code, int32_t *stage, char *m
  * close is a no-op. TN_EXCEPTION: a deleter threw. */
 TN_API int32_t tn_xla_close(void *call);
 
-/* Looks up a handler that a library has registered. `out` receives a tn_xla_bundle_t (32 bytes: the addresses of
- * instantiate, prepare, initialize, execute). Platforms are compared as XLA does: case is ignored, cpu is host, gpu is
- * cuda. */
+/* Looks up a registered handler. `out` receives a tn_xla_bundle_t (32 bytes: the addresses of instantiate, prepare,
+ * initialize, execute). Platforms compare as in XLA: case is ignored, cpu is host, gpu is cuda. */
 TN_API int32_t tn_xla_find_handler(const char *name, size_t name_length, const char *platform, size_t platform_length,
                                    void *out);
 
-/* Lists the handlers that libraries have registered. An entry is u32 length of the name, u32 length of the platform,
- * and both texts, padded to a multiple of 8. `*length` is the size of the whole list, which is incomplete if that
- * exceeds `capacity`. */
+/* Lists the registered handlers. An entry is u32 length of the name, u32 length of the platform, and both texts, padded
+ * to a multiple of 8. `*length` is the size of the whole list, which is incomplete if that exceeds `capacity`. */
 TN_API int32_t tn_xla_list_handlers(void *out, size_t capacity, size_t *length);
 
 /* The contents of XlaCustomCallStatus. All zeroes is success. The creator of a status clears it. */
@@ -134,8 +126,7 @@ struct XlaCustomCallStatus_ {
   char *message; /* not NUL-terminated; null when empty; of malloc() */
 };
 
-/* A call of an untyped convention (tenon/xla_custom_call.h), laid out by the caller and used by one thread at a
- * time. */
+/* A call of an untyped convention (tenon/xla_custom_call.h), laid out by the caller, for one thread at a time. */
 typedef struct tn_xla_untyped_call {
   void (*function)(void);
   int32_t api_version; /* TN_XLA_CALL_ORIGINAL, _STATUS_RETURNING or _UNIFIED */
@@ -149,8 +140,7 @@ typedef struct tn_xla_untyped_call {
   const tn_xla_device_t *device;      /* null, or the device that is made current before the call */
 } tn_xla_untyped_call_t;
 
-/* Runs an untyped call under the exception guard. TN_KERNEL_FAILED: the function set a failure, which
- * tn_xla_untyped_failure() reads. */
+/* Runs an untyped call under the guard. TN_KERNEL_FAILED: it set a failure, which tn_xla_untyped_failure() reads. */
 TN_API int32_t tn_xla_execute_untyped(void *call);
 
 /* Reads the message of the failure of the last run (at most `capacity` bytes, not NUL-terminated; `*length` is its
@@ -169,8 +159,7 @@ typedef struct tn_xla_batch {
   const tn_xla_batch_entry_t *entries;
 } tn_xla_batch_t;
 
-/* Runs the calls of a tn_xla_batch_t one after another, up to the first that fails. Returns its status. The failure is
- * read from that call. */
+/* Runs the calls in order up to the first that fails. Returns its status; the failure is read from that call. */
 TN_API int32_t tn_xla_execute_batch(void *batch);
 
 /* Opens a slot of the calling thread for the address of a call. The slot lives as long as the thread's JavaScript. The
@@ -179,8 +168,7 @@ TN_API int32_t tn_xla_open_current(void ***out);
 TN_API int32_t tn_xla_execute_current(void);
 TN_API int32_t tn_xla_execute_untyped_current(void);
 
-/* Calls that run on threads of the core. A queue belongs to one thread of JavaScript, the only one that calls its
- * functions. */
+/* Calls that run on threads of the core. Only the thread of JavaScript that opened a queue calls its functions. */
 typedef struct tn_xla_async tn_xla_async_t;
 typedef struct tn_xla_job tn_xla_job_t;
 
@@ -190,9 +178,8 @@ TN_API int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor);
 /* The kinds of calls that a job runs. */
 enum { TN_XLA_JOB_UNTYPED = 0, TN_XLA_JOB_TYPED = 1, TN_XLA_JOB_BATCH = 2 };
 
-/* Submits a call: a prepared one, which does not occupy a thread while it waits for a future, an untyped one, or a
- * batch. The memory of the call belongs to the run until tn_xla_async_take() returns `id`, or until the job is
- * cancelled. */
+/* Submits a prepared call, which occupies no thread while it waits for a future, an untyped one, or a batch. The memory
+ * of the call belongs to the run until tn_xla_async_take() returns `id` or the job is cancelled. */
 TN_API int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int64_t id, tn_xla_job_t **out);
 
 /* Cancels a job. TN_NOT_FOUND: the job has started, and tn_xla_async_take() will return it. */
@@ -236,8 +223,7 @@ typedef struct tn_xla_function {
 
 /* Creates a typed handler (`*out` is its address) that runs a callback with the function's `data` and the call. The
  * handler checks the frame, and refuses attributes and threads that do not run the function's JavaScript (UNAVAILABLE).
- * The function is borrowed until tn_xla_function_close(). TN_OUT_OF_MEMORY: all TN_XLA_FUNCTIONS handlers are in
- * use. */
+ * The function is borrowed until tn_xla_function_close(). TN_OUT_OF_MEMORY: TN_XLA_FUNCTIONS handlers are in use. */
 TN_API int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out);
 
 /* Closes a handler, on the thread of its JavaScript and not while it runs. It returns UNAVAILABLE until another

@@ -5,7 +5,7 @@
  *     CHECK(block[0] == 0);
  *   }
  *
- * Tests register themselves before main() runs them. They run on one thread, but a CHECK on another thread may fail the running test. */
+ * Tests register themselves and run on one thread, but a CHECK on another thread may fail the running test. */
 #ifndef TENON_CHECK_H
 #define TENON_CHECK_H
 

@@ -11,8 +11,7 @@ static int open_descriptors(void) {
   return total;
 }
 
-/* Waits until this process has so many descriptors, because some are closed on other threads. Returns whether it
- * has. */
+/* Waits until this process has so many descriptors, because other threads close some. Returns whether it has. */
 static int comes_to(int expected) {
   for (int i = 0; i < 5000 && open_descriptors() != expected; i++) usleep(1000);
   return open_descriptors() == expected;

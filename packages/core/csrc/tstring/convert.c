@@ -114,8 +114,7 @@ TN__HOT uint8_t *put(writer_t *writer, const tn__span_t *span) {
   const uint64_t room = target->data_size - writer->data_at, size = span->size;
   if (size > room) return NULL;
   uint8_t *at = target->data + writer->data_at;
-  // Most strings are short. With room on both sides one wide copy serves all sizes, and the next string overwrites the
-  // excess.
+  // Most strings are short. With room on both sides one wide copy serves all, and the next overwrites the excess.
   if (size <= 32 && room >= 32 && span->room >= 32)
     copy32(at, span->data);
   else

@@ -150,7 +150,6 @@ typedef struct {
 /* The number of spans that are read before they are used, while their bytes are still in the cache. */
 #define TN__BLOCK 16
 
-/* The number of elements of the next block. */
 static inline size_t tn__block_of(uint64_t count, uint64_t done) {
   return count - done < TN__BLOCK ? (size_t)(count - done) : TN__BLOCK;
 }

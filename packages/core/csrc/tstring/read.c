@@ -70,8 +70,7 @@ TN__COLD int32_t read_any(const tn_tstring_tensor_t *t, uint64_t index, tn__span
   return read_pointer(t, index, type, prealloc_word, tn__size_of_word32(narrow), span, fault);
 }
 
-/* Selects one of two values without a branch, because processors cannot predict how SMALL and long strings
- * alternate. */
+/* Selects a value without a branch, because processors cannot predict how SMALL and long strings alternate. */
 TN__HOT uint64_t either(uint64_t mask, uint64_t yes, uint64_t no) { return no ^ ((yes ^ no) & mask); }
 
 /* Reads a struct of a tensor whose long strings are VIEW or PREALLOC. */
@@ -95,7 +94,6 @@ TN__HOT int32_t read_pointer_struct(const tn_tstring_tensor_t *t, uint64_t index
   return TN_OK;
 }
 
-/* Reads a struct of a tensor whose long strings are OFFSET. */
 TN__HOT int32_t read_offset_struct(const tn_tstring_tensor_t *t, uint64_t index, size_t stride, size_t small,
                                    tn__span_t *span, tn_tstring_fault_t *fault) {
   const uint8_t *at = t->table + index * stride;

@@ -16,7 +16,6 @@ static uint8_t *large_characters(const void *string, int32_t layout) {
   return (uint8_t *)tn__load_word(AT(string, pointer_at(layout)));
 }
 
-/* The number of bytes that a container can hold. */
 static size_t capacity_of(const void *container, int32_t layout) {
   const int type = tn__type_of(container);
   if (type == TN_TSTRING_SMALL) return tn__small_capacity(layout);
@@ -25,7 +24,6 @@ static size_t capacity_of(const void *container, int32_t layout) {
   return capacity < TN__WORD32_SIZE_MAXIMUM ? capacity : TN__WORD32_SIZE_MAXIMUM;
 }
 
-/* Writes the bytes into the container at `string`. */
 static void fill(void *string, int32_t layout, const char *bytes, size_t byte_size) {
   const int type = tn__type_of(string);
   if (type == TN_TSTRING_SMALL) {

@@ -21,16 +21,14 @@ static int by_start(const void *left, const void *right) {
   return (a->index > b->index) - (a->index < b->index);
 }
 
-/* Refuses OFFSET strings that share bytes. The strings of most tensors lie in order, so that one pass is enough. Others
- * are sorted. */
+/* Refuses OFFSET strings that share bytes, in one pass if they lie in order, as in most tensors, else after sorting. */
 static int32_t check_overlap(const tn_tstring_tensor_t *t, size_t stride, tn_tstring_fault_t *fault) {
   uint64_t end = 0, extents = 0, behind = 0;
   for (uint64_t i = 0; i < t->count; i++) {
     const uint8_t *at = t->table + i * stride;
     const uint32_t word = tn__load32(at, false);
     const uint64_t start = i * stride + tn__load32(at + 4, false), size = word >> 2;
-    // `counts` is all ones for strings outside their struct. `behind` becomes negative if one starts before the last
-    // end.
+    // `counts` is all ones outside the struct. `behind` becomes negative if a string starts before the last end.
     uint64_t counts = 0 - (uint64_t)(((word & 3) == TN_TSTRING_OFFSET) & (size != 0));
     TN__OPAQUE(counts);
     extents -= counts;
@@ -83,7 +81,6 @@ TN__COLD int32_t check_each(const tn_tstring_tensor_t *t, uint64_t first, uint64
   return TN_OK;
 }
 
-/* The number of structs that are checked together. */
 #define BATCH 64
 
 /* Returns whether the structs of a batch are valid, and adds up their sizes. Processors cannot predict how SMALL and

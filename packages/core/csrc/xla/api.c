@@ -2,8 +2,7 @@
  * changed while their size has not. */
 #include "internal.h"
 
-/* The function in every slot that a version does not have. All functions of the table take one pointer and return an
- * error. */
+/* Fills every slot that a version lacks, because all functions of the table take one pointer and return an error. */
 static tn_xla_error_t *unimplemented(void *args) {
   (void)args;
   return tn__xla_error(TN_XLA_UNIMPLEMENTED,
@@ -32,8 +31,7 @@ typedef struct {
     tn__xla_future_set_available, tn__xla_future_set_error, tn__xla_run_id_get, tn__xla_device_ordinal_get},       \
    {[0 ... LATER_SLOTS - 1] = unimplemented}}
 
-/* The headers of 0.1 had neither a run id nor a device ordinal at first, and have those of 0.2, in the same slots,
- * since spring 2025. */
+/* Early headers of 0.1 lack a run id and a device ordinal. Since spring 2025 they have 0.2's, in the same slots. */
 static const table_t tables[] = {
     TABLE(TN_XLA_SIZE_API_V1, 1, tn__xla_type_register_v1, tn__xla_state_set_v1, tn__xla_state_get_v1),
     TABLE(TN_XLA_SIZE_API, 2, tn__xla_type_register_v2, tn__xla_state_set_v2, tn__xla_state_get_v1),

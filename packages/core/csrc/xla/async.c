@@ -98,7 +98,6 @@ static int32_t add_job(const tn_xla_job_t *like, size_t *counter, tn_xla_job_t *
   return TN_OK;
 }
 
-/* Ends a job that has not started. */
 static void drop_job(tn_xla_job_t *job) {
   tn_xla_async_t *queue = job->queue;
   free(job);
@@ -177,8 +176,7 @@ int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses
   return TN_OK;
 }
 
-/* Waits for the last run, because runs write to memory of JavaScript. Expected events are not waited for, because they
- * may never happen. */
+/* Waits for the last run, which writes to memory of JavaScript, but not for expected events, which may never happen. */
 static void close_queue(tn_xla_async_t *queue, int is_end_of_thread) {
   tn__lock(&queue->lock);
   while (queue->in_flight > 0) tn__wait(&queue->settled, &queue->lock);

@@ -4,7 +4,6 @@
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
-/* Calls a handler and waits for its future. */
 static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_call_frame_t *frame) {
   tn_xla_error_t *returned = handler(frame);
   tn_xla_future_t *future = frame->future;
@@ -13,7 +12,6 @@ static inline tn_xla_error_t *call_handler(tn_xla_handler_t *handler, tn_xla_cal
   return tn__xla_settle(returned, future);
 }
 
-/* Runs one stage on the frame of the call. */
 static inline tn_xla_error_t *run_stage(tn__xla_call_t *call, tn_xla_handler_t *handler, int32_t stage) {
   call->frame.stage = stage;
   call->frame.future = NULL;
@@ -27,7 +25,6 @@ static inline int enter_device(tn__xla_call_t *call) {
   return 0;
 }
 
-/* Runs the stages before execute. Returns whether they succeeded. */
 static inline int run_first_stages(tn__xla_call_t *call) {
   const tn_xla_bundle_t *handlers = &call->handlers;
   if (!enter_device(call)) return 0;

@@ -4,7 +4,6 @@
 
 #include "internal.h"
 
-/* The stage that a call is in, by its context. */
 static int32_t stage_of(const tn_xla_context_t *context) {
   const uint8_t *call = (const uint8_t *)context - offsetof(tn__xla_call_t, context);
   return ((const tn__xla_call_t *)(const void *)call)->frame.stage;

@@ -9,8 +9,7 @@ static int32_t enter(void *data) {
   return stream->set_current(stream->context);
 }
 
-/* Allocations and frees are ordered by the stream, so memory may be freed while kernels that use it are still
- * queued. */
+/* The stream orders allocations and frees, so memory may be freed while kernels that use it are still queued. */
 static int32_t allocate(void *data, size_t size, size_t alignment, void **out) {
   const tn_cuda_stream_t *stream = data;
   uint64_t address = 0;
@@ -29,7 +28,6 @@ static int32_t release(void *data, void *memory, size_t size) {
   return result == 0 ? TN_OK : tn__fail(TN_INVALID_ARGUMENT, "cuMemFreeAsync gave CUDA result %d", (int)result);
 }
 
-/* The open streams of this thread. */
 static _Thread_local tn_cuda_stream_t *streams;
 
 static void end_thread(void *data) {

@@ -17,7 +17,6 @@
 
 #define LARGEST_DESCRIPTOR ((size_t)1 << 30)
 
-/* The rest of the descriptor. */
 typedef struct {
   const uint8_t *at;
   size_t left;
@@ -57,8 +56,6 @@ static int32_t truncated(const char *what) {
   return tn__fail(TN_INVALID_ARGUMENT, "the descriptor ends inside %s", what);
 }
 
-/* --- Buffers ------------------------------------------------------------------------------------------------------ */
-
 static int32_t lay_buffer(source_t *source, block_t *block, tn_xla_buffer_t *buffer) {
   const record_t *record = next(source, sizeof *record);
   if (record == NULL) return truncated("a buffer");
@@ -97,8 +94,6 @@ static int32_t lay_buffers(source_t *source, block_t *block, tn__xla_call_t *cal
                                      pointers + header->operands};
   return TN_OK;
 }
-
-/* --- Attributes --------------------------------------------------------------------------------------------------- */
 
 static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, uint32_t count, int depth);
 
@@ -211,8 +206,6 @@ static int32_t lay_attrs(source_t *source, block_t *block, tn_xla_attrs_t *out, 
   if (out != NULL) *out = (tn_xla_attrs_t){sizeof *out, NULL, count, types, names, values};
   return TN_OK;
 }
-
-/* --- The call ----------------------------------------------------------------------------------------------------- */
 
 static int32_t lay(const void *descriptor, size_t size, block_t *block) {
   source_t source = {descriptor, size};

@@ -1,5 +1,4 @@
-/* TypeScript functions as typed handlers. Each has a C function of its own, which any runtime can call by its
- * address. */
+/* TypeScript functions as typed handlers. Each has its own C function, which any runtime can call by its address. */
 #include <stdatomic.h>
 
 #include "tenon/xla_handler.h"
@@ -27,7 +26,6 @@ static tn_xla_error_t *fail(const tn_xla_call_frame_t *frame, int32_t code, cons
   return frame->api->error_create(&args);
 }
 
-/* Creates the error of a call that is not valid. */
 TN_PRINTF(2, 3)
 static tn_xla_error_t *refuse(const tn_xla_call_frame_t *frame, const char *format, ...) {
   char message[512];
@@ -54,7 +52,6 @@ static tn_xla_error_t *check_buffer(const tn_xla_call_frame_t *frame, const char
   return NULL;
 }
 
-/* Checks buffers and copies their pointers. */
 static tn_xla_error_t *take_buffers(const tn_xla_call_frame_t *frame, const char *what, int64_t count,
                                     const int32_t *kinds, void *const *buffers, size_t wanted,
                                     const tn_xla_function_buffer_t *expected, void **data) {
@@ -90,8 +87,7 @@ static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
   return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }
 
-/* Runs the handler of a slot. The function may close its own slot, which is not accessed after the function has
- * returned. */
+/* Runs a slot's handler. The function may close its own slot, which is not accessed after the function returns. */
 static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
   if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
     return refuse(frame, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu", TN_XLA_SIZE_CALL_FRAME,

@@ -13,8 +13,7 @@ struct tn_xla_future {
   void *data;
 };
 
-/* All futures share a lock and a condition, because a future can be freed while the thread that completed it still
- * holds the lock. */
+/* All futures share a lock, because one can be freed while the thread that completed it still holds the lock. */
 static tn__lock_t lock = TN__LOCK;
 static tn__condition_t completed = TN__CONDITION;
 static tn__xla_set_t live;

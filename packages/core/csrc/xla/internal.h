@@ -53,7 +53,6 @@ static inline int tn__xla_copy_message(const char *text, size_t size, char *out,
 /* Destroys a live error of this runtime. Other pointers are ignored. */
 void tn__xla_error_destroy(tn_xla_error_t *error);
 
-/* Returns whether a pointer is a live error of this runtime. */
 int tn__xla_error_is_live(const tn_xla_error_t *error);
 
 /* Makes the code of an error the caller's and its message the last error, destroys it, and returns TN_KERNEL_FAILED. */
@@ -85,8 +84,8 @@ tn_xla_error_t *tn__xla_future_wait(tn_xla_future_t *future);
 /* Receives the error of a complete future, which it owns, or null. */
 typedef void tn__xla_then_t(void *data, tn_xla_error_t *error);
 
-/* Calls `then` when a future completes, on the thread that completes it or now, with its
- * error. A non-null result means that the future does not belong to the handler, and `then` is not called. */
+/* Calls `then` when a future completes, on the thread that completes it or now, with its error.
+ * A non-null result means that the future does not belong to the handler, and `then` is not called. */
 tn_xla_error_t *tn__xla_future_then(tn_xla_future_t *future, tn__xla_then_t *then, void *data);
 
 /* Abandons a future, which is freed when it completes or now. */
@@ -110,8 +109,7 @@ typedef struct tn__xla_state {
   void (*deleter)(void *state);
 } tn__xla_state_t;
 
-/* Destroys the object, if there is one, and empties the slot. Runs code of the library, so it is called under the
- * guard. */
+/* Destroys the object, if any, and empties the slot. Runs code of the library, so it is called under the guard. */
 void tn__xla_state_clear(tn__xla_state_t *slot);
 
 /* Functions of the table whose arguments depend on the minor version. */
@@ -185,7 +183,6 @@ typedef struct tn__xla_pool {
 /* The pools for tasks of handlers and for whole calls. */
 extern tn__xla_pool_t tn__xla_tasks, tn__xla_calls;
 
-/* The number of threads that a pool can have. */
 size_t tn__xla_pool_size(void);
 
 /* Adds a task, which a thread of the pool will run. Returns 0 if there is no memory or no thread for it. */

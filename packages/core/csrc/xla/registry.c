@@ -1,5 +1,4 @@
-/* The handlers that libraries register, by name and platform. Entries are never removed, because libraries stay
- * mapped. */
+/* The handlers that libraries register, by name and platform. Never removed, because libraries stay mapped. */
 #include <stdlib.h>
 
 #include "internal.h"
@@ -79,7 +78,6 @@ static tn_xla_error_t *ask(tn_xla_handler_t *handler, const tn_xla_api_t *api, t
   return tn__xla_metadata(handler, api, out, &code) == TN_OK ? NULL : tn__xla_error(code, "%s", tn_last_error());
 }
 
-/* Completes an entry with the metadata of its handlers. */
 static tn_xla_error_t *describe(entry_t *entry, const tn_xla_api_t *api) {
   tn_xla_metadata_t metadata;
   tn_xla_error_t *wrong = ask(entry->bundle.execute, api, &metadata);

@@ -1,5 +1,4 @@
-/* The status object of the untyped conventions. Kernel libraries leave its two functions undefined and find them
- * here. */
+/* The status object of the untyped conventions. Kernel libraries expect its two functions from the runtime. */
 #include <stdlib.h>
 
 #include "internal.h"

@@ -41,8 +41,7 @@ static tn_xla_error_t *append(tn_xla_span_t name, int64_t id, void (*deleter)(vo
   return NULL;
 }
 
-/* Registers a type. An id of 0 asks for a new id; any other must be free or belong to the same name. The lock is
- * held. */
+/* Registers a type. An id of 0 asks for a new one; any other is free or of the same name. The lock is held. */
 static tn_xla_error_t *enter(tn_xla_span_t name, tn_xla_type_id_t *type_id, void (*deleter)(void *)) {
   const type_t *named = find_name(name);
   if (named != NULL && named->id == type_id->type_id) return NULL;
@@ -93,8 +92,6 @@ int32_t tn_xla_type_register(int32_t minor, const char *name, size_t length, voi
   *id = ((const tn_xla_type_id_t *)type_id)->type_id;
   return TN_OK;
 }
-
-/* --- States ------------------------------------------------------------------------------------------------------- */
 
 static atomic_size_t live_states;
 

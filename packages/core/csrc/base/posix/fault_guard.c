@@ -1,6 +1,5 @@
 /* Survives pages that vanish under a mapping because another process truncates the file. The handler of SIGBUS maps
- * zeroed pages over the rest of the mapping, counts the fault, and lets the access continue. The owner reads the count
- * afterwards. */
+ * zeroed pages over the rest of the mapping, counts the fault for the owner, and lets the access continue. */
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,8 +11,7 @@
 
 #define PLACES 1024
 
-/* A watched range. `end` is written last and cleared first, because the handler cannot lock and trusts every range with
- * an end. */
+/* A watched range. `end` is written last and cleared first, because the handler cannot lock and relies on it. */
 typedef struct {
   _Atomic uintptr_t start;
   _Atomic uintptr_t end;

@@ -1,4 +1,3 @@
-/* Aligned memory on POSIX. */
 #include <stdlib.h>
 
 #include "../internal.h"

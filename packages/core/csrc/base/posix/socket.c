@@ -1,4 +1,3 @@
-/* Sockets between the processes and threads of one machine. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,3 @@
-/* Threads on POSIX. */
 #include <pthread.h>
 #include <unistd.h>
 

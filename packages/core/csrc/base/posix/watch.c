@@ -20,8 +20,7 @@ static void end_watch(watch_t *watch) {
   free(watch);
 }
 
-/* Writes a byte when the descriptor is readable, and the next one only after the other end has asked for it with a
- * byte. */
+/* Writes a byte when the descriptor is readable, and each next one only after the other end has sent a byte. */
 static void run(void *data) {
   watch_t *watch = data;
   for (int is_asked = 1;;) {

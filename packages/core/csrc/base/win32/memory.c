@@ -1,4 +1,3 @@
-/* Aligned memory on Windows. */
 #include <malloc.h>
 
 #include "../internal.h"

@@ -1,5 +1,4 @@
-/* Functions that only asynchronous calls need. Windows does not support them, because Node can poll only sockets
- * there. */
+/* Functions that only asynchronous calls need. Windows lacks them, because Node can poll only sockets there. */
 #include "../internal.h"
 
 int tn__javascript_thread_on_end(void (*hook)(void *data), void *data) {

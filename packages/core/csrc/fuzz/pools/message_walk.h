@@ -6,8 +6,7 @@
 
 #include "tenon_pools.h"
 
-/* Walks a message that tn_frame_check() has accepted to its end, and reads every byte, so that the sanitizer finds
- * those outside. Returns the first error, or null. */
+/* Reads every byte of an accepted message, so that the sanitizer finds overruns. Returns the first error, or null. */
 static inline const char *frame_fault(const uint8_t *bytes, size_t size) {
   tn_frame_t frame;
   memcpy(&frame, bytes, sizeof frame);

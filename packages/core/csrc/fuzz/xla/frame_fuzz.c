@@ -1,5 +1,4 @@
-/* frame.c: untrusted descriptors. All pointers of an accepted frame stay inside its block, which a handler checks by
- * following them. */
+/* frame.c: untrusted descriptors. A handler checks that all pointers of an accepted frame stay inside its block. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity);
 
-/* The block of the frame that the handler follows. */
 static const uint8_t *block;
 static size_t block_size;
 

@@ -1,5 +1,4 @@
-/* The check of a program before its first run. The operations of a valid program stay inside the memory of its
- * tensors. */
+/* Checks a program before its first run. The operations of a valid one stay inside the memory of its tensors. */
 #include "operations.h"
 
 /* A call whose operands exist. */

@@ -107,8 +107,7 @@ static int32_t convolve(const tn_nn__call_t *call, const tn_nn_tensor_t *input, 
   return TN_NN_OK;
 }
 
-/* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations of width and
- * height. */
+/* Input [N,H,W,C], filter [O,h,w,C], bias [O]; numbers: padding left and top, strides and dilations, width first. */
 int32_t tn_nn__convolution(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   return convolve(call, input, output, 0);
 }

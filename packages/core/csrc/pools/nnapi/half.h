@@ -10,7 +10,6 @@ static inline uint64_t tn_nn__bits(double value) {
   return bits;
 }
 
-/* The exact value of a half. */
 static inline double tn_nn__from_half(uint16_t half) {
   uint64_t sign = (uint64_t)(half & 0x8000) << 48, exponent = (half >> 10) & 31, fraction = half & 0x3ff;
   double value;

@@ -98,7 +98,6 @@ int32_t tn_nn__argmax(const tn_nn__call_t *call, const tn_nn_tensor_t *input, co
   return TN_NN_OK;
 }
 
-/* QUANTIZE, DEQUANTIZE. */
 int32_t tn_nn__convert(const tn_nn__call_t *call, const tn_nn_tensor_t *input, const tn_nn_tensor_t *output) {
   (void)call;
   for (uint64_t i = 0; i < output->count; i++) tn_nn__store(output, i, tn_nn__load(input, i));

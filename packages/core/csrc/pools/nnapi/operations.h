@@ -21,7 +21,6 @@ static inline const tn_nn_tensor_t *tn_nn__output(const tn_nn__call_t *call) {
   return &call->tensors[call->operands[call->step->input_count]];
 }
 
-/* The bounds that a fused activation sets. */
 typedef struct {
   float low;
   float high;
@@ -49,7 +48,6 @@ static inline uint64_t tn_nn__extent(const tn_nn_tensor_t *tensor, uint32_t from
   return product;
 }
 
-/* The scale of element `i`. */
 static inline double tn_nn__scale(const tn_nn_tensor_t *tensor, uint64_t i) {
   if (tensor->scales == NULL) return (double)tensor->scale;
   uint32_t axis = tensor->channel_axis;
@@ -91,7 +89,6 @@ static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, double
   }
 }
 
-/* Bytes of an element. */
 static inline size_t tn_nn__element_size(const tn_nn_tensor_t *tensor) {
   if (tensor->type == TN_NN_FLOAT16) return 2;
   return tensor->type == TN_NN_FLOAT32 || tensor->type == TN_NN_INT32 ? 4 : 1;

@@ -23,7 +23,6 @@ int32_t tn_channel_pair(int32_t stream, int32_t out[2]) {
   return tn__socket_pair(stream ? SOCK_STREAM : CHANNEL_TYPE, BUFFER_SIZE, out);
 }
 
-/* Opens a socket for an address that is a path. */
 static int32_t open_for(const char *path, size_t length, struct sockaddr_un *address, int32_t *socket) {
   *address = (struct sockaddr_un){.sun_family = AF_UNIX};
   TN_REQUIRE(length != 0 && length < sizeof address->sun_path && memchr(path, 0, length) == NULL,
@@ -160,8 +159,7 @@ int32_t tn_channel_call(int32_t channel, const void *request, size_t length, voi
 #if defined(TN_CHANNELS_ARE_STREAMS)
   return tn_channel_receive(channel, bytes, descriptors, count, -1);
 #else
-  /* A reply has no descriptors. The system closes those of a malformed reply, which the check refuses. With MSG_TRUNC
-   * the result is the whole length. */
+  /* The system closes the descriptors of a malformed reply. With MSG_TRUNC the result is the whole length. */
   ssize_t received;
   TN__REPEAT(received, recv(channel, bytes, TN_FRAME_MAXIMUM, MSG_TRUNC));
   if (received < 0) return tn__socket_failed("recv() failed");

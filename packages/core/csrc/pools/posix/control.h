@@ -11,8 +11,7 @@
 #define MSG_CMSG_CLOEXEC 0
 #endif
 
-/* Room for the descriptors of a message, and for one more, because the kernel rounds the room up anyway: descriptors in
- * excess are closed. */
+/* Room for one descriptor more than a message has, because the kernel rounds up anyway. Those in excess are closed. */
 typedef union {
   struct cmsghdr header;
   char room[CMSG_SPACE(sizeof(int) * (TN_FRAME_DESCRIPTORS + 1))];
@@ -27,10 +26,8 @@ static inline struct msghdr tn__control_message(struct iovec *part, tn__control_
 /* Adds descriptors to a message to be sent; `control` must live until then. */
 void tn__control_write(struct msghdr *message, tn__control_t *control, const int32_t *descriptors, size_t count);
 
-/* Takes the descriptors out of a received message, whatever its control data hold, and closes those that exceed
- * `capacity`. Returns how many there were. */
+/* Takes the descriptors out of any control data, closes those beyond `capacity`, and returns how many there were. */
 size_t tn__control_take(struct msghdr *message, int32_t *descriptors, size_t capacity);
 
-/* Ends the receipt of a message with `taken` descriptors: writes their number on success, and closes them otherwise.
- * Returns `status`. */
+/* Ends a receipt of `taken` descriptors: writes their number on success, otherwise closes them. Returns `status`. */
 int32_t tn__control_finish(int32_t status, int32_t *descriptors, size_t taken, size_t *count);

@@ -1,5 +1,4 @@
-/* Closing descriptors that a peer has sent. The file system of a descriptor may belong to the peer and block close()
- * forever. */
+/* Closing descriptors that a peer has sent. The file system of one may belong to the peer and block close() forever. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

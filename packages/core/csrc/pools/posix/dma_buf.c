@@ -1,5 +1,4 @@
-/* dma-bufs, which are memory that devices share: created from a memfd (/dev/udmabuf) or by a heap
- * (/dev/dma_heap/system). */
+/* dma-bufs, which are memory that devices share: from a memfd (/dev/udmabuf) or a heap (/dev/dma_heap/system). */
 #include <errno.h>
 #include <string.h>
 

@@ -36,7 +36,6 @@ static int give_up(int descriptor) {
 
 #define HAS_NO_CONTENTS(access) (((access) & O_PATH) != 0)
 
-/* The magic number of the file system of dma-bufs. */
 #define DMA_BUF_FILE_SYSTEM 0x444d4142u
 
 /* Creates memory of a fixed size. Returns -1 and sets errno on failure. */

@@ -9,8 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The time in which the rest of a message must arrive, whatever the timeout. A peer that does not send it is
- * disconnected. */
+/* The time limit for the rest of a message, whatever the timeout. A peer that exceeds it is disconnected. */
 #define REST_TIMEOUT TN__SECOND
 
 /* Ends a stream for both sides, because the boundaries of its messages are lost. */
@@ -61,7 +60,6 @@ static int32_t whole_message(int socket, void *bytes, size_t *length, int *has_b
   return TN_OK;
 }
 
-/* Waits until a whole message has arrived. */
 static int32_t await_message(int socket, void *bytes, size_t *length, int64_t timeout) {
   int64_t deadline = timeout < 0 ? -1 : tn__now() + timeout;
   int64_t begun = -1;

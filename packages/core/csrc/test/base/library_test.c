@@ -1,4 +1,3 @@
-/* library.c: opening, symbols, and invalid arguments. */
 #include <string.h>
 
 #include "check.h"

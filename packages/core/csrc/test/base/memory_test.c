@@ -1,4 +1,3 @@
-/* memory.c: size, alignment, zeros, and invalid arguments. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,3 @@
-/* status.c: the version. */
 #include <string.h>
 
 #include "check.h"

@@ -14,7 +14,6 @@ typedef struct {
   uint32_t dimensions[3];
 } request_t;
 
-/* A reply to it. */
 typedef struct {
   tn_frame_t frame;
   tn_frame_result_t result;

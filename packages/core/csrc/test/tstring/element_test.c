@@ -1,5 +1,4 @@
-/* element.c: properties of a string that only C can see, which are the bytes after a LARGE, owners, and sources inside
- * the string. */
+/* element.c: properties that only C sees, which are the bytes after a LARGE, owners, and sources inside the string. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
-/* read.c and convert.c: cases that TypeScript does not produce, which are invalid arguments and sources that change
- * between measure and convert. */
+/* read.c and convert.c: invalid arguments, and sources that change between measure and convert. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -131,16 +131,13 @@ TEST(tvm_a_raised_error_is_moved_out_once_and_replaced) {
   CHECK(tn_tvm_live_objects() == before);
 }
 
-/* --- backtraces --------------------------------------------------------------------------------------------------- */
-
 static int raise_here(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   (void)self, (void)args, (void)num_args, (void)result;
   TVMFFIErrorSetRaisedFromCStr("ValueError", "here");
   return -1;
 }
 
-/* The number of lines in the backtrace of the error that a call of `function` raises. `*has_text` becomes whether
- * the backtrace contains `text`. */
+/* The backtrace lines of the error that a call of `function` raises, and whether the backtrace contains `text`. */
 static int lines_with(TVMFFIObjectHandle function, const char *text, int *has_text) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   TVMFFIObjectHandle error = NULL;
@@ -190,8 +187,6 @@ TEST(tvm_a_truncated_backtrace_ends_with_a_whole_line) {
   CHECK(frames->size > 1000 && frames->data[frames->size - 1] == '\n' && frames->data[frames->size] == '\0');
   tn_tvm_set_backtrace_limit(0);
 }
-
-/* --- threads ------------------------------------------------------------------------------------------------------ */
 
 static void *register_many(void *seed) {
   char name[64];

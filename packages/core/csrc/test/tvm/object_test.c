@@ -1,4 +1,3 @@
-/* Objects: counts, opaque handles, allocators, tagged values. */
 #include <stdlib.h>
 
 #include "support.h"

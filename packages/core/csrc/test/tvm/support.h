@@ -1,4 +1,3 @@
-/* Helpers of the tests of libtvm_ffi. */
 #ifndef TENON_TVM_SUPPORT_H
 #define TENON_TVM_SUPPORT_H
 

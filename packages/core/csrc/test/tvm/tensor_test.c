@@ -1,4 +1,3 @@
-/* Tensors of libtvm_ffi: DLPack in and out, views, element types. */
 #include <stdlib.h>
 
 #include "support.h"

@@ -1,4 +1,3 @@
-/* async.c: calls on threads of the core, and their results. */
 #include <poll.h>
 #include <pthread.h>
 
@@ -83,7 +82,6 @@ static size_t take(opened_t from, int64_t *id, int32_t *status) {
   return count;
 }
 
-/* Runs one call asynchronously and returns its status. */
 static int32_t run_one(tn_xla_handler_t *handler, failure_t *failure) {
   opened_t queue = open_queue();
   tn_xla_job_t *job = NULL;

@@ -14,8 +14,6 @@ static void *prepare_one(tn_xla_handler_t *execute) {
   return prepare_bundle(3, (tn_xla_bundle_t){NULL, NULL, NULL, execute});
 }
 
-/* --- Metadata ----------------------------------------------------------------------------------------------------- */
-
 static tn_xla_error_t *of_version_2(tn_xla_call_frame_t *frame) {
   static const tn_xla_signature_t signature = {2, TN_XLA_EXECUTE, TN_XLA_TRAIT_COMMAND_BUFFER_COMPATIBLE, 0, 0, 0};
   tn_xla_reader_t in;
@@ -46,8 +44,6 @@ TEST(metadata_has_version_and_traits) {
   CHECK(strcmp(tn_last_error(), "register first") == 0);
   CHECK(tn_xla_metadata(NULL, &metadata, &code) == TN_INVALID_ARGUMENT);
 }
-
-/* --- Failures ----------------------------------------------------------------------------------------------------- */
 
 static tn_xla_error_t *fail_99(tn_xla_call_frame_t *frame) { return tn_xla_fail(frame, 99, "ninety-nine"); }
 
@@ -88,8 +84,6 @@ TEST(a_pointer_that_is_not_an_error_is_never_followed) {
   finish(call);
 }
 
-/* --- Stages ------------------------------------------------------------------------------------------------------- */
-
 static char order[8];
 
 static tn_xla_error_t *note(tn_xla_call_frame_t *frame) {
@@ -123,8 +117,6 @@ TEST(a_failing_stage_stops_the_run) {
   CHECK(failure_of(call).stage == TN_XLA_INITIALIZE);
   finish(call);
 }
-
-/* --- Futures ------------------------------------------------------------------------------------------------------ */
 
 static tn_xla_future_t *pending;
 static const tn_xla_api_t *pending_api;
@@ -215,8 +207,6 @@ TEST(a_foreign_future_is_never_followed) {
   CHECK(tn_xla_execute(call) == TN_KERNEL_FAILED);
   finish(call);
 }
-
-/* --- The context -------------------------------------------------------------------------------------------------- */
 
 static tn_xla_error_t *get_stream(tn_xla_call_frame_t *frame) {
   tn_xla_stream_get_args_t args = {sizeof args, NULL, frame->ctx, NULL};

@@ -1,4 +1,3 @@
-/* frame.c: frames of descriptors, and all malformed descriptors. */
 #include "check.h"
 #include "support.h"
 

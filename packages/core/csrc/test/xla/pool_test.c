@@ -51,7 +51,6 @@ static tn_xla_error_t *count_nowhere(tn_xla_call_frame_t *frame) {
   return frame->api->pool_num_threads(&args);
 }
 
-/* Runs a call and returns its code. */
 static int32_t run(tn_xla_handler_t *handler) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});

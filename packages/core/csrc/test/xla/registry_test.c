@@ -1,4 +1,3 @@
-/* registry.c: handlers that libraries register. */
 #include "check.h"
 #include "support.h"
 

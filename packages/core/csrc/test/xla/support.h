@@ -9,7 +9,6 @@
 #include "tenon_xla.h"
 #include "tenon/xla_handler.h"
 
-/* A descriptor that is being written. */
 typedef struct {
   size_t size;
   _Alignas(8) uint8_t bytes[4096];

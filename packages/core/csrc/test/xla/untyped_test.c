@@ -1,4 +1,3 @@
-/* untyped.c: every untyped convention and its failures. */
 #include "check.h"
 #include "support.h"
 

@@ -29,8 +29,6 @@ int32_t tn_tvm_set_backtrace_limit(int32_t frames) {
   return before;
 }
 
-/* --- the demangler of C++ names, if the process has one ----------------------------------------------------------- */
-
 typedef char *(*demangle_t)(const char *name, char *buffer, size_t *size, int *status);
 
 static demangle_t demangler(void) {
@@ -40,8 +38,6 @@ static demangle_t demangler(void) {
   if (tn_library_symbol(process, name, sizeof name - 1, &address) != TN_OK) return NULL;
   return (demangle_t)(uintptr_t)address;
 }
-
-/* --- the text ----------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   char text[TEXT_SIZE];

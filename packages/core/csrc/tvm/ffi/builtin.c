@@ -4,8 +4,6 @@
 
 #include "internal.h"
 
-/* --- types -------------------------------------------------------------------------------------------------------- */
-
 /* The types that the ABI names. Those after ffi.Object are its children. */
 static const struct {
   int32_t index;
@@ -37,8 +35,7 @@ static void register_types(void) {
   TVMFFITypeRegisterMetadata(kTVMFFIObject, &metadata);
 }
 
-/* Kernels keep the columns that they find when they are loaded, so the columns that tvm-ffi names exist from the
- * start. */
+/* Kernels keep the columns found when they are loaded, so those that tvm-ffi names exist from the start. */
 static void register_attributes(void) {
   static const char *const names[] = {
       "__ffi_new__",    "__ffi_init__",   "__ffi_convert__", "__ffi_shallow_copy__", "__ffi_repr__",     "__ffi_hash__",
@@ -52,15 +49,11 @@ static void register_attributes(void) {
   }
 }
 
-/* --- global functions of no container ----------------------------------------------------------------------------- */
-
-/* ffi.String(text): an owned copy */
 static int make_string(const tn__call_t *call) {
   TVMFFIByteArray text;
   return tn__argument_text(call, 0, &text) == 0 ? TVMFFIStringFromByteArray(&text, call->result) : -1;
 }
 
-/* ffi.Bytes(bytes): an owned copy */
 static int make_bytes(const tn__call_t *call) {
   TVMFFIByteArray bytes, text;
   if (tn__text_of(&call->args[0], false, &text) || !tn__text_of(&call->args[0], true, &bytes))
@@ -83,7 +76,6 @@ static int from_extern_c(const tn__call_t *call) {
   return status == 0 ? tn__give(call, tn__object(function)) : status;
 }
 
-/* ffi.Shape(integers...) */
 static int make_shape(const tn__call_t *call) { return tn__shape_make(call->args, call->num_args, call->result); }
 
 /* ffi.GetInvalidObject(): the object that represents a missing value, compared by identity */

@@ -1,5 +1,4 @@
-/* The global functions over maps: Map, which does not change after it is created, and Dict, which is changed in
- * place. */
+/* The global functions over maps: Map, which does not change once created, and Dict, which is changed in place. */
 #include <stdlib.h>
 
 #include "map.h"
@@ -29,7 +28,6 @@ static int make(const tn__call_t *call) {
   return -1;
 }
 
-/* The first argument, a map. */
 static tn__map_t *map_of(const tn__call_t *call) { return (tn__map_t *)(void *)call->args[0].v_obj; }
 
 static int size_of(const tn__call_t *call) { return tn__give(call, tn__int((int64_t)map_of(call)->size)); }
@@ -48,8 +46,7 @@ static int find(const tn__call_t *call) {
   return tn__give(call, pair != NULL ? tn__copy(&pair->value) : tn__object(tn__missing_object()));
 }
 
-/* --- an iterator: a function that returns the key for 0 and the value for 1, and moves on for 2 ------------------- */
-
+/* An iterator: a function that returns the key for 0 and the value for 1, and moves on for 2. */
 typedef struct {
   tn__map_t *map; /* retained */
   uint64_t position;
@@ -88,8 +85,6 @@ static int iterate(const tn__call_t *call) {
   }
   return tn__give(call, tn__object(function));
 }
-
-/* --- changing a Dict ---------------------------------------------------------------------------------------------- */
 
 static int dict_set(const tn__call_t *call) { return set(map_of(call), &call->args[1], &call->args[2]); }
 

@@ -46,8 +46,7 @@ static uint64_t number_at(const char *numbers, uint64_t index) {
 
 static int malformed(void) { return tn__raise("ValueError", "the modules inside the library are malformed"); }
 
-/* --- the stream from which loaders of TVM to 0.20 read ------------------------------------------------------------ */
-
+/* The stream from which loaders of TVM to 0.20 read. */
 typedef struct {
   TVMStream head;
   reader_t reader;
@@ -71,8 +70,6 @@ static size_t write_nothing(TVMStream *self, const void *data, size_t size) {
 static void keep_stream(TVMStream *self) { (void)self; }
 
 static const TVMStreamFunctions stream_functions = {read_some, write_nothing, keep_stream, keep_stream};
-
-/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 typedef struct {
   stream_t stream;
@@ -98,7 +95,6 @@ static int add_own(contents_t *contents) {
   return 0;
 }
 
-/* Adds a module that the registered loader of its kind creates from the argument. */
 static int add_loaded(contents_t *contents, TVMFFIByteArray kind, TVMFFIAny argument) {
   const bool is_legacy = contents->generation == TN_SYMBOLS_LEGACY;
   char name[TN_LOADER_NAME];
@@ -164,8 +160,6 @@ static int read_blob(contents_t *contents) {
   }
   return status;
 }
-
-/* --- linking ------------------------------------------------------------------------------------------------------ */
 
 /* Adds the imports of the tree. The root is the first module. */
 static int link_tree(const contents_t *contents) {

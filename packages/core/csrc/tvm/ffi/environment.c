@@ -1,8 +1,7 @@
 /* The environment of kernels: streams, the allocator of results, and interruption. */
 #include "internal.h"
 
-/* --- streams of the calling thread: a list, because a process has few devices ------------------------------------- */
-
+/* The streams of the calling thread: a list, because a process has few devices. */
 typedef struct {
   int32_t device_type, device_id;
   void *stream;
@@ -37,8 +36,6 @@ void *TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
   const stream_t *found = stream_of(device_type, device_id);
   return found == NULL ? NULL : found->stream;
 }
-
-/* --- the allocator of results ------------------------------------------------------------------------------------- */
 
 static _Thread_local DLPackManagedTensorAllocator thread_allocator;
 static DLPackManagedTensorAllocator global_allocator;
@@ -75,8 +72,7 @@ int TVMFFIEnvTensorAlloc(DLTensor *prototype, TVMFFIObjectHandle *out) {
   return status;
 }
 
-/* --- interruption: the host registers functions that check for it ------------------------------------------------- */
-
+/* Interruption: the host registers functions that check for it. */
 static const char *const host_names[] = {"PyErr_CheckSignals", "PyGILState_Ensure", "PyGILState_Release"};
 static uintptr_t host_functions[3];
 

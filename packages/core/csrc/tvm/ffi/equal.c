@@ -6,7 +6,6 @@
 
 static uint64_t combine(uint64_t key, uint64_t value) { return key ^ (value + HASH_STEP + (key << 6) + (key >> 2)); }
 
-/* The hook of a value's type in an attribute, or null. */
 static const TVMFFIAny *hook(const char *attribute, const TVMFFIAny *value) {
   if (!tn__is_object(value)) return NULL;
   const TVMFFIByteArray name = tn__span(attribute);

@@ -59,8 +59,6 @@ int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, NULL, NULL, out);
 }
 
-/* --- the slot of a thread for a raised error ---------------------------------------------------------------------- */
-
 /* The error may belong to a kernel's library, so it must not outlive the call that raised it by much. A thread that
  * ends with an error in the slot leaks it, because the library of its deleter may no longer be loaded. */
 static _Thread_local TVMFFIObjectHandle raised;

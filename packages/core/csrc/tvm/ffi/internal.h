@@ -12,7 +12,6 @@
 /* --- span.c: spans of text ---------------------------------------------------------------------------------------- */
 
 static inline TVMFFIByteArray tn__span(const char *text) { return (TVMFFIByteArray){text, strlen(text)}; }
-/* Whether two spans have the same bytes. */
 static inline bool tn__same(TVMFFIByteArray a, TVMFFIByteArray b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
@@ -91,7 +90,6 @@ typedef struct {
 } tn__frame_t;
 /* Calls `visit` for at most `limit` frames, the most recent first, until it returns false. */
 void tn__each_frame(int limit, bool (*visit)(const tn__frame_t *frame, void *context), void *context);
-/* Whether an address is that of a function of its library, and not of a variable. */
 bool tn__is_function(const void *address);
 
 /* --- names.c: a map from text to pointers in order of insertion, locked by its owner ------------------------------ */
@@ -109,23 +107,19 @@ typedef struct {
   uint32_t *slots; /* the index of an entry + 1, or 0; twice the capacity */
 } tn__names_t;
 
-/* The value of a key, or null. */
 void *tn__names_get(const tn__names_t *names, TVMFFIByteArray key);
 /* The address of a key's value, which is null if the key is new. Null without memory; valid until the next change. */
 void **tn__names_add(tn__names_t *names, TVMFFIByteArray key);
-/* Removes a key and returns its value, or null. */
 void *tn__names_remove(tn__names_t *names, TVMFFIByteArray key);
 
 /* --- type.c ------------------------------------------------------------------------------------------------------- */
 
 /* Type indices are smaller than this. */
 #define TN_TYPE_LIMIT 65536
-/* The key of a type for messages. */
 const char *tn__type_name(int32_t type_index);
 
 /* --- arguments.c: the arguments of this library's global functions ------------------------------------------------ */
 
-/* A call of a global function. */
 typedef struct {
   const char *name;
   const TVMFFIAny *args;
@@ -150,8 +144,7 @@ static inline int tn__give(const tn__call_t *call, TVMFFIAny result) {
   return 0;
 }
 
-/* The safe call of a function object whose self is a tn__builtin_t. It checks the number of arguments and, unless
- * any number is accepted, the type of the first one. */
+/* The safe call of a tn__builtin_t. It checks the number of arguments and, if that is fixed, the type of the first. */
 int tn__call_builtin(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
 /* Checks of arguments: 0, or -1 with an error raised. */
@@ -165,8 +158,7 @@ int tn__argument_text(const tn__call_t *call, int32_t index, TVMFFIByteArray *ou
 /* The size of the longest name of a loader of modules, with its NUL. */
 #define TN_LOADER_NAME 128
 
-/* Looks up the global function `prefix + kind`, retained for the caller, and writes its name to `name`. Null if it
- * is not registered. */
+/* Looks up the function `prefix + kind`, retained for the caller, and writes its name. Null if it is not registered. */
 TVMFFIObjectHandle tn__find_loader(const char *prefix, TVMFFIByteArray kind, char name[TN_LOADER_NAME]);
 
 /* --- tables of global functions, each up to an entry without a name: registered by builtin.c ---------------------- */

@@ -52,7 +52,6 @@ static int load_library(const tn__call_t *call, tn__generation_t unmarked) {
   return make_module(library, unmarked, call->result);
 }
 
-/* ffi.Module.load_from_file.so(path, format) */
 static int load_dynamic(const tn__call_t *call) { return load_library(call, TN_SYMBOLS_PREFIXED); }
 
 /* runtime.module.loadfile_so(path, format): a library without any mark has kernels of the convention before tvm-ffi */

@@ -24,7 +24,6 @@ typedef struct {
   item_t items[BLOCK_SLOTS];
 } block_t;
 
-/* The distances of the jumps from WIDE_FROM on. */
 static const uint64_t wide_jumps[JUMPS - WIDE_FROM] = {
     8515u, 19110u, 42778u, 96141u, 216153u, 486591u, 1092981u, 2458653u, 5532801u, 12442566u, 27993903u, 62983476u,
     141717030u, 318844378u, 717352503u, 1614057336u, 3631522476u, 8170957530u, 18384510628u, 41364789378u, 93070452520u,
@@ -64,8 +63,6 @@ static uint64_t follow(const tn__map_t *map, uint64_t slot, uint8_t meta) {
   return step == 0 ? TN_MAP_END : (slot + step) % map->slots;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------- */
-
 static void drop_data(tn__map_t *map) {
   if (map->data_deleter != NULL) map->data_deleter(map->data);
   map->data = NULL;
@@ -78,7 +75,6 @@ static void map_destroy(tn__map_t *map) {
 }
 TN_DELETER(map_deleter, map_destroy)
 
-/* Makes an empty map over a block of memory. False if the block is null. */
 static bool give(tn__map_t *map, void *data, uint64_t slots, uint32_t shift) {
   if (data == NULL) return false;
   map->data = data;
@@ -126,9 +122,6 @@ tn__map_t *tn__map_new(int32_t type_index, uint64_t count) {
   return NULL;
 }
 
-/* --- finding and walking ------------------------------------------------------------------------------------------ */
-
-/* The slot of a key in the dense form, or TN_MAP_END. */
 static uint64_t find_slot(const tn__map_t *map, const TVMFFIAny *key) {
   if (map->size == 0) return TN_MAP_END;
   uint64_t slot = home_of(map, key);
@@ -162,8 +155,6 @@ tn__pair_t *tn__map_pair(const tn__map_t *map, uint64_t position) {
   return is_small(map) ? &small_pairs(map)[position] : &item_of(map, position)->pair;
 }
 
-/* --- the list of pairs in order ----------------------------------------------------------------------------------- */
-
 static void point_neighbours(tn__map_t *map, const item_t *item, uint64_t before, uint64_t after) {
   if (item->previous == TN_MAP_END) map->first = before;
   else item_of(map, item->previous)->next = before;
@@ -180,14 +171,11 @@ static void append(tn__map_t *map, uint64_t slot) {
   map->last = slot;
 }
 
-/* Moves an item to a free slot and updates the list. */
 static void move_item(tn__map_t *map, uint64_t from, uint64_t to) {
   item_t *item = item_of(map, to);
   *item = *item_of(map, from);
   point_neighbours(map, item, to, to);
 }
-
-/* --- chains ------------------------------------------------------------------------------------------------------- */
 
 static bool find_free(const tn__map_t *map, uint64_t slot, uint8_t *jump, uint64_t *out) {
   for (uint8_t i = 1; i < JUMPS; i++) {
@@ -205,7 +193,6 @@ static void set_jump(const tn__map_t *map, uint64_t slot, uint8_t jump) {
   *meta = (uint8_t)((*meta & MEMBER) | jump);
 }
 
-/* The previous member of a chain. */
 static uint64_t before_in_chain(const tn__map_t *map, uint64_t slot) {
   uint64_t previous = home_of(map, &item_of(map, slot)->pair.key);
   for (uint64_t next = follow(map, previous, *meta_of(map, previous)); next != slot;
@@ -277,8 +264,7 @@ static bool insert(tn__map_t *map, tn__pair_t pair) {
   return true;
 }
 
-/* Moves all entries into larger memory: the largest small form, then the smallest dense form, then twice as many
- * slots. */
+/* Moves all entries into larger memory: the largest small form, the smallest dense form, then twice as many slots. */
 static bool grow(tn__map_t *map) {
   tn__map_t larger = *map;
   bool made = !is_small(map)               ? give_dense(&larger, map->slots * 2, map->shift - 1)
@@ -305,8 +291,6 @@ bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value) {
   tn__clear(&old);
   return true;
 }
-
-/* --- removing ----------------------------------------------------------------------------------------------------- */
 
 static void erase_slot(tn__map_t *map, uint64_t slot) {
   item_t *item = item_of(map, slot);

@@ -25,18 +25,15 @@ _Static_assert(sizeof(void *) != 8 || sizeof(tn__map_t) == 80, "the layout of ma
 /* An empty map of type Map or Dict with room for `count` entries; null without memory. */
 tn__map_t *tn__map_new(int32_t type_index, uint64_t count);
 
-/* The pair of a key, or null. */
 tn__pair_t *tn__map_find(const tn__map_t *map, const TVMFFIAny *key);
 
 /* Sets the value of a key and takes ownership of both. False without memory; then the caller still owns both. */
 bool tn__map_set(tn__map_t *map, TVMFFIAny key, TVMFFIAny value);
 
-/* Removes a key, if the map has it. */
 void tn__map_erase(tn__map_t *map, const TVMFFIAny *key);
 void tn__map_clear(tn__map_t *map);
 
-/* Iteration: the first position, the next position, and the pair at a position. TN_MAP_END follows the last
- * position. */
+/* Iteration: the first position, the next one, and the pair at one. TN_MAP_END follows the last position. */
 #define TN_MAP_END UINT64_MAX
 uint64_t tn__map_begin(const tn__map_t *map);
 uint64_t tn__map_next(const tn__map_t *map, uint64_t position);

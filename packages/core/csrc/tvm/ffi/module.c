@@ -64,8 +64,6 @@ int tn__module_import(tn__module_t *module, void *imported) {
   return imports == NULL ? tn__no_memory() : 0;
 }
 
-/* --- functions ---------------------------------------------------------------------------------------------------- */
-
 typedef struct {
   void *module; /* retained: a function keeps its module */
   TVMFFISafeCallType call;
@@ -95,7 +93,6 @@ static void free_entry(void *self) {
   free(self);
 }
 
-/* The symbol `prefix + name`, or null. */
 static void *symbol_of(const tn__module_t *module, const char *prefix, const char *name) {
   char *symbol = tn__join("", prefix, name);
   if (symbol == NULL) return NULL;
@@ -150,13 +147,10 @@ static int imported_function(tn__module_t *module, const char *name, void **out)
   return status;
 }
 
-/* Looks up a function of a module, and with `imports` also of its imports. */
 static int find_function(tn__module_t *module, const char *name, bool imports, void **out) {
   if (own_function(module, name, out) != 0) return -1;
   return imports && *out == NULL ? imported_function(module, name, out) : 0;
 }
-
-/* --- look-ups of kernels ------------------------------------------------------------------------------------------ */
 
 int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *func_name, TVMFFIObjectHandle *out) {
   tn__module_t *module = library_ctx == NULL ? NULL : tn__module_of(library_ctx);
@@ -187,8 +181,6 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char *fu
   *out = function;
   return 0;
 }
-
-/* --- global functions over modules -------------------------------------------------------------------------------- */
 
 /* The argument at an index that is known to be a module, or null with an error raised if C++ code created it. */
 static tn__module_t *module_at(const tn__call_t *call, int32_t index) {
@@ -288,8 +280,6 @@ static int clear_imports(const tn__call_t *call) {
   free(imports);
   return 0;
 }
-
-/* --- modules that the process retains ----------------------------------------------------------------------------- */
 
 static void **kept;
 static size_t kept_count;

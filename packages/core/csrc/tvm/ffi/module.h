@@ -11,7 +11,6 @@ typedef struct {
   char *prefix;  /* owned; only without a library */
 } tn__library_t;
 
-/* The address of a symbol, or null. */
 void *tn__library_symbol(const tn__library_t *library, const char *name);
 
 /* Writes the context symbols into the variables that the library exports under their names. */

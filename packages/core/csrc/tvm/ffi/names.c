@@ -41,7 +41,6 @@ static bool resize(tn__names_t *names, size_t capacity) {
   return true;
 }
 
-/* The entry of a key, or null. */
 static tn__name_t *find(const tn__names_t *names, TVMFFIByteArray key) {
   if (names->capacity == 0) return NULL;
   uint32_t place = names->slots[slot_of(names, key, tn__hash(key))];

@@ -66,8 +66,7 @@ void tn__retain(void *object) {
   __atomic_add_fetch(&((TVMFFIObject *)object)->combined_ref_count, ONE_STRONG, __ATOMIC_RELAXED);
 }
 
-/* The depth to which objects that hold each other are destroyed recursively. Deeper objects are queued, so that long
- * chains do not overflow the C stack. */
+/* The depth of recursive destruction. Deeper objects are queued, so that long chains do not overflow the C stack. */
 #define DESTROY_DEPTH 256
 
 static _Thread_local struct {
@@ -81,8 +80,7 @@ static void destroy_nested(TVMFFIObject *object) {
   destroying.depth--;
 }
 
-/* Destroys an object without strong or weak references. Everything that it held is released when the outermost call
- * returns. */
+/* Destroys an unreferenced object. Everything that it held is released when the outermost call returns. */
 static void destroy(TVMFFIObject *object) {
   if (destroying.depth >= DESTROY_DEPTH) {
     object->combined_ref_count = (uintptr_t)destroying.waiting;

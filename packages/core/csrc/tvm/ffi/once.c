@@ -4,8 +4,7 @@
 
 static tn__lock_t lock = TN__LOCK;
 
-/* The number of inits in progress on the calling thread, which holds the lock: the init of one handle may need
- * another. */
+/* The inits in progress on the calling thread, which holds the lock. One init may need another handle. */
 static _Thread_local int depth;
 
 int TVMFFIHandleInitOnce(void **handle, int (*init)(void **result)) {

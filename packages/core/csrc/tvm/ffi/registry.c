@@ -72,7 +72,6 @@ TVMFFIObjectHandle tn__find_loader(const char *prefix, TVMFFIByteArray kind, cha
   return loader;
 }
 
-/* ffi.FunctionRemoveGlobal(name): whether the name was registered */
 static int remove_global(const tn__call_t *call) {
   TVMFFIByteArray name;
   if (tn__argument_text(call, 0, &name) != 0) return -1;
@@ -84,7 +83,6 @@ static int remove_global(const tn__call_t *call) {
   return 0;
 }
 
-/* ffi.GetGlobalFuncMetadata(name): text */
 static int get_metadata(const tn__call_t *call) {
   TVMFFIByteArray name;
   if (tn__argument_text(call, 0, &name) != 0) return -1;

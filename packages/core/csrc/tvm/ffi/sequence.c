@@ -43,7 +43,6 @@ static int make(const tn__call_t *call) {
   return tn__sequence_make(call->type_index, call->args, call->num_args, call->result);
 }
 
-/* The first argument, a sequence. */
 static sequence_t *sequence_of(const tn__call_t *call) { return (sequence_t *)(void *)call->args[0].v_obj; }
 
 /* Reads the second argument, an index that must be below `end`. */
@@ -75,9 +74,6 @@ static int contains(const tn__call_t *call) {
   return tn__give(call, tn__bool(found));
 }
 
-/* --- changing a List ---------------------------------------------------------------------------------------------- */
-
-/* ffi.ListSetItem(list, index, value) */
 static int list_set(const tn__call_t *call) {
   TVMFFIAny value, *item = item_of(call);
   if (item == NULL || TVMFFIAnyViewToOwnedAny(&call->args[2], &value) != 0) return -1;
@@ -87,7 +83,6 @@ static int list_set(const tn__call_t *call) {
   return 0;
 }
 
-/* Makes room for one more item. */
 static int grow(sequence_t *list) {
   if (list->cell.size < list->cell.capacity) return 0;
   int64_t capacity = list->cell.capacity < 4 ? 4 : list->cell.capacity * 2;
@@ -116,12 +111,10 @@ static int insert(sequence_t *list, int64_t index, const TVMFFIAny *item) {
   return 0;
 }
 
-/* ffi.ListAppend(list, value) */
 static int list_append(const tn__call_t *call) {
   return insert(sequence_of(call), sequence_of(call)->cell.size, &call->args[1]);
 }
 
-/* ffi.ListInsert(list, index, value) */
 static int list_insert(const tn__call_t *call) {
   int64_t index;
   if (read_index(call, sequence_of(call)->cell.size + 1, &index) != 0) return -1;
@@ -136,13 +129,11 @@ static TVMFFIAny take(sequence_t *list, TVMFFIAny *item) {
   return value;
 }
 
-/* ffi.ListPop(list, index): the item */
 static int list_pop(const tn__call_t *call) {
   TVMFFIAny *item = item_of(call);
   return item == NULL ? -1 : tn__give(call, take(sequence_of(call), item));
 }
 
-/* ffi.ListErase(list, index) */
 static int list_erase(const tn__call_t *call) {
   TVMFFIAny *item = item_of(call);
   if (item == NULL) return -1;
@@ -151,7 +142,6 @@ static int list_erase(const tn__call_t *call) {
   return 0;
 }
 
-/* ffi.ListClear(list) */
 static int list_clear(const tn__call_t *call) {
   sequence_t *list = sequence_of(call);
   while (list->cell.size > 0) {

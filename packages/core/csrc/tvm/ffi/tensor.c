@@ -127,8 +127,6 @@ int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor *prot
   return 0;
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------- */
-
 typedef struct {
   TVMFFIObject head;
   TVMFFIShapeCell cell;

@@ -1,5 +1,4 @@
-/* The type table: indices, keys and ancestors. It is read without a lock and changed under one. Types are never
- * removed. */
+/* The type table: indices, keys and ancestors. Read without a lock and changed under one; types are never removed. */
 #include <stdio.h>
 #include <stdlib.h>
 

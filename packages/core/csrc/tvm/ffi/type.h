@@ -15,5 +15,4 @@ typedef struct {
 /* Held while a type or an attribute is changed. */
 extern tn__lock_t tn__type_lock;
 
-/* The type of an index, or null. */
 tn__type_t *tn__type_entry(int32_t type_index);

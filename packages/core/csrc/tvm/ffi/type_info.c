@@ -1,5 +1,4 @@
-/* The fields, methods, metadata and attributes of types. They are read without a lock, so a grown array replaces the
- * old one, which is kept. */
+/* The fields, methods, metadata and attributes of types. Read without a lock, so replaced arrays are kept. */
 #include <stdlib.h>
 
 #include "type.h"
@@ -14,9 +13,8 @@ static bool keep_text(TVMFFIByteArray *text) {
   return text->size == 0 || text->data != NULL;
 }
 
-/* An array with room for the element at `index`: the given array of `count` elements, or a larger copy. Null without
- * memory. Readers may still use a replaced array, so it is kept: its address lies before the larger copy. Together
- * the replaced arrays are smaller than the arrays in use. */
+/* An array with room for the element at `index`: the given one of `count` elements, or a larger copy. Null without
+ * memory. Readers may still use a replaced array, so it is kept: its address lies before the larger copy. */
 static void *grown(const void *array, int32_t count, int32_t index, int32_t *capacity, size_t element_size) {
   if (index < *capacity) return (void *)(uintptr_t)array;
   int32_t larger_capacity = *capacity == 0 ? 4 : *capacity;

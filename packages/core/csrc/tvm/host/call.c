@@ -3,8 +3,7 @@
 
 #include "host.h"
 
-/* Copies the text of a result to JavaScript and releases the object, if it fits. Then the padding is 1, and the
- * value is the size in bytes. */
+/* Copies a text result to JavaScript if it fits, and releases the object. Then the padding is 1, the value its size. */
 static void copy_text_out(TVMFFIAny *result) {
   TVMFFIByteArray text = *TVMFFIBytesGetByteArrayPtr(result->v_obj);
   if (text.size > TN_PACKED_OUT_SIZE) return;

@@ -17,8 +17,7 @@ static void free_closure(void *self) {
   free(closure);
 }
 
-/* Copies the arguments above the top of the stack, runs the function, and takes the result from the slot before
- * them. */
+/* Copies the arguments above the stack's top, runs the function, and takes the result from the slot before them. */
 static int run_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   const closure_t *closure = self;
   tn_packed_stack_t *stack = closure->stack;

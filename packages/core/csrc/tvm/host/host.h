@@ -88,7 +88,6 @@ void tn__foreign_release(void *foreign);
 
 /* --- error.c ------------------------------------------------------------------------------------------------------ */
 
-/* Raises an error of tvm-ffi and returns -1. */
 int tn__packed_raise(const char *kind, const char *message);
 
 /* Moves the calling thread's error into a slot and returns -1. */
@@ -101,7 +100,6 @@ static inline int32_t tn__leave(TVMFFIAny *slot, int status, int32_t type_index,
   return 0;
 }
 
-/* Creates an error in a slot and returns -1. */
 static inline int32_t tn__packed_fail(TVMFFIAny *slot, const char *kind, const char *message) {
   tn__packed_raise(kind, message);
   return tn__take_error(slot);

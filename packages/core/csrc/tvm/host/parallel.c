@@ -92,7 +92,6 @@ static int32_t start_threads(int32_t wanted) {
   return thread_count;
 }
 
-/* The number of tasks from the environment, or else the number of processors. */
 static int32_t default_tasks(void) {
   const char *names[] = {"TVM_NUM_THREADS", "OMP_NUM_THREADS"};
   for (int i = 0; i < 2; i++) {

@@ -1,16 +1,13 @@
-/* Calls of TypeScript functions from other threads. A caller queues its call, wakes the event loop of the function's
- * thread and waits for the answer, but never without end. */
+/* Calls of TypeScript functions from other threads, which queue the call, wake the event loop and wait with a limit. */
 #include "relay.h"
 
 #include <stdlib.h>
 
 #include "wake.h"
 
-/* The longest time that a thread may stay in one native call while others wait for it, because that native call may
- * itself be waiting for them. */
+/* The longest stay of a thread in one native call while others wait, because that call may be waiting for them. */
 #define STALL_MS 100
 
-/* How often callers check the progress of the thread. */
 #define CHECK_MS 20
 
 #define ENDED "the thread that owns this TypeScript function has ended"
@@ -104,8 +101,7 @@ int tn__relay_call(const tn__relay_request_t *request, const TVMFFIAny *args, in
   return failure == NULL ? status : tn__packed_raise("ThreadError", failure);
 }
 
-/* Ends the run of a call, under the lock, and takes the error that it raised. The call is done unless JavaScript
- * answers later. */
+/* Ends a run, under the lock, and takes the error that it raised. The call is done unless JavaScript answers later. */
 static void finish(struct tn__relay *relay, tn_packed_relay_call_t *call, int status, bool is_async) {
   call->status = status;
   if (status != 0) tn__ffi.TVMFFIErrorMoveFromRaised(&call->error);
@@ -117,7 +113,6 @@ static void finish(struct tn__relay *relay, tn_packed_relay_call_t *call, int st
   settle(relay, call);
 }
 
-/* Runs the waiting calls of a stack on its thread. */
 static void serve(tn_packed_stack_t *stack) {
   struct tn__relay *relay = stack->relay;
   tn__lock(&relay->lock);

@@ -20,7 +20,6 @@ struct tn__relay {
 /* Runs a TypeScript function on its own thread with borrowed arguments: 0, or -1 with the error raised. */
 typedef int (*tn__run_closure_t)(void *closure, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result);
 
-/* A function to call on another thread. */
 typedef struct {
   tn_packed_stack_t *stack; /* of the thread that owns the function */
   void *closure;            /* held by the caller during the call */
@@ -39,6 +38,5 @@ bool tn__relay_is_own(void);
 /* Runs the waiting calls of the calling thread, for native code that itself waits for other threads. */
 void tn__relay_serve_own(void);
 
-/* Marks the calling thread as serving calls while it waits, so that callers do not suspect a deadlock, or removes
- * the mark. */
+/* Marks the thread as serving calls while it waits, so that callers do not suspect a deadlock, or removes the mark. */
 void tn__relay_will_serve(bool will);

@@ -90,8 +90,6 @@ int32_t tn_packed_describe_tensor(tn_packed_stack_t *stack, TVMFFIObject *object
   return status;
 }
 
-/* --- results of kernels ------------------------------------------------------------------------------------------- */
-
 /* Allocates a tensor that a kernel returns: zeroed, aligned to 64 bytes, row-major, on the CPU. */
 static int allocate_result(DLTensor *prototype, DLManagedTensorVersioned **out, void *context,
                            void (*set_error)(void *context, const char *kind, const char *message)) {

@@ -45,7 +45,6 @@ int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out) {
   }
 }
 
-/* Stores bytes as a pair of address and size. */
 static int give_bytes(TVMFFIByteArray span, TVMValue *out, int *code, TVMByteArray *bytes) {
   *bytes = (TVMByteArray){span.data, span.size};
   out->v_handle = bytes;

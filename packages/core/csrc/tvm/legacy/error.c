@@ -35,8 +35,7 @@ int tn__legacy_note_error(void) {
   return -1;
 }
 
-/* The size of the kind at the start of a message, `ValueError` in `ValueError: text`, or 0. The names of kernels,
- * with which their messages start, are not kinds. */
+/* The size of the kind, `ValueError` in `ValueError: text`, or 0. A kernel's name at the start is not a kind. */
 static size_t kind_size(const char *message) {
   static const char ending[] = "Error";
   size_t length = strcspn(message, ": \n"), end = sizeof ending - 1;

@@ -3,8 +3,6 @@
 
 #include "runtime.h"
 
-/* --- calls of functions ------------------------------------------------------------------------------------------- */
-
 #define FEW_ARGUMENTS 16
 
 /* The result of the thread's last call, if the caller reads it in place. */
@@ -55,14 +53,11 @@ int TVMByteArrayFree(TVMByteArray *bytes) {
 
 int TVMFuncFree(TVMFunctionHandle function) { return TVMFFIObjectDecRef(function); }
 
-/* --- functions of this convention as functions of tvm-ffi --------------------------------------------------------- */
-
 /* The status of a function that failed with an error of the host's language, which the host keeps. */
 #define HOST_KNOWS (-2)
 
 #define ARGUMENT_SIZE (sizeof(TVMValue) + sizeof(TVMByteArray) + sizeof(int))
 
-/* The arguments of a call in this convention. */
 typedef struct {
   TVMValue *values;
   TVMByteArray *bytes;

@@ -19,8 +19,7 @@ static inline int tn__legacy_end(int status) { return status == 0 ? 0 : tn__lega
 /* Raises an error and notes it; returns -1. */
 #define tn__legacy_fail(...) (tn__legacy_raise(__VA_ARGS__), tn__legacy_note_error())
 
-/* Raises an error if none is raised, after a function of this convention has failed with -2, which means that the
- * host keeps the error. Returns -1. */
+/* Raises an error if none is raised after a function failed with -2, by which the host keeps the error. Returns -1. */
 int tn__legacy_host_error(void);
 
 /* --- convert.c: values of one convention as values of the other --------------------------------------------------- */
@@ -28,8 +27,7 @@ int tn__legacy_host_error(void);
 /* An array's handle points to the DLTensor that follows the head of a tensor object of tvm-ffi. */
 static inline TVMFFIObject *tn__object_of_array(TVMArrayHandle array) { return (TVMFFIObject *)(void *)array - 1; }
 
-/* Both functions convert a borrowed view of an argument. The legacy value may point to `bytes`. 0, or -1 with an
- * error raised if the other convention has no such value. */
+/* Both convert a borrowed argument. The legacy value may point to `bytes`. -1 with an error if no such value exists. */
 int tn__legacy_to_ffi(const TVMValue *value, int code, TVMFFIAny *out);
 int tn__ffi_to_legacy(const TVMFFIAny *value, TVMValue *out, int *code, TVMByteArray *bytes);
 
@@ -43,7 +41,6 @@ int tn__tensor_size(const DLTensor *tensor, size_t *out);
 /* The address of the first byte of a row-major tensor that must have `byte_size` bytes. */
 int tn__tensor_bytes(const char *function, const DLTensor *tensor, size_t byte_size, void **out);
 
-/* Copies the bytes of one tensor to another. */
 int tn__tensor_copy(const char *function, const DLTensor *from, const DLTensor *to);
 
 /* --- function.c, registry.c --------------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* Opening a tvm-ffi library on POSIX: the one of this package, one that the program names, or one that is already
- * loaded. */
+/* Opening a tvm-ffi library on POSIX: this package's, one that the program names, or one that is already loaded. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,8 +9,7 @@
 
 static _Thread_local char reason[512];
 
-/* The official libtvm_ffi installs a handler for SIGSEGV when it is loaded. The JavaScript engine needs that signal,
- * so the previous handler is restored. */
+/* The official libtvm_ffi replaces the handler of SIGSEGV, which the JavaScript engine needs, so it is restored. */
 int32_t tn_packed_open_library(const char *path, size_t size, void **out) {
   char *name = malloc(size + 1);
   if (name == NULL) return TN_OUT_OF_MEMORY;

@@ -1,4 +1,3 @@
-/* Actions for the end of a thread, on POSIX. */
 #include <pthread.h>
 
 #include "../thread_end.h"
