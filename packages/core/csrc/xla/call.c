@@ -38,7 +38,7 @@ static void run_stages(void *context) {
   if (run_first_stages(call)) call->error = run_stage(call, call->handlers.execute, TN_XLA_EXECUTE);
 }
 
-/* Does the same, but leaves the future of the execute handler in the frame. */
+/* Runs all stages, and leaves the future of the execute handler in the frame. */
 static void start_stages(void *context) {
   tn__xla_call_t *call = context;
   if (!run_first_stages(call)) return;

@@ -180,7 +180,6 @@ typedef struct tn__xla_pool {
   tn__thread_t thread;
 } tn__xla_pool_t;
 
-/* The pools for tasks of handlers and for whole calls. */
 extern tn__xla_pool_t tn__xla_tasks, tn__xla_calls;
 
 size_t tn__xla_pool_size(void);

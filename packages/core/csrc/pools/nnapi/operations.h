@@ -78,7 +78,6 @@ static inline int32_t tn_nn__quantize(const tn_nn_tensor_t *tensor, double value
   return (int32_t)(scaled > low + 255 ? low + 255 : scaled);
 }
 
-/* Writes element `i` of a float or quantized tensor. */
 static inline void tn_nn__store(const tn_nn_tensor_t *tensor, uint64_t i, double value) {
   if (tensor->type == TN_NN_FLOAT32) {
     ((float *)tensor->data)[i] = (float)value;

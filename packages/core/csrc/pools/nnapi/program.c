@@ -1,4 +1,3 @@
-/* Runs the steps of a program. */
 #include "operations.h"
 
 int32_t tn_nn_run(const tn_nn_program_t *program, uint32_t first, uint32_t count, uint32_t *failed) {

@@ -1,4 +1,3 @@
-/* The descriptors that travel with a message. */
 #pragma once
 
 #include <sys/uio.h>

@@ -1,4 +1,3 @@
-/* Messages over a stream of bytes. */
 #pragma once
 
 #include "control.h"

@@ -189,7 +189,6 @@ static tn__module_t *module_at(const tn__call_t *call, int32_t index) {
   return module;
 }
 
-/* The arguments (module, name, query_imports). */
 typedef struct {
   tn__module_t *module;
   char *name; /* freed by the caller */
