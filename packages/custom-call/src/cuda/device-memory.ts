@@ -61,6 +61,7 @@ export function segmentOf(memory: unknown, place: string): Segment {
   return segment
 }
 
-export function addressIn({ block, base }: Segment): number {
-  return block.address + base
+/** The address of a segment as a number. */
+export function addressIn(segment: Segment): number {
+  return segment.block.address + segment.base
 }
