@@ -27,11 +27,16 @@ export function slicedStrings(image: Image): string[] {
     const used = { ...plan, table: table.asSlice(0, tableSize('arrow32', n)), data: data.asSlice(0, dataSize) }
     convert(image, selection, n, used)
     const bytes = data.block.bytes.subarray(data.base, data.base + dataSize) as FastBuffer
-    const whole = isAscii(bytes) ? bytes.latin1Slice(0, dataSize) : undefined
-    for (let i = 0; i < n; i++) {
-      const [start, end] = [offsets[i]!, offsets[i + 1]!]
-      strings[first + i] = whole === undefined ? bytes.utf8Slice(start, end) : whole.slice(start, end)
-    }
+    cut(bytes, offsets, n, strings, first)
   }
   return strings
+}
+
+/** Cuts the strings of a batch. In a function of its own, V8 optimizes the loop once, for all batches. */
+function cut(bytes: FastBuffer, offsets: Int32Array, n: number, strings: string[], first: number): void {
+  const whole = isAscii(bytes) ? bytes.latin1Slice(0, bytes.byteLength) : undefined
+  for (let i = 0; i < n; i++) {
+    const [start, end] = [offsets[i]!, offsets[i + 1]!]
+    strings[first + i] = whole === undefined ? bytes.utf8Slice(start, end) : whole.slice(start, end)
+  }
 }
