@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../floating_point.h"
 #include "../internal.h"
 
 /* Makes a NUL-terminated copy, which the caller frees. `what` is the name of the text in error messages. */
@@ -21,7 +22,9 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
              "path must not be null or empty, and out must not be null");
   char *name = NULL;
   TN_TRY(terminate("path", path, path_length, &name));
+  const tn__floating_point_t floating_point = tn__floating_point_save();
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  tn__floating_point_restore(floating_point);
   free(name);
   if (library == NULL) {
     const char *reason = dlerror();

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <windows.h>
 
+#include "../floating_point.h"
 #include "../internal.h"
 
 static int32_t load_failed(void) {
@@ -21,7 +22,9 @@ int32_t tn_library_open(const char *path, size_t path_length, void **out) {
   wchar_t *wide = calloc((size_t)units + 1, sizeof *wide);
   if (wide == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot copy the path");
   MultiByteToWideChar(CP_UTF8, 0, path, (int)path_length, wide, units);
+  const tn__floating_point_t floating_point = tn__floating_point_save();
   HMODULE library = LoadLibraryExW(wide, NULL, LOAD_WITH_ALTERED_SEARCH_PATH);
+  tn__floating_point_restore(floating_point);
   free(wide);
   if (library == NULL) return load_failed();
   *out = (void *)library;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../base/floating_point.h"
 #include "../host.h"
 
 static _Thread_local char reason[512];
@@ -17,7 +18,9 @@ int32_t tn_packed_open_library(const char *path, size_t size, void **out) {
   name[size] = '\0';
   struct sigaction before;
   sigaction(SIGSEGV, NULL, &before);
+  const tn__floating_point_t floating_point = tn__floating_point_save();
   *out = dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
+  tn__floating_point_restore(floating_point);
   sigaction(SIGSEGV, &before, NULL);
   free(name);
   if (*out != NULL) return TN_OK;
