@@ -6,10 +6,10 @@ import { findToolchain, type Language, languageOf, runCompiler } from './compile
 import { linkFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { type Build, compileObjects, planFuzzDriver, planObjects } from './object-files.ts'
-import { programName, sharedLibraryName, variantDirectory } from './platform.ts'
+import { artifactName, sharedLibraryName, variantDirectory } from './platform.ts'
 import { hashOf, Stamps } from './stamps.ts'
 import { checkSymbols } from './symbols.ts'
-import type { NativeTarget, Variant } from './targets.ts'
+import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
 
 /** The built file of a target. */
 export interface Artifact {
@@ -55,7 +55,7 @@ function neededLanguages(pkg: LoadedPackage, target: NativeTarget): Language[] {
 
 /** A program that uses a C++ library is linked as C++, because it must contain the sanitizers of C++. */
 function linkLanguage(pkg: LoadedPackage, target: NativeTarget): Language {
-  const used = pkg.native.targets.filter(({ name }) => target.kind !== 'shared' && target.uses?.includes(name))
+  const used = pkg.native.targets.filter(({ name }) => !isLoadable(target) && target.uses?.includes(name))
   return [target, ...used].some(hasCxx) ? 'c++' : 'c'
 }
 
@@ -70,7 +70,7 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
   const objects = [...own, ...driver]
 
   const directory = variantDirectory(variant)
-  const output = target.kind === 'shared' ? sharedLibraryName(target.name) : programName(target.name)
+  const output = artifactName(target)
   const path = join(pkg.directory, directory, output)
   const used = (target.uses ?? []).map((name) => `${directory}/${sharedLibraryName(name)}`)
   const flags = linkFlags(target, variant, used)
@@ -84,9 +84,9 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
   const inputs = objects.map((object) => `${directory}/${object.output}`)
   try {
     await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
-    if (target.kind === 'shared' && variant === 'release') {
+    if (isLoadable(target) && variant === 'release') {
       const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
-      await checkCircles(target.name, new Map(sources))
+      await checkCircles(output, new Map(sources))
       await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))
     }
     renameSync(join(pkg.directory, temporary), path)

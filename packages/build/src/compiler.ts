@@ -8,14 +8,19 @@ export interface Compiler {
   readonly command: string
   readonly args: readonly string[]
   readonly identity: string
+  /** What it compiles for: `x86_64-linux-gnu`, `arm64-apple-darwin24.6.0`, `x86_64-w64-mingw32`. */
+  readonly machine: string
 }
 
-export type Language = 'c' | 'c++'
+export type Language = 'c' | 'c++' | 'assembly'
 
 export type Toolchain = ReadonlyMap<Language, Compiler>
 
-const names: Record<Language, { variable: string; unix: string; windows: string; clang: string; name: string }> = {
-  c: { variable: 'CC', unix: 'cc', windows: 'gcc', clang: 'clang', name: 'C' },
+const c = { variable: 'CC', unix: 'cc', windows: 'gcc', clang: 'clang', name: 'C' }
+
+const names: Record<Language, typeof c> = {
+  c,
+  assembly: c,
   'c++': { variable: 'CXX', unix: 'c++', windows: 'g++', clang: 'clang++', name: 'C++' },
 }
 
@@ -28,7 +33,8 @@ const installHints: Partial<Record<NodeJS.Platform, string>> = {
 export function languageOf(source: string): Language {
   if (source.endsWith('.c')) return 'c'
   if (source.endsWith('.cc')) return 'c++'
-  throw new ToolError(`a source must be a .c or a .cc file, got ${source}`)
+  if (source.endsWith('.S')) return 'assembly'
+  throw new ToolError(`a source must be a .c, .cc or .S file, got ${source}`)
 }
 
 /** Uses `CC` and `CXX` (split at spaces), or the usual compilers. libFuzzer requires clang. @throws {ToolError} */
@@ -36,6 +42,11 @@ export async function findToolchain(languages: readonly Language[], variant: Var
   const toolchain = new Map<Language, Compiler>()
   for (const language of new Set(languages)) toolchain.set(language, await findCompiler(language, variant))
   return toolchain
+}
+
+/** The machine for which all compilers of a toolchain compile. */
+export function machineOf(toolchain: Toolchain): string {
+  return toolchain.values().next().value!.machine
 }
 
 /** `what` is the name of the output for messages. @throws {ToolError} with the compiler's message and the command. */
@@ -59,7 +70,7 @@ async function findCompiler(language: Language, variant: Variant): Promise<Compi
     const version = await runCommand(command, [...args, '--version'])
     const target = await runCommand(command, [...args, '-dumpmachine'])
     const identity = `${command} ${args.join(' ')}\n${version.stdout}${target.stdout}`
-    if (version.code === 0) return { command, args, identity }
+    if (version.code === 0) return { command, args, identity, machine: target.stdout.trim() }
     throw new ToolError(`${command} --version failed (${variable}):\n${version.stderr}`)
   } catch (error) {
     if (error instanceof ToolError) throw error

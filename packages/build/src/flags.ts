@@ -1,5 +1,5 @@
 import type { Language } from './compiler.ts'
-import type { NativeTarget, Variant } from './targets.ts'
+import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
 const warnings = ['-Wall', '-Wextra', '-Werror']
@@ -34,22 +34,27 @@ export function compileFlags(target: NativeTarget, language: Language, variant: 
   const defines = { TN_VERSION: `"${version}"`, ...target.defines }
   return [
     ...languageFlags(language),
-    ...variants[variant].compile,
+    ...(language === 'assembly' ? [] : codeFlags(variant)),
     ...(process.platform === 'win32' ? [] : ['-fPIC']),
-    '-fvisibility=hidden',
-    // The C++ exception of a kernel passes through frames of the core to the guard.
-    '-fexceptions',
-    ...warnings,
     ...(target.includes ?? []).map((directory) => `-I${directory}`),
     ...Object.entries(defines).map(([name, value]) => `-D${name}=${value}`),
     ...(target.flags ?? []),
   ]
 }
 
+/** The flags of languages from which the compiler makes code. */
+function codeFlags(variant: Variant): string[] {
+  // The C++ exception of a kernel passes through frames of the core to the guard, from any instruction.
+  const exceptions = ['-fexceptions', '-fasynchronous-unwind-tables']
+  return [...variants[variant].compile, '-fvisibility=hidden', ...exceptions, ...warnings]
+}
+
 /** The flags that compile the fuzz driver, which must not report its own coverage. */
 export const driverFlags: readonly string[] = [...languageFlags('c'), '-O2', '-g1', ...warnings]
 
 function languageFlags(language: Language): string[] {
+  // Without a note in the source, the linker would make the stack of the whole process executable.
+  if (language === 'assembly') return ['-g', ...(process.platform === 'linux' ? ['-Wa,--noexecstack'] : [])]
   // In strict C11, the headers of the system hide the POSIX and Linux functions that the core needs.
   return language === 'c' ? ['-std=c11', '-D_GNU_SOURCE'] : ['-std=c++17']
 }
@@ -60,7 +65,7 @@ const inWindowsRuntime = new Set(['dl', 'm', 'pthread'])
 export function linkFlags(target: NativeTarget, variant: Variant, used: readonly string[]): string[] {
   // libFuzzer defines a main function, which a library must not contain.
   const ofLibraries = variant === 'tsan' ? threadSanitizer : sanitizers
-  const sanitize = target.kind === 'shared' && isSanitized(variant) ? [ofLibraries] : variants[variant].link
+  const sanitize = isLoadable(target) && isSanitized(variant) ? [ofLibraries] : variants[variant].link
   const libraries = (target.libraries ?? [])
     .filter((name) => process.platform !== 'win32' || !inWindowsRuntime.has(name))
     .map((name) => `-l${name}`)
@@ -68,21 +73,26 @@ export function linkFlags(target: NativeTarget, variant: Variant, used: readonly
 }
 
 function platformLinkFlags(target: NativeTarget, variant: Variant): string[] {
-  const shared = target.kind === 'shared'
-  const unresolved = shared ? (target.unresolved ?? []) : []
-  if (process.platform === 'win32') return [...(shared ? ['-shared'] : []), '-static-libgcc', '-static-libstdc++']
+  const loadable = isLoadable(target)
+  const unresolved = target.kind === 'shared' ? (target.unresolved ?? []) : []
+  if (process.platform === 'win32') return [...(loadable ? ['-shared'] : []), '-static-libgcc', '-static-libstdc++']
   if (process.platform === 'darwin') {
     const rpath = '-Wl,-rpath,@loader_path'
-    if (!shared) return [rpath]
+    if (!loadable) return [rpath]
+    if (target.kind === 'addon') return ['-bundle', rpath, '-Wl,-undefined,dynamic_lookup']
     // macOS does not have nodelete. Libraries are opened with RTLD_NODELETE instead.
     const name = `-Wl,-install_name,@rpath/lib${target.name}.dylib`
     const open = isSanitized(variant) ? ['-Wl,-undefined,dynamic_lookup'] : []
     return ['-dynamiclib', rpath, name, ...open, ...unresolved.map((symbol) => `-Wl,-U,_${symbol}`)]
   }
   const hardened = ['-Wl,-z,now', '-Wl,-z,relro', '-Wl,-rpath,$ORIGIN']
-  if (!shared) return hardened
+  if (!loadable) return hardened
   // The process provides the symbols of the sanitizer, so only the other variants can be complete.
-  const complete = unresolved.length === 0 && !isSanitized(variant) ? ['-Wl,--no-undefined'] : []
+  const open = target.kind === 'addon' || unresolved.length > 0 || isSanitized(variant)
+  const complete = open ? [] : ['-Wl,--no-undefined']
+  const name = target.kind === 'shared' ? [`-Wl,-soname,lib${target.name}.so`] : []
+  // The functions of a fixture must not be replaced by functions of the system with the same name.
+  const bound = target.fixture ? ['-Wl,-Bsymbolic'] : []
   // Without nodelete, a library with a thread that only a worker has loaded would crash when the worker ends.
-  return ['-shared', '-Wl,-z,nodelete', ...hardened, ...complete, `-Wl,-soname,lib${target.name}.so`]
+  return ['-shared', '-Wl,-z,nodelete', ...hardened, ...complete, ...bound, ...name]
 }

@@ -1,7 +1,7 @@
 import { globSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 
-import { type Compiler, languageOf, runCompiler, type Toolchain } from './compiler.ts'
+import { type Compiler, languageOf, machineOf, runCompiler, type Toolchain } from './compiler.ts'
 import { compileFlags, driverFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
 import { variantDirectory } from './platform.ts'
@@ -29,7 +29,7 @@ export interface ObjectFile {
 }
 
 export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTarget): ObjectFile[] {
-  const sources = findSources(pkg.directory, target)
+  const sources = findSources(pkg.directory, target, machineOf(toolchain))
   const headers = hashHeaders(pkg.directory, target, sources)
   return sources.map((source) => {
     const language = languageOf(source)

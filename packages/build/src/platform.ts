@@ -1,4 +1,5 @@
-import type { Variant } from './targets.ts'
+import { ToolError } from './tool-error.ts'
+import type { NativeTarget, Variant } from './targets.ts'
 
 const windows = process.platform === 'win32'
 
@@ -11,8 +12,10 @@ export function sharedLibraryName(name: string): string {
   return process.platform === 'darwin' ? `lib${name}.dylib` : `lib${name}.so`
 }
 
-export function programName(name: string): string {
-  return windows ? `${name}.exe` : name
+export function artifactName(target: NativeTarget): string {
+  if (target.kind === 'shared') return sharedLibraryName(target.name)
+  if (target.kind === 'addon') return target.fileName ?? `${target.name}.node`
+  return windows ? `${target.name}.exe` : target.name
 }
 
 /** Returns the directory of the artifacts of a variant, relative to the package. */
@@ -20,9 +23,24 @@ export function variantDirectory(variant: Variant): string {
   return `build/${variant}`
 }
 
-/** Resolves `{posix|win32}` in a path: the second word on Windows, the first elsewhere. */
-export function choosePlatform(pattern: string, platform: NodeJS.Platform = process.platform): string {
-  return pattern.replace(/\{([\w-]+)\|([\w-]+)\}/g, (_, first: string, second: string) =>
-    platform === 'win32' ? second : first,
-  )
+/**
+ * Replaces `{posix|win32}` and `{sysv_x64|aapcs64|win64}` in a path by the word for a system and for the machine of a compiler.
+ *
+ * @throws {ToolError} if no word is for them.
+ */
+export function choosePlatform(pattern: string, machine: string, platform: NodeJS.Platform = process.platform): string {
+  const fitting = [platform === 'win32' ? 'win32' : 'posix', callingConvention(machine, platform)]
+  return pattern.replace(/\{([\w-]+(?:\|[\w-]+)+)\}/g, (_, list: string) => {
+    const chosen = list.split('|').find((word) => fitting.includes(word))
+    if (chosen) return chosen
+    throw new ToolError(`one word of {${list}} in ${pattern} must be for ${machine}: ${fitting.join(' or ')}`)
+  })
+}
+
+/** The name of the ABI of calls, by processor and system. */
+function callingConvention(machine: string, platform: NodeJS.Platform): string {
+  const processor = machine.split('-', 1)[0]!
+  if (/^(aarch64|arm64)/.test(processor)) return 'aapcs64'
+  if (processor === 'x86_64' || processor === 'amd64') return platform === 'win32' ? 'win64' : 'sysv_x64'
+  return processor
 }

@@ -7,9 +7,9 @@ import { hashOf } from './stamps.ts'
 import type { NativeTarget } from './targets.ts'
 
 /** Returns sorted paths relative to the package. @throws {ToolError} if a glob matches no file. */
-export function findSources(directory: string, target: NativeTarget): string[] {
+export function findSources(directory: string, target: NativeTarget, machine: string): string[] {
   const found = new Set<string>()
-  for (const pattern of target.sources.map((source) => choosePlatform(source))) {
+  for (const pattern of target.sources.map((source) => choosePlatform(source, machine))) {
     const matches = globSync(pattern, { cwd: directory })
     if (matches.length === 0) throw new ToolError(`${target.name}: no source matches ${pattern} in ${directory}`)
     for (const match of matches) found.add(match.replaceAll('\\', '/'))

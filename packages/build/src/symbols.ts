@@ -1,7 +1,8 @@
 import { matches } from './names.ts'
 import { ToolError } from './tool-error.ts'
 import { runCommand } from './run-command.ts'
-import type { SharedTarget } from './targets.ts'
+import { artifactName } from './platform.ts'
+import type { AddonTarget, SharedTarget } from './targets.ts'
 
 export interface LibrarySymbols {
   readonly imports: readonly string[]
@@ -26,19 +27,25 @@ const systemLibraries = ['libc.so.6', 'libm.so.6', 'libpthread.so.0', 'libdl.so.
 /** The C++ runtime, for targets with C++ sources. */
 const cxxLibraries = ['libstdc++.so.6', 'libgcc_s.so.1']
 
+/** What Node.js provides to an addon, and what it looks up in one. */
+const addonSymbols = {
+  unresolved: ['napi_*'],
+  exports: ['napi_register_module_v1', 'node_api_module_get_api_version_v1'],
+}
+
 /** Returns a sentence for each import, export and dependency that is not listed, and for each missing export. */
-export function findViolations(symbols: LibrarySymbols, target: SharedTarget, hasCxx: boolean): string[] {
-  const importable = [...toolchainSymbols, ...target.imports, ...(target.unresolved ?? [])]
+export function findViolations(symbols: LibrarySymbols, target: SharedTarget | AddonTarget, hasCxx: boolean): string[] {
+  const { unresolved = [], exports = ['*'] } = target.kind === 'addon' ? addonSymbols : target
+  const importable = [...toolchainSymbols, ...target.imports, ...unresolved]
   const loadable = [
     ...systemLibraries,
     ...(hasCxx ? cxxLibraries : []),
     ...(target.uses ?? []).map((name) => `lib${name}.so`),
   ]
-  const exportable = target.exports ?? ['*']
-  const missing = exportable.filter((name) => !name.endsWith('*') && !symbols.exports.includes(name))
+  const missing = exports.filter((name) => !name.endsWith('*') && !symbols.exports.includes(name))
   const findings: [sentence: string, names: string[]][] = [
     ['its imports must be listed in "imports", got', symbols.imports.filter(excludedBy(importable))],
-    ['its exports must be listed in "exports", got', symbols.exports.filter(excludedBy(exportable))],
+    ['its exports must be listed in "exports", got', symbols.exports.filter(excludedBy(exports))],
     ['it must export the symbols in "exports", but lacks', missing],
     ['it must not depend on libraries that may be absent, got', symbols.needed.filter(excludedBy(loadable))],
   ]
@@ -61,11 +68,13 @@ export async function readSymbols(path: string): Promise<LibrarySymbols> {
 }
 
 /** Runs on Linux only. @throws {ToolError} that names every symbol and library that is not allowed. */
-export async function checkSymbols(path: string, target: SharedTarget, hasCxx: boolean): Promise<void> {
+export async function checkSymbols(path: string, target: SharedTarget | AddonTarget, hasCxx: boolean): Promise<void> {
   if (process.platform !== 'linux') return
   const violations = findViolations(await readSymbols(path), target, hasCxx)
   if (violations.length > 0) {
-    throw new ToolError(`lib${target.name} violates its entry in native.targets.ts:\n  ${violations.join('\n  ')}`)
+    throw new ToolError(
+      `${artifactName(target)} violates its entry in native.targets.ts:\n  ${violations.join('\n  ')}`,
+    )
   }
 }
 

@@ -6,11 +6,12 @@ export type Variant = 'release' | 'debug' | 'asan' | 'tsan' | 'fuzz' | 'libfuzze
 
 /** The common part of native targets. Paths are relative to the directory of the package and use `/`. */
 interface TargetBase {
-  /** The name of the artifact without prefix and extension, unique in the package: `tenon` for `libtenon.so`. */
+  /** Unique in the package, and by default the name of the artifact without prefix and extension: `tenon` for `libtenon.so`. */
   readonly name: string
   /**
-   * The source files as globs. The extension determines the language (`.c` is C11, `.cc` is C++17). `{posix|win32}` is the
-   * second word on Windows, and the first elsewhere. A glob that matches no file is an error.
+   * The source files as globs. The extension determines the language: `.c` is C11, `.cc` is C++17, and `.S` is assembly for the
+   * C preprocessor, in the syntax of GNU. Of `{posix|win32}` and `{sysv_x64|aapcs64|win64}`, the word for the system and
+   * processor of the compiler is taken. A glob that matches no file is an error.
    */
   readonly sources: readonly string[]
   /** The directories for `#include`. */
@@ -25,17 +26,32 @@ interface TargetBase {
   readonly flags?: readonly string[]
 }
 
-/** A shared library. Names in its lists may end in `*`. */
-export interface SharedTarget extends TargetBase {
-  readonly kind: 'shared'
+/** The common part of what a process loads. Names in the lists may end in `*`. */
+interface LoadableTarget extends TargetBase {
   /** The symbols it may import from the system and from what it `uses`, without version (checked on Linux). */
   readonly imports: readonly string[]
+  /** Whether it is for tests of the package, and not part of the platform packages. */
+  readonly fixture?: boolean
+}
+
+/** A shared library. */
+export interface SharedTarget extends LoadableTarget {
+  readonly kind: 'shared'
   /** The symbols that stay undefined, because the process that loads the library provides them. */
   readonly unresolved?: readonly string[]
   /** The symbols that it may export. Those without `*` are required (checked on Linux). */
   readonly exports?: readonly string[]
-  /** Whether the library is for tests of the package, and not part of the platform packages. */
-  readonly fixture?: boolean
+}
+
+/**
+ * A Node-API module. It may leave `napi_*` undefined, which Node.js provides, and exports only what Node.js looks up. On Windows it
+ * must look these functions up at run time, because a link with `node.exe` would break in a renamed program. Its headers are in
+ * `node_modules/node-api-headers/include`.
+ */
+export interface AddonTarget extends LoadableTarget {
+  readonly kind: 'addon'
+  /** By default `NAME.node`. */
+  readonly fileName?: string
 }
 
 /**
@@ -47,7 +63,12 @@ export interface ProgramTarget extends TargetBase {
 }
 
 /** One row of a package's target table. */
-export type NativeTarget = SharedTarget | ProgramTarget
+export type NativeTarget = SharedTarget | AddonTarget | ProgramTarget
+
+/** Whether a process loads the artifact, so that it is a part of the platform packages unless it is a fixture. */
+export function isLoadable(target: NativeTarget): target is SharedTarget | AddonTarget {
+  return target.kind === 'shared' || target.kind === 'addon'
+}
 
 /** The default export of a package's `native.targets.ts`. */
 export interface NativePackage {

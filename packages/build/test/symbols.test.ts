@@ -49,7 +49,7 @@ if (process.platform === 'linux')
       const { code, stderr } = runBin('build', fixture)
       expect(code).toBe(1)
       expect(stderr).toContain(
-        'libx violates its entry in native.targets.ts:\n  its imports must be listed in "imports", got system\n',
+        'libx.so violates its entry in native.targets.ts:\n  its imports must be listed in "imports", got system\n',
       )
       expect(runBin('build', fixture).code).toBe(1)
     })

@@ -14,9 +14,9 @@ const usage = `native-build: builds the native targets of the package in the cur
 
   --variant NAME  release (default), debug, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
                   TENON_VARIANT replaces the default
-  --all           build tests and fuzz programs too, not only shared libraries
+  --all           build tests and fuzz programs too, not only libraries and addons
   --check         like --all, but fail if a generated file is stale instead of writing it
-  --package       copy the release libraries into this platform's package, with SHA256SUMS.json
+  --package       copy the release libraries and addons into this platform's package, with SHA256SUMS.json
 `
 
 await runMain(async () => {
@@ -41,9 +41,9 @@ await runMain(async () => {
 /** Fuzz variants build fuzz programs only, because their code needs the fuzz driver. */
 function kindsToBuild(variant: Variant, all: boolean): NativeTarget['kind'][] {
   if (variant === 'fuzz' || variant === 'libfuzzer') return ['shared', 'fuzz']
-  if (!all) return ['shared']
+  if (!all) return ['shared', 'addon']
   // The fuzz driver forks, which Windows cannot.
-  return process.platform === 'win32' ? ['shared', 'test'] : ['shared', 'test', 'fuzz']
+  return process.platform === 'win32' ? ['shared', 'addon', 'test'] : ['shared', 'addon', 'test', 'fuzz']
 }
 
 function readOptions(): { variant?: string; all?: boolean; check?: boolean; package?: boolean; help?: boolean } {
