@@ -12,10 +12,6 @@ import { fileURLToPath } from 'node:url'
  */
 export function loadAddon<Exports>(name: string): Exports {
   const module = { exports: {} }
-  process.dlopen(module, fileURLToPath(new URL(`../build/release/${fileName(name)}`, import.meta.url)))
+  process.dlopen(module, fileURLToPath(new URL(`../build/release/${name}.node`, import.meta.url)))
   return module.exports as Exports
-}
-
-function fileName(name: string): string {
-  return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
 }

@@ -31,5 +31,5 @@ function loadsAndChecks(): void {
 if (process.platform !== 'win32') test('loadAddon() loads an addon, which checks its arguments', loadsAndChecks)
 
 test('loadAddon() throws an error with the file name if the addon was not built', () => {
-  expect(() => loadAddon('no_addon')).toThrow(/libno_addon/)
+  expect(() => loadAddon('no_addon')).toThrow(/no_addon\.node/)
 })
