@@ -57,9 +57,12 @@ export default {
       name: 'tenon',
       kind: 'shared',
       sources: [
-        'csrc/{base,call,pools,tstring,xla}/*.c',
+        'csrc/{base,pools,tstring,xla}/*.c',
+        // Only the addon calls Node.js.
+        'csrc/call/!(tenon_node).c',
+        'csrc/call/{sysv_x64|aapcs64|win64}.S',
         // Pools have no files for Windows.
-        'csrc/{base,pools}/{posix|win32}/*.c',
+        'csrc/{base,call,pools}/{posix|win32}/*.c',
       ],
       includes,
       libraries: ['dl', 'pthread'],
