@@ -28,9 +28,10 @@ export { gcAllocator, processAllocator, type NativeAllocator } from './memory/al
 export { globalLifetime } from './memory/global-lifetime.ts'
 export { Hold, type Lifetime } from './memory/lifetime.ts'
 export { Segment } from './memory/segment.ts'
-export { type Value, type ValueType } from './native/argument-conversion.ts'
+export { type Value } from './native/argument-conversion.ts'
 export { type NativeFunction, type Signature } from './native/native-function.ts'
 export { NativeLibrary } from './native/native-library.ts'
+export { type ValueType } from './native/value-type.ts'
 export { cpu, type Device } from './types/device.ts'
 export {
   dtypeInfo,

@@ -4,21 +4,7 @@ import { ArgumentError, ArgumentRangeError } from '../errors/kinds.ts'
 import { Segment } from '../memory/segment.ts'
 import type { CType } from './driver.ts'
 import { StructType, type StructValue } from './struct-type.ts'
-
-/** Types of parameters and results of a native function. A pointer is a segment, or null. */
-export type ValueType =
-  | 'bool'
-  | 'int8'
-  | 'uint8'
-  | 'int16'
-  | 'uint16'
-  | 'int32'
-  | 'uint32'
-  | 'int64'
-  | 'uint64'
-  | 'float32'
-  | 'float64'
-  | 'pointer'
+import type { ValueType } from './value-type.ts'
 
 /** What can be passed to a native function and come back. 64-bit integers come back as bigints. */
 export type Value = number | bigint | boolean | Segment | StructValue | null | undefined

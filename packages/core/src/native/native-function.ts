@@ -6,17 +6,10 @@ import { checkEnterable } from '../memory/block.ts'
 import { enterCall, leaveCall } from '../memory/call-stack.ts'
 import { holdAll, releaseAll, type Gate, type Gated } from '../memory/lifetime.ts'
 import { Segment } from '../memory/segment.ts'
-import {
-  checkVariadic,
-  converterOf,
-  cTypeOf,
-  type Converter,
-  type CValue,
-  type Value,
-  type ValueType,
-} from './argument-conversion.ts'
+import { checkVariadic, converterOf, cTypeOf, type Converter, type CValue, type Value } from './argument-conversion.ts'
 import { type CFunction, functionAt, MAXIMUM_PARAMETERS, variadicFunctionAt } from './driver.ts'
 import { StructType } from './struct-type.ts'
+import type { ValueType } from './value-type.ts'
 
 /** The C signature of a function. */
 export interface Signature {

@@ -1,0 +1,55 @@
+import { CONSTANTS, LAYOUTS } from '../../generated/layouts.ts'
+
+const { size, offsets } = LAYOUTS.tn_call_frame_t
+const copy = LAYOUTS.tn_call_copy_t
+
+/** The size of a frame in bytes. */
+export const FRAME_SIZE: number = size
+
+/** Flags of a call. */
+export const FLAGS = {
+  VECTORS: CONSTANTS.TN_CALL_VECTORS,
+  ERRNO: CONSTANTS.TN_CALL_ERRNO,
+  CATCH: CONSTANTS.TN_CALL_CATCH,
+  COPIES: CONSTANTS.TN_CALL_COPIES,
+} as const
+
+/** The parts of a frame, as indexes of words of 32 bits. A register has two words. */
+export const WORDS = {
+  target: offsets.target / 4,
+  flags: offsets.flags / 4,
+  stackSize: offsets.stack_size / 4,
+  /** SysV: the number of vector registers. AAPCS64: x8. */
+  extra: offsets.extra / 4,
+  errno: offsets.error_number / 4,
+  /** A call: its status. An upcall: the id of the function. */
+  state: offsets.state / 4,
+  generalResults: offsets.results / 4,
+  vectorResults: offsets.vector_results / 4,
+  general: offsets.integers / 4,
+  vector: offsets.vectors / 4,
+  stack: offsets.stack / 4,
+  copyCount: offsets.copy_count / 4,
+  copySize: offsets.copy_size / 4,
+  copies: offsets.copies / 4,
+} as const
+
+/** The largest stack area in bytes. */
+export const STACK_LIMIT: number = CONSTANTS.TN_CALL_STACK_SIZE
+
+/** An entry of the table of copies: its size, and its members as indexes of words. */
+export const COPY_ENTRY = {
+  size: copy.size,
+  word: copy.offsets.word / 4,
+  source: copy.offsets.source / 4,
+  byteSize: copy.offsets.size / 4,
+  place: copy.offsets.place / 4,
+} as const
+
+/** The room in bytes for the table of copies and the bytes of the copies. */
+export const COPIES_LIMIT: number = FRAME_SIZE - offsets.copies
+
+/** The largest alignment of memory on the stack in bytes. */
+export const STACK_ALIGNMENT = 16
+
+export const alignUp = (byteSize: number, alignment: number): number => Math.ceil(byteSize / alignment) * alignment
