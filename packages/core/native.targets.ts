@@ -65,15 +65,15 @@ export default {
         'csrc/{base,call,pools}/{posix|win32}/*.c',
       ],
       includes,
-      libraries: ['dl', 'pthread'],
+      libraries: ['dl', 'm', 'pthread'],
       exports: ['tn_*', 'XLA_FFI_GetApi', 'XlaCustomCallStatus*', '_ZN3xla3ffi12GetXlaFfiApiEv'],
       imports: names(`
-        __errno_location accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen dlsym eventfd fchmod
-        fcntl free fstat fstatfs ftruncate getsockopt ioctl listen lseek madvise malloc memchr memcmp memcpy
-        memfd_create memmove memset mincore mmap mprotect msync munmap open poll posix_memalign ppoll
-        pthread_cond_broadcast pthread_cond_signal pthread_cond_timedwait pthread_create pthread_detach
-        pthread_mutex_lock pthread_mutex_unlock qsort read realloc recv recvmsg send sendmsg setsockopt sigaction
-        sigemptyset signal socket socketpair strcmp strerror strlen strncmp strstr sysconf vsnprintf write
+        __errno_location __sched_cpucount accept4 bind calloc clock_gettime close connect dladdr dlerror dlopen dlsym eventfd fchmod
+        fcntl fesetenv free fstat fstatfs ftruncate getenv getsockopt ioctl listen lseek madvise malloc memchr memcmp memcpy
+        memfd_create memmove memset mincore mmap mprotect msync munmap open poll posix_memalign ppoll pthread_attr_*
+        pthread_cond_broadcast pthread_cond_signal pthread_cond_timedwait pthread_create pthread_mutex_lock
+        pthread_mutex_unlock pthread_sigmask qsort read realloc recv recvmsg sched_getaffinity send sendmsg setsockopt
+        sigaction sigdelset sigemptyset sigfillset signal socket socketpair strcmp strerror strlen strncmp strstr sysconf vsnprintf write
       `),
     },
     {
@@ -85,6 +85,17 @@ export default {
         _Unwind_* _ZNKSt* _ZNSt* _ZSt* _ZTIN10__cxxabiv1* _ZTISt* _ZTVN10__cxxabiv1* __cxa_* __gxx_personality_v0
         memcpy strnlen
       `),
+    },
+    {
+      name: 'tenon_node',
+      kind: 'addon',
+      fileName: 'tenon.node',
+      sources: ['csrc/call/tenon_node.c'],
+      includes: [...includes, 'node_modules/node-api-headers/include'],
+      // Functions of a later version would keep Node.js 22 from loading it.
+      defines: { NAPI_VERSION: '8' },
+      uses: ['tenon'],
+      imports: ['calloc', 'free', 'tn_*'],
     },
     {
       name: 'tenon_nnapi',
@@ -164,9 +175,10 @@ export default {
       uses: ['tenon'],
       exports: ['tn_packed_*', 'TVMBackend*'],
       imports: names(`
-        __errno_location calloc clock_gettime close dlerror dlopen fcntl free getenv malloc memcpy memmove pipe
-        pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_detach pthread_key_create
-        pthread_mutex_lock pthread_mutex_unlock pthread_setspecific sigaction snprintf strlen strtol sysconf
+        __errno_location __sched_cpucount calloc clock_gettime close dlerror dlopen fcntl free getenv malloc memcpy
+        memmove pipe pthread_attr_* pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create
+        pthread_mutex_lock pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction
+        sigdelset sigfillset snprintf strlen strtol sysconf
         tn_callback_invoke tn_callback_release tn_callback_retain tn_last_error tn_library_symbol tn_memory_allocate
         tn_memory_free write
       `),
@@ -189,7 +201,8 @@ export default {
     {
       name: 'core_test',
       kind: 'test',
-      sources: ['csrc/test/**/*.c'],
+      // Tests make pools of their own, whose threads end sooner than those of the core.
+      sources: ['csrc/test/**/*.c', 'csrc/call/{job_pool,thread_limit}.c', 'csrc/base/{posix|win32}/thread.c'],
       includes: [...includes, 'csrc', 'csrc/test'],
       uses: ['tenon', 'tenon_guard', 'tenon_nnapi', 'tvm_ffi', 'tenon_packed', 'tvm_runtime'],
       libraries: ['dl', 'pthread', 'm'],
