@@ -1,21 +1,20 @@
 import { ToolError } from './tool-error.ts'
 import type { NativeTarget, Variant } from './targets.ts'
 
-const windows = process.platform === 'win32'
-
 /** The name of this platform, such as `linux-x64` or `darwin-arm64`. */
 export const platformName: string = `${process.platform}-${process.arch}`
 
-/** Returns the file name of a shared library on this platform. */
-export function sharedLibraryName(name: string): string {
-  if (windows) return `${name}.dll`
-  return process.platform === 'darwin' ? `lib${name}.dylib` : `lib${name}.so`
+/** Returns the file name of a shared library on a platform, by default this one. */
+export function sharedLibraryName(name: string, platform: NodeJS.Platform = process.platform): string {
+  if (platform === 'win32') return `${name}.dll`
+  return platform === 'darwin' ? `lib${name}.dylib` : `lib${name}.so`
 }
 
-export function artifactName(target: NativeTarget): string {
-  if (target.kind === 'shared') return sharedLibraryName(target.name)
+/** Returns the file name of what is built from a target. */
+export function artifactName(target: NativeTarget, platform: NodeJS.Platform = process.platform): string {
+  if (target.kind === 'shared') return sharedLibraryName(target.name, platform)
   if (target.kind === 'addon') return target.fileName ?? `${target.name}.node`
-  return windows ? `${target.name}.exe` : target.name
+  return platform === 'win32' ? `${target.name}.exe` : target.name
 }
 
 /** Returns the directory of the artifacts of a variant, relative to the package. */

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { platformName, runCommand } from '@tenon/build'
 
 import { runNativeBuild } from '../lib/native.ts'
+import { findPlatformProblems } from '../lib/platform-packages.ts'
 import { capturePnpm, captureTool } from '../lib/run-tool.ts'
 import { listPackages, type WorkspacePackage, withNativeTargets } from '../lib/workspace.ts'
 import type { Check } from './check.ts'
@@ -42,7 +43,7 @@ export const packagesCheck: Check = {
     const published = packages.filter((pkg) => !pkg.private && (pkg.platform ?? platformName) === platformName)
     const directory = mkdtempSync(join(tmpdir(), 'tenon-pack-'))
     try {
-      const found = await checkDeclarations(published)
+      const found = [...(await findPlatformProblems(published)), ...(await checkDeclarations(published))]
       for (const pkg of published) found.push(...(await checkPackage(pkg, directory)))
       return { problems: found, note: `${published.length} packages` }
     } finally {

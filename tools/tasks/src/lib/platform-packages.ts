@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+import { artifactName, isLoadable, loadPackage, type NativePackage } from '@tenon/build'
+
+import { type WorkspacePackage, withNativeTargets } from './workspace.ts'
+
+/** The files that the package of a platform (`linux-x64`) must contain: its libraries and addons, without those for tests. */
+export function platformFiles({ targets }: NativePackage, platform: string): string[] {
+  const system = platform.split('-', 1)[0] as NodeJS.Platform
+  return targets.filter((target) => isLoadable(target) && !target.fixture).map((target) => artifactName(target, system))
+}
+
+/** A sentence for each file of the platform packages that is missing, or is not the one that was built. */
+export async function findPlatformProblems(packages: readonly WorkspacePackage[]): Promise<string[]> {
+  const problems: string[] = []
+  for (const { directory } of withNativeTargets(packages)) {
+    const { native } = await loadPackage(directory)
+    if (!native.platformPackages) continue
+    const home = join(directory, native.platformPackages)
+    for (const { name, directory: platformPackage, platform } of packages) {
+      if (platform === undefined || dirname(platformPackage) !== home) continue
+      problems.push(...findFileProblems(name, platformPackage, platformFiles(native, platform)))
+    }
+  }
+  return problems
+}
+
+export function findFileProblems(name: string, directory: string, wanted: readonly string[]): string[] {
+  const sums = join(directory, 'lib/SHA256SUMS.json')
+  if (!existsSync(sums)) return [`${name} has no libraries. Run native-build --package on its platform.`]
+  const digests = JSON.parse(readFileSync(sums, 'utf8')) as Record<string, string>
+  return [...new Set([...wanted, ...Object.keys(digests)])].flatMap((file) => {
+    const path = join(directory, 'lib', file)
+    if (!existsSync(path)) return [`${name} does not contain ${file}`]
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex')
+    return digest === digests[file] ? [] : [`${name} contains a ${file} that does not match SHA256SUMS.json`]
+  })
+}

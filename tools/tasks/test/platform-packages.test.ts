@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { loadPackage, type NativePackage } from '@tenon/build'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { findFileProblems, platformFiles } from '../src/lib/platform-packages.ts'
+import { root } from '../src/lib/root.ts'
+
+const native: NativePackage = {
+  targets: [
+    { name: 'tenon', kind: 'shared', sources: [], imports: [] },
+    { name: 'tenon_node', kind: 'addon', fileName: 'tenon.node', sources: [], imports: [] },
+    { name: 'fixture', kind: 'shared', fixture: true, sources: [], imports: [] },
+    { name: 'core_test', kind: 'test', sources: [] },
+  ],
+}
+
+test('platformFiles() lists the libraries and the addon of a platform', () => {
+  expect(platformFiles(native, 'linux-x64')).toEqual(['libtenon.so', 'tenon.node'])
+  expect(platformFiles(native, 'darwin-arm64')).toEqual(['libtenon.dylib', 'tenon.node'])
+  expect(platformFiles(native, 'win32-x64')).toEqual(['tenon.dll', 'tenon.node'])
+})
+
+test('the platform packages of the core contain libtenon and tenon.node', async () => {
+  const { native: core } = await loadPackage(join(root, 'packages/core'))
+  expect(platformFiles(core, 'linux-x64')).toEqual(expect.arrayContaining(['libtenon.so', 'tenon.node']))
+})
+
+test('findFileProblems() reports a file that is missing, or differs from its digest', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tenon-platform-'))
+  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const wanted = platformFiles(native, 'linux-x64')
+  expect(findFileProblems('pkg', directory, wanted)).toEqual([
+    'pkg has no libraries. Run native-build --package on its platform.',
+  ])
+
+  mkdirSync(join(directory, 'lib'))
+  const write = (file: string, text: string): void => writeFileSync(join(directory, 'lib', file), text)
+  const sum = (text: string): string => createHash('sha256').update(text).digest('hex')
+  write('libtenon.so', 'library')
+  write('SHA256SUMS.json', JSON.stringify({ 'libtenon.so': sum('library') }))
+  expect(findFileProblems('pkg', directory, wanted)).toEqual(['pkg does not contain tenon.node'])
+
+  write('tenon.node', 'addon')
+  const mismatch = ['pkg contains a tenon.node that does not match SHA256SUMS.json']
+  expect(findFileProblems('pkg', directory, wanted)).toEqual(mismatch)
+  const digests = { 'libtenon.so': sum('library'), 'tenon.node': sum('addon') }
+  write('SHA256SUMS.json', JSON.stringify(digests))
+  expect(findFileProblems('pkg', directory, wanted)).toEqual([])
+
+  write('tenon.node', 'another')
+  expect(findFileProblems('pkg', directory, wanted)).toEqual(mismatch)
+  write('SHA256SUMS.json', JSON.stringify({ ...digests, 'tenon.node': sum('another'), 'lost.so': sum('') }))
+  expect(findFileProblems('pkg', directory, wanted)).toEqual(['pkg does not contain lost.so'])
+})
