@@ -5,6 +5,9 @@ import { join } from 'node:path'
 /** The tested versions of Node.js, by major version. The package registry has a package with the binary of each. */
 const versions: Readonly<Record<string, string>> = { 22: '22.23.3', 24: '24.21.0', 26: '26.10.0' }
 
+/** The tested major versions. */
+export const testedNodes: readonly string[] = Object.keys(versions)
+
 const cache = join(import.meta.dirname, '../../../node_modules/.cache/tenon')
 
 /**
@@ -15,8 +18,7 @@ const cache = join(import.meta.dirname, '../../../node_modules/.cache/tenon')
  */
 export function findNode(major: string): string {
   const version = versions[major]
-  if (!version)
-    throw new Error(`Node ${major} is not tested. The tested versions are ${Object.keys(versions).join(', ')}.`)
+  if (!version) throw new Error(`Node ${major} is not tested. The tested versions are ${testedNodes.join(', ')}.`)
   if (process.versions.node.split('.')[0] === major) return process.execPath
   const platform = process.platform === 'win32' ? 'win' : process.platform
   const name = `node-${platform}-${process.arch}`

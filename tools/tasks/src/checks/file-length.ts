@@ -1,7 +1,7 @@
 import type { Check } from './check.ts'
 import { listSourceFiles, type SourceFile } from './source-files.ts'
 
-/** The most lines that a file of C or C++ may have. oxlint limits the files of TypeScript. */
+/** The most lines that a file of C, C++ or assembly may have. oxlint limits the files of TypeScript. */
 const LIMIT = 500
 
 export function findLongFiles(files: readonly SourceFile[]): string[] {
@@ -14,6 +14,6 @@ export function findLongFiles(files: readonly SourceFile[]): string[] {
 export const fileLengthCheck: Check = {
   name: 'length',
   async run() {
-    return { problems: findLongFiles(await listSourceFiles(['.c', '.cc', '.h'])) }
+    return { problems: findLongFiles(await listSourceFiles(['.c', '.cc', '.h', '.S'])) }
   },
 }
