@@ -13,7 +13,7 @@ import {
   type Element,
   type NativeAllocator,
 } from '@tenon/core'
-import { pointerBits, TENSOR_ALIGNMENT } from '@tenon/core/internal'
+import { highWord, lowWord, TENSOR_ALIGNMENT, writeAddress } from '@tenon/core/internal'
 
 describe('tensorType', () => {
   test('sizes and strides are read once: a hole is refused, and what changes later changes nothing', () => {
@@ -291,12 +291,13 @@ describe('tensor', () => {
   })
 })
 
-test('pointerBits are the bits of the address', () => {
+test('the words of an address are its two halves', () => {
   const view = new DataView(new ArrayBuffer(8))
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: 2 ** 52 - 1 }), (address) => {
-      view.setFloat64(0, pointerBits(address), true)
-      return view.getBigUint64(0, true) === BigInt(address)
+    fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), (address) => {
+      writeAddress(view, 0, address)
+      expect(view.getBigUint64(0, true)).toBe(BigInt(address))
+      expect([view.getInt32(0, true), view.getInt32(4, true)]).toEqual([lowWord(address), highWord(address)])
     }),
   )
 })

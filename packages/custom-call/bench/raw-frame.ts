@@ -2,10 +2,10 @@ import koffi from 'koffi'
 
 /** A call frame of XLA FFI for raw koffi, built by hand, with four f32[1] buffers and four s32 attributes. */
 export interface RawFrame {
-  readonly view: DataView
+  readonly words: Int32Array
   /** The address of the frame. */
   readonly address: number
-  /** The offsets of the pointers to the four buffers in the view, in bytes. */
+  /** The indices of the pointers to the four buffers in `words`. */
   readonly pointers: readonly number[]
 }
 
@@ -73,5 +73,5 @@ export function buildRawFrame(api: number, weights: readonly number[]): RawFrame
   list(40, buffers.slice(0, 3))
   list(80, buffers.slice(3))
   attributes(120)
-  return { view, address: base, pointers: buffers.map((at) => at + 24) }
+  return { words: new Int32Array(memory), address: base, pointers: buffers.map((at) => (at + 24) / 4) }
 }

@@ -32,7 +32,7 @@ function prepare(): Prepared {
   const api = Number(core.func('XLA_FFI_GetApi', 'uintptr_t', [])())
   const handler = koffi.load(kernelLibrary('kernels')).func('weighted_sum', 'uintptr_t', ['uintptr_t'])
   const raw = buildRawFrame(api, weights)
-  ;[...operands, ...results].forEach((t, i) => raw.view.setFloat64(raw.pointers[i]!, t.pointer, true))
+  ;[...operands, ...results].forEach((t, i) => patch(raw.words, raw.pointers[i]!, t))
   const result = results[0]!
   call.run(operands, results)
   if (result.toArray()[0] !== 18) throw new Error('the prepared call gives a wrong result')
@@ -53,6 +53,12 @@ function prepare(): Prepared {
   return { call, operands, results, raw, handler: handler as (frame: number) => number, addon, arrays, close }
 }
 
+/** Writes the address of a tensor, split into words beforehand. */
+function patch(words: Int32Array, at: number, { lo, hi }: Tensor): void {
+  words[at] = lo
+  words[at + 1] = hi
+}
+
 /** Throws when a raw call fails, which callers of raw koffi have to check as well. */
 function check(error: number): void {
   if (error !== 0) throw new Error('the kernel failed')
@@ -70,16 +76,16 @@ export const suite = {
         const [x0, x1, x2, y] = arrays
         const [first, second, third] = operands as [Tensor, Tensor, Tensor]
         const out = results[0]!
-        const { view, address } = raw
+        const { words, address } = raw
         const [a, b, c, d] = raw.pointers as [number, number, number, number]
         return {
           ours: () => call.run(operands, results),
           peers: {
             'raw koffi, patched by hand': () => {
-              view.setFloat64(a, first.pointer, true)
-              view.setFloat64(b, second.pointer, true)
-              view.setFloat64(c, third.pointer, true)
-              view.setFloat64(d, out.pointer, true)
+              patch(words, a, first)
+              patch(words, b, second)
+              patch(words, c, third)
+              patch(words, d, out)
               check(handler(address))
             },
             'Node-API addon': () => addon.runTyped(x0, x1, x2, y),

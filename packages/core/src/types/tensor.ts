@@ -4,6 +4,7 @@ import { AlignmentError, ArgumentError, BoundsError } from '../errors/kinds.ts'
 import { describe } from '../errors/describe.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { gcAllocator, type NativeAllocator } from '../memory/allocators.ts'
+import { highWord, lowWord } from '../memory/address-words.ts'
 import { checkUsable } from '../memory/block.ts'
 import type { Gate } from '../memory/lifetime.ts'
 import { DEVICE_MEMORY, Segment } from '../memory/segment.ts'
@@ -29,8 +30,10 @@ export class Tensor {
   readonly gate: Gate
   /** @internal the address of the first element */
   readonly address: number
-  /** @internal the address as the bits of a float64, so that one `setFloat64` writes a pointer */
-  readonly pointer: number
+  /** @internal the low 32 bits of the address, as an int32 */
+  readonly lo: number
+  /** @internal the high 32 bits of the address, as an int32 */
+  readonly hi: number
   /** @internal a package's own record for this tensor, such as a DLTensor */
   descriptor: unknown
 
@@ -41,7 +44,8 @@ export class Tensor {
     this.device = device
     this.gate = segment.block.gate
     this.address = segment.block.address + segment.base
-    this.pointer = pointerBits(this.address)
+    this.lo = lowWord(this.address)
+    this.hi = highWord(this.address)
     this.descriptor = null
   }
 
@@ -267,13 +271,4 @@ function writePacked(
   const shift = bit & 7
   // Memory of a caller's allocator may not be zeroed.
   view.setUint8(at, (view.getUint8(at) & ~(((1 << bits) - 1) << shift)) | (oneByte.getUint8(0) << shift))
-}
-
-const scratch = new DataView(new ArrayBuffer(8))
-
-/** The float64 that has the bits of an address. It is never NaN, because addresses are below 2^52. */
-export function pointerBits(address: number): number {
-  scratch.setUint32(0, address, true)
-  scratch.setUint32(4, Math.floor(address / 2 ** 32), true)
-  return scratch.getFloat64(0, true)
 }

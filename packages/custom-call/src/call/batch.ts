@@ -7,7 +7,7 @@ import {
   LAYOUTS,
   leaveCall,
   ManagedLifetime,
-  pointerBits,
+  writeAddress,
   wrongType,
   type Gated,
 } from '@tenon/core/internal'
@@ -158,13 +158,14 @@ function closeAll(calls: readonly BoundCall[]): void {
 }
 
 function layOut(calls: readonly BoundCall[]): CallMemory {
-  const { view, address, pointer } = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
+  const memory = allocateCall(BATCH_SIZE + ENTRY_SIZE * calls.length)
+  const { view, address } = memory
   view.setUint32(BATCH.count, calls.length, true)
-  view.setFloat64(BATCH.entries, pointerBits(address + BATCH_SIZE), true)
-  calls.forEach(({ memory, target }, i) => {
+  writeAddress(view, BATCH.entries, address + BATCH_SIZE)
+  calls.forEach((call, i) => {
     const at = BATCH_SIZE + ENTRY_SIZE * i
-    view.setFloat64(at + ENTRY.call, pointerBits(memory.address), true)
-    view.setUint32(at + ENTRY.is_typed, target.kind, true)
+    writeAddress(view, at + ENTRY.call, call.memory.address)
+    view.setUint32(at + ENTRY.is_typed, call.target.kind, true)
   })
-  return { view, address, pointer, places: [], running: false }
+  return { ...memory, places: [] }
 }

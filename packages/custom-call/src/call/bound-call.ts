@@ -10,7 +10,7 @@ import {
 } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { current } from '../native/current-call.ts'
+import { selectCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
@@ -73,7 +73,7 @@ export class BoundCall extends ManagedLifetime {
     const { target, memory } = this
     if (memory.running || !this.gate.open) this.#refuse()
     enterCall(this.held)
-    current.call[0] = memory.pointer
+    selectCall(memory)
     memory.running = true
     let status: number
     try {

@@ -15,7 +15,7 @@ export interface Runnable {
 /** The target of a prepared call: a typed handler's frame, or an untyped function's pointers. */
 export interface CallTarget extends Runnable {
   readonly gate: Gate
-  /** Runs the call that `current` names; 0 is success. */
+  /** Runs the selected call; 0 is success. */
   readonly execute: () => unknown
   readonly memory: CallMemory
   /** Lays out more memory for the same call, with pointers of its own. */

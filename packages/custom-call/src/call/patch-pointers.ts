@@ -36,24 +36,28 @@ export function patchPointers(
  */
 function patchedAll(shape: CallShape, memory: CallMemory, held: Gated[], operands: Tensors, results: Tensors): boolean {
   const { types, operandCount, misalignment, deviceType, aliases } = shape
-  const { view, places } = memory
+  const { words, places } = memory
   if (operands.length !== operandCount || results.length !== types.length - operandCount) return false
   for (let i = 0; i < operandCount; i++) {
     const tensor = operands[i]!
     if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
-    if ((tensor.address & misalignment) !== 0) return false
+    if ((tensor.lo & misalignment) !== 0) return false
     const { block } = tensor.segment
     if (block.exposed && block.bytes.length === 0) return false
-    view.setFloat64(places[i]!, tensor.pointer, true)
+    const place = places[i]!
+    words[place] = tensor.lo
+    words[place + 1] = tensor.hi
     held[FIRST_TENSOR + i] = tensor
   }
   for (let i = operandCount; i < types.length; i++) {
     const tensor = results[i - operandCount]!
     if (tensor.type !== types[i] || !tensor.gate.open || tensor.device.type !== deviceType) return false
     const { block, flags } = tensor.segment
-    if ((tensor.address & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
+    if ((tensor.lo & misalignment) !== 0 || (flags & READ_ONLY) !== 0) return false
     if (block.exposed && block.bytes.length === 0) return false
-    view.setFloat64(places[i]!, tensor.pointer, true)
+    const place = places[i]!
+    words[place] = tensor.lo
+    words[place + 1] = tensor.hi
     held[FIRST_TENSOR + i] = tensor
   }
   return aliases.length === 0 || areAliased(shape, held)
@@ -75,7 +79,9 @@ function patchEach(shape: CallShape, memory: CallMemory, held: Gated[], operands
     if (isResult && tensor.segment.readOnly) {
       throw new ReadOnlyError(`${place} must be writable, got read-only memory`, { details: { path: place } })
     }
-    memory.view.setFloat64(memory.places[i]!, tensor.pointer, true)
+    const at = memory.places[i]!
+    memory.words[at] = tensor.lo
+    memory.words[at + 1] = tensor.hi
     held[FIRST_TENSOR + i] = tensor
   })
   if (!areAliased(shape, held)) {
@@ -125,7 +131,7 @@ function checkTensor(
       details: { path: place, expected: deviceType, received: tensor.device.type },
     })
   }
-  if ((tensor.address & misalignment) !== 0) {
+  if ((tensor.lo & misalignment) !== 0) {
     throw new AlignmentError(
       `${place} must start at a multiple of ${misalignment + 1} bytes, got ${hex(tensor.address)}`,
       {

@@ -2,7 +2,7 @@ import { ArgumentError, type TensorType } from '@tenon/core'
 import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { current } from '../native/current-call.ts'
+import { selectCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -70,7 +70,7 @@ export class PreparedCall<
     if (memory.running || !this.gate.open || !target.gate.open) refuseRun(this)
     patchPointers(this.shape, memory, held, operands, results)
     enterCall(held)
-    current.call[0] = memory.pointer
+    selectCall(memory)
     memory.running = true
     let status: number
     try {

@@ -4,7 +4,7 @@ import {
   checkEnterable,
   checkOptions,
   checkSize,
-  pointerBits,
+  writeAddress,
   wrongType,
   wrongValue,
   type Gated,
@@ -66,7 +66,7 @@ export function encodeParameters(kernel: string, parameters: readonly KernelPara
   const start = count === 0 ? 0 : addressOf(memory)
   const held: Gated[] = []
   parameters.forEach((parameter: unknown, i) => {
-    memory.setFloat64(16 * count + 8 * i, pointerBits(start + 16 * i), true)
+    writeAddress(memory, 16 * count + 8 * i, start + 16 * i)
     if (parameter instanceof Attribute && parameter.kind === 'scalar') {
       new Uint8Array(memory.buffer).set(parameter.bytes, 16 * i)
       return
@@ -77,7 +77,7 @@ export function encodeParameters(kernel: string, parameters: readonly KernelPara
       throw wrongType(`parameter ${i} of ${kernel}`, 'device memory or a number with its type', parameter, hint)
     }
     checkEnterable(segment.block)
-    memory.setFloat64(16 * i, pointerBits(addressIn(segment)), true)
+    writeAddress(memory, 16 * i, addressIn(segment))
     held.push(segment.block)
   })
   return { memory, pointersAddress: count === 0 ? 0 : start + 16 * count, held }

@@ -1,4 +1,4 @@
-import { addressOf, checkStatus, coreFunctions, type Gated, LAYOUTS, pointerBits } from '@tenon/core/internal'
+import { addressOf, checkStatus, coreFunctions, type Gated, LAYOUTS, writeAddress } from '@tenon/core/internal'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { CudaContext } from './cuda-context.ts'
 import { NOT_READY, type CudaError } from './cuda-error.ts'
@@ -38,7 +38,7 @@ export abstract class StreamQueue extends DeviceResource implements DeviceStream
 
   #layOutRecord(): DataView {
     const view = new DataView(new ArrayBuffer(RECORD_SIZE))
-    const pointer = (at: number, value: number): void => view.setFloat64(at, pointerBits(value), true)
+    const pointer = (at: number, value: number): void => writeAddress(view, at, value)
     pointer(RECORD.stream, this.address)
     pointer(RECORD.context, this.device.context)
     for (const [member, name] of RECORD_FUNCTIONS)

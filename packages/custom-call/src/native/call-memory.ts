@@ -1,4 +1,4 @@
-import { addressOf, newArrayBuffer, pointerBits } from '@tenon/core/internal'
+import { addressOf, highWord, lowWord, newArrayBuffer } from '@tenon/core/internal'
 import { Temp, type Leaf } from '../shape/leaf.ts'
 
 /** The alignment of frames and scratch memory, in bytes. */
@@ -7,12 +7,15 @@ const ALIGNMENT = 64
 /** The native memory of one call: owned by JavaScript, at a fixed address. */
 export interface CallMemory {
   readonly view: DataView
+  /** The same memory in words, for addresses: see `lo` and `hi` of tensors. */
+  readonly words: Int32Array
   /** The address of the first byte, which native functions take. */
   readonly address: number
-  /** The address as the bits of a float64, for {@link current}. */
-  readonly pointer: number
+  /** The low and the high 32 bits of the address, as int32. */
+  readonly lo: number
+  readonly hi: number
   /**
-   * The offsets of the pointers to the tensors in the view, operands before results. A run overwrites the pointers. Not
+   * The indices in `words` of the pointers to the tensors, operands before results. A run overwrites the pointers. Not
    * frozen, for the same reason as the `types` of a call's shape.
    */
   readonly places: readonly number[]
@@ -20,11 +23,19 @@ export interface CallMemory {
 }
 
 /** Allocates zeroed memory for a call, aligned for a frame. */
-export function allocateCall(byteSize: number): Pick<CallMemory, 'view' | 'address' | 'pointer'> {
+export function allocateCall(byteSize: number): Omit<CallMemory, 'places'> {
   const buffer = newArrayBuffer(byteSize, ALIGNMENT)
-  const address = addressOf(buffer)
-  const base = (ALIGNMENT - (address % ALIGNMENT)) % ALIGNMENT
-  return { view: new DataView(buffer, base, byteSize), address: address + base, pointer: pointerBits(address + base) }
+  const start = addressOf(buffer)
+  const base = (ALIGNMENT - (start % ALIGNMENT)) % ALIGNMENT
+  const address = start + base
+  return {
+    view: new DataView(buffer, base, byteSize),
+    words: new Int32Array(buffer, base, byteSize >>> 2),
+    address,
+    lo: lowWord(address),
+    hi: highWord(address),
+    running: false,
+  }
 }
 
 /** Places the scratch of a call behind the first `used` bytes. @returns the offsets by leaf, and the size of the memory. */

@@ -1,10 +1,17 @@
 import { addressOf, bufferOver, checkStatus, coreFunctions } from '@tenon/core/internal'
+import type { CallMemory } from './call-memory.ts'
 
 /**
- * The memory in which the core finds the address of the call to run on this thread, as the bits of a float64. A parameter
- * would cost a sixth of a native call.
+ * The memory in which the core finds the address of the call to run on this thread, as two words. A parameter would cost a
+ * sixth of a native call.
  */
-export const current: { call: Float64Array } = { call: new Float64Array(1) }
+let current = new Int32Array(2)
+
+/** Selects the call that the next of the {@link currentFunctions} runs. */
+export function selectCall({ lo, hi }: CallMemory): void {
+  current[0] = lo
+  current[1] = hi
+}
 
 interface CurrentFunctions {
   readonly execute: () => number
@@ -13,7 +20,7 @@ interface CurrentFunctions {
 
 let functions: CurrentFunctions | undefined
 
-/** Returns the functions, and at first use asks the core for the memory of {@link current}. */
+/** Returns the functions, and at first use asks the core for the memory of the selected call. */
 export function currentFunctions(): CurrentFunctions {
   return (functions ??= openCurrent())
 }
@@ -23,10 +30,10 @@ function openCurrent(): CurrentFunctions {
   const out = new BigUint64Array(1)
   checkStatus(core.tn_xla_open_current(addressOf(out)), 'preparing calls')
   try {
-    current.call = new Float64Array(bufferOver(Number(out[0]), 8))
+    current = new Int32Array(bufferOver(Number(out[0]), 8))
   } catch {
     // An engine without buffers over native memory passes the address with each call.
-    const bits = new BigUint64Array(current.call.buffer)
+    const bits = new BigUint64Array(current.buffer)
     return {
       execute: () => core.tn_xla_execute(Number(bits[0])),
       executeUntyped: () => core.tn_xla_execute_untyped(Number(bits[0])),

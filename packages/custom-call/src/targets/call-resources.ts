@@ -4,7 +4,7 @@ import {
   checkStatus,
   coreFunctions,
   LAYOUTS,
-  pointerBits,
+  writeAddress,
   wrongType,
   type Gate,
   type Gated,
@@ -132,6 +132,6 @@ function describeDevice(stream: number | undefined): DataView {
   const view = new DataView(new ArrayBuffer(size))
   view.setUint32(offsets.struct_size, size, true)
   view.setInt32(offsets.has_stream, stream === undefined ? 0 : 1, true)
-  view.setFloat64(offsets.stream, pointerBits(stream ?? 0), true)
+  writeAddress(view, offsets.stream, stream ?? 0)
   return view
 }

@@ -1,5 +1,5 @@
 import { dtypeInfo, type TensorType } from '@tenon/core'
-import { addressOf, LAYOUTS, pointerBits } from '@tenon/core/internal'
+import { addressOf, LAYOUTS, writeAddress } from '@tenon/core/internal'
 
 const { size: FUNCTION_SIZE, offsets: FUNCTION } = LAYOUTS.tn_xla_function_t
 const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_function_buffer_t
@@ -7,8 +7,8 @@ const { size: BUFFER_SIZE, offsets: BUFFER } = LAYOUTS.tn_xla_function_buffer_t
 export interface ExactFunction {
   readonly types: readonly TensorType[]
   readonly operandCount: number
-  /** Memory in which native code leaves the pointers of a call until the next one. */
-  readonly pointers: DataView
+  /** Memory in which native code leaves the pointers of a call, two words each, until the next one. */
+  readonly pointers: Int32Array
 }
 
 /** Makes the `tn_xla_function_t`. `exact` is undefined for a function that checks its calls itself. */
@@ -24,14 +24,14 @@ export function describeFunction(exact: ExactFunction | undefined): DataView {
   const base = addressOf(view)
   view.setUint32(FUNCTION.operands, operandCount, true)
   view.setUint32(FUNCTION.results, types.length - operandCount, true)
-  view.setFloat64(FUNCTION.buffers, pointerBits(base + FUNCTION_SIZE), true)
-  view.setFloat64(FUNCTION.data, pointerBits(addressOf(pointers)), true)
+  writeAddress(view, FUNCTION.buffers, base + FUNCTION_SIZE)
+  writeAddress(view, FUNCTION.data, addressOf(pointers))
   let dims = dimsAt
   types.forEach(({ dtype, shape }, i) => {
     const at = FUNCTION_SIZE + BUFFER_SIZE * i
     view.setInt32(at + BUFFER.dtype, dtypeInfo(dtype).xla, true)
     view.setUint32(at + BUFFER.rank, shape.length, true)
-    view.setFloat64(at + BUFFER.dims, pointerBits(base + dims), true)
+    writeAddress(view, at + BUFFER.dims, base + dims)
     for (const size of shape) {
       view.setBigInt64(dims, BigInt(size), true)
       dims += 8

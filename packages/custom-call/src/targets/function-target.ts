@@ -121,6 +121,8 @@ inspectAsText(FunctionTarget)
 
 interface Callee extends ExactFunction {
   readonly name: string
+  /** The addresses in `pointers`. */
+  readonly addresses: BigUint64Array
   readonly run: TargetFunction
 }
 
@@ -136,11 +138,12 @@ function exactCallee(
   const exact = isDeclared ? signature.exact : checkSignature(name, signature)
   if (exact === undefined) return undefined
   const { types, operandCount } = callShape(name, exact)
-  const pointers = new DataView(new ArrayBuffer(8 * Math.max(types.length, 1)))
+  const pointers = new Int32Array(new ArrayBuffer(8 * Math.max(types.length, 1)))
   const runExact: TargetFunction = isDeclared
     ? (operands, results) => run(operands, results, NO_ATTRIBUTES)
     : (run as TargetFunction)
-  return { name, types, operandCount, pointers, run: runExact }
+  const addresses = new BigUint64Array(pointers.buffer)
+  return { name, types, operandCount, pointers, addresses, run: runExact }
 }
 
 function exactEntry(callee: Callee): CallbackFunction {
@@ -159,7 +162,7 @@ function areCallersTensors({ types, pointers }: Callee, held: readonly Gated[]):
   for (let i = 0; i < types.length; i++) {
     const tensor = held[FIRST_TENSOR + i]
     if (!(tensor instanceof Tensor) || tensor.type !== types[i]) return false
-    if (tensor.pointer !== pointers.getFloat64(8 * i, true)) return false
+    if (tensor.lo !== pointers[2 * i] || tensor.hi !== pointers[2 * i + 1]) return false
   }
   return true
 }
@@ -182,8 +185,8 @@ function runOnCallersTensors(callee: Callee): boolean {
   return true
 }
 
-function runOnLentMemory({ name, types, operandCount, pointers, run }: Callee): void {
-  const buffers = types.map((type, i) => ({ type, pointer: pointers.getBigUint64(8 * i, true) }))
+function runOnLentMemory({ name, types, operandCount, addresses, run }: Callee): void {
+  const buffers = types.map((type, i) => ({ type, pointer: addresses[i]! }))
   useLentMemory(name, buffers, operandCount, (tensors) =>
     refusePromise(name, run(tensors.slice(0, operandCount), tensors.slice(operandCount))),
   )

@@ -8,8 +8,8 @@ import {
   type Gate,
   holdAll,
   LAYOUTS,
-  pointerBits,
   releaseAll,
+  writeAddress,
 } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
@@ -91,12 +91,13 @@ function buildFrame(name: string, descriptor: Uint8Array, leaves: readonly Leaf[
   checkStatus(frameSize(from, descriptor.length, addressOf(size)), `preparing ${name}`)
   const frameBytes = Number(size[0])
   const { offsets, byteSize } = planScratch(leaves, frameBytes)
-  const { view, address, pointer } = allocateCall(byteSize)
+  const memory = allocateCall(byteSize)
+  const { view, address } = memory
   checkStatus(frameBuild(from, descriptor.length, address, frameBytes), `preparing ${name}`)
   const buffers = Number(view.getBigUint64(LAYOUTS.tn_xla_call_head_t.offsets.buffers_offset, true))
   const { size: bufferSize, offsets: buffer } = LAYOUTS.tn_xla_buffer_t
   const placeOf = (leaf: number): number => buffers + leaf * bufferSize + buffer.data
-  for (const [leaf, offset] of offsets) view.setFloat64(placeOf(leaf), pointerBits(address + offset), true)
-  const places = leaves.flatMap((leaf, index) => (leaf instanceof TensorType ? [placeOf(index)] : []))
-  return { view, address, pointer, places, running: false }
+  for (const [leaf, offset] of offsets) writeAddress(view, placeOf(leaf), address + offset)
+  const places = leaves.flatMap((leaf, index) => (leaf instanceof TensorType ? [placeOf(index) / 4] : []))
+  return { ...memory, places }
 }

@@ -1,5 +1,5 @@
 import { TensorType, type Hold, type TenonError } from '@tenon/core'
-import { Cleaner, CONSTANTS, LAYOUTS, pointerBits, type Gate } from '@tenon/core/internal'
+import { Cleaner, CONSTANTS, LAYOUTS, type Gate, writeAddress } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
 import { currentFunctions } from '../native/current-call.ts'
@@ -85,7 +85,7 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   const { offsets, byteSize } = planScratch(shape.leaves, opaqueAt + call.opaque.length + 1)
   const memory = allocateCall(byteSize)
   const { view, address } = memory
-  const pointer = (at: number, to: number): void => view.setFloat64(at, pointerBits(to), true)
+  const pointer = (at: number, to: number): void => writeAddress(view, at, to)
 
   const placeOfLeaf: number[] = []
   cells.forEach((cell, index) => {
@@ -104,8 +104,8 @@ function layOutUntyped(shape: CallShape, call: UntypedCall): CallMemory {
   pointer(RECORD.stream, call.stream)
   pointer(RECORD.device, call.device)
   new Uint8Array(view.buffer, view.byteOffset).set(call.opaque, opaqueAt)
-  const places = placeOfLeaf.filter((_, leaf) => shape.leaves[leaf] instanceof TensorType)
-  return { ...memory, places, running: false }
+  const places = placeOfLeaf.flatMap((place, leaf) => (shape.leaves[leaf] instanceof TensorType ? [place / 4] : []))
+  return { ...memory, places }
 }
 
 /** Returns the two arguments that hold buffers. A single result is passed as it is, several as a tuple. */

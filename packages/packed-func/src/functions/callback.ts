@@ -3,7 +3,7 @@ import { putError, takeError } from '../errors/crossing.ts'
 import { RecursionError, PackedFuncTypeError } from '../errors/error-kinds.ts'
 import { drainReleased } from '../native/foreign.ts'
 import { DEPTH_LIMIT, OWNED, RAISED, type Pack, type Stack } from '../native/stack.ts'
-import { INT_TAG, TypeIndex } from '../native/type-index.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import { abandonBorrowed, borrowedTensors, endBorrowing } from '../tensors/unpack-tensor.ts'
 import type { Value } from '../values/argument.ts'
 import { unpackArgument } from '../values/unpack.ts'
@@ -94,10 +94,7 @@ function argumentAt(stack: Stack, slot: number): Value {
 /** Packs a result. The caller gets the reference of a new object; native code copies other results. */
 function packResult(stack: Stack, slot: number, result: unknown, undone: number, pack: Pack): void {
   if (typeof result === 'number' && (result | 0) === result && (result !== 0 || 1 / result > 0)) {
-    const at = slot * 4
-    stack.f64[slot * 2] = INT_TAG
-    stack.i32[at + 2] = result
-    stack.i32[at + 3] = result >> 31
+    stack.set(slot, TypeIndex.Int, result, result >> 31)
     return
   }
   if (typeof result === 'object' && result !== null) {

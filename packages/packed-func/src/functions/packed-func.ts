@@ -2,7 +2,7 @@ import type { Tensor } from '@tenon/core'
 import { checkOptions } from '@tenon/core/internal'
 import { takeError, takeErrorText } from '../errors/crossing.ts'
 import { CALL, CALL_MEANT, CALL_SHIFT, openStack, PENDING, SLOT_COUNT, TENSORS, type Stack } from '../native/stack.ts'
-import { INT_TAG, TypeIndex } from '../native/type-index.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import { catchUp, NativeObject, registerClass } from '../objects/native-object.ts'
 import { handOver } from '../tensors/pack-tensor.ts'
 import { MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
@@ -53,9 +53,9 @@ export class PackedFunc extends NativeObject {
     if (count > 3) return callAll(this, Array.from(arguments), finish)
     const s = stack
     if (this.handle === 0) this.checkAlive()
-    const { top: base, text, undo, i32, f64 } = s
+    const { top: base, text, undo, i32 } = s
     const undone = undo.length
-    const at = base * 2
+    const at = base * 4
     let tensors = 0
     const top = base + count + 1
     if (top > SLOT_COUNT) throw s.full(count)
@@ -63,32 +63,36 @@ export class PackedFunc extends NativeObject {
     try {
       if (count > 0) {
         if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
-          f64[at + 2] = INT_TAG
-          i32[2 * at + 6] = a
-          i32[2 * at + 7] = a >> 31
+          i32[at + 4] = TypeIndex.Int
+          i32[at + 5] = 0
+          i32[at + 6] = a
+          i32[at + 7] = a >> 31
         } else {
           tensors = put(s, base + 1, 0, a)
         }
       }
       if (count > 1) {
         if (typeof b === 'number' && (b | 0) === b && (b !== 0 || 1 / b > 0)) {
-          f64[at + 4] = INT_TAG
-          i32[2 * at + 10] = b
-          i32[2 * at + 11] = b >> 31
+          i32[at + 8] = TypeIndex.Int
+          i32[at + 9] = 0
+          i32[at + 10] = b
+          i32[at + 11] = b >> 31
         } else {
           tensors |= put(s, base + 2, 1, b)
         }
       }
       if (count > 2) {
         if (typeof c === 'number' && (c | 0) === c && (c !== 0 || 1 / c > 0)) {
-          f64[at + 6] = INT_TAG
-          i32[2 * at + 14] = c
-          i32[2 * at + 15] = c >> 31
+          i32[at + 12] = TypeIndex.Int
+          i32[at + 13] = 0
+          i32[at + 14] = c
+          i32[at + 15] = c >> 31
         } else {
           tensors |= put(s, base + 3, 2, c)
         }
       }
-      f64[at + 1] = this.pointer
+      i32[at + 2] = this.lo
+      i32[at + 3] = this.hi
       s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
       const typeIndex = s.host.tn_packed_call()
@@ -122,7 +126,8 @@ export class PackedFunc extends NativeObject {
       if (count > 0) tensors = putTyped(s, base + 1, 0, parameters[0]!, a, signature)
       if (count > 1) tensors |= putTyped(s, base + 2, 1, parameters[1]!, b, signature)
       if (count > 2) tensors |= putTyped(s, base + 3, 2, parameters[2]!, c, signature)
-      s.f64[base * 2 + 1] = this.pointer
+      s.i32[base * 4 + 2] = this.lo
+      s.i32[base * 4 + 3] = this.hi
       s.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
       if (tensors !== 0) s.head[TENSORS] = tensors
       const typeIndex = s.host.tn_packed_call()
@@ -232,7 +237,8 @@ function callAll<Result>(
       if (bit !== 0) undo.push((values[i] as Tensor).gate)
       tensors |= bit
     }
-    s.f64[base * 2 + 1] = target.pointer
+    s.i32[base * 4 + 2] = target.lo
+    s.i32[base * 4 + 3] = target.hi
     s.head[CALL] = base | (values.length << CALL_SHIFT) | CALL_MEANT
     if (tensors !== 0) s.head[TENSORS] = tensors
     const typeIndex = s.host.tn_packed_call()

@@ -1,6 +1,7 @@
 import { addressOf, bufferOver, CONSTANTS, Gate, LAYOUTS } from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
 import { host, type PackedFunctions } from './host.ts'
+import { TypeIndex } from './type-index.ts'
 
 const { TN_PACKED_STACK_SIZE: SIZE, TN_PACKED_OUT: OUT, TN_PACKED_SLOTS: SLOTS, TN_PACKED_TEXT: TEXT } = CONSTANTS
 const { offsets: HEAD } = LAYOUTS.tn_packed_head_t
@@ -122,6 +123,12 @@ export class Stack {
     this.i32[at + 1] = 0
     this.i32[at + 2] = low
     this.i32[at + 3] = high
+  }
+
+  setFloat(slot: number, value: number): void {
+    this.i32[slot * 4] = TypeIndex.Float
+    this.i32[slot * 4 + 1] = 0
+    this.f64[slot * 2 + 1] = value
   }
 
   /** Returns the type index of the result, or -1. */

@@ -29,10 +29,3 @@ export const TypeIndex = {
   List: CONSTANTS.kTVMFFIList as number,
   Dict: CONSTANTS.kTVMFFIDict as number,
 } as const
-
-/** The first eight bytes of a slot, a type index and zeros, as a float64 with the same bits: one store writes them. */
-export const tagOf = (typeIndex: number): number => typeIndex * Number.MIN_VALUE
-
-export const INT_TAG: number = tagOf(TypeIndex.Int)
-export const FLOAT_TAG: number = tagOf(TypeIndex.Float)
-export const TENSOR_TAG: number = tagOf(TypeIndex.Tensor)

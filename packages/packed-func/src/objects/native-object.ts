@@ -1,8 +1,7 @@
 import { ScopeClosedError } from '@tenon/core'
-import { Cleaner, inspectAsText, pointerBits } from '@tenon/core/internal'
+import { Cleaner, highWord, inspectAsText, lowWord } from '@tenon/core/internal'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
-import { tagOf } from '../native/type-index.ts'
 
 const collected = new Cleaner<number>((address) => {
   live--
@@ -49,18 +48,18 @@ export class NativeObject {
 
   /** @internal the object's address, 0 once the reference is released */
   handle: number
-  /** @internal the address as the bits of a float64, so that one store writes it */
-  readonly pointer: number
-  /** @internal the first half of a slot that holds the object */
-  readonly tag: number
+  /** @internal the low 32 bits of the address, as an int32 */
+  readonly lo: number
+  /** @internal the high 32 bits of the address, as an int32 */
+  readonly hi: number
   readonly typeIndex: number
 
   /** @internal takes over a reference */
   constructor(typeIndex: number, handle: number) {
     this.typeIndex = typeIndex
     this.handle = handle
-    this.pointer = pointerBits(handle)
-    this.tag = tagOf(typeIndex)
+    this.lo = lowWord(handle)
+    this.hi = highWord(handle)
     live++
     collected.watch(this, handle, this)
   }

@@ -1,9 +1,9 @@
 import type { Tensor } from '@tenon/core'
-import { Cleaner, LAYOUTS, pointerBits } from '@tenon/core/internal'
+import { Cleaner, highWord, LAYOUTS, lowWord } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { addForeign, drainReleased, foreignValues } from '../native/foreign.ts'
 import { openStack, TENSORS, type Stack } from '../native/stack.ts'
-import { TENSOR_TAG, TypeIndex } from '../native/type-index.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import { release } from '../objects/native-object.ts'
 import { writeDescription } from './description.ts'
 
@@ -15,14 +15,18 @@ const collected = new Cleaner<number>((address) => openStack().host.tn_packed_re
  */
 export class TensorObject {
   readonly address: number
-  readonly pointer: number
+  /** The low 32 bits of the address, as an int32. */
+  readonly lo: number
+  /** The high 32 bits of the address, as an int32. */
+  readonly hi: number
   /** The id that native code releases when an object over JavaScript's memory ends; 0 for a native tensor. */
   readonly id: number
   readonly isNative: boolean
 
   constructor(address: number, id: number, isNative: boolean) {
     this.address = address
-    this.pointer = pointerBits(address)
+    this.lo = lowWord(address)
+    this.hi = highWord(address)
     this.id = id
     this.isNative = isNative
     if (!isNative) collected.watch(this, address, this)
@@ -49,8 +53,7 @@ export const MASKED_ARGUMENTS = 30
  */
 export function lendTensor(stack: Stack, slot: number, tensor: Tensor): void {
   const object = objectOf(stack, slot, tensor)
-  stack.f64[slot * 2] = TENSOR_TAG
-  stack.f64[slot * 2 + 1] = object.pointer
+  stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
   tensor.gate.enter()
 }
 

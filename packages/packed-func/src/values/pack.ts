@@ -18,7 +18,7 @@ export function pack(stack: Stack, slot: number, value: unknown): void {
     case 'number':
       if ((value | 0) === value && (value !== 0 || 1 / value > 0)) stack.set(slot, TypeIndex.Int, value, value >> 31)
       else if (Number.isSafeInteger(value) && !Object.is(value, -0)) packInteger(stack, slot, value)
-      else packFloat(stack, slot, value)
+      else stack.setFloat(slot, value)
       return
     case 'boolean':
       stack.set(slot, TypeIndex.Bool, value ? 1 : 0, 0)
@@ -45,11 +45,6 @@ export function pack(stack: Stack, slot: number, value: unknown): void {
   }
 }
 
-function packFloat(stack: Stack, slot: number, value: number): void {
-  stack.set(slot, TypeIndex.Float, 0, 0)
-  stack.f64[slot * 2 + 1] = value
-}
-
 function packInteger(stack: Stack, slot: number, value: number): void {
   stack.set(slot, TypeIndex.Int, value, Math.floor(value / 2 ** 32))
 }
@@ -72,7 +67,7 @@ function packBigInt(stack: Stack, slot: number, value: bigint): void {
 function packObject(stack: Stack, slot: number, value: object): void {
   if (value instanceof Tensor) packTensor(stack, slot, value)
   else if (value instanceof NativeObject) packNative(stack, slot, value)
-  else if (value instanceof FloatValue) packFloat(stack, slot, value.value)
+  else if (value instanceof FloatValue) stack.setFloat(slot, value.value)
   else if (value instanceof IntValue) packWhole(stack, slot, value.value)
   else if (value instanceof Uint8Array) packBytes(stack, slot, value)
   else if (Array.isArray(value)) packContainer(stack, slot, 'ffi.Array', value, pack)
@@ -83,8 +78,7 @@ function packObject(stack: Stack, slot: number, value: object): void {
 /** Packs a native object, which the call borrows. */
 export function packNative(stack: Stack, slot: number, object: NativeObject): void {
   if (object.handle === 0) object.checkAlive()
-  stack.f64[slot * 2] = object.tag
-  stack.f64[slot * 2 + 1] = object.pointer
+  stack.set(slot, object.typeIndex, object.lo, object.hi)
 }
 
 function packRare(stack: Stack, slot: number, value: object): void {

@@ -1,6 +1,6 @@
 import { Tensor } from '@tenon/core'
 import type { Stack } from '../native/stack.ts'
-import { FLOAT_TAG, INT_TAG, TENSOR_TAG } from '../native/type-index.ts'
+import { TypeIndex } from '../native/type-index.ts'
 import { NativeObject } from '../objects/native-object.ts'
 import { lendTensor, MASKED_ARGUMENTS, type TensorObject } from '../tensors/pack-tensor.ts'
 import { Form, MISMATCH, type AnyDescriptor, type Signature } from '../typed/descriptor.ts'
@@ -15,9 +15,7 @@ import { pack, packNative } from './pack.ts'
  */
 export function put(stack: Stack, slot: number, index: number, value: unknown): number {
   if (typeof value === 'number' && (value | 0) === value && (value !== 0 || 1 / value > 0)) {
-    stack.f64[slot * 2] = INT_TAG
-    stack.i32[slot * 4 + 2] = value
-    stack.i32[slot * 4 + 3] = value >> 31
+    stack.set(slot, TypeIndex.Int, value, value >> 31)
     return 0
   }
   if (typeof value === 'object' && value instanceof Tensor && index < MASKED_ARGUMENTS)
@@ -37,8 +35,7 @@ function putTensor(stack: Stack, slot: number, index: number, tensor: Tensor): n
   if (object === null || !gate.tryEnter()) {
     lendTensor(stack, slot, tensor)
   } else {
-    stack.f64[slot * 2] = TENSOR_TAG
-    stack.f64[slot * 2 + 1] = object.pointer
+    stack.set(slot, TypeIndex.Tensor, object.lo, object.hi)
   }
   return 1 << index
 }
@@ -58,15 +55,12 @@ export function putTyped(
 ): number {
   if (typeof value === 'number') {
     if (type.form === Form.Float) {
-      stack.f64[slot * 2] = FLOAT_TAG
-      stack.f64[slot * 2 + 1] = value
+      stack.setFloat(slot, value)
       return 0
     }
     if (type.form === Form.Int && (value | 0) === value && value >= type.low && value <= type.high) {
       if (value !== 0 || 1 / value > 0) {
-        stack.f64[slot * 2] = INT_TAG
-        stack.i32[slot * 4 + 2] = value
-        stack.i32[slot * 4 + 3] = value >> 31
+        stack.set(slot, TypeIndex.Int, value, value >> 31)
         return 0
       }
     }

@@ -5,7 +5,7 @@ import {
   libraryFunctions,
   type LibraryFunctions,
   newArrayBuffer,
-  pointerBits,
+  writeAddress,
 } from '@tenon/core/internal'
 import { PoolsError } from '../error-status.ts'
 import type { NativeStep } from '../kernels/kernel.ts'
@@ -73,7 +73,7 @@ export class Program {
   }
 
   setAddress(tensor: number, address: number): void {
-    this.#view.setFloat64(HEADER_SIZE + tensor * TENSOR_SIZE + TENSOR.data, pointerBits(address), true)
+    writeAddress(this.#view, HEADER_SIZE + tensor * TENSOR_SIZE + TENSOR.data, address)
   }
 
   run(first: number, count: number): void {
@@ -88,7 +88,7 @@ export class Program {
   }
 
   #setPointer(at: number, address: number): void {
-    this.#view.setBigUint64(at, BigInt(address), true)
+    writeAddress(this.#view, at, address)
   }
 
   #writeTensor(at: number, tensor: ProgramTensor, scalesAt: number): void {
