@@ -1,0 +1,156 @@
+/* Calls between the frame and the x64 calling convention of Windows. The offsets are those of tn_call_frame_t, and are
+ * checked in enter.c. */
+#if defined(__x86_64__) && defined(_WIN32)
+
+.text
+
+/* The bounds of the thread's stack in its environment block: base, limit and start of the allocation. The system checks
+ * them when it grows a stack, and when it unwinds one. */
+#define STACK_BASE %gs:8
+#define STACK_LIMIT %gs:16
+#define STACK_ALLOCATION %gs:0x1478
+
+/* void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left)
+ *
+ * The three bounds of a stack that is not in use are in the three words from its `top` on. */
+.p2align 4
+.globl tn__on_stack
+.def tn__on_stack; .scl 2; .type 32; .endef
+.seh_proc tn__on_stack
+tn__on_stack:
+  endbr64
+  pushq %rbp
+  .seh_pushreg %rbp
+  pushq %rbx
+  .seh_pushreg %rbx
+  subq $40, %rsp
+  .seh_stackalloc 40
+  movq %rsp, %rbp
+  .seh_setframe %rbp, 0
+  .seh_endprologue
+  movq %rcx, %rbx
+  movq STACK_BASE, %rax
+  movq %rax, (%rsp)
+  movq STACK_LIMIT, %rax
+  movq %rax, 8(%rsp)
+  movq STACK_ALLOCATION, %rax
+  movq %rax, 16(%rsp)
+  movq %rsp, (%r9)
+  movq (%rbx), %rax
+  movq %rax, STACK_BASE
+  movq 8(%rbx), %rax
+  movq %rax, STACK_LIMIT
+  movq 16(%rbx), %rax
+  movq %rax, STACK_ALLOCATION
+  /* The home space of `run`. */
+  leaq -32(%rbx), %rsp
+  movq %r8, %rcx
+  call *%rdx
+  /* The system may have grown the stack. */
+  movq STACK_LIMIT, %rax
+  movq %rax, 8(%rbx)
+  movq (%rbp), %rax
+  movq %rax, STACK_BASE
+  movq 8(%rbp), %rax
+  movq %rax, STACK_LIMIT
+  movq 16(%rbp), %rax
+  movq %rax, STACK_ALLOCATION
+  leaq 40(%rbp), %rsp
+  popq %rbx
+  popq %rbp
+  ret
+.seh_endproc
+
+/* void tn__invoke(tn_call_frame_t *frame) */
+.p2align 4
+.globl tn__invoke
+.def tn__invoke; .scl 2; .type 32; .endef
+.seh_proc tn__invoke
+tn__invoke:
+  endbr64
+  pushq %rbp
+  .seh_pushreg %rbp
+  pushq %rbx
+  .seh_pushreg %rbx
+  subq $8, %rsp
+  .seh_stackalloc 8
+  movq %rsp, %rbp
+  .seh_setframe %rbp, 0
+  .seh_endprologue
+  movq %rcx, %rbx
+  /* The last word is pushed first, so that the pages of the stack are touched in order. */
+  movl 12(%rbx), %ecx
+1:
+  subq $8, %rcx
+  jb 2f
+  pushq 208(%rbx, %rcx)
+  jmp 1b
+2:
+  testb $1, 8(%rbx)
+  jz 3f
+  movsd 144(%rbx), %xmm0
+  movsd 152(%rbx), %xmm1
+  movsd 160(%rbx), %xmm2
+  movsd 168(%rbx), %xmm3
+3:
+  movq 80(%rbx), %rcx
+  movq 88(%rbx), %rdx
+  movq 96(%rbx), %r8
+  movq 104(%rbx), %r9
+  /* The home space of the target. */
+  subq $32, %rsp
+  call *(%rbx)
+  movq %rax, 32(%rbx)
+  movsd %xmm0, 48(%rbx)
+  leaq 8(%rbp), %rsp
+  popq %rbx
+  popq %rbp
+  ret
+.seh_endproc
+
+/* Where stubs jump with their slot in r11. Saves the arguments in a tn__registers_t, and returns what it then holds. */
+.p2align 4
+.globl tn__stub_common
+.def tn__stub_common; .scl 2; .type 32; .endef
+.seh_proc tn__stub_common
+tn__stub_common:
+  endbr64
+  subq $216, %rsp
+  .seh_stackalloc 216
+  .seh_endprologue
+  /* The registers are at 32(%rsp), above the home space of tn__stub_enter. */
+  movq %rcx, 80(%rsp)
+  movq %rdx, 88(%rsp)
+  movq %r8, 96(%rsp)
+  movq %r9, 104(%rsp)
+  movsd %xmm0, 144(%rsp)
+  movsd %xmm1, 152(%rsp)
+  movsd %xmm2, 160(%rsp)
+  movsd %xmm3, 168(%rsp)
+  movq %r11, %rcx
+  leaq 32(%rsp), %rdx
+  /* The stack arguments are above the return address and the caller's home space. */
+  leaq 256(%rsp), %r8
+  call tn__stub_enter
+  movq 32(%rsp), %rax
+  movsd 48(%rsp), %xmm0
+  addq $216, %rsp
+  ret
+.seh_endproc
+
+/* 4096 stubs of 16 bytes each, one for each slot of 32 bytes in tn__static_slots. */
+.p2align 4
+.globl tn__static_stubs
+.def tn__static_stubs; .scl 2; .type 32; .endef
+tn__static_stubs:
+.set slot, 0
+.rept 4096
+  endbr64
+  leaq tn__static_slots + slot(%rip), %r11
+  /* A jump with 4 bytes of distance, whatever the distance is. */
+  .byte 0xe9
+  .long tn__stub_common - . - 4
+  .set slot, slot + 32
+.endr
+
+#endif
