@@ -38,8 +38,11 @@ typedef struct tn__thread {
   void *data;
 } tn__thread_t;
 
-/* posix/thread.c, win32/thread.c: starts a detached thread, which reads `thread` at its start. 0 if refused. */
+/* posix/thread.c, win32/thread.c: starts a detached thread with a stack of 8 MiB, which reads `thread` at its start and
+ * runs no handlers of signals but those of faults. 0 if refused. */
 int tn__thread_start(const tn__thread_t *thread);
+
+/* The processors that this process may use. */
 size_t tn__processor_count(void);
 
 /* posix/javascript_thread_end.c, win32/unsupported.c: has `hook` called when the calling thread of JavaScript ends,

@@ -48,6 +48,38 @@ TN_API void tn_callback_release(tn_callback_t *callback);
  * deadlock. TN_CLOSED: the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
 
+/* --- call/jobs.c -------------------------------------------------------------------------------------------------- */
+
+/* The queues of jobs. Each has threads of its own, as many as TENON_THREADS says: so many jobs can wait for each other. */
+#define TN_JOBS_CALLS 0
+#define TN_JOBS_TASKS 1 /* what calls schedule and may wait for */
+
+/* A job, which is a member of an object of its caller. The object stays where it is until one of both functions is called,
+ * which may free it, or until tn_jobs_remove() returns TN_OK. The caller sets only the first three members. */
+typedef struct tn_job {
+  uint64_t owner;                       /* the id of the environment whose end removes the job or waits for it, or 0 */
+  void (*run)(struct tn_job *job);      /* on a thread with a stack of 8 MiB */
+  void (*removed)(struct tn_job *job);  /* called instead of `run` at the end of the owner; may be null */
+  struct tn_job *next, *previous;
+  int32_t queue;
+  uint32_t is_waiting;
+} tn_job_t;
+
+/* Adds a job to the end of a queue. TN_INVALID_ARGUMENT: the value of TENON_THREADS is not valid. TN_OUT_OF_MEMORY: no
+ * thread could be started. */
+TN_API int32_t tn_jobs_add(int32_t queue, tn_job_t *job);
+
+/* Removes a job without calling its functions. TN_NOT_FOUND: it has begun. */
+TN_API int32_t tn_jobs_remove(tn_job_t *job);
+
+typedef struct {
+  uint64_t limit;   /* of the threads of a queue; 0 if the value of TENON_THREADS is not valid */
+  uint64_t running; /* jobs of both queues that run */
+  uint64_t queued;  /* jobs of both queues that have not begun */
+} tn_jobs_counts_t;
+
+TN_API void tn_jobs_counts(tn_jobs_counts_t *out);
+
 /* --- call/guard.c ------------------------------------------------------------------------------------------------- */
 
 /* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "../call/jobs.h"
 #include "internal.h"
 
 static int32_t stage_of(const tn_xla_context_t *context) {
@@ -42,13 +43,32 @@ static tn_xla_error_t *check_pool(const tn_xla_context_t *context) {
   return tn__xla_error(TN_XLA_UNIMPLEMENTED, "XLA FFI CPU context is not available");
 }
 
+/* A task of a handler. The job is the first member. */
+typedef struct {
+  tn_job_t job;
+  void (*run)(void *data);
+  void *data;
+} task_t;
+
+static void run_task(tn_job_t *job) {
+  const task_t task = *(task_t *)(void *)job;
+  free(job);
+  task.run(task.data);
+}
+
 tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args) {
   CHECK_SIZE("ThreadPool_Schedule", sizeof *args);
   tn_xla_error_t *wrong = check_pool(args->ctx);
   if (wrong != NULL) return wrong;
   if (args->task == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "task must not be null");
-  if (tn__xla_pool_add(&tn__xla_tasks, args->task, args->data)) return NULL;
-  return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory or no thread for a task");
+  task_t *task = malloc(sizeof *task);
+  if (task == NULL) return tn__xla_error(TN_XLA_RESOURCE_EXHAUSTED, "no memory for a task");
+  *task = (task_t){.job.run = run_task, .run = args->task, .data = args->data};
+  const int32_t status = tn_jobs_add(TN_JOBS_TASKS, &task->job);
+  if (status == TN_OK) return NULL;
+  free(task);
+  return tn__xla_error(status == TN_INVALID_ARGUMENT ? TN_XLA_INVALID_ARGUMENT : TN_XLA_RESOURCE_EXHAUSTED, "%s",
+                       tn_last_error());
 }
 
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
@@ -56,7 +76,9 @@ tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args) {
   tn_xla_error_t *wrong = check_pool(args->ctx);
   if (wrong != NULL) return wrong;
   if (args->num_threads == NULL) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "num_threads must not be null");
-  *args->num_threads = (int64_t)tn__xla_pool_size();
+  size_t limit;
+  if (tn__jobs_limit(&limit) != TN_OK) return tn__xla_error(TN_XLA_INVALID_ARGUMENT, "%s", tn_last_error());
+  *args->num_threads = (int64_t)limit;
   return NULL;
 }
 

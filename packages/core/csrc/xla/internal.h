@@ -5,7 +5,7 @@
 
 #include "../base/internal.h"
 #include "../base/lock.h"
-#include "../call/callback.h"
+#include "tenon_call.h"
 #include "tenon/xla_custom_call.h"
 #include "tenon/xla_ffi.h"
 #include "tenon_xla.h"
@@ -165,30 +165,6 @@ tn_xla_error_t *tn__xla_pool_schedule(tn_xla_pool_schedule_args_t *args);
 tn_xla_error_t *tn__xla_pool_num_threads(tn_xla_pool_num_threads_args_t *args);
 tn_xla_error_t *tn__xla_run_id_get(tn_xla_run_id_get_args_t *args);
 tn_xla_error_t *tn__xla_device_ordinal_get(tn_xla_device_ordinal_get_args_t *args);
-
-/* --- pool.c ------------------------------------------------------------------------------------------------------- */
-
-typedef struct tn__xla_task tn__xla_task_t;
-
-typedef struct tn__xla_pool {
-  tn__lock_t lock;
-  tn__condition_t arrived;
-  tn__xla_task_t *first, **end;
-  size_t waiting; /* tasks that no thread has taken */
-  size_t idle;    /* threads that wait for a task */
-  size_t threads;
-  tn__thread_t thread;
-} tn__xla_pool_t;
-
-extern tn__xla_pool_t tn__xla_tasks, tn__xla_calls;
-
-size_t tn__xla_pool_size(void);
-
-/* Adds a task, which a thread of the pool will run. Returns 0 if there is no memory or no thread for it. */
-int tn__xla_pool_add(tn__xla_pool_t *pool, void (*run)(void *data), void *data);
-
-/* Removes the task with this data. Returns 0 if it has started. */
-int tn__xla_pool_remove(tn__xla_pool_t *pool, const void *data);
 
 /* --- registry.c --------------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,16 @@
 
 #include "check.h"
 #include "support.h"
+#include "tenon_call.h"
 
-enum { CALLS = 40, THREADS = 64 };
+enum { CALLS = 40, MOST_THREADS = 1024 };
+
+/* The number of calls that run at the same time. */
+static int thread_limit(void) {
+  tn_jobs_counts_t counts;
+  tn_jobs_counts(&counts);
+  return (int)counts.limit;
+}
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
@@ -128,13 +136,14 @@ TEST(a_failed_call_has_its_status) {
 
 TEST(a_future_does_not_occupy_a_thread) {
   opened_t queue = open_queue();
-  void *calls[THREADS + 1];
-  tn_xla_future_t *futures[THREADS + 1];
+  void *calls[MOST_THREADS + 1];
+  tn_xla_future_t *futures[MOST_THREADS + 1];
+  const int limit = thread_limit();
   tn_xla_job_t *job = NULL;
   int64_t id = 0;
   int32_t status = TN_OK;
   /* There are more jobs than threads, so each future must leave its thread free. */
-  for (int i = 0; i <= THREADS; i++) {
+  for (int i = 0; i <= limit; i++) {
     left = NULL;
     calls[i] = prepare_one(leave_future);
     CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &job) == TN_OK);
@@ -143,37 +152,38 @@ TEST(a_future_does_not_occupy_a_thread) {
     futures[i] = left;
     pthread_mutex_unlock(&mutex);
   }
-  for (int i = 0; i <= THREADS; i++) {
+  for (int i = 0; i <= limit; i++) {
     tn_xla_future_available_args_t available = {sizeof available, NULL, futures[i]};
     CHECK(XLA_FFI_GetApi()->future_set_available(&available) == NULL);
     CHECK(take(queue, &id, &status) == 1 && id == i && status == TN_OK);
   }
   tn_xla_async_close(queue.queue);
-  for (int i = 0; i <= THREADS; i++) finish(calls[i]);
+  for (int i = 0; i <= limit; i++) finish(calls[i]);
   CHECK(tn_xla_live_futures() == 0);
 }
 
 TEST(a_call_that_has_not_started_can_be_cancelled) {
   opened_t queue = open_queue();
-  void *calls[THREADS + 2];
-  tn_xla_job_t *jobs[THREADS + 2];
+  void *calls[MOST_THREADS + 2];
+  tn_xla_job_t *jobs[MOST_THREADS + 2];
+  const int limit = thread_limit();
   int64_t id = 0;
   int32_t status = TN_OK;
   set_gate(0);
-  for (int i = 0; i < THREADS + 2; i++) {
+  for (int i = 0; i < limit + 2; i++) {
     calls[i] = prepare_one(wait_at_gate);
     CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &jobs[i]) == TN_OK);
   }
-  CHECK(tn_xla_async_cancel(jobs[THREADS + 1]) == TN_OK);
-  CHECK(tn_xla_async_cancel(jobs[THREADS]) == TN_OK);
+  CHECK(tn_xla_async_cancel(jobs[limit + 1]) == TN_OK);
+  CHECK(tn_xla_async_cancel(jobs[limit]) == TN_OK);
   set_gate(1);
-  for (size_t done = 0; done < THREADS;) {
+  for (size_t done = 0; done < (size_t)limit;) {
     const size_t count = take(queue, &id, &status);
-    CHECK(count > 0 && id < THREADS);
+    CHECK(count > 0 && id < limit);
     done += count;
   }
   tn_xla_async_close(queue.queue);
-  for (int i = 0; i < THREADS + 2; i++) finish(calls[i]);
+  for (int i = 0; i < limit + 2; i++) finish(calls[i]);
 }
 
 TEST(closing_waits_for_calls_in_flight) {

@@ -1,4 +1,4 @@
-/* pool.c: tasks of handlers, which run on other threads and may wait for each other. */
+/* context.c: tasks of handlers, which run on other threads and may wait for each other. */
 #include <pthread.h>
 
 #include "check.h"
