@@ -147,8 +147,8 @@ NAME(tn__stub_common):
   .cfi_endproc
 END(tn__stub_common)
 
-/* 4096 stubs of 16 bytes each, one for each slot of 32 bytes in tn__static_slots. */
-.p2align 4
+/* 4096 stubs of TN__STUB_CODE_SIZE bytes each, one for each slot of 32 bytes in tn__static_slots. */
+.p2align 5
 .globl NAME(tn__static_stubs)
 HIDDEN(tn__static_stubs)
 FUNCTION(tn__static_stubs)
@@ -159,6 +159,7 @@ NAME(tn__static_stubs):
   adrp x17, PAGE(tn__static_slots, slot)
   add x17, x17, IN_PAGE(tn__static_slots, slot)
   b NAME(tn__stub_common)
+  .p2align 5
   .set slot, slot + 32
 .endr
 END(tn__static_stubs)
