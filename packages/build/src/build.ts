@@ -86,7 +86,7 @@ async function buildTarget(build: Build, target: NativeTarget): Promise<Artifact
     await runCompiler(linker, ['-o', temporary, ...inputs, ...flags], pkg, output)
     if (isLoadable(target) && variant === 'release') {
       const sources = own.map((object) => [object.source, join(pkg.directory, directory, object.output)] as const)
-      await checkCircles(output, new Map(sources))
+      await checkCircles(target.name, new Map(sources))
       await checkSymbols(join(pkg.directory, temporary), target, hasCxx(target))
     }
     renameSync(join(pkg.directory, temporary), path)
