@@ -34,7 +34,9 @@ int32_t tn_packed_call(void) {
   uint32_t tensors = head->tensors;
   if (tensors != 0) head->tensors = 0; /* they are not those of nested calls */
   TVMFFIAny *frame = tn__slots(stack) + base;
-  TVMFFIObjectHandle function = frame->v_ptr;
+  /* JavaScript wrote the handle as two words. Reading all of it at once would wait until both have reached the cache. */
+  const volatile uint32_t *words = (const volatile uint32_t *)&frame->v_ptr;
+  TVMFFIObjectHandle function = (TVMFFIObjectHandle)(uintptr_t)(words[0] | (uint64_t)words[1] << 32);
   /* The frames of callbacks start above this one. */
   int32_t outer = head->top;
   head->top = base + count + 1;
