@@ -64,6 +64,7 @@ const floatCodecs: Readonly<Record<32 | 64, ElementCodec>> = {
   64: {
     byteSize: 8,
     read: (view, at) => view.getFloat64(at, true),
+    // oxlint-disable-next-line no-restricted-properties -- a value, not an address
     write: (view, at, value) => view.setFloat64(at, checkNumber(value, 'float64'), true),
   },
 }
