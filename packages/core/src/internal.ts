@@ -29,6 +29,7 @@ export {
   statusName,
   type CoreFunctions,
 } from './native/core-library.ts'
+export { checkStarted } from './native/call/check-started.ts'
 export {
   coreFunctionAddress,
   libraryFunctions,

@@ -1,5 +1,5 @@
 import { ArgumentError, NativeLibrary, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
-import { globalGate } from '@tenon/core/internal'
+import { addressOf, coreFunctions, globalGate, LAYOUTS } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
   ApiVersion,
@@ -8,7 +8,6 @@ import {
   hostFunction,
   InternalError,
   OutOfRangeError,
-  ResourceExhaustedError,
   s32,
   s64,
   typedHandler,
@@ -23,8 +22,10 @@ import { cppKernels, filled, kernels, liveObjects } from './kernels.ts'
 
 const runtime = NativeLibrary.open(kernelLibrary('kernels_runtime'))
 
-/** More runs than there can be threads, so that later runs have not started. */
-const THREADS = 64
+/** As many runs as there are threads, so that later runs do not start. */
+const counts = new BigUint64Array(LAYOUTS.tn_jobs_counts_t.size / 8)
+coreFunctions().tn_jobs_counts(addressOf(counts))
+const THREADS = Number(counts[LAYOUTS.tn_jobs_counts_t.offsets.limit / 8])
 
 const shape = { operands: [f32([4]), f32([4])], results: [f32([4])], attrs: { a: f32(2) } }
 const prepareSaxpy = (): PreparedCall => typedHandler(kernels, 'saxpy').prepare(shape)
@@ -161,12 +162,15 @@ describe('a run in flight', () => {
     library.close()
   })
 
-  test('is refused with RESOURCE_EXHAUSTED beside 1024 others', async () => {
+  test('rule 22: is queued beside 5000 others', async () => {
     using call = prepareWait()
-    const { finish } = startWaiting(call, 1024)
-    await expect(call.runAsync([tensor('s32', [])], [tensor('s32', [])])).rejects.toThrow(ResourceExhaustedError)
+    const { finish, outs } = startWaiting(call, 5000)
+    const last = tensor('s32', [])
+    const run = call.runAsync([tensor('s32', [], [1])], [last])
     await finish()
-    await call.runAsync([tensor('s32', [], [1])], [tensor('s32', [])])
+    await run
+    expect(outs.every((out) => out.toArray()[0] === 7)).toBe(true)
+    expect(last.toArray()).toStrictEqual([1])
   })
 })
 
@@ -224,7 +228,7 @@ test('a handler schedules tasks on the thread pool', async () => {
 
 describe('the process', () => {
   /** Makes a module that starts runs and then ends with the code `end`. */
-  const script = (end: string): ReturnType<typeof runScript> =>
+  const script = (end: string, env: Record<string, string> = {}): ReturnType<typeof runScript> =>
     runScript(
       `
         import { NativeLibrary, tensor } from '@tenon/core'
@@ -239,8 +243,25 @@ describe('the process', () => {
       {
         cwd: fileURLToPath(new URL('..', import.meta.url)),
         nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],
+        env,
       },
     )
+
+  test.each(['0', '1025', 'many', '2.5'])('rejects runs with TENON_THREADS=%s', async (value) => {
+    const end = `const [first] = await Promise.allSettled(runs)
+      const { name, message, hint } = first.reason
+      console.log(name, '|', message, '|', hint)`
+    const { stdout, stderr, code } = await script(end, { TENON_THREADS: value })
+    expect([stderr, code]).toStrictEqual(['', 0])
+    expect(stdout).toMatch(/^ArgumentError \| TENON_THREADS must be an integer from 1 to 1024, got "/)
+    expect(stdout).toContain(`got "${value}"`)
+    expect(stdout).toContain('| Set TENON_THREADS to')
+  })
+
+  test.each(['1', '3', '1024'])('rule 22: completes all runs with TENON_THREADS=%s', async (value) => {
+    const ended = await script('Promise.all(runs).then((all) => console.log(all.length))', { TENON_THREADS: value })
+    expect([ended.stdout, ended.stderr, ended.code]).toStrictEqual(['50\n', '', 0])
+  })
 
   test('stays alive until its runs are over, and then exits', async () => {
     const ended = await script('Promise.all(runs).then((all) => console.log(all.length))')

@@ -1,5 +1,6 @@
 import {
   addressOf,
+  checkStarted,
   checkStatus,
   coreFunctionAddress,
   coreFunctions,
@@ -7,11 +8,7 @@ import {
   statusName,
 } from '@tenon/core/internal'
 import type { Runnable } from '../call/call-target.ts'
-import { refused } from '../errors/xla-error-classes.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-
-/** The greatest number of runs in flight on one JavaScript thread. */
-const MOST_IN_FLIGHT = 1024
 
 /** The continuation of a run. Its closure keeps the memory of the callee reachable. */
 type Done = (status: number) => void
@@ -82,17 +79,13 @@ function waitFor(id: number, done: Done): () => boolean {
  *
  * @param done is called from the event loop with the status of the run.
  * @returns a function that cancels the run if it has not started, so that `done` is not called, and returns whether it did.
- * @throws {ResourceExhaustedError} if too many runs are in flight. @throws {NativeError} if the system does not support it.
+ * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system does not support it.
  */
 export function submit(target: Runnable, memory: CallMemory, done: Done): () => boolean {
-  if (inFlight.size >= MOST_IN_FLIGHT) {
-    const text = `${MOST_IN_FLIGHT} asynchronous calls are in flight: await some first`
-    throw refused('RESOURCE_EXHAUSTED', target.name, text)
-  }
   const id = ++lastId
   const { tn_xla_async_submit: start, tn_xla_async_cancel: cancel } = coreFunctions()
   const status = start(queue().address, memory.address, target.kind, id, addressOf(out))
-  checkStatus(status, `starting ${target.name}`)
+  checkStarted(status, `starting ${target.name}`)
   const job = Number(out[0])
   const leave = waitFor(id, done)
   return () => inFlight.has(id) && statusName(cancel(job)) === 'OK' && leave()

@@ -89,13 +89,15 @@ export class PreparedCall<
    * Runs the call on a thread of the core. The promise settles from the event loop, and the tensors, the call and the
    * library are held open until then. Runs of one call may overlap if they write to different results.
    *
-   * A run that waits for its handler's future occupies no thread. If the target is a TypeScript function, the run fails with
+   * At most `TENON_THREADS` runs execute at the same time, by default the larger of 4 and the processors that the process
+   * may use, and further runs wait for a thread. Runs that wait for each other must therefore not be more than that. A run
+   * that waits for its handler's future occupies no thread. If the target is a TypeScript function, the run fails with
    * UNAVAILABLE, because only the function's own thread can call it. A JavaScript thread waits for its runs before it ends,
    * even if the worker is terminated.
    *
    * @param options.signal cancels the run if it has not started. The promise then rejects with the signal's reason.
-   * @throws (rejects with) the errors of {@link run}, {@link ResourceExhaustedError} if 1024 runs are in flight on this
-   * thread, or {@link NativeError} on Windows, where asynchronous runs are not supported.
+   * @throws (rejects with) the errors of {@link run}, {@link ArgumentError} if the value of `TENON_THREADS` is not an
+   * integer from 1 to 1024, or {@link NativeError} on Windows, where asynchronous runs are not supported.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {
