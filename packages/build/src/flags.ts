@@ -1,16 +1,21 @@
 import type { Language } from './compiler.ts'
+import { importedNodeSymbols } from './node-symbols.ts'
 import { isLoadable, type NativeTarget, type Variant } from './targets.ts'
 import { ToolError } from './tool-error.ts'
 
 const warnings = ['-Wall', '-Wextra', '-Werror']
 const sanitizers = '-fsanitize=address,undefined'
 const threadSanitizer = '-fsanitize=thread'
+/** As `-Ofast`, a name that clang no longer likes. Kernels may mention infinity, although it has no meaning then. */
+const fastMath = ['-O3', '-ffast-math', '-g1', '-Wno-nan-infinity-disabled']
 const sanitized = ['-O1', '-g', sanitizers, '-fno-sanitize-recover=undefined', '-fno-omit-frame-pointer']
 
 /** The flags of each variant, to compile sources and to link programs. */
 const variants: Readonly<Record<Variant, { compile: readonly string[]; link: readonly string[] }>> = {
   release: { compile: ['-O2', '-g1'], link: [] },
   debug: { compile: ['-O0', '-g'], link: [] },
+  // Linking with this flag sets flush-to-zero when the library is loaded, unless the compiler is a recent one.
+  'fast-math': { compile: fastMath, link: ['-ffast-math'] },
   asan: { compile: sanitized, link: [sanitizers] },
   tsan: { compile: ['-O1', '-g', threadSanitizer, '-fno-omit-frame-pointer'], link: [threadSanitizer] },
   // The libraries report their coverage to functions of the program, which must export them.
@@ -27,7 +32,7 @@ export function parseVariant(word: string | undefined): Variant {
 
 /** Whether the process provides the symbols of the sanitizers. */
 function isSanitized(variant: Variant): boolean {
-  return variants[variant].link.length > 0
+  return variants[variant].link.some((flag) => flag.startsWith('-fsanitize='))
 }
 
 export function compileFlags(target: NativeTarget, language: Language, variant: Variant, version: string): string[] {
@@ -36,6 +41,7 @@ export function compileFlags(target: NativeTarget, language: Language, variant: 
     ...languageFlags(language),
     ...(language === 'assembly' ? [] : codeFlags(variant)),
     ...(process.platform === 'win32' ? [] : ['-fPIC']),
+    ...(target.kind === 'addon' && process.platform === 'win32' ? [importedNodeSymbols] : []),
     ...(target.includes ?? []).map((directory) => `-I${directory}`),
     ...Object.entries(defines).map(([name, value]) => `-D${name}=${value}`),
     ...(target.flags ?? []),

@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { type Compiler, languageOf, machineOf, runCompiler, type Toolchain } from './compiler.ts'
 import { compileFlags, driverFlags } from './flags.ts'
 import type { LoadedPackage } from './load-package.ts'
+import { writeNodeSymbols } from './node-symbols.ts'
 import { variantDirectory } from './platform.ts'
 import { findSources, hashHeaders } from './sources.ts'
 import { hashOf, type Stamps } from './stamps.ts'
@@ -30,6 +31,8 @@ export interface ObjectFile {
 
 export function planObjects({ pkg, variant, toolchain }: Build, target: NativeTarget): ObjectFile[] {
   const sources = findSources(pkg.directory, target, machineOf(toolchain))
+  if (target.kind === 'addon' && process.platform === 'win32')
+    sources.push(writeNodeSymbols(pkg.directory, `${variantDirectory(variant)}/node_symbols.c`))
   const headers = hashHeaders(pkg.directory, target, sources)
   return sources.map((source) => {
     const language = languageOf(source)

@@ -1,8 +1,9 @@
 /**
- * A way to compile a library or a program: `release` is published, `debug` is for debuggers, `asan` finds memory errors, `tsan`
- * finds data races, `fuzz` is `asan` with coverage for the fuzz driver, and `libfuzzer` with coverage for clang's driver.
+ * A way to compile a library or a program: `release` is published, `debug` is for debuggers, `fast-math` is for kernels that do
+ * not keep to IEEE 754, `asan` finds memory errors, `tsan` finds data races, `fuzz` is `asan` with coverage for the fuzz driver, and
+ * `libfuzzer` with coverage for clang's driver.
  */
-export type Variant = 'release' | 'debug' | 'asan' | 'tsan' | 'fuzz' | 'libfuzzer'
+export type Variant = 'release' | 'debug' | 'fast-math' | 'asan' | 'tsan' | 'fuzz' | 'libfuzzer'
 
 /** The common part of native targets. Paths are relative to the directory of the package and use `/`. */
 interface TargetBase {
@@ -45,8 +46,8 @@ export interface SharedTarget extends LoadableTarget {
 
 /**
  * A Node-API module. It may leave `napi_*` undefined, which Node.js provides, and exports only what Node.js looks up. On Windows it
- * must look these functions up at run time, because a link with `node.exe` would break in a renamed program. Its headers are in
- * `node_modules/node-api-headers/include`.
+ * looks them up when it is loaded, so that it works in a program with another name than `node.exe`. The package needs
+ * node-api-headers, whose headers are in `node_modules/node-api-headers/include`.
  */
 export interface AddonTarget extends LoadableTarget {
   readonly kind: 'addon'

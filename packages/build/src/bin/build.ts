@@ -12,7 +12,7 @@ import { parseVariant } from '../flags.ts'
 
 const usage = `native-build: builds the native targets of the package in the current directory
 
-  --variant NAME  release (default), debug, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
+  --variant NAME  release (default), debug, fast-math, asan, tsan, or, with fuzz programs, fuzz or libfuzzer;
                   TENON_VARIANT replaces the default
   --all           build tests and fuzz programs too, not only libraries and addons
   --check         like --all, but fail if a generated file is stale instead of writing it
