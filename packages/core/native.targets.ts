@@ -118,6 +118,15 @@ export default {
       imports: ['memset', 'pthread_create', 'pthread_join', 'tn_*'],
     },
     {
+      name: 'fast_math',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/fast_math.c'],
+      includes,
+      flags: ['-O3', '-ffast-math'],
+      imports: [],
+    },
+    {
       name: 'tstring_peers',
       kind: 'shared',
       fixture: true,
@@ -176,11 +185,11 @@ export default {
       uses: ['tenon'],
       exports: ['tn_packed_*', 'TVMBackend*'],
       imports: names(`
-        __errno_location __sched_cpucount calloc clock_gettime close dlerror dlopen fcntl free getenv malloc memcpy
+        _Exit __errno_location __sched_cpucount calloc clock_gettime close dlerror dlopen fcntl free getenv malloc memcpy
         memmove pipe pthread_attr_* pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create
         pthread_mutex_lock pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction
         sigdelset sigfillset snprintf strlen strtol sysconf
-        tn_callback_invoke tn_callback_release tn_callback_retain tn_last_error tn_library_symbol tn_memory_allocate
+        tn_callback_* tn_completion_post tn_environment_* tn_jobs_add tn_last_error tn_library_symbol tn_memory_allocate
         tn_memory_free write
       `),
     },

@@ -2,7 +2,13 @@
  * The door through which Tenon's own packages reach what makes the hot paths possible. It follows the exact version of
  * the core and promises nothing to anyone else.
  */
-export { Callback, liveCallbacks, thrown, type CallbackFunction } from './callbacks/callback.ts'
+export { Callback, liveCallbacks, type CallbackFunction } from './callbacks/callback.ts'
+export { door, type Door } from './native/call/door.ts'
+export { WORDS } from './native/call/frame-layout.ts'
+export { words } from './native/call/frame.ts'
+export { enterFunction } from './native/call/enter-function.ts'
+export { addressAt, setAddress, takeThrown, thrown } from './native/call/functions.ts'
+export { expectJob, forgetJob, isPending } from './native/call/jobs.ts'
 export { checkAlignment, checkName, checkSize, wrongType, wrongValue } from './errors/check-arguments.ts'
 export { checkOptions } from './errors/check-options.ts'
 export { describe, hex } from './errors/describe.ts'

@@ -5,38 +5,201 @@
 
 #include "tenon.h"
 
+/* --- call/environment.c ------------------------------------------------------------------------------------------ */
+
+/* The bytes of stack arguments that a call can have, and of a frame in all. */
+#define TN_CALL_STACK_SIZE 32768
+#define TN_CALL_FRAME_SIZE 65536
+
+/* Flags of a call. */
+#define TN_CALL_VECTORS 1u /* load the vector registers */
+#define TN_CALL_ERRNO 2u   /* set errno to 0 before the call, and store it after the call */
+#define TN_CALL_CATCH 4u   /* catch C++ exceptions */
+#define TN_CALL_COPIES 8u  /* there are structs that are passed by reference */
+
+/* How a call has ended. */
+#define TN_CALL_RETURNED 0
+#define TN_CALL_THROWN 1 /* a function of TypeScript threw, and TypeScript keeps the error */
+#define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error */
+
+/* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each
+ * thread of JavaScript has one frame. Every call overwrites it, so both sides read all that they need at once. */
+typedef struct {
+  uint64_t target;            /* the address of the native function */
+  uint32_t flags;
+  uint32_t stack_size;        /* the used bytes of `stack`: a multiple of 16 */
+  uint64_t extra;             /* x86-64: the number of vector registers that are used; AArch64: x8 */
+  int32_t error_number;       /* out: errno, or the result of an entry; 1 after a function of TypeScript threw */
+  uint32_t state;             /* out: TN_CALL_RETURNED, ...; for TypeScript the id of the function to run */
+  uint64_t results[2];
+  uint64_t vector_results[4]; /* the low 8 bytes of each vector register */
+  uint64_t integers[8];       /* 6 are used on x86-64, 4 on Windows, 8 on AArch64 */
+  uint64_t vectors[8];
+  uint8_t stack[TN_CALL_STACK_SIZE];
+  uint32_t copy_count;
+  uint32_t copy_size; /* of all copies, with their padding */
+  uint8_t copies[32552]; /* tn_call_copy_t[copy_count], then the bytes of the structs */
+} tn_call_frame_t;
+
+/* A struct that is passed by reference. The callee may write to it, so it is copied to the stack of the call. */
+typedef struct {
+  uint32_t word;   /* the index of the 32-bit word of the frame at which the address of the copy is stored */
+  uint32_t source; /* the offset of the bytes from `copies` */
+  uint32_t size;
+  uint32_t place; /* the offset of the copy on the stack: a multiple of its alignment, which is at most 16 */
+} tn_call_copy_t;
+
+/* A thread of JavaScript. */
+typedef struct tn_environment tn_environment_t;
+
+/* How a thread of JavaScript is entered. */
+typedef struct {
+  void *data;
+  /* Runs the function of TypeScript that `state` of the frame selects. On the thread alone. Returns 0, 1 if it threw, or
+   * 2 if JavaScript is ending. */
+  int32_t (*dispatch)(void *data);
+  /* Makes the event loop call tn_environment_serve() soon. On any thread. */
+  void (*wake)(void *data);
+} tn_door_t;
+
+/* Opens the environment of this thread. TN_CLOSED: the thread has one already. Borrows `frame` until the close. */
+TN_API int32_t tn_environment_open(tn_call_frame_t *frame, const tn_door_t *door);
+
+/* Opens the environment of this thread for callers without Node-API. `*descriptor` becomes readable when the event loop
+ * is to call tn_environment_serve_plain(). The dispatcher returns 1 when the function has returned. */
+TN_API int32_t tn_environment_open_plain(tn_call_frame_t *frame, int32_t (*dispatch)(void), int32_t *descriptor);
+TN_API void tn_environment_serve_plain(int32_t descriptor);
+
+/* The environment of this thread, or null. */
+TN_API tn_environment_t *tn_environment_current(void);
+
+/* The id of this thread's environment, or 0. Ids count up from 1 and are not used again. */
+TN_API uint64_t tn_environment_id(void);
+
+/* Runs what other threads have posted. On the environment's thread. */
+TN_API void tn_environment_serve(void);
+
+/* Says whether the native call in progress calls tn_environment_serve(), so that others can wait for it. */
+TN_API void tn_environment_will_serve(int32_t will);
+
+/* Refuses all further calls of this thread's functions, and answers those that wait. Calls in progress continue. */
+TN_API void tn_environment_shut(void);
+
+/* Shuts this thread's environment, waits for its jobs and frees it. No call is in progress. */
+TN_API void tn_environment_close(void);
+
+/* Has `hook` called once at the end of this thread, when its jobs are over and no JavaScript runs any more. An exit of
+ * the process does not call it. */
+TN_API int32_t tn_environment_on_end(void (*hook)(void *data), void *data);
+
+/* The exit of the process, on the main thread: shuts its environment, removes the calls of all threads that have not
+ * begun, and waits at most `wait_ms` for those that run. If one still runs, prints a message and ends the process with
+ * `code`, without running the destructors of libraries. */
+TN_API void tn_process_exit(int32_t code, uint64_t wait_ms);
+
+/* A message to a thread of JavaScript, which is a member of an object of the sender. */
+typedef struct tn_message {
+  struct tn_message *next;
+  /* Called once, on the thread; `is_closing` if JavaScript can no longer run, and then on any thread. */
+  void (*run)(struct tn_message *message, int32_t is_closing);
+} tn_message_t;
+
+/* Posts a message from any thread. TN_CLOSED: the thread has ended, and the message was not taken. */
+TN_API int32_t tn_environment_post(uint64_t environment, tn_message_t *message);
+
+/* What happens when a thread calls a function of another thread's JavaScript. */
+#define TN_THREADS_REFUSE 0 /* the call fails */
+#define TN_THREADS_WAIT 1   /* the caller waits for the thread */
+#define TN_THREADS_RELAY 2  /* it waits, but not for a thread that stays inside one native call, which may wait for it */
+
+/* A caller that waits for a thread of JavaScript. */
+typedef struct {
+  uint64_t environment;
+  uint32_t threads;    /* TN_THREADS_... */
+  uint32_t timeout_ms; /* UINT32_MAX: no limit */
+  /* Runs on the thread of JavaScript. A result above 0 names the call for tn_environment_answer(), which will end it. */
+  uint64_t (*run)(void *data);
+  void *data;
+} tn_relay_t;
+
+/* Calls `run` on an environment's thread, and waits for its end. The timeout limits the wait for its start.
+ * TN_WRONG_THREAD: refused. TN_CLOSED: the thread has ended. TN_TIMED_OUT. TN_DEADLOCK: the thread is in a native call. */
+TN_API int32_t tn_environment_relay(const tn_relay_t *relay);
+
+/* Returns a name for a call that tn_environment_answer() will end. */
+TN_API uint64_t tn_environment_next_answer(void);
+
+/* Ends a call. Returns whether the caller still waits; then `accept(data of the caller, data)` is called before. */
+TN_API int32_t tn_environment_answer(uint64_t answer, void (*accept)(void *caller, void *data), void *data);
+
+/* --- call/enter.c -------------------------------------------------------------------------------------------------- */
+
+/* Performs the call that the frame of this thread describes, on the thread's native stack. Returns TN_OK if JavaScript
+ * can go on. */
+TN_API int32_t tn_door_enter(void);
+
+/* Calls `entry` in the same way, and stores its result in the frame. */
+TN_API int32_t tn_door_run(int32_t (*entry)(void));
+
+/* --- call/completion.c --------------------------------------------------------------------------------------------- */
+
+/* The end of work on another thread, which TypeScript waits for by its id. A member of an object of the sender. */
+typedef struct tn_completion {
+  tn_message_t message; /* set by tn_completion_post() */
+  uint64_t id;
+  int32_t status;
+  /* Writes results to the frame, from `integers[2]` on, and frees the object. The frame is null if nobody waits. */
+  void (*finish)(struct tn_completion *completion, tn_call_frame_t *frame);
+} tn_completion_t;
+
+/* Passes a completion to the thread of JavaScript that waits for it, from any thread. */
+TN_API void tn_completion_post(uint64_t environment, tn_completion_t *completion);
+
+/* --- call/async_call.c --------------------------------------------------------------------------------------------- */
+
+/* Performs the call that the frame of this thread describes on a thread of the pool. The completion `id` has the state
+ * of the call as its status, the results in their places of the frame, and errno in `integers[2]`. */
+TN_API int32_t tn_call_submit(uint64_t id);
+
+/* --- call/stubs.c -------------------------------------------------------------------------------------------------- */
+
+/* A native function that runs a function of TypeScript. */
+typedef struct {
+  uint32_t function;   /* its id */
+  uint32_t stack_size; /* the bytes of stack arguments */
+  uint32_t result_size; /* of a struct that the caller receives through a pointer; 0 otherwise */
+  uint32_t threads;     /* TN_THREADS_... */
+  uint32_t timeout_ms;  /* UINT32_MAX: no limit */
+  uint32_t is_reusable; /* whether the address may serve another stub after this one is dead */
+  uint64_t refused;     /* the bits of the result of calls that are refused */
+} tn_stub_description_t;
+
+/* Makes a stub for a function of this thread. TN_OUT_OF_MEMORY: no memory, or the process has used all addresses for
+ * stubs. */
+TN_API int32_t tn_stub_create(const tn_stub_description_t *description, void **out);
+
+/* Makes a stub dead for ever: its calls return the refused result. On the thread of the stub. */
+TN_API int32_t tn_stub_close(void *stub);
+
+typedef struct {
+  uint64_t live;
+  uint64_t dead;
+  uint64_t limit;
+  uint64_t refused; /* calls that were refused */
+} tn_stub_counts_t;
+
+TN_API void tn_stub_counts(tn_stub_counts_t *out);
+
 /* --- call/callback.c ---------------------------------------------------------------------------------------------- */
 
-/* The callbacks of one thread that runs JavaScript, and one callback: a TypeScript function that native code may call
- * and keep. */
-typedef struct tn_callbacks tn_callbacks_t;
+/* A TypeScript function that native code may call and keep. */
 typedef struct tn_callback tn_callback_t;
 
-/* The function that a trampoline runs, and the addresses that its native caller has passed. JavaScript reads it first,
- * because the next call overwrites it. Doubles hold ids and user-space addresses exactly; a parameter of a callback
- * would cost more than a tenth of the call. */
-typedef struct {
-  double id;
-  double arguments;
-  double result;
-} tn_callback_call_t;
+/* Takes at most `capacity` ids of this thread's functions whose last reference was released. The others stay queued. */
+TN_API int32_t tn_callbacks_take_released(int64_t *ids, size_t capacity, size_t *count);
 
-/* Runs the TypeScript function that the table's call selects. The function and its native caller agree on the types of
- * `arguments` and `result`. Returns 1 when the function has returned; every other value is a failure. */
-typedef int32_t (*tn_trampoline_t)(void);
-
-/* Opens the table of this thread, which alone enters the trampoline. Borrows `call` until tn_callbacks_close(). */
-TN_API int32_t tn_callbacks_open(tn_trampoline_t trampoline, tn_callback_call_t *call, tn_callbacks_t **out);
-
-/* Closes the table, once and on its thread. Later calls of its functions return TN_CLOSED. Callbacks that native code
- * holds stay valid handles until they are released. */
-TN_API void tn_callbacks_close(tn_callbacks_t *table);
-
-/* Takes at most `capacity` ids of callbacks whose last reference was released. The others stay queued. */
-TN_API int32_t tn_callbacks_take_released(tn_callbacks_t *table, int64_t *ids, size_t capacity, size_t *count);
-
-/* Creates a callback for the function `id`, with one reference that the caller owns. */
-TN_API int32_t tn_callback_create(tn_callbacks_t *table, int64_t id, tn_callback_t **out);
+/* Creates a callback for the function `id` of this thread, with one reference that the caller owns. */
+TN_API int32_t tn_callback_create(int64_t id, tn_callback_t **out);
 
 /* Adds a reference. Null is a no-op. */
 TN_API void tn_callback_retain(tn_callback_t *callback);
@@ -44,9 +207,13 @@ TN_API void tn_callback_retain(tn_callback_t *callback);
 /* Releases a reference. The last one queues the id for tn_callbacks_take_released(). Null is a no-op. */
 TN_API void tn_callback_release(tn_callback_t *callback);
 
-/* Calls the function. TN_WRONG_THREAD: this is not the table's thread, for which the call never waits, so it cannot
- * deadlock. TN_CLOSED: the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
+/* Calls the function, which receives both addresses. The function and its native caller agree on their types.
+ * TN_WRONG_THREAD: this is not the function's thread, for which the call never waits, so it cannot deadlock. TN_CLOSED:
+ * the JavaScript of the function has ended. TN_CALLBACK_FAILED: the function threw. */
 TN_API int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *result);
+
+/* The id of the environment of a callback. */
+TN_API uint64_t tn_callback_environment(const tn_callback_t *callback);
 
 /* --- call/jobs.c -------------------------------------------------------------------------------------------------- */
 

@@ -46,9 +46,6 @@ TN_API int32_t tn_packed_open(tn_packed_stack_t **out);
  * other ids stay queued. Called only on the stack's thread. */
 TN_API int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t capacity);
 
-/* Copies native memory; the caller guarantees that the addresses are valid. */
-TN_API void tn_packed_copy(const void *from, void *to, size_t byte_size);
-
 /* --- the bound tvm-ffi library ------------------------------------------------------------------------------------ */
 
 /* Opens a tvm-ffi library globally and permanently, so that kernels find its functions. A handler for SIGSEGV that it
@@ -180,27 +177,15 @@ TN_API void tn_packed_error_append(TVMFFIObjectHandle error, const char *text, s
 #define TN_PACKED_THREADS_ASYNC 2  /* the caller also waits for the answer that JavaScript gives later */
 
 /* Creates a packed function in `slot` that runs a callback, which the function retains. `threads` is one of
- * TN_PACKED_THREADS_*; callers on other threads wait at most `timeout_ms`. Unless `threads` is
- * TN_PACKED_THREADS_REFUSE, the stack's relay must be open. 0 or -1. */
+ * TN_PACKED_THREADS_*; callers on other threads wait at most `timeout_ms`. 0 or -1. */
 TN_API int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint32_t threads,
                                          uint32_t timeout_ms);
 
-/* Opens the queue of calls from other threads. `*descriptor` is the read end of a pipe that the caller owns; it
- * becomes readable when calls wait. TN_UNSUPPORTED where Node cannot read such a pipe. Called once for a stack. */
-TN_API int32_t tn_packed_relay_open(tn_packed_stack_t *stack, int32_t *descriptor);
-
-/* Fails all waiting and all later calls from other threads. Idempotent. */
-TN_API void tn_packed_relay_close(tn_packed_stack_t *stack);
-
-/* Runs the waiting calls. Called by the event loop of the stack's thread. */
-TN_API void tn_packed_relay_serve(tn_packed_stack_t *stack);
-
-/* A call of an asynchronous function from another thread. While the function starts, its address is in this word. */
+/* While an asynchronous function starts for a call of another thread, the name of the answer is in this word. */
 #define TN_PACKED_ANSWERED_CALL 13
-typedef struct tn_packed_relay_call tn_packed_relay_call_t;
 
 /* Answers a call once, on the stack's thread, with the value in the slot, or with the error there if `failed` is 1. */
-TN_API void tn_packed_relay_answer(tn_packed_relay_call_t *call, TVMFFIAny *slot, int32_t failed);
+TN_API void tn_packed_answer(uint64_t answer, TVMFFIAny *slot, int32_t failed);
 
 /* --- calls on another thread -------------------------------------------------------------------------------------- */
 
@@ -210,8 +195,9 @@ typedef struct tn_packed_job tn_packed_job_t;
  * borrowed DLTensor is refused. 0 with the job's address as an opaque pointer in the result's slot, or -1. */
 TN_API int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count);
 
-/* Runs a job, once, on any thread. */
-TN_API void tn_packed_job_run(tn_packed_job_t *job);
+/* Runs a job on a thread of the pool. The completion `id` follows, and then tn_packed_job_finish(). 0, or -1 with the
+ * error in the slot, and then there is no job any more. */
+TN_API int32_t tn_packed_job_submit(tn_packed_job_t *job, uint64_t id, TVMFFIAny *slot);
 
 /* Asks the kernel of a running job to stop. */
 TN_API void tn_packed_job_cancel(tn_packed_job_t *job);

@@ -162,48 +162,34 @@ typedef struct tn_xla_batch {
 /* Runs the calls in order up to the first that fails. Returns its status; the failure is read from that call. */
 TN_API int32_t tn_xla_execute_batch(void *batch);
 
-/* Opens a slot of the calling thread for the address of a call. The slot lives as long as the thread's JavaScript. The
- * two functions below take the call out of the thread's slots and run it. TN_INVALID_ARGUMENT: the slots are empty. */
-TN_API int32_t tn_xla_open_current(void ***out);
+/* Run the call whose address is `integers[0]` of the frame of this thread. */
 TN_API int32_t tn_xla_execute_current(void);
 TN_API int32_t tn_xla_execute_untyped_current(void);
+TN_API int32_t tn_xla_execute_batch_current(void);
 
-/* Calls that run on threads of the core. Only the thread of JavaScript that opened a queue calls its functions. */
-typedef struct tn_xla_async tn_xla_async_t;
+/* A call that runs on a thread of the core, or an event that native code reports. Its end is a completion of the thread
+ * of JavaScript that made it, with the status of tn_xla_execute(). */
 typedef struct tn_xla_job tn_xla_job_t;
-
-/* Opens a queue. `*descriptor` is readable when a call is done. TN_UNSUPPORTED: this is Windows. */
-TN_API int32_t tn_xla_async_open(tn_xla_async_t **out, int32_t *descriptor);
 
 /* The kinds of calls that a job runs. */
 enum { TN_XLA_JOB_UNTYPED = 0, TN_XLA_JOB_TYPED = 1, TN_XLA_JOB_BATCH = 2 };
 
 /* Submits a prepared call, which occupies no thread while it waits for a future, an untyped one, or a batch. The memory
- * of the call belongs to the run until tn_xla_async_take() returns `id` or the job is cancelled. */
-TN_API int32_t tn_xla_async_submit(tn_xla_async_t *queue, void *call, int32_t kind, int64_t id, tn_xla_job_t **out);
+ * of the call belongs to the run until the completion `id`, or until the job is cancelled. */
+TN_API int32_t tn_xla_async_submit(void *call, int32_t kind, int64_t id, tn_xla_job_t **out);
 
-/* Cancels a job. TN_NOT_FOUND: the job has started, and tn_xla_async_take() will return it. */
+/* Cancels a job that is not complete, on the thread that submitted it. TN_NOT_FOUND: the job has started. */
 TN_API int32_t tn_xla_async_cancel(tn_xla_job_t *job);
 
-/* Adds a job for an event that is not a call, which tn_xla_async_take() returns as `id` too. The event ends with
- * tn_xla_async_arrive(), or with tn_xla_async_forget() if it will not happen. */
-TN_API int32_t tn_xla_async_expect(tn_xla_async_t *queue, int64_t id, tn_xla_job_t **out);
+/* Makes a job for an event that is not a call. It ends with tn_xla_async_arrive(), or with tn_xla_async_forget() if the
+ * event will not happen. */
+TN_API int32_t tn_xla_async_expect(int64_t id, tn_xla_job_t **out);
 
 /* Reports that an expected event has happened. Called once, with the job, on any thread. */
 TN_API void tn_xla_async_arrive(void *job);
 
 /* Frees the job of an event that will not happen. Never called after tn_xla_async_arrive(). */
 TN_API void tn_xla_async_forget(tn_xla_job_t *job);
-
-/* Takes the ids and statuses of jobs that are done. The statuses are those of tn_xla_execute(). */
-TN_API int32_t tn_xla_async_take(tn_xla_async_t *queue, int64_t *ids, int32_t *statuses, size_t capacity,
-                                 size_t *count);
-
-/* Waits for all calls in flight, then closes the queue. Expected events may still happen and are ignored. */
-TN_API void tn_xla_async_close(tn_xla_async_t *queue);
-
-/* The number of TypeScript functions that can be typed handlers at a time. */
-#define TN_XLA_FUNCTIONS 256
 
 /* The type of one buffer of a TypeScript function. */
 typedef struct tn_xla_function_buffer {
@@ -223,11 +209,11 @@ typedef struct tn_xla_function {
 
 /* Creates a typed handler (`*out` is its address) that runs a callback with the function's `data` and the call. The
  * handler checks the frame, and refuses attributes and threads that do not run the function's JavaScript (UNAVAILABLE).
- * The function is borrowed until tn_xla_function_close(). TN_OUT_OF_MEMORY: TN_XLA_FUNCTIONS handlers are in use. */
+ * The function is borrowed until tn_xla_function_close(). TN_OUT_OF_MEMORY: no memory, or no address for a stub. */
 TN_API int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out);
 
-/* Closes a handler, on the thread of its JavaScript and not while it runs. It returns UNAVAILABLE until another
- * function reuses it. TN_NOT_FOUND: this is not an open handler. */
+/* Closes a handler, on the thread of its JavaScript and not while it runs. Its address
+ * returns UNAVAILABLE from then on. TN_NOT_FOUND: this is not an open handler. */
 TN_API int32_t tn_xla_function_close(const void *handler);
 
 /* Writes the call that a callback runs for: u32 operands, u32 results, u32 attributes, u32 0; the buffers, as i32

@@ -29,6 +29,7 @@ static int32_t release(void *data, void *memory, size_t size) {
 }
 
 static _Thread_local tn_cuda_stream_t *streams;
+static _Thread_local int has_hook;
 
 static void end_thread(void *data) {
   (void)data;
@@ -43,7 +44,7 @@ int32_t tn_cuda_stream_open(tn_cuda_stream_t *stream) {
              "stream must have a context and all functions of the driver");
   stream->device = (tn_xla_device_t){sizeof stream->device, 1, stream->stream, enter, stream};
   stream->memory = (tn_xla_memory_t){sizeof stream->memory, allocate, release, stream};
-  tn__javascript_thread_on_end(end_thread, NULL);
+  if (!has_hook) has_hook = tn_environment_on_end(end_thread, NULL) == TN_OK;
   stream->next = streams;
   streams = stream;
   return TN_OK;

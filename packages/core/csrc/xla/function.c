@@ -1,6 +1,7 @@
-/* TypeScript functions as typed handlers. Each has its own C function, which any runtime can call by its address. */
-#include <stdatomic.h>
+/* TypeScript functions as typed handlers. Each is a stub, which any runtime can call by its address. */
+#include <stdlib.h>
 
+#include "../call/stubs.h"
 #include "tenon/xla_handler.h"
 #include "internal.h"
 
@@ -10,15 +11,11 @@ typedef struct {
   tn_xla_error_t *error; /* what the handler returns; set by tn_xla_function_fail() */
 } invocation_t;
 
-/* A handler. Only the thread of its JavaScript opens, calls and closes it. */
+/* What the stub of a handler runs. Only the thread of its JavaScript opens, reads and closes it. */
 typedef struct {
-  atomic_uint_fast64_t thread; /* 0 while the slot is free */
   tn_callback_t *callback;
   const tn_xla_function_t *function;
-} slot_t;
-
-static tn__lock_t lock = TN__LOCK;
-static slot_t slots[TN_XLA_FUNCTIONS];
+} handler_t;
 
 /* Creates an error of the calling runtime, which may be another one. */
 static tn_xla_error_t *fail(const tn_xla_call_frame_t *frame, int32_t code, const char *message) {
@@ -77,96 +74,89 @@ static tn_xla_error_t *take_call(const tn_xla_call_frame_t *frame, const tn_xla_
                       function->buffers + operands, function->data + operands);
 }
 
-static tn_xla_error_t *run(tn_xla_call_frame_t *frame, const slot_t *slot) {
-  const tn_xla_function_t *function = slot->function;
+static tn_xla_error_t *run_callback(tn_xla_call_frame_t *frame, const handler_t *handler) {
+  const tn_xla_function_t *function = handler->function;
   tn_xla_error_t *wrong = function->reads ? NULL : take_call(frame, function);
   if (wrong != NULL) return wrong;
   invocation_t invocation = {frame, NULL};
-  const int32_t status = tn__callback_enter(slot->callback, function->data, &invocation);
+  const int32_t status = tn_callback_invoke(handler->callback, function->data, &invocation);
   if (status == TN_OK || invocation.error != NULL) return invocation.error;
   return fail(frame, status == TN_CLOSED ? TN_XLA_UNAVAILABLE : TN_XLA_INTERNAL, tn_last_error());
 }
 
-/* Runs a slot's handler. The function may close its own slot, which is not accessed after the function returns. */
-static tn_xla_error_t *enter(tn_xla_call_frame_t *frame, size_t index) {
-  if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME)
-    return refuse(frame, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu", TN_XLA_SIZE_CALL_FRAME,
-                  frame->struct_size);
+/* Answers a call before its function is asked. Returns whether there is nothing left to do. */
+static int is_answered(tn_xla_call_frame_t *frame, tn_xla_error_t **error) {
+  *error = NULL;
+  if (frame->struct_size != TN_XLA_SIZE_CALL_FRAME) {
+    *error = refuse(frame, "Unexpected XLA_FFI_CallFrame size: expected %d got %zu", TN_XLA_SIZE_CALL_FRAME,
+                    frame->struct_size);
+    return 1;
+  }
   if (frame->extension_start != NULL && frame->extension_start->type == TN_XLA_EXTENSION_METADATA) {
     /* The oldest version, which every runtime accepts. Newer features are not used. */
     tn_xla_answer_metadata(frame, 1, 0);
-    return NULL;
+    return 1;
   }
-  if (frame->stage != TN_XLA_EXECUTE)
-    return refuse(frame, "Wrong execution stage: expected `execute` but got `%s`", tn_xla_stage_name(frame->stage));
-  const uint64_t thread = atomic_load(&slots[index].thread);
-  if (thread == 0) return fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is closed");
-  if (thread != tn__this_thread())
-    return fail(frame, TN_XLA_UNAVAILABLE,
-                "a TypeScript function was called from a thread that does not run its JavaScript");
-  return run(frame, &slots[index]);
+  if (frame->stage == TN_XLA_EXECUTE) return 0;
+  *error = refuse(frame, "Wrong execution stage: expected `execute` but got `%s`", tn_xla_stage_name(frame->stage));
+  return 1;
 }
 
-#define HANDLER(n) \
-  static tn_xla_error_t *handler_##n(tn_xla_call_frame_t *frame) { return enter(frame, 0x##n); }
-#define HANDLERS(n)                                                                                                \
-  HANDLER(n##0) HANDLER(n##1) HANDLER(n##2) HANDLER(n##3) HANDLER(n##4) HANDLER(n##5) HANDLER(n##6) HANDLER(n##7)  \
-  HANDLER(n##8) HANDLER(n##9) HANDLER(n##a) HANDLER(n##b) HANDLER(n##c) HANDLER(n##d) HANDLER(n##e) HANDLER(n##f)
-#define NAMES(n)                                                                                                   \
-  handler_##n##0, handler_##n##1, handler_##n##2, handler_##n##3, handler_##n##4, handler_##n##5, handler_##n##6,  \
-      handler_##n##7, handler_##n##8, handler_##n##9, handler_##n##a, handler_##n##b, handler_##n##c,              \
-      handler_##n##d, handler_##n##e, handler_##n##f
+static tn_xla_call_frame_t *frame_of(const tn__registers_t *registers) {
+  return (tn_xla_call_frame_t *)(uintptr_t)registers->integers[0];
+}
 
-HANDLERS(0) HANDLERS(1) HANDLERS(2) HANDLERS(3) HANDLERS(4) HANDLERS(5) HANDLERS(6) HANDLERS(7)
-HANDLERS(8) HANDLERS(9) HANDLERS(a) HANDLERS(b) HANDLERS(c) HANDLERS(d) HANDLERS(e) HANDLERS(f)
+/* The function may close its own handler, which is not accessed after the function returns. */
+static void run_stub(const tn__stub_t *stub, tn__registers_t *registers, const void *stack, uint64_t live) {
+  (void)stack;
+  tn_xla_call_frame_t *frame = frame_of(registers);
+  tn_xla_error_t *error;
+  if (!is_answered(frame, &error))
+    error = tn_environment_id() == live >> 32
+                ? run_callback(frame, (const handler_t *)(uintptr_t)stub->value)
+                : fail(frame, TN_XLA_UNAVAILABLE,
+                       "a TypeScript function was called from a thread that does not run its JavaScript");
+  registers->results[0] = (uintptr_t)error;
+}
 
-static tn_xla_handler_t *const handlers[TN_XLA_FUNCTIONS] = {
-    NAMES(0), NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6), NAMES(7),
-    NAMES(8), NAMES(9), NAMES(a), NAMES(b), NAMES(c), NAMES(d), NAMES(e), NAMES(f),
-};
+static void refuse_stub(const tn__stub_t *stub, tn__registers_t *registers) {
+  (void)stub;
+  tn_xla_call_frame_t *frame = frame_of(registers);
+  tn_xla_error_t *error;
+  if (!is_answered(frame, &error)) error = fail(frame, TN_XLA_UNAVAILABLE, "the TypeScript function is closed");
+  registers->results[0] = (uintptr_t)error;
+}
 
-/* A worker that is terminated does not close its handlers. */
-static void end_thread(void *data) {
-  (void)data;
-  tn__lock(&lock);
-  for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
-    if (atomic_load(&slots[i].thread) != tn__this_thread()) continue;
-    atomic_store(&slots[i].thread, 0);
-    tn_callback_release(slots[i].callback);
-  }
-  tn__unlock(&lock);
+static void drop_handler(uint64_t value) {
+  handler_t *handler = (handler_t *)(uintptr_t)value;
+  tn_callback_release(handler->callback);
+  free(handler);
 }
 
 int32_t tn_xla_function_open(tn_callback_t *callback, const tn_xla_function_t *function, void **out) {
   TN_REQUIRE(callback != NULL && function != NULL && out != NULL, "callback, function and out must not be null");
-  tn__javascript_thread_on_end(end_thread, NULL);
-  tn__lock(&lock);
-  size_t index = 0;
-  while (index < TN_XLA_FUNCTIONS && atomic_load(&slots[index].thread) != 0) index++;
-  if (index < TN_XLA_FUNCTIONS) {
-    slots[index].callback = callback;
-    slots[index].function = function;
-    atomic_store(&slots[index].thread, tn__this_thread());
+  tn__stub_behave(TN__STUB_HANDLER, &(tn__stub_behaviour_t){run_stub, refuse_stub, drop_handler});
+  handler_t *handler = malloc(sizeof *handler);
+  if (handler == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a handler");
+  *handler = (handler_t){callback, function};
+  const tn__stub_t template = {
+      .live = tn_callback_environment(callback) << 32,
+      .value = (uintptr_t)handler,
+      .shape = (uint32_t)TN__STUB_HANDLER << 30,
+  };
+  void *made = tn__stub_make(&template);
+  if (made == NULL) {
+    free(handler);
+    return tn__fail(TN_OUT_OF_MEMORY, "the process has used all addresses for handlers");
   }
-  tn__unlock(&lock);
-  if (index == TN_XLA_FUNCTIONS)
-    return tn__fail(TN_OUT_OF_MEMORY, "at most %d TypeScript functions can be handlers at a time", TN_XLA_FUNCTIONS);
   tn_callback_retain(callback);
-  memcpy(out, &handlers[index], sizeof *out);
+  *out = made;
   return TN_OK;
 }
 
 int32_t tn_xla_function_close(const void *handler) {
-  tn_callback_t *callback = NULL;
-  tn__lock(&lock);
-  for (size_t i = 0; i < TN_XLA_FUNCTIONS; i++) {
-    if (memcmp(&handler, &handlers[i], sizeof handler) != 0 || atomic_exchange(&slots[i].thread, 0) == 0) continue;
-    callback = slots[i].callback;
-  }
-  tn__unlock(&lock);
-  if (callback == NULL) return tn__fail(TN_NOT_FOUND, "the handler is not an open TypeScript function");
-  tn_callback_release(callback);
-  return TN_OK;
+  if (tn__stub_close(handler, TN__STUB_HANDLER)) return TN_OK;
+  return tn__fail(TN_NOT_FOUND, "the handler is not an open TypeScript function");
 }
 
 int32_t tn_xla_function_fail(void *call, int32_t code, const char *message) {

@@ -1,52 +1,14 @@
-import { ScopeClosedError } from '../errors/kinds.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
-import { LAYOUTS } from '../generated/layouts.ts'
-import { addressOf, registerCallback } from '../native/driver.ts'
+import { addressOf } from '../native/driver.ts'
+import { door, isDoorOpen } from '../native/call/door.ts'
+import { WORDS } from '../native/call/frame-layout.ts'
+import { addFunction, addressAt, removeFunction } from '../native/call/functions.ts'
 
 /** Both addresses are valid until the function returns. If it throws, native code receives a failure. */
 export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
 
-/** The errors of the callbacks of this thread: if `count` is larger after a native call than before, `last` is the cause. */
-export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
-
-/** The indices of the members of a `tn_callback_call_t`, all of which are doubles. */
-const { offsets } = LAYOUTS.tn_callback_call_t
-const [ID, ARGUMENTS, RESULT] = [offsets.id / 8, offsets.arguments / 8, offsets.result / 8]
-
-const functions: (CallbackFunction | undefined)[] = []
-/** The ids of functions that nobody can call any more. */
-const free: number[] = []
-/** The address of the table of this thread, which opens with the first callback, and 0 before. */
-let table = 0
-/** Whether the table is closed, because the thread ends. */
-let isClosed = false
-
-/** Opens the table of this thread. Its functions share one trampoline, because koffi has slots for 8192 functions. */
-function openTable(): number {
-  const call = new Float64Array(LAYOUTS.tn_callback_call_t.size / 8)
-  const trampoline = registerCallback(
-    (): number => {
-      try {
-        functions[call[ID]!]!(call[ARGUMENTS]!, call[RESULT]!)
-        return 1
-      } catch (error) {
-        thrown.count++
-        thrown.last = error
-        return 0
-      }
-    },
-    'int32_t',
-    [],
-  )
-  const out = new BigUint64Array(1)
-  const status = coreFunctions().tn_callbacks_open(trampoline, addressOf(call), addressOf(out))
-  checkStatus(status, 'opening the table of callbacks')
-  process.once('exit', () => {
-    isClosed = true
-    coreFunctions().tn_callbacks_close(table)
-  })
-  return Number(out[0])
-}
+/** The number of callbacks that native code may still call on this thread. */
+let live = 0
 
 /**
  * A TypeScript function that native code can call through `tn_callback_invoke` and retain with `tn_callback_retain`. The
@@ -59,16 +21,16 @@ export class Callback {
   readonly address: number
   #released = false
 
-  /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
+  /** @throws {NativeError} if there is no memory. */
   constructor(run: CallbackFunction) {
-    if (isClosed) throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
-    table ||= openTable()
+    door()
     takeReleased()
     const out = new BigUint64Array(1)
-    const id = free.at(-1) ?? functions.length
-    checkStatus(coreFunctions().tn_callback_create(table, id, addressOf(out)), 'making a callback')
-    free.pop()
-    functions[id] = run
+    const id = addFunction(() => run(addressAt(WORDS.general), addressAt(WORDS.general + 2)))
+    const status = coreFunctions().tn_callback_create(id, addressOf(out))
+    if (status !== 0) removeFunction(id)
+    checkStatus(status, 'making a callback')
+    live++
     this.address = Number(out[0])
   }
 
@@ -89,19 +51,18 @@ const ids = new BigInt64Array(64)
 const taken = new BigUint64Array(1)
 
 function takeReleased(): void {
-  if (isClosed) return
   do {
-    const status = coreFunctions().tn_callbacks_take_released(table, addressOf(ids), ids.length, addressOf(taken))
+    const status = coreFunctions().tn_callbacks_take_released(addressOf(ids), ids.length, addressOf(taken))
     checkStatus(status, 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) {
-      functions[Number(id)] = undefined
-      free.push(Number(id))
+      removeFunction(Number(id))
+      live--
     }
   } while (Number(taken[0]) === ids.length)
 }
 
 /** The number of TypeScript functions that native code may still call on this thread. */
 export function liveCallbacks(): number {
-  if (table !== 0) takeReleased()
-  return functions.length - free.length
+  if (isDoorOpen()) takeReleased()
+  return live
 }

@@ -18,6 +18,7 @@ export const STATUS = {
   VERSION_MISMATCH: { value: -11, text: 'two components have different versions' },
   SYSTEM: { value: -12, text: 'a system call failed' },
   TIMED_OUT: { value: -13, text: 'timed out' },
+  DEADLOCK: { value: -14, text: 'a call was refused because it would have waited for itself' },
 } as const
 
 /** The name of a status code of the C core, without `TN_`. */

@@ -1,3 +1,4 @@
+import { expectJob, forgetJob } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { PackedFuncError } from '../errors/error-kinds.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
@@ -17,7 +18,7 @@ export async function callOnThread(
   const job = createJob(stack, target.checkAlive(), values)
   const cancel = (): void => stack.host.tn_packed_job_cancel(job)
   signal?.addEventListener('abort', cancel, { once: true })
-  await new Promise<void>((resolve) => stack.host.tn_packed_job_run.async(job, () => resolve()))
+  await new Promise<void>((resolve) => submitJob(stack, job, resolve))
   signal?.removeEventListener('abort', cancel)
   try {
     return finishJob(stack, job)
@@ -35,6 +36,16 @@ function createJob(stack: Stack, handle: number, values: readonly Argument[]): n
     if (stack.host.tn_packed_job_create(handle, stack.slotAddress(base), values.length) !== 0)
       throw takeError(stack, base)
     return stack.pointer(base)
+  })
+}
+
+/** Runs a job on another thread. @throws the error of a job that could not be started, which exists no more */
+function submitJob(stack: Stack, job: number, resolve: () => void): void {
+  const id = expectJob(resolve)
+  stack.frame(0, (base) => {
+    if (stack.host.tn_packed_job_submit(job, id, stack.slotAddress(base)) === 0) return
+    forgetJob(id)
+    throw takeError(stack, base)
   })
 }
 

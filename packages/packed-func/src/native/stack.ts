@@ -1,6 +1,17 @@
-import { addressOf, bufferOver, CONSTANTS, Gate, LAYOUTS } from '@tenon/core/internal'
+import {
+  addressOf,
+  bufferOver,
+  CONSTANTS,
+  coreFunctions,
+  door,
+  Gate,
+  LAYOUTS,
+  takeThrown,
+  WORDS,
+  words,
+} from '@tenon/core/internal'
 import { MemoryError, RecursionError } from '../errors/error-kinds.ts'
-import { host, type PackedFunctions } from './host.ts'
+import { host, packedAddress, type PackedFunctions } from './host.ts'
 import { TypeIndex } from './type-index.ts'
 
 const { TN_PACKED_STACK_SIZE: SIZE, TN_PACKED_OUT: OUT, TN_PACKED_SLOTS: SLOTS, TN_PACKED_TEXT: TEXT } = CONSTANTS
@@ -29,6 +40,9 @@ export const CALL_SHIFT: number = CONSTANTS.TN_PACKED_CALL_SHIFT
 /** A bit of `head[CALL]`, set for each call. Another copy of the package in this thread has a stack of its own. */
 export const CALL_MEANT: number = CONSTANTS.TN_PACKED_CALL_SELECTED
 
+/** The place of calls in the table of entries, which all packages share. */
+const CALL_ENTRY = 3
+
 /** How deep JavaScript and native code may call each other. The driver's own limit is far above. */
 export const DEPTH_LIMIT = 128
 
@@ -47,6 +61,8 @@ export type Pack = (stack: Stack, slot: number, value: unknown) => void
  */
 export class Stack {
   readonly host: PackedFunctions
+  /** Enters `tn_packed_call`, and leaves its result in the frame of the thread. */
+  readonly entry: () => void
   readonly address: number
   readonly bytes: Buffer
   readonly i32: Int32Array
@@ -65,6 +81,7 @@ export class Stack {
 
   constructor() {
     this.host = host().packed
+    this.entry = door().entry(CALL_ENTRY, packedAddress('tn_packed_call'))
     const out = new BigUint64Array(1)
     if (this.host.tn_packed_open(addressOf(out)) !== 0) throw new MemoryError('out of memory for an argument stack')
     this.address = Number(out[0])
@@ -135,7 +152,14 @@ export class Stack {
   call(base: number, handle: number, count: number): number {
     this.setPointer(base, 0, handle)
     this.head[CALL] = base | (count << CALL_SHIFT) | CALL_MEANT
-    return this.host.tn_packed_call()
+    return this.perform()
+  }
+
+  /** Performs the call that `head[CALL]` selects. Returns the type index of the result, or -1. */
+  perform(): number {
+    this.entry()
+    if (words[WORDS.state] !== 0) throw takeThrown()
+    return words[WORDS.errno]!
   }
 
   /** The address of eight zero bytes. */
@@ -167,7 +191,7 @@ export class Stack {
 
   copyOf(address: number, size: number): Buffer {
     const copy = Buffer.allocUnsafeSlow(size)
-    if (size > 0) this.host.tn_packed_copy(address, addressOf(copy), size)
+    if (size > 0) coreFunctions().tn_memory_copy(addressOf(copy), address, size)
     return copy
   }
 

@@ -1,12 +1,18 @@
-import { addressOf, keepAlive, LAYOUTS } from '@tenon/core/internal'
+import { addressOf, enterFunction, keepAlive, LAYOUTS } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { globalFunction } from '../native/global-function.ts'
+import { packedAddress } from '../native/host.ts'
 import type { Pack, Stack } from '../native/stack.ts'
 
 /** The number of elements that go through the argument stack at once. */
 const MANY = 1024
 
 const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
+
+let callOwnedAddress: number | undefined
+
+/** The makers are global functions, which a function of TypeScript can replace. */
+const callOwned = (): number => (callOwnedAddress ??= packedAddress('tn_packed_call_owned'))
 
 const makers: { 'ffi.Array'?: number; 'ffi.Map'?: number } = {}
 
@@ -59,7 +65,7 @@ function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly
       }
       // The call takes the values over.
       done = 0
-      take(stack, slot, base, host.tn_packed_call_owned(at, handle, start, total))
+      take(stack, slot, base, enterFunction(callOwned(), at, handle, start, total))
     } finally {
       host.tn_packed_clear_owned(start, done)
       keepAlive(owned)

@@ -1,4 +1,4 @@
-import { LAYOUTS } from '@tenon/core/internal'
+import { coreFunctions, LAYOUTS } from '@tenon/core/internal'
 import { errorAt } from '../errors/crossing.ts'
 import { InternalError } from '../errors/error-kinds.ts'
 import type { Stack } from '../native/stack.ts'
@@ -69,7 +69,7 @@ function unpackMoved(stack: Stack, slot: number): Value {
   const cell = stack.pointer(slot)
   const object = Number(stack.copyOf(cell, 8).readBigUInt64LE())
   if (object === 0) throw new InternalError('RValueRef already moved')
-  stack.host.tn_packed_copy(stack.zeroAddress(), cell, 8)
+  coreFunctions().tn_memory_copy(cell, stack.zeroAddress(), 8)
   return objectAt(stack, stack.copyOf(object + LAYOUTS.TVMFFIObject.offsets.type_index, 4).readInt32LE(), object)
 }
 

@@ -40,11 +40,9 @@ int32_t tn_packed_call(void) {
   /* The frames of callbacks start above this one. */
   int32_t outer = head->top;
   head->top = base + count + 1;
-  tn__cross(stack);
   *frame = (TVMFFIAny){.type_index = kTVMFFINone};
   int status = tn__ffi.TVMFFIFunctionCall(function, frame + 1, count, frame);
   head->top = outer;
-  tn__cross(stack);
   if (tensors != 0) head->tensors = kept_arguments(frame + 1, tensors);
   if (status != 0) return tn__take_error(frame);
   if (frame->type_index == kTVMFFIStr || frame->type_index == kTVMFFIBytes) copy_text_out(frame);
@@ -92,11 +90,8 @@ int32_t tn_packed_own(TVMFFIAny *slot, size_t count, TVMFFIAny *owned) {
 }
 
 int32_t tn_packed_call_owned(TVMFFIAny *slot, TVMFFIObjectHandle function, TVMFFIAny *owned, size_t count) {
-  tn_packed_stack_t *stack = tn__own_stack();
-  tn__cross(stack);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   int status = tn__ffi.TVMFFIFunctionCall(function, owned, (int32_t)count, slot);
-  tn__cross(stack);
   tn_packed_clear_owned(owned, count);
   return status == 0 ? slot->type_index : tn__take_error(slot);
 }

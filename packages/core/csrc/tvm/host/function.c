@@ -7,7 +7,7 @@ typedef struct {
   tn_callback_t *callback;  /* retained */
   tn_packed_stack_t *stack; /* retained */
   uint32_t threads;         /* TN_PACKED_THREADS_* */
-  int32_t timeout_ms;
+  uint32_t timeout_ms;
 } closure_t;
 
 static void free_closure(void *self) {
@@ -29,9 +29,7 @@ static int run_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
   frame[0] = (TVMFFIAny){.type_index = kTVMFFINone};
   for (int32_t i = 0; i < num_args; i++) frame[i + 1] = args[i];
   stack->head.top = base + num_args + 1;
-  tn__cross(stack);
   int32_t status = tn_callback_invoke(closure->callback, (void *)(intptr_t)base, (void *)(intptr_t)num_args);
-  tn__cross(stack);
   stack->head.top = base;
   if (status == TN_CLOSED)
     return tn__packed_raise("ThreadError", "the thread that owns this TypeScript function has ended");
@@ -53,7 +51,8 @@ static int run_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMF
 static int call_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIAny *result) {
   const closure_t *closure = self;
   const bool is_async = closure->threads == TN_PACKED_THREADS_ASYNC;
-  if (closure->stack == tn__own_stack()) {
+  const uint64_t environment = tn_callback_environment(closure->callback);
+  if (environment == tn_environment_id()) {
     if (!is_async) return run_closure(self, args, num_args, result);
     return tn__packed_raise("TypeError", "an asynchronous function cannot be called on its own thread, which would "
                                          "wait for itself: call it from another thread");
@@ -61,7 +60,7 @@ static int call_closure(void *self, const TVMFFIAny *args, int32_t num_args, TVM
   if (closure->threads == TN_PACKED_THREADS_REFUSE)
     return tn__packed_raise("ThreadError", "this TypeScript function can only be called on its own thread: create it "
                                            "with the option relay to accept calls from other threads");
-  const tn__relay_request_t request = {closure->stack, self, run_closure, closure->timeout_ms, is_async};
+  const tn__relay_request_t request = {environment, closure->stack, self, run_closure, closure->timeout_ms, is_async};
   return tn__relay_call(&request, args, num_args, result);
 }
 
@@ -69,7 +68,7 @@ int32_t tn_packed_function_create(TVMFFIAny *slot, tn_callback_t *callback, uint
   closure_t *closure = malloc(sizeof *closure);
   TVMFFIObjectHandle function = NULL;
   if (closure == NULL) return tn__packed_fail(slot, "MemoryError", "out of memory for a function");
-  *closure = (closure_t){callback, tn__stack_of(slot), threads, (int32_t)timeout_ms};
+  *closure = (closure_t){callback, tn__stack_of(slot), threads, timeout_ms};
   tn_callback_retain(callback);
   tn__stack_retain(closure->stack);
   int status = tn__ffi.TVMFFIFunctionCreate(closure, call_closure, free_closure, &function);

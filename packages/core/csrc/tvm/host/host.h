@@ -44,9 +44,6 @@ typedef struct tn__foreign tn__foreign_t;
 
 struct tn_packed_stack {
   tn_packed_head_t head;
-  uint32_t progress;                 /* odd while the thread is in native code: see tn__cross() and relay.c */
-  uint32_t will_serve;               /* 1 while that native code serves the calls of other threads as it waits */
-  struct tn__relay *relay;           /* the calls of other threads; null until it is opened */
   atomic_size_t references;          /* one of the thread, and one of each function and foreign value */
   _Atomic(tn__foreign_t *) released; /* values that native code has released and JavaScript has not yet taken */
   tn__foreign_t *taken;              /* taken values whose ids did not fit into the caller's array */
@@ -59,10 +56,6 @@ static inline TVMFFIAny *tn__slots(tn_packed_stack_t *stack) {
 static inline char *tn__out(tn_packed_stack_t *stack) { return (char *)stack + TN_PACKED_OUT; }
 static inline tn_packed_stack_t *tn__stack_of(const TVMFFIAny *slot) {
   return (tn_packed_stack_t *)((uintptr_t)slot & ~(uintptr_t)(TN_PACKED_STACK_SIZE - 1));
-}
-/* Records that the stack's thread enters or leaves native code. */
-static inline void tn__cross(tn_packed_stack_t *stack) {
-  __atomic_store_n(&stack->progress, stack->progress + 1, __ATOMIC_RELAXED);
 }
 
 void tn__stack_retain(tn_packed_stack_t *stack);

@@ -4,6 +4,8 @@
 #include "host.h"
 
 struct tn_packed_job {
+  tn_job_t job; /* the first member */
+  tn_completion_t completion;
   TVMFFIObject *function; /* retained */
   atomic_int cancelled;
   int32_t type_index; /* of the result; -1 if the call failed */
@@ -23,6 +25,28 @@ int32_t tn_packed_install_signals(void) {
   if (status == 0) status = tn__ffi.TVMFFIEnvRegisterCAPI("PyGILState_Release", (void *)(uintptr_t)leave);
   if (status == 0) status = tn__ffi.TVMFFIEnvRegisterCAPI("PyErr_CheckSignals", (void *)(uintptr_t)is_cancelled);
   return status == 0 ? TN_OK : TN_UNSUPPORTED;
+}
+
+static void free_job(tn_packed_job_t *job) {
+  for (int32_t i = 0; i <= job->count; i++) tn_packed_clear(&job->frame[i]);
+  tn__ffi.TVMFFIObjectDecRef(job->function);
+  free(job);
+}
+
+static void removed(tn_job_t *job) { free_job((tn_packed_job_t *)(void *)job); }
+
+/* JavaScript takes the result with tn_packed_job_finish(), unless it has ended. */
+static void finish(tn_completion_t *completion, tn_call_frame_t *frame) {
+  if (frame == NULL) free_job((tn_packed_job_t *)(void *)((char *)completion - offsetof(tn_packed_job_t, completion)));
+}
+
+static void run(tn_job_t *pooled) {
+  tn_packed_job_t *job = (tn_packed_job_t *)(void *)pooled;
+  current = job;
+  int status = tn__ffi.TVMFFIFunctionCall(job->function, job->frame + 1, job->count, job->frame);
+  job->type_index = status == 0 ? job->frame[0].type_index : tn__take_error(&job->frame[0]);
+  current = NULL;
+  tn_completion_post(job->job.owner, &job->completion);
 }
 
 int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t count) {
@@ -46,12 +70,12 @@ int32_t tn_packed_job_create(TVMFFIObject *function, TVMFFIAny *frame, int32_t c
   return 0;
 }
 
-void tn_packed_job_run(tn_packed_job_t *job) {
-  tn_packed_job_t *outer = current;
-  current = job;
-  int status = tn__ffi.TVMFFIFunctionCall(job->function, job->frame + 1, job->count, job->frame);
-  job->type_index = status == 0 ? job->frame[0].type_index : tn__take_error(&job->frame[0]);
-  current = outer;
+int32_t tn_packed_job_submit(tn_packed_job_t *job, uint64_t id, TVMFFIAny *slot) {
+  job->job = (tn_job_t){.owner = tn_environment_id(), .run = run, .removed = removed};
+  job->completion = (tn_completion_t){.id = id, .finish = finish};
+  if (tn_jobs_add(TN_JOBS_CALLS, &job->job) == TN_OK) return 0;
+  free_job(job);
+  return tn__packed_fail(slot, "RuntimeError", tn_last_error());
 }
 
 void tn_packed_job_cancel(tn_packed_job_t *job) { atomic_store(&job->cancelled, 1); }
@@ -59,8 +83,7 @@ void tn_packed_job_cancel(tn_packed_job_t *job) { atomic_store(&job->cancelled, 
 int32_t tn_packed_job_finish(tn_packed_job_t *job, TVMFFIAny *slot) {
   int32_t type_index = job->type_index;
   *slot = job->frame[0];
-  for (int32_t i = 1; i <= job->count; i++) tn_packed_clear(&job->frame[i]);
-  tn__ffi.TVMFFIObjectDecRef(job->function);
-  free(job);
+  job->frame[0] = (TVMFFIAny){.type_index = kTVMFFINone};
+  free_job(job);
   return type_index;
 }

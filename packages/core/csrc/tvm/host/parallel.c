@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "../../base/internal.h"
-#include "relay.h"
+#include "../../base/lock.h"
+#include "host.h"
 #include "tenon/tvm_backend.h"
 
 #define THREAD_LIMIT 256
@@ -40,14 +41,14 @@ static _Thread_local bool inside_task;
 /* Waits, under the lock. A thread that runs JavaScript meanwhile serves the calls that tasks make of its functions;
  * launches inside those calls run as part of the task. */
 static void wait_and_serve(tn__condition_t *condition) {
-  const bool serves = tn__relay_is_own();
+  const bool serves = tn_environment_current() != NULL;
   tn__wait_for(condition, &lock, serves ? SERVE_MS : AGAIN_MS);
   if (current != NULL && current->unstarted > 0) tn__wake_all(&work);
   if (!serves) return;
   tn__unlock(&lock);
   bool outer = inside_task;
   inside_task = true;
-  tn__relay_serve_own();
+  tn_environment_serve();
   inside_task = outer;
   tn__lock(&lock);
 }
@@ -129,13 +130,13 @@ int TVMBackendParallelLaunch(FTVMParallelLambda task, void *closure_data, int nu
   current = &launch;
   tn__wake_all(&work);
   tn__unlock(&lock);
-  tn__relay_will_serve(true);
+  tn_environment_will_serve(1);
   run_task(&launch, 0);
   tn__lock(&lock);
   while (launch.unfinished > 0) wait_and_serve(&finished);
   current = NULL;
   tn__unlock(&lock);
-  tn__relay_will_serve(false);
+  tn_environment_will_serve(0);
   tn__unlock(&one_launch);
   if (!launch.failed) return 0;
   if (launch.error != NULL) {

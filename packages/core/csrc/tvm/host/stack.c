@@ -26,10 +26,7 @@ tn_packed_stack_t *tn__calling_stack(void) {
   return own;
 }
 
-static void leave_thread(void *stack) {
-  tn_packed_relay_close(stack);
-  tn__stack_release(stack);
-}
+static void leave_thread(void *stack) { tn__stack_release(stack); }
 
 static tn__thread_end_t thread_end = TN__THREAD_END(leave_thread);
 
@@ -62,7 +59,6 @@ void tn__stack_release(tn_packed_stack_t *stack) {
   if (atomic_fetch_sub(&stack->references, 1) != 1) return;
   free_all(stack->taken);
   free_all(atomic_exchange(&stack->released, NULL));
-  free(stack->relay); /* closed: the thread gave its reference back after closing it */
   tn_memory_free(stack);
 }
 
@@ -94,8 +90,4 @@ int32_t tn_packed_take_released(tn_packed_stack_t *stack, int64_t *ids, int32_t 
     free(foreign);
   }
   return taken;
-}
-
-void tn_packed_copy(const void *from, void *to, size_t byte_size) {
-  if (byte_size > 0) memcpy(to, from, byte_size);
 }

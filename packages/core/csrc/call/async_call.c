@@ -1,0 +1,61 @@
+/* Calls of native functions on threads of the pool. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "environment.h"
+
+/* The copy of a frame is as large as the call needs. */
+typedef struct {
+  tn_job_t job;               /* first */
+  tn_completion_t completion;
+  char message[1024];         /* of a C++ exception: as long as the last error may be */
+  tn_call_frame_t *frame;
+} async_call_t;
+
+static void free_call(async_call_t *call) {
+  free(call->frame);
+  free(call);
+}
+
+static async_call_t *call_of(tn_completion_t *completion) {
+  return (async_call_t *)((char *)completion - offsetof(async_call_t, completion));
+}
+
+/* Passes the results to the frame of JavaScript. */
+static void finish(tn_completion_t *completion, tn_call_frame_t *frame) {
+  async_call_t *call = call_of(completion);
+  if (frame != NULL) {
+    memcpy(frame->results, call->frame->results, sizeof frame->results);
+    memcpy(frame->vector_results, call->frame->vector_results, sizeof frame->vector_results);
+    frame->integers[2] = (uint64_t)(int64_t)call->frame->error_number;
+    if (completion->status == TN_CALL_CAUGHT) tn__fail(TN_EXCEPTION, "%s", call->message);
+  }
+  free_call(call);
+}
+
+static void run(tn_job_t *job) {
+  async_call_t *call = (async_call_t *)job;
+  call->completion.status = (int32_t)tn__perform(call->frame);
+  if (call->completion.status == TN_CALL_CAUGHT) memcpy(call->message, tn_last_error(), strlen(tn_last_error()) + 1);
+  tn_completion_post(job->owner, &call->completion);
+}
+
+static void removed(tn_job_t *job) { free_call((async_call_t *)job); }
+
+int32_t tn_call_submit(uint64_t id) {
+  const tn_environment_t *environment = tn_environment_current();
+  if (environment == NULL) return tn__fail(TN_CLOSED, "this thread has no environment");
+  const tn_call_frame_t *frame = environment->frame;
+  const size_t size = frame->flags & TN_CALL_COPIES ? sizeof *frame : offsetof(tn_call_frame_t, stack) + frame->stack_size;
+  async_call_t *call = calloc(1, sizeof *call);
+  if (call == NULL || (call->frame = malloc(size)) == NULL) {
+    free(call);
+    return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a call");
+  }
+  memcpy(call->frame, frame, size);
+  call->job = (tn_job_t){.owner = environment->id, .run = run, .removed = removed};
+  call->completion = (tn_completion_t){.id = id, .finish = finish};
+  const int32_t status = tn_jobs_add(TN_JOBS_CALLS, &call->job);
+  if (status != TN_OK) free_call(call);
+  return status;
+}

@@ -1,0 +1,77 @@
+/* Threads of JavaScript, for the other files of the core. */
+#pragma once
+
+#include "../base/internal.h"
+#include "../base/lock.h"
+#include "tenon_call.h"
+
+/* What is called at the end of an environment. */
+typedef struct tn__end_hook {
+  struct tn__end_hook *next;
+  void (*run)(void *data);
+  void *data;
+} tn__end_hook_t;
+
+struct tn_environment {
+  uint64_t id;
+  tn_call_frame_t *frame;
+  tn_door_t door;
+  struct tn_environment *next;   /* of all environments; guarded by the lock */
+  tn_message_t *first, **last;   /* messages that are not served; guarded by the lock */
+  tn_callback_t *released;       /* callbacks without references, whose ids JavaScript has not taken; guarded by the lock */
+  void *native_stack;            /* null before the first call */
+  void *native_top;              /* the free part of the native stack ends here */
+  void *script_top;              /* the free part of the JavaScript stack, while a call is in progress, else null */
+  uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */
+  uint32_t calls;                /* outermost calls so far; written and read like `depth` */
+  uint64_t floating_point;       /* the control bits of JavaScript */
+  bool has_thrown;               /* a function of TypeScript threw during the innermost call */
+  bool has_ended;                /* JavaScript cannot be entered any more */
+  bool is_shut;                  /* other threads cannot find it any more */
+  tn__end_hook_t *end_hooks;     /* the last added is the first */
+  bool will_serve;               /* the native call in progress serves messages */
+};
+
+/* Enters TypeScript with the function `id`. The arguments are in the frame already, and so is then the result. Returns
+ * false if the function threw or JavaScript has ended. On the environment's thread. */
+bool tn__enter_script(tn_environment_t *environment, uint32_t id);
+
+/* Ids of functions that the dispatcher always has. */
+#define TN__FUNCTION_JOB_DONE 0
+#define TN__FUNCTION_REPORT_ERROR 1
+
+/* enter.c: performs the call of a frame on this stack. Returns TN_CALL_RETURNED or TN_CALL_CAUGHT. */
+uint32_t tn__perform(tn_call_frame_t *frame);
+
+/* Maps the native stack of an environment. Returns 0 if there is no memory. */
+int tn__native_stack_open(tn_environment_t *environment);
+void tn__native_stack_close(tn_environment_t *environment);
+
+/* {sysv_x64,aapcs64,win64}.S: calls `run(data)` on the stack that ends at `top`, which is aligned to 16 bytes, and stores
+ * where the stack that was left can be used meanwhile. */
+void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left);
+
+/* {sysv_x64,aapcs64,win64}.S: calls the target of a frame on this stack and stores its results. */
+void tn__invoke(tn_call_frame_t *frame);
+
+/* callback.c: frees the callbacks whose ids JavaScript will not take. */
+void tn__callbacks_close_all(tn_environment_t *environment);
+
+/* The lock of the lists of all environments. */
+tn__lock_t *tn__environments_lock(void);
+
+/* Returns an environment that is not shut, or null. Under the lock. */
+tn_environment_t *tn__environment_find(uint64_t id);
+
+/* Removes a message that was not taken. Returns whether it was there. Under the lock. */
+bool tn__environment_remove(uint64_t environment, tn_message_t *message);
+
+/* relay.c: refuses the callers that wait for an answer of an environment; `with_running` also those whose functions run,
+ * because they will never return. */
+void tn__relay_close_all(uint64_t environment, bool with_running);
+
+/* Removes an environment from those that are found, and its messages from it. */
+tn_message_t *tn__environment_leave(tn_environment_t *environment);
+
+/* Runs the hooks of this thread's environment, and frees it. */
+void tn__environment_free(void);

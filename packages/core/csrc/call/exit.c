@@ -1,0 +1,74 @@
+/* The ends of threads of JavaScript and of the process. Both wait for native code that still runs, because it may use
+ * memory and libraries that are destroyed then. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "environment.h"
+#include "jobs.h"
+#include "stubs.h"
+
+/* The end of the process, once it has begun. Guarded by the lock of the environments. */
+static uint64_t deadline_ms = TN__JOBS_NO_DEADLINE;
+static int32_t exit_code;
+
+static uint64_t deadline(void) {
+  tn__lock(tn__environments_lock());
+  const uint64_t found = deadline_ms;
+  tn__unlock(tn__environments_lock());
+  return found;
+}
+
+/* Without this, the exit would run destructors of libraries whose functions are running. */
+static _Noreturn void give_up(void) {
+  fprintf(stderr, "tenon: the process ends while native calls are running, because they did not return in time. "
+                  "TENON_EXIT_WAIT sets how long an exit waits.\n");
+  fflush(NULL);
+  _Exit(exit_code);
+}
+
+/* Waits for the jobs of an environment, or ends the process if an exit has begun and its time is over. */
+static void wait_for_jobs(uint64_t environment) {
+  /* An exit may begin meanwhile, and sets a deadline then. */
+  for (;;) {
+    const uint64_t end = deadline(), next = tn__now_ms() + 100;
+    if (tn__jobs_wait(environment, next < end ? next : end)) return;
+    if (tn__now_ms() >= deadline()) give_up();
+  }
+}
+
+void tn_environment_shut(void) {
+  tn_environment_t *mine = tn_environment_current();
+  if (mine == NULL || mine->is_shut) return;
+  mine->is_shut = true;
+  tn__stubs_close_all(mine->id);
+  /* From here on other threads do not find it. */
+  tn_message_t *message = tn__environment_leave(mine);
+  tn__relay_close_all(mine->id, false);
+  tn__jobs_remove_all(mine->id);
+  for (tn_message_t *next; message != NULL; message = next) {
+    next = message->next;
+    message->run(message, 1);
+  }
+  tn__callbacks_close_all(mine);
+}
+
+void tn_environment_close(void) {
+  tn_environment_t *mine = tn_environment_current();
+  if (mine == NULL) return;
+  mine->has_ended = true;
+  tn_environment_shut();
+  wait_for_jobs(mine->id);
+  tn__environment_free();
+}
+
+void tn_process_exit(int32_t code, uint64_t wait_ms) {
+  const uint64_t now = tn__now_ms();
+  tn__lock(tn__environments_lock());
+  exit_code = code;
+  deadline_ms = wait_ms < TN__JOBS_NO_DEADLINE - now ? now + wait_ms : TN__JOBS_NO_DEADLINE;
+  tn__unlock(tn__environments_lock());
+  tn_environment_shut();
+  tn__relay_close_all(tn_environment_id(), true);
+  tn__jobs_remove_all(TN__JOBS_OF_ALL);
+  if (!tn__jobs_wait(TN__JOBS_OF_ALL, deadline_ms)) give_up();
+}

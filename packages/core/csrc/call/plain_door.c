@@ -1,0 +1,43 @@
+/* The door without Node-API: native code enters JavaScript through one function pointer, and wakes its event loop with
+ * a descriptor. */
+#include <stdlib.h>
+
+#include "environment.h"
+
+/* Lives as long as its environment. */
+typedef struct {
+  int32_t (*enter)(void);
+  tn__event_t event;
+} door_t;
+
+static int32_t dispatch(void *door) { return ((door_t *)door)->enter() == 1 ? 0 : 1; }
+
+static void wake(void *door) { tn__event_signal(&((door_t *)door)->event); }
+
+static void end_thread(void *door) {
+  tn_environment_close();
+  tn__event_close(&((door_t *)door)->event);
+  free(door);
+}
+
+int32_t tn_environment_open_plain(tn_call_frame_t *frame, int32_t (*enter)(void), int32_t *descriptor) {
+  TN_REQUIRE(enter != NULL && descriptor != NULL, "dispatch and descriptor must not be null");
+  door_t *made = calloc(1, sizeof *made);
+  if (made == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a door");
+  made->enter = enter;
+  int32_t status = tn__event_open(&made->event);
+  if (status == TN_OK && (status = tn_environment_open(frame, &(tn_door_t){made, dispatch, wake})) != TN_OK)
+    tn__event_close(&made->event);
+  if (status != TN_OK) {
+    free(made);
+    return status;
+  }
+  tn__javascript_thread_on_end(end_thread, made);
+  *descriptor = made->event.from;
+  return TN_OK;
+}
+
+void tn_environment_serve_plain(int32_t descriptor) {
+  tn__event_clear(&(tn__event_t){descriptor, descriptor});
+  tn_environment_serve();
+}

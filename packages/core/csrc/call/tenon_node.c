@@ -1,0 +1,172 @@
+/* The Node-API module: the way between the engine and the core. Each environment of Node.js opens one door. Only the
+ * thread of the environment runs these functions, except for wake(). */
+#include <node_api.h>
+#include <stdlib.h>
+
+#include "tenon_call.h"
+
+typedef struct {
+  napi_env env;
+  napi_ref frame;    /* keeps the memory of the frame */
+  napi_ref dispatch; /* the function of TypeScript that runs what the frame selects */
+  napi_ref thrown;   /* an exception that TypeScript could not catch, until a call returns; or null */
+  napi_threadsafe_function waker;
+} door_t;
+
+static _Thread_local door_t *door;
+
+static napi_value refuse(napi_env env, const char *message) {
+  napi_throw_error(env, NULL, message);
+  return NULL;
+}
+
+/* Throws an exception that was kept while native code was running. */
+static void throw_kept(napi_env env) {
+  napi_value error;
+  if (napi_get_reference_value(env, door->thrown, &error) == napi_ok) napi_throw(env, error);
+  napi_delete_reference(env, door->thrown);
+  door->thrown = NULL;
+}
+
+static napi_value enter(napi_env env, napi_callback_info info) {
+  (void)info;
+  tn_door_enter();
+  if (door->thrown != NULL) throw_kept(env);
+  return NULL;
+}
+
+/* Keeps an exception that the dispatcher did not catch: the stack was full. Without one, JavaScript is ending. */
+static int32_t keep_exception(napi_env env) {
+  napi_value error;
+  napi_valuetype type;
+  if (napi_get_and_clear_last_exception(env, &error) != napi_ok || napi_typeof(env, error, &type) != napi_ok ||
+      type != napi_object)
+    return 2;
+  if (door->thrown == NULL) napi_create_reference(env, error, 1, &door->thrown);
+  return 1;
+}
+
+static int32_t dispatch(void *data) {
+  const door_t *mine = data;
+  const napi_env env = mine->env;
+  napi_handle_scope scope;
+  napi_value function, nothing;
+  if (napi_open_handle_scope(env, &scope) != napi_ok) return 2;
+  int32_t result = 2;
+  if (napi_get_reference_value(env, mine->dispatch, &function) == napi_ok &&
+      napi_get_undefined(env, &nothing) == napi_ok) {
+    const napi_status status = napi_call_function(env, nothing, function, 0, NULL, NULL);
+    result = status == napi_ok ? 0 : status == napi_pending_exception ? keep_exception(env) : 2;
+  }
+  napi_close_handle_scope(env, scope);
+  return result;
+}
+
+static void wake(void *data) {
+  napi_call_threadsafe_function(((door_t *)data)->waker, NULL, napi_tsfn_nonblocking);
+}
+
+static void serve(napi_env env, napi_value function, void *context, void *data) {
+  (void)function, (void)context, (void)data;
+  if (env == NULL || door == NULL) return;
+  tn_environment_serve();
+  if (door->thrown != NULL) throw_kept(env);
+}
+
+/* The environment of Node.js ends. Its memory is still there, but no JavaScript runs any more. */
+static void end(void *data) {
+  door_t *mine = data;
+  tn_environment_close();
+  napi_release_threadsafe_function(mine->waker, napi_tsfn_abort);
+  door = NULL;
+  free(mine);
+}
+
+/* open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number) */
+static napi_value open_door(napi_env env, napi_callback_info info) {
+  size_t count = 3, size;
+  napi_value arguments[3], name;
+  void *frame;
+  uint32_t version;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 3 ||
+      napi_get_arraybuffer_info(env, arguments[0], &frame, &size) != napi_ok || size != TN_CALL_FRAME_SIZE ||
+      napi_get_value_uint32(env, arguments[2], &version) != napi_ok)
+    return refuse(env, "open() must get a frame, a function and a version");
+  if (version != TN_ABI_VERSION || version != tn_abi_version())
+    return refuse(env, "tenon.node, libtenon and @tenon/core must have the same version");
+  if (door != NULL) return refuse(env, "this thread has a door already");
+  door_t *made = calloc(1, sizeof *made);
+  if (made == NULL) return refuse(env, "out of memory");
+  made->env = env;
+  if (napi_create_string_utf8(env, "tenon", NAPI_AUTO_LENGTH, &name) == napi_ok &&
+      napi_create_threadsafe_function(env, NULL, NULL, name, 0, 1, NULL, NULL, NULL, serve, &made->waker) == napi_ok) {
+    napi_unref_threadsafe_function(env, made->waker);
+    if (napi_create_reference(env, arguments[0], 1, &made->frame) == napi_ok &&
+        napi_create_reference(env, arguments[1], 1, &made->dispatch) == napi_ok &&
+        tn_environment_open(frame, &(tn_door_t){made, dispatch, wake}) == TN_OK) {
+      door = made;
+      napi_add_env_cleanup_hook(env, end, made);
+      return NULL;
+    }
+    napi_release_threadsafe_function(made->waker, napi_tsfn_abort);
+  }
+  free(made);
+  return refuse(env, tn_last_error());
+}
+
+/* keepAlive(wanted: boolean): whether the event loop goes on. */
+static napi_value keep_alive(napi_env env, napi_callback_info info) {
+  size_t count = 1;
+  napi_value argument;
+  bool wanted = false;
+  if (door == NULL || napi_get_cb_info(env, info, &count, &argument, NULL, NULL) != napi_ok || count != 1 ||
+      napi_get_value_bool(env, argument, &wanted) != napi_ok)
+    return refuse(env, "keepAlive() must get true or false, after open()");
+  (wanted ? napi_ref_threadsafe_function : napi_unref_threadsafe_function)(env, door->waker);
+  return NULL;
+}
+
+/* Entries: native functions without parameters that are called often. Each has a C function of its own, because reading
+ * the data of a function costs more than its call. */
+#define ENTRIES 4
+static int32_t (*entries[ENTRIES])(void);
+
+#define ENTRY(index)                                                  \
+  static napi_value entry##index(napi_env env, napi_callback_info info) { \
+    (void)info;                                                       \
+    tn_door_run(entries[index]);                                      \
+    if (door->thrown != NULL) throw_kept(env);                        \
+    return NULL;                                                      \
+  }
+ENTRY(0)
+ENTRY(1)
+ENTRY(2)
+ENTRY(3)
+static const napi_callback entry_functions[ENTRIES] = {entry0, entry1, entry2, entry3};
+
+/* entry(index: number, address: bigint): () => void. The same index always has the same address. */
+static napi_value make_entry(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2], made;
+  uint32_t index;
+  uint64_t address;
+  bool is_exact;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+      napi_get_value_uint32(env, arguments[0], &index) != napi_ok || index >= ENTRIES ||
+      napi_get_value_bigint_uint64(env, arguments[1], &address, &is_exact) != napi_ok)
+    return refuse(env, "entry() must get an index and an address");
+  __atomic_store_n((uintptr_t *)&entries[index], (uintptr_t)address, __ATOMIC_RELEASE);
+  if (napi_create_function(env, NULL, 0, entry_functions[index], NULL, &made) != napi_ok) return NULL;
+  return made;
+}
+
+NAPI_MODULE_INIT() {
+  const napi_property_descriptor properties[] = {
+      {"open", NULL, open_door, NULL, NULL, NULL, napi_default, NULL},
+      {"enter", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
+      {"entry", NULL, make_entry, NULL, NULL, NULL, napi_default, NULL},
+      {"keepAlive", NULL, keep_alive, NULL, NULL, NULL, napi_default, NULL},
+  };
+  if (napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties) != napi_ok) return NULL;
+  return exports;
+}

@@ -1,0 +1,89 @@
+import { WORDS } from './frame-layout.ts'
+import { TWO_32, unsignedWords, words } from './frame.ts'
+
+/** A function of TypeScript that native code can enter. Its arguments and its result are in the frame. */
+export type EnteredFunction = () => void
+
+/**
+ * The functions of this thread by their ids. The first two are those of the core: the end of a job, and the report of an error
+ * that no call can throw.
+ */
+const functions: (EnteredFunction | undefined)[] = [unset, reportError]
+/** The ids of functions that native code can no longer enter. */
+const free: number[] = []
+
+function unset(): void {
+  throw new Error('no jobs were started')
+}
+
+/** Sets the function that the core runs at the end of a job. */
+export function setJobDone(run: EnteredFunction): void {
+  functions[0] = run
+}
+
+/** The errors of functions: if `count` is larger after a native call than before, `last` is the cause. */
+export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
+
+/** Runs the function that the frame selects. The only way from native code into TypeScript. Never throws. */
+export function dispatch(): void {
+  try {
+    functions[words[WORDS.state]!]!()
+    words[WORDS.errno] = 0
+  } catch (error) {
+    thrown.count++
+    thrown.last = error
+    words[WORDS.errno] = 1
+  }
+}
+
+/** The first error of a stub during a native call, which the call throws. */
+let waiting: { readonly error: unknown } | undefined
+
+/** Keeps the error of a stub for {@link takeThrown}, and throws it. */
+export function keepThrown(error: unknown): never {
+  waiting ??= { error }
+  throw error
+}
+
+/** Returns the error that a native call is to throw. */
+export function takeThrown(): unknown {
+  const error = waiting === undefined ? thrown.last : waiting.error
+  waiting = undefined
+  return error
+}
+
+/** Throws an error as an uncaught exception, because the callback was called by another thread. */
+function reportError(): void {
+  const error = takeThrown()
+  queueMicrotask(() => {
+    throw error
+  })
+}
+
+/** Gives a function an id, by which native code enters it. */
+export function addFunction(run: EnteredFunction): number {
+  const id = free.pop() ?? functions.length
+  functions[id] = run
+  return id
+}
+
+/** Frees an id that native code can no longer use. */
+export function removeFunction(id: number): void {
+  functions[id] = undefined
+  free.push(id)
+}
+
+export function functionCount(): number {
+  return functions.length - free.length - 2
+}
+
+/** Reads an address from two words of the frame. */
+export function addressAt(word: number): number {
+  return unsignedWords[word]! + unsignedWords[word + 1]! * TWO_32
+}
+
+/** Writes an address into two words of the frame. */
+export function setAddress(word: number, address: number): void {
+  words[word] = address
+  words[word + 1] = address / TWO_32
+}

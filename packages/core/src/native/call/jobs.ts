@@ -1,0 +1,67 @@
+import { coreFunctions } from '../core-library.ts'
+import { checkStarted } from './check-started.ts'
+import { door } from './door.ts'
+import { WORDS } from './frame-layout.ts'
+import { words } from './frame.ts'
+import { addressAt, setJobDone } from './functions.ts'
+
+/** The continuation of a job. Its closure keeps the memory of the job reachable. */
+type Settle = (status: number) => void
+
+/** The jobs of this thread that are not over, by their ids. */
+const pending = new Map<number, Settle>()
+let lastId = 0
+let isListening = false
+
+/**
+ * Expects the end of a job, which runs on another thread. The event loop keeps running until then.
+ *
+ * @param settle is called from the event loop with the status of the job.
+ * @returns the id that native code names when the job is over.
+ */
+export function expectJob(settle: Settle): number {
+  if (!isListening) listen()
+  const id = ++lastId
+  if (pending.size === 0) door().keepAlive(true)
+  pending.set(id, settle)
+  return id
+}
+
+/** Stops expecting a job. @returns whether it was not over */
+export function forgetJob(id: number): boolean {
+  const isPending = pending.delete(id)
+  if (isPending && pending.size === 0) door().keepAlive(false)
+  return isPending
+}
+
+export const isPending = (id: number): boolean => pending.has(id)
+
+function listen(): void {
+  isListening = true
+  setJobDone(() => {
+    const id = addressAt(WORDS.general)
+    const settle = pending.get(id)
+    if (!forgetJob(id)) return
+    settle!(words[WORDS.general + 2]!)
+  })
+  // Nothing is settled any more, and native code has freed the jobs.
+  process.once('exit', () => pending.clear())
+}
+
+/**
+ * Performs the call that the frame describes on another thread. The frame is copied before this function returns.
+ *
+ * @param settle is called with the status and the results of the call in the frame.
+ * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system has no thread left.
+ */
+export function submitCall(settle: () => void): void {
+  const id = ++lastId
+  checkStarted(coreFunctions().tn_call_submit(id), 'starting a call on another thread')
+  if (!isListening) listen()
+  if (pending.size === 0) door().keepAlive(true)
+  pending.set(id, (status) => {
+    words[WORDS.state] = status
+    words[WORDS.errno] = words[WORDS.general + 4]!
+    settle()
+  })
+}
