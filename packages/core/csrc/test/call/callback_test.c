@@ -1,60 +1,57 @@
-/* callback.c: threads, references, the queue of releases, and closed tables. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
+/* callback.c: threads, references, the queue of releases, and environments that have ended. */
+#include "environment.h"
 
 #include "check.h"
-#include "tenon_call.h"
 
-static tn_callback_call_t call;
-static int64_t seen_id;
+enum { THREADS = 4, ROUNDS = 2000, OWN_ID = 7 };
+
 static void *seen_arguments;
-static int32_t answer = 1;
+static int seen, end_of_function;
 
-static int32_t trampoline(void) {
-  void *result = (void *)(uintptr_t)call.result;
-  seen_id = (int64_t)call.id;
-  seen_arguments = (void *)(uintptr_t)call.arguments;
-  if (result != NULL) *(int *)result = 42;
-  return answer;
+static int run(environment_t *environment) {
+  int *result = (void *)(uintptr_t)environment->frame->integers[1];
+  seen++;
+  seen_arguments = (void *)(uintptr_t)environment->frame->integers[0];
+  if (result != NULL) *result = 42;
+  return end_of_function;
 }
 
-TEST(a_callback_reaches_the_trampoline) {
-  tn_callbacks_t *table = NULL;
+TEST(a_callback_runs_the_function_of_its_id) {
+  environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;
-  int result = 0;
-  answer = 1;
-  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
-  CHECK(tn_callback_create(table, 7, &callback) == TN_OK);
-  CHECK(tn_callback_invoke(callback, &answer, &result) == TN_OK);
-  CHECK(seen_id == 7 && seen_arguments == &answer && result == 42);
-  answer = 0; /* the result of a trampoline that has thrown */
+  int argument = 1, result = 0;
+  environment->functions[OWN_ID] = run;
+  seen = end_of_function = 0;
+  CHECK(tn_callback_create(OWN_ID, &callback) == TN_OK);
+  CHECK(tn_callback_environment(callback) == environment->id);
+  CHECK(tn_callback_invoke(callback, &argument, &result) == TN_OK);
+  CHECK(seen == 1 && seen_arguments == &argument && result == 42);
+  end_of_function = THROWS;
   CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_CALLBACK_FAILED);
+  end_of_function = OVERFLOWS;
+  CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_CALLBACK_FAILED);
+  CHECK(seen == 3 && environment->reports == 0);
   tn_callback_release(callback);
-  tn_callbacks_close(table);
+  environment_close(environment);
 }
 
 TEST(nulls_are_refused) {
-  tn_callbacks_t *table = NULL;
   tn_callback_t *callback = NULL;
   size_t count = 0;
-  CHECK(tn_callbacks_open(NULL, &call, &table) == TN_INVALID_ARGUMENT);
-  CHECK(tn_callbacks_open(trampoline, NULL, &table) == TN_INVALID_ARGUMENT);
-  CHECK(tn_callbacks_open(trampoline, &call, NULL) == TN_INVALID_ARGUMENT);
-  CHECK(tn_callback_create(NULL, 1, &callback) == TN_INVALID_ARGUMENT);
+  CHECK(tn_callback_create(1, NULL) == TN_INVALID_ARGUMENT);
   CHECK(tn_callback_invoke(NULL, NULL, NULL) == TN_INVALID_ARGUMENT);
-  CHECK(tn_callbacks_take_released(NULL, NULL, 0, &count) == TN_INVALID_ARGUMENT);
+  CHECK(tn_callbacks_take_released(NULL, 0, &count) == TN_INVALID_ARGUMENT);
+  /* This thread has no JavaScript. */
+  CHECK(tn_callback_create(1, &callback) == TN_CLOSED && callback == NULL);
   tn_callback_retain(NULL);
   tn_callback_release(NULL);
-  tn_callbacks_close(NULL);
 }
 
 TEST(ids_of_released_callbacks_are_taken_in_batches) {
-  tn_callbacks_t *table = NULL;
-  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
+  environment_t *environment = environment_open();
   for (int64_t id = 0; id < 10; id++) {
     tn_callback_t *callback = NULL;
-    CHECK(tn_callback_create(table, id, &callback) == TN_OK);
+    CHECK(tn_callback_create(id, &callback) == TN_OK);
     tn_callback_retain(callback);
     tn_callback_release(callback);
     tn_callback_release(callback);
@@ -64,12 +61,12 @@ TEST(ids_of_released_callbacks_are_taken_in_batches) {
   int64_t sum = 0;
   int batches = 0;
   do {
-    CHECK(tn_callbacks_take_released(table, ids, 4, &count) == TN_OK);
+    CHECK(tn_callbacks_take_released(ids, 4, &count) == TN_OK);
     for (size_t i = 0; i < count; i++) sum += ids[i];
     batches++;
   } while (count > 0);
   CHECK(sum == 45 && batches == 4);
-  tn_callbacks_close(table);
+  environment_close(environment);
 }
 
 static void *invoke(void *callback) {
@@ -77,30 +74,33 @@ static void *invoke(void *callback) {
 }
 
 TEST(a_foreign_thread_is_refused) {
-  tn_callbacks_t *table = NULL;
+  environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;
   pthread_t thread;
   void *status = NULL;
-  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
-  CHECK(tn_callback_create(table, 1, &callback) == TN_OK);
+  environment->functions[OWN_ID] = run;
+  seen = 0;
+  CHECK(tn_callback_create(OWN_ID, &callback) == TN_OK);
   CHECK(pthread_create(&thread, NULL, invoke, callback) == 0);
   pthread_join(thread, &status);
-  CHECK((intptr_t)status == TN_WRONG_THREAD);
+  CHECK((intptr_t)status == TN_WRONG_THREAD && seen == 0);
   tn_callback_release(callback);
-  tn_callbacks_close(table);
+  environment_close(environment);
 }
 
-TEST(a_callback_outlives_its_table) {
-  tn_callbacks_t *table = NULL;
+TEST(a_callback_outlives_its_environment) {
+  environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;
-  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
-  CHECK(tn_callback_create(table, 1, &callback) == TN_OK);
-  tn_callbacks_close(table);
+  environment->functions[OWN_ID] = run;
+  seen = 0;
+  CHECK(tn_callback_create(OWN_ID, &callback) == TN_OK);
+  tn_environment_shut();
   CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_CLOSED);
+  environment_close(environment);
+  CHECK(tn_callback_invoke(callback, NULL, NULL) == TN_WRONG_THREAD && seen == 0);
   tn_callback_release(callback);
 }
 
-enum { THREADS = 4, ROUNDS = 2000 };
 static tn_callback_t *shared[ROUNDS];
 
 static void *release_all(void *unused) {
@@ -109,13 +109,12 @@ static void *release_all(void *unused) {
   return NULL;
 }
 
-/* Threads release references while the thread of the table takes ids and then closes the table. */
-TEST(releases_race_with_the_table) {
-  tn_callbacks_t *table = NULL;
+/* Threads release references while the environment takes ids and then ends. */
+TEST(releases_race_with_the_end_of_the_environment) {
+  environment_t *environment = environment_open();
   pthread_t threads[THREADS];
-  CHECK(tn_callbacks_open(trampoline, &call, &table) == TN_OK);
   for (int i = 0; i < ROUNDS; i++) {
-    CHECK(tn_callback_create(table, i, &shared[i]) == TN_OK);
+    CHECK(tn_callback_create(i, &shared[i]) == TN_OK);
     for (int holder = 1; holder < THREADS; holder++) tn_callback_retain(shared[i]);
   }
   for (int i = 0; i < THREADS; i++) CHECK(pthread_create(&threads[i], NULL, release_all, NULL) == 0);
@@ -123,9 +122,9 @@ TEST(releases_race_with_the_table) {
   size_t count = 0;
   int taken = 0;
   while (taken < ROUNDS / 2) {
-    CHECK(tn_callbacks_take_released(table, ids, 16, &count) == TN_OK);
+    CHECK(tn_callbacks_take_released(ids, 16, &count) == TN_OK);
     taken += (int)count;
   }
-  tn_callbacks_close(table);
+  environment_close(environment);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
 }

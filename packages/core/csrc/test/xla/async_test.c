@@ -1,9 +1,8 @@
-#include <poll.h>
-#include <pthread.h>
+/* async.c: calls on threads of the core, whose ends are completions. */
+#include "environment.h"
 
 #include "check.h"
 #include "support.h"
-#include "tenon_call.h"
 
 enum { CALLS = 40, MOST_THREADS = 1024 };
 
@@ -34,6 +33,20 @@ static tn_xla_error_t *wait_at_gate(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
+/* Waits until so many calls of the process run. */
+static void wait_until_calls_run(uint64_t count) {
+  tn_jobs_counts_t counts;
+  do tn_jobs_counts(&counts);
+  while (counts.running < count || counts.queued > 0);
+}
+
+static void *open_gate_later(void *unused) {
+  (void)unused;
+  sleep_ms(50);
+  set_gate(1);
+  return NULL;
+}
+
 static tn_xla_error_t *fail(tn_xla_call_frame_t *frame) { return tn_xla_fail(frame, TN_XLA_ABORTED, "not today"); }
 
 /* The future of the last call, which the test completes. */
@@ -61,68 +74,57 @@ static tn_xla_error_t *leave_foreign_future(tn_xla_call_frame_t *frame) {
   return NULL;
 }
 
+static int is_complete;
+
+static void *complete_later(void *future) {
+  tn_xla_future_available_args_t available = {sizeof available, NULL, future};
+  sleep_ms(50);
+  is_complete = 1;
+  XLA_FFI_GetApi()->future_set_available(&available);
+  return NULL;
+}
+
 static void *prepare_one(tn_xla_handler_t *handler) {
   descriptor_t d;
   put_header(&d, 3, 0, 0, 0, (tn_xla_bundle_t){NULL, NULL, NULL, handler});
   return prepare(&d);
 }
 
-typedef struct {
-  tn_xla_async_t *queue;
-  int32_t descriptor;
-} opened_t;
-
-static opened_t open_queue(void) {
-  opened_t made = {NULL, -1};
-  if (tn_xla_async_open(&made.queue, &made.descriptor) != TN_OK) abort();
-  return made;
-}
-
-/* Waits until a job is done. Returns how many were taken, and the id and status of the last one. */
-static size_t take(opened_t from, int64_t *id, int32_t *status) {
-  struct pollfd waited = {from.descriptor, POLLIN, 0};
-  int64_t ids[8];
-  int32_t statuses[8];
-  size_t count = 0;
-  if (poll(&waited, 1, 10000) != 1 || tn_xla_async_take(from.queue, ids, statuses, 8, &count) != TN_OK || count == 0) return 0;
-  *id = ids[count - 1];
-  *status = statuses[count - 1];
-  return count;
-}
-
 static int32_t run_one(tn_xla_handler_t *handler, failure_t *failure) {
-  opened_t queue = open_queue();
+  environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(handler);
-  int64_t id = 0;
   int32_t status = -100;
-  if (tn_xla_async_submit(queue.queue, call, 1, 7, &job) == TN_OK && (take(queue, &id, &status) != 1 || id != 7)) status = -100;
+  if (tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 7, &job) == TN_OK && environment_await(environment, 1) &&
+      environment->ids[0] == 7)
+    status = environment->statuses[0];
   if (status == TN_KERNEL_FAILED) *failure = failure_of(call);
-  tn_xla_async_close(queue.queue);
+  environment_close(environment);
   finish(call);
   return status;
 }
 
-TEST(calls_run_and_make_the_descriptor_readable) {
-  opened_t queue = open_queue();
+TEST(calls_run_and_wake_the_event_loop) {
+  environment_t *environment = environment_open();
   void *calls[CALLS];
-  int64_t id = 0;
-  int32_t status = TN_OK;
   tn_xla_job_t *job = NULL;
+  bool has_ended[CALLS] = {false};
   set_gate(1);
   runs = 0;
   for (int i = 0; i < CALLS; i++) {
     calls[i] = prepare_one(wait_at_gate);
-    CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &job) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &job) == TN_OK);
   }
-  for (size_t done = 0; done < CALLS;) {
-    const size_t count = take(queue, &id, &status);
-    CHECK(count > 0 && status == TN_OK);
-    done += count;
+  CHECK(environment_await(environment, CALLS));
+  for (int i = 0; i < CALLS; i++) {
+    CHECK(environment->statuses[i] == TN_OK && environment->ids[i] < CALLS && !has_ended[environment->ids[i]]);
+    has_ended[environment->ids[i]] = true;
   }
-  struct pollfd quiet = {queue.descriptor, POLLIN, 0};
-  CHECK(runs == CALLS && poll(&quiet, 1, 0) == 0);
-  tn_xla_async_close(queue.queue);
+  const int wakes = atomic_load(&environment->wakes);
+  CHECK(wakes >= 1 && wakes <= CALLS);
+  tn_environment_serve();
+  CHECK(runs == CALLS && environment->completions == CALLS && atomic_load(&environment->wakes) == wakes);
+  environment_close(environment);
   for (int i = 0; i < CALLS; i++) finish(calls[i]);
 }
 
@@ -135,18 +137,16 @@ TEST(a_failed_call_has_its_status) {
 }
 
 TEST(a_future_does_not_occupy_a_thread) {
-  opened_t queue = open_queue();
+  environment_t *environment = environment_open();
   void *calls[MOST_THREADS + 1];
   tn_xla_future_t *futures[MOST_THREADS + 1];
   const int limit = thread_limit();
   tn_xla_job_t *job = NULL;
-  int64_t id = 0;
-  int32_t status = TN_OK;
   /* There are more jobs than threads, so each future must leave its thread free. */
   for (int i = 0; i <= limit; i++) {
     left = NULL;
     calls[i] = prepare_one(leave_future);
-    CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &job) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &job) == TN_OK);
     pthread_mutex_lock(&mutex);
     while (left == NULL) pthread_cond_wait(&opened, &mutex);
     futures[i] = left;
@@ -154,62 +154,80 @@ TEST(a_future_does_not_occupy_a_thread) {
   }
   for (int i = 0; i <= limit; i++) {
     tn_xla_future_available_args_t available = {sizeof available, NULL, futures[i]};
+    CHECK(environment->completions == (size_t)i);
     CHECK(XLA_FFI_GetApi()->future_set_available(&available) == NULL);
-    CHECK(take(queue, &id, &status) == 1 && id == i && status == TN_OK);
+    CHECK(environment_await(environment, (size_t)i + 1));
+    CHECK(environment->ids[i] == (uint64_t)i && environment->statuses[i] == TN_OK);
   }
-  tn_xla_async_close(queue.queue);
+  environment_close(environment);
   for (int i = 0; i <= limit; i++) finish(calls[i]);
   CHECK(tn_xla_live_futures() == 0);
 }
 
 TEST(a_call_that_has_not_started_can_be_cancelled) {
-  opened_t queue = open_queue();
+  environment_t *environment = environment_open();
   void *calls[MOST_THREADS + 2];
   tn_xla_job_t *jobs[MOST_THREADS + 2];
   const int limit = thread_limit();
-  int64_t id = 0;
-  int32_t status = TN_OK;
   set_gate(0);
+  runs = 0;
   for (int i = 0; i < limit + 2; i++) {
     calls[i] = prepare_one(wait_at_gate);
-    CHECK(tn_xla_async_submit(queue.queue, calls[i], 1, i, &jobs[i]) == TN_OK);
+    CHECK(tn_xla_async_submit(calls[i], TN_XLA_JOB_TYPED, i, &jobs[i]) == TN_OK);
   }
   CHECK(tn_xla_async_cancel(jobs[limit + 1]) == TN_OK);
   CHECK(tn_xla_async_cancel(jobs[limit]) == TN_OK);
   set_gate(1);
-  for (size_t done = 0; done < (size_t)limit;) {
-    const size_t count = take(queue, &id, &status);
-    CHECK(count > 0 && id < limit);
-    done += count;
-  }
-  tn_xla_async_close(queue.queue);
+  CHECK(environment_await(environment, (size_t)limit));
+  for (int i = 0; i < limit; i++) CHECK(environment->ids[i] < (uint64_t)limit);
+  environment_close(environment);
+  CHECK(runs == limit);
   for (int i = 0; i < limit + 2; i++) finish(calls[i]);
 }
 
-TEST(closing_waits_for_calls_in_flight) {
-  opened_t queue = open_queue();
+TEST(rule_19_the_end_of_a_thread_waits_for_calls_that_run) {
+  environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
   void *call = prepare_one(wait_at_gate);
-  set_gate(1);
+  set_gate(0);
   runs = 0;
-  CHECK(tn_xla_async_submit(queue.queue, call, 1, 0, &job) == TN_OK);
-  tn_xla_async_close(queue.queue);
+  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, &job) == TN_OK);
+  wait_until_calls_run(1);
+  pthread_t opener;
+  CHECK(pthread_create(&opener, NULL, open_gate_later, NULL) == 0);
+  environment_close(environment);
   CHECK(runs == 1);
+  pthread_join(opener, NULL);
+  finish(call);
+}
+
+TEST(rule_19_the_end_of_a_thread_waits_for_futures) {
+  environment_t *environment = environment_open();
+  tn_xla_job_t *job = NULL;
+  void *call = prepare_one(leave_future);
+  left = NULL;
+  CHECK(tn_xla_async_submit(call, TN_XLA_JOB_TYPED, 0, &job) == TN_OK);
+  pthread_mutex_lock(&mutex);
+  while (left == NULL) pthread_cond_wait(&opened, &mutex);
+  pthread_mutex_unlock(&mutex);
+  pthread_t completer;
+  is_complete = 0;
+  CHECK(pthread_create(&completer, NULL, complete_later, left) == 0);
+  environment_close(environment);
+  CHECK(is_complete == 1);
+  pthread_join(completer, NULL);
   finish(call);
 }
 
 TEST(an_asynchronous_call_refuses_nulls) {
-  opened_t queue = open_queue();
+  environment_t *environment = environment_open();
   tn_xla_job_t *job = NULL;
-  int64_t id = 0;
-  int32_t status = TN_OK;
-  size_t count = 0;
-  CHECK(tn_xla_async_open(NULL, &status) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_submit(queue.queue, NULL, 1, 0, &job) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_submit(NULL, &id, 1, 0, &job) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_take(NULL, &id, &status, 1, &count) == TN_INVALID_ARGUMENT);
+  int64_t call = 0;
+  CHECK(tn_xla_async_submit(NULL, TN_XLA_JOB_TYPED, 0, &job) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_TYPED, 0, NULL) == TN_INVALID_ARGUMENT);
+  CHECK(tn_xla_async_submit(&call, TN_XLA_JOB_BATCH + 1, 0, &job) == TN_INVALID_ARGUMENT);
   CHECK(tn_xla_async_cancel(NULL) == TN_INVALID_ARGUMENT);
-  CHECK(tn_xla_async_take(queue.queue, &id, &status, 1, &count) == TN_OK && count == 0);
-  tn_xla_async_close(NULL);
-  tn_xla_async_close(queue.queue);
+  tn_environment_serve();
+  CHECK(environment->completions == 0);
+  environment_close(environment);
 }

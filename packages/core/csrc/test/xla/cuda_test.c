@@ -1,4 +1,6 @@
-/* cuda.c, and expected events of queues. The driver is simulated by functions that record their calls. */
+/* cuda.c, and expected events. The driver is simulated by functions that record their calls. */
+#include "environment.h"
+
 #include "check.h"
 #include "support.h"
 
@@ -131,18 +133,25 @@ TEST(xla_cuda_captures_only_the_execute_stage) {
 }
 
 TEST(xla_async_expects_events) {
-  tn_xla_async_t *queue = NULL;
-  int32_t descriptor = -1, status = -1;
-  int64_t id = 0;
-  size_t count = 0;
-  CHECK(tn_xla_async_open(&queue, &descriptor) == TN_OK);
+  environment_t *environment = environment_open();
   tn_xla_job_t *jobs[4];
-  for (int i = 0; i < 4; i++) CHECK(tn_xla_async_expect(queue, i + 1, &jobs[i]) == TN_OK);
+  for (int i = 0; i < 4; i++) CHECK(tn_xla_async_expect(i + 1, &jobs[i]) == TN_OK);
   tn_xla_async_arrive(jobs[1]);
-  CHECK(tn_xla_async_take(queue, &id, &status, 1, &count) == TN_OK && count == 1 && id == 2 && status == TN_OK);
+  CHECK(environment_await(environment, 1) && environment->ids[0] == 2 && environment->statuses[0] == TN_OK);
   tn_xla_async_forget(jobs[0]);
-  tn_xla_async_close(queue); /* does not wait for events */
+  environment_close(environment); /* does not wait for events */
   tn_xla_async_arrive(jobs[2]);
-  tn_xla_async_forget(jobs[3]); /* the last event frees the queue */
-  CHECK(tn_xla_async_expect(NULL, 1, &jobs[0]) == TN_INVALID_ARGUMENT);
+  tn_xla_async_forget(jobs[3]);
+  tn_xla_async_arrive(NULL);
+  CHECK(tn_xla_async_expect(1, NULL) == TN_INVALID_ARGUMENT);
+}
+
+TEST(xla_cuda_the_end_of_a_thread_waits_for_its_streams) {
+  environment_t *environment = environment_open();
+  tn_cuda_stream_t open = open_stream(), closed = open_stream();
+  CHECK(tn_cuda_stream_open(&open) == TN_OK && tn_cuda_stream_open(&closed) == TN_OK);
+  tn_cuda_stream_close(&closed);
+  calls[0] = '\0';
+  environment_close(environment);
+  CHECK(strcmp(calls, "current synchronize ") == 0);
 }

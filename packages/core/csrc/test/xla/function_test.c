@@ -1,25 +1,23 @@
 /* function.c: TypeScript functions as typed handlers, replaced by C functions. */
-#include <pthread.h>
+#include "environment.h"
 
 #include "check.h"
 #include "support.h"
 
 static int32_t answer_code;
 
-static tn_callback_call_t entered;
-
 /* Computes y = x + 1, or fails with a code chosen by the test. */
-static int32_t increment(void) {
-  float *const *data = (void *)(uintptr_t)entered.arguments;
-  void *call = (void *)(uintptr_t)entered.result;
-  if (answer_code == -1) return 0;
+static int increment(environment_t *environment) {
+  float *const *data = (void *)(uintptr_t)environment->frame->integers[0];
+  void *call = (void *)(uintptr_t)environment->frame->integers[1];
+  if (answer_code == -1) return THROWS;
   if (answer_code != 0) {
     tn_xla_function_fail(call, answer_code, "as the test wants");
     tn_xla_function_fail(call, 9, "too late");
-    return 1;
+    return RETURNS;
   }
   for (int i = 0; i < 2; i++) data[1][i] = data[0][i] + 1;
-  return 1;
+  return RETURNS;
 }
 
 static const int64_t two[] = {2}, three[] = {3};
@@ -28,16 +26,16 @@ static void *pointers[2];
 static const tn_xla_function_t function = {1, 1, buffers, pointers, 0};
 
 typedef struct {
-  tn_callbacks_t *table;
+  environment_t *environment;
   tn_callback_t *callback;
   tn_xla_handler_t *handler;
 } made_t;
 
 static made_t make(void) {
-  made_t made = {NULL, NULL, NULL};
+  made_t made = {environment_open(), NULL, NULL};
   void *address = NULL;
-  if (tn_callbacks_open(increment, &entered, &made.table) != TN_OK ||
-      tn_callback_create(made.table, 1, &made.callback) != TN_OK ||
+  made.environment->functions[FIRST_FUNCTION] = increment;
+  if (tn_callback_create(FIRST_FUNCTION, &made.callback) != TN_OK ||
       tn_xla_function_open(made.callback, &function, &address) != TN_OK)
     abort();
   memcpy(&made.handler, &address, sizeof address);
@@ -49,7 +47,7 @@ static int32_t end(made_t made) {
   memcpy(&address, &made.handler, sizeof address);
   const int32_t status = tn_xla_function_close(address);
   tn_callback_release(made.callback);
-  tn_callbacks_close(made.table);
+  environment_close(made.environment);
   return status;
 }
 
@@ -153,21 +151,44 @@ TEST(a_closed_function_answers_unavailable) {
   CHECK(tn_xla_function_close(NULL) == TN_NOT_FOUND);
 }
 
-TEST(the_number_of_functions_is_limited) {
-  tn_callbacks_t *table = NULL;
+TEST(a_function_answers_unavailable_after_its_environment_has_ended) {
+  made_t made = make();
+  void *address = NULL;
+  memcpy(&address, &made.handler, sizeof address);
+  tn_callback_release(made.callback);
+  environment_close(made.environment);
+  CHECK(fail_with(made.handler, two, two, 1).code == TN_XLA_UNAVAILABLE);
+  CHECK(tn_xla_function_close(address) == TN_NOT_FOUND);
+}
+
+enum { MANY_FUNCTIONS = 5000 };
+
+/* Runtimes may keep a handler for ever, so its address is not used again. */
+TEST(functions_are_not_limited_and_have_addresses_of_their_own) {
+  environment_t *environment = environment_open();
   tn_callback_t *callback = NULL;
-  void *handlers[TN_XLA_FUNCTIONS], *another = NULL;
-  CHECK(tn_callbacks_open(increment, &entered, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK);
-  for (int i = 0; i < TN_XLA_FUNCTIONS; i++) {
+  static void *handlers[MANY_FUNCTIONS];
+  void *another = NULL;
+  environment->functions[FIRST_FUNCTION] = increment;
+  CHECK(tn_callback_create(FIRST_FUNCTION, &callback) == TN_OK);
+  for (int i = 0; i < MANY_FUNCTIONS; i++) {
     CHECK(tn_xla_function_open(callback, &function, &handlers[i]) == TN_OK);
     CHECK(i == 0 || handlers[i] != handlers[i - 1]);
   }
-  CHECK(tn_xla_function_open(callback, &function, &another) == TN_OUT_OF_MEMORY);
+  tn_xla_handler_t *last = NULL;
+  memcpy(&last, &handlers[MANY_FUNCTIONS - 1], sizeof last);
+  float x[] = {1, 2}, y[] = {0, 0};
+  void *call = prepare_call(last, two, two, 1);
+  buffer_of(call, 0)->data = x;
+  buffer_of(call, 1)->data = y;
+  CHECK(tn_xla_execute(call) == TN_OK && y[0] == 2 && y[1] == 3);
+  finish(call);
   CHECK(tn_xla_function_close(handlers[7]) == TN_OK);
-  CHECK(tn_xla_function_open(callback, &function, &another) == TN_OK && another == handlers[7]);
-  for (int i = 0; i < TN_XLA_FUNCTIONS; i++) CHECK(tn_xla_function_close(handlers[i]) == TN_OK);
+  CHECK(tn_xla_function_open(callback, &function, &another) == TN_OK && another != handlers[7]);
+  CHECK(tn_xla_function_close(another) == TN_OK);
+  for (int i = 0; i < MANY_FUNCTIONS; i++) CHECK(tn_xla_function_close(handlers[i]) == (i == 7 ? TN_NOT_FOUND : TN_OK));
   tn_callback_release(callback);
-  tn_callbacks_close(table);
+  environment_close(environment);
 }
 
 TEST(a_function_refuses_nulls) {
