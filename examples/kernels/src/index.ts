@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Returns the path of a kernel library such as `kernels`, `kernels_cpp` or `kernels_runtime`, in the variant that
- * `TENON_VARIANT` selects (`release` by default).
+ * `TENON_KERNELS_VARIANT` or else `TENON_VARIANT` selects (`release` by default).
  *
  * @example
  * const library = NativeLibrary.open(kernelLibrary('kernels'))
  */
 export function kernelLibrary(name: string): string {
-  const variant = process.env['TENON_VARIANT'] || 'release'
+  const variant = process.env['TENON_KERNELS_VARIANT'] || process.env['TENON_VARIANT'] || 'release'
   return fileURLToPath(new URL(`../build/${variant}/${fileName(name)}`, import.meta.url))
 }
 

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const major = process.versions.node.split('.')[0]
@@ -6,25 +7,41 @@ if (major !== wanted) {
   throw new Error(`TENON_NODE is ${wanted}, but this is Node ${process.versions.node}. Start vitest with tenon-vitest.`)
 }
 
+const fileNames: Partial<Record<NodeJS.Platform, string>> = { darwin: 'libfast_math.dylib', win32: 'fast_math.dll' }
+const fastMathLibrary = join(
+  import.meta.dirname,
+  '../../../packages/core/build',
+  process.env['TENON_VARIANT'] || 'release',
+  fileNames[process.platform] ?? 'libfast_math.so',
+)
+
+/** Tests with a library loaded first that sets flush-to-zero, and with example kernels that are built with `-Ofast`. */
+const fastMath = {
+  env: { TENON_TEST_LOAD_FIRST: fastMathLibrary, TENON_KERNELS_VARIANT: 'fast-math' },
+  setupFiles: [join(import.meta.dirname, 'load-first.ts')],
+}
+
 /**
  * The configuration of every package.
  *
  * - Tests run against the sources, because workspace packages resolve through the `@tenon/source` condition.
  * - With `forks`, a segmentation fault is a failure with the name of the file. With `threads`, the process would end silently.
  * - `pnpm test` adds up the JSON reports.
+ * - `--mode fast-math` runs the tests on a thread with flush-to-zero.
  */
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   resolve: { conditions: ['@tenon/source', 'module', 'node'] },
   ssr: { resolve: { conditions: ['@tenon/source', 'module', 'node'] } },
   oxc: { target: 'node22' },
   test: {
+    ...(mode === 'fast-math' ? fastMath : {}),
     pool: 'forks',
     execArgv: ['--expose-gc'],
     include: ['test/**/*.test.ts'],
     typecheck: { include: ['test/**/*.test-d.ts'] },
     reporters: ['default', 'json'],
-    outputFile: { json: 'reports/vitest.json' },
+    outputFile: { json: mode === 'fast-math' ? 'reports/fast-math.json' : 'reports/vitest.json' },
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },
-})
+}))

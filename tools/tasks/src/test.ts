@@ -13,8 +13,12 @@ import { root } from './lib/root.ts'
 import { runTool } from './lib/run-tool.ts'
 import { planTasks } from './lib/turbo.ts'
 
-/** Relative to the package of the task. */
-const reports: Readonly<Record<string, string>> = { test: 'reports/vitest.json', 'test:native': 'reports/native.json' }
+/** The reports of each task, relative to its package, and what it adds to the name of the package. */
+const reports: Readonly<Record<string, { readonly path: string; readonly suffix: string }>> = {
+  test: { path: 'reports/vitest.json', suffix: '' },
+  'test:native': { path: 'reports/native.json', suffix: ' (native)' },
+  'test:fast-math': { path: 'reports/fast-math.json', suffix: ' (fast-math)' },
+}
 
 await runMain(async () => {
   const args = process.argv.slice(2)
@@ -23,7 +27,7 @@ await runMain(async () => {
 
   const tests = (await planTasks(Object.keys(reports), args)).flatMap(({ package: name, task, directory }) => {
     const report = reports[task]
-    return report ? [{ label: task === 'test' ? name : `${name} (native)`, report: join(root, directory, report) }] : []
+    return report ? [{ label: `${name}${report.suffix}`, report: join(root, directory, report.path) }] : []
   })
   // Removes reports of earlier runs. turbo restores those of cached tasks.
   for (const { report } of tests) rmSync(report, { force: true })

@@ -75,6 +75,25 @@ test('refuses files that import each other in a circle, also with type imports',
   )
 })
 
+describe('addresses as numbers with their bits', () => {
+  test.each([
+    ['packages/scope/src/a.ts', 'export const tag = 3 * Number.MIN_VALUE\n'],
+    ['packages/pools/src/a.ts', 'export const tag = 3 * Number.MIN_VALUE\n'],
+    ['packages/core/src/a.ts', 'export function pointerBits(): void {}\n'],
+    ['packages/pools/src/a.ts', 'export const write = (view: DataView): void => view.setFloat64(0, 1)\n'],
+  ])('are refused in %s', async (path, text) => {
+    expect(await lint({ [path]: text })).toMatch(/no-restricted-(properties|exports)/)
+  })
+
+  test('are not suspected in setters of float64 values', async () => {
+    expect(
+      await lint({
+        'packages/scope/src/a.ts': 'export const write = (view: DataView): void => view.setFloat64(0, 1)\n',
+      }),
+    ).toBe('')
+  })
+})
+
 test('refuses files with more than 400 lines', async () => {
   const path = 'packages/scope/src/a.ts'
   const lines = (count: number): string => `export const x = 1\n${'// x\n'.repeat(count - 1)}`

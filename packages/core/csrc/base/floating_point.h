@@ -49,13 +49,7 @@ static inline uint16_t tn__x87_control(void) { return 0; }
 static inline void tn__x87_restore(uint16_t saved) { (void)saved; }
 
 #else
-
-/* Calls are refused on other processors, so there is nothing to save. */
-static inline uint64_t tn__fp_control(void) { return 0; }
-static inline void tn__fp_restore(uint64_t saved) { (void)saved; }
-static inline uint16_t tn__x87_control(void) { return 0; }
-static inline void tn__x87_restore(uint16_t saved) { (void)saved; }
-
+#error "this processor's floating-point environment is not supported"
 #endif
 
 /* The environment around the loading of a library. */
