@@ -12,6 +12,7 @@ export type CoreFunctions = FunctionsOf<typeof FUNCTIONS.tenon>
 
 export interface CoreLibrary {
   readonly path: string
+  readonly origin: Candidate['origin']
   readonly version: string
   readonly functions: CoreFunctions
 }
@@ -63,7 +64,7 @@ function load(): CoreLibrary {
       continue
     }
     try {
-      return settle(path, loadFunctions(path, FUNCTIONS.tenon))
+      return settle(candidate, loadFunctions(path, FUNCTIONS.tenon))
     } catch (error) {
       if (error instanceof LoadError) throw error
       tried.push({ ...candidate, reason: (error as Error).message })
@@ -81,7 +82,7 @@ function load(): CoreLibrary {
 }
 
 /** Checks that the library fits this package and this process, and installs the exception guard. */
-function settle(path: string, functions: CoreFunctions): CoreLibrary {
+function settle({ path, origin }: Candidate, functions: CoreFunctions): CoreLibrary {
   const abi = functions.tn_abi_version()
   const expected = CONSTANTS.TN_ABI_VERSION
   if (abi !== expected) {
@@ -106,7 +107,7 @@ function settle(path: string, functions: CoreFunctions): CoreLibrary {
   keepAlive(name)
   keepAlive(symbol)
   functions.tn_guard_install(Number(address[0]))
-  return { path, version, functions }
+  return { path, origin, version, functions }
 }
 
 /** Refuses a core of another version that another thread has loaded. Only the system's loader sees both. */
