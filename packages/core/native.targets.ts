@@ -111,11 +111,11 @@ export default {
       name: 'core_fixture',
       kind: 'shared',
       fixture: true,
-      sources: ['csrc/fixture/fixture.c'],
+      sources: ['csrc/fixture/{fixture,foreign_calls}.c'],
       includes,
       uses: ['tenon'],
       libraries: ['pthread'],
-      imports: ['memset', 'pthread_create', 'pthread_join', 'tn_*'],
+      imports: names('_exit free getenv malloc memset pthread_create pthread_detach pthread_join tn_* usleep'),
     },
     {
       name: 'fast_math',
@@ -124,6 +124,14 @@ export default {
       sources: ['csrc/fixture/fast_math.c'],
       includes,
       flags: ['-O3', '-ffast-math'],
+      imports: [],
+    },
+    {
+      name: 'structs',
+      kind: 'shared',
+      fixture: true,
+      sources: ['csrc/fixture/structs.c'],
+      includes,
       imports: [],
     },
     {

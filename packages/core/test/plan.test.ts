@@ -8,7 +8,7 @@ import { packed, placesOf, structOf } from './plan-fixture.ts'
 
 const ABIS: readonly Abi[] = ['sysv-x64', 'aapcs64', 'apple-arm64', 'win64']
 
-const repeat = <Type>(count: number, type: Type): Type[] => new Array<Type>(count).fill(type)
+const repeat = <const Type>(count: number, type: Type): Type[] => new Array<Type>(count).fill(type)
 const ints = (count: number): ValueType[] => repeat(count, 'int32')
 const doubles = (count: number): ValueType[] => repeat(count, 'float64')
 

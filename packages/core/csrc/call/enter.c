@@ -19,13 +19,6 @@ OFFSET(integers, 80);
 OFFSET(vectors, 144);
 OFFSET(stack, 208);
 
-/* A call in progress. */
-typedef struct {
-  tn_call_frame_t *frame;
-  int32_t (*entry)(void); /* null for the target of the frame */
-  uint32_t state;
-} call_t;
-
 static void invoke(void *frame) { tn__invoke(frame); }
 
 /* Copies the structs that are passed by reference to this stack, and performs the call. The frame is checked by
@@ -58,17 +51,30 @@ uint32_t tn__perform(tn_call_frame_t *frame) {
   return state;
 }
 
+/* A call that needs more than the registers and the stack. */
+typedef struct {
+  tn_call_frame_t *frame;
+  uint32_t state;
+} call_t;
+
 static void perform(void *data) {
   call_t *call = data;
-  if (call->entry == NULL)
-    call->state = tn__perform(call->frame);
-  else
-    call->frame->error_number = call->entry();
+  call->state = tn__perform(call->frame);
 }
 
-static int32_t enter(tn_environment_t *environment, call_t *call) {
-  if (environment->native_stack == NULL && !tn__native_stack_open(environment))
-    return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot map the stack of native code");
+/* An entry, and its result. */
+typedef struct {
+  int32_t (*run)(void);
+  int32_t result;
+} entry_t;
+
+static void run_entry(void *data) {
+  entry_t *entry = data;
+  entry->result = entry->run();
+}
+
+/* Runs native code on its own stack. Returns whether TypeScript threw. */
+static bool run_native(tn_environment_t *environment, void (*run)(void *data), void *data) {
   void *const outer_script = environment->script_top;
   const bool outer_thrown = environment->has_thrown;
   const uint64_t control = tn__fp_control();
@@ -76,29 +82,39 @@ static int32_t enter(tn_environment_t *environment, call_t *call) {
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
   environment->has_thrown = false;
-  tn__on_stack(environment->native_top, perform, call, &environment->script_top);
-  if (environment->has_thrown) call->state = TN_CALL_THROWN;
+  tn__on_stack(environment->native_top, run, data, &environment->script_top);
+  const bool has_thrown = environment->has_thrown;
   environment->has_thrown = outer_thrown;
   environment->script_top = outer_script;
   __atomic_store_n(&environment->depth, depth, __ATOMIC_RELAXED);
   tn__fp_restore(control);
-  environment->frame->state = call->state;
-  return environment->has_ended ? TN_CLOSED : TN_OK;
+  return has_thrown;
 }
 
-int32_t tn_door_enter(void) {
-  tn_environment_t *environment = tn_environment_current();
-  if (environment == NULL) return tn__fail(TN_CLOSED, "this thread has no environment");
-  call_t call = {.frame = environment->frame};
-  return enter(environment, &call);
+void tn_environment_enter(tn_environment_t *environment) {
+  tn_call_frame_t *frame = environment->frame;
+  uint32_t state = TN_CALL_RETURNED;
+  bool has_thrown;
+  if ((frame->flags & ~TN_CALL_VECTORS) == 0) {
+    has_thrown = run_native(environment, invoke, frame);
+  } else {
+    call_t call = {frame, TN_CALL_RETURNED};
+    has_thrown = run_native(environment, perform, &call);
+    state = call.state;
+  }
+  frame->state = has_thrown ? TN_CALL_THROWN : state;
 }
 
-int32_t tn_door_run(int32_t (*entry)(void)) {
-  tn_environment_t *environment = tn_environment_current();
-  if (environment == NULL) return tn__fail(TN_CLOSED, "this thread has no environment");
-  call_t call = {.frame = environment->frame, .entry = entry};
-  return enter(environment, &call);
+void tn_environment_run(tn_environment_t *environment, int32_t (*run)(void)) {
+  entry_t entry = {run, 0};
+  const bool has_thrown = run_native(environment, run_entry, &entry);
+  environment->frame->error_number = entry.result;
+  environment->frame->state = has_thrown ? TN_CALL_THROWN : TN_CALL_RETURNED;
 }
+
+void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }
+
+void tn_door_run(int32_t (*run)(void)) { tn_environment_run(tn_environment_current(), run); }
 
 /* The dispatch of an environment, and its result. */
 typedef struct {

@@ -28,6 +28,10 @@ int32_t tn_environment_open(tn_call_frame_t *frame, const tn_door_t *door) {
   if (current != NULL) return tn__fail(TN_CLOSED, "this thread has an environment already");
   tn_environment_t *made = calloc(1, sizeof *made);
   if (made == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate an environment");
+  if (!tn__native_stack_open(made)) {
+    free(made);
+    return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot map the stack of native code");
+  }
   made->frame = frame;
   made->door = *door;
   made->last = &made->first;

@@ -19,7 +19,7 @@ struct tn_environment {
   struct tn_environment *next;   /* of all environments; guarded by the lock */
   tn_message_t *first, **last;   /* messages that are not served; guarded by the lock */
   tn_callback_t *released;       /* callbacks without references, whose ids JavaScript has not taken; guarded by the lock */
-  void *native_stack;            /* null before the first call */
+  void *native_stack;
   void *native_top;              /* the free part of the native stack ends here */
   void *script_top;              /* the free part of the JavaScript stack, while a call is in progress, else null */
   uint32_t depth;                /* calls in progress; written by the thread, read by those that wait for it */

@@ -11,8 +11,13 @@ typedef struct {
   napi_ref dispatch; /* the function of TypeScript that runs what the frame selects */
   napi_ref thrown;   /* an exception that TypeScript could not catch, until a call returns; or null */
   napi_threadsafe_function waker;
+  tn_environment_t *environment;
 } door_t;
 
+/* Each call reads this variable. The model is safe in this small library: the loader always has room for a pointer. */
+#if defined(__GLIBC__)
+__attribute__((tls_model("initial-exec")))
+#endif
 static _Thread_local door_t *door;
 
 static napi_value refuse(napi_env env, const char *message) {
@@ -30,7 +35,7 @@ static void throw_kept(napi_env env) {
 
 static napi_value enter(napi_env env, napi_callback_info info) {
   (void)info;
-  tn_door_enter();
+  tn_environment_enter(door->environment);
   if (door->thrown != NULL) throw_kept(env);
   return NULL;
 }
@@ -104,6 +109,7 @@ static napi_value open_door(napi_env env, napi_callback_info info) {
     if (napi_create_reference(env, arguments[0], 1, &made->frame) == napi_ok &&
         napi_create_reference(env, arguments[1], 1, &made->dispatch) == napi_ok &&
         tn_environment_open(frame, &(tn_door_t){made, dispatch, wake}) == TN_OK) {
+      made->environment = tn_environment_current();
       door = made;
       napi_add_env_cleanup_hook(env, end, made);
       return NULL;
@@ -134,7 +140,7 @@ static int32_t (*entries[ENTRIES])(void);
 #define ENTRY(index)                                                  \
   static napi_value entry##index(napi_env env, napi_callback_info info) { \
     (void)info;                                                       \
-    tn_door_run(entries[index]);                                      \
+    tn_environment_run(door->environment, entries[index]);            \
     if (door->thrown != NULL) throw_kept(env);                        \
     return NULL;                                                      \
   }

@@ -134,12 +134,15 @@ TN_API int32_t tn_environment_answer(uint64_t answer, void (*accept)(void *calle
 
 /* --- call/enter.c -------------------------------------------------------------------------------------------------- */
 
-/* Performs the call that the frame of this thread describes, on the thread's native stack. Returns TN_OK if JavaScript
- * can go on. */
-TN_API int32_t tn_door_enter(void);
+/* Performs the call that the frame of an environment describes, on its native stack and its thread. */
+TN_API void tn_environment_enter(tn_environment_t *environment);
 
-/* Calls `entry` in the same way, and stores its result in the frame. */
-TN_API int32_t tn_door_run(int32_t (*entry)(void));
+/* Calls `run` in the same way, and stores its result in `error_number` of the frame. */
+TN_API void tn_environment_run(tn_environment_t *environment, int32_t (*run)(void));
+
+/* Do the same with the environment of this thread, which is open. */
+TN_API void tn_door_enter(void);
+TN_API void tn_door_run(int32_t (*run)(void));
 
 /* --- call/completion.c --------------------------------------------------------------------------------------------- */
 

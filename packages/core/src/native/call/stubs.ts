@@ -5,12 +5,13 @@ import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
 import type { Value } from '../argument-conversion.ts'
 import { addressOf } from '../driver.ts'
 import type { ValueType } from '../value-type.ts'
-import type { CallPlan, ParameterPlan, ResultPlan } from './call-plan.ts'
+import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
 import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
 import { bytes } from './frame.ts'
 import { addFunction, addressAt, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
+import { planCall } from './plan.ts'
 import { resolve, store, type Slot } from './store.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
@@ -36,7 +37,7 @@ export interface StubOptions {
   readonly refusedResult?: number | bigint | boolean
 }
 
-/** An argument of a stub: a struct is a copy of its bytes, and an address is a bigint. */
+/** An argument of a stub: a struct is a copy of its bytes, and an address is a number. */
 export type StubArgument = number | bigint | boolean | Uint8Array | undefined
 
 export interface Stub {
@@ -63,13 +64,13 @@ const NO_TIMEOUT = 0xffff_ffff
  * @throws {AllocationError} if the process has no address left. @throws {ArgumentError} if the refused result is not valid.
  */
 export function makeStub(
-  plan: CallPlan,
+  signature: PlanSignature,
   run: (values: StubArgument[]) => Value,
   options: StubOptions,
   name: string,
 ): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
-  door()
+  const plan = planCall(door().abi, signature)
   const result = resultSlot(plan.result, plan, name)
   const id = addFunction(() => {
     try {
@@ -114,6 +115,7 @@ const STAGE = WORDS.generalResults
 function argumentAt({ kind, word, byteOffset, byteSize, second, pieces }: ParameterPlan): StubArgument {
   if (kind === 'struct') return loadStruct(pieces, byteSize)
   if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
+  if (kind === 'pointer') return addressAt(word)
   if (byteSize === 8 && second === -1) return load(kind, word)
   bytes.copyWithin(STAGE * 4, byteOffset, byteOffset + byteSize)
   return load(kind, STAGE)

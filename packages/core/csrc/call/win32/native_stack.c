@@ -1,0 +1,37 @@
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+#include "../environment.h"
+
+#define STACK_SIZE (8u << 20)
+
+/* What tn__on_stack expects from the top of a stack on (win64.S). */
+typedef struct {
+  void *base;       /* the end of the memory */
+  void *limit;      /* the start of the memory that can be used */
+  void *allocation; /* the start of all memory, with the guard page */
+  void *unused;
+} bounds_t;
+
+_Static_assert(sizeof(bounds_t) % 16 == 0, "the top of a stack is aligned to 16 bytes");
+
+int tn__native_stack_open(tn_environment_t *environment) {
+  const size_t page = tn_page_size(), size = page + STACK_SIZE;
+  /* The first page stays reserved, so that touching it is a fault. */
+  uint8_t *memory = VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_READWRITE);
+  if (memory == NULL) return 0;
+  if (VirtualAlloc(memory + page, STACK_SIZE, MEM_COMMIT, PAGE_READWRITE) == NULL) {
+    VirtualFree(memory, 0, MEM_RELEASE);
+    return 0;
+  }
+  bounds_t *bounds = (bounds_t *)(memory + size) - 1;
+  *bounds = (bounds_t){memory + size, memory + page, memory, NULL};
+  environment->native_stack = memory;
+  environment->native_top = bounds;
+  return 1;
+}
+
+void tn__native_stack_close(tn_environment_t *environment) {
+  if (environment->native_stack != NULL) VirtualFree(environment->native_stack, 0, MEM_RELEASE);
+  environment->native_stack = NULL;
+}
