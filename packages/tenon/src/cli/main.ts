@@ -13,6 +13,7 @@ const subCommands: Readonly<Record<string, () => Promise<SubCommand>>> = {
   call: async () => (await import('./call-command.ts')).callCommand,
   types: async () => (await import('./types-command.ts')).typesCommand,
   strings: async () => (await import('./strings-command.ts')).stringsCommand,
+  doctor: async () => (await import('./doctor-command.ts')).doctorCommand,
 }
 
 const program: CommandDef = {
@@ -29,25 +30,28 @@ const program: CommandDef = {
  * Runs the `tenon` command.
  *
  * @param argv the arguments after the program's name
- * @returns the exit code: 0 success, 1 the input is not valid, 2 the command line is not valid, 3 the kernel failed
+ * @returns the exit code: 0 success, 1 the input or the installation is not valid, 2 the command line is not valid, 3 the kernel failed
  */
 export async function main(argv: readonly string[]): Promise<ExitCode> {
   const [name, ...rest] = argv
   const command = name !== undefined && Object.hasOwn(subCommands, name) ? name : undefined
   try {
-    if (command !== undefined) await runSubCommand(await subCommands[command]!(), rest)
-    else await runProgram(name)
+    if (command !== undefined) return await runSubCommand(await subCommands[command]!(), rest)
+    await runProgram(name)
     return ExitCode.ok
   } catch (error) {
     return reportFailure(error, command === undefined ? 'tenon' : `tenon ${command}`)
   }
 }
 
-async function runSubCommand(command: SubCommand, rawArgs: readonly string[]): Promise<void> {
+async function runSubCommand(command: SubCommand, rawArgs: readonly string[]): Promise<ExitCode> {
   const end = rawArgs.indexOf('--')
   const flags = end === -1 ? rawArgs : rawArgs.slice(0, end)
-  if (flags.includes('--help') || flags.includes('-h')) await printUsage(command, program)
-  else command.run(parseArguments(rawArgs, command.args))
+  if (!flags.includes('--help') && !flags.includes('-h')) {
+    return command.run(parseArguments(rawArgs, command.args)) ?? ExitCode.ok
+  }
+  await printUsage(command, program)
+  return ExitCode.ok
 }
 
 async function runProgram(argument: string | undefined): Promise<void> {

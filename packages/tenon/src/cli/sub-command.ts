@@ -1,4 +1,5 @@
 import type { ArgDef } from 'citty'
+import type { ExitCode } from './failure.ts'
 
 /** The arguments of a command in citty's form, with a mark for flags that may be repeated. */
 export type Definition = Readonly<Record<string, ArgDef & { readonly repeatable?: true }>>
@@ -17,12 +18,13 @@ export type Values<T extends Definition> = { readonly [Name in keyof T]: Value<T
 export interface SubCommand {
   readonly meta: { readonly name: string; readonly description: string }
   readonly args: Definition
-  run(args: Values<Definition>): void
+  /** @returns the exit code, or undefined for success */
+  run(args: Values<Definition>): ExitCode | void
 }
 
 /** Defines a command whose arguments are typed inside, while all commands have one type outside. */
 export function defineSubCommand<const T extends Definition>(
-  definition: Pick<SubCommand, 'meta'> & { readonly args: T; run(args: Values<T>): void },
+  definition: Pick<SubCommand, 'meta'> & { readonly args: T; run(args: Values<T>): ExitCode | void },
 ): SubCommand {
   return definition as unknown as SubCommand
 }

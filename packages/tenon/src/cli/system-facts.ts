@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, statfsSync } from 'node:fs'
+
+/** A soft and a hard limit of the process. */
+export interface Limit {
+  readonly soft: number | 'unlimited'
+  readonly hard: number | 'unlimited'
+}
+
+/** The C library of the process. Only Linux has a choice. */
+export interface Libc {
+  readonly name: 'glibc' | 'musl'
+  readonly version?: string
+}
+
+export interface SystemFacts {
+  readonly os: string
+  readonly cpu: string
+  readonly libc?: Libc
+  readonly limits: {
+    readonly openFiles?: Limit
+    /** In bytes. */
+    readonly lockedMemory?: Limit
+    /** The limit of memory mappings of a process. */
+    readonly mappings?: number
+    /** The size of /dev/shm and its free part, in bytes. */
+    readonly sharedMemory?: { readonly size: number; readonly free: number }
+  }
+}
+
+/** The part of Node's diagnostic report that is read here. */
+interface Report {
+  readonly header: { readonly glibcVersionRuntime?: string }
+  readonly sharedObjects: readonly string[]
+  readonly userLimits?: { readonly open_files?: Limit; readonly max_locked_memory_bytes?: Limit }
+}
+
+/** Describes the operating system and the limits of this process. What a system does not have is missing. */
+export function systemFacts(): SystemFacts {
+  const report = readReport()
+  const libc = libcOf(report, runLoader)
+  const { open_files: openFiles, max_locked_memory_bytes: lockedMemory } = report.userLimits ?? {}
+  const mappings = readNumber('/proc/sys/vm/max_map_count')
+  const sharedMemory = readSharedMemory('/dev/shm')
+  return {
+    os: process.platform,
+    cpu: process.arch,
+    ...(libc && { libc }),
+    limits: {
+      ...(openFiles && { openFiles }),
+      ...(lockedMemory && { lockedMemory }),
+      ...(mappings !== undefined && { mappings }),
+      ...(sharedMemory && { sharedMemory }),
+    },
+  }
+}
+
+function readReport(): Report {
+  // The types of Node.js lack this property. Without it, a report asks the network for the names of open connections.
+  const reporter = process.report as typeof process.report & { excludeNetwork: boolean }
+  const { excludeNetwork } = reporter
+  reporter.excludeNetwork = true
+  const report = reporter.getReport() as unknown as Report
+  reporter.excludeNetwork = excludeNetwork
+  return report
+}
+
+/** @param run runs a program without arguments, and returns its output */
+export function libcOf(
+  { header, sharedObjects }: Pick<Report, 'header' | 'sharedObjects'>,
+  run: (program: string) => string,
+): Libc | undefined {
+  if (header.glibcVersionRuntime !== undefined) return { name: 'glibc', version: header.glibcVersionRuntime }
+  const loader = sharedObjects.find((path) => /\/ld-musl-[^/]+$/.test(path))
+  if (loader === undefined) return undefined
+  // The loader of musl prints its version when it is run as a program.
+  const version = /^Version (\S+)$/m.exec(run(loader))?.[1]
+  return { name: 'musl', ...(version !== undefined && { version }) }
+}
+
+const runLoader = (loader: string): string => spawnSync(loader, { encoding: 'utf8' }).stderr
+
+function readNumber(path: string): number | undefined {
+  try {
+    return Number(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined // Only Linux has this file.
+  }
+}
+
+function readSharedMemory(path: string): { size: number; free: number } | undefined {
+  if (!existsSync(path)) return undefined
+  const { bsize, blocks, bavail } = statfsSync(path)
+  return { size: bsize * blocks, free: bsize * bavail }
+}
