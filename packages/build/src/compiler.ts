@@ -71,7 +71,7 @@ async function findCompiler(language: Language, variant: Variant): Promise<Compi
     const target = await runCommand(command, [...args, '-dumpmachine'])
     const identity = `${command} ${args.join(' ')}\n${version.stdout}${target.stdout}`
     if (version.code === 0) return { command, args, identity, machine: target.stdout.trim() }
-    throw new ToolError(`${command} --version failed (${variable}):\n${version.stderr}`)
+    throw new ToolError(`${command} --version failed. ${variable} must be gcc or clang:\n${version.stderr}`)
   } catch (error) {
     if (error instanceof ToolError) throw error
     const from = chosen ? `${variable}=${chosen}` : `${variable} is not set, so ${command} was tried`

@@ -95,6 +95,14 @@ test('names the package to install if there is no compiler, without a stack trac
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
+// MSVC's compiler refuses options of gcc, as this program does.
+if (process.platform !== 'win32')
+  test('refuses a compiler that is not like gcc or clang', () => {
+    const { code, stderr } = runBin('build', makePackage(table, files), [], { CC: 'false' })
+    expect(code).toBe(1)
+    expect(stderr).toBe('false --version failed. CC must be gcc or clang:\n\n')
+  })
+
 test('takes a compiler with arguments from CC', () => {
   const { code, stdout } = runBin('build', makePackage(table, files), [], { CC: 'cc -DEXTRA=1' })
   expect({ code, stdout }).toEqual({ code: 0, stdout: `build/release/${sharedLibraryName('sum')}\n` })
