@@ -1,5 +1,7 @@
+#include <fenv.h>
 #include <string.h>
 
+#include "base/floating_point.h"
 #include "check.h"
 #include "tenon.h"
 
@@ -48,4 +50,36 @@ TEST(library_process_finds_symbols_of_linked_libraries) {
   CHECK(symbol != NULL);
   CHECK(tn_library_symbol(library, "no_such_symbol", 14, &symbol) == TN_NOT_FOUND);
   CHECK(tn_library_process(NULL) == TN_INVALID_ARGUMENT);
+}
+
+TEST(rule_8_opening_a_library_keeps_the_control_bits_of_floating_point) {
+  const tn__floating_point_t before = tn__floating_point_save();
+  void *library = NULL;
+  CHECK(open_library("libfast_math.so", &library) == TN_OK);
+  const tn__floating_point_t after = tn__floating_point_save();
+  CHECK(after.control == before.control && after.x87 == before.x87);
+  int64_t (*control)(void) = NULL;
+  void (*flush)(void) = NULL;
+  void *address = NULL;
+  CHECK(tn_library_symbol(library, "fast_math_control", 17, &address) == TN_OK);
+  memcpy(&control, &address, sizeof control);
+  CHECK(tn_library_symbol(library, "fast_math_flush", 15, &address) == TN_OK);
+  memcpy(&flush, &address, sizeof flush);
+  CHECK((uint64_t)control() == before.control);
+  flush();
+  const uint64_t changed = tn__fp_control();
+  tn__floating_point_restore(before);
+  CHECK(changed != before.control && tn__fp_control() == before.control);
+}
+
+TEST(rule_8_restoring_the_control_bits_keeps_the_status_bits) {
+  const tn__floating_point_t before = tn__floating_point_save();
+  volatile double zero = 0, infinity = 1 / zero;
+  CHECK(infinity > 1);
+  CHECK(fetestexcept(FE_DIVBYZERO) != 0);
+  CHECK(fesetround(FE_DOWNWARD) == 0);
+  CHECK(tn__fp_control() != before.control);
+  tn__floating_point_restore(before);
+  CHECK(fetestexcept(FE_DIVBYZERO) != 0);
+  feclearexcept(FE_ALL_EXCEPT);
 }
