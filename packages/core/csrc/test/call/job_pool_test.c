@@ -3,6 +3,7 @@
 
 #include <fenv.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -355,3 +356,18 @@ TEST(TENON_THREADS_is_an_integer_from_1_to_1024) {
   static const char *const wrong[] = {"0", "1025", "-1", "4 ", " 4", "4.0", "0x4", "four", "1e3", "18446744073709551617"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CHECK(tn__thread_limit(wrong[i], 12) == 0);
 }
+
+#if defined(__linux__)
+TEST(only_processors_that_the_process_may_use_are_counted) {
+  cpu_set_t before, one;
+  CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  CHECK(tn__processor_count() == (size_t)CPU_COUNT(&before));
+  CPU_ZERO(&one);
+  for (int i = 0; CPU_COUNT(&one) == 0; i++)
+    if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+  const size_t count = tn__processor_count();
+  CHECK(sched_setaffinity(0, sizeof before, &before) == 0);
+  CHECK(count == 1);
+}
+#endif
