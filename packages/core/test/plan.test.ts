@@ -216,8 +216,8 @@ const CASES: Readonly<Record<Abi, readonly Case[]>> = {
 }
 
 describe.each(ABIS)('a plan of %s places', (abi) => {
-  test.each(CASES[abi])('$name', ({ parameters = [], result = 'void', fixed, places, name: _name, ...expected }) => {
-    const plan = planCall(abi, { parameters, result, fixedParameters: fixed })
+  test.each(CASES[abi])('$name', ({ parameters = [], result, fixed, places, name: _name, ...expected }) => {
+    const plan = planCall(abi, { parameters, result: result ?? 'void', fixedParameters: fixed })
     expect(placesOf(plan)).toBe(places)
     expect(plan).toMatchObject(expected)
   })

@@ -10,7 +10,7 @@ import { placeWin64 } from './win64.ts'
 export const MAXIMUM_PARAMETERS = 255
 
 /** The largest size of a struct that is passed by value, in bytes. */
-export const MAXIMUM_STRUCT_SIZE = 16_384
+const MAXIMUM_STRUCT_SIZE = 16_384
 
 /** Returns the calling convention of a platform, or undefined if there are no plans for it. */
 export function abiOf(platform: string, arch: string): Abi | undefined {
@@ -26,7 +26,7 @@ export function abiOf(platform: string, arch: string): Abi | undefined {
  */
 export function planCall(abi: Abi, signature: PlanSignature): CallPlan {
   const { parameters, result } = signature
-  if (parameters.length > MAXIMUM_PARAMETERS) throw tooManyParameters(parameters.length)
+  checkParameterCount(parameters.length)
   for (const type of [...parameters, result]) if (isStruct(type)) checkStruct(type)
   const placement = placeArguments(abi, signature)
   const stackSize = alignUp(placement.stackSize, STACK_ALIGNMENT)
@@ -70,29 +70,35 @@ function placeCopies(parameters: readonly ParameterPlan[]): Pick<CallPlan, 'para
 }
 
 function checkStruct({ byteSize, byteAlignment, fields }: StructShape): void {
-  const hint = 'Pass a pointer to the struct.'
-  if (byteSize > MAXIMUM_STRUCT_SIZE) {
-    throw new ArgumentError(
-      `a struct passed by value must have at most ${MAXIMUM_STRUCT_SIZE} bytes, got ${byteSize}`,
-      {
-        hint,
-        details: { expected: MAXIMUM_STRUCT_SIZE, received: byteSize },
-      },
-    )
-  }
+  checkStructSize(byteSize)
   if (byteAlignment > STACK_ALIGNMENT) {
     throw new ArgumentError(
       `a struct passed by value must be aligned to at most ${STACK_ALIGNMENT} bytes, got ${byteAlignment}`,
-      { hint, details: { expected: STACK_ALIGNMENT, received: byteAlignment } },
+      { hint: POINTER_HINT, details: { expected: STACK_ALIGNMENT, received: byteAlignment } },
     )
   }
   if (fields.length === 0) {
-    throw new ArgumentError('a struct passed by value must have at least one member that is not padding', { hint })
+    throw new ArgumentError('a struct passed by value must have at least one member that is not padding, got none', {
+      hint: POINTER_HINT,
+    })
   }
 }
 
-export function tooManyParameters(count: number): ArgumentError {
-  return new ArgumentError(`a function must have at most ${MAXIMUM_PARAMETERS} parameters, got ${count}`, {
+const POINTER_HINT = 'Pass a pointer to the struct.'
+
+/** @throws {ArgumentError} if a struct is too large to be passed by value. */
+export function checkStructSize(byteSize: number): number {
+  if (byteSize <= MAXIMUM_STRUCT_SIZE) return byteSize
+  throw new ArgumentError(`a struct passed by value must have at most ${MAXIMUM_STRUCT_SIZE} bytes, got ${byteSize}`, {
+    hint: POINTER_HINT,
+    details: { expected: MAXIMUM_STRUCT_SIZE, received: byteSize },
+  })
+}
+
+/** @throws {ArgumentError} if a function has too many parameters. */
+export function checkParameterCount(count: number): void {
+  if (count <= MAXIMUM_PARAMETERS) return
+  throw new ArgumentError(`a function must have at most ${MAXIMUM_PARAMETERS} parameters, got ${count}`, {
     hint: 'Pass a struct by pointer.',
     details: { expected: MAXIMUM_PARAMETERS, received: count },
   })

@@ -1,0 +1,17 @@
+import { FRAME_SIZE } from './frame-layout.ts'
+
+/**
+ * The frame of this thread, and its views. Every call overwrites the frame, in both directions, so nothing that can run
+ * the user's code may stand between the first store and the call, or between the call and the last load.
+ */
+export const frame = new ArrayBuffer(FRAME_SIZE)
+
+export const words = new Int32Array(frame)
+export const unsignedWords = new Uint32Array(frame)
+export const floats = new Float32Array(frame)
+export const doubles = new Float64Array(frame)
+export const bigints = new BigInt64Array(frame)
+export const unsignedBigints = new BigUint64Array(frame)
+export const bytes = new Uint8Array(frame)
+
+export const TWO_32: number = 2 ** 32

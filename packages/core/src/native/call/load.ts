@@ -1,0 +1,47 @@
+import type { ValueType } from '../value-type.ts'
+import type { Piece } from './call-plan.ts'
+import { bigints, bytes, doubles, floats, unsignedBigints, words, unsignedWords } from './frame.ts'
+
+/**
+ * Loads a scalar from a register of the frame. Only the low bytes of narrow values are defined. An address is a bigint.
+ *
+ * @param word the first word of the register.
+ */
+export function load(kind: ValueType | 'void', word: number): number | bigint | boolean | undefined {
+  switch (kind) {
+    case 'void':
+      return undefined
+    case 'int32':
+      return words[word]
+    case 'float64':
+      return doubles[word >> 1]
+    case 'pointer':
+    case 'uint64':
+      return unsignedBigints[word >> 1]
+    case 'int64':
+      return bigints[word >> 1]
+    case 'float32':
+      return floats[word]
+    case 'uint32':
+      return unsignedWords[word]
+    case 'bool':
+      return (words[word]! & 0xff) !== 0
+    case 'int8':
+      return (words[word]! << 24) >> 24
+    case 'uint8':
+      return words[word]! & 0xff
+    case 'int16':
+      return (words[word]! << 16) >> 16
+    case 'uint16':
+      return words[word]! & 0xffff
+  }
+}
+
+/** Copies the bytes of a struct out of the frame. Bytes of padding that no register has are 0. */
+export function loadStruct(pieces: readonly Piece[], byteSize: number): Uint8Array {
+  const struct = new Uint8Array(byteSize)
+  for (const { word, offset, byteSize: size } of pieces) {
+    struct.set(bytes.subarray(word * 4, word * 4 + size), offset)
+  }
+  return struct
+}
