@@ -46,20 +46,19 @@ export {
 export {
   addressOf,
   bufferOver,
-  errno,
   functionAt,
   keepAlive,
   type ReadableWatch,
-  registerCallback,
   stringAt,
-  type StructMember,
-  unregisterCallback,
   type CFunction,
   type CType,
 } from './native/driver.ts'
-export { converterOf, cTypeOf } from './native/argument-conversion.ts'
+export { checkType } from './native/argument-conversion.ts'
+export { checkParameterCount, checkStructSize } from './native/call/plan.ts'
+export { type StructField } from './native/call/call-plan.ts'
+export { type ValueWithErrno } from './native/call/call-forms.ts'
 export { pollReadable } from './native/poll-readable.ts'
-export { StructType, type StructValue } from './native/struct-type.ts'
+export { StructType } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'
 export { elementCodec, type ElementCodec } from './types/element.ts'
 export { decodeMiniFloat, encodeMiniFloat, isMiniFloat, type MiniFloatName } from './types/minifloat.ts'

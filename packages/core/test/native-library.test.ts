@@ -7,7 +7,6 @@ import {
   ArgumentError,
   gcAllocator,
   LoadError,
-  NativeError,
   NativeLibrary,
   ScopeClosedError,
   ScopeHeldError,
@@ -203,11 +202,14 @@ describe('functions', () => {
     for (const signature of [undefined, null, 'void', 1]) {
       expect(() => fixture.function('fixture_sum', signature as never)).toThrow(/signature must be an object/)
     }
-    for (const parameters of ['pointer', {}, 5, new Array(65).fill('int32')]) {
+    for (const parameters of ['pointer', {}, 5]) {
       expect(() => fixture.function('fixture_sum', { parameters } as never)).toThrow(
-        /parameters must be an array of at most 64 types/,
+        /parameters must be an array of at most 255 types/,
       )
     }
+    expect(() => fixture.function('fixture_sum', { parameters: new Array(256).fill('int32') })).toThrow(
+      /a function must have at most 255 parameters, got 256/,
+    )
     expect(() => fixture.function('fixture_sum', { parameters: new Array(2) })).toThrow(ArgumentError)
   })
 
@@ -282,16 +284,14 @@ describe('functions on another thread', () => {
     expect(await Promise.all([deep.async(80), deep.async(80)])).toEqual([80, 80])
   })
 
-  test('may be many, and say so when they are too many', async () => {
+  test('may be many', async () => {
     const sum = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] })
     expect(await Promise.all(Array.from({ length: 1000 }, (_, i) => sum.async(i)))).toEqual(
       Array.from({ length: 1000 }, (_, i) => i),
     )
     const holds = liveHolds.count
     const settled = await Promise.allSettled(Array.from({ length: 6000 }, () => sum.async(1)))
-    const refused = settled.flatMap((call) => (call.status === 'rejected' ? [call.reason as unknown] : []))
-    expect(refused.length).toBeGreaterThan(0)
-    for (const error of refused) expect(error).toBeInstanceOf(NativeError)
+    expect(settled.every((call) => call.status === 'fulfilled' && call.value === 1)).toBe(true)
     expect(liveHolds.count).toBe(holds)
   })
 

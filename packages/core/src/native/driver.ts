@@ -8,7 +8,6 @@ import { NativeError } from '../errors/kinds.ts'
  * koffi is loaded at first use, so that importing a package has no side effects.
  */
 type Koffi = typeof koffiModule
-type TypeObject = ReturnType<Koffi['struct']>
 
 let loaded: Koffi | undefined
 
@@ -36,16 +35,8 @@ const STACK_SIZE = 8 * 2 ** 20
 /** The number of calls that may run on other threads at a time, which is koffi's maximum. */
 const MAXIMUM_ASYNC_CALLS = 4096
 
-export interface CStruct {
-  readonly struct: TypeObject
-}
-
-/** The largest number of parameters of a declared function. */
-export const MAXIMUM_PARAMETERS = 64
-
 /** The types of a C signature, by koffi's names. Pointers are passed as `uintptr_t` numbers. */
 export type CType =
-  | CStruct
   | 'void'
   | 'bool'
   | 'int8_t'
@@ -90,70 +81,13 @@ export function keepAlive(memory: ArrayBufferView): void {
  */
 export function loadGlobally(path: string): (name: string, result: CType, parameters: readonly CType[]) => CFunction {
   const library = koffi().load(path, { global: true })
-  return (name, result, parameters) =>
-    library.func(name, specOf(result), parameters.map(specOf)) as unknown as CFunction
+  return (name, result, parameters) => library.func(name, result, [...parameters]) as unknown as CFunction
 }
 
 /** Declares the function at an address. Declaring costs as much as a hundred calls, so callers keep the result. */
 export function functionAt(address: number, result: CType, parameters: readonly CType[]): CFunction {
   const { decode, proto } = koffi()
-  return decode(BigInt(address), proto(specOf(result), parameters.map(specOf))) as CFunction
-}
-
-const specOf = (type: CType): string | TypeObject => (typeof type === 'string' ? type : type.struct)
-
-/** Declares a variadic function for one list of parameters, `fixed` of which are before the `...`. */
-export function variadicFunctionAt(
-  address: number,
-  result: CType,
-  parameters: readonly CType[],
-  fixed: number,
-): CFunction {
-  const { decode, proto } = koffi()
-  const specs = parameters.map(specOf)
-  const raw = decode(BigInt(address), proto(specOf(result), [...specs.slice(0, fixed), '...'])) as CFunction
-  const interleave = (values: readonly unknown[]): unknown[] => [
-    ...values.slice(0, fixed),
-    ...specs.slice(fixed).flatMap((spec, i) => [spec, values[fixed + i]]),
-  ]
-  return Object.assign((...values: unknown[]) => raw(...interleave(values)), {
-    async: (...values: unknown[]) => raw.async(...interleave(values.slice(0, -1)), values.at(-1)),
-  })
-}
-
-export interface StructMember {
-  readonly name: string
-  readonly type: CType
-  /** The number of elements of an array. */
-  readonly count?: number
-  /** The alignment of one element in bytes. */
-  readonly byteAlignment: number
-}
-
-/** Declares a struct by its members, with the layout of C. @returns the type and its size in bytes */
-export function declareStruct(members: readonly StructMember[]): { readonly type: CStruct; readonly size: number } {
-  const k = koffi()
-  const entries = members.map(({ name, type, count, byteAlignment }) => {
-    const spec = count === undefined ? specOf(type) : k.array(specOf(type), count)
-    return [name, [byteAlignment, spec]] as [string, [number, typeof spec]]
-  })
-  const struct = k.struct(Object.fromEntries(entries))
-  return { type: { struct }, size: k.sizeof(struct) }
-}
-
-/** Reads the members of a struct in native memory. The caller guarantees that the address is valid. */
-export function readStruct(address: number, type: CStruct): Record<string, unknown> {
-  return koffi().decode(BigInt(address), type.struct) as Record<string, unknown>
-}
-
-/** Writes the members of a struct to native memory. The caller guarantees that the address is valid. */
-export function writeStruct(address: number, type: CStruct, value: object): void {
-  koffi().encode(BigInt(address), type.struct, value)
-}
-
-/** Returns the `errno` of the last call on this thread. Valid only directly after the call. */
-export function errno(): number {
-  return koffi().errno()
+  return decode(BigInt(address), proto(result, [...parameters])) as CFunction
 }
 
 /** Returns an address at which native code can call `callback`. Uses one of koffi's 8192 slots. */
@@ -163,12 +97,7 @@ export function registerCallback(
   parameters: readonly CType[],
 ): number {
   const k = koffi()
-  return Number(k.register(callback, k.pointer(k.proto(specOf(result), parameters.map(specOf)))))
-}
-
-/** Releases the slot of {@link registerCallback}. Called once, and never while the callback runs. */
-export function unregisterCallback(address: number): void {
-  koffi().unregister(BigInt(address))
+  return Number(k.register(callback, k.pointer(k.proto(result, [...parameters]))))
 }
 
 /** A watch of a descriptor. It keeps the process alive after `ref()`. */

@@ -1,5 +1,5 @@
-import { ArgumentError, type Hold, type NativeFunction, type Value } from '@tenon/core'
-import { bindFunction, checkOptions, errno, type StructValue } from '@tenon/core/internal'
+import { ArgumentError, type NativeFunction, type Value } from '@tenon/core'
+import { bindFunction, checkOptions, type ValueWithErrno } from '@tenon/core/internal'
 import { allocateFrom, type AllocatorLike } from '../allocator/check-allocator.ts'
 import { checkBoolean } from '../check.ts'
 import { StructLayout } from '../layout/group-layout.ts'
@@ -7,7 +7,7 @@ import { sizeOf } from '../layout/memory-layout.ts'
 import { printAs } from '../print-as.ts'
 import { rangeForWrite } from '../segment/locate.ts'
 import { checkSegment, MemorySegment } from '../segment/memory-segment.ts'
-import { checkSignature, coreTypeOf, type FunctionSignature, structTypeOf } from './signature.ts'
+import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 import { upcallStub } from './upcall-stub.ts'
 
@@ -52,9 +52,11 @@ export interface WithErrno<Returned extends Result = Result> {
 }
 
 /** A native function that returns `errno` together with its result. */
-export type DowncallWithErrno<Returned extends Result = Result> = (
-  ...values: readonly Argument[]
-) => WithErrno<Returned>
+export interface DowncallWithErrno<Returned extends Result = Result> {
+  (...values: readonly Argument[]): WithErrno<Returned>
+  /** Runs the function on another thread, as {@link Downcall.async} does, and returns the `errno` of that thread. */
+  readonly async: (...values: readonly Argument[]) => Promise<WithErrno<Returned>>
+}
 
 /** Options for linking a function. */
 export interface DowncallOptions {
@@ -102,68 +104,64 @@ function downcall(
   if (address === 0) throw new ArgumentError('symbol must be a function, got the null pointer')
   block.gate.owner.checkAlive()
   const name = symbol instanceof SymbolSegment ? symbol.name : 'the function'
-  const bound = bindFunction(block.gate, name, address, {
+  const capturesErrno = captureErrno === true
+  const types = {
     result: result === 'void' ? result : coreTypeOf(result),
     parameters: parameters.map(coreTypeOf),
     ...(fixedParameters === undefined ? {} : { fixedParameters }),
-  })
-  const plain = (
-    result instanceof StructLayout ? intoAllocator(bound, result) : result === 'pointer' ? asPointer(bound) : bound
-  ) as Downcall
-  const call = captureErrno === true ? withErrno(plain) : plain
+  }
+  const bound = bindFunction(block.gate, name, address, types, { captureErrno: capturesErrno })
+  const call = callOf(bound, result, capturesErrno) as Downcall | DowncallWithErrno
   Object.defineProperty(call, 'name', { value: name })
   return printAs(`${name}(${parameters.join(', ')}): ${result}`, call)
 }
 
+function callOf(bound: Bound, result: FunctionSignature['result'], capturesErrno: boolean): Call {
+  if (result instanceof StructLayout) return intoAllocator(bound, result, capturesErrno)
+  return (result === 'pointer' ? asPointer(bound, capturesErrno) : bound) as Call
+}
+
+type Bound = NativeFunction<Value | ValueWithErrno>
+
+interface Call {
+  (...values: readonly Argument[]): Result | WithErrno
+  readonly async: (...values: readonly Argument[]) => Promise<Result | WithErrno>
+}
+
 const pointerOf = (value: Value): MemorySegment => MemorySegment.ofAddress(value as bigint)
 
-function asPointer(bound: NativeFunction<Value>): Downcall {
-  return Object.assign((...values: readonly Argument[]) => pointerOf(bound(...(values as Value[]))), {
-    async: (...values: readonly Argument[]) => bound.async(...(values as Value[])).then(pointerOf),
+function asPointer(bound: Bound, capturesErrno: boolean): Call {
+  const finish = (result: Value | ValueWithErrno): Result | WithErrno => {
+    if (!capturesErrno) return pointerOf(result as Value)
+    const { value, errno } = result as ValueWithErrno
+    return { value: pointerOf(value), errno }
+  }
+  return Object.assign((...values: readonly Argument[]) => finish(bound(...(values as Value[]))), {
+    async: (...values: readonly Argument[]) => bound.async(...(values as Value[])).then(finish),
   })
 }
 
 /** Allocates the result before the call, so that the function does not run if there is no memory. */
-function intoAllocator(bound: NativeFunction<Value>, layout: StructLayout): Downcall {
-  const type = structTypeOf(layout)
-  const enter = ([allocator, ...rest]: readonly Argument[]): [MemorySegment, Value[], Hold] => {
-    const target = allocateFrom(allocator as AllocatorLike, sizeOf(layout), layout.byteAlignment)
+function intoAllocator(bound: Bound, layout: StructLayout, capturesErrno: boolean): Call {
+  const allocate = (allocator: AllocatorLike): MemorySegment => {
+    const target = allocateFrom(allocator, sizeOf(layout), layout.byteAlignment)
     rangeForWrite(target, 0, target.byteSize)
-    return [target, rest as Value[], target.lifetime.acquire()]
-  }
-  const finish = (target: MemorySegment, value: Value): MemorySegment => {
-    type.write(target, value as StructValue)
     return target
   }
+  const finish = (target: MemorySegment, result: Value | ValueWithErrno): Result | WithErrno =>
+    capturesErrno ? { value: target, errno: (result as ValueWithErrno).errno } : target
   return Object.assign(
-    (...values: readonly Argument[]) => {
-      const [target, rest, hold] = enter(values)
-      try {
-        return finish(target, bound(...rest))
-      } finally {
-        hold.release()
-      }
+    (allocator: Argument, ...values: readonly Argument[]) => {
+      const target = allocate(allocator as AllocatorLike)
+      return finish(target, bound(target, ...(values as Value[])))
     },
     {
-      async: (...values: readonly Argument[]) => {
-        const [target, rest, hold] = enter(values)
-        try {
-          const pending = bound.async(...rest).then((value) => finish(target, value))
-          return pending.finally(() => hold.release())
-        } catch (error) {
-          hold.release()
-          throw error
-        }
+      async: (allocator: Argument, ...values: readonly Argument[]) => {
+        const target = allocate(allocator as AllocatorLike)
+        return bound.async(target, ...(values as Value[])).then((result) => finish(target, result))
       },
     },
   )
-}
-
-function withErrno(call: Downcall): DowncallWithErrno {
-  return (...values) => {
-    const value = call(...values)
-    return { value, errno: errno() }
-  }
 }
 
 /** Links native functions and TypeScript functions. */

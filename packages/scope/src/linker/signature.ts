@@ -1,8 +1,16 @@
 import { ArgumentError, type ValueType } from '@tenon/core'
-import { checkOptions, StructType, type StructMember, wrongType } from '@tenon/core/internal'
+import {
+  checkOptions,
+  checkParameterCount,
+  checkStructSize,
+  checkType,
+  type StructField,
+  StructType,
+  wrongType,
+} from '@tenon/core/internal'
 import { AddressLayout } from '../layout/address-layout.ts'
-import { StructLayout } from '../layout/group-layout.ts'
-import { sizeOf } from '../layout/memory-layout.ts'
+import { PaddingLayout, StructLayout } from '../layout/group-layout.ts'
+import { type Layout, sizeOf } from '../layout/memory-layout.ts'
 import { SequenceLayout } from '../layout/sequence-layout.ts'
 import { ValueLayout } from '../layout/value-layout.ts'
 
@@ -20,40 +28,41 @@ export interface FunctionSignature {
 
 const structTypes = new WeakMap<StructLayout, StructType>()
 
-/** The C struct of a layout, declared once. @throws {ArgumentError} if it cannot be passed by value. */
+/** The C struct of a layout, made once. @throws {ArgumentError} if it cannot be passed by value. */
 export function structTypeOf(layout: StructLayout): StructType {
   let type = structTypes.get(layout)
-  if (type === undefined) structTypes.set(layout, (type = new StructType(layout.members.map(memberOf), sizeOf(layout))))
+  if (type === undefined) {
+    const byteSize = checkStructSize(sizeOf(layout))
+    const { byteAlignment, members } = layout
+    const naturalAlignment = Math.max(1, ...members.map((member) => member.layout.byteAlignment))
+    type = new StructType({ byteSize, byteAlignment, naturalAlignment, fields: fieldsOf(layout, 0, layout) })
+    structTypes.set(layout, type)
+  }
   return type
 }
 
-const cFloats = { float32: 'float', float64: 'double' } as const
-
-function memberOf({ name, layout }: StructLayout['members'][number]): StructMember {
-  const isArray = layout instanceof SequenceLayout
-  if (isArray && layout.elementCount === undefined) {
-    throw new ArgumentError('a struct passed by value must not end with an open sequence')
+/** The scalars of a layout that begins at an offset of a struct. */
+function fieldsOf(layout: Layout, offset: number, struct: StructLayout): StructField[] {
+  if (layout instanceof ValueLayout) return [{ offset, kind: layout.kind }]
+  if (layout instanceof AddressLayout) return [{ offset, kind: 'pointer' }]
+  if (layout instanceof PaddingLayout) return []
+  if (layout instanceof StructLayout) {
+    return layout.members.flatMap((member) => fieldsOf(member.layout, offset + member.byteOffset, struct))
   }
-  const element = isArray ? layout.element : layout
-  const member = { name, byteAlignment: layout.byteAlignment, ...(isArray ? { count: layout.elementCount! } : {}) }
-  if (element instanceof StructLayout) return { ...member, type: structTypeOf(element).cType }
-  if (element instanceof AddressLayout) return { ...member, type: 'uintptr_t' }
-  if (element instanceof ValueLayout) {
-    const { kind } = element
-    const isFloat = kind === 'float32' || kind === 'float64'
-    return { ...member, type: isFloat ? cFloats[kind] : kind === 'bool' ? kind : `${kind}_t` }
+  if (layout instanceof SequenceLayout) {
+    const { element, elementCount } = layout
+    const size = sizeOf(element)
+    return Array.from({ length: elementCount ?? 0 }, (_, i) => fieldsOf(element, offset + i * size, struct)).flat()
   }
-  throw new ArgumentError(`the member ${name} of a struct passed by value must not be ${layout}`, {
-    hint: 'Pass a pointer to the struct, because unions, padding and nested sequences cannot be passed by value.',
+  throw new ArgumentError(`a struct passed by value must not have the member ${layout}, got ${struct}`, {
+    hint: 'Pass a pointer to the struct, because unions cannot be passed by value.',
   })
 }
 
+/** @throws {ArgumentError} if the value is not a type. */
 export function coreTypeOf(type: NativeType): ValueType | StructType {
-  return type instanceof StructLayout ? structTypeOf(type) : type
+  return type instanceof StructLayout ? structTypeOf(type) : checkType(type)
 }
-
-/** The driver's limit. */
-const MOST_PARAMETERS = 64
 
 /** @throws {ArgumentError} if the value is not a signature. */
 export function checkSignature(signature: FunctionSignature): FunctionSignature {
@@ -64,11 +73,6 @@ export function checkSignature(signature: FunctionSignature): FunctionSignature 
   if (parameters !== undefined && !Array.isArray(parameters)) {
     throw wrongType('parameters', 'an array of types', parameters)
   }
-  if (parameters !== undefined && parameters.length > MOST_PARAMETERS) {
-    throw new ArgumentError(`a function must have at most ${MOST_PARAMETERS} parameters, got ${parameters.length}`, {
-      hint: 'Pass a struct by pointer.',
-      details: { expected: MOST_PARAMETERS, received: parameters.length },
-    })
-  }
+  if (parameters !== undefined) checkParameterCount(parameters.length)
   return signature
 }
