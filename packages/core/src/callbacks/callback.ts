@@ -3,12 +3,13 @@ import { addressOf } from '../native/driver.ts'
 import { door, isDoorOpen } from '../native/call/door.ts'
 import { WORDS } from '../native/call/frame-layout.ts'
 import { addFunction, addressAt, removeFunction } from '../native/call/functions.ts'
+import { shared } from '../native/call/shared.ts'
 
 /** Both addresses are valid until the function returns. If it throws, native code receives a failure. */
 export type CallbackFunction = (argumentsAddress: number, resultAddress: number) => void
 
 /** The number of callbacks that native code may still call on this thread. */
-let live = 0
+const live = shared('live callbacks', () => ({ count: 0 }))
 
 /**
  * A TypeScript function that native code can call through `tn_callback_invoke` and retain with `tn_callback_retain`. The
@@ -30,7 +31,7 @@ export class Callback {
     const status = coreFunctions().tn_callback_create(id, addressOf(out))
     if (status !== 0) removeFunction(id)
     checkStatus(status, 'making a callback')
-    live++
+    live.count++
     this.address = Number(out[0])
   }
 
@@ -56,7 +57,7 @@ function takeReleased(): void {
     checkStatus(status, 'taking released callbacks')
     for (const id of ids.subarray(0, Number(taken[0]))) {
       removeFunction(Number(id))
-      live--
+      live.count--
     }
   } while (Number(taken[0]) === ids.length)
 }
@@ -64,5 +65,5 @@ function takeReleased(): void {
 /** The number of TypeScript functions that native code may still call on this thread. */
 export function liveCallbacks(): number {
   if (isDoorOpen()) takeReleased()
-  return live
+  return live.count
 }

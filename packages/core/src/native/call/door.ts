@@ -9,6 +9,7 @@ import { exitWait } from './exit-wait.ts'
 import { frame } from './frame.ts'
 import { dispatch } from './functions.ts'
 import { type Abi, hostAbi } from './host-abi.ts'
+import { shared } from './shared.ts'
 
 /** The way between this thread's JavaScript and native code. */
 export interface Door {
@@ -44,7 +45,7 @@ let opened: Door | undefined
  * @throws {LoadError} if the processor is not supported, `TENON_DOOR` is not valid, or the door that it names does not load.
  */
 export function door(): Door {
-  return (opened ??= open())
+  return (opened ??= shared('door', open))
 }
 
 export const isDoorOpen = (): boolean => opened !== undefined

@@ -1,10 +1,11 @@
 import { FRAME_SIZE } from './frame-layout.ts'
+import { shared } from './shared.ts'
 
 /**
  * The frame of this thread, and its views. Every call overwrites the frame, in both directions, so nothing that can run
  * the user's code may stand between the first store and the call, or between the call and the last load.
  */
-export const frame = new ArrayBuffer(FRAME_SIZE)
+export const frame: ArrayBuffer = shared('frame', () => new ArrayBuffer(FRAME_SIZE))
 
 export const words = new Int32Array(frame)
 export const unsignedWords = new Uint32Array(frame)

@@ -1,5 +1,6 @@
 import { WORDS } from './frame-layout.ts'
 import { TWO_32, unsignedWords, words } from './frame.ts'
+import { shared } from './shared.ts'
 
 /** A function of TypeScript that native code can enter. Its arguments and its result are in the frame. */
 export type EnteredFunction = () => void
@@ -8,9 +9,9 @@ export type EnteredFunction = () => void
  * The functions of this thread by their ids. The first two are those of the core: the end of a job, and the report of an error
  * that no call can throw.
  */
-const functions: (EnteredFunction | undefined)[] = [unset, reportError]
+const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError])
 /** The ids of functions that native code can no longer enter. */
-const free: number[] = []
+const free = shared<number[]>('free functions', () => [])
 
 function unset(): void {
   throw new Error('no jobs were started')
@@ -22,7 +23,7 @@ export function setJobDone(run: EnteredFunction): void {
 }
 
 /** The errors of functions: if `count` is larger after a native call than before, `last` is the cause. */
-export const thrown: { count: number; last: unknown } = { count: 0, last: undefined }
+export const thrown = shared<{ count: number; last: unknown }>('thrown', () => ({ count: 0, last: undefined }))
 
 /** Runs the function that the frame selects. The only way from native code into TypeScript. Never throws. */
 export function dispatch(): void {
@@ -37,18 +38,18 @@ export function dispatch(): void {
 }
 
 /** The first error of a stub during a native call, which the call throws. */
-let waiting: { readonly error: unknown } | undefined
+const waiting = shared<{ first: { readonly error: unknown } | undefined }>('waiting', () => ({ first: undefined }))
 
 /** Keeps the error of a stub for {@link takeThrown}, and throws it. */
 export function keepThrown(error: unknown): never {
-  waiting ??= { error }
+  waiting.first ??= { error }
   throw error
 }
 
 /** Returns the error that a native call is to throw. */
 export function takeThrown(): unknown {
-  const error = waiting === undefined ? thrown.last : waiting.error
-  waiting = undefined
+  const error = waiting.first === undefined ? thrown.last : waiting.first.error
+  waiting.first = undefined
   return error
 }
 

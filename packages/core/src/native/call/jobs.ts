@@ -4,13 +4,14 @@ import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
 import { addressAt, setJobDone } from './functions.ts'
+import { shared } from './shared.ts'
 
 /** The continuation of a job. Its closure keeps the memory of the job reachable. */
 type Settle = (status: number) => void
 
 /** The jobs of this thread that are not over, by their ids. */
-const pending = new Map<number, Settle>()
-let lastId = 0
+const pending = shared('jobs', () => new Map<number, Settle>())
+const ids = shared('ids of jobs', () => ({ last: 0 }))
 let isListening = false
 
 /**
@@ -21,7 +22,7 @@ let isListening = false
  */
 export function expectJob(settle: Settle): number {
   if (!isListening) listen()
-  const id = ++lastId
+  const id = ++ids.last
   if (pending.size === 0) door().keepAlive(true)
   pending.set(id, settle)
   return id
@@ -55,7 +56,7 @@ function listen(): void {
  * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system has no thread left.
  */
 export function submitCall(settle: () => void): void {
-  const id = ++lastId
+  const id = ++ids.last
   checkStarted(coreFunctions().tn_call_submit(id), 'starting a call on another thread')
   if (!isListening) listen()
   if (pending.size === 0) door().keepAlive(true)
