@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { ArgumentError, NativeError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
+import { ArgumentError, ScopeClosedError, ScopeHeldError, tensor, type Tensor } from '@tenon/core'
 import { callDepth, liveCallbacks } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import {
@@ -225,20 +225,31 @@ describe('the lifetime of a function target', () => {
     expect(order).toStrictEqual(['outer', 'inner', 'inner'])
   })
 
-  test('opening fails when all places are taken, and works again after one is closed', () => {
-    const targets: FunctionTarget[] = []
-    const make = (): number => targets.push(FunctionTarget.open('many', { operands: [], results: [] }, () => {}))
-    const error = thrownBy(() => {
-      for (;;) make()
-    })
-    expect(error).toBeInstanceOf(NativeError)
-    expect((error as Error).message).toMatch(/at most 256 TypeScript functions can be handlers at a time/)
-    expect(targets.length).toBe(256)
-    for (const target of targets) target.close()
+  test('thousands of functions are targets at the same time, and no address is used again', () => {
+    const types = { operands: [], results: [] }
+    const addresses = new Set<bigint>()
+    for (let round = 0; round < 2; round++) {
+      const targets: FunctionTarget[] = []
+      let called = -1
+      for (let i = 0; i < 5000; i++) {
+        const target = FunctionTarget.open('many', types, () => {
+          called = i
+        })
+        targets.push(target)
+        addresses.add(target.address)
+      }
+      for (const i of [0, 4095, 4096, 4999]) {
+        using call = targets[i]!.handler.prepare(types)
+        call.run([], [])
+        expect(called).toBe(i)
+      }
+      for (const target of targets) target.close()
+    }
+    expect(addresses.size).toBe(10_000)
   })
 
   if (process.platform !== 'win32') {
-    test('places of workers are freed when the workers end or are terminated', async () => {
+    test('targets of workers are closed when the workers end or are terminated', async () => {
       const worker = `
         import { parentPort } from 'node:worker_threads'
         import { FunctionTarget } from '@tenon/custom-call'
@@ -250,6 +261,7 @@ describe('the lifetime of a function target', () => {
       const script = `
         import { once } from 'node:events'
         import { Worker } from 'node:worker_threads'
+        import { doorInfo } from '@tenon/core'
         for (const end of ['own', 'forced', 'own', 'forced']) {
           const worker = new Worker(${JSON.stringify(worker)}, { eval: true, argv: [end] })
           const ended = once(worker, 'exit')
@@ -257,11 +269,12 @@ describe('the lifetime of a function target', () => {
           if (end === 'forced') await worker.terminate()
           await ended
         }
-        console.log('all ended')
+        const { live, dead } = doorInfo().stubs
+        console.log('all ended', live, dead)
       `
       const cwd = fileURLToPath(new URL('..', import.meta.url))
       const { code, stdout, stderr } = await runScript(script, { cwd, timeout: 60_000 })
-      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'all ended\n', stderr: '' })
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'all ended 0 800\n', stderr: '' })
     }, 70_000)
   }
 

@@ -1,7 +1,6 @@
 import { ArgumentError, type TenonError } from '@tenon/core'
 import {
   CONSTANTS,
-  coreFunctions,
   enterCall,
   inspectAsText,
   LAYOUTS,
@@ -13,6 +12,7 @@ import {
 } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import { allocateCall, type CallMemory } from '../native/call-memory.ts'
+import { entryFor, runCall } from '../native/current-call.ts'
 import type { DeviceStream } from '../targets/call-resources.ts'
 import type { BoundCall } from './bound-call.ts'
 import type { Tensors } from './call-target.ts'
@@ -68,7 +68,7 @@ export class Batch extends ManagedLifetime {
     enterCall(this.#held)
     let status: number
     try {
-      status = coreFunctions().tn_xla_execute_batch(memory.address)
+      status = runCall(entryFor('batch'), memory)
     } finally {
       memory.running = false
       leaveCall()

@@ -10,7 +10,7 @@ import {
 } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { selectCall } from '../native/current-call.ts'
+import { runCall } from '../native/current-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
 import { FIRST_TENSOR } from './patch-pointers.ts'
 
@@ -73,11 +73,10 @@ export class BoundCall extends ManagedLifetime {
     const { target, memory } = this
     if (memory.running || !this.gate.open) this.#refuse()
     enterCall(this.held)
-    selectCall(memory)
     memory.running = true
     let status: number
     try {
-      status = target.execute() as number
+      status = runCall(target.enter, memory)
     } finally {
       memory.running = false
       leaveCall()

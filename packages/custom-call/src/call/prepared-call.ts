@@ -2,7 +2,7 @@ import { ArgumentError, type TensorType } from '@tenon/core'
 import { enterCall, inspectAsText, leaveCall, ManagedLifetime, type Gated } from '@tenon/core/internal'
 import { runLater, type RunAsyncOptions } from '../async/run-later.ts'
 import type { CallMemory } from '../native/call-memory.ts'
-import { selectCall } from '../native/current-call.ts'
+import { runCall } from '../native/current-call.ts'
 import type { CallShape } from '../shape/call-shape.ts'
 import { BoundCall } from './bound-call.ts'
 import type { CallTarget, Tensors } from './call-target.ts'
@@ -70,11 +70,10 @@ export class PreparedCall<
     if (memory.running || !this.gate.open || !target.gate.open) refuseRun(this)
     patchPointers(this.shape, memory, held, operands, results)
     enterCall(held)
-    selectCall(memory)
     memory.running = true
     let status: number
     try {
-      status = target.execute() as number
+      status = runCall(target.enter, memory)
     } finally {
       memory.running = false
       leaveCall()
@@ -97,7 +96,7 @@ export class PreparedCall<
    *
    * @param options.signal cancels the run if it has not started. The promise then rejects with the signal's reason.
    * @throws (rejects with) the errors of {@link run}, {@link ArgumentError} if the value of `TENON_THREADS` is not an
-   * integer from 1 to 1024, or {@link NativeError} on Windows, where asynchronous runs are not supported.
+   * integer from 1 to 1024, or {@link NativeError} if the system has no thread left.
    */
   runAsync(operands: Operands, results: Results, options?: RunAsyncOptions): Promise<void> {
     return runLater(options, () => {

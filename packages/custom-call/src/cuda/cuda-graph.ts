@@ -1,8 +1,9 @@
 import { ArgumentError, type Hold } from '@tenon/core'
-import { addressOf, coreFunctions, type Gated, holdAll, releaseAll } from '@tenon/core/internal'
+import { addressOf, type Gated, holdAll, releaseAll } from '@tenon/core/internal'
 import type { Tensors } from '../call/call-target.ts'
 import { patchPointers } from '../call/patch-pointers.ts'
 import { PreparedCall } from '../call/prepared-call.ts'
+import { enterCore } from '../native/enter-core.ts'
 import { checkIs } from './check-is.ts'
 import { CudaStream } from './cuda-stream.ts'
 import { DeviceResource } from './device-resource.ts'
@@ -87,7 +88,7 @@ export function captureGraph(call: PreparedCall, operands: Tensors, results: Ten
   const holds = holdAll([...held, stream])
   try {
     const out = new BigUint64Array(1)
-    const status = coreFunctions().tn_cuda_capture(memory.address, addressOf(stream.record), addressOf(out))
+    const status = enterCore('tn_cuda_capture', memory.address, addressOf(stream.record), addressOf(out))
     const graph = Number(out[0])
     if (status !== 0) {
       if (graph !== 0) stream.device.functions.graphDestroy(graph)

@@ -120,7 +120,7 @@ export class StreamWork {
   }
 }
 
-/** Returns undefined on Windows, where native code cannot call back. */
+/** Returns undefined if native code cannot call back, which is the case on Windows without Node-API. */
 function expectedOrNone(done: () => void): Arrival | undefined {
   try {
     return expectArrival(done)

@@ -1,43 +1,43 @@
-import { addressOf, bufferOver, checkStatus, coreFunctions } from '@tenon/core/internal'
+import { coreFunctionAddress, door, takeThrown, WORDS, words } from '@tenon/core/internal'
 import type { CallMemory } from './call-memory.ts'
 
 /**
- * The memory in which the core finds the address of the call to run on this thread, as two words. A parameter would cost a
- * sixth of a native call.
+ * The functions of the core that run calls. They take no parameter, which would cost a sixth of a native call, but find the
+ * address of the call in the frame. Each has its own place among the entries of the door.
  */
-let current = new Int32Array(2)
+const ENTRIES = {
+  typed: { place: 0, symbol: 'tn_xla_execute_current' },
+  untyped: { place: 1, symbol: 'tn_xla_execute_untyped_current' },
+  batch: { place: 2, symbol: 'tn_xla_execute_batch_current' },
+} as const
 
-/** Selects the call that the next of the {@link currentFunctions} runs. */
-export function selectCall({ lo, hi }: CallMemory): void {
-  current[0] = lo
-  current[1] = hi
-}
+/** Enters native code, which runs the call whose address is in the frame. */
+export type Entry = () => void
 
-interface CurrentFunctions {
-  readonly execute: () => number
-  readonly executeUntyped: () => number
-}
+const opened = new Map<keyof typeof ENTRIES, Entry>()
 
-let functions: CurrentFunctions | undefined
-
-/** Returns the functions, and at first use asks the core for the memory of the selected call. */
-export function currentFunctions(): CurrentFunctions {
-  return (functions ??= openCurrent())
-}
-
-function openCurrent(): CurrentFunctions {
-  const core = coreFunctions()
-  const out = new BigUint64Array(1)
-  checkStatus(core.tn_xla_open_current(addressOf(out)), 'preparing calls')
-  try {
-    current = new Int32Array(bufferOver(Number(out[0]), 8))
-  } catch {
-    // An engine without buffers over native memory passes the address with each call.
-    const bits = new BigUint64Array(current.buffer)
-    return {
-      execute: () => core.tn_xla_execute(Number(bits[0])),
-      executeUntyped: () => core.tn_xla_execute_untyped(Number(bits[0])),
-    }
+/** Returns the entry for a kind of calls. */
+export function entryFor(kind: keyof typeof ENTRIES): Entry {
+  let entry = opened.get(kind)
+  if (entry === undefined) {
+    const { place, symbol } = ENTRIES[kind]
+    entry = door().entry(place, coreFunctionAddress(symbol))
+    opened.set(kind, entry)
   }
-  return { execute: core.tn_xla_execute_current, executeUntyped: core.tn_xla_execute_untyped_current }
+  return entry
+}
+
+const CALL = WORDS.general
+const STATUS = WORDS.errno
+const STATE = WORDS.state
+
+/** Runs a call on this thread and returns its status. @throws what an upcall stub has thrown meanwhile */
+export function runCall(enter: Entry, { lo, hi }: CallMemory): number {
+  // Every call overwrites the frame, so nothing may run between these stores and the loads.
+  words[CALL] = lo
+  words[CALL + 1] = hi
+  enter()
+  const status = words[STATUS]!
+  if (words[STATE] !== 0) throw takeThrown()
+  return status
 }

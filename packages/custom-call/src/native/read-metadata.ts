@@ -1,6 +1,7 @@
 import { ArgumentError } from '@tenon/core'
-import { addressOf, CONSTANTS, coreFunctions, LAYOUTS } from '@tenon/core/internal'
+import { addressOf, CONSTANTS, LAYOUTS } from '@tenon/core/internal'
 import { NEWEST_MINOR, OLDEST_MINOR, VersionSkewError } from '../errors/version-skew-error.ts'
+import { enterCore } from './enter-core.ts'
 import { checkAnswer } from './read-failure.ts'
 
 /** The metadata of a typed handler. */
@@ -21,7 +22,7 @@ export function readMetadata(address: number, target: string, allowNewerApi: boo
   const { size, offsets } = LAYOUTS.tn_xla_metadata_t
   const out = new DataView(new ArrayBuffer(size + 8))
   const at = addressOf(out)
-  const status = coreFunctions().tn_xla_metadata(address, at, at + size)
+  const status = enterCore('tn_xla_metadata', address, at, at + size)
   checkAnswer(status, out.getInt32(size, true), target)
   const { major_version, minor_version } = LAYOUTS.tn_xla_api_version_t.offsets
   const major = out.getInt32(offsets.api_version + major_version, true)

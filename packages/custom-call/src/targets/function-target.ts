@@ -85,7 +85,7 @@ export class FunctionTarget extends ManagedLifetime {
    * Makes a TypeScript function callable from native code until the target is closed.
    *
    * @param signature the exact types of the tensors, or a declared target, whose attributes the function also receives.
-   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if the process has too many such targets.
+   * @throws {ArgumentError} if the signature is invalid. @throws {NativeError} if the process has no address left.
    * @example
    * using double = FunctionTarget.open('double', { operands: [f32([2])], results: [f32([2])] }, ([from], [to]) => {
    *   to.view().set((from.view() as Float32Array).map((value) => 2 * value))

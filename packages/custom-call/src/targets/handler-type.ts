@@ -1,6 +1,7 @@
 import type { NativeLibrary } from '@tenon/core'
 import { addressOf, checkName, checkOptions, checkStatus, coreFunctions, wrongType } from '@tenon/core/internal'
 import { NEWEST_MINOR } from '../errors/version-skew-error.ts'
+import { enterCore } from '../native/enter-core.ts'
 import { checkAnswer } from '../native/read-failure.ts'
 import { findCode } from './code.ts'
 
@@ -60,7 +61,7 @@ export function callProvider(library: NativeLibrary, symbol: string, options?: {
   const address = Number(library.symbol(symbol))
   library.gate.enter()
   try {
-    check(symbol, (code) => coreFunctions().tn_xla_provide(address, minor, code))
+    check(symbol, (code) => enterCore('tn_xla_provide', address, minor, code))
   } finally {
     library.gate.exit()
   }

@@ -13,7 +13,8 @@ import {
 } from '@tenon/core/internal'
 import type { CallTarget } from '../call/call-target.ts'
 import { allocateCall, planScratch, type CallMemory } from '../native/call-memory.ts'
-import { currentFunctions } from '../native/current-call.ts'
+import { entryFor } from '../native/current-call.ts'
+import { enterCore } from '../native/enter-core.ts'
 import { readFailure } from '../native/read-failure.ts'
 import type { Leaf } from '../shape/leaf.ts'
 import type { CallResources } from './call-resources.ts'
@@ -29,7 +30,7 @@ interface Remains {
 const dropped = new Cleaner<Remains>((remains) => void closeRemains(remains))
 
 function closeRemains({ memory, holds }: Remains): number {
-  const status = coreFunctions().tn_xla_close(memory.address)
+  const status = enterCore('tn_xla_close', memory.address)
   releaseAll(holds)
   return status
 }
@@ -48,12 +49,12 @@ export function openTypedTarget(
   resources: CallResources,
   isCapturable: boolean,
 ): CallTarget {
-  const { tn_xla_share: share, tn_xla_instantiate: instantiate } = coreFunctions()
+  const { tn_xla_share: share } = coreFunctions()
   const memory = buildFrame(name, descriptor, leaves)
   const remains: Remains = { memory, resources, holds: holdAll(resources.gated) }
   try {
     resources.give(memory.address)
-    const status = instantiate(memory.address)
+    const status = enterCore('tn_xla_instantiate', memory.address)
     if (status !== 0) throw readFailure(memory.address, status, name)
   } catch (error) {
     closeRemains(remains)
@@ -63,7 +64,7 @@ export function openTypedTarget(
     name,
     kind: CONSTANTS.TN_XLA_JOB_TYPED,
     gate,
-    execute: currentFunctions().execute,
+    enter: entryFor('typed'),
     memory,
     stream: resources.stream,
     isCapturable,
