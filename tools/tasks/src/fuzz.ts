@@ -2,6 +2,8 @@
  * The command `pnpm fuzz [--seconds N] [--filter package]`, which runs every `*.fuzz.test.ts` and every fuzz program for N
  * seconds each (60 by default). Programs run with their own driver, and also with libFuzzer if clang is installed. Inputs that
  * they find are kept in `build/<variant>/corpus`.
+ *
+ * `pnpm fuzz door [...]` runs the differential fuzz of native calls instead (packages/core/fuzz/door/main.ts).
  */
 import { existsSync, globSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +12,18 @@ import { parseArgs } from 'node:util'
 import { type Artifact, buildPackage, loadPackage, runCommand, runMain, ToolError } from '@tenon/build'
 
 import { addSummaries, explainExitCode, printSummary, type TestSummary } from './lib/reports.ts'
+import { root } from './lib/root.ts'
 import { runVisibly } from './lib/run-tool.ts'
 import { build } from './lib/turbo.ts'
 import { listTestedPackages, runVitest } from './lib/vitest.ts'
 import { withNativeTargets } from './lib/workspace.ts'
 
 await runMain(async () => {
+  const [topic, ...rest] = process.argv.slice(2)
+  if (topic === 'door') {
+    process.exitCode = await fuzzDoor(rest)
+    return
+  }
   const { seconds, filters } = readOptions()
   await build(filters)
   const packages = await listTestedPackages(filters)
@@ -34,6 +42,12 @@ await runMain(async () => {
   if (!hasClang) process.stdout.write('libFuzzer was left out, because clang is not installed\n')
   printSummary(addSummaries(summaries))
 })
+
+async function fuzzDoor(args: readonly string[]): Promise<number> {
+  await build(['--filter=@tenon/core'])
+  const program = join(root, 'packages/core/fuzz/door/main.ts')
+  return runVisibly(process.execPath, ['--conditions=@tenon/source', program, ...args])
+}
 
 function readOptions(): { seconds: number; filters: string[] } {
   const { values } = parseArgs({

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+import type { Abi } from '../../src/native/call/call-plan.ts'
+import { abiOf } from '../../src/native/call/plan.ts'
+import { elfAssembly } from './elf-assembly.ts'
+
+export type CompilerName = 'cc' | 'gcc' | 'clang'
+
+/** How programs of one calling convention are built and run on this machine. */
+export interface Toolchain {
+  /** Compiles the source of functions to an object file. */
+  readonly compile: (source: string, object: string) => Promise<void>
+  /** Assembles and links C, assembly and object files to a program. */
+  readonly link: (inputs: readonly string[], program: string) => Promise<void>
+  /** The command that runs a program. */
+  readonly run: (program: string, args: readonly string[]) => Promise<void>
+}
+
+const execute = promisify(execFile)
+
+/** The calling convention of this process, or undefined if there are no plans for it. */
+export const hostAbi: Abi | undefined = abiOf(process.platform, process.arch)
+
+/** The commands to compile and to link for another processor or system than this one. */
+const crossCompilers = {
+  'sysv-x64': { gcc: 'x86_64-linux-gnu-gcc', target: 'x86_64-linux-gnu', runner: ['qemu-x86_64-static'] },
+  aapcs64: { gcc: 'aarch64-linux-gnu-gcc', target: 'aarch64-linux-gnu', runner: ['qemu-aarch64-static'] },
+  // The code is Apple's, and runs as an ELF program.
+  'apple-arm64': { gcc: 'aarch64-linux-gnu-gcc', target: 'arm64-apple-macos11', runner: ['qemu-aarch64-static'] },
+  win64: { gcc: 'x86_64-w64-mingw32-gcc', target: 'x86_64-w64-mingw32', runner: ['wine'] },
+} as const
+
+const warnings = ['-w', '-std=gnu11', '-D_GNU_SOURCE']
+
+/** Each optimization moves arguments in its own way. */
+const optimizations: Readonly<Record<CompilerName, string>> = { cc: '-O1', gcc: '-O2', clang: '-O1' }
+
+export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
+  const flags = [...warnings, optimizations[compiler]]
+  if (abi === hostAbi) {
+    return {
+      compile: (source, object) => start(compiler, [...flags, '-fPIC', '-c', source, '-o', object]),
+      link: (inputs, program) => start(compiler, [...warnings, '-O1', ...inputs, '-o', program, '-lpthread']),
+      run: (program, args) => start(program, args),
+    }
+  }
+  const { gcc, target, runner } = crossCompilers[abi]
+  const [command, ...run] = runner
+  const linking = abi === 'win64' ? [] : ['-static']
+  return {
+    compile: async (source, object) => {
+      if (abi === 'apple-arm64') await compileForApple(gcc, target, flags, source, object)
+      else if (compiler === 'clang') await start('clang', [`--target=${target}`, ...flags, '-c', source, '-o', object])
+      else await start(gcc, [...flags, '-c', source, '-o', object])
+    },
+    // Clang has no libraries of other systems.
+    link: (inputs, program) => start(gcc, [...warnings, '-O1', ...linking, ...inputs, '-o', program, '-lpthread']),
+    run: (program, args) => start(command, [...run, program, ...args]),
+  }
+}
+
+/** Compiles a source for this process to a shared library. */
+export async function buildLibrary(compiler: CompilerName, source: string, library: string): Promise<void> {
+  await start(compiler, [...warnings, optimizations[compiler], '-fPIC', '-shared', source, '-o', library])
+}
+
+async function compileForApple(gcc: string, target: string, flags: string[], source: string, object: string) {
+  const assembly = `${object}.s`
+  const forGas = ['-ffreestanding', '-mllvm', '-aarch64-neon-syntax=generic']
+  await start('clang', [`--target=${target}`, ...flags, ...forGas, '-S', source, '-o', assembly])
+  await elfAssembly(assembly)
+  await start(gcc, ['-c', assembly, '-o', object])
+}
+
+async function start(command: string, args: readonly string[]): Promise<void> {
+  // Wine reports the windows that it cannot open.
+  const environment = { ...process.env, WINEDEBUG: '-all' }
+  await execute(command, args, { env: environment, timeout: 300_000, maxBuffer: 1 << 26 })
+}
+
+/** The sources of the core that make calls and stubs with a calling convention. */
+export function coreSourcesOf(abi: Abi): string[] {
+  const assembly = { 'sysv-x64': 'sysv_x64', aapcs64: 'aapcs64', 'apple-arm64': 'aapcs64', win64: 'win64' }[abi]
+  const system = abi === 'win64' ? 'win32' : 'posix'
+  const names = [
+    'enter.c',
+    'script_stub.c',
+    'stub_slots.c',
+    'stubs.c',
+    `${system}/code_pages.c`,
+    `${system}/native_stack.c`,
+  ]
+  return [`${assembly}.S`, ...names].map((name) => join(import.meta.dirname, '../../csrc/call', name))
+}
