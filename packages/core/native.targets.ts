@@ -73,8 +73,8 @@ export default {
         lseek madvise malloc memchr memcmp memcpy memfd_create memmove memset mincore mmap mprotect msync munmap open
         poll posix_memalign ppoll pthread_attr_* pthread_cond_broadcast pthread_cond_signal pthread_cond_timedwait
         pthread_create pthread_mutex_lock pthread_mutex_unlock pthread_sigmask qsort read realloc recv recvmsg
-        sched_getaffinity send sendmsg setsockopt sigaction sigdelset sigemptyset sigfillset signal socket socketpair
-        stderr strcmp strerror strlen strncmp strncpy strstr sysconf vsnprintf write
+        sched_getaffinity send sendmsg setsockopt sigaction sigdelset sigfillset signal socket socketpair stderr strcmp
+        strerror strlen strncmp sysconf vsnprintf write
       `),
     },
     {
@@ -96,7 +96,7 @@ export default {
       // Functions of a later version would keep Node.js 22 from loading it.
       defines: { NAPI_VERSION: '8' },
       uses: ['tenon'],
-      imports: ['calloc', 'free', 'tn_*'],
+      imports: ['calloc', 'free', 'memcpy', 'tn_*'],
     },
     {
       name: 'tenon_nnapi',
@@ -193,12 +193,11 @@ export default {
       uses: ['tenon'],
       exports: ['tn_packed_*', 'TVMBackend*'],
       imports: names(`
-        _Exit __errno_location __sched_cpucount calloc clock_gettime close dlerror dlopen fcntl free getenv malloc memcpy
-        memmove pipe pthread_attr_* pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create
-        pthread_mutex_lock pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction
-        sigdelset sigfillset snprintf strlen strtol sysconf
-        tn_callback_* tn_completion_post tn_environment_* tn_jobs_add tn_last_error tn_library_symbol tn_memory_allocate
-        tn_memory_free write
+        __sched_cpucount calloc clock_gettime dlerror dlopen free getenv malloc memcpy memmove pthread_attr_*
+        pthread_cond_broadcast pthread_cond_timedwait pthread_create pthread_key_create pthread_mutex_lock
+        pthread_mutex_unlock pthread_setspecific pthread_sigmask sched_getaffinity sigaction sigdelset sigfillset
+        snprintf strlen strtol sysconf tn_callback_* tn_completion_post tn_environment_* tn_jobs_add tn_last_error
+        tn_library_symbol tn_memory_allocate tn_memory_free
       `),
     },
     {

@@ -29,7 +29,7 @@ if (process.platform === 'linux' && variant === 'release') {
       return !weak && !nodeApi.has(name) && !name.startsWith('tn_') && !version?.startsWith('GLIBC_')
     })
     expect(foreign).toEqual([])
-    expect(imports.map(({ name }) => name)).toContain('tn_door_enter')
+    expect(imports.map(({ name }) => name)).toContain('tn_environment_open')
     expect(needed.filter((name) => !/^(libc|ld-linux)[-.]/.test(name))).toEqual(['libtenon.so'])
     expect([...runpath, ...rpath]).toEqual(['$ORIGIN'])
   })
