@@ -8,6 +8,7 @@
 #define HIDDEN(name) .private_extern _##name
 #define FUNCTION(name)
 #define END(name)
+#define CATCHES .cfi_personality 155, _tn__personality
 #define PAGE(name, offset) _##name@PAGE + offset
 #define IN_PAGE(name, offset) _##name@PAGEOFF + offset
 #else
@@ -17,6 +18,13 @@
 #define END(name) .size name, . - name
 #define PAGE(name, offset) name + offset
 #define IN_PAGE(name, offset) :lo12:name + offset
+/* Encodings: 155 is the relative address of a pointer, 27 a relative address, both in 4 bytes. */
+#define CATCHES .cfi_personality 155, tn__personality_pointer
+
+.section .data.rel.ro.tn__personality_pointer, "aw", %progbits
+.p2align 3
+tn__personality_pointer:
+  .xword tn__personality
 #endif
 
 /* `bti c`, as a hint that every assembler and every processor knows. */
@@ -24,7 +32,7 @@
 
 .text
 
-/* void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left) */
+/* uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left) */
 .p2align 4
 .globl NAME(tn__on_stack)
 HIDDEN(tn__on_stack)
@@ -52,13 +60,15 @@ NAME(tn__on_stack):
   .cfi_endproc
 END(tn__on_stack)
 
-/* void tn__invoke(tn_call_frame_t *frame) */
+/* uint32_t tn__invoke(void *frame) */
 .p2align 4
 .globl NAME(tn__invoke)
 HIDDEN(tn__invoke)
 FUNCTION(tn__invoke)
 NAME(tn__invoke):
   .cfi_startproc
+  CATCHES
+  .cfi_lsda 27, NAME(tn__invoke_caught)
   BTI_C
   stp x29, x30, [sp, #-32]!
   .cfi_def_cfa_offset 32
@@ -96,7 +106,10 @@ NAME(tn__invoke):
   stp x0, x1, [x19, #32]
   stp d0, d1, [x19, #48]
   stp d2, d3, [x19, #64]
+  mov w0, #0
+4:
   mov sp, x29
+  .cfi_remember_state
   .cfi_def_cfa sp, 32
   ldr x19, [sp, #16]
   .cfi_restore x19
@@ -105,6 +118,15 @@ NAME(tn__invoke):
   .cfi_restore x29
   .cfi_restore x30
   ret
+  .cfi_restore_state
+  /* The unwinder jumps here with the exception in x0, and has restored the other registers. */
+.globl NAME(tn__invoke_caught)
+HIDDEN(tn__invoke_caught)
+NAME(tn__invoke_caught):
+  hint #36 /* bti j */
+  str x0, [x19, #32]
+  mov w0, #1
+  b 4b
   .cfi_endproc
 END(tn__invoke)
 

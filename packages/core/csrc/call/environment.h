@@ -48,11 +48,12 @@ int tn__native_stack_open(tn_environment_t *environment);
 void tn__native_stack_close(tn_environment_t *environment);
 
 /* {sysv_x64,aapcs64,win64}.S: calls `run(data)` on the stack that ends at `top`, which is aligned to 16 bytes, and stores
- * where the stack that was left can be used meanwhile. */
-void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left);
+ * where the stack that was left can be used meanwhile. Returns what `run` returns. */
+uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left);
 
-/* {sysv_x64,aapcs64,win64}.S: calls the target of a frame on this stack and stores its results. */
-void tn__invoke(tn_call_frame_t *frame);
+/* {sysv_x64,aapcs64,win64}.S: calls the target of a frame on this stack and stores its results. Returns 0, or 1 if the
+ * target threw a C++ exception, which is the first result then. */
+uint32_t tn__invoke(void *frame);
 
 /* callback.c: frees the callbacks whose ids JavaScript will not take. */
 void tn__callbacks_close_all(tn_environment_t *environment);

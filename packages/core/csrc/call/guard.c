@@ -1,21 +1,39 @@
-/* The installed exception guard. The core is plain C, so the guard is a function of another library. */
+/* The installed exception guard. The core is plain C, so the guard is in another library. */
 #include <stdatomic.h>
 
 #include "../base/internal.h"
+#include "guard.h"
 #include "tenon_call.h"
 
-static _Atomic(tn_guard_t) installed;
+static _Atomic(const tn_guard_t *) installed;
 
-int32_t tn_guard_install(tn_guard_t guard) {
-  TN_REQUIRE(guard != NULL, "guard must not be null");
+int32_t tn_guard_install(const tn_guard_t *guard) {
+  TN_REQUIRE(guard != NULL && guard->run != NULL && guard->unwind != NULL && guard->take != NULL,
+             "guard and its functions must not be null");
   atomic_store_explicit(&installed, guard, memory_order_release);
   return TN_OK;
 }
 
 int32_t tn_guard_call(void (*body)(void *), void *context) {
-  const tn_guard_t guard = atomic_load_explicit(&installed, memory_order_acquire);
+  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
   if (guard == NULL) return tn__fail(TN_UNSUPPORTED, "no exception guard is installed");
   char message[960];
-  const int32_t status = guard(body, context, message, sizeof message);
+  const int32_t status = guard->run(body, context, message, sizeof message);
   return status == TN_OK ? TN_OK : tn__fail(status, "%s", message);
+}
+
+/* _URC_CONTINUE_UNWIND: the frame catches nothing. */
+#define CONTINUE_UNWIND 8
+
+/* The personality routine of tn__invoke(), which the unwinder calls (Itanium C++ ABI: Exception Handling, 1.6.2). */
+int32_t tn__personality(int32_t version, int32_t actions, uint64_t class, void *exception, void *context) {
+  (void)version, (void)class;
+  const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);
+  return guard == NULL ? CONTINUE_UNWIND : guard->unwind(actions, exception, context);
+}
+
+int32_t tn__guard_take(void *exception) {
+  char message[960];
+  atomic_load_explicit(&installed, memory_order_acquire)->take(exception, message, sizeof message);
+  return tn__fail(TN_EXCEPTION, "%s", message);
 }

@@ -1,4 +1,6 @@
 /* The exception guard, the only C++ of the core. A library of its own, so that the core needs no C++ runtime. */
+#include <unwind.h>
+
 #include <cstring>
 #include <exception>
 
@@ -39,22 +41,53 @@ void report(char *message, size_t capacity, const char *text) {
   message[length] = '\0';
 }
 
-}  // namespace
+/* Copies the text of the exception that is being handled. */
+void report_current(char *message, size_t capacity) {
+  try {
+    throw;
+  } catch (const std::exception &exception) {
+    report(message, capacity, exception.what());
+  } catch (...) {
+    report(message, capacity, "unknown");
+  }
+}
 
-/* The guard as tn_guard_t of tenon_call.h describes it. It may be called on any thread and allocates nothing. */
-extern "C" TN_API int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity) {
+int32_t run(void (*body)(void *), void *context, char *message, size_t capacity) {
   try {
     body(context);
     return TN_OK;
-  } catch (const std::exception &exception) {
-    report(message, capacity, exception.what());
 #if defined(__GLIBCXX__)
   } catch (const abi::__forced_unwind &) {
     throw;  // The thread is being cancelled; stopping that would abort the process.
 #endif
   } catch (...) {
-    report(message, capacity, "unknown");
+    report_current(message, capacity);
   }
   forget_left_frames();
   return TN_EXCEPTION;
+}
+
+int32_t unwind(int32_t actions, void *exception, void *context) {
+  // The thread is being cancelled, or a longjmp is in progress.
+  if (actions & _UA_FORCE_UNWIND) return _URC_CONTINUE_UNWIND;
+  if (actions & _UA_SEARCH_PHASE) return _URC_HANDLER_FOUND;
+  _Unwind_Context *const frame = static_cast<_Unwind_Context *>(context);
+  _Unwind_SetGR(frame, __builtin_eh_return_data_regno(0), reinterpret_cast<_Unwind_Word>(exception));
+  _Unwind_SetIP(frame, reinterpret_cast<_Unwind_Ptr>(_Unwind_GetLanguageSpecificData(frame)));
+  return _URC_INSTALL_CONTEXT;
+}
+
+void take(void *exception, char *message, size_t capacity) {
+  abi::__cxa_begin_catch(exception);
+  report_current(message, capacity);
+  abi::__cxa_end_catch();
+  forget_left_frames();
+}
+
+}  // namespace
+
+/* The functions of tenon_call.h. They may be called on any thread and allocate nothing. */
+extern "C" {
+extern TN_API const tn_guard_t tn_guard;
+const tn_guard_t tn_guard = {run, unwind, take};
 }

@@ -7,16 +7,24 @@
 #define HIDDEN(name) .private_extern _##name
 #define FUNCTION(name)
 #define END(name)
+#define CATCHES .cfi_personality 155, _tn__personality
 #else
 #define NAME(name) name
 #define HIDDEN(name) .hidden name
 #define FUNCTION(name) .type name, @function
 #define END(name) .size name, . - name
+/* Encodings: 155 is the relative address of a pointer, 27 a relative address, both in 4 bytes. */
+#define CATCHES .cfi_personality 155, tn__personality_pointer
+
+.section .data.rel.ro.tn__personality_pointer, "aw", @progbits
+.p2align 3
+tn__personality_pointer:
+  .quad tn__personality
 #endif
 
 .text
 
-/* void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left) */
+/* uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left) */
 .p2align 4
 .globl NAME(tn__on_stack)
 HIDDEN(tn__on_stack)
@@ -39,13 +47,15 @@ NAME(tn__on_stack):
   .cfi_endproc
 END(tn__on_stack)
 
-/* void tn__invoke(tn_call_frame_t *frame) */
+/* uint32_t tn__invoke(void *frame) */
 .p2align 4
 .globl NAME(tn__invoke)
 HIDDEN(tn__invoke)
 FUNCTION(tn__invoke)
 NAME(tn__invoke):
   .cfi_startproc
+  CATCHES
+  .cfi_lsda 27, NAME(tn__invoke_caught)
   endbr64
   pushq %rbp
   .cfi_def_cfa_offset 16
@@ -88,12 +98,24 @@ NAME(tn__invoke):
   movq %rdx, 40(%rbx)
   movsd %xmm0, 48(%rbx)
   movsd %xmm1, 56(%rbx)
+  xorl %eax, %eax
+4:
   leaq -16(%rbp), %rsp
   popq %r12
   popq %rbx
   popq %rbp
+  .cfi_remember_state
   .cfi_def_cfa %rsp, 8
   ret
+  .cfi_restore_state
+  /* The unwinder jumps here with the exception in rax, and has restored the other registers. */
+.globl NAME(tn__invoke_caught)
+HIDDEN(tn__invoke_caught)
+NAME(tn__invoke_caught):
+  endbr64
+  movq %rax, 32(%rbx)
+  movl $1, %eax
+  jmp 4b
   .cfi_endproc
 END(tn__invoke)
 

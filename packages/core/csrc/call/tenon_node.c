@@ -12,7 +12,16 @@ typedef struct {
   napi_ref thrown;   /* an exception that TypeScript could not catch, until a call returns; or null */
   napi_threadsafe_function waker;
   tn_environment_t *environment;
+  /* What the upcalls of the innermost call share. The scope is open while `uses` is not 0. */
+  struct {
+    napi_handle_scope handles;
+    napi_value function, nothing;
+    uint32_t uses;
+  } upcalls;
 } door_t;
+
+/* The number of upcalls that share a scope, because each leaves a handle in it. */
+#define MOST_USES 64
 
 /* Each call reads this variable. The model is safe in this small library: the loader always has room for a pointer. */
 #if defined(__GLIBC__)
@@ -33,10 +42,28 @@ static void throw_kept(napi_env env) {
   door->thrown = NULL;
 }
 
+static void close_upcalls(door_t *mine) {
+  mine->upcalls.uses = 0;
+  napi_close_handle_scope(mine->env, mine->upcalls.handles);
+}
+
+/* Performs the call of the frame, or if `run` is not null calls it. */
+static inline void call_native(int32_t (*run)(void)) {
+  door_t *mine = door;
+  const __typeof__(mine->upcalls) outer = mine->upcalls;
+  mine->upcalls.uses = 0;
+  if (run == NULL)
+    tn_environment_enter(mine->environment);
+  else
+    tn_environment_run(mine->environment, run);
+  if (mine->upcalls.uses != 0) close_upcalls(mine);
+  if (outer.uses != 0) mine->upcalls = outer;
+  if (mine->thrown != NULL) throw_kept(mine->env);
+}
+
 static napi_value enter(napi_env env, napi_callback_info info) {
-  (void)info;
-  tn_environment_enter(door->environment);
-  if (door->thrown != NULL) throw_kept(env);
+  (void)env, (void)info;
+  call_native(NULL);
   return NULL;
 }
 
@@ -51,20 +78,28 @@ static int32_t keep_exception(napi_env env) {
   return 1;
 }
 
+/* Opens a scope and gets the handles that a call of the dispatcher needs. */
+static bool open_upcalls(door_t *mine) {
+  if (napi_open_handle_scope(mine->env, &mine->upcalls.handles) != napi_ok) return false;
+  mine->upcalls.uses = 1;
+  if (napi_get_reference_value(mine->env, mine->dispatch, &mine->upcalls.function) == napi_ok &&
+      napi_get_undefined(mine->env, &mine->upcalls.nothing) == napi_ok)
+    return true;
+  close_upcalls(mine);
+  return false;
+}
+
 static int32_t dispatch(void *data) {
-  const door_t *mine = data;
-  const napi_env env = mine->env;
-  napi_handle_scope scope;
-  napi_value function, nothing;
-  if (napi_open_handle_scope(env, &scope) != napi_ok) return 2;
-  int32_t result = 2;
-  if (napi_get_reference_value(env, mine->dispatch, &function) == napi_ok &&
-      napi_get_undefined(env, &nothing) == napi_ok) {
-    const napi_status status = napi_call_function(env, nothing, function, 0, NULL, NULL);
-    result = status == napi_ok ? 0 : status == napi_pending_exception ? keep_exception(env) : 2;
+  door_t *mine = data;
+  if (mine->upcalls.uses == MOST_USES) close_upcalls(mine);
+  if (mine->upcalls.uses == 0) {
+    if (!open_upcalls(mine)) return 2;
+  } else {
+    mine->upcalls.uses++;
   }
-  napi_close_handle_scope(env, scope);
-  return result;
+  const napi_status status =
+      napi_call_function(mine->env, mine->upcalls.nothing, mine->upcalls.function, 0, NULL, NULL);
+  return status == napi_ok ? 0 : status == napi_pending_exception ? keep_exception(mine->env) : 2;
 }
 
 static void wake(void *data) {
@@ -75,6 +110,7 @@ static void serve(napi_env env, napi_value function, void *context, void *data) 
   (void)function, (void)context, (void)data;
   if (env == NULL || door == NULL) return;
   tn_environment_serve();
+  if (door->upcalls.uses != 0) close_upcalls(door);
   if (door->thrown != NULL) throw_kept(env);
 }
 
@@ -139,9 +175,8 @@ static int32_t (*entries[ENTRIES])(void);
 
 #define ENTRY(index)                                                  \
   static napi_value entry##index(napi_env env, napi_callback_info info) { \
-    (void)info;                                                       \
-    tn_environment_run(door->environment, entries[index]);            \
-    if (door->thrown != NULL) throw_kept(env);                        \
+    (void)env, (void)info;                                            \
+    call_native(entries[index]);                                      \
     return NULL;                                                      \
   }
 ENTRY(0)

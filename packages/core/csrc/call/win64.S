@@ -10,7 +10,7 @@
 #define STACK_LIMIT %gs:16
 #define STACK_ALLOCATION %gs:0x1478
 
-/* void tn__on_stack(void *top, void (*run)(void *data), void *data, void **left)
+/* uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left)
  *
  * The three bounds of a stack that is not in use are in the three words from its `top` on. */
 .p2align 4
@@ -61,7 +61,7 @@ tn__on_stack:
   ret
 .seh_endproc
 
-/* void tn__invoke(tn_call_frame_t *frame) */
+/* uint32_t tn__invoke(void *frame): always 0, because exceptions are not caught here */
 .p2align 4
 .globl tn__invoke
 .def tn__invoke; .scl 2; .type 32; .endef
@@ -102,6 +102,7 @@ tn__invoke:
   call *(%rbx)
   movq %rax, 32(%rbx)
   movsd %xmm0, 48(%rbx)
+  xorl %eax, %eax
   leaq 8(%rbp), %rsp
   popq %rbx
   popq %rbp

@@ -14,8 +14,7 @@
 /* Flags of a call. */
 #define TN_CALL_VECTORS 1u /* load the vector registers */
 #define TN_CALL_ERRNO 2u   /* set errno to 0 before the call, and store it after the call */
-#define TN_CALL_CATCH 4u   /* catch C++ exceptions */
-#define TN_CALL_COPIES 8u  /* there are structs that are passed by reference */
+#define TN_CALL_COPIES 4u  /* there are structs that are passed by reference */
 
 /* How a call has ended. */
 #define TN_CALL_RETURNED 0
@@ -252,12 +251,20 @@ TN_API void tn_jobs_counts(tn_jobs_counts_t *out);
 
 /* --- call/guard.c ------------------------------------------------------------------------------------------------- */
 
-/* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in
- * `message` (at most `capacity` bytes, NUL-terminated). */
-typedef int32_t (*tn_guard_t)(void (*body)(void *), void *context, char *message, size_t capacity);
+/* What the core needs of a C++ runtime. Another library has it (call/guard.cc), so that the core is plain C. */
+typedef struct {
+  /* Runs `body(context)` and catches C++ exceptions: returns TN_OK, or TN_EXCEPTION with the text of the exception in
+   * `message` (at most `capacity` bytes, NUL-terminated). */
+  int32_t (*run)(void (*body)(void *), void *context, char *message, size_t capacity);
+  /* The body of a personality routine: answers the unwinder for a frame that catches everything. The language-specific
+   * data of the frame is the code where it goes on. */
+  int32_t (*unwind)(int32_t actions, void *exception, void *context);
+  /* Ends an exception that was caught in this way, and copies its text. */
+  void (*take)(void *exception, char *message, size_t capacity);
+} tn_guard_t;
 
-/* Installs the guard, which is a function of another library (call/guard.cc). Idempotent. */
-TN_API int32_t tn_guard_install(tn_guard_t guard);
+/* Installs the guard, which lives as long as the process. Idempotent. */
+TN_API int32_t tn_guard_install(const tn_guard_t *guard);
 
 /* Calls `body(context)` under the installed guard. TN_UNSUPPORTED: no guard is installed, and `body` was not called. */
 TN_API int32_t tn_guard_call(void (*body)(void *), void *context);

@@ -1,5 +1,6 @@
 /* A program that makes the calls and upcalls of a file of records through the core's C code and assembly, and writes what
  * it saw to another file. TypeScript makes the records and compares (direct.ts). */
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,8 +86,17 @@ static tn_environment_t environment = {.id = 1, .frame = &frame, .door = {&stack
 tn_environment_t *tn_environment_current(void) { return &environment; }
 uint64_t tn_environment_id(void) { return environment.id; }
 int32_t tn_environment_relay(const tn_relay_t *relay) { return relay != NULL ? TN_CLOSED : TN_OK; }
-int32_t tn__fail(int32_t status, const char *format, ...) { return format != NULL ? status : TN_OK; }
-int32_t tn_guard_call(void (*body)(void *), void *context) { return body(context), TN_OK; }
+
+static char last_error[256];
+
+int32_t tn__fail(int32_t status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(last_error, sizeof last_error, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
 size_t tn_page_size(void) { return 65536; }
 
 /* --- Calls --- */
@@ -155,6 +165,24 @@ static void use_static_stubs(void) {
     if (tn_stub_create(&description, &stub) != TN_OK) abort();
 }
 
+extern const tn_guard_t tn_guard;
+void fuzz_throw(void (*before)(void));
+
+static void do_nothing(void) {}
+
+/* A C++ exception of a target ends the call, and nothing more. */
+static void check_exceptions(void) {
+  if (tn_guard_install(&tn_guard) != TN_OK) abort();
+  for (int i = 0; i < 3; i++) {
+    memset(&frame, 0, offsetof(tn_call_frame_t, stack));
+    frame.target = (uintptr_t)fuzz_throw;
+    frame.integers[0] = (uintptr_t)do_nothing;
+    frame.stack_size = 64;
+    tn_door_enter();
+    if (frame.state != TN_CALL_CAUGHT || strcmp(last_error, "thrown by the target") != 0) abort();
+  }
+}
+
 int main(int count, char **arguments) {
   if (count != 3) return 2;
   records = fopen(arguments[1], "rb");
@@ -162,6 +190,7 @@ int main(int count, char **arguments) {
   if (records == NULL || output == NULL) return 2;
   environment.floating_point = tn__fp_control();
   if (!tn__native_stack_open(&environment)) abort();
+  check_exceptions();
   use_static_stubs();
   for (uint32_t left = read_number(); left > 0; left--) {
     if (read_number() == 0)

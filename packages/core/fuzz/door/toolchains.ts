@@ -32,7 +32,10 @@ const crossCompilers = {
   win64: { gcc: 'x86_64-w64-mingw32-gcc', target: 'x86_64-w64-mingw32', runner: ['wine'] },
 } as const
 
-const warnings = ['-w', '-std=gnu11', '-D_GNU_SOURCE']
+/** The exception guard is C++. */
+const libraries = ['-lpthread', process.platform === 'darwin' ? '-lc++' : '-lstdc++']
+
+const warnings = ['-w', '-D_GNU_SOURCE', '-fexceptions']
 
 /** Each optimization moves arguments in its own way. */
 const optimizations: Readonly<Record<CompilerName, string>> = { cc: '-O1', gcc: '-O2', clang: '-O1' }
@@ -42,21 +45,20 @@ export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
   if (abi === hostAbi) {
     return {
       compile: (source, object) => start(compiler, [...flags, '-fPIC', '-c', source, '-o', object]),
-      link: (inputs, program) => start(compiler, [...warnings, '-O1', ...inputs, '-o', program, '-lpthread']),
+      link: (inputs, program) => start(compiler, [...warnings, '-O1', ...inputs, '-o', program, ...libraries]),
       run: (program, args) => start(program, args),
     }
   }
   const { gcc, target, runner } = crossCompilers[abi]
   const [command, ...run] = runner
-  const linking = abi === 'win64' ? [] : ['-static']
-  return {
+    return {
     compile: async (source, object) => {
       if (abi === 'apple-arm64') await compileForApple(gcc, target, flags, source, object)
       else if (compiler === 'clang') await start('clang', [`--target=${target}`, ...flags, '-c', source, '-o', object])
       else await start(gcc, [...flags, '-c', source, '-o', object])
     },
     // Clang has no libraries of other systems.
-    link: (inputs, program) => start(gcc, [...warnings, '-O1', ...linking, ...inputs, '-o', program, '-lpthread']),
+    link: (inputs, program) => start(gcc, [...warnings, '-O1', '-static', ...inputs, '-o', program, ...libraries]),
     run: (program, args) => start(command, [...run, program, ...args]),
   }
 }
@@ -85,6 +87,8 @@ export function coreSourcesOf(abi: Abi): string[] {
   const assembly = { 'sysv-x64': 'sysv_x64', aapcs64: 'aapcs64', 'apple-arm64': 'aapcs64', win64: 'win64' }[abi]
   const system = abi === 'win64' ? 'win32' : 'posix'
   const names = [
+    'guard.c',
+    'guard.cc',
     'enter.c',
     'script_stub.c',
     'stub_slots.c',

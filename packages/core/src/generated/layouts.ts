@@ -120,6 +120,10 @@ export const LAYOUTS = {
     size: 24,
     offsets: { limit: 0, running: 8, queued: 16 },
   },
+  tn_guard_t: {
+    size: 24,
+    offsets: { run: 0, unwind: 8, take: 16 },
+  },
   tn_xla_descriptor_t: {
     size: 56,
     offsets: { magic: 0, minor: 4, operands: 8, results: 12, attributes: 16, device_ordinal: 20, handlers: 24 },
@@ -382,8 +386,7 @@ export const CONSTANTS = {
   TN_CALL_FRAME_SIZE: 65536,
   TN_CALL_VECTORS: 1,
   TN_CALL_ERRNO: 2,
-  TN_CALL_CATCH: 4,
-  TN_CALL_COPIES: 8,
+  TN_CALL_COPIES: 4,
   TN_CALL_RETURNED: 0,
   TN_CALL_THROWN: 1,
   TN_CALL_CAUGHT: 2,

@@ -115,7 +115,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     enter: door().enter,
     low: address | 0,
     high: (address / TWO_32) | 0,
-    flags: plan.flags | FLAGS.CATCH | (capturesErrno ? FLAGS.ERRNO : 0),
+    flags: plan.flags | (capturesErrno ? FLAGS.ERRNO : 0),
     stackSize: plan.stackSize,
     extra: plan.vectorCount,
     slots,

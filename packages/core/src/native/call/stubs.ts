@@ -9,7 +9,7 @@ import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-
 import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
 import { bytes } from './frame.ts'
-import { addFunction, addressAt, keepThrown, removeFunction } from './functions.ts'
+import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import { planCall } from './plan.ts'
 import { resolve, store, type Slot } from './store.ts'
@@ -40,6 +40,8 @@ export interface StubOptions {
 /** An argument of a stub: a struct is a copy of its bytes, and an address is a number. */
 export type StubArgument = number | bigint | boolean | Uint8Array | undefined
 
+export type StubFunction = (...values: StubArgument[]) => Value
+
 export interface Stub {
   readonly address: number
   /** Makes the stub dead for ever. Called once. */
@@ -59,28 +61,16 @@ const NO_TIMEOUT = 0xffff_ffff
 /**
  * Makes a native function that runs `run`.
  *
- * @param run returns the result: a scalar, or the segment of a struct.
+ * @param run returns the result: a scalar, or the segment of a struct. It receives scalars, addresses as numbers, and structs as
+ * copies of their bytes.
  * @param name names the result in messages.
  * @throws {AllocationError} if the process has no address left. @throws {ArgumentError} if the refused result is not valid.
  */
-export function makeStub(
-  signature: PlanSignature,
-  run: (values: StubArgument[]) => Value,
-  options: StubOptions,
-  name: string,
-): Stub {
+export function makeStub(signature: PlanSignature, run: StubFunction, options: StubOptions, name: string): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
   const plan = planCall(door().abi, signature)
   const result = resultSlot(plan.result, plan, name)
-  const id = addFunction(() => {
-    try {
-      const values = plan.parameters.map(argumentAt)
-      const value = run(values)
-      if (result !== undefined) store(result, resolve(result, value))
-    } catch (error) {
-      keepThrown(error)
-    }
-  })
+  const id = addFunction(entered(plan.parameters, run, result))
   const description = new DataView(new ArrayBuffer(DESCRIPTION_SIZE))
   const set = (at: number, value: number): void => description.setUint32(at, value, true)
   set(DESCRIPTION.function, id)
@@ -109,14 +99,38 @@ export function makeStub(
   }
 }
 
+/** Returns the function that native code enters. All arguments are read before `run` can make calls, which use the frame too. */
+function entered(parameters: readonly ParameterPlan[], run: StubFunction, result: Slot | undefined): EnteredFunction {
+  const [first, second] = parameters as [ParameterPlan, ParameterPlan]
+  const call =
+    parameters.length === 1
+      ? () => run(argumentAt(first))
+      : parameters.length === 2
+        ? () => run(argumentAt(first), argumentAt(second))
+        : () => run(...parameters.map(argumentAt))
+  return () => {
+    try {
+      const value = call()
+      if (result !== undefined) store(result, resolve(result, value))
+    } catch (error) {
+      keepThrown(error)
+    }
+  }
+}
+
 /** Results are in the frame before the call, too. */
 const STAGE = WORDS.generalResults
 
-function argumentAt({ kind, word, byteOffset, byteSize, second, pieces }: ParameterPlan): StubArgument {
-  if (kind === 'struct') return loadStruct(pieces, byteSize)
-  if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
+function argumentAt(plan: ParameterPlan): StubArgument {
+  const { kind, word, byteSize } = plan
   if (kind === 'pointer') return addressAt(word)
-  if (byteSize === 8 && second === -1) return load(kind, word)
+  if (kind === 'struct') return loadStruct(plan.pieces, byteSize)
+  if (kind === 'indirect') return copyOf(addressAt(word), byteSize)
+  return byteSize === 8 ? load(kind, word) : loadNarrow(kind, plan)
+}
+
+/** Loads a scalar that does not have the words of a register alone. */
+function loadNarrow(kind: ValueType, { byteOffset, byteSize }: ParameterPlan): StubArgument {
   bytes.copyWithin(STAGE * 4, byteOffset, byteOffset + byteSize)
   return load(kind, STAGE)
 }

@@ -1,0 +1,7 @@
+/* C++ exceptions, for the other files of the core. */
+#pragma once
+
+#include <stdint.h>
+
+/* Ends an exception that tn__invoke() has caught, makes its text the last error, and returns TN_EXCEPTION. */
+int32_t tn__guard_take(void *exception);
