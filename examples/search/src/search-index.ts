@@ -74,7 +74,7 @@ export class SearchIndex {
 
   /** Writes the vectors of texts with a kernel that reads the strings in place, into the memory that the driver reads. */
   #writeFeatures(texts: readonly string[], to: Tensor): void {
-    this.#module.get('text_features').call(StringTensor.from(texts).tensor(), to)
+    this.#module.get('text_features')(StringTensor.from(texts).tensor(), to)
   }
 }
 

@@ -20,7 +20,7 @@ export const suite = {
         const raw = rawStack('nothing')
         const addon = addonCall('nothing')
         return {
-          ours: () => nothing.call(),
+          ours: () => nothing(),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -45,7 +45,7 @@ export const suite = {
         let j = 0
         let k = 0
         return {
-          ours: () => sum.call(i++ & 1023),
+          ours: () => sum(i++ & 1023),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -72,7 +72,7 @@ export const suite = {
         let j = 0
         let k = 0
         return {
-          ours: () => sum.call(i++ & 1023, 2, 3),
+          ours: () => sum(i++ & 1023, 2, 3),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -102,7 +102,7 @@ export const suite = {
         let j = 0
         let k = 0
         return {
-          ours: () => typeIndex.call(words[i++ & 3]),
+          ours: () => typeIndex(words[i++ & 3]),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -133,7 +133,7 @@ export const suite = {
         let j = 0
         let k = 0
         return {
-          ours: () => typeIndex.call(words[i++ & 3]),
+          ours: () => typeIndex(words[i++ & 3]),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -160,13 +160,13 @@ export const suite = {
         const typeIndex = lib.get('type_index')
         const raw = rawStack('type_index')
         const x = tensor('float32', [4], [1, 2, 3, 4])
-        typeIndex.call(x)
+        typeIndex(x)
         const { address } = x.descriptor as { address: number }
         const object = bitsOf(address)
         const addon = addonCall('type_index')
         const external = addonObject(address)
         return {
-          ours: () => typeIndex.call(x),
+          ours: () => typeIndex(x),
           peers: {
             'koffi by hand': () => {
               raw.i32[0] = 0
@@ -214,7 +214,7 @@ export const suite = {
           return x
         })
         return {
-          ours: () => call.call(run, 7),
+          ours: () => call(run, 7),
           peers: {
             'koffi.register': () => {
               raw.i32[0] = 0
@@ -240,7 +240,7 @@ export const suite = {
         const echo = lib.get('echo')
         const text = 'x'.repeat(40)
         const bytes = Buffer.from(text)
-        return { ours: () => echo.call(text), peers: { 'Buffer round trip': () => Buffer.from(bytes).toString() } }
+        return { ours: () => echo(text), peers: { 'Buffer round trip': () => Buffer.from(bytes).toString() } }
       },
     },
     {
@@ -256,7 +256,7 @@ export const suite = {
         let k = 0
         return {
           ours: () => typed(i++ & 1023, 2),
-          peers: { untyped: () => sum.call(j++ & 1023, 2), 'a bare koffi call': () => bareCall(k++ & 1023) },
+          peers: { untyped: () => sum(j++ & 1023, 2), 'a bare koffi call': () => bareCall(k++ & 1023) },
         }
       },
     },
@@ -267,7 +267,7 @@ export const suite = {
       setup: () => {
         const sum = lib.get('sum')
         const typed = sum.typed([t.float, t.float], t.float)
-        return { ours: () => typed(1, 2.5), peers: { untyped: () => sum.call(float(1), 2.5) } }
+        return { ours: () => typed(1, 2.5), peers: { untyped: () => sum(float(1), 2.5) } }
       },
     },
     {

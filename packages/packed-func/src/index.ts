@@ -16,6 +16,7 @@ export {
   type ErrorFactory,
   type PackedFuncErrorOptions,
 } from './errors/error-kinds.ts'
+export { type AsyncForm, type AsyncOptions } from './functions/async-form.ts'
 export { packedFunc, type PackedFuncOptions } from './functions/closure.ts'
 export { Module, type LookUpOptions } from './functions/module.ts'
 export { PackedFunc, type CallResult } from './functions/packed-func.ts'

@@ -59,18 +59,18 @@ describe('a call on another thread', () => {
 
   it('does not block the event loop, and stops when its signal is aborted', async () => {
     const controller = new AbortController()
-    const waiting = wait.asyncWith({ signal: controller.signal }, 20_000)
+    const waiting = wait.with({ signal: controller.signal }).async(20_000)
     setTimeout(() => controller.abort(), 20)
     const error = (await waiting.catch((caught: unknown) => caught)) as PackedFuncError
     expect(error.kind).toBe('Interrupted')
-    await expect(wait.asyncWith({ signal: controller.signal }, 1)).rejects.toThrow('aborted')
-    expect(await wait.asyncWith({ signal: new AbortController().signal }, 1)).toBeNull()
-    expect(wait.call(1)).toBeNull()
+    await expect(wait.with({ signal: controller.signal }).async(1)).rejects.toThrow('aborted')
+    expect(await wait.with({ signal: new AbortController().signal }).async(1)).toBeNull()
+    expect(wait(1)).toBeNull()
   })
 
   it('rejects with the reason of the signal that stopped it', async () => {
     const controller = new AbortController()
-    const stopping = kernel('fail_as').asyncWith({ signal: controller.signal }, 'EnvErrorAlreadySet')
+    const stopping = kernel('fail_as').with({ signal: controller.signal }).async('EnvErrorAlreadySet')
     controller.abort(new Error('enough'))
     await expect(stopping).rejects.toThrow('enough')
     const unasked = kernel('fail_as').async('EnvErrorAlreadySet')

@@ -12,7 +12,7 @@ async function backtraceOf(limit: number | undefined): Promise<string> {
   const { code, stdout, stderr } = await runScript(
     `import { Module, packedFunc } from '@tenon/packed-func'
      const lib = Module.open(${JSON.stringify(packed)})
-     try { lib.get('call').call(lib.get('fail_as'), 'KeyError') } catch (error) { console.log(error.nativeBacktrace) }`,
+     try { lib.get('call')(lib.get('fail_as'), 'KeyError') } catch (error) { console.log(error.nativeBacktrace) }`,
     {
       cwd: root,
       nodeOptions: ['--conditions=@tenon/source', '--no-warnings'],

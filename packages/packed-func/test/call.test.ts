@@ -50,18 +50,18 @@ describe('the native type of a value', () => {
     ['a function is a Function', () => 1, 68],
     ['an array is an Array', [1, 2], 71],
   ])('%s', (_, value, expected) => {
-    expect(typeIndex.call(value as never)).toBe(expected)
+    expect(typeIndex(value as never)).toBe(expected)
   })
 
   it("rule 1: a bigint outside int64 is refused with tvm-ffi's message", () => {
-    const error = thrownBy(() => echo.call(2n ** 63n))
+    const error = thrownBy(() => echo(2n ** 63n))
     expect(error).toBeInstanceOf(ArgumentRangeError)
     expect(String(error)).toContain('is too large to fit in int64_t')
-    expect(thrownBy(() => echo.call(-(2n ** 63n) - 1n))).toBeInstanceOf(RangeError)
+    expect(thrownBy(() => echo(-(2n ** 63n) - 1n))).toBeInstanceOf(RangeError)
   })
 
   it('a value without a native form is refused', () => {
-    const error = thrownBy(() => echo.call(Symbol('x') as never))
+    const error = thrownBy(() => echo(Symbol('x') as never))
     expect(error).toBeInstanceOf(TypeError)
     expect((error as PackedFuncError).kind).toBe('TypeError')
   })
@@ -95,22 +95,22 @@ describe('the result of a call', () => {
     [new Uint8Array([1, 2, 3])],
     [new Uint8Array(300_000).fill(7)],
   ])('value %# is returned unchanged', (value) => {
-    expect(echo.call(value)).toStrictEqual(value)
+    expect(echo(value)).toStrictEqual(value)
   })
 
   it('small bigints are returned as numbers', () => {
-    expect(echo.call(5n)).toBe(5)
+    expect(echo(5n)).toBe(5)
   })
 
   it('element types and devices keep their fields', () => {
-    expect(String(echo.call(dataType('float8_e4m3fn')))).toBe('float8_e4m3fn')
-    expect(String(echo.call(device('cuda:3')))).toBe('cuda:3')
+    expect(String(echo(dataType('float8_e4m3fn')))).toBe('float8_e4m3fn')
+    expect(String(echo(device('cuda:3')))).toBe('cuda:3')
   })
 
   it('every int64 is returned unchanged', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
-        expect(BigInt(echo.call(value) as number | bigint)).toBe(value)
+        expect(BigInt(echo(value) as number | bigint)).toBe(value)
       }),
     )
   })
@@ -118,7 +118,7 @@ describe('the result of a call', () => {
   it('every number is returned unchanged', () => {
     fc.assert(
       fc.property(fc.double(), (value) => {
-        expect(echo.call(value)).toBe(value)
+        expect(echo(value)).toBe(value)
       }),
     )
   })
@@ -126,7 +126,7 @@ describe('the result of a call', () => {
   it('every string is returned unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 100 }), (value) => {
-        expect(echo.call(value)).toBe(value)
+        expect(echo(value)).toBe(value)
       }),
     )
   })
@@ -134,68 +134,68 @@ describe('the result of a call', () => {
 
 describe('native values', () => {
   it('devices with numbers outside int32 are refused', () => {
-    expect(() => echo.call({ type: 2 ** 40, id: 1 })).toThrow('cannot take')
-    expect(() => echo.call({ type: 1, id: 1.5 })).toThrow('cannot take')
+    expect(() => echo({ type: 2 ** 40, id: 1 })).toThrow('cannot take')
+    expect(() => echo({ type: 1, id: 1.5 })).toThrow('cannot take')
   })
 
   it('bytes whose buffer is detached are refused', () => {
     const bytes = new Uint8Array(8)
     structuredClone(bytes.buffer, { transfer: [bytes.buffer] })
-    expect(() => echo.call(bytes)).toThrow(ScopeClosedError)
-    expect(echo.call(new Uint8Array())).toEqual(new Uint8Array())
+    expect(() => echo(bytes)).toThrow(ScopeClosedError)
+    expect(echo(new Uint8Array())).toEqual(new Uint8Array())
   })
 
   it('rule 5: a pointer is passed on unchanged, also null', () => {
-    const pointer = kernel('some_pointer').call(1) as OpaquePointer
+    const pointer = kernel('some_pointer')(1) as OpaquePointer
     expect(pointer).toBeInstanceOf(OpaquePointer)
-    expect(typeIndex.call(pointer)).toBe(4)
-    expect((echo.call(pointer) as OpaquePointer).address).toBe(pointer.address)
-    expect((kernel('some_pointer').call() as OpaquePointer).address).toBe(0n)
+    expect(typeIndex(pointer)).toBe(4)
+    expect((echo(pointer) as OpaquePointer).address).toBe(pointer.address)
+    expect((kernel('some_pointer')() as OpaquePointer).address).toBe(0n)
     const tagged = new OpaquePointer(0xdead_beef_dead_beefn)
-    expect((echo.call(tagged) as OpaquePointer).address).toBe(0xdead_beef_dead_beefn)
+    expect((echo(tagged) as OpaquePointer).address).toBe(0xdead_beef_dead_beefn)
   })
 
   it('rule 6: passing an object adds no reference, keeping it adds one', () => {
-    const array = echo.call([1]) as NativeArray
-    expect(kernel('references').call(array)).toBe(1)
-    const second = echo.call(array) as NativeArray
-    expect(kernel('references').call(array)).toBe(2)
+    const array = echo([1]) as NativeArray
+    expect(kernel('references')(array)).toBe(1)
+    const second = echo(array) as NativeArray
+    expect(kernel('references')(array)).toBe(2)
     second.close()
-    expect(kernel('references').call(array)).toBe(1)
+    expect(kernel('references')(array)).toBe(1)
   })
 
   it('rule 11: a function that takes an int accepts a Bool, but not a whole Float', () => {
-    const array = echo.call(['zero', 'one']) as NativeArray
+    const array = echo(['zero', 'one']) as NativeArray
     const get = getGlobal('ffi.ArrayGetItem')
-    expect(get.call(array, true)).toBe('one')
-    expect(() => get.call(array, float(1))).toThrow(TypeError)
+    expect(get(array, true)).toBe('one')
+    expect(() => get(array, float(1))).toThrow(TypeError)
   })
 
   it('rule 13: a function that takes a bool accepts an Int', () => {
     const has = getGlobal('ffi.ModuleImplementsFunction')
-    expect(has.call(Module.open(kernelLibrary('packed')), 'sum', 7)).toBe(true)
+    expect(has(Module.open(kernelLibrary('packed')), 'sum', 7)).toBe(true)
   })
 })
 
 describe('calls', () => {
   it('rule 34: a function that sets nothing returns null', () => {
-    expect(kernel('nothing').call()).toBeNull()
+    expect(kernel('nothing')()).toBeNull()
   })
 
   it('pass a thousand arguments', () => {
     const values = Array.from({ length: 1000 }, (_, i) => i)
-    expect(sum.call(...values)).toBe(499_500)
+    expect(sum(...values)).toBe(499_500)
   })
 
   it('throw RecursionError for more arguments than the stack has room for', () => {
-    const error = thrownBy(() => sum.call(...Array.from({ length: 7000 }, () => 1))) as PackedFuncError
+    const error = thrownBy(() => sum(...Array.from({ length: 7000 }, () => 1))) as PackedFuncError
     expect(error.kind).toBe('RecursionError')
-    expect(sum.call(1, 2)).toBe(3)
+    expect(sum(1, 2)).toBe(3)
   })
 
   it('rule 36 and 35: a failed call does not affect the next one', () => {
-    expect(() => sum.call('x')).toThrow('sum takes numbers')
-    expect(sum.call(1)).toBe(1)
+    expect(() => sum('x')).toThrow('sum takes numbers')
+    expect(sum(1)).toBe(1)
   })
 
   it('tryCall returns the kind and the text of an error', () => {
@@ -203,15 +203,16 @@ describe('calls', () => {
     expect(sum.tryCall(1, 2)).toEqual({ ok: true, value: 3 })
   })
 
-  it('asFunction returns a plain function', () => {
-    expect([1, 2, 3].map((x) => sum.asFunction()(x, 1))).toEqual([2, 3, 4])
+  it('a packed function can be passed where a function is expected', () => {
+    expect([1, 2, 3].map((x) => sum(x, 1))).toEqual([2, 3, 4])
+    expect(Array.from([1, 2, 3], sum)).toEqual([1, 3, 5])
   })
 
   it('rule 38: exceptions of a C++ kernel are errors', () => {
     const greet = kernel('greet', 'packed_cpp')
-    expect(greet.call('Ada')).toBe('Hello, Ada!')
-    expect(greet.call('a longer name, too long to be small')).toBe('Hello, a longer name, too long to be small!')
-    const error = thrownBy(() => greet.call(1)) as PackedFuncError
+    expect(greet('Ada')).toBe('Hello, Ada!')
+    expect(greet('a longer name, too long to be small')).toBe('Hello, a longer name, too long to be small!')
+    const error = thrownBy(() => greet(1)) as PackedFuncError
     expect(error.kind).toBe('InternalError')
     expect(error.sentence).toBe('a name must be text')
   })
@@ -221,7 +222,7 @@ describe('calls', () => {
     const before = { top: stack.top, text: stack.text, depth: stack.depth, undo: stack.undo.length }
     for (const values of [['x'.repeat(50)], [[1, [2, 'three']]], ['a\0b and some more'], [Symbol('x')]] as never[][]) {
       thrownBy(() => {
-        echo.call(...values)
+        echo(...values)
         throw new Error('done')
       })
     }
@@ -231,14 +232,14 @@ describe('calls', () => {
   it('text, errors, arrays and functions do not leak', () => {
     const failAs = kernel('fail_as')
     const run = packedFunc(() => 'x'.repeat(20))
-    run.call()
+    run()
     const before = live()
     for (let i = 0; i < 20_000; i++) {
-      echo.call('text that is longer than seven')
-      echo.call('with\0 a NUL so that it is an object')
-      run.call()
+      echo('text that is longer than seven')
+      echo('with\0 a NUL so that it is an object')
+      run()
       sum.tryCall([1, ['two']])
-      typeIndex.call(() => i)
+      typeIndex(() => i)
       failAs.tryCall('ValueError')
     }
     expect(live()).toEqual(before)
@@ -254,7 +255,7 @@ describe('a function as an object', () => {
     lookup[Symbol.dispose]()
     expect(() => lookup.close()).toThrow(ScopeClosedError)
     expect(lookup.isAlive).toBe(false)
-    expect(() => lookup.call('x')).toThrow('closed already')
+    expect(() => lookup('x')).toThrow('closed already')
     expect(() => lookup.tryCall('x')).toThrow('closed already')
   })
 
@@ -263,7 +264,7 @@ describe('a function as an object', () => {
       self.close()
       return 'still here, with a long text'
     })
-    expect(self.call()).toBe('still here, with a long text')
+    expect(self()).toBe('still here, with a long text')
   })
 })
 
@@ -275,7 +276,7 @@ describe('u64', () => {
     [2n ** 64n - 1n, -1],
     [7, 7],
   ])('%s is passed by its bits, and returned as %s', (value, back) => {
-    expect(kernel('echo').call(u64(value))).toBe(back)
+    expect(kernel('echo')(u64(value))).toBe(back)
   })
 
   it('refuses values that are not a uint64', () => {

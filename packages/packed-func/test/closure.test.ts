@@ -16,7 +16,7 @@ describe('a function of TypeScript', () => {
       seen.push(...values)
       return 'a result longer than seven'
     }
-    expect(call.call(run as never, 1, 2.5, 'text longer than seven', 'short', null, true, new Uint8Array(20))).toBe(
+    expect(call(run as never, 1, 2.5, 'text longer than seven', 'short', null, true, new Uint8Array(20))).toBe(
       'a result longer than seven',
     )
     expect(seen).toEqual([1, 2.5, 'text longer than seven', 'short', null, true, new Uint8Array(20)])
@@ -27,39 +27,39 @@ describe('a function of TypeScript', () => {
     ['text with a NUL', 'long\0 text', 'long\0 text'],
     ['a bigint', 2n ** 60n, 2n ** 60n],
   ])('returns %s', (_, result, expected) => {
-    expect(call.call((() => result) as never)).toStrictEqual(expected)
+    expect(call((() => result) as never)).toStrictEqual(expected)
   })
 
   it('returns arrays and functions, which the caller owns', () => {
-    const array = call.call(() => [1, 'two', [3]]) as NativeArray
+    const array = call(() => [1, 'two', [3]]) as NativeArray
     expect(array.get(1)).toBe('two')
-    const made = call.call(() => (x: number) => x + 1) as PackedFunc
-    expect(made.call(1)).toBe(2)
+    const made = call(() => (x: number) => x + 1) as PackedFunc
+    expect(made(1)).toBe(2)
     const other = getGlobal('ffi.String')
-    expect((call.call(() => other) as PackedFunc).call('x')).toBe('x')
+    expect((call(() => other) as PackedFunc)('x')).toBe('x')
     expect(other.isAlive).toBe(true)
   })
 
   it('may keep the objects that it gets', () => {
     let kept: PackedFunc | undefined
-    call.call(
+    call(
       (f: PackedFunc) => {
         kept = f
       },
       packedFunc(() => 7),
     )
-    expect(kept!.call()).toBe(7)
+    expect(kept!()).toBe(7)
   })
 
   it('may call itself through native code', () => {
-    const factorial = packedFunc((n: number): number => (n <= 1 ? 1 : n * (factorial.call(n - 1) as number)))
-    expect(factorial.call(10)).toBe(3_628_800)
+    const factorial = packedFunc((n: number): number => (n <= 1 ? 1 : n * (factorial(n - 1) as number)))
+    expect(factorial(10)).toBe(3_628_800)
   })
 
   it('gets an object that is passed as rvalue()', () => {
-    const array = echo.call([1, 2]) as NativeArray
+    const array = echo([1, 2]) as NativeArray
     let size = 0
-    call.call((moved: NativeArray) => {
+    call((moved: NativeArray) => {
       size = moved.size
     }, rvalue(array))
     expect(size).toBe(2)
@@ -71,15 +71,15 @@ describe('a function of TypeScript', () => {
   })
 
   it('must be declared asynchronous to return a promise', () => {
-    const error = thrownBy(() => call.call(async () => Promise.reject(new Error('later')))) as PackedFuncError
+    const error = thrownBy(() => call(async () => Promise.reject(new Error('later')))) as PackedFuncError
     expect(error.kind).toBe('TypeError')
     expect(error.sentence).toContain('asynchronous function used as packed function')
   })
 
   it('cannot return a view or an rvalue', () => {
-    expect(() => call.call(() => tensorView(tensor('float32', [1])))).toThrow('which calls only borrow')
-    const array = echo.call([1]) as NativeArray
-    expect(() => call.call(() => rvalue(array))).toThrow('which calls only borrow')
+    expect(() => call(() => tensorView(tensor('float32', [1])))).toThrow('which calls only borrow')
+    const array = echo([1]) as NativeArray
+    expect(() => call(() => rvalue(array))).toThrow('which calls only borrow')
     expect(array.isAlive).toBe(true)
   })
 })
@@ -95,7 +95,7 @@ describe('tensors that a callback borrows', () => {
       seen = lent
       return run(lent)
     })
-    expect(() => call.call(keeping, tensorView(tensor('float32', [2], [1, 2])))).toThrow(ScopeHeldError)
+    expect(() => call(keeping, tensorView(tensor('float32', [2], [1, 2])))).toThrow(ScopeHeldError)
     expect(() => seen!.toArray()).toThrow(ScopeClosedError)
     keeping.close()
     expect(live().foreign).toBe(before.foreign + 1)
@@ -107,9 +107,9 @@ describe('tensors that a callback borrows', () => {
     const x = tensor('float32', [2], [1, 2])
     const keep = (lent: Tensor): void => {
       seen = lent
-      kept = getGlobal('ffi.Array').call(lent) as NativeArray
+      kept = getGlobal('ffi.Array')(lent) as NativeArray
     }
-    expect(() => call.call(keep, tensorView(x))).toThrow(ScopeHeldError)
+    expect(() => call(keep, tensorView(x))).toThrow(ScopeHeldError)
     expect(() => seen!.toArray()).toThrow('detached')
     kept!.close()
   })
@@ -117,7 +117,7 @@ describe('tensors that a callback borrows', () => {
   it('can be read and written until the callback returns', () => {
     const x = tensor('float32', [3], [1, 2, 3])
     let kept: Tensor | undefined
-    call.call((lent: Tensor) => {
+    call((lent: Tensor) => {
       kept = lent
       expect(lent.toArray()).toEqual([1, 2, 3])
       lent.view()[0] = 9
@@ -134,7 +134,7 @@ describe('a tensor that a callback borrows and closes itself', () => {
       ;(borrowed.segment.lifetime as unknown as { close(): void }).close()
       return borrowed.shape[0]!
     }
-    expect(call.call(closing, tensorView(x))).toBe(2)
+    expect(call(closing, tensorView(x))).toBe(2)
     expect(x.toArray()).toEqual([1, 2])
   })
 })
@@ -142,11 +142,11 @@ describe('a tensor that a callback borrows and closes itself', () => {
 describe('lifetimes', () => {
   it('a function lives until native code releases its last reference', () => {
     const before = liveCallbacks()
-    kernel('keep').call(() => 'kept')
+    kernel('keep')(() => 'kept')
     expect(liveCallbacks()).toBe(before + 1)
-    const kept = kernel('kept').call() as PackedFunc
-    expect(kept.call()).toBe('kept')
-    kernel('keep').call(null)
+    const kept = kernel('kept')() as PackedFunc
+    expect(kept()).toBe('kept')
+    kernel('keep')(null)
     expect(liveCallbacks()).toBe(before + 1)
     kept.close()
     expect(liveCallbacks()).toBe(before)
@@ -163,16 +163,16 @@ describe('lifetimes', () => {
 
 describe('threads', () => {
   it('hazard H7: a call from a foreign thread fails at once', () => {
-    const error = thrownBy(() => kernel('call_on_thread').call(() => 1)) as PackedFuncError
+    const error = thrownBy(() => kernel('call_on_thread')(() => 1)) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
   })
 
   it('a native function runs on a foreign thread', () => {
-    expect(kernel('call_on_thread').call(kernel('nothing'))).toBeNull()
+    expect(kernel('call_on_thread')(kernel('nothing'))).toBeNull()
   })
 
   it('an error of another thread keeps its text', () => {
-    const error = thrownBy(() => kernel('call_on_thread').call(kernel('echo'))) as PackedFuncError
+    const error = thrownBy(() => kernel('call_on_thread')(kernel('echo'))) as PackedFuncError
     expect(error.sentence).toBe('echo takes one argument')
   })
 })
@@ -183,14 +183,14 @@ describe('nesting', () => {
     let depth = 0
     const forever: PackedFunc = packedFunc(() => {
       depth++
-      return forever.call()
+      return forever()
     })
-    const error = thrownBy(() => forever.call()) as PackedFuncError
+    const error = thrownBy(() => forever()) as PackedFuncError
     expect(error.kind).toBe('RecursionError')
     expect(depth).toBe(128)
     expect(stack.depth).toBe(0)
     expect(stack.top).toBe(0)
-    expect(echo.call('still works, as ever')).toBe('still works, as ever')
+    expect(echo('still works, as ever')).toBe('still works, as ever')
   })
 
   it('hazard H4: an error of a callback is one failure for native code', () => {

@@ -12,7 +12,7 @@ const byKey = ([a]: readonly unknown[], [b]: readonly unknown[]): number =>
   `${typeof a}${String(a)}` < `${typeof b}${String(b)}` ? -1 : 1
 
 describe('arrays', () => {
-  const array = echo.call([1, 'two', null, [3.5]]) as NativeArray
+  const array = echo([1, 'two', null, [3.5]]) as NativeArray
 
   it('read their elements as values', () => {
     expect(array).toBeInstanceOf(NativeArray)
@@ -26,23 +26,23 @@ describe('arrays', () => {
   it.each([2, 2000])('have the elements that an array of %d had when packing began', (size) => {
     const growing: number[] = Array.from({ length: size }, (_, i) => i)
     Object.defineProperty(growing, 0, { get: () => growing.push(7) })
-    expect((echo.call(growing) as NativeArray).size).toBe(size)
+    expect((echo(growing) as NativeArray).size).toBe(size)
     const shrinking: number[] = Array.from({ length: size }, (_, i) => i)
     Object.defineProperty(shrinking, 0, { get: () => (shrinking.length = 1) })
-    expect((echo.call(shrinking) as NativeArray).toArray().slice(0, 2)).toEqual([1, null])
+    expect((echo(shrinking) as NativeArray).toArray().slice(0, 2)).toEqual([1, null])
   })
 
   it('may have 100,000 elements', () => {
     const before = live()
     const values = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? `element ${i}` : i % 3 === 1 ? i : [i]))
-    const many = echo.call(values) as NativeArray
+    const many = echo(values) as NativeArray
     expect(many.size).toBe(100_000)
     expect([many.get(99_999), many.get(1024), many.get(1024 * 90 + 1)]).toEqual(['element 99999', 1024, 92_161])
     expect((many.get(2) as NativeArray).toArray()).toEqual([2])
     many.close()
     values[90_000] = Symbol('no value') as never
-    expect(() => echo.call(values)).toThrow('cannot take Symbol')
-    const map = echo.call(new Map(values.slice(0, 50_000).map((_, i) => [i, `value ${i}`]))) as NativeMap
+    expect(() => echo(values)).toThrow('cannot take Symbol')
+    const map = echo(new Map(values.slice(0, 50_000).map((_, i) => [i, `value ${i}`]))) as NativeMap
     expect(map.size).toBe(50_000)
     expect(map.get(49_999)).toBe('value 49999')
     map.close()
@@ -54,9 +54,9 @@ describe('arrays', () => {
   if (isOwnLibrary)
     it('may nest 200,000 deep', () => {
       const before = live().native
-      let chain = echo.call([1]) as NativeArray
+      let chain = echo([1]) as NativeArray
       for (let i = 0; i < 200_000; i++) {
-        const longer = echo.call([chain]) as NativeArray
+        const longer = echo([chain]) as NativeArray
         chain.close()
         chain = longer
       }
@@ -71,32 +71,32 @@ describe('arrays', () => {
   })
 
   it('are passed without a copy', () => {
-    expect((echo.call(array) as NativeArray).handle).toBe(array.handle)
+    expect((echo(array) as NativeArray).handle).toBe(array.handle)
   })
 
   it('lists can change', () => {
-    const list = getGlobal('ffi.List').call(1, 2, 3) as NativeArray
-    getGlobal('ffi.ListAppend').call(list, 'four')
-    getGlobal('ffi.ListInsert').call(list, 0, 'zero')
-    getGlobal('ffi.ListSetItem').call(list, 1, 'one')
+    const list = getGlobal('ffi.List')(1, 2, 3) as NativeArray
+    getGlobal('ffi.ListAppend')(list, 'four')
+    getGlobal('ffi.ListInsert')(list, 0, 'zero')
+    getGlobal('ffi.ListSetItem')(list, 1, 'one')
     expect(list.toArray()).toEqual(['zero', 'one', 2, 3, 'four'])
-    expect(getGlobal('ffi.ListPop').call(list, 4)).toBe('four')
-    getGlobal('ffi.ListErase').call(list, 0)
+    expect(getGlobal('ffi.ListPop')(list, 4)).toBe('four')
+    getGlobal('ffi.ListErase')(list, 0)
     expect(list.toArray()).toEqual(['one', 2, 3])
-    expect(getGlobal('ffi.ListContains').call(list, 'one')).toBe(true)
-    expect(getGlobal('ffi.ListContains').call(list, 'two')).toBe(false)
-    for (let i = 0; i < 100; i++) getGlobal('ffi.ListAppend').call(list, i)
+    expect(getGlobal('ffi.ListContains')(list, 'one')).toBe(true)
+    expect(getGlobal('ffi.ListContains')(list, 'two')).toBe(false)
+    for (let i = 0; i < 100; i++) getGlobal('ffi.ListAppend')(list, i)
     expect(list.size).toBe(103)
-    getGlobal('ffi.ListClear').call(list)
+    getGlobal('ffi.ListClear')(list)
     expect(list.toArray()).toEqual([])
-    expect(() => getGlobal('ffi.ListPop').call(list, 0)).toThrow('out of bounds')
+    expect(() => getGlobal('ffi.ListPop')(list, 0)).toThrow('out of bounds')
   })
 })
 
 describe('maps', () => {
   it('keep the order of their entries', () => {
     const entries = Array.from({ length: 50 }, (_, i) => [i % 2 === 0 ? i : `key number ${i}`, i] as const)
-    const map = echo.call(new Map<Argument, Argument>(entries)) as NativeMap
+    const map = echo(new Map<Argument, Argument>(entries)) as NativeMap
     expect(map.size).toBe(50)
     expect([...map]).toEqual(entries)
     expect(map.get('key number 49')).toBe(49)
@@ -104,11 +104,11 @@ describe('maps', () => {
     expect(map.has(47)).toBe(false)
     const error = thrownBy(() => map.get('none')) as PackedFuncError
     expect([error.kind, error.sentence]).toEqual(['KeyError', 'key is not in Map'])
-    expect([...(echo.call(new Map()) as NativeMap)]).toEqual([])
+    expect([...(echo(new Map()) as NativeMap)]).toEqual([])
   })
 
   it('rule 8: find short and long text by content', () => {
-    const map = echo.call(
+    const map = echo(
       new Map([
         ['short', 1],
         ['longer than seven', 2],
@@ -125,13 +125,13 @@ describe('maps', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const model = new Map<unknown, unknown>()
-        const dict = make!.call() as NativeMap
+        const dict = make!() as NativeMap
         for (const one of steps) {
           if ('set' in one) {
-            set!.call(dict, one.set, one.value)
+            set!(dict, one.set, one.value)
             model.set(one.set, one.value)
           } else {
-            erase!.call(dict, one.erase)
+            erase!(dict, one.erase)
             model.delete(one.erase)
           }
         }
@@ -148,7 +148,7 @@ describe('maps', () => {
   it('leak nothing', () => {
     const before = live()
     for (let i = 0; i < 100; i++) {
-      const map = echo.call(new Map([[`a key that is long ${i}`, ['a value that is long']]])) as NativeMap
+      const map = echo(new Map([[`a key that is long ${i}`, ['a value that is long']]])) as NativeMap
       for (const [, value] of map) (value as NativeArray).close()
       map.close()
     }
@@ -160,7 +160,7 @@ describe('shapes', () => {
   it('hold whole numbers', () => {
     const made = shape([2, 3n, 2n ** 60n])
     expect(made).toBeInstanceOf(NativeShape)
-    expect((echo.call(made) as NativeShape).toArray()).toEqual([2, 3, 2n ** 60n])
+    expect((echo(made) as NativeShape).toArray()).toEqual([2, 3, 2n ** 60n])
     expect(shape([]).toArray()).toEqual([])
     const error = thrownBy(() => shape([1.5])) as PackedFuncError
     expect(error.kind).toBe('ValueError')
@@ -171,31 +171,31 @@ describe('objects', () => {
   const moveIn = kernel('move_in')
 
   it('rule 10: are closed here when the function takes them over', () => {
-    const array = echo.call([1, 2]) as NativeArray
-    const moved = moveIn.call(rvalue(array)) as NativeArray
+    const array = echo([1, 2]) as NativeArray
+    const moved = moveIn(rvalue(array)) as NativeArray
     expect(array.isAlive).toBe(false)
     expect(moved.toArray()).toEqual([1, 2])
     expect(() => rvalue(1 as never)).toThrow('must be a native object')
   })
 
   it('rule 31: stay open if no function takes them over', () => {
-    const array = echo.call([1]) as NativeArray
-    expect(kernel('type_index').call(rvalue(array))).toBe(10)
+    const array = echo([1]) as NativeArray
+    expect(kernel('type_index')(rvalue(array))).toBe(10)
     expect(array.toArray()).toEqual([1])
   })
 
   it('rule 32: are moved at most once', () => {
-    const array = echo.call([1]) as NativeArray
-    const error = thrownBy(() => moveIn.call(rvalue(array), 'again')) as PackedFuncError
+    const array = echo([1]) as NativeArray
+    const error = thrownBy(() => moveIn(rvalue(array), 'again')) as PackedFuncError
     expect(error.kind).toBe('InternalError')
     expect(error.sentence).toContain('RValueRef already moved')
     expect(array.isAlive).toBe(false)
   })
 
   it('cannot be another argument of the call that may take them over', () => {
-    const array = echo.call([1, 2]) as NativeArray
-    expect(() => kernel('type_index').call(rvalue(array), array)).toThrow(ScopeClosedError)
-    expect(() => kernel('type_index').call(rvalue(array), rvalue(array))).toThrow(ScopeClosedError)
+    const array = echo([1, 2]) as NativeArray
+    expect(() => kernel('type_index')(rvalue(array), array)).toThrow(ScopeClosedError)
+    expect(() => kernel('type_index')(rvalue(array), rvalue(array))).toThrow(ScopeClosedError)
     expect(array.toArray()).toEqual([1, 2])
     array.close()
     expect(array.isAlive).toBe(false)
@@ -204,37 +204,37 @@ describe('objects', () => {
   it('live for as long as a call borrows them', () => {
     const readAfter = kernel('read_after')
     const before = live().native
-    const array = echo.call([1, 2]) as NativeArray
-    expect(readAfter.call(array, rvalue(array))).toBe(1)
+    const array = echo([1, 2]) as NativeArray
+    expect(readAfter(array, rvalue(array))).toBe(1)
     expect(array.isAlive).toBe(false)
-    const other = echo.call([1, 2]) as NativeArray
-    const outer = readAfter.call(other, () => (moveIn.call(rvalue(other)) as NativeArray).close())
+    const other = echo([1, 2]) as NativeArray
+    const outer = readAfter(other, () => (moveIn(rvalue(other)) as NativeArray).close())
     expect(outer).toBeGreaterThan(0)
     expect(other.isAlive).toBe(false)
     expect(live().native).toBe(before)
   })
 
   it('have no other reference after they were moved', () => {
-    const array = echo.call([1, 2]) as NativeArray
-    const moved = moveIn.call(rvalue(array)) as NativeArray
-    expect(kernel('read_after').call(moved, () => null)).toBe(1)
+    const array = echo([1, 2]) as NativeArray
+    const moved = moveIn(rvalue(array)) as NativeArray
+    expect(kernel('read_after')(moved, () => null)).toBe(1)
   })
 
   it('print as their types', () => {
-    const array = echo.call([1]) as NativeArray
-    expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function] }')
+    const array = echo([1]) as NativeArray
+    expect(inspect({ array, echo })).toBe('{ array: [ffi.Array], echo: [ffi.Function echo] }')
     array.close()
     expect(`${array}`).toBe('[ffi.Array, closed]')
   })
 
   it('of unknown types are passed on', () => {
-    const missing = getGlobal('ffi.GetInvalidObject').call() as NativeObject
+    const missing = getGlobal('ffi.GetInvalidObject')() as NativeObject
     expect(missing.typeKey).toBe('ffi.Object')
-    expect((echo.call(missing) as NativeObject).handle).toBe(missing.handle)
+    expect((echo(missing) as NativeObject).handle).toBe(missing.handle)
   })
 
   it('an error can be an argument and a result', () => {
     const error = new RangeError('as a value')
-    expect(echo.call(error)).toBe(error)
+    expect(echo(error)).toBe(error)
   })
 })

@@ -6,7 +6,7 @@ async function copy(): Promise<(value: number) => unknown> {
   vi.resetModules()
   const { Module } = await import('@tenon/packed-func')
   const sum = Module.open(kernelLibrary('packed')).get('sum')
-  return (value) => sum.call(value, 1)
+  return (value) => sum(value, 1)
 }
 
 test('two copies of the package in one thread can call in turn', async () => {

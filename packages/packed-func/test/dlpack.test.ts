@@ -22,7 +22,7 @@ describe.each([true, false])('managed tensors of DLPack, versioned: %s', (versio
     const pointer = toDLPack(tensor('float32', [2], [1, 2]), { versioned })
     await collect(() => false)
     const back = fromDLPack(pointer, { versioned }) as Tensor
-    addOne.call(back, back)
+    addOne(back, back)
     expect(back.toArray()).toEqual([2, 3])
     close(back)
     expect(live().foreign).toBeLessThanOrEqual(before.foreign)
@@ -80,13 +80,11 @@ describe('DLPack', () => {
   it('refuses values that are not tensors or pointers, and closed tensors', () => {
     expect(() => toDLPack(1 as never)).toThrow('tensor must be a tensor, got 1')
     expect(() => fromDLPack(1n as never)).toThrow('pointer must be the address of a managed tensor')
-    const nothing = kernel('some_pointer').call() as OpaquePointer
+    const nothing = kernel('some_pointer')() as OpaquePointer
     if (nothing.address === 0n) expect(() => fromDLPack(nothing)).toThrow('managed tensor')
     for (const alignment of [0, 1.5, NaN, 2 ** 31])
-      expect(() => fromDLPack(kernel('some_pointer').call(1) as OpaquePointer, { alignment })).toThrow(
-        'alignment must be',
-      )
-    const made = kernel('make_range').call(3) as Tensor
+      expect(() => fromDLPack(kernel('some_pointer')(1) as OpaquePointer, { alignment })).toThrow('alignment must be')
+    const made = kernel('make_range')(3) as Tensor
     close(made)
     expect(() => toDLPack(made)).toThrow('native tensor')
   })

@@ -15,10 +15,10 @@ const generations = [
 describe.each(generations)('a library of TVM %s with a module inside', (_, name) => {
   it('imports the module', () => {
     const lib = Module.open(kernelLibrary(name))
-    expect(lib.entry.call()).toBe(40)
-    expect(lib.entry.call(2)).toBe(42)
-    expect(lib.get('add_setting').call(3)).toBe(43)
-    expect(lib.get('number').call()).toBe(40)
+    expect(lib.entry()).toBe(40)
+    expect(lib.entry(2)).toBe(42)
+    expect(lib.get('add_setting')(3)).toBe(43)
+    expect(lib.get('number')()).toBe(40)
     expect(lib.tryGet('number', { imports: false })).toBeUndefined()
   })
 })
@@ -98,5 +98,5 @@ it('a loader can be a function of TypeScript', () => {
   const path = changed('packed_embedded_026', (bytes) => void bytes.write('elsewher', kindPlace(bytes)))
   const lib = Module.open(path)
   expect(heard).toEqual(new Uint8Array([40, 0, 0, 0, 0, 0, 0, 0]))
-  expect(lib.get('sum').call(1, 2)).toBe(3)
+  expect(lib.get('sum')(1, 2)).toBe(3)
 })

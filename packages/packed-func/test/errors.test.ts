@@ -42,7 +42,7 @@ describe('native errors', () => {
     ['IndexError', PackedFuncRangeError],
     ['OverflowError', RangeError],
   ])('rule 42: kind %s is an instance of %o', (kind, constructor) => {
-    const error = thrownBy(() => failAs.call(kind)) as PackedFuncError
+    const error = thrownBy(() => failAs(kind)) as PackedFuncError
     expect(error).toBeInstanceOf(constructor)
     expect(error).toBeInstanceOf(PackedFuncError)
     expect(error).toBeInstanceOf(TenonError)
@@ -50,12 +50,12 @@ describe('native errors', () => {
   })
 
   it('are instances of one class only', () => {
-    const error = thrownBy(() => failAs.call('KeyError'))
+    const error = thrownBy(() => failAs('KeyError'))
     expect(error).not.toBeInstanceOf(ValueError)
     expect(error).not.toBeInstanceOf(PackedFuncTypeError)
     expect(
       thrownBy(() =>
-        call.call(() => {
+        call(() => {
           throw new KeyError('mine')
         }),
       ),
@@ -63,13 +63,13 @@ describe('native errors', () => {
   })
 
   it('rule 37: null parts of a message are left out', () => {
-    expect((thrownBy(() => failAs.call('K')) as PackedFuncError).sentence).toBe('failed as asked')
+    expect((thrownBy(() => failAs('K')) as PackedFuncError).sentence).toBe('failed as asked')
   })
 
   it('registerErrorKind maps a kind to a class', () => {
     class NoSuchModel extends Error {}
     registerErrorKind('NoSuchModel', NoSuchModel, (sentence) => new NoSuchModel(sentence))
-    expect(thrownBy(() => failAs.call('NoSuchModel'))).toBeInstanceOf(NoSuchModel)
+    expect(thrownBy(() => failAs('NoSuchModel'))).toBeInstanceOf(NoSuchModel)
     const thrower = packedFunc(() => {
       throw new NoSuchModel('none')
     })
@@ -101,12 +101,12 @@ describe('errors of JavaScript', () => {
     const inner = packedFunc(() => {
       throw mine
     })
-    const outer = packedFunc(() => call.call(inner))
-    expect(thrownBy(() => inner.call())).toBe(mine)
-    expect(thrownBy(() => call.call(call, outer))).toBe(mine)
+    const outer = packedFunc(() => call(inner))
+    expect(thrownBy(() => inner())).toBe(mine)
+    expect(thrownBy(() => call(call, outer))).toBe(mine)
     expect(
       thrownBy(() =>
-        call.call(() => {
+        call(() => {
           throw mine
         }),
       ),
@@ -117,13 +117,13 @@ describe('errors of JavaScript', () => {
     let seen: unknown
     const through = packedFunc(() => {
       try {
-        failAs.call('KeyError')
+        failAs('KeyError')
       } catch (error) {
         seen = error
         throw error
       }
     })
-    expect(thrownBy(() => call.call(through))).toBe(seen)
+    expect(thrownBy(() => call(through))).toBe(seen)
   })
 
   it('rule 40: keep their cause, which returns as the same object', () => {
@@ -131,7 +131,7 @@ describe('errors of JavaScript', () => {
     const run = packedFunc(() => {
       throw new Error('what', { cause })
     })
-    expect((thrownBy(() => run.call()) as Error).cause).toBe(cause)
+    expect((thrownBy(() => run()) as Error).cause).toBe(cause)
   })
 
   it('may be their own cause, or have 10,000 causes', () => {
@@ -143,9 +143,9 @@ describe('errors of JavaScript', () => {
       throw isLong ? long : loop
     })
     // More calls than may nest.
-    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing.call(false))).toBe(loop)
-    expect(thrownBy(() => throwing.call(true))).toBe(long)
-    expect(kernel('echo').call(loop)).toBe(loop)
+    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing(false))).toBe(loop)
+    expect(thrownBy(() => throwing(true))).toBe(long)
+    expect(kernel('echo')(loop)).toBe(loop)
   })
 
   it.each([
@@ -158,8 +158,8 @@ describe('errors of JavaScript', () => {
     const throwing = packedFunc(() => {
       throw thrown
     })
-    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing.call()) === thrown).toBe(true)
-    expect(packedFunc(() => 7).call()).toBe(7)
+    for (let i = 0; i < 200; i++) expect(thrownBy(() => throwing()) === thrown).toBe(true)
+    expect(packedFunc(() => 7)()).toBe(7)
   })
 
   it('keep text that has no room on the stack', () => {
@@ -183,7 +183,7 @@ describe('errors of JavaScript', () => {
   if (isOwnLibrary)
     it('native errors are released by the garbage collector', async () => {
       const before = live().native
-      for (let i = 0; i < 100; i++) thrownBy(() => failAs.call('KeyError'))
+      for (let i = 0; i < 100; i++) thrownBy(() => failAs('KeyError'))
       expect(live().native).toBeGreaterThan(before)
       await collect(() => live().native <= before)
       expect(live().native).toBeLessThanOrEqual(before)

@@ -22,10 +22,10 @@ testExamples(fileURLToPath(new URL('..', import.meta.url)), {
       lib,
       x: core.tensor('float32', [2], [1, 2]),
       y: core.tensor('float32', [2]),
-      list: packedFunc.getGlobal('ffi.List').call(1, 2),
-      array: lib.get('echo').call([1, 2]),
+      list: packedFunc.getGlobal('ffi.List')(1, 2),
+      array: lib.get('echo')([1, 2]),
       take: lib.get('move_in'),
-      scale: { call: () => null },
+      scale: () => null,
       lookup: packedFunc.packedFunc(() => null),
       console: { log() {}, error() {} },
     }

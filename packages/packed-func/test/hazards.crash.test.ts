@@ -68,9 +68,9 @@ describe('hazards', () => {
   it('H3: the process ends while objects and errors of kernels are alive', async () => {
     expect(
       await outputOf(
-        `lib.get('keep').call(() => 1)
+        `lib.get('keep')(() => 1)
          globalThis.errors = []
-         for (const kind of ['KeyError', 'ValueError']) try { lib.get('fail_as').call(kind) } catch (error) { errors.push(error) }
+         for (const kind of ['KeyError', 'ValueError']) try { lib.get('fail_as')(kind) } catch (error) { errors.push(error) }
          console.log(errors.length)`,
       ),
     ).toBe('2')
@@ -79,14 +79,14 @@ describe('hazards', () => {
   it('H3: a worker ends while objects and errors of kernels are alive', async () => {
     const body = `const lib = Module.open(${packed})
       globalThis.kept = []
-      try { lib.get('fail_as').call('KeyError') } catch (error) { kept.push(error) }
-      lib.get('keep').call(packedFunc(() => 1))
-      parentPort.postMessage(lib.get('sum').call(1, 2))`
+      try { lib.get('fail_as')('KeyError') } catch (error) { kept.push(error) }
+      lib.get('keep')(packedFunc(() => 1))
+      parentPort.postMessage(lib.get('sum')(1, 2))`
     expect(
       await outputOf(
         `const w = ${worker(body)}
          w.on('message', (sum) => console.log(sum))
-         w.on('exit', (code) => { lib.get('keep').call(null); console.log('exit', code) })`,
+         w.on('exit', (code) => { lib.get('keep')(null); console.log('exit', code) })`,
       ),
     ).toBe('3\nexit 0')
   })
@@ -97,7 +97,7 @@ describe('hazards', () => {
         `let reached = 0
          const thrower = packedFunc(() => { throw new RangeError('no') })
          const after = packedFunc(() => { reached++ })
-         const both = packedFunc((f, g) => { lib.get('call').call(f); lib.get('call').call(g) })
+         const both = packedFunc((f, g) => { lib.get('call')(f); lib.get('call')(g) })
          console.log(both.tryCall(thrower, after).kind, reached)
          process.on('uncaughtException', () => console.log('thrown later'))
          await new Promise((resolve) => setTimeout(resolve, 10))
@@ -110,7 +110,7 @@ describe('hazards', () => {
     expect(
       await outputOf(
         `const all = Array.from({ length: 10_000 }, (_, i) => packedFunc(() => i))
-         console.log(all.reduce((sum, f) => sum + f.call(), 0))`,
+         console.log(all.reduce((sum, f) => sum + f(), 0))`,
       ),
     ).toBe('49995000')
   })
@@ -118,9 +118,9 @@ describe('hazards', () => {
   it('H6: another thread releases a function while this one waits', async () => {
     expect(
       await outputOf(
-        `lib.get('keep').call(() => 1)
-         lib.get('drop_on_thread').call()
-         console.log(lib.get('kept').call())`,
+        `lib.get('keep')(() => 1)
+         lib.get('drop_on_thread')()
+         console.log(lib.get('kept')())`,
       ),
     ).toBe('null')
   })
@@ -139,7 +139,7 @@ describe('hazards', () => {
            console.log(f.tryCall().kind)
            await w.terminate()
            console.log(f.tryCall().kind)
-           getGlobal('ffi.FunctionRemoveGlobal').call('test.hazard.worker')
+           getGlobal('ffi.FunctionRemoveGlobal')('test.hazard.worker')
            f.close()
          })`,
       ),
@@ -187,7 +187,7 @@ describe('hazards', () => {
       `traceErrors(${traced})
        const lib = Module.open(${packed})
        registerGlobal('test.hazard.trace', packedFunc(function inTheWorker() { throw new RangeError('there') }, { relay: true }))
-       registerGlobal('test.hazard.through', packedFunc(function passesOn() { lib.get('fail_as').call('KeyError') }, { relay: true }))
+       registerGlobal('test.hazard.through', packedFunc(function passesOn() { lib.get('fail_as')('KeyError') }, { relay: true }))
        parentPort.postMessage('ready')
        parentPort.once('message', () => process.exit())`
     const told = async (traced: boolean): Promise<string> =>
@@ -207,8 +207,8 @@ describe('hazards', () => {
   it('H9: endless nesting throws RecursionError', async () => {
     expect(
       await outputOf(
-        `const f = packedFunc(() => f.call())
-         console.log(f.tryCall().kind, packedFunc(() => 1).call())`,
+        `const f = packedFunc(() => f())
+         console.log(f.tryCall().kind, packedFunc(() => 1)())`,
       ),
     ).toBe('RecursionError 1')
   })
@@ -221,8 +221,8 @@ describe('hazards', () => {
          const narrow = lib.get('sum').typed([t.int32], t.int)
          console.log(kindOf(() => narrow(2 ** 31)), kindOf(() => narrow(1.5)), narrow(-(2 ** 31)))
          console.log(kindOf(() => lib.get('sum').typed([t.float], t.int8)(300)))
-         console.log(kindOf(() => typedFunc([accept.int], (x) => x).call(1.5)))
-         console.log(kindOf(() => legacyFunc((args) => void args.at(0).as('int32')).call(2 ** 40)))`,
+         console.log(kindOf(() => typedFunc([accept.int], (x) => x)(1.5)))
+         console.log(kindOf(() => legacyFunc((args) => void args.at(0).as('int32'))(2 ** 40)))`,
       ),
     ).toBe('TypeError TypeError -2147483648\nTypeError\nTypeError\nInternalError')
   })
@@ -242,11 +242,11 @@ describe('hazards', () => {
          const [sum, echo, call, addOne] = ['sum', 'echo', 'call', 'add_one'].map((name) => lib.get(name))
          const twice = packedFunc((v) => v)
          for (let i = 0; i < 1000; i++) {
-           sum.call(i, 2.5); addOne.call(x, y); call.call(twice, 'a text that is longer than seven'); echo.call(new Uint8Array(20))
+           sum(i, 2.5); addOne(x, y); call(twice, 'a text that is longer than seven'); echo(new Uint8Array(20))
          }
          console.log(made)
          // A native tensor needs a view, which shows that the counter works.
-         lib.get('make_range').call(3)
+         lib.get('make_range')(3)
          console.log(made.view)`,
       ),
     ).toBe('{ view: 0, encode: 0 }\n1')
@@ -255,7 +255,7 @@ describe('hazards', () => {
   it('H12: an error of older code has a shorter cell, which is not read beyond its end', async () => {
     expect(
       await outputOf(
-        `try { lib.get('fail_as_before').call() } catch (error) { console.log(error.kind, error.sentence, error.cause) }`,
+        `try { lib.get('fail_as_before')() } catch (error) { console.log(error.kind, error.sentence, error.cause) }`,
       ),
     ).toBe('OldError made by old code undefined')
   })

@@ -56,22 +56,22 @@ function legacyActions(): Readonly<Record<string, (i: number) => unknown>> {
   const read = legacyFunc((args, rv) => rv.set(args.length))
   const refuse = legacyFunc((args) => void args.at(0).as('DLDevice'))
   return {
-    'calls of TVM to 0.20': (i) => load('__tvm_main__', 'c').call(i, 1),
-    'functions of TVM to 0.20': (i) => (load('make_twice', 'c').call(i) as PackedFunc).close(),
-    'arguments of TVM to 0.20': (i) => load('pass', 'sources').call(sources[i % 6]!, read),
+    'calls of TVM to 0.20': (i) => load('__tvm_main__', 'c')(i, 1),
+    'functions of TVM to 0.20': (i) => (load('make_twice', 'c')(i) as PackedFunc).close(),
+    'arguments of TVM to 0.20': (i) => load('pass', 'sources')(sources[i % 6]!, read),
     'errors of TVM to 0.20': (i) => load('pass', 'sources').tryCall(sources[i % 6]!, refuse),
   }
 }
 
 const actions: Readonly<Record<string, (i: number) => unknown>> = {
-  'calls with numbers': (i) => sum.call(i, 1.5, true, BigInt(i)),
+  'calls with numbers': (i) => sum(i, 1.5, true, BigInt(i)),
   'typed calls': (i) => typedSum(i, 1),
-  'calls back': (i) => call.call((x: number) => x + 1, i),
-  'functions that are kept and released': (i) => kernel('keep').call(packedFunc(() => i)),
+  'calls back': (i) => call((x: number) => x + 1, i),
+  'functions that are kept and released': (i) => kernel('keep')(packedFunc(() => i)),
   'errors of native code': () => failAs.tryCall('KeyError'),
   'errors of native code that are thrown': () => {
     try {
-      failAs.call('ValueError')
+      failAs('ValueError')
     } catch {
       // expected
     }
@@ -82,21 +82,21 @@ const actions: Readonly<Record<string, (i: number) => unknown>> = {
     }),
   'arguments that are refused': () => {
     try {
-      sum.call('x', [1, Symbol('x') as never])
+      sum('x', [1, Symbol('x') as never])
     } catch {
       // expected
     }
   },
-  strings: (i) => echo.call(words[i % 3]!),
-  bytes: () => echo.call(new Uint8Array(40)),
-  'borrowed tensors': () => addOne.call(shared, shared),
-  'tensors of JavaScript': () => echo.call(tensor('float32', [4])),
-  'tensors that kernels make': () => close(makeRange.call(16) as Tensor),
+  strings: (i) => echo(words[i % 3]!),
+  bytes: () => echo(new Uint8Array(40)),
+  'borrowed tensors': () => addOne(shared, shared),
+  'tensors of JavaScript': () => echo(tensor('float32', [4])),
+  'tensors that kernels make': () => close(makeRange(16) as Tensor),
   'tensors through DLPack': () => close(fromDLPack(toDLPack(shared)) as Tensor),
-  containers: (i) => (echo.call([i, 'a text of its own', [1]]) as NativeArray).close(),
-  'functions that convert their arguments': (i) => call.call(convert, i, words[i % 3]!),
+  containers: (i) => (echo([i, 'a text of its own', [1]]) as NativeArray).close(),
+  'functions that convert their arguments': (i) => call(convert, i, words[i % 3]!),
   ...(isOwnLibrary ? legacyActions() : {}),
-  'objects that are moved': () => kernel('move_in').call(rvalue(echo.call([1]) as NativeArray)),
+  'objects that are moved': () => kernel('move_in')(rvalue(echo([1]) as NativeArray)),
 }
 
 /** A condition that ends {@link collect} after one collection. */
@@ -114,7 +114,7 @@ describe(`${rounds} times`, () => {
         if (i % 10_000 === 9999) await collect(oneMore())
         else if (i % 2000 === 1999) await new Promise((resolve) => setImmediate(resolve))
       }
-      kernel('keep').call(null)
+      kernel('keep')(null)
     }
     await run(0, 1000)
     await collect(() => false)

@@ -23,13 +23,13 @@ const failureOf = (run: () => unknown): [string, string] => {
 describe('a function that gets TVMArgs', () => {
   it('reads its arguments and sets its result', () => {
     const scale = legacyFunc((args, rv) => rv.set(float(args.at(0).as('double') * args.at(1).as('int32'))))
-    expect(scale.call(1.5, 2)).toBe(3)
-    expect(legacyFunc(() => {}).call()).toBeNull()
+    expect(scale(1.5, 2)).toBe(3)
+    expect(legacyFunc(() => {})()).toBeNull()
   })
 
   it('distinguishes ints from floats', () => {
     const codes = legacyFunc((args, rv) => rv.set([...args].map(({ typeCode }) => typeCode)))
-    const values = codes.call(3, float(3), true, null, 'x', new Uint8Array(9), dataType('int8'), tensor('int8', [1]))
+    const values = codes(3, float(3), true, null, 'x', new Uint8Array(9), dataType('int8'), tensor('int8', [1]))
     expect((values as unknown as { toArray(): unknown }).toArray()).toEqual([
       TypeCode.Int,
       TypeCode.Float,
@@ -44,7 +44,7 @@ describe('a function that gets TVMArgs', () => {
 
   it('throws when it reads a missing argument', () => {
     const second = legacyFunc((args) => void args.at(1))
-    expect(failureOf(() => second.call(1))).toEqual([
+    expect(failureOf(() => second(1))).toEqual([
       'InternalError',
       'not enough argument passed, 1 passed but request arg[1].',
     ])
@@ -52,26 +52,26 @@ describe('a function that gets TVMArgs', () => {
 
   it('refuses a result outside int64', () => {
     const give = legacyFunc((_, rv) => rv.set(2n ** 63n))
-    expect(failureOf(() => give.call())).toEqual([
+    expect(failureOf(() => give())).toEqual([
       'InternalError',
       'an integer must be from -2^63 to 2^63 - 1, got 9223372036854775808',
     ])
-    expect(legacyFunc((_, rv) => rv.set(-(2n ** 63n))).call()).toBe(-(2n ** 63n))
+    expect(legacyFunc((_, rv) => rv.set(-(2n ** 63n)))()).toBe(-(2n ** 63n))
   })
 
   it('checks the range of int32 at both ends, and reads modules and objects', () => {
     const read = legacyFunc((args, rv) => rv.set(args.at(0).as('int32')))
-    expect([read.call(2 ** 31 - 1), read.call(-(2 ** 31))]).toEqual([2 ** 31 - 1, -(2 ** 31)])
-    expect(failureOf(() => read.call(-(2 ** 31) - 1))[1]).toBe(
+    expect([read(2 ** 31 - 1), read(-(2 ** 31))]).toEqual([2 ** 31 - 1, -(2 ** 31)])
+    expect(failureOf(() => read(-(2 ** 31) - 1))[1]).toBe(
       'Check failed: value_.v_int64 >= std::numeric_limits<int>::min() (-2147483649 vs. -2147483648) : ',
     )
     const object = legacyFunc((args, rv) => rv.set(args.at(0).as('Object')))
     const x = tensor('int8', [1])
-    expect(object.call(x)).toBe(x)
-    expect(object.asFunction()(null)).toBeNull()
-    expect(failureOf(() => object.call(1))[1]).toBe('Expected runtime.Object but got int')
+    expect(object(x)).toBe(x)
+    expect(object(null)).toBeNull()
+    expect(failureOf(() => object(1))[1]).toBe('Expected runtime.Object but got int')
     const module = legacyFunc((args) => void args.at(0).as('Module'))
-    expect(failureOf(() => module.call(() => 1))[1]).toBe(
+    expect(failureOf(() => module(() => 1))[1]).toBe(
       'Check failed: type_code_ == kTVMModuleHandle (10 vs. 9) : expected ModuleHandle but got FunctionHandle',
     )
   })
@@ -113,25 +113,25 @@ describe('a typed function of TVM to 0.20', () => {
   const repeat = typedLegacyFunc(['string', 'int32'], (text, count) => text.repeat(count), 'repeat')
 
   it('converts its arguments', () => {
-    expect(repeat.call('ab', 2)).toBe('abab')
-    expect(repeat.call(dataType('int8'), true)).toBe('int8')
-    expect(typedLegacyFunc([], () => {}).call()).toBeNull()
+    expect(repeat('ab', 2)).toBe('abab')
+    expect(repeat(dataType('int8'), true)).toBe('int8')
+    expect(typedLegacyFunc([], () => {})()).toBeNull()
   })
 
   it('names the argument that does not convert', () => {
-    expect(failureOf(() => repeat.call('ab', 2.5))).toEqual([
+    expect(failureOf(() => repeat('ab', 2.5))).toEqual([
       'InternalError',
       'In function repeat(0: string, 1: int): error while converting argument 1: expected int but got float',
     ])
   })
 
   it('throws for too few or too many arguments', () => {
-    expect(failureOf(() => repeat.call('ab'))).toEqual([
+    expect(failureOf(() => repeat('ab'))).toEqual([
       'InternalError',
       'Function repeat(0: string, 1: int) expects 2 arguments but 1 were provided',
     ])
     const unnamed = typedLegacyFunc(['int64', 'uint64'], () => {})
-    expect(failureOf(() => unnamed.call(1, 2, 3))).toEqual([
+    expect(failureOf(() => unnamed(1, 2, 3))).toEqual([
       'InternalError',
       'Function <anonymous> (0: int64_t, 1: uint64_t) expects 2 arguments, but 3 were provided.',
     ])
@@ -142,7 +142,7 @@ describe('a typed function of TVM to 0.20', () => {
     const thrower = typedLegacyFunc(['bool'], () => {
       throw mine
     })
-    expect(thrownBy(() => thrower.call(1))).toBe(mine)
+    expect(thrownBy(() => thrower(1))).toBe(mine)
   })
 })
 
@@ -150,11 +150,11 @@ if (isOwnLibrary)
   describe('kernels of TVM to 0.20', () => {
     it('call it and get its result', () => {
       const before = live()
-      const apply = packedFunc((f: PackedFunc) => f.call(20))
+      const apply = packedFunc((f: PackedFunc) => f(20))
       const twice = legacyFunc((args, rv) => rv.set(2 * args.at(0).as('int32')))
-      expect(apply.call(twice)).toBe(40)
-      expect(kernel('pass', 'packed_legacy_sources').call('int 5', twice)).toBe(10)
-      expect(failureOf(() => kernel('pass', 'packed_legacy_sources').call('str', twice))).toEqual([
+      expect(apply(twice)).toBe(40)
+      expect(kernel('pass', 'packed_legacy_sources')('int 5', twice)).toBe(10)
+      expect(failureOf(() => kernel('pass', 'packed_legacy_sources')('str', twice))).toEqual([
         'InternalError',
         'expected int but got str',
       ])

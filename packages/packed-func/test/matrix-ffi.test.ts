@@ -150,7 +150,7 @@ function readAs(source: string, target: string, result: string): unknown {
   const read = typedFunc([acceptors[target]!], (value) => void (outcome = inWords(value)), { name: 'read' })
   const name = result === 'parse' && target === 'Device' ? `${source} of a device` : source
   try {
-    kernel('pass', 'packed_sources').call(name, read)
+    kernel('pass', 'packed_sources')(name, read)
     return outcome
   } finally {
     read.close()
@@ -198,33 +198,33 @@ describe('typedFunc', () => {
 
   it('rule 29: the number of arguments is checked first', () => {
     const add = typedFunc([accept.int, accept.int], (a, b) => Number(a) + Number(b), { name: 'add', result: 'int' })
-    expect(add.call(1, true)).toBe(2)
-    expect(failureOf(() => add.call('x'))).toEqual([
+    expect(add(1, true)).toBe(2)
+    expect(failureOf(() => add('x'))).toEqual([
       'TypeError',
       'Mismatched number of arguments when calling: `add(0: int, 1: int) -> int`. Expected 2 but got 1 arguments',
     ])
   })
 
   it('rule 30: a function without a name prints its signature alone', () => {
-    expect(failureOf(() => typedFunc([accept.str], () => {}).call(1))).toEqual([
+    expect(failureOf(() => typedFunc([accept.str], () => {})(1))).toEqual([
       'TypeError',
       'Mismatched type on argument #0 when calling: `(0: str) -> Any`. Expected `str` but got `int`',
     ])
   })
 
   it('rule 19: text that names no element type is a ValueError', () => {
-    expect(failureOf(() => typedFunc([accept.dtype], () => {}).call('nothing'))[0]).toBe('ValueError')
+    expect(failureOf(() => typedFunc([accept.dtype], () => {})('nothing'))[0]).toBe('ValueError')
   })
 
   it('rule 20: text that names no device is a mismatch', () => {
     const read = typedFunc([accept.device], ({ type, id }) => [type, id])
-    expect((read.call('cuda') as NativeArray).toArray()).toEqual([2, 0])
-    expect(failureOf(() => read.call('nothing'))[1]).toContain('Expected `Device` but got `ffi.SmallStr`')
+    expect((read('cuda') as NativeArray).toArray()).toEqual([2, 0])
+    expect(failureOf(() => read('nothing'))[1]).toContain('Expected `Device` but got `ffi.SmallStr`')
   })
 
   it('rule 18: std::string is read from text and bytes', () => {
     const read = typedFunc([accept.text], (text) => text)
-    expect([read.call('text'), read.call(Buffer.from('bytes')), read.call('long enough for an object\0')]).toEqual([
+    expect([read('text'), read(Buffer.from('bytes')), read('long enough for an object\0')]).toEqual([
       'text',
       'bytes',
       'long enough for an object\0',
@@ -233,24 +233,24 @@ describe('typedFunc', () => {
 
   it('rule 23: an array is read element by element, and a mismatch names the element', () => {
     const sum = typedFunc([accept.array(accept.int)], (values) => values.reduce((a, b) => Number(a) + Number(b), 0))
-    expect(sum.call([1, true, 3])).toBe(5)
-    expect(failureOf(() => sum.call([1, 1.5]))[1]).toContain('Expected `Array<int>` but got `Array[index 1: float]`')
-    expect(typedFunc([accept.shape], (sizes) => sizes.length).call([4, 5, 6])).toBe(3)
+    expect(sum([1, true, 3])).toBe(5)
+    expect(failureOf(() => sum([1, 1.5]))[1]).toContain('Expected `Array<int>` but got `Array[index 1: float]`')
+    expect(typedFunc([accept.shape], (sizes) => sizes.length)([4, 5, 6])).toBe(3)
     const nested = typedFunc([accept.array(accept.array(accept.int))], () => {})
-    expect(failureOf(() => nested.call([[1], [1, 'x']]))[1]).toContain('`Array[index 1: Array[index 1: ffi.SmallStr]]`')
+    expect(failureOf(() => nested([[1], [1, 'x']]))[1]).toContain('`Array[index 1: Array[index 1: ffi.SmallStr]]`')
   })
 
   it('rule 24: a map is read entry by entry, and a mismatch names the side', () => {
     const read = typedFunc([accept.map(accept.str, accept.int)], (map) => [...map.values()].map(Number))
-    expect((read.call(new Map([['a', 1], ['b', 2]])) as NativeArray).toArray()).toEqual([1, 2]) // prettier-ignore
-    expect(typedFunc([accept.map(accept.any, accept.any)], (map) => map.size).call(new Map())).toBe(0)
-    expect(failureOf(() => read.call(new Map([['a', 'x']])))[1]).toContain('but got `Map[K, ffi.SmallStr]`')
-    expect(failureOf(() => read.call(new Map([[1, 1]])))[1]).toContain('but got `Map[int, V]`')
+    expect((read(new Map([['a', 1], ['b', 2]])) as NativeArray).toArray()).toEqual([1, 2]) // prettier-ignore
+    expect(typedFunc([accept.map(accept.any, accept.any)], (map) => map.size)(new Map())).toBe(0)
+    expect(failureOf(() => read(new Map([['a', 'x']])))[1]).toContain('but got `Map[K, ffi.SmallStr]`')
+    expect(failureOf(() => read(new Map([[1, 1]])))[1]).toContain('but got `Map[int, V]`')
   })
 
   it('rule 22: an optional type also accepts null', () => {
     const read = typedFunc([accept.optional(accept.str), accept.any], (text) => text)
-    expect([read.asFunction()(null, 1), read.call('x', [])]).toEqual([null, 'x'])
+    expect([read(null, 1), read('x', [])]).toEqual([null, 'x'])
   })
 
   it('refuses a value that is not a function', () => {

@@ -170,7 +170,7 @@ function readAs(source: string, target: string): unknown {
     outcome = inWords(value, source)
   })
   try {
-    kernel('pass', 'packed_legacy_sources').call(source, read)
+    kernel('pass', 'packed_legacy_sources')(source, read)
     return outcome
   } finally {
     read.close()
@@ -179,10 +179,10 @@ function readAs(source: string, target: string): unknown {
 
 /** Passes a value through a function of TVM to 0.20, and reads the result as a type. */
 function resultAs(source: string, target: string): unknown {
-  const giveBack = kernel('make_give_back', 'packed_legacy_sources').call() as PackedFunc
+  const giveBack = kernel('make_give_back', 'packed_legacy_sources')() as PackedFunc
   let given: TVMRetValue | undefined
   const read = packedFunc((value: Argument) => void (given = callLegacy(giveBack, value)))
-  kernel('pass', 'packed_legacy_sources').call(source, read)
+  kernel('pass', 'packed_legacy_sources')(source, read)
   expect(given!.typeCode).toBe(codes[source])
   return inWords(given!.as(targets[target] ?? (target as 'int64')), source)
 }

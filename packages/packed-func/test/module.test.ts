@@ -11,7 +11,7 @@ describe('a library', () => {
   const lib = load('packed')
 
   it('has functions by name', () => {
-    expect(lib.get('sum').call(1, 2)).toBe(3)
+    expect(lib.get('sum')(1, 2)).toBe(3)
     expect(lib.has('sum')).toBe(true)
     expect(lib.has('none')).toBe(false)
     expect(lib.tryGet('none')).toBeUndefined()
@@ -21,7 +21,7 @@ describe('a library', () => {
   })
 
   it('has an entry', () => {
-    expect(lib.entry.call()).toBe(42)
+    expect(lib.entry()).toBe(42)
   })
 
   it('has metadata and documentation of its functions', () => {
@@ -36,7 +36,7 @@ describe('a library', () => {
     const other = load('packed')
     const sum = other.get('sum')
     other.close()
-    expect(sum.call(2, 3)).toBe(5)
+    expect(sum(2, 3)).toBe(5)
     sum.close()
     expect(live()).toEqual(before)
   })
@@ -59,7 +59,7 @@ describe('imports', () => {
     const outer = load('packed_cpp')
     expect(outer.tryGet('sum')).toBeUndefined()
     outer.import(load('packed'))
-    expect(outer.get('sum').call(1, 1)).toBe(2)
+    expect(outer.get('sum')(1, 1)).toBe(2)
     expect(outer.tryGet('sum', { imports: false })).toBeUndefined()
     expect(outer.has('sum', { imports: false })).toBe(false)
     expect(outer.doc('sum')).toBe('The sum of its numbers.')
@@ -86,14 +86,14 @@ describe.each([
     const values = Array.from({ length: 1000 }, (_unused, i) => i % 10)
     const x = tensor('float32', [1000], values)
     const y = tensor('float32', [1000])
-    lib.get(name).call(x, y, tasks)
+    lib.get(name)(x, y, tasks)
     expect(y.toArray()).toEqual(values.map((value, i) => value ** 2 + values[(i + 1) % 1000]! ** 2))
   })
 
   it('the error of a task is the error of the call', () => {
     const [x, y] = [tensor('float32', [8]), tensor('float32', [8])] as [Tensor, Tensor]
     for (const tasks of [1, 4]) {
-      const error = thrownBy(() => lib.get(name).call(x, y, tasks, true)) as PackedFuncError
+      const error = thrownBy(() => lib.get(name)(x, y, tasks, true)) as PackedFuncError
       expect(error.kind).toBe('ValueError')
       expect(error.sentence).toBe('the last task failed')
     }
@@ -102,19 +102,19 @@ describe.each([
   it('finds functions of the process through its context', () => {
     const other = load(library)
     registerGlobal('test.compiled.helper', (x: number) => x + 1)
-    expect(other.entry.call(1)).toBe(2)
+    expect(other.entry(1)).toBe(2)
     // The library keeps the function that it has found, as in TVM.
     removeGlobal('test.compiled.helper')
-    expect(other.entry.call(2)).toBe(3)
+    expect(other.entry(2)).toBe(3)
   })
 
   it('rule 46: looking up a function that is not registered is an error', () => {
-    const error = thrownBy(() => load(library).entry.call(1)) as PackedFuncError
+    const error = thrownBy(() => load(library).entry(1)) as PackedFuncError
     expect(error.sentence).toBe('Cannot find function test.compiled.helper in the imported modules or global registry.')
   })
 })
 
 it('rule 48: a library prepares its context once', () => {
   const prepared = load('packed_tvm_026').get('prepared')
-  expect([prepared.call(), prepared.call()]).toEqual([1, 1])
+  expect([prepared(), prepared()]).toEqual([1, 1])
 })

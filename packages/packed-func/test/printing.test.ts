@@ -24,21 +24,21 @@ import {
 import { kernel } from './support.ts'
 
 const path = kernelLibrary('packed')
-const array = kernel('echo').call([1, 2]) as NativeObject
-const closed = kernel('echo').call(new Map()) as NativeObject
+const array = kernel('echo')([1, 2]) as NativeObject
+const closed = kernel('echo')(new Map()) as NativeObject
 closed.close()
 const x = tensor('float32', [2], [1, 2])
 let args: TVMArgs | undefined
 legacyFunc((given) => {
   args = given
-}).call(3, 'text', null)
+})(3, 'text', null)
 
 it.each<[string, object, string]>([
-  ['PackedFunc', kernel('echo'), '[ffi.Function]'],
+  ['PackedFunc', kernel('echo'), '[ffi.Function echo]'],
   ['NativeArray', array, '[ffi.Array]'],
   ['NativeMap, closed', closed, '[ffi.Map, closed]'],
   ['NativeShape', shape([2, 3]), '[ffi.Shape]'],
-  ['NativeObject', getGlobal('ffi.GetInvalidObject').call() as NativeObject, '[ffi.Object]'],
+  ['NativeObject', getGlobal('ffi.GetInvalidObject')() as NativeObject, '[ffi.Object]'],
   ['Module', Module.open(path), `Module ${path}`],
   ['FloatValue', float(2), 'float(2)'],
   ['IntValue', int(2n), 'int(2)'],
@@ -61,5 +61,6 @@ it('typed functions print their names', () => {
   const sum = kernel('sum')
   expect(inspect(sum.typed([t.int], t.int, 'sum'))).toBe('[Function: sum]')
   expect(inspect(sum.typed([t.int, t.int, t.int, t.int], t.int))).toBe('[Function: typed]')
-  expect(inspect(sum.asFunction())).toBe('[Function: packedFunction]')
+  expect(inspect(sum.with({}))).toBe('[ffi.Function sum]')
+  expect(inspect(sum.with({ signal: new AbortController().signal }))).toBe('[ffi.Function sum] with a signal')
 })

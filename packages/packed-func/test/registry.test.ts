@@ -20,7 +20,7 @@ afterEach(() => names.forEach((name) => removeGlobal(name)))
 describe('global functions', () => {
   it('are registered and found', () => {
     registerGlobal('test.registry.f', (x: number) => 2 * x)
-    expect(getGlobal('test.registry.f').call(21)).toBe(42)
+    expect(getGlobal('test.registry.f')(21)).toBe(42)
     expect(listGlobalNames()).toContain('test.registry.f')
   })
 
@@ -34,7 +34,7 @@ describe('global functions', () => {
       packedFunc(() => 3),
       { override: true },
     )
-    expect(getGlobal('test.registry.f').call()).toBe(3)
+    expect(getGlobal('test.registry.f')()).toBe(3)
   })
 
   it('rule 44: getGlobal throws for a missing name, tryGetGlobal returns undefined', () => {
@@ -60,7 +60,7 @@ describe('global functions', () => {
     expect(removeGlobal('test.registry.f')).toBe(true)
     expect(removeGlobal('test.registry.f')).toBe(false)
     expect(tryGetGlobal('test.registry.f')).toBeUndefined()
-    expect(held.call()).toBe('here')
+    expect(held()).toBe('here')
     held.close()
   })
 
@@ -79,7 +79,7 @@ describe('initApi', () => {
     for (const name of names) registerGlobal(name, () => name)
     const api = initApi('test.registry')
     expect(Object.keys(api).toSorted()).toEqual(['f', 'g'])
-    expect(api['f']!.call()).toBe('test.registry.f')
+    expect(api['f']!()).toBe('test.registry.f')
   })
 
   it('attaches typed functions for a schema', () => {
@@ -87,7 +87,7 @@ describe('initApi', () => {
     registerGlobal('test.registry.g', () => 'untyped')
     const api = initApi('test.registry', {}, { f: [[t.int, t.int], t.int] })
     expect(api.f(1, 2)).toBe(3)
-    expect(api['g']!.call()).toBe('untyped')
+    expect(api['g']!()).toBe('untyped')
     const error = thrownBy(() => api.f(1, 'x' as never)) as PackedFuncError
     expect(error.sentence).toContain('`test.registry.f(0: int, 1: int) -> int`')
     expect(() => initApi('test.registry', {}, { absent: [[], t.none] })).toThrow(
@@ -101,7 +101,7 @@ describe('initApi', () => {
     const target = { own: 1 }
     const api = initApi('tvm.test.registry', target)
     expect(api).toBe(target)
-    expect(api['f']!.call()).toBe(1)
+    expect(api['f']!()).toBe(1)
     expect(() => initApi('x', null as never)).toThrow('target must be')
   })
 })

@@ -39,7 +39,7 @@ describe('calls from other threads', () => {
 
   it('on the owning thread do not wait', () => {
     expect(
-      call.call(
+      call(
         packedFunc((x: number) => x + 1, { relay: true }),
         1,
       ),
@@ -53,7 +53,7 @@ describe('calls from other threads', () => {
   })
 
   it('may nest through native code', async () => {
-    const down: PackedFunc = packedFunc((n: number) => (n === 0 ? 0 : (call.call(down, n - 1) as number) + 1), {
+    const down: PackedFunc = packedFunc((n: number) => (n === 0 ? 0 : (call(down, n - 1) as number) + 1), {
       relay: true,
     })
     expect(await call.async(down, 20)).toBe(20)
@@ -72,7 +72,7 @@ describe('calls from other threads', () => {
   })
 
   it('hazard H7: fail while the owning thread waits for them in native code', () => {
-    const error = thrownBy(() => onThread.call(packedFunc(() => 1, { relay: true }))) as PackedFuncError
+    const error = thrownBy(() => onThread(packedFunc(() => 1, { relay: true }))) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
     expect(error.sentence).toContain('deadlock avoided')
   })
@@ -83,13 +83,13 @@ describe('calls from other threads', () => {
       (i: number) => {
         seen.add(i)
         // A launch inside a task runs within that task.
-        return (sumInParallel.call((x: number) => x + 1, 1) as number) + i * i - 1
+        return (sumInParallel((x: number) => x + 1, 1) as number) + i * i - 1
       },
       { relay: true },
     )
-    expect(sumInParallel.call(square, 4)).toBe(0 + 1 + 4 + 9)
+    expect(sumInParallel(square, 4)).toBe(0 + 1 + 4 + 9)
     expect([...seen].toSorted()).toEqual([0, 1, 2, 3])
-    const error = thrownBy(() => sumInParallel.call((i: number) => i, 4)) as PackedFuncError
+    const error = thrownBy(() => sumInParallel((i: number) => i, 4)) as PackedFuncError
     expect(error.kind).toBe('ThreadError')
   })
 
@@ -167,7 +167,7 @@ describe('an asynchronous function', () => {
     const x = tensor('float32', [2], [1, 2])
     expect(await call.async(packedFunc(async () => x, { async: true }))).toBe(x)
     const made = (await call.async(packedFunc(async () => packedFunc(() => 5), { async: true }))) as PackedFunc
-    expect(made.call()).toBe(5)
+    expect(made()).toBe(5)
   })
 
   it('may settle after its caller has timed out', async () => {
@@ -180,8 +180,8 @@ describe('an asynchronous function', () => {
   })
 
   it('throws TypeError on its own thread, and if it is not declared asynchronous', () => {
-    const error = thrownBy(() => call.call(packedFunc(async () => 1, { async: true }))) as PackedFuncError
+    const error = thrownBy(() => call(packedFunc(async () => 1, { async: true }))) as PackedFuncError
     expect([error.kind, error.message.includes('cannot be called on its own thread')]).toEqual(['TypeError', true])
-    expect(() => call.call(async () => 1)).toThrow('declare it with { async: true }')
+    expect(() => call(async () => 1)).toThrow('declare it with { async: true }')
   })
 })

@@ -21,9 +21,9 @@ describe('a tensor of JavaScript', () => {
   it('is read and written without a copy', () => {
     const x = tensor('float32', [4], [1, 2, 3, 4])
     const y = tensor('float32', [4])
-    addOne.call(x, y)
+    addOne(x, y)
     expect(y.toArray()).toEqual([2, 3, 4, 5])
-    addOne.call(y, y)
+    addOne(y, y)
     expect(y.toArray()).toEqual([3, 4, 5, 6])
   })
 
@@ -31,18 +31,18 @@ describe('a tensor of JavaScript', () => {
     for (let i = 0; i < 3; i++) {
       const x = tensor('float32', [2], [1, 2])
       const typeIndex = kernel('type_index')
-      const left = kernel('read_after').call(x, () => void typeIndex.call(x))
+      const left = kernel('read_after')(x, () => void typeIndex(x))
       expect(left).toBe(1)
-      expect(echo.call(x)).toBe(x)
+      expect(echo(x)).toBe(x)
       expect(x.toArray()).toEqual([1, 2])
     }
   })
 
   it('rule 21 and rule 9: can be passed as a DLTensor*, which cannot be kept', () => {
     const x = tensor('float32', [2], [1, 2])
-    addOne.call(tensorView(x), tensorView(x))
+    addOne(tensorView(x), tensorView(x))
     expect(x.toArray()).toEqual([2, 3])
-    const error = thrownBy(() => echo.call(tensorView(x))) as PackedFuncError
+    const error = thrownBy(() => echo(tensorView(x))) as PackedFuncError
     expect(error.kind).toBe(isOwnLibrary ? 'RuntimeError' : 'InternalError')
     expect(error.sentence).toMatch(/DLTensor\*|only lent/)
     expect(() => tensorView(1 as never)).toThrow('must be a tensor')
@@ -50,8 +50,8 @@ describe('a tensor of JavaScript', () => {
 
   it('is returned as the same tensor', () => {
     const x = tensor('int32', [2])
-    expect(echo.call(x)).toBe(x)
-    expect(call.call((given: Tensor) => given, x)).toBe(x)
+    expect(echo(x)).toBe(x)
+    expect(call((given: Tensor) => given, x)).toBe(x)
     expect(x.segment.lifetime.isAlive).toBe(true)
   })
 
@@ -59,16 +59,16 @@ describe('a tensor of JavaScript', () => {
     const x = tensor('float32', [3], gcAllocator.allocate(64, 64), { strides: [2] })
     const y = tensor('float32', [3])
     new Float32Array(x.segment.view().buffer, x.segment.view().byteOffset, 5).set([1, 0, 2, 0, 3])
-    addOne.call(x, y)
+    addOne(x, y)
     expect(y.toArray()).toEqual([2, 3, 4])
   })
 
   it('can be an element of an array, and 40 arguments', () => {
     const x = tensor('float32', [1], [5])
-    const array = echo.call([x, [x]]) as never as { get(i: number): Tensor }
+    const array = echo([x, [x]]) as never as { get(i: number): Tensor }
     expect(array.get(0)).toBe(x)
     const count = packedFunc((...values: unknown[]) => values.filter((value) => value === x).length)
-    expect(count.call(...Array.from({ length: 40 }, () => x))).toBe(40)
+    expect(count(...Array.from({ length: 40 }, () => x))).toBe(40)
   })
 
   it('can be kept by native code, which keeps its memory alive', async () => {
@@ -76,12 +76,12 @@ describe('a tensor of JavaScript', () => {
     const before = live()
     ;(() => {
       const x = tensor('float32', [2], [7, 8])
-      kernel('keep').call(x)
+      kernel('keep')(x)
     })()
     await collect(() => false)
     expect(live().foreign).toBe(before.foreign + 1)
-    expect((kernel('kept').call() as Tensor).toArray()).toEqual([7, 8])
-    kernel('keep').call(null)
+    expect((kernel('kept')() as Tensor).toArray()).toEqual([7, 8])
+    kernel('keep')(null)
     await collect(() => live().foreign === before.foreign)
     expect(live().foreign).toBe(before.foreign)
   })
@@ -89,11 +89,11 @@ describe('a tensor of JavaScript', () => {
   it('that is kept twice is held once for each object', () => {
     const before = live().foreign
     const x = tensor('float32', [2])
-    kernel('keep').call(x)
-    kernel('keep').call(x)
-    addOne.call(x, x)
+    kernel('keep')(x)
+    kernel('keep')(x)
+    addOne(x, x)
     expect(x.toArray()).toEqual([1, 1])
-    kernel('keep').call(null)
+    kernel('keep')(null)
     expect(live().foreign).toBeLessThanOrEqual(before + 1)
   })
 
@@ -102,16 +102,16 @@ describe('a tensor of JavaScript', () => {
     const buffer = new ArrayBuffer(64)
     const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
     const x = tensor('float32', [2], new Segment(block, 0, 64, 0))
-    addOne.call(x, x)
+    addOne(x, x)
     await addOne.async(x, x)
-    const array = echo.call([x]) as NativeArray
+    const array = echo([x]) as NativeArray
     expect(() => lifetime.close()).toThrow('1 hold')
     array.close()
-    kernel('keep').call(x)
+    kernel('keep')(x)
     expect(() => lifetime.close()).toThrow('1 hold')
-    kernel('keep').call(null)
+    kernel('keep')(null)
     lifetime.close()
-    expect(() => addOne.call(x, x)).toThrow('closed already')
+    expect(() => addOne(x, x)).toThrow('closed already')
   })
 
   it('throws ScopeClosedError from the moment that closing of its memory begins', async () => {
@@ -119,14 +119,13 @@ describe('a tensor of JavaScript', () => {
     const buffer = new ArrayBuffer(64)
     const block = new Block(lifetime.gate, new DataView(buffer), Buffer.from(buffer), addressOf(buffer))
     const [x, unused] = [0, 1].map(() => tensor('float32', [2], new Segment(block, 0, 64, 0))) as [Tensor, Tensor]
-    addOne.call(x, x)
+    addOne(x, x)
     const refused: unknown[] = []
     const values: unknown[] = []
     const pending: Promise<unknown>[] = []
     lifetime.addCloseAction(() => {
       values.push(...x.toArray())
-      for (const given of [x, unused, tensorView(x), tensorView(unused), [x]])
-        refused.push(thrownBy(() => echo.call(given)))
+      for (const given of [x, unused, tensorView(x), tensorView(unused), [x]]) refused.push(thrownBy(() => echo(given)))
       refused.push(
         thrownBy(() => echo.typed([t.tensor], t.any)(x)),
         thrownBy(() => toDLPack(x)),
@@ -151,7 +150,7 @@ describe('a tensor of JavaScript', () => {
         return 1
       },
     })
-    const kept = getGlobal('ffi.Array').call(x, closing) as NativeArray
+    const kept = getGlobal('ffi.Array')(x, closing) as NativeArray
     expect(lifetime.gate.holds).toBe(1)
     kept.close()
     // Counting the live objects drains the queue of releases.
@@ -160,8 +159,8 @@ describe('a tensor of JavaScript', () => {
   })
 
   it('of elements smaller than a byte is passed packed', () => {
-    expect((echo.call(tensor('int4', [3], [1, 2, -3], { packing: 'packed' })) as Tensor).toArray()).toEqual([1, 2, -3])
-    const error = thrownBy(() => echo.call(tensor('int4', [3]))) as PackedFuncError
+    expect((echo(tensor('int4', [3], [1, 2, -3], { packing: 'packed' })) as Tensor).toArray()).toEqual([1, 2, -3])
+    const error = thrownBy(() => echo(tensor('int4', [3]))) as PackedFuncError
     expect(error.sentence).toBe('Subbyte type padded is not yet supported')
   })
 
@@ -170,7 +169,7 @@ describe('a tensor of JavaScript', () => {
     (dtype) => {
       const x = tensor(dtype, [2, 3])
       let type = ''
-      call.call((lent: Tensor) => {
+      call((lent: Tensor) => {
         type = String(lent.type)
       }, tensorView(x))
       expect(type).toBe(`${dtype}[2,3]`)
@@ -178,15 +177,15 @@ describe('a tensor of JavaScript', () => {
   )
 
   it('may have no elements or no axes', () => {
-    expect(echo.call(tensor('float32', [0, 3]))).toBeInstanceOf(Tensor)
+    expect(echo(tensor('float32', [0, 3]))).toBeInstanceOf(Tensor)
     const scalar = tensor('float32', [], [3])
-    expect((echo.call(scalar) as Tensor).toArray()).toEqual([3])
+    expect((echo(scalar) as Tensor).toArray()).toEqual([3])
   })
 })
 
 describe('a tensor that a kernel makes', () => {
   it('rule 49: gets aligned memory from Tenon', () => {
-    const x = makeRange.call(5) as Tensor
+    const x = makeRange(5) as Tensor
     expect(x).toBeInstanceOf(Tensor)
     expect(x.toArray()).toEqual([0, 1, 2, 3, 4])
     expect(x.address % 64).toBe(0)
@@ -194,40 +193,40 @@ describe('a tensor that a kernel makes', () => {
   })
 
   it('is passed back as the same tensor', () => {
-    const x = makeRange.call(3) as Tensor
-    expect(echo.call(x)).toBe(x)
-    addOne.call(x, x)
+    const x = makeRange(3) as Tensor
+    expect(echo(x)).toBe(x)
+    addOne(x, x)
     expect(x.toArray()).toEqual([1, 2, 3])
-    kernel('keep').call(x)
-    expect(kernel('kept').call()).toBe(x)
-    kernel('keep').call(null)
+    kernel('keep')(x)
+    expect(kernel('kept')()).toBe(x)
+    kernel('keep')(null)
     expect(x.toArray()).toEqual([1, 2, 3])
   })
 
   it('detaches all views when its lifetime is closed', () => {
     const before = live().native
-    const x = makeRange.call(3) as Tensor
+    const x = makeRange(3) as Tensor
     const view = x.view()
     ;(x.segment.lifetime as unknown as Disposable)[Symbol.dispose]()
     expect(view.length).toBe(0)
     expect(() => x.toArray()).toThrow('native tensor')
-    expect(() => addOne.call(x, x)).toThrow('native tensor')
+    expect(() => addOne(x, x)).toThrow('native tensor')
     expect(live().native).toBe(before)
   })
 
   it('is released by the garbage collector', async () => {
     const before = live().native
-    for (let i = 0; i < 50; i++) makeRange.call(10)
+    for (let i = 0; i < 50; i++) makeRange(10)
     await collect(() => live().native <= before)
     expect(live().native).toBeLessThanOrEqual(before)
   })
 
   it('may have no elements', () => {
-    expect((makeRange.call(0) as Tensor).toArray()).toEqual([])
+    expect((makeRange(0) as Tensor).toArray()).toEqual([])
   })
 
   it('cannot have a negative size', () => {
-    const error = thrownBy(() => makeRange.call(-1)) as PackedFuncError
+    const error = thrownBy(() => makeRange(-1)) as PackedFuncError
     expect(error.kind).toBe('MemoryError')
   })
 })

@@ -1,11 +1,13 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Tensor } from '@tenon/core'
-import { getGlobal, initApi, t, type PackedFunc } from '../src/index.ts'
+import { getGlobal, initApi, t, type Argument, type PackedFunc, type Value } from '../src/index.ts'
 
 declare const f: PackedFunc
 
 test('parameters and results follow from the descriptors', () => {
-  expectTypeOf(f.typed([t.int, t.str], t.float)).toEqualTypeOf<(...values: [number | bigint, string]) => number>()
+  const call = f.typed([t.int, t.str], t.float)
+  expectTypeOf(call).parameters.toEqualTypeOf<[number | bigint, string]>()
+  expectTypeOf(call).returns.toEqualTypeOf<number>()
   expectTypeOf(f.typed([], t.none)).returns.toBeNull()
   expectTypeOf(f.typed([t.array(t.int32)], t.map(t.str, t.bool))).returns.toEqualTypeOf<Map<string, boolean>>()
   expectTypeOf(f.typed([t.tensor], t.optional(t.tensor))).returns.toEqualTypeOf<Tensor | null>()
@@ -37,4 +39,22 @@ test('a schema types the functions of a prefix', () => {
   // @ts-expect-error text is not an int
   api.add(1, 'x')
   expectTypeOf(initApi('x')['other']!).toEqualTypeOf<PackedFunc>()
+})
+
+test('a packed function is called with any values', () => {
+  expectTypeOf(f).parameters.toEqualTypeOf<Argument[]>()
+  expectTypeOf(f).returns.toEqualTypeOf<Value>()
+  expectTypeOf(f.async).parameters.toEqualTypeOf<Argument[]>()
+  expectTypeOf(f.with({}).async).returns.toEqualTypeOf<Promise<Value>>()
+  // @ts-expect-error call() would lose the first value
+  f.call(1, 2)
+})
+
+test('the asynchronous forms of a typed function have its types', () => {
+  const call = f.typed([t.int, t.optional(t.str)], t.float)
+  expectTypeOf(call.async).toBeCallableWith(1)
+  expectTypeOf(call.async).returns.toEqualTypeOf<Promise<number>>()
+  expectTypeOf(call.with({}).async).toBeCallableWith(1, 'x')
+  // @ts-expect-error the second is text
+  void call.with({}).async(1, 2)
 })

@@ -102,7 +102,7 @@ describe('a typed function', () => {
       [dataType('int8'), 'DataType'],
       [tensor('int8', [1]), 'ffi.Tensor'],
       [echo, 'ffi.Function'],
-      [echo.call([1]), 'ffi.Array'],
+      [echo([1]), 'ffi.Array'],
       [new Map(), 'ffi.Map'],
     ] as const) {
       expect(() => refuse(value)).toThrow(`but got \`${name}\``)
@@ -123,7 +123,7 @@ describe('a typed function', () => {
   })
 
   it('accepts functions of TypeScript', () => {
-    const apply = packedFunc((f: PackedFunc, x: number) => f.call(x)).typed([t.func, t.int], t.int)
+    const apply = packedFunc((f: PackedFunc, x: number) => f(x)).typed([t.func, t.int], t.int)
     expect(apply((x: number) => x + 1, 1)).toBe(2)
   })
 })

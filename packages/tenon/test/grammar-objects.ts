@@ -116,9 +116,9 @@ export async function printed(): Promise<Record<string, unknown>> {
     Module: lib,
     PackedFunc: lib.get('sum'),
     'PackedFunc.typed()': lib.get('sum').typed([packed.t.int], packed.t.float, 'sum'),
-    'PackedFunc.asFunction()': lib.get('sum').asFunction(),
-    NativeArray: packed.getGlobal('ffi.Array').call(1, 'two'),
-    NativeMap: packed.getGlobal('ffi.Map').call('one', 1),
+    'PackedFunc.with()': lib.get('sum').with({ signal: new AbortController().signal }),
+    NativeArray: packed.getGlobal('ffi.Array')(1, 'two'),
+    NativeMap: packed.getGlobal('ffi.Map')('one', 1),
     NativeShape: packed.shape([2, 3]),
     DataType: packed.dataType('float32'),
     DeviceValue: packed.device('cpu'),
@@ -152,6 +152,13 @@ export const callables = (): Record<string, { readonly made: unknown; readonly n
   },
   'customCall()': { made: calls.customCall(kernels(), 'rms_norm'), name: 'rms_norm' },
   'hostCall()': { made: calls.hostCall(kernels(), 'do_custom_call'), name: 'do_custom_call' },
+  'Module.get()': { made: module().get('sum'), name: 'sum' },
+  'getGlobal()': { made: packed.getGlobal('ffi.Array'), name: 'ffi.Array' },
+  'packedFunc()': { made: packed.packedFunc(function twice() {}), name: 'twice' },
+  'typedFunc()': { made: packed.typedFunc([], () => 1, { name: 'one' }), name: 'one' },
+  'legacyFunc()': { made: packed.legacyFunc(function nothing() {}), name: 'nothing' },
+  'typedLegacyFunc()': { made: packed.typedLegacyFunc([], () => 1, 'one'), name: 'one' },
+  'PackedFunc.typed()': { made: module().get('sum').typed([], packed.t.int, 'sum'), name: 'sum' },
   'targetCall()': {
     made: calls.targetCall(
       calls.defineTarget('clip', {

@@ -102,7 +102,7 @@ export const refusals: readonly Refusal[] = Object.entries<Record<string, (optio
     packedFunc: (options) => packed.packedFunc(() => null, options),
     'packedFunc, relay': (options) => packed.packedFunc(() => null, { relay: options }),
     registerGlobal: (options) => packed.registerGlobal('tenon.grammar', () => null, options),
-    'PackedFunc.asyncWith': (options) => module().get('sum').asyncWith(options, 1),
+    'PackedFunc.with': (options) => module().get('sum').with(options),
   },
   pools: {
     validateModel: (options) => pools.validateModel(model(), options),

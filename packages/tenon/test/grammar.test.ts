@@ -93,8 +93,6 @@ const refusedNames = [
 /** Members with such a name, and the reasons. */
 const allowedNames: Readonly<Record<string, string>> = {
   'Hold.release': 'the pair of acquire()',
-  'PackedFunc.asFunction': 'until PackedFunc is a callable',
-  'PackedFunc.asyncWith': 'until PackedFunc is a callable',
 }
 
 /** Members that TypeScript hides from users: `protected` hooks of base classes, and `@internal` members. */

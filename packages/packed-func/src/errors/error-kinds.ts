@@ -16,7 +16,7 @@ export interface PackedFuncErrorOptions extends Pick<TenonErrorOptions, 'cause' 
  *
  * @example
  * try {
- *   getGlobal('mylib.lookup').call('nothing')
+ *   getGlobal('mylib.lookup')('nothing')
  * } catch (error) {
  *   if (error instanceof PackedFuncError && error.kind === 'KeyError') console.error(error.sentence)
  * }

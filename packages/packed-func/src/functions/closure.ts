@@ -5,7 +5,7 @@ import type { Argument } from '../values/argument.ts'
 import { pack } from '../values/pack.ts'
 import { makeFunction, ownThreadOnly, type Run, type ThreadRules } from './callback.ts'
 import { PackedFunc } from './packed-func.ts'
-import { answerLater, openRelay } from './relay.ts'
+import { answerLater } from './relay.ts'
 
 /** How a TypeScript function takes calls: see `packedFunc`. */
 export interface PackedFuncOptions {
@@ -34,10 +34,9 @@ export interface PackedFuncOptions {
  * until the event loop of this thread runs the function: see {@link PackedFuncOptions}.
  *
  * @throws {ArgumentError} if `run` is not a function, or an option is not valid.
- * @throws {RuntimeError} if the system cannot relay calls from other threads; Windows cannot.
  * @example
  * const twice = packedFunc((x: number) => 2 * x)
- * twice.call(21) // 42
+ * twice(21) // 42
  */
 export function packedFunc(
   run: (...values: never[]) => Argument | void | Promise<Argument | void>,
@@ -48,7 +47,6 @@ export function packedFunc(
   const stack = openStack()
   const target = run as Run
   return stack.frame(0, (slot) => {
-    if (rules.mode !== CONSTANTS.TN_PACKED_THREADS_REFUSE) openRelay(stack)
     makeFunction(
       stack,
       slot,
@@ -56,7 +54,7 @@ export function packedFunc(
       pack,
       rules,
     )
-    return new PackedFunc(TypeIndex.Function, stack.pointer(slot))
+    return new PackedFunc(TypeIndex.Function, stack.pointer(slot), String(run.name))
   })
 }
 

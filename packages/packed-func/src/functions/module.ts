@@ -21,7 +21,7 @@ export interface LookUpOptions {
  *
  * @example
  * const lib = Module.open('./libkernels.so')
- * lib.get('add_one').call(x, y)
+ * lib.get('add_one')(x, y)
  */
 export class Module extends NativeObject {
   static {
@@ -41,9 +41,7 @@ export class Module extends NativeObject {
   static open(path: string, options?: { readonly legacy?: boolean }): Module {
     const { legacy = false } = checkOptions(options, ['legacy'])
     prepareLegacy(checkName(path, 'path'), legacy)
-    const module = legacy
-      ? builtin('runtime.module.loadfile_so').call(path, 'so')
-      : builtin('ffi.ModuleLoadFromFile').call(path)
+    const module = legacy ? builtin('runtime.module.loadfile_so')(path, 'so') : builtin('ffi.ModuleLoadFromFile')(path)
     const opened = module as Module
     opened.#path = path
     return opened
@@ -51,7 +49,7 @@ export class Module extends NativeObject {
 
   /** Looks up a function of the module. @returns undefined if there is none. */
   tryGet(name: string, options?: LookUpOptions): PackedFunc | undefined {
-    return (this.#ask('GetFunction', name, options) as PackedFunc | null) ?? undefined
+    return (this.#ask('GetFunction', name, options) as PackedFunc | null)?.rename(name)
   }
 
   /** As {@link tryGet}. @throws {PackedFuncError} of kind `AttributeError` if there is no such function. */
@@ -73,7 +71,7 @@ export class Module extends NativeObject {
 
   /** The kind of module, such as `library`. */
   get kind(): string {
-    return builtin('ffi.ModuleGetKind').call(this) as string
+    return builtin('ffi.ModuleGetKind')(this) as string
   }
 
   /** The metadata that the library carries for a function: JSON with its `type_schema`, or undefined. */
@@ -88,7 +86,7 @@ export class Module extends NativeObject {
 
   /** Makes functions of another module available through this one. @throws {PackedFuncError} if that makes a circle. */
   import(module: Module): void {
-    builtin('ffi.ModuleImportModule').call(this, module)
+    builtin('ffi.ModuleImportModule')(this, module)
   }
 
   /** The path that was opened: `Module ./libkernels.so`. */
@@ -98,7 +96,7 @@ export class Module extends NativeObject {
 
   #ask(what: string, name: string, options?: LookUpOptions): unknown {
     const { imports = true } = checkOptions(options, ['imports'])
-    return builtin(`ffi.Module${what}`).call(this, checkName(name, 'name'), imports)
+    return builtin(`ffi.Module${what}`)(this, checkName(name, 'name'), imports)
   }
 }
 

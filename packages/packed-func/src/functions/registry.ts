@@ -14,10 +14,10 @@ import { PackedFunc } from './packed-func.ts'
  *
  * @throws {PackedFuncError} of kind `ValueError` if there is none.
  * @example
- * getGlobal('ffi.String').call('hello') // 'hello'
+ * getGlobal('ffi.String')('hello') // 'hello'
  */
 export function getGlobal(name: string): PackedFunc {
-  return new PackedFunc(TypeIndex.Function, globalFunction(name))
+  return new PackedFunc(TypeIndex.Function, globalFunction(name), name)
 }
 
 const builtins = new Map<string, PackedFunc>()
@@ -32,7 +32,7 @@ export function builtin(name: string): PackedFunc {
 /** Looks up a global function. @returns undefined if there is none. @throws {ArgumentError} if the name is not valid. */
 export function tryGetGlobal(name: string): PackedFunc | undefined {
   const handle = findGlobal(name)
-  return handle === 0 ? undefined : new PackedFunc(TypeIndex.Function, handle)
+  return handle === 0 ? undefined : new PackedFunc(TypeIndex.Function, handle, name)
 }
 
 /**
@@ -65,14 +65,14 @@ export function registerGlobal(
 
 /** Removes a name from the registry. Whoever holds the function can still call it. @returns whether the name was registered */
 export function removeGlobal(name: string): boolean {
-  return builtin('ffi.FunctionRemoveGlobal').call(checkName(name, 'name')) as boolean
+  return builtin('ffi.FunctionRemoveGlobal')(checkName(name, 'name')) as boolean
 }
 
 /** The names of all global functions. */
 export function listGlobalNames(): string[] {
-  const ask = builtin('ffi.FunctionListGlobalNamesFunctor').call() as PackedFunc
+  const ask = builtin('ffi.FunctionListGlobalNamesFunctor')() as PackedFunc
   try {
-    return Array.from({ length: ask.call(-1) as number }, (_, i) => ask.call(i) as string)
+    return Array.from({ length: ask(-1) as number }, (_, i) => ask(i) as string)
   } finally {
     ask.close()
   }
@@ -98,7 +98,7 @@ export type TypedApi<S extends ApiSchema> = { [K in keyof S]: TypedFunction<S[K]
  * @example
  * registerGlobal('mylib.add', (a: number, b: number) => a + b)
  * const mylib = initApi('mylib')
- * mylib['add']?.call(1, 2) // 3
+ * mylib['add']?.(1, 2) // 3
  * const typed = initApi('mylib', {}, { add: [[t.int, t.int], t.int] })
  * typed.add(1, 2) // 3
  */

@@ -132,16 +132,17 @@ for (const Class of [TVMArgValue, TVMArgs, TVMRetValue]) inspectAsText(Class)
  * @throws {ArgumentError} if `run` is not a function.
  * @example
  * const addOne = legacyFunc((args, rv) => rv.set(args.at(0).as('int32') + 1))
- * addOne.call(41) // 42
+ * addOne(41) // 42
  */
 export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): PackedFunc {
   if (typeof run !== 'function') throw wrongType('run', 'a function', run)
-  return packedFunc((...values: Value[]) => {
+  const converting = packedFunc((...values: Value[]) => {
     const types = argumentTypes(values)
     const result = new TVMRetValue()
     run(new TVMArgs(values.map((value, i) => new TVMArgValue(codeOfTypeIndex(types[i]!), value))), result)
     return result.value
   })
+  return converting.rename(run.name)
 }
 
 /**
@@ -153,7 +154,7 @@ export function legacyFunc(run: (args: TVMArgs, rv: TVMRetValue) => void): Packe
  * callLegacy(half, 4).typeCode // TypeCode.Float
  */
 export function callLegacy(target: PackedFunc, ...values: Argument[]): TVMRetValue {
-  const value = target.call(...values)
+  const value = target(...values)
   return new TVMRetValue(value, codeOfTypeIndex(resultType(value)))
 }
 
@@ -173,7 +174,7 @@ type Converted<P extends readonly ConversionTarget[]> = { [I in keyof P]: Conver
  * @param name the name of the function in messages.
  * @example
  * const repeat = typedLegacyFunc(['string', 'int32'], (text, count) => text.repeat(count), 'repeat')
- * repeat.call('ab', 2) // 'abab'
+ * repeat('ab', 2) // 'abab'
  */
 export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
   targets: P,
@@ -182,7 +183,7 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
 ): PackedFunc {
   const signature = `(${targets.map((target, i) => `${i}: ${printed[target] ?? target}`).join(', ')})`
   const title = `${name ?? '<anonymous> '}${signature}`
-  return legacyFunc((args, rv) => {
+  const converting = legacyFunc((args, rv) => {
     if (args.length !== targets.length) {
       const [comma, end] = name === undefined ? [',', '.'] : ['', '']
       throw new InternalError(
@@ -203,4 +204,5 @@ export function typedLegacyFunc<const P extends readonly ConversionTarget[]>(
     })
     rv.set(run(...(values as unknown as Converted<P>)) ?? null)
   })
+  return converting.rename(name ?? run.name)
 }

@@ -15,7 +15,7 @@ abstract class NativeContainer extends NativeObject {
 
   /** @internal calls a function of tvm-ffi for containers of this type, such as `ffi.ArrayGetItem` */
   ask(what: 'Size' | 'Count' | 'GetItem' | 'ForwardIterFunctor', ...values: Argument[]): Value {
-    return builtin(`${this.typeKey}${what}`).call(this, ...values)
+    return builtin(`${this.typeKey}${what}`)(this, ...values)
   }
 }
 
@@ -54,7 +54,7 @@ const NEXT = 2
  * value, objects by identity. A Map of JavaScript that is passed to a function becomes an `ffi.Map`.
  *
  * @example
- * const map = getGlobal('ffi.Map').call('a', 1) as NativeMap
+ * const map = getGlobal('ffi.Map')('a', 1) as NativeMap
  * map.get('a') // 1
  */
 export class NativeMap extends NativeContainer {
@@ -86,8 +86,8 @@ export class NativeMap extends NativeContainer {
     const iterator = this.ask('ForwardIterFunctor') as PackedFunc
     try {
       do {
-        yield [convertKey(iterator.call(KEY)), convert(iterator.call(VALUE))]
-      } while (iterator.call(NEXT) === true)
+        yield [convertKey(iterator(KEY)), convert(iterator(VALUE))]
+      } while (iterator(NEXT) === true)
     } finally {
       iterator.close()
     }
@@ -130,5 +130,5 @@ export class NativeShape extends NativeObject {
  * shape([2, 3]).toArray() // [2, 3]
  */
 export function shape(sizes: readonly (number | bigint)[]): NativeShape {
-  return builtin('ffi.Shape').call(...sizes) as NativeShape
+  return builtin('ffi.Shape')(...sizes) as NativeShape
 }

@@ -2,6 +2,7 @@ import { ScopeClosedError } from '@tenon/core'
 import { Cleaner, highWord, inspectAsText, lowWord } from '@tenon/core/internal'
 import { drainReleased } from '../native/foreign.ts'
 import { openStack, PENDING, type Stack } from '../native/stack.ts'
+import { TypeIndex } from '../native/type-index.ts'
 
 const collected = new Cleaner<number>((address) => {
   live--
@@ -33,17 +34,27 @@ let live = 0
 
 export const heldObjects = (): number => live
 
+/** A base class whose constructor returns another object, such as a function, for the subclass to set up. */
+// oxlint-disable-next-line typescript/no-extraneous-class
+class Adopted {
+  constructor(object: object | undefined) {
+    if (object !== undefined) return object
+  }
+}
+
 /**
  * An object of native code, held by one reference. `close()` releases the reference; otherwise the garbage collector does.
  *
  * @example
- * const list = getGlobal('ffi.List').call(1, 2) as NativeArray
+ * const list = getGlobal('ffi.List')(1, 2) as NativeArray
  * String(list) // '[ffi.List]'
  * list.close()
  */
-export class NativeObject {
+export class NativeObject extends Adopted {
   static {
     inspectAsText(this)
+    // What only inherits from this class, such as a function that `Function.prototype.bind` made, is a closed object.
+    Object.assign(this.prototype, { handle: 0, typeIndex: TypeIndex.Object })
   }
 
   /** @internal the object's address, 0 once the reference is released */
@@ -54,8 +65,9 @@ export class NativeObject {
   readonly hi: number
   readonly typeIndex: number
 
-  /** @internal takes over a reference */
-  constructor(typeIndex: number, handle: number) {
+  /** @internal takes over a reference. @param self the object to set up, by default a new one. */
+  constructor(typeIndex: number, handle: number, self?: object) {
+    super(self)
     this.typeIndex = typeIndex
     this.handle = handle
     this.lo = lowWord(handle)
@@ -76,7 +88,7 @@ export class NativeObject {
   }
 
   /** The type in brackets: `[ffi.Array]`, or `[ffi.Array, closed]`. */
-  toString(): string {
+  override toString(): string {
     return `[${typeKeyOf(this.typeIndex)}${this.isAlive ? '' : ', closed'}]`
   }
 

@@ -186,7 +186,7 @@ type AcceptedAll<P extends readonly Acceptor<unknown>[]> = { [I in keyof P]: Acc
  * @throws {ArgumentError} if `run` is not a function, or an option is not known.
  * @example
  * const repeat = typedFunc([accept.str, accept.int], (text, count) => text.repeat(Number(count)), { name: 'repeat' })
- * repeat.call('ab', 2) // 'abab'
+ * repeat('ab', 2) // 'abab'
  */
 export function typedFunc<const P extends readonly Acceptor<unknown>[]>(
   parameters: P,
@@ -196,7 +196,7 @@ export function typedFunc<const P extends readonly Acceptor<unknown>[]>(
   if (typeof run !== 'function') throw wrongType('run', 'a function', run)
   const { name = '', result = 'Any' } = checkOptions(options, ['name', 'result'])
   const signature = new Signature(parameters, { name: result }, name)
-  return packedFunc((...values: Value[]) => {
+  const checked = packedFunc((...values: Value[]) => {
     const types = argumentTypes(values)
     if (values.length !== parameters.length) throw signature.wrongCount(values.length)
     const accepted = parameters.map((type, i) => {
@@ -206,4 +206,5 @@ export function typedFunc<const P extends readonly Acceptor<unknown>[]>(
     })
     return run(...(accepted as unknown as AcceptedAll<P>))
   })
+  return checked.rename(name || run.name)
 }

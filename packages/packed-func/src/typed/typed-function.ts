@@ -1,5 +1,9 @@
 import { wrongType } from '@tenon/core/internal'
-import type { Value } from '../values/argument.ts'
+import { callOnThread } from '../functions/async-call.ts'
+import { AsyncForm, type AsyncOptions } from '../functions/async-form.ts'
+import { callAll, callTypedFew, readResult } from '../functions/call.ts'
+import type { NativeObject } from '../objects/native-object.ts'
+import type { Argument, Value } from '../values/argument.ts'
 import { Form, MISMATCH, Signature, type AnyDescriptor, type InputOf, type OutputOf } from './descriptor.ts'
 import { typeName } from '../values/native-type.ts'
 
@@ -12,19 +16,22 @@ export type ParametersOf<T extends readonly unknown[]> = T extends readonly [...
     : Required<T>
   : Required<T>
 
-/** A packed function with the types of its parameters and its result. */
-export type TypedFunction<P extends readonly unknown[], R> = (
-  ...values: ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
-) => OutputOf<R>
+type Values<P extends readonly unknown[]> = ParametersOf<P> extends infer T extends readonly unknown[] ? T : never
 
-interface TypedTarget {
-  callTypedFew(signature: Signature, count: number, a: unknown, b: unknown, c: unknown): Value
-  callTyped(signature: Signature, values: readonly unknown[]): Value
+/** A packed function with the types of its parameters and its result. */
+export interface TypedFunction<P extends readonly unknown[], R> {
+  (...values: Values<P>): OutputOf<R>
+
+  /** As `PackedFunc.async`. The promise also rejects if an argument or the result has another type. */
+  readonly async: (...values: Values<P>) => Promise<OutputOf<R>>
+
+  /** As `PackedFunc.with`. */
+  readonly with: (options: AsyncOptions) => AsyncForm<Values<P>, OutputOf<R>>
 }
 
 /** @throws {ArgumentError} if a type is not a type such as `t.int`. */
 export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescriptor>(
-  target: TypedTarget,
+  target: NativeObject,
   parameters: P,
   result: R,
   name: string,
@@ -34,20 +41,37 @@ export function bindTypes<P extends readonly AnyDescriptor[], R extends AnyDescr
   checkDescriptor(result, 'result')
   const signature = new Signature<AnyDescriptor>([...parameters], result, name)
   const count = parameters.length
-  const fewest = parameters.findLastIndex((type) => !type.isOptional) + 1
-  const general = (values: readonly unknown[]): unknown => {
-    if (values.length < fewest || values.length > count) throw signature.wrongCount(values.length)
-    return resultOf(signature, result, target.callTyped(signature, values))
-  }
+  const general = (values: readonly unknown[]): unknown =>
+    resultOf(signature, result, callAll(target, toNative(signature, values), readResult))
   const wrapper =
     count > 3
       ? (...values: unknown[]) => general(values)
       : // Named parameters, because a rest parameter takes a third longer.
         function (a?: unknown, b?: unknown, c?: unknown): unknown {
           if (arguments.length !== count) return general(Array.from(arguments))
-          return resultOf(signature, result, target.callTypedFew(signature, count, a, b, c))
+          return resultOf(signature, result, callTypedFew(target, signature, count, a, b, c))
         }
-  return Object.defineProperty(wrapper, 'name', { value: name || 'typed' }) as unknown as TypedFunction<P, R>
+  const later = async (values: readonly unknown[], signal?: AbortSignal): Promise<unknown> =>
+    resultOf(signature, result, await callOnThread(target, toNative(signature, values), signal))
+  const members = {
+    name: name || 'typed',
+    async: (...values: unknown[]) => later(values),
+    with: (options: AsyncOptions) => new AsyncForm(String(signature), options, later),
+  }
+  for (const [key, value] of Object.entries(members)) Object.defineProperty(wrapper, key, { value })
+  return wrapper as unknown as TypedFunction<P, R>
+}
+
+/** Converts all arguments. Omitted trailing ones are None. @throws {PackedFuncTypeError} */
+function toNative(signature: Signature, values: readonly unknown[]): Argument[] {
+  const { parameters } = signature
+  const fewest = parameters.findLastIndex((type) => !type.isOptional) + 1
+  if (values.length < fewest || values.length > parameters.length) throw signature.wrongCount(values.length)
+  return parameters.map((type, i) => {
+    const native = type.toNative(i < values.length ? values[i] : null)
+    if (native === MISMATCH) throw signature.mismatch(i, typeName(values[i]))
+    return native
+  })
 }
 
 function checkDescriptor(type: unknown, name: string): void {

@@ -37,8 +37,12 @@ export function pack(stack: Stack, slot: number, value: unknown): void {
       else packObject(stack, slot, value)
       return
     case 'function':
-      makeFunction(stack, slot, value as Run, pack)
-      stack.undo.push(slot)
+      if (value instanceof NativeObject) {
+        packNative(stack, slot, value)
+      } else {
+        makeFunction(stack, slot, value as Run, pack)
+        stack.undo.push(slot)
+      }
       return
     default:
       throw unsupported(value)

@@ -39,7 +39,7 @@ export class IntValue extends Marked<number | bigint> {
  *
  * @throws {ArgumentError} if `value` is not a number.
  * @example
- * scale.call(x, float(2))
+ * scale(x, float(2))
  */
 export function float(value: number): FloatValue {
   if (typeof value !== 'number') throw wrongType('value', 'a number', value)

@@ -17,7 +17,7 @@ export class RValue extends Marked<NativeObject> {
  *
  * @throws {ArgumentError} if `object` is not a native object.
  * @example
- * take.call(rvalue(list))
+ * take(rvalue(list))
  * list.isAlive // false
  */
 export function rvalue(object: NativeObject): RValue {

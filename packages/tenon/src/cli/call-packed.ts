@@ -61,9 +61,9 @@ export function callPacked(request: CallRequest, info: BinaryInfo): PackedReport
   }
   const results = specs.map(({ type }) => tensor(type.dtype, type.shape))
   const args = [...operands.map(packedArgument), ...results]
-  const value = target.call(...args)
+  const value = target(...args)
   writeResults(specs, results)
-  const timing = request.repeat === 0 ? undefined : timeRuns(() => void target.call(...args), request.repeat)
+  const timing = request.repeat === 0 ? undefined : timeRuns(() => void target(...args), request.repeat)
   return { generation, value, results, timing }
 }
 

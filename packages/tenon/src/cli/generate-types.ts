@@ -53,7 +53,7 @@ export function declarations(path: string, functions: readonly Described[]): str
 export function wrappers(place: string, functions: readonly Described[]): string {
   const lines = functions.map(({ name, metadata }) =>
     metadata === undefined
-      ? `export const ${name} = library.get('${name}').asFunction()`
+      ? `export const ${name} = library.get('${name}')`
       : `export const ${name} = typedBy(library.get('${name}'), library.metadata('${name}'), '${name}')`,
   )
   const imported = functions.some(({ metadata }) => metadata !== undefined) ? 'Module, typedBy' : 'Module'
