@@ -46,15 +46,15 @@ tn__on_stack:
   leaq -32(%rbx), %rsp
   movq %r8, %rcx
   call *%rdx
-  /* The system may have grown the stack. */
-  movq STACK_LIMIT, %rax
-  movq %rax, 8(%rbx)
-  movq (%rbp), %rax
-  movq %rax, STACK_BASE
-  movq 8(%rbp), %rax
-  movq %rax, STACK_LIMIT
-  movq 16(%rbp), %rax
-  movq %rax, STACK_ALLOCATION
+  /* The result stays in rax. The system may have grown the stack. */
+  movq STACK_LIMIT, %rcx
+  movq %rcx, 8(%rbx)
+  movq (%rbp), %rcx
+  movq %rcx, STACK_BASE
+  movq 8(%rbp), %rcx
+  movq %rcx, STACK_LIMIT
+  movq 16(%rbp), %rcx
+  movq %rcx, STACK_ALLOCATION
   leaq 40(%rbp), %rsp
   popq %rbx
   popq %rbp

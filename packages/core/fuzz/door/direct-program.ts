@@ -49,8 +49,7 @@ export class DirectProgram {
       await writeFile(source, cSource(signatures))
       await toolchain.compile(source, object)
       const include = `-I${join(import.meta.dirname, '../../csrc/include')}`
-      const own = ['runner.c', 'throw.cc'].map((name) => join(import.meta.dirname, name))
-      const inputs = [include, ...own, ...coreSourcesOf(abi), object]
+      const inputs = [include, join(import.meta.dirname, 'runner.c'), ...coreSourcesOf(abi), object]
       await toolchain.link(inputs, program.#path)
       return program
     } catch (error) {

@@ -51,14 +51,15 @@ export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
   }
   const { gcc, target, runner } = crossCompilers[abi]
   const [command, ...run] = runner
-    return {
+  const linked = abi === 'win64' ? [] : libraries
+  return {
     compile: async (source, object) => {
       if (abi === 'apple-arm64') await compileForApple(gcc, target, flags, source, object)
       else if (compiler === 'clang') await start('clang', [`--target=${target}`, ...flags, '-c', source, '-o', object])
       else await start(gcc, [...flags, '-c', source, '-o', object])
     },
     // Clang has no libraries of other systems.
-    link: (inputs, program) => start(gcc, [...warnings, '-O1', '-static', ...inputs, '-o', program, ...libraries]),
+    link: (inputs, program) => start(gcc, [...warnings, '-O1', '-static', ...inputs, '-o', program, ...linked]),
     run: (program, args) => start(command, [...run, program, ...args]),
   }
 }
@@ -82,19 +83,19 @@ async function start(command: string, args: readonly string[]): Promise<void> {
   await execute(command, args, { env: environment, timeout: 300_000, maxBuffer: 1 << 26 })
 }
 
-/** The sources of the core that make calls and stubs with a calling convention. */
+const machineCode: Readonly<Record<Abi, string>> = {
+  'sysv-x64': 'sysv_x64.S',
+  aapcs64: 'aapcs64.S',
+  'apple-arm64': 'aapcs64.S',
+  win64: 'win64.S',
+}
+
+const everywhere = ['enter.c', 'guard.c', 'script_stub.c', 'stub_slots.c', 'stubs.c']
+const unix = ['posix/code_pages.c', 'posix/native_stack.c', 'guard.cc', '../../fuzz/door/throw.cc']
+const windows = ['win32/code_pages.c', 'win32/native_stack.c']
+
+/** The sources of the core that make calls and stubs with a calling convention, and a function that throws. */
 export function coreSourcesOf(abi: Abi): string[] {
-  const assembly = { 'sysv-x64': 'sysv_x64', aapcs64: 'aapcs64', 'apple-arm64': 'aapcs64', win64: 'win64' }[abi]
-  const system = abi === 'win64' ? 'win32' : 'posix'
-  const names = [
-    'guard.c',
-    'guard.cc',
-    'enter.c',
-    'script_stub.c',
-    'stub_slots.c',
-    'stubs.c',
-    `${system}/code_pages.c`,
-    `${system}/native_stack.c`,
-  ]
-  return [`${assembly}.S`, ...names].map((name) => join(import.meta.dirname, '../../csrc/call', name))
+  const names = [machineCode[abi], ...everywhere, ...(abi === 'win64' ? windows : unix)]
+  return names.map((name) => join(import.meta.dirname, '../../csrc/call', name))
 }
