@@ -1,6 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NativeLibrary } from '@tenon/core'
 import { runScript } from '@tenon/core/testing'
+import { makeStub, type Stub } from '../src/native/call/stubs.ts'
 import { fixturePath } from './fixture.ts'
 
 /** The smallest number above 0, which the compiler does not know. It is 0 on a thread with flush-to-zero. */
@@ -51,5 +52,71 @@ describe('rule 8: opening a library', () => {
       console.log(...sums, Number('5e-324') * 3)
     `
     expect(await runScript(script)).toMatchObject({ code: 0, stdout: '15 0\n', stderr: '' })
+  })
+})
+
+describe('rule 8: a call', () => {
+  let library: NativeLibrary
+  const stubs: Stub[] = []
+
+  beforeAll(() => {
+    library = NativeLibrary.open(path)
+  })
+  afterAll(() => {
+    for (const stub of stubs) stub.close()
+    library.close()
+  })
+
+  const changes = ['fast_math_flush', 'fast_math_round_down', 'fast_math_trap'] as const
+  const change = (name: (typeof changes)[number]): unknown => library.function(name, { result: 'void' })()
+  const control = (): unknown => library.function('fast_math_control', { result: 'int64' })()
+
+  /** Calls a function from a kernel that has set flush-to-zero. Returns 1 if the kernel's control bits are kept. */
+  function around(run: () => void): unknown {
+    const stub = makeStub({ result: 'void', parameters: [] }, () => void run(), {}, 'run')
+    stubs.push(stub)
+    return library.function('fast_math_around', { result: 'int32', parameters: ['uint64'] })(BigInt(stub.address))
+  }
+
+  test.each(changes)('of %s keeps the control bits of JavaScript', (name) => {
+    const before = control()
+    change(name)
+    expect(control()).toBe(before)
+    expect(hasSubnormals()).toBe(true)
+    // Rounding down, the sum would be 1. With the trap, the division would end the process.
+    expect([1 + Number('1.2e-16'), 1 / Number('0')]).toEqual([1.000_000_000_000_000_2, Infinity])
+  })
+
+  test.each(changes)('of %s on another thread keeps the control bits of later calls there', async (name) => {
+    const before = control()
+    await library.function(name, { result: 'void' }).async()
+    expect(await library.function('fast_math_control', { result: 'int64' }).async()).toBe(before)
+  })
+
+  test('keeps the status bits that the function sets', () => {
+    expect(library.function('fast_math_divide', { result: 'float64', parameters: ['float64'] })(1)).toBe(Infinity)
+    expect(library.function('fast_math_divided', { result: 'int32' })()).toBe(1)
+  })
+
+  test('back into TypeScript has the control bits of JavaScript, and the kernel keeps its own', () => {
+    const seen: boolean[] = []
+    for (let i = 0; i < 100; i++) {
+      const kept = around(() => {
+        seen.push(hasSubnormals())
+        change('fast_math_round_down')
+        seen.push(hasSubnormals(), 1 + Number('1.2e-16') > 1)
+      })
+      expect(kept).toBe(1)
+      expect(hasSubnormals()).toBe(true)
+    }
+    expect(seen).toEqual(Array.from({ length: 300 }, () => true))
+  })
+
+  test('whose callback throws keeps the control bits of JavaScript', () => {
+    const failing = (): never => {
+      throw new Error('from TypeScript')
+    }
+    expect(() => around(failing)).toThrow('from TypeScript')
+    expect(hasSubnormals()).toBe(true)
   })
 })
