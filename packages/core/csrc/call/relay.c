@@ -1,5 +1,5 @@
 /* Calls of a thread of JavaScript by other threads, which wait for it. */
-#include "environment.h"
+#include "relay.h"
 
 /* The longest stay of a thread in one native call while others wait, because that call may be waiting for them. */
 #define STALL_MS 100
@@ -11,6 +11,7 @@ typedef enum { QUEUED, RUNNING, AWAITED, DONE, CLOSED } state_t;
 typedef struct waiter {
   tn_message_t message; /* first */
   const tn_relay_t *relay;
+  bool (*is_wanted)(const void *data); /* or null */
   tn__condition_t changed;
   state_t state;
   uint64_t answer;
@@ -68,6 +69,22 @@ void tn__relay_close_all(uint64_t environment, bool with_running) {
   tn__unlock(tn__environments_lock());
 }
 
+static bool is_unwanted(const waiter_t *waiter) {
+  return waiter->state == QUEUED && waiter->is_wanted != NULL && !waiter->is_wanted(waiter->relay->data);
+}
+
+void tn__relay_recheck(tn_environment_t *environment) {
+  tn__lock(tn__environments_lock());
+  for (tn_message_t *message = environment->first, *next; message != NULL; message = next) {
+    next = message->next;
+    waiter_t *waiter = (waiter_t *)message;
+    if (message->run != run || !is_unwanted(waiter)) continue;
+    tn__environment_remove(environment->id, message);
+    settle(waiter, CLOSED);
+  }
+  tn__unlock(tn__environments_lock());
+}
+
 /* What a caller has seen of a thread that it waits for. */
 typedef struct {
   uint32_t calls;
@@ -89,6 +106,7 @@ static bool stop_waiting(waiter_t *waiter) {
 }
 
 static int32_t refuse(int32_t status, const tn_relay_t *relay) {
+  if (status == TN_CLOSED) return tn__fail(status, "the TypeScript function is closed");
   if (status == TN_TIMED_OUT)
     return tn__fail(status, "the thread of a TypeScript function did not answer within %u ms", relay->timeout_ms);
   return tn__fail(status, "the thread of a TypeScript function is in a native call that may wait for this call");
@@ -104,7 +122,9 @@ static int32_t wait_for(waiter_t *waiter) {
     const tn_environment_t *environment = tn__environment_find(relay->environment);
     if (waiter->state == CLOSED) return tn__fail(TN_CLOSED, "the thread of a TypeScript function has ended");
     int32_t failure = TN_OK;
-    if (relay->timeout_ms != UINT32_MAX && tn__now_ms() - start >= relay->timeout_ms)
+    if (is_unwanted(waiter))
+      failure = TN_CLOSED;
+    else if (relay->timeout_ms != UINT32_MAX && tn__now_ms() - start >= relay->timeout_ms)
       failure = TN_TIMED_OUT;
     else if (relay->threads == TN_THREADS_RELAY && environment != NULL && is_stalled(environment, &seen))
       failure = TN_DEADLOCK;
@@ -115,17 +135,19 @@ static int32_t wait_for(waiter_t *waiter) {
   }
 }
 
-int32_t tn_environment_relay(const tn_relay_t *relay) {
+int32_t tn__relay(const tn_relay_t *relay, bool (*is_wanted)(const void *data)) {
   TN_REQUIRE(relay != NULL && relay->run != NULL, "relay and its function must not be null");
   if (relay->threads == TN_THREADS_REFUSE)
     return tn__fail(TN_WRONG_THREAD, "a TypeScript function was called from a thread that does not run its JavaScript");
-  waiter_t waiter = {.message = {.run = run}, .relay = relay, .changed = TN__CONDITION};
+  waiter_t waiter = {.message = {.run = run}, .relay = relay, .is_wanted = is_wanted, .changed = TN__CONDITION};
   TN_TRY(tn_environment_post(relay->environment, &waiter.message));
   tn__lock(tn__environments_lock());
   const int32_t status = wait_for(&waiter);
   tn__unlock(tn__environments_lock());
   return status;
 }
+
+int32_t tn_environment_relay(const tn_relay_t *relay) { return tn__relay(relay, NULL); }
 
 uint64_t tn_environment_next_answer(void) {
   static uint64_t last;

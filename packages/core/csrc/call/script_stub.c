@@ -1,6 +1,7 @@
 /* Stubs that run functions of TypeScript. */
 #include <string.h>
 
+#include "relay.h"
 #include "stubs.h"
 
 /* Returns where the caller of a stub wants a struct that does not fit into registers. */
@@ -52,10 +53,16 @@ static void enter(tn_environment_t *environment, const call_t *call) {
   memcpy((void *)(uintptr_t)registers->results[0], frame->stack, size);
 }
 
+/* Whether the stub is still what it was when it was called. */
+static bool is_live(const void *data) {
+  const call_t *call = data;
+  return __atomic_load_n(&call->stub->live, __ATOMIC_ACQUIRE) == call->live;
+}
+
 /* Runs a call of another thread, unless the stub is dead meanwhile. */
 static uint64_t run_relayed(void *data) {
   const call_t *call = data;
-  if (__atomic_load_n(&call->stub->live, __ATOMIC_ACQUIRE) == call->live)
+  if (is_live(call))
     enter(tn_environment_current(), call);
   else
     refuse(call->stub, call->registers);
@@ -79,7 +86,7 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
       .run = run_relayed,
       .data = &call,
   };
-  if (tn_environment_relay(&relay) != TN_OK) refuse(stub, registers);
+  if (tn__relay(&relay, is_live) != TN_OK) refuse(stub, registers);
 }
 
 int32_t tn_stub_create(const tn_stub_description_t *description, void **out) {
@@ -87,11 +94,11 @@ int32_t tn_stub_create(const tn_stub_description_t *description, void **out) {
   const tn_stub_description_t wanted = *description;
   TN_REQUIRE(wanted.stack_size <= TN_CALL_STACK_SIZE && wanted.result_size <= 16384 && wanted.threads <= TN_THREADS_RELAY,
              "the description of the stub is not valid");
-  const uint64_t environment = tn_environment_id();
-  if (environment == 0) return tn__fail(TN_CLOSED, "this thread has no environment");
+  const tn_environment_t *environment = tn_environment_current();
+  if (environment == NULL || environment->is_shut) return tn__fail(TN_CLOSED, "this thread is ending");
   tn__stub_behave(TN__STUB_SCRIPT, &(tn__stub_behaviour_t){run, refuse, NULL});
   const tn__stub_t template = {
-      .live = environment << 32 | wanted.function,
+      .live = environment->id << 32 | wanted.function,
       .value = wanted.refused,
       .shape = (wanted.stack_size + 7) / 8 | wanted.result_size << 13 | wanted.threads << 28 |
                (uint32_t)TN__STUB_SCRIPT << 30 | (wanted.is_reusable ? TN__STUB_REUSABLE : 0),
@@ -102,5 +109,7 @@ int32_t tn_stub_create(const tn_stub_description_t *description, void **out) {
 }
 
 int32_t tn_stub_close(void *stub) {
-  return tn__stub_close(stub, TN__STUB_SCRIPT) ? TN_OK : tn__fail(TN_NOT_FOUND, "this is no address of a live stub");
+  if (!tn__stub_close(stub, TN__STUB_SCRIPT)) return tn__fail(TN_NOT_FOUND, "this is no address of a live stub");
+  if (tn_environment_current() != NULL) tn__relay_recheck(tn_environment_current());
+  return TN_OK;
 }

@@ -43,8 +43,8 @@ static tn__stub_t *slot_at(const void *address) {
 }
 
 /* Returns a slot that no stub uses, or null. The lock is held. */
-static tn__stub_t *take_slot(void) {
-  if (free_slots != NULL) {
+static tn__stub_t *take_slot(bool is_reusable) {
+  if (is_reusable && free_slots != NULL) {
     tn__stub_t *slot = free_slots;
     free_slots = (tn__stub_t *)(uintptr_t)slot->value;
     return slot;
@@ -67,7 +67,7 @@ static tn__stub_t *take_slot(void) {
 
 void *tn__stub_make(const tn__stub_t *template) {
   tn__lock(&lock);
-  tn__stub_t *slot = take_slot();
+  tn__stub_t *slot = take_slot((template->shape & TN__STUB_REUSABLE) != 0);
   const void *address = NULL;
   if (slot != NULL) {
     live++;

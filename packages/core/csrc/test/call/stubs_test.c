@@ -1,0 +1,496 @@
+/* stubs.c, script_stub.c: native functions that run functions of TypeScript, and what they do when they are dead. */
+#include "environment.h"
+
+#include "check.h"
+
+enum { MANY_STUBS = 9000, CALLERS = 8, DECOYS = 1000 };
+
+static tn_stub_description_t describe(uint32_t function) {
+  return (tn_stub_description_t){.function = function, .threads = TN_THREADS_WAIT, .timeout_ms = UINT32_MAX};
+}
+
+typedef void code_t(void);
+
+static code_t *code_at(void *address) {
+  code_t *code = NULL;
+  memcpy(&code, &address, sizeof code);
+  return code;
+}
+
+/* Makes a stub, or aborts. */
+static void *make_stub(tn_stub_description_t description) {
+  void *stub = NULL;
+  if (tn_stub_create(&description, &stub) != TN_OK) abort();
+  return stub;
+}
+
+typedef int64_t integers_t(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+typedef double doubles_t(double, double, double, double, double, double, double, double, double, double);
+
+typedef struct {
+  int64_t members[5];
+} big_t;
+typedef big_t *big_function_t(big_t *memory, int64_t first);
+typedef int64_t one_t(int64_t);
+
+static int runs;
+static int64_t seen[8];
+static double seen_doubles[10];
+
+#if defined(__x86_64__) && !defined(_WIN32)
+enum { REGISTERS = 6 };
+#else
+enum { REGISTERS = 8 };
+#endif
+
+/* Adds the first three integers to ten times the last. */
+static int take_integers(environment_t *environment) {
+  const tn_call_frame_t *frame = environment->frame;
+  runs++;
+  for (int i = 0; i < REGISTERS; i++) seen[i] = (int64_t)frame->integers[i];
+  for (int i = REGISTERS; i < 8; i++) memcpy(&seen[i], frame->stack + 8 * (i - REGISTERS), sizeof *seen);
+  environment->frame->results[0] = (uint64_t)(seen[0] + seen[1] + seen[2] + 10 * seen[7]);
+  return RETURNS;
+}
+
+static int take_doubles(environment_t *environment) {
+  tn_call_frame_t *frame = environment->frame;
+  runs++;
+  memcpy(seen_doubles, frame->vectors, sizeof frame->vectors);
+  memcpy(seen_doubles + 8, frame->stack, 2 * sizeof(double));
+  const double result = seen_doubles[0] + seen_doubles[9];
+  memcpy(frame->vector_results, &result, sizeof result);
+  return RETURNS;
+}
+
+/* Returns a struct of five numbers, which count up from the argument. */
+static int make_big(environment_t *environment) {
+  runs++;
+#if defined(__aarch64__)
+  int64_t number = (int64_t)environment->frame->integers[0];
+#else
+  int64_t number = (int64_t)environment->frame->integers[1];
+#endif
+  for (int i = 0; i < 5; i++, number++) memcpy(environment->frame->stack + 8 * i, &number, sizeof number);
+  return RETURNS;
+}
+
+/* Native functions, which call the stub under test. */
+static void *called;
+static int64_t integer_result, sum_of_results;
+static double double_result;
+static big_t big, *big_result;
+
+static void call_integers(void) { integer_result = ((integers_t *)code_at(called))(1, -2, 3, 4, 5, 6, 7, -8); }
+static void call_doubles(void) { double_result = ((doubles_t *)code_at(called))(.5, 1, 2, 3, 4, 5, 6, 7, 8, 9.25); }
+static void call_big(void) {
+  memset(&big, 0xff, sizeof big);
+#if defined(__aarch64__)
+  big_result = &big;
+#else
+  big_result = ((big_function_t *)code_at(called))(&big, 7);
+#endif
+}
+
+static uint32_t enter_code(environment_t *environment, code_t *code) {
+  return environment_call(environment, CODE_OF(code), 0, 0, 0);
+}
+
+TEST(rule_11_a_live_stub_runs_its_function_with_arguments_from_registers_and_from_the_stack) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = take_integers;
+  environment->functions[FIRST_FUNCTION + 1] = take_doubles;
+  runs = 0;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.stack_size = 16;
+  called = make_stub(description);
+  CHECK(enter_code(environment, call_integers) == TN_CALL_RETURNED);
+  CHECK(runs == 1 && integer_result == 1 - 2 + 3 - 80);
+  const int64_t expected[8] = {1, -2, 3, 4, 5, 6, 7, -8};
+  CHECK(memcmp(seen, expected, sizeof expected) == 0);
+  description.function++;
+  called = make_stub(description);
+  CHECK(enter_code(environment, call_doubles) == TN_CALL_RETURNED && runs == 2 && double_result == 9.75);
+  CHECK(seen_doubles[7] == 7 && seen_doubles[8] == 8);
+  environment_close(environment);
+}
+
+#if defined(__x86_64__)
+TEST(rule_11_a_struct_is_returned_through_the_memory_of_the_caller) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = make_big;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.result_size = sizeof big;
+  called = make_stub(description);
+  enter_code(environment, call_big);
+  CHECK(big_result == &big);
+  for (int i = 0; i < 5; i++) CHECK(big.members[i] == 7 + i);
+  /* A dead stub zeroes the memory, and returns its address. */
+  CHECK(tn_stub_close(called) == TN_OK);
+  runs = 0;
+  enter_code(environment, call_big);
+  CHECK(big_result == &big && runs == 0);
+  for (int i = 0; i < 5; i++) CHECK(big.members[i] == 0);
+  environment_close(environment);
+}
+#endif
+
+TEST(rule_12_a_dead_stub_returns_its_refused_result_in_every_register) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = take_integers;
+  tn_stub_counts_t before, after;
+  runs = 0;
+  called = make_stub(describe(FIRST_FUNCTION));
+  CHECK(tn_stub_close(called) == TN_OK);
+  tn_stub_counts(&before);
+  integer_result = 1;
+  CHECK(enter_code(environment, call_integers) == TN_CALL_RETURNED && integer_result == 0);
+  double_result = 1;
+  enter_code(environment, call_doubles);
+  CHECK(double_result == 0);
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  const double refused = -1.5;
+  memcpy(&description.refused, &refused, sizeof refused);
+  called = make_stub(description);
+  CHECK(tn_stub_close(called) == TN_OK);
+  enter_code(environment, call_doubles);
+  CHECK(double_result == -1.5);
+  enter_code(environment, call_integers);
+  CHECK((uint64_t)integer_result == description.refused && runs == 0);
+  tn_stub_counts(&after);
+  CHECK(after.refused == before.refused + 4);
+  environment_close(environment);
+}
+
+TEST(rule_12_stubs_die_with_their_environment) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = take_integers;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.refused = 5;
+  called = make_stub(description);
+  runs = 0;
+  environment_close(environment);
+  call_integers();
+  CHECK(integer_result == 5 && runs == 0 && tn_stub_close(called) == TN_NOT_FOUND);
+  /* A later environment does not own them. */
+  environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = take_integers;
+  enter_code(environment, call_integers);
+  CHECK(integer_result == 5 && runs == 0);
+  environment_close(environment);
+}
+
+static bool contains(void *const *list, int count, const void *item) {
+  for (int i = 0; i < count; i++)
+    if (list[i] == item) return true;
+  return false;
+}
+
+TEST(rule_12_an_address_is_used_again_only_among_stubs_that_allow_it) {
+  environment_t *environment = environment_open();
+  enum { SOME = 100 };
+  void *dead[SOME], *reusable[SOME];
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  for (int i = 0; i < SOME; i++) dead[i] = make_stub(description);
+  for (int i = 0; i < SOME; i++) CHECK(tn_stub_close(dead[i]) == TN_OK);
+  description.is_reusable = 1;
+  for (int i = 0; i < SOME; i++) reusable[i] = make_stub(description);
+  for (int i = 0; i < SOME; i++) CHECK(!contains(dead, SOME, reusable[i]) && tn_stub_close(reusable[i]) == TN_OK);
+  /* These do not allow it, and so do not take the addresses of those that do. */
+  description.is_reusable = 0;
+  for (int i = 0; i < SOME; i++) CHECK(!contains(reusable, SOME, make_stub(description)));
+  description.is_reusable = 1;
+  for (int i = 0; i < SOME; i++) CHECK(contains(reusable, SOME, make_stub(description)));
+  environment_close(environment);
+}
+
+static int return_id(environment_t *environment) {
+  environment->frame->results[0] = (uint64_t)(uintptr_t)environment->data;
+  return RETURNS;
+}
+static int return_first(environment_t *environment) { return environment->frame->results[0] = 1, RETURNS; }
+static int return_second(environment_t *environment) { return environment->frame->results[0] = 2, RETURNS; }
+static int return_third(environment_t *environment) { return environment->frame->results[0] = 3, RETURNS; }
+
+static void *stubs[MANY_STUBS];
+
+static void call_stubs(void) {
+  sum_of_results = 0;
+  for (int i = 0; i < MANY_STUBS; i++) sum_of_results += ((one_t *)code_at(stubs[i]))(0) != i % 3 + 1;
+}
+
+TEST(more_stubs_than_the_library_contains_are_generated) {
+  environment_t *environment = environment_open();
+  tn_stub_counts_t before, after;
+  environment->functions[FIRST_FUNCTION] = return_first;
+  environment->functions[FIRST_FUNCTION + 1] = return_second;
+  environment->functions[FIRST_FUNCTION + 2] = return_third;
+  tn_stub_counts(&before);
+  for (int i = 0; i < MANY_STUBS; i++) stubs[i] = make_stub(describe(FIRST_FUNCTION + i % 3));
+  tn_stub_counts(&after);
+  CHECK(after.live == before.live + MANY_STUBS && after.limit == 1048576);
+  CHECK(enter_code(environment, call_stubs) == TN_CALL_RETURNED && sum_of_results == 0);
+  for (int i = 0; i < MANY_STUBS; i++) CHECK(tn_stub_close(stubs[i]) == TN_OK);
+  tn_stub_counts(&after);
+  CHECK(after.live == before.live && after.dead >= before.dead + MANY_STUBS - 200);
+  enter_code(environment, call_stubs);
+  CHECK(sum_of_results == MANY_STUBS);
+  environment_close(environment);
+}
+
+TEST(descriptions_and_addresses_that_are_not_valid_are_refused) {
+  void *stub = NULL;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  CHECK(tn_stub_create(&description, &stub) == TN_CLOSED);
+  environment_t *environment = environment_open();
+  CHECK(tn_stub_create(NULL, &stub) == TN_INVALID_ARGUMENT && tn_stub_create(&description, NULL) == TN_INVALID_ARGUMENT);
+  description.stack_size = TN_CALL_STACK_SIZE + 1;
+  CHECK(tn_stub_create(&description, &stub) == TN_INVALID_ARGUMENT);
+  description.stack_size = TN_CALL_STACK_SIZE;
+  description.result_size = 16385;
+  CHECK(tn_stub_create(&description, &stub) == TN_INVALID_ARGUMENT);
+  description.result_size = 16384;
+  description.threads = 3;
+  CHECK(tn_stub_create(&description, &stub) == TN_INVALID_ARGUMENT);
+  description.threads = TN_THREADS_REFUSE;
+  CHECK(tn_stub_create(&description, &stub) == TN_OK && tn_stub_close((char *)stub + 1) == TN_NOT_FOUND);
+  CHECK(tn_stub_close(stub) == TN_OK && tn_stub_close(stub) == TN_NOT_FOUND);
+  CHECK(tn_stub_close(NULL) == TN_NOT_FOUND && tn_stub_close(environment) == TN_NOT_FOUND);
+  environment_close(environment);
+}
+
+static int throw_first(environment_t *environment) {
+  runs++;
+  return environment->data == NULL ? THROWS : RETURNS;
+}
+
+static int64_t three_results[3];
+
+static void call_three_times(void) {
+  for (int i = 0; i < 3; i++) three_results[i] = ((one_t *)code_at(called))(i);
+}
+
+TEST(rule_16_after_an_error_the_upcalls_of_the_same_call_are_refused) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = throw_first;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.refused = 9;
+  called = make_stub(description);
+  runs = 0;
+  CHECK(enter_code(environment, call_three_times) == TN_CALL_THROWN && runs == 1);
+  for (int i = 0; i < 3; i++) CHECK(three_results[i] == 9);
+  /* The next call runs again. */
+  environment->data = environment;
+  environment->frame->results[0] = 0;
+  CHECK(enter_code(environment, call_three_times) == TN_CALL_RETURNED && runs == 4 && environment->reports == 0);
+  environment_close(environment);
+}
+
+static int call_inside(environment_t *environment) {
+  void *const outer = called;
+  called = environment->data;
+  const uint32_t state = enter_code(environment, call_three_times);
+  called = outer;
+  runs += 100;
+  environment->frame->results[0] = state;
+  return RETURNS;
+}
+
+TEST(rule_16_an_error_belongs_to_the_innermost_call) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = call_inside;
+  environment->functions[FIRST_FUNCTION + 1] = throw_first;
+  void *const outer = make_stub(describe(FIRST_FUNCTION));
+  environment->data = NULL;
+  runs = 0;
+  called = outer;
+  void *const inner = make_stub(describe(FIRST_FUNCTION + 1));
+  environment->functions[FIRST_FUNCTION + 1] = throw_first;
+  environment->data = inner;
+  /* `data` is not null, so that the inner function does not throw. */
+  CHECK(enter_code(environment, call_three_times) == TN_CALL_RETURNED && runs == 309);
+  CHECK(three_results[2] == TN_CALL_RETURNED);
+  environment_close(environment);
+}
+
+static int throw_always(environment_t *environment) {
+  (void)environment;
+  runs++;
+  return THROWS;
+}
+
+TEST(rule_16_an_error_without_a_call_is_reported) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = throw_always;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  description.refused = 9;
+  called = make_stub(description);
+  runs = 0;
+  call_three_times();
+  CHECK(runs == 3 && environment->reports == 3 && three_results[2] == 9);
+  environment_close(environment);
+}
+
+static int terminate(environment_t *environment) {
+  (void)environment;
+  runs++;
+  return TERMINATES;
+}
+
+TEST(rule_17_after_a_termination_no_upcall_enters_javascript) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = terminate;
+  called = make_stub(describe(FIRST_FUNCTION));
+  runs = 0;
+  enter_code(environment, call_three_times);
+  enter_code(environment, call_three_times);
+  CHECK(runs == 1 && environment->reports == 0 && three_results[2] == 0);
+  environment_close(environment);
+}
+
+/* A call of the stub by another thread. */
+typedef struct {
+  void *stub;
+  pthread_t thread;
+  atomic_int is_done;
+  int64_t result;
+} caller_t;
+
+static void *call_once(void *data) {
+  caller_t *caller = data;
+  caller->result = ((one_t *)code_at(caller->stub))(21);
+  atomic_store(&caller->is_done, 1);
+  return NULL;
+}
+
+static void start_call(caller_t *caller, void *stub) {
+  *caller = (caller_t){.stub = stub};
+  if (pthread_create(&caller->thread, NULL, call_once, caller) != 0) abort();
+}
+
+static int64_t result_of(caller_t *caller) {
+  pthread_join(caller->thread, NULL);
+  return caller->result;
+}
+
+static int double_it(environment_t *environment) {
+  runs++;
+  environment->frame->results[0] = 2 * environment->frame->integers[0];
+  return RETURNS;
+}
+
+TEST(rule_14_a_stub_refuses_other_threads_or_lets_them_wait) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  tn_stub_counts_t before, after;
+  caller_t caller;
+  description.refused = 9;
+  description.threads = TN_THREADS_REFUSE;
+  runs = 0;
+  tn_stub_counts(&before);
+  start_call(&caller, make_stub(description));
+  CHECK(result_of(&caller) == 9 && runs == 0 && environment->wakes == 0);
+  tn_stub_counts(&after);
+  CHECK(after.refused == before.refused + 1);
+  for (description.threads = TN_THREADS_WAIT; description.threads <= TN_THREADS_RELAY; description.threads++) {
+    start_call(&caller, make_stub(description));
+    CHECK(environment_serve_until(environment, &caller.is_done) && result_of(&caller) == 42);
+  }
+  description.threads = TN_THREADS_WAIT;
+  description.timeout_ms = 30;
+  runs = 0;
+  start_call(&caller, make_stub(description));
+  CHECK(result_of(&caller) == 9);
+  tn_environment_serve();
+  CHECK(runs == 0);
+  environment_close(environment);
+}
+
+TEST(rule_16_an_error_for_another_thread_is_reported) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = throw_always;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t caller;
+  description.refused = 9;
+  start_call(&caller, make_stub(description));
+  CHECK(environment_serve_until(environment, &caller.is_done));
+  CHECK(result_of(&caller) == 9 && environment->reports == 1);
+  environment_close(environment);
+}
+
+TEST(rule_13_a_waiting_call_is_refused_when_the_stub_dies) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t callers[3];
+  description.refused = 9;
+  void *stub = make_stub(description), *other = make_stub(description);
+  runs = 0;
+  start_call(&callers[0], stub);
+  start_call(&callers[1], stub);
+  start_call(&callers[2], other);
+  sleep_ms(50);
+  CHECK(tn_stub_close(stub) == TN_OK);
+  /* The event loop does not run. */
+  for (int i = 0; i < 2; i++) CHECK(result_of(&callers[i]) == 9);
+  CHECK(runs == 0 && !callers[2].is_done);
+  CHECK(environment_serve_until(environment, &callers[2].is_done) && result_of(&callers[2]) == 42);
+  environment_close(environment);
+}
+
+TEST(rule_19_waiting_calls_of_stubs_are_refused_at_the_end) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t caller;
+  description.refused = 9;
+  runs = 0;
+  start_call(&caller, make_stub(description));
+  sleep_ms(50);
+  environment_close(environment);
+  CHECK(result_of(&caller) == 9 && runs == 0);
+}
+
+static atomic_int stop, wrong, right;
+
+static void *call_until_stopped(void *stub) {
+  while (!atomic_load(&stop)) {
+    const int64_t result = ((one_t *)code_at(stub))(21);
+    if (result == 42) atomic_fetch_add(&right, 1);
+    else if (result != 9) atomic_fetch_add(&wrong, 1);
+  }
+  return NULL;
+}
+
+/* 8 threads call a stub that dies while others are made, at addresses around it and with its id. */
+TEST(rule_12_no_call_of_a_dying_stub_reaches_another_function) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  environment->functions[FIRST_FUNCTION + 1] = return_id;
+  environment->data = (void *)(uintptr_t)666;
+  tn_stub_description_t description = describe(FIRST_FUNCTION), decoy = describe(FIRST_FUNCTION + 1);
+  description.refused = decoy.refused = 9;
+  pthread_t threads[CALLERS];
+  atomic_store(&stop, 0);
+  atomic_store(&wrong, 0);
+  atomic_store(&right, 0);
+  void *stub = make_stub(description);
+  for (int i = 0; i < CALLERS; i++) CHECK(pthread_create(&threads[i], NULL, call_until_stopped, stub) == 0);
+  while (atomic_load(&right) < 50) environment_turn(environment);
+  for (int i = 0; i < DECOYS; i++) {
+    if (i == DECOYS / 2) {
+      CHECK(tn_stub_close(stub) == TN_OK);
+      environment->functions[FIRST_FUNCTION] = return_id;
+    }
+    void *made = make_stub(decoy);
+    if (i % 2 == 0) CHECK(tn_stub_close(made) == TN_OK);
+    tn_environment_serve();
+  }
+  const int right_before = atomic_load(&right);
+  for (int i = 0; i < 20; i++) environment_turn(environment);
+  atomic_store(&stop, 1);
+  for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
+  CHECK(atomic_load(&wrong) == 0 && atomic_load(&right) <= right_before + CALLERS);
+  environment_close(environment);
+}
