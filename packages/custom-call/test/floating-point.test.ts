@@ -1,0 +1,42 @@
+import { NativeLibrary, tensor } from '@tenon/core'
+import { siblingPath } from '@tenon/core/internal'
+import { f32, FunctionTarget, hostFunction } from '@tenon/custom-call'
+import { expect, test } from 'vitest'
+
+/** The smallest number above 0, which the compiler does not know. */
+const smallest = Number('5e-324')
+
+/** False on a thread with flush-to-zero, such as that of tests with fast-math. */
+const hasSubnormals = (): boolean => smallest + smallest > 0
+const before = hasSubnormals()
+
+const library = NativeLibrary.open(siblingPath('tenon_guard').replace('tenon_guard', 'fast_math'))
+
+test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
+  const call = hostFunction(library, 'fast_math_flush').prepare({})
+  for (let i = 0; i < 100; i++) call.run([], [])
+  expect(hasSubnormals()).toBe(before)
+  const bound = call.bind([], [])
+  bound.run()
+  await bound.runAsync()
+  expect(hasSubnormals()).toBe(before)
+  bound.close()
+  call.close()
+})
+
+test('rule 8: a TypeScript function has the arithmetic of JavaScript', () => {
+  const flush = hostFunction(library, 'fast_math_flush').prepare({})
+  const seen: boolean[] = []
+  const target = FunctionTarget.open('seeing', { operands: [f32([1])], results: [] }, ([x]) => {
+    seen.push(hasSubnormals(), x.toArray()[0] === 1)
+    flush.run([], [])
+    seen.push(hasSubnormals())
+  })
+  const x = tensor('f32', [1], [1])
+  const call = target.handler.prepare({ operands: [x] })
+  call.run([x], [])
+  expect(seen).toEqual([before, true, before])
+  call.close()
+  target.close()
+  flush.close()
+})

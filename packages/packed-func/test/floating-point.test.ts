@@ -1,0 +1,34 @@
+import { siblingPath } from '@tenon/core/internal'
+import { Module, packedFunc, type PackedFunc } from '@tenon/packed-func'
+import { expect, test } from 'vitest'
+import { kernel } from './support.ts'
+
+/** The smallest number above 0, which the compiler does not know. */
+const smallest = Number('5e-324')
+
+/** False on a thread with flush-to-zero, such as that of tests with fast-math. */
+const hasSubnormals = (): boolean => smallest + smallest > 0
+const before = hasSubnormals()
+
+const flush: PackedFunc = Module.open(siblingPath('tenon_guard').replace('tenon_guard', 'fast_math')).get(
+  'fast_math_flush',
+)
+
+test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
+  for (let i = 0; i < 100; i++) expect(flush()).toBeNull()
+  expect(hasSubnormals()).toBe(before)
+  await flush.async()
+  expect(hasSubnormals()).toBe(before)
+})
+
+test('rule 8: a TypeScript function has the arithmetic of JavaScript', () => {
+  const seen: boolean[] = []
+  const look = packedFunc(() => {
+    seen.push(hasSubnormals())
+    flush()
+    seen.push(hasSubnormals())
+  })
+  kernel('call')(look)
+  expect(seen).toEqual([before, before])
+  expect(hasSubnormals()).toBe(before)
+})
