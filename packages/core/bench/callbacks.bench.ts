@@ -20,7 +20,7 @@ export const suite = {
           calls.raw++
           return 1
         }, koffi.pointer(type))
-        const call = functionAt(Number(registered), 'int32_t', ['int64_t', 'uintptr_t', 'uintptr_t'])
+        const call = functionAt(Number(registered), 'int32', ['int64', 'uint64', 'uint64'])
         return {
           ours: () => invoke(callback.address, 0, 0),
           peers: { 'koffi.register': () => call(1, 0, 0) },

@@ -6,6 +6,7 @@ export { Callback, liveCallbacks, type CallbackFunction } from './callbacks/call
 export { door, type Door } from './native/call/door.ts'
 export { WORDS } from './native/call/frame-layout.ts'
 export { words } from './native/call/frame.ts'
+export { functionAt, type PlainFunction } from './native/call/function-at.ts'
 export { enterFunction } from './native/call/enter-function.ts'
 export { addressAt, setAddress, takeThrown, thrown } from './native/call/functions.ts'
 export { expectJob, forgetJob, isPending } from './native/call/jobs.ts'
@@ -43,20 +44,11 @@ export {
   siblingPath,
   type LibraryFunctions,
 } from './native/library-functions.ts'
-export {
-  addressOf,
-  bufferOver,
-  functionAt,
-  keepAlive,
-  type ReadableWatch,
-  stringAt,
-  type CFunction,
-  type CType,
-} from './native/driver.ts'
+export { addressOf, bufferOver, keepAlive, type ReadableWatch, stringAt } from './native/driver.ts'
 export { checkType } from './native/argument-conversion.ts'
 export { checkParameterCount, checkStructSize } from './native/call/plan.ts'
 export { type StructField } from './native/call/call-plan.ts'
-export { type ValueWithErrno } from './native/call/call-forms.ts'
+export { type ValueWithErrno } from './native/call/call-steps.ts'
 export { pollReadable } from './native/poll-readable.ts'
 export { StructType } from './native/struct-type.ts'
 export { bindFunction } from './native/native-function.ts'

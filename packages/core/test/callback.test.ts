@@ -1,27 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { fileURLToPath } from 'node:url'
 import { NativeLibrary } from '@tenon/core'
-import {
-  Callback,
-  functionAt,
-  liveCallbacks,
-  statusName,
-  thrown,
-  type CFunction,
-  type CType,
-} from '@tenon/core/internal'
+import { Callback, functionAt, liveCallbacks, statusName, thrown, type PlainFunction } from '@tenon/core/internal'
 import { runScript } from '@tenon/core/testing'
 import { fixturePath } from './fixture.ts'
 
 const fixture = NativeLibrary.open(fixturePath('core_fixture'))
-const declare = (name: string, result: CType, parameters: CType[]): CFunction =>
-  functionAt(Number(fixture.symbol(name)), result, parameters)
+const declare = (
+  name: string,
+  result: Parameters<typeof functionAt>[1],
+  parameters: Parameters<typeof functionAt>[2],
+): PlainFunction => functionAt(Number(fixture.symbol(name)), result, parameters)
 
-const call = declare('fixture_call', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t'])
-const callFromThread = declare('fixture_call_from_thread', 'int32_t', ['uintptr_t'])
-const releaseFromThread = declare('fixture_release_from_thread', 'int32_t', ['uintptr_t'])
-const keep = declare('fixture_keep', 'void', ['uintptr_t'])
-const callKept = declare('fixture_call_kept', 'int32_t', [])
+const call = declare('fixture_call', 'int32', ['uint64', 'uint64', 'uint64'])
+const callFromThread = declare('fixture_call_from_thread', 'int32', ['uint64'])
+const releaseFromThread = declare('fixture_release_from_thread', 'int32', ['uint64'])
+const keep = declare('fixture_keep', 'void', ['uint64'])
+const callKept = declare('fixture_call_kept', 'int32', [])
 const drop = declare('fixture_drop', 'void', [])
 
 describe('a callback', () => {

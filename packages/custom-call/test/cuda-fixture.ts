@@ -40,8 +40,8 @@ export const simulated: {
   if (isReal) return {} as never
   const declare = (name: string, ...parameters: Parameters<typeof functionAt>[2]): ReturnType<typeof functionAt> =>
     functionAt(Number(driver.symbol(name)), 'void', parameters)
-  const [fail, hold] = [declare('simulated_fail', 'uintptr_t', 'int32_t'), declare('simulated_hold', 'int32_t')]
-  const [set, recover] = [declare('simulated_set', 'uint64_t', 'int32_t'), declare('simulated_recover')]
+  const [fail, hold] = [declare('simulated_fail', 'uint64', 'int32'), declare('simulated_hold', 'int32')]
+  const [set, recover] = [declare('simulated_set', 'uint64', 'int32'), declare('simulated_recover')]
   return {
     fail: (name, result) => {
       const text = Buffer.from(`${name}\0`)
@@ -56,7 +56,7 @@ export const simulated: {
 /** Counts the open objects of the simulated driver; the real one does not report them. */
 export function openObjects(): Record<string, number> {
   if (isReal) return {}
-  const count = functionAt(Number(driver.symbol('simulated_open')), 'int64_t', ['int32_t'])
+  const count = functionAt(Number(driver.symbol('simulated_open')), 'int64', ['int32'])
   return Object.fromEntries(KINDS.map((kind, i) => [kind, Number(count(i))]))
 }
 

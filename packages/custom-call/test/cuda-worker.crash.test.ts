@@ -29,7 +29,7 @@ if (process.platform === 'linux') {
       import { Worker } from 'node:worker_threads'
       import { NativeLibrary } from '@tenon/core'
       import { functionAt } from '@tenon/core/internal'
-      const hold = functionAt(Number(NativeLibrary.open(${driver}).symbol('simulated_hold')), 'void', ['int32_t'])
+      const hold = functionAt(Number(NativeLibrary.open(${driver}).symbol('simulated_hold')), 'void', ['int32'])
       hold(1)
       const worker = new Worker(${JSON.stringify(worker)}, { eval: true })
       await once(worker, 'message')

@@ -12,5 +12,6 @@ export {
 export { type FunctionSignature, type NativeType } from './linker/signature.ts'
 export { SymbolLookup } from './linker/symbol-lookup.ts'
 export { upcallStub, type UpcallFunction } from './linker/upcall-stub.ts'
+export { type ForeignThread, type StubOptions } from '@tenon/core'
 export { type VaCursor } from './linker/va-cursor.ts'
 export { VaList, type VaListBuilder } from './linker/va-list.ts'

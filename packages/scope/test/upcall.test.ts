@@ -47,6 +47,9 @@ describe('structs by value', () => {
       struct({ a: float64, b: float64 }),
       inner,
       struct({ a: MemoryLayout.int8, inner, values: MemoryLayout.sequence(float64, 3) }),
+      struct({ a: MemoryLayout.int8, _: MemoryLayout.padding(3), b: int32 }),
+      struct({ a: MemoryLayout.int8, packed: float64.withByteAlignment(1), b: int32.withByteAlignment(1) }),
+      struct({ rows: MemoryLayout.sequence(MemoryLayout.sequence(MemoryLayout.float32, 2), 2) }),
     ]
     for (const layout of layouts) {
       let copy: MemorySegment | undefined
@@ -60,7 +63,9 @@ describe('structs by value', () => {
       )
       const call = Linker.downcall(stub, { result: layout, parameters: [layout] })
       const value = scope.allocate(layout.byteSize!, 8)
-      for (const { layout: member, byteOffset } of layout.members) value.setUint8(byteOffset, member.byteAlignment)
+      for (const { name, layout: member, byteOffset } of layout.members) {
+        if (name !== '_') value.setUint8(byteOffset, member.byteAlignment)
+      }
       const back = call(scope, value) as MemorySegment
       expect([back.mismatch(value), copy!.mismatch(value)]).toEqual([-1, -1])
       expect(() => call(scope, scope.allocate(4))).toThrow(ArgumentError)
@@ -68,9 +73,7 @@ describe('structs by value', () => {
     }
   })
 
-  test('with another layout than in C are refused', () => {
-    const odd = struct({ a: MemoryLayout.int8, _: MemoryLayout.padding(3), b: int32 })
-    expect(() => Linker.downcall(libc.get('abs'), { parameters: [odd] })).toThrow(ArgumentError)
+  test('with a union or an open sequence are refused', () => {
     expect(() =>
       Linker.downcall(libc.get('abs'), { parameters: [struct({ u: MemoryLayout.union({ a: int32 }) })] }),
     ).toThrow(ArgumentError)
@@ -181,13 +184,14 @@ describe('a stub', () => {
     }
   })
 
-  test('throws AllocationError beyond 8192 stubs', () => {
+  test('may be one of many, beyond those that are part of the library', () => {
     const scope = ResourceScope.ofConfined()
-    expect(() => {
-      for (let i = 0; i < 9000; i++) upcallStub(byValue, compareInts, scope)
-    }).toThrow(AllocationError)
+    const stubs = Array.from({ length: 9000 }, (_, i) =>
+      upcallStub((x: number) => x + i, { result: 'int32', parameters: ['int32'] }, scope),
+    )
+    const results = stubs.map((stub) => Linker.downcall(stub, { result: 'int32', parameters: ['int32'] })(1))
+    expect(results).toEqual(Array.from({ length: 9000 }, (_, i) => i + 1))
     scope.close()
-    ResourceScope.ofConfined().run((again) => upcallStub(byValue, compareInts, again))
   })
 
   test('makes the call throw if it returns closed memory, which C does not read', () => {
@@ -202,15 +206,15 @@ describe('a stub', () => {
     expect(() => divide(() => dead().asSlice(0, 8), 1, 1)).toThrow(ScopeClosedError)
   })
 
-  test('takes up to 64 arguments, and more are refused', () => {
+  test('takes up to 255 arguments, and more are refused', () => {
     using scope = ResourceScope.ofConfined()
     const signature = (count: number) =>
       ({ result: 'int32', parameters: new Array<'int32'>(count).fill('int32') }) as const
     const sum = (...values: number[]): number => values.reduce((a, b) => a + b, 0)
-    const values = Array.from({ length: 64 }, (_, i) => i)
-    const stub = upcallStub(sum as never, signature(64), scope)
-    expect(Linker.downcall(stub, signature(64))(...values)).toBe(2016)
-    expect(() => upcallStub(sum as never, signature(65), scope)).toThrow(ArgumentError)
-    expect(() => Linker.downcall(stub, signature(65))).toThrow(ArgumentError)
+    const values = Array.from({ length: 255 }, (_, i) => i)
+    const stub = upcallStub(sum as never, signature(255), scope)
+    expect(Linker.downcall(stub, signature(255))(...values)).toBe(32_385)
+    expect(() => upcallStub(sum as never, signature(256), scope)).toThrow(ArgumentError)
+    expect(() => Linker.downcall(stub, signature(256))).toThrow(ArgumentError)
   })
 })

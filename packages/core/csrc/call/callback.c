@@ -50,11 +50,11 @@ void tn__callbacks_close_all(tn_environment_t *environment) {
 
 int32_t tn_callback_create(int64_t id, tn_callback_t **out) {
   TN_REQUIRE(out != NULL, "out must not be null");
-  const uint64_t environment = tn_environment_id();
-  if (environment == 0) return tn__fail(TN_CLOSED, "this thread has no environment");
+  const tn_environment_t *environment = tn_environment_current();
+  if (environment == NULL || environment->is_shut) return tn__fail(TN_CLOSED, "this thread is ending");
   tn_callback_t *callback = calloc(1, sizeof *callback);
   if (callback == NULL) return tn__fail(TN_OUT_OF_MEMORY, "out of memory: cannot allocate a callback");
-  callback->environment = environment;
+  callback->environment = environment->id;
   callback->id = id;
   atomic_init(&callback->references, 1);
   *out = callback;

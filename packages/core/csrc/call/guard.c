@@ -25,7 +25,7 @@ int32_t tn_guard_call(void (*body)(void *), void *context) {
 /* _URC_CONTINUE_UNWIND: the frame catches nothing. */
 #define CONTINUE_UNWIND 8
 
-/* The personality routine of tn__invoke(), which the unwinder calls (Itanium C++ ABI: Exception Handling, 1.6.2). */
+/* Itanium C++ ABI: Exception Handling, 1.6.2. */
 int32_t tn__personality(int32_t version, int32_t actions, uint64_t class, void *exception, void *context) {
   (void)version, (void)class;
   const tn_guard_t *guard = atomic_load_explicit(&installed, memory_order_acquire);

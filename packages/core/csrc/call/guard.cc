@@ -67,13 +67,26 @@ int32_t run(void (*body)(void *), void *context, char *message, size_t capacity)
   return TN_EXCEPTION;
 }
 
+// Where a frame of tn__invoke() goes on.
+_Unwind_Ptr landing_of(_Unwind_Context *frame) {
+  void *const data = _Unwind_GetLanguageSpecificData(frame);
+#if defined(_WIN32)
+  // The data are in a section of their own, and contain the distance of the code.
+  int32_t distance;
+  std::memcpy(&distance, data, sizeof distance);
+  return reinterpret_cast<_Unwind_Ptr>(data) + distance;
+#else
+  return reinterpret_cast<_Unwind_Ptr>(data);
+#endif
+}
+
 int32_t unwind(int32_t actions, void *exception, void *context) {
   // The thread is being cancelled, or a longjmp is in progress.
   if (actions & _UA_FORCE_UNWIND) return _URC_CONTINUE_UNWIND;
   if (actions & _UA_SEARCH_PHASE) return _URC_HANDLER_FOUND;
   _Unwind_Context *const frame = static_cast<_Unwind_Context *>(context);
   _Unwind_SetGR(frame, __builtin_eh_return_data_regno(0), reinterpret_cast<_Unwind_Word>(exception));
-  _Unwind_SetIP(frame, reinterpret_cast<_Unwind_Ptr>(_Unwind_GetLanguageSpecificData(frame)));
+  _Unwind_SetIP(frame, landing_of(frame));
   return _URC_INSTALL_CONTEXT;
 }
 

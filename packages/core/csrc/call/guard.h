@@ -5,3 +5,6 @@
 
 /* Ends an exception that tn__invoke() has caught, makes its text the last error, and returns TN_EXCEPTION. */
 int32_t tn__guard_take(void *exception);
+
+/* The personality routine of tn__invoke(), which the unwinder calls. */
+int32_t tn__personality(int32_t version, int32_t actions, uint64_t class, void *exception, void *context);

@@ -61,11 +61,12 @@ tn__on_stack:
   ret
 .seh_endproc
 
-/* uint32_t tn__invoke(void *frame): always 0, because exceptions are not caught here */
+/* uint32_t tn__invoke(void *frame) */
 .p2align 4
 .globl tn__invoke
 .def tn__invoke; .scl 2; .type 32; .endef
 .seh_proc tn__invoke
+.seh_handler tn__exception_handler, @except
 tn__invoke:
   endbr64
   pushq %rbp
@@ -103,10 +104,21 @@ tn__invoke:
   movq %rax, 32(%rbx)
   movsd %xmm0, 48(%rbx)
   xorl %eax, %eax
+4:
   leaq 8(%rbp), %rsp
   popq %rbx
   popq %rbp
   ret
+  /* The unwinder jumps here with the exception in rax, and has restored the other registers. */
+tn__invoke_caught:
+  endbr64
+  movq %rax, 32(%rbx)
+  movl $1, %eax
+  jmp 4b
+.seh_handlerdata
+  /* The distance of the code where the handler goes on. */
+  .long tn__invoke_caught - .
+.text
 .seh_endproc
 
 /* Where stubs jump with their slot in r11. Saves the arguments in a tn__registers_t, and returns what it then holds. */

@@ -170,7 +170,11 @@ function callBackOnce(
     mistakes.push(...compareAll(parameters, values, bytes))
     return returned?.value
   }
-  const stub = makeStub(coreSignatureOf(signature), run, { unsafeReuse }, 'the result')
+  const makeRun: Parameters<typeof makeStub>[1] =
+    (complete) =>
+    (...received) =>
+      complete(run(...received))
+  const stub = makeStub(coreSignatureOf(signature), makeRun, { unsafeReuse }, 'the result')
   try {
     attach(log, input)
     caller(stub.address)

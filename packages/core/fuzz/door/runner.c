@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../csrc/base/floating_point.h"
+#include "../../csrc/call/relay.h"
 #include "../../csrc/call/stubs.h"
 
 extern void (*const fuzz_callees[])(void);
@@ -85,7 +86,6 @@ static tn_environment_t environment = {.id = 1, .frame = &frame, .door = {&stack
 
 tn_environment_t *tn_environment_current(void) { return &environment; }
 uint64_t tn_environment_id(void) { return environment.id; }
-int32_t tn_environment_relay(const tn_relay_t *relay) { return relay != NULL ? TN_CLOSED : TN_OK; }
 
 static char last_error[256];
 
@@ -96,6 +96,13 @@ int32_t tn__fail(int32_t status, const char *format, ...) {
   va_end(arguments);
   return status;
 }
+
+
+/* There is no other thread. */
+int32_t tn__relay(const tn_relay_t *relay, bool (*is_wanted)(const void *data)) {
+  return relay != NULL && is_wanted != NULL ? TN_CLOSED : TN_OK;
+}
+void tn__relay_recheck(tn_environment_t *mine) { (void)mine; }
 
 size_t tn_page_size(void) { return 65536; }
 
@@ -165,7 +172,6 @@ static void use_static_stubs(void) {
     if (tn_stub_create(&description, &stub) != TN_OK) abort();
 }
 
-#if !defined(_WIN32) /* The machine code for Windows catches nothing. */
 extern const tn_guard_t tn_guard;
 void fuzz_throw(void (*before)(void));
 
@@ -183,7 +189,6 @@ static void check_exceptions(void) {
     if (frame.state != TN_CALL_CAUGHT || strcmp(last_error, "thrown by the target") != 0) abort();
   }
 }
-#endif
 
 int main(int count, char **arguments) {
   if (count != 3) return 2;
@@ -192,9 +197,7 @@ int main(int count, char **arguments) {
   if (records == NULL || output == NULL) return 2;
   environment.floating_point = tn__fp_control();
   if (!tn__native_stack_open(&environment)) abort();
-#if !defined(_WIN32)
   check_exceptions();
-#endif
   use_static_stubs();
   for (uint32_t left = read_number(); left > 0; left--) {
     if (read_number() == 0)

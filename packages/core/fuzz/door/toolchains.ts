@@ -92,7 +92,12 @@ const machineCode: Readonly<Record<Abi, string>> = {
 
 const everywhere = ['enter.c', 'guard.c', 'script_stub.c', 'stub_slots.c', 'stubs.c']
 const unix = ['posix/code_pages.c', 'posix/native_stack.c', 'guard.cc', '../../fuzz/door/throw.cc']
-const windows = ['win32/code_pages.c', 'win32/native_stack.c']
+const windows = [
+  'win32/code_pages.c',
+  'win32/exception_handler.c',
+  'win32/native_stack.c',
+  '../../fuzz/door/throw_windows.c',
+]
 
 /** The sources of the core that make calls and stubs with a calling convention, and a function that throws. */
 export function coreSourcesOf(abi: Abi): string[] {

@@ -1,3 +1,5 @@
+import { ScopeClosedError } from '../errors/kinds.ts'
+import { STATUS } from '../generated/status.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
 import { addressOf } from '../native/driver.ts'
 import { door, isDoorOpen } from '../native/call/door.ts'
@@ -22,7 +24,7 @@ export class Callback {
   readonly address: number
   #released = false
 
-  /** @throws {NativeError} if there is no memory. */
+  /** @throws {NativeError} if there is no memory. @throws {ScopeClosedError} while the thread ends. */
   constructor(run: CallbackFunction) {
     door()
     takeReleased()
@@ -30,6 +32,9 @@ export class Callback {
     const id = addFunction(() => run(addressAt(WORDS.general), addressAt(WORDS.general + 2)))
     const status = coreFunctions().tn_callback_create(id, addressOf(out))
     if (status !== 0) removeFunction(id)
+    if (status === STATUS.CLOSED.value) {
+      throw new ScopeClosedError('cannot create a callback: this thread is shutting down')
+    }
     checkStatus(status, 'making a callback')
     live.count++
     this.address = Number(out[0])

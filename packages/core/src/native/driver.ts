@@ -84,20 +84,10 @@ export function loadGlobally(path: string): (name: string, result: CType, parame
   return (name, result, parameters) => library.func(name, result, [...parameters]) as unknown as CFunction
 }
 
-/** Declares the function at an address. Declaring costs as much as a hundred calls, so callers keep the result. */
-export function functionAt(address: number, result: CType, parameters: readonly CType[]): CFunction {
-  const { decode, proto } = koffi()
-  return decode(BigInt(address), proto(result, [...parameters])) as CFunction
-}
-
-/** Returns an address at which native code can call `callback`. Uses one of koffi's 8192 slots. */
-export function registerCallback(
-  callback: (...values: never[]) => unknown,
-  result: CType,
-  parameters: readonly CType[],
-): number {
+/** Returns an address at which native code of this thread can call `callback`, until the process ends. */
+export function registerCallback(callback: () => number): number {
   const k = koffi()
-  return Number(k.register(callback, k.pointer(k.proto(result, [...parameters]))))
+  return Number(k.register(callback, k.pointer(k.proto('int32_t', []))))
 }
 
 /** A watch of a descriptor. It keeps the process alive after `ref()`. */

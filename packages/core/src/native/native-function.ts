@@ -3,18 +3,8 @@ import { checkOptions } from '../errors/check-options.ts'
 import { inspectAsText } from '../errors/inspect.ts'
 import { holdAll, releaseAll, type Gate } from '../memory/lifetime.ts'
 import { checkType, checkVariadic, type Value } from './argument-conversion.ts'
-import {
-  begin,
-  check,
-  checkOperands,
-  finish,
-  type Form,
-  formOf,
-  operandsOf,
-  resolveAll,
-  type Target,
-  type ValueWithErrno,
-} from './call/call-forms.ts'
+import { formOf, operandsOf, resolveAll } from './call/call-forms.ts'
+import { begin, check, checkOperands, finish, type Target, type ValueWithErrno } from './call/call-steps.ts'
 import type { CallPlan } from './call/call-plan.ts'
 import { door } from './call/door.ts'
 import { FLAGS } from './call/frame-layout.ts'
@@ -22,7 +12,7 @@ import { TWO_32 } from './call/frame.ts'
 import { hostAbi } from './call/host-abi.ts'
 import { submitCall } from './call/jobs.ts'
 import { MAXIMUM_PARAMETERS, planCall } from './call/plan.ts'
-import { type Slot, slotOf, store, targetSlot } from './call/store.ts'
+import { codeOperand, type Slot, slotOf, store, targetSlot } from './call/store.ts'
 import type { StructType } from './struct-type.ts'
 import type { ValueType } from './value-type.ts'
 
@@ -84,7 +74,7 @@ export function bindFunction(
   if (fixedParameters !== undefined) checkVariadic(parameters, fixedParameters)
   const plan = planCall(hostAbi(), { result, parameters, fixedParameters })
   const target = targetOf(gate, name, address, plan, captureErrno)
-  const call: Form = formOf(target)
+  const call = formOf(target)
   Object.defineProperty(call, 'name', { value: name })
   const made = Object.assign(call, { async: asyncOf(target), toString: () => `NativeFunction ${name}` })
   inspectAsText({ prototype: made })
@@ -111,7 +101,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
   return {
     name,
     gate,
-    self: { gate },
+    code: codeOperand(gate),
     enter: door().enter,
     low: address | 0,
     high: (address / TWO_32) | 0,
@@ -124,6 +114,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     resultWord: word,
     resultPieces: pieces,
     capturesErrno,
+    fastResult: !capturesErrno && (kind === 'int32' || kind === 'float64') ? kind : undefined,
   }
 }
 
@@ -134,7 +125,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
   return (...values) => {
     check(target, values.length)
     const operands = operandsOf(target, values)
-    const resolved = resolveAll(target, values)
+    const resolved = resolveAll(target, values, operands)
     checkOperands(operands)
     let resolve!: (value: Value | ValueWithErrno) => void
     let reject!: (error: unknown) => void

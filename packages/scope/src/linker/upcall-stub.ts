@@ -1,15 +1,15 @@
-import { AllocationError, type Value, type ValueType } from '@tenon/core'
+import type { Value } from '@tenon/core'
 import {
+  checkOptions,
   checkUsable,
-  converterOf,
-  cTypeOf,
-  registerCallback,
+  makeStub,
+  type StubArgument,
+  type StubOptions,
   StructType,
-  type StructValue,
-  unregisterCallback,
   wrongType,
+  wrongValue,
 } from '@tenon/core/internal'
-import { checkFunction } from '../check.ts'
+import { checkBoolean, checkFunction } from '../check.ts'
 import { counters } from '../diagnostics/stats.ts'
 import { type ResourceScope, checkScope } from '../scope/check-scope.ts'
 import { ConfinedNativeScope } from '../scope/confined-native-scope.ts'
@@ -22,14 +22,17 @@ import { SymbolSegment } from './symbol-segment.ts'
 export type UpcallFunction = (...values: never[]) => Value | void
 
 /**
- * Makes a TypeScript function callable by native code until the scope closes.
+ * Makes a TypeScript function callable by native code until the scope closes. From then on, and in the other cases below, a
+ * call returns `refusedResult` and does not run the function, however late it comes.
  *
- * If the function throws, it returns 0 to native code, later callbacks during the same native call return 0 without running,
- * and the native call throws the error. Calls from other threads wait for this thread, and return 0 after the scope has
- * closed. If such a call throws, no JavaScript caller can receive the error, so it becomes an uncaught exception.
+ * If the function throws, the call returns `refusedResult` to native code, later callbacks during the same native call do not
+ * run, and the native call throws the error. Calls from other threads wait until the event loop of this thread runs the
+ * function (see {@link StubOptions}). A synchronous native call that waits for such a thread is a deadlock, so by default the
+ * thread is refused after 0.1 s. If a function that another thread calls throws, no JavaScript caller can receive the error, so
+ * it becomes an uncaught exception.
  *
- * @throws {AllocationError} if all 8192 stubs of the process are in use.
- * @throws {ArgumentError} if the signature is not valid. @throws {ScopeClosedError} once closing has begun.
+ * @throws {AllocationError} if the process has used 1,048,576 addresses for stubs.
+ * @throws {ArgumentError} if the signature or an option is not valid. @throws {ScopeClosedError} once closing has begun.
  * @example
  * const compare = upcallStub(
  *   (a: MemorySegment, b: MemorySegment) => a.reinterpret(4).getInt32(0) - b.reinterpret(4).getInt32(0),
@@ -37,66 +40,78 @@ export type UpcallFunction = (...values: never[]) => Value | void
  *   scope,
  * )
  */
-export function upcallStub(run: UpcallFunction, signature: FunctionSignature, scope: ResourceScope): MemorySegment {
+export function upcallStub(
+  run: UpcallFunction,
+  signature: FunctionSignature,
+  scope: ResourceScope,
+  options?: StubOptions,
+): MemorySegment {
   checkFunction(run, 'run')
-  const { result = 'void', parameters = [] } = checkSignature(signature)
+  const { result = 'void', parameters = [], fixedParameters } = checkSignature(signature)
   const owner = checkScope(scope)
   if (!(owner instanceof ManagedScope)) {
     const hint = 'Create the stub in a scope that you close, for example ResourceScope.ofConfined().'
     throw wrongType('the scope of a stub', 'a scope with close()', owner, hint)
   }
-  const resultType = result === 'void' ? undefined : coreTypeOf(result)
   const types = parameters.map(coreTypeOf)
-  const [cResult, cTypes] = [resultType === undefined ? 'void' : cTypeOf(resultType), types.map(cTypeOf)]
-  const toC = resultType === undefined ? undefined : converterOf(resultType)
   const hasStructs = types.some((type) => type instanceof StructType)
   const { gate } = owner
-  const invoke = (values: readonly unknown[], memory: ConfinedNativeScope | undefined): unknown => {
-    const given = run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[]))
+  const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value => {
+    const given = run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])) as Value
     if (given instanceof MemorySegment) checkUsable(given.block)
-    return toC?.(given as Value, -1, 'the result of a callback')
+    return given
   }
-  const trampoline = (...values: unknown[]): unknown => {
-    // Calls in progress and close actions may call back while the scope is closing, native threads even after that.
-    const hasEntered = gate.tryEnter()
-    if (!gate.alive) return resultType instanceof StructType ? {} : 0
-    try {
-      return hasStructs
-        ? new ConfinedNativeScope(undefined).run((memory) => invoke(values, memory))
-        : invoke(values, undefined)
-    } finally {
-      if (hasEntered) gate.exit()
-    }
-  }
-  const address = register(trampoline, cResult, cTypes)
+  const stub = makeStub(
+    { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
+    (complete) =>
+      (...values) => {
+        // Calls in progress and close actions may call back while the scope is closing.
+        const hasEntered = gate.tryEnter()
+        try {
+          return hasStructs
+            ? new ConfinedNativeScope(undefined).run((memory) => complete(invoke(values, memory)))
+            : complete(invoke(values, undefined))
+        } finally {
+          if (hasEntered) gate.exit()
+        }
+      },
+    checkStubOptions(options),
+    'the result of a callback',
+  )
   counters.liveStubs++
   owner.addCloseAction(() => {
     counters.liveStubs--
-    unregisterCallback(address)
+    stub.close()
   })
-  return new SymbolSegment(gate, address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
+  return new SymbolSegment(gate, stub.address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
 }
 
-function register(...[trampoline, result, parameters]: Parameters<typeof registerCallback>): number {
-  try {
-    return registerCallback(trampoline, result, parameters)
-  } catch (cause) {
-    if (!/too many callbacks/i.test((cause as Error).message)) throw cause
-    throw new AllocationError('a process can have at most 8192 stubs, and all are in use', {
-      hint: 'Close scopes with stubs that you no longer need. ResourceScope.stats() counts the stubs.',
-      cause,
-    })
-  }
-}
-
-function argumentOf(type: ValueType | StructType, value: unknown, memory: ConfinedNativeScope | undefined): unknown {
+function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, memory?: ConfinedNativeScope): unknown {
   if (type instanceof StructType) {
     const segment = memory!.allocate(type.byteSize, type.byteAlignment)
-    type.write(segment, value as StructValue)
+    segment.block.bytes.set(value as Uint8Array, segment.base)
     return segment
   }
-  if (type === 'pointer') return MemorySegment.ofAddress(value as number | bigint)
-  if (type === 'int64') return BigInt(value as number | bigint)
-  // The driver passes the upper half of uint64 as negative numbers.
-  return type === 'uint64' ? BigInt.asUintN(64, BigInt(value as number | bigint)) : value
+  return type === 'pointer' ? MemorySegment.ofAddress(value as number) : value
+}
+
+const FOREIGN_THREADS: readonly unknown[] = ['refuse', 'wait', 'relay', undefined]
+
+/** @throws {ArgumentError} if an option does not exist or is not valid. */
+function checkStubOptions(options: StubOptions | undefined): StubOptions {
+  const checked = checkOptions(options, ['foreignThread', 'timeout', 'unsafeReuse', 'refusedResult'])
+  const { foreignThread, timeout, unsafeReuse, refusedResult } = checked
+  if (!FOREIGN_THREADS.includes(foreignThread)) {
+    throw wrongValue('foreignThread', '"refuse", "wait" or "relay"', foreignThread)
+  }
+  if (timeout !== undefined && (typeof timeout !== 'number' || !(timeout >= 0))) {
+    throw wrongValue('timeout', 'a number of milliseconds, or Infinity', timeout)
+  }
+  checkBoolean(unsafeReuse, 'unsafeReuse')
+  return {
+    ...(foreignThread === undefined ? {} : { foreignThread }),
+    ...(timeout === undefined ? {} : { timeout: Math.ceil(timeout) }),
+    ...(unsafeReuse === undefined ? {} : { unsafeReuse }),
+    ...(refusedResult === undefined ? {} : { refusedResult }),
+  }
 }

@@ -91,14 +91,10 @@ function openModule(abi: Abi, isRequired: boolean): Door {
 /** koffi enters native code, and runs one function of TypeScript. */
 function openPlain(abi: Abi, reason: string): Door {
   const core = coreFunctions()
-  const enterTypeScript = registerCallback(
-    (): number => {
-      dispatch()
-      return 1
-    },
-    'int32_t',
-    [],
-  )
+  const enterTypeScript = registerCallback(() => {
+    dispatch()
+    return 1
+  })
   const descriptor = new Int32Array(1)
   const status = core.tn_environment_open_plain(addressOf(frame), enterTypeScript, addressOf(descriptor))
   checkStatus(status, 'opening the door to native code')

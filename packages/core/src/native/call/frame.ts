@@ -16,3 +16,5 @@ export const unsignedBigints = new BigUint64Array(frame)
 export const bytes = new Uint8Array(frame)
 
 export const TWO_32: number = 2 ** 32
+/** Multiplying by it is exact and faster than dividing by 2^32. */
+export const PER_TWO_32: number = 2 ** -32

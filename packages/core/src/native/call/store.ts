@@ -1,13 +1,14 @@
 import { wrongType, wrongValue } from '../../errors/check-arguments.ts'
 import { describe } from '../../errors/describe.ts'
 import { ArgumentError, ReadOnlyError } from '../../errors/kinds.ts'
-import type { Gated } from '../../memory/lifetime.ts'
+import { Block } from '../../memory/block.ts'
+import type { Gate } from '../../memory/lifetime.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
 import { VALUE_SIZES, type ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan } from './call-plan.ts'
 import { COPY_ENTRY, WORDS } from './frame-layout.ts'
-import { bigints, bytes, doubles, floats, TWO_32, words } from './frame.ts'
+import { bigints, bytes, doubles, floats, PER_TWO_32, words } from './frame.ts'
 
 /** Where an argument is stored, and how messages name it. */
 export interface Slot {
@@ -16,6 +17,8 @@ export interface Slot {
    * scalar that does not have the two words of a register alone.
    */
   readonly kind: ValueType | 'target' | 'struct' | 'narrow'
+  /** For the frequent kinds, whose code the compiler inlines into every call: `integer` has 32 or 64 bits. */
+  readonly fast?: 'pointer' | 'integer' | 'float64' | undefined
   /** The first word. -1: nothing is stored. */
   readonly word: number
   readonly name: string
@@ -31,43 +34,70 @@ export type Resolved = Value | Uint8Array
 export function slotOf(plan: ParameterPlan, call: CallPlan, name: string): Slot {
   const { kind, word, byteSize, second } = plan
   const isStruct = kind === 'struct' || kind === 'indirect'
-  const hasRegister = byteSize === 8 && second === -1
-  return { kind: isStruct ? 'struct' : hasRegister ? kind : 'narrow', word, name, byteSize, plan, call }
+  const slotKind = isStruct ? 'struct' : byteSize === 8 && second === -1 ? kind : 'narrow'
+  return { kind: slotKind, fast: fastKind(slotKind), word, name, byteSize, plan, call }
+}
+
+function fastKind(kind: Slot['kind']): Slot['fast'] {
+  if (kind === 'pointer' || kind === 'float64') return kind
+  return kind === 'int32' || kind === 'int64' ? 'integer' : undefined
 }
 
 /** The slot of the segment to which a struct is returned. Functions that return it in registers do not receive it. */
 export function targetSlot(call: CallPlan, name: string): Slot {
   const { kind, word, byteSize } = call.result
-  return { kind: 'target', word: kind === 'memory' ? word : -1, name, byteSize, plan: undefined, call }
+  return {
+    kind: 'target',
+    fast: undefined,
+    word: kind === 'memory' ? word : -1,
+    name,
+    byteSize,
+    plan: undefined,
+    call,
+  }
 }
 
-/** Returns the operand that keeps an argument's memory open during the call: the block, or `self` if it is not memory. */
-export const operandOf = (value: unknown, self: Gated): Gated => (value instanceof Segment ? value.block : self)
+/** The address of an operand that is not memory. */
+const NO_MEMORY = -1
+const noView = new DataView(new ArrayBuffer(0))
+const noBytes = Buffer.alloc(0)
+
+/** The library, as an operand. It is also the operand of each argument that is not memory. */
+export const codeOperand = (gate: Gate): Block => new Block(gate, noView, noBytes, NO_MEMORY)
+
+/** Returns the operand that keeps an argument's memory open during the call. */
+export const operandOf = (value: unknown, code: Block): Block => (value instanceof Segment ? value.block : code)
 
 /**
  * Turns segments into their address or bytes. Everything that can run the user's code, such as a proxy of a segment, happens
- * here, before anything is stored.
+ * here and in {@link operandOf}, before anything is stored.
  *
  * @throws {ArgumentError} if a segment is missing, or does not fit.
  */
 export function resolve(slot: Slot, value: Value): Resolved {
-  const { kind } = slot
+  const { kind, name, byteSize } = slot
   if (kind === 'pointer') {
     if (value instanceof Segment) return value.block.address + value.base
     if (value === null) return 0
     throw wrongType(
-      slot.name,
+      name,
       'a segment or null',
       value,
       'put the bytes into memory of an allocator; addresses and buffers of JavaScript can dangle.',
     )
   }
   if (kind !== 'struct' && kind !== 'target') return value
-  const segment = structSegment(slot, value)
-  if (kind === 'target') return segment.block.address + segment.base
-  const copy = new Uint8Array(slot.byteSize)
-  copy.set(segment.block.bytes.subarray(segment.base, segment.base + copy.length))
+  const { block, base } = structSegment(slot, value)
+  if (kind === 'target') return block.address + base
+  const copy = new Uint8Array(byteSize)
+  copy.set(block.bytes.subarray(base, base + byteSize))
   return copy
+}
+
+/** As {@link resolve}, with what {@link operandOf} has returned for the value. */
+export function resolveIn(operand: Block, slot: Slot, value: Value): Resolved {
+  if (slot.fast === 'pointer' && operand.address !== NO_MEMORY) return operand.address + (value as Segment).base
+  return resolve(slot, value)
 }
 
 function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {
@@ -85,53 +115,53 @@ function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {
 
 /** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
 export function store(slot: Slot, value: Resolved): void {
+  if (slot.fast === 'pointer') setAddress(slot.word, value as number)
+  else storeScalar(slot, value)
+}
+
+/**
+ * As {@link store}, for arguments that are not memory. The compiler inlines about 900 bytes of code into a call, so the frequent
+ * kinds and the others have separate functions.
+ */
+export function storeScalar(slot: Slot, value: Resolved): void {
+  const { fast, word } = slot
+  if (typeof value === 'number') {
+    if (fast === 'integer' && (value | 0) === value) return setWords(word, value, value >> 31)
+    if (fast === 'float64') return setDouble(word, value)
+  }
+  storeOther(slot, value)
+}
+
+function setAddress(word: number, address: number): void {
+  setWords(word, address, address * PER_TWO_32)
+}
+
+function setWords(word: number, low: number, high: number): void {
+  words[word] = low
+  words[word + 1] = high
+}
+
+function setDouble(word: number, value: number): void {
+  doubles[word >> 1] = value
+}
+
+function storeOther(slot: Slot, value: Resolved): void {
   const { kind, word } = slot
   switch (kind) {
-    case 'pointer':
-      words[word] = value as number
-      words[word + 1] = (value as number) / TWO_32
+    case 'target':
+      if (word !== -1) setAddress(word, value as number)
       return
-    case 'int32':
-      if (typeof value === 'number' && (value | 0) === value) {
-        words[word] = value
-        words[word + 1] = value >> 31
-        return
-      }
-      break
-    case 'int64':
-      if (typeof value === 'number') {
-        if ((value | 0) === value) {
-          words[word] = value
-          words[word + 1] = value >> 31
-          return
-        }
-        if (Number.isSafeInteger(value)) {
-          words[word] = value
-          words[word + 1] = Math.floor(value / TWO_32)
-          return
-        }
-      } else if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) {
-        bigints[word >> 1] = value
-        return
-      }
-      break
-    case 'uint64':
-      if (typeof value === 'number') {
-        if (value >= 0 && Number.isSafeInteger(value)) {
-          words[word] = value
-          words[word + 1] = value / TWO_32
-          return
-        }
-      } else if (typeof value === 'bigint' && BigInt.asUintN(64, value) === value) {
-        bigints[word >> 1] = value
-        return
-      }
+    case 'pointer':
+      return setAddress(word, value as number)
+    case 'struct':
+      return storeStruct(slot, value as Uint8Array)
+    case 'narrow':
+      return storeNarrow(slot, value)
+    case 'bool':
+      if (typeof value === 'boolean') return setWords(word, value ? 1 : 0, 0)
       break
     case 'float64':
-      if (typeof value === 'number') {
-        doubles[word >> 1] = value
-        return
-      }
+      if (typeof value === 'number') return setDouble(word, value)
       break
     case 'float32':
       if (typeof value === 'number') {
@@ -140,45 +170,38 @@ export function store(slot: Slot, value: Resolved): void {
         return
       }
       break
+    case 'int64':
+      if (typeof value === 'number') {
+        if (Number.isSafeInteger(value)) return setWords(word, value, Math.floor(value * PER_TWO_32))
+      } else if (typeof value === 'bigint' && BigInt.asIntN(64, value) === value) {
+        return setBigint(word, value)
+      }
+      break
+    case 'uint64':
+      if (typeof value === 'number') {
+        if (value >= 0 && Number.isSafeInteger(value)) return setAddress(word, value)
+      } else if (typeof value === 'bigint' && BigInt.asUintN(64, value) === value) {
+        return setBigint(word, value)
+      }
+      break
     case 'uint32':
-      if (typeof value === 'number' && value >>> 0 === value) {
-        words[word] = value
-        words[word + 1] = 0
-        return
-      }
+      if (typeof value === 'number' && value >>> 0 === value) return setWords(word, value, 0)
       break
-    case 'bool':
-      if (typeof value === 'boolean') {
-        words[word] = value ? 1 : 0
-        words[word + 1] = 0
-        return
-      }
-      break
-    case 'target':
-      if (word === -1) return
-      words[word] = value as number
-      words[word + 1] = (value as number) / TWO_32
-      return
-    case 'struct':
-      storeStruct(slot, value as Uint8Array)
-      return
-    case 'narrow':
-      storeNarrow(slot, value)
-      return
     default:
-      if (typeof value === 'number' && storeSmall(kind, word, value)) return
+      if (typeof value === 'number' && narrowed(kind, value) === value) return setWords(word, value, value >> 31)
   }
   storeRest(slot, kind, value)
 }
 
-/** Stores an integer of 8 or 16 bits. @returns whether it is in range */
-function storeSmall(kind: 'int8' | 'uint8' | 'int16' | 'uint16', word: number, value: number): boolean {
-  const bits = kind === 'int8' || kind === 'uint8' ? 24 : 16
-  const isSigned = kind === 'int8' || kind === 'int16'
-  if ((isSigned ? (value << bits) >> bits : (value << bits) >>> bits) !== value) return false
-  words[word] = value
-  words[word + 1] = value >> 31
-  return true
+function setBigint(word: number, value: bigint): void {
+  bigints[word >> 1] = value
+}
+
+function narrowed(kind: 'int8' | 'uint8' | 'int16' | 'uint16' | 'int32', value: number): number {
+  if (kind === 'int8') return (value << 24) >> 24
+  if (kind === 'uint8') return value & 0xff
+  if (kind === 'int16') return (value << 16) >> 16
+  return kind === 'uint16' ? value & 0xffff : value | 0
 }
 
 /** Stores a bigint for an integer below 64 bits. @throws {ArgumentError} for every other value. */

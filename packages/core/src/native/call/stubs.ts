@@ -1,4 +1,4 @@
-import { AllocationError } from '../../errors/kinds.ts'
+import { AllocationError, ScopeClosedError } from '../../errors/kinds.ts'
 import { CONSTANTS, LAYOUTS } from '../../generated/layouts.ts'
 import { STATUS } from '../../generated/status.ts'
 import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
@@ -12,7 +12,7 @@ import { bytes } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import { planCall } from './plan.ts'
-import { resolve, store, type Slot } from './store.ts'
+import { resolve, type Resolved, store, type Slot } from './store.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
 export type ForeignThread = 'refuse' | 'wait' | 'relay'
@@ -40,7 +40,10 @@ export interface StubOptions {
 /** An argument of a stub: a struct is a copy of its bytes, and an address is a number. */
 export type StubArgument = number | bigint | boolean | Uint8Array | undefined
 
-export type StubFunction = (...values: StubArgument[]) => Value
+export type StubFunction = (...values: StubArgument[]) => Resolved
+
+/** Turns the result of a function into what is stored, while the memory of the result is open. @throws {ArgumentError} */
+export type Complete = (value: Value) => Resolved
 
 export interface Stub {
   readonly address: number
@@ -59,17 +62,23 @@ const THREADS: Readonly<Record<ForeignThread, number>> = {
 const NO_TIMEOUT = 0xffff_ffff
 
 /**
- * Makes a native function that runs `run`.
+ * Makes a native function that runs a function of TypeScript.
  *
- * @param run returns the result: a scalar, or the segment of a struct. It receives scalars, addresses as numbers, and structs as
- * copies of their bytes.
+ * @param makeRun returns the function, which receives scalars, addresses as numbers, and structs as copies of their bytes. It
+ * passes its result, which is a scalar or the segment of a struct, to `complete`, and returns what `complete` returns.
  * @param name names the result in messages.
  * @throws {AllocationError} if the process has no address left. @throws {ArgumentError} if the refused result is not valid.
  */
-export function makeStub(signature: PlanSignature, run: StubFunction, options: StubOptions, name: string): Stub {
+export function makeStub(
+  signature: PlanSignature,
+  makeRun: (complete: Complete) => StubFunction,
+  options: StubOptions,
+  name: string,
+): Stub {
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
   const plan = planCall(door().abi, signature)
   const result = resultSlot(plan.result, plan, name)
+  const run = makeRun((value) => (result === undefined ? undefined : resolve(result, value)))
   const id = addFunction(entered(plan.parameters, run, result))
   const description = new DataView(new ArrayBuffer(DESCRIPTION_SIZE))
   const set = (at: number, value: number): void => description.setUint32(at, value, true)
@@ -83,6 +92,7 @@ export function makeStub(signature: PlanSignature, run: StubFunction, options: S
   const out = new BigUint64Array(1)
   const status = coreFunctions().tn_stub_create(addressOf(description), addressOf(out))
   if (status !== 0) removeFunction(id)
+  if (status === STATUS.CLOSED.value) throw new ScopeClosedError('cannot make a stub: this thread is shutting down')
   if (status === STATUS.OUT_OF_MEMORY.value) {
     throw new AllocationError(lastError(), {
       hint: 'Make one stub and use it often, or set unsafeReuse for stubs whose pointers native code forgets.',
@@ -111,7 +121,7 @@ function entered(parameters: readonly ParameterPlan[], run: StubFunction, result
   return () => {
     try {
       const value = call()
-      if (result !== undefined) store(result, resolve(result, value))
+      if (result !== undefined) store(result, value)
     } catch (error) {
       keepThrown(error)
     }

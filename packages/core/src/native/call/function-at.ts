@@ -1,0 +1,39 @@
+import type { ValueType } from '../value-type.ts'
+import { door } from './door.ts'
+import { FLAGS, WORDS } from './frame-layout.ts'
+import { words } from './frame.ts'
+import { setAddress, takeThrown } from './functions.ts'
+import { load } from './load.ts'
+import { planCall } from './plan.ts'
+import { slotOf, store } from './store.ts'
+
+/** A native function that takes numbers and returns one, and nothing for `void`. */
+export type PlainFunction = (...values: readonly number[]) => number
+
+/**
+ * Returns a function that calls native code without holding anything open, for code that guarantees that the addresses are
+ * valid. The values are checked against their types, and addresses are of the type `uint64`.
+ *
+ * @throws what a function of TypeScript has thrown during the call.
+ */
+export function functionAt(
+  address: number,
+  result: Exclude<ValueType, 'pointer'> | 'void',
+  parameters: readonly Exclude<ValueType, 'pointer'>[],
+): PlainFunction {
+  const { abi, enter } = door()
+  const plan = planCall(abi, { result, parameters })
+  const slots = plan.parameters.map((parameter, i) => slotOf(parameter, plan, `argument ${i + 1}`))
+  const flags = plan.flags & FLAGS.VECTORS
+  return (...values) => {
+    setAddress(WORDS.target, address)
+    words[WORDS.flags] = flags
+    words[WORDS.stackSize] = plan.stackSize
+    words[WORDS.extra] = plan.vectorCount
+    words[WORDS.extra + 1] = 0
+    for (let i = 0; i < slots.length; i++) store(slots[i]!, values[i])
+    enter()
+    if (words[WORDS.state] !== 0) throw takeThrown()
+    return Number(load(result, plan.result.word))
+  }
+}
