@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "check.h"
-#include "tenon_call.h"
+#include "environment.h"
 
 /* The guard library is linked with the tests. Other processes load it and install it in the same way. */
-int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity);
+extern const tn_guard_t tn_guard;
 
-__attribute__((constructor(101))) static void install(void) { tn_guard_install(tn_guard); }
+__attribute__((constructor(101))) static void install(void) { tn_guard_install(&tn_guard); }
 
 static void count(void *context) { ++*(int *)context; }
 
@@ -36,9 +36,39 @@ TEST(an_exception_becomes_a_status_and_a_message) {
 
 TEST(a_long_message_is_truncated_at_the_capacity) {
   char message[4] = "zzz";
-  CHECK(tn_guard(throw_standard, NULL, message, sizeof message) == TN_EXCEPTION);
+  CHECK(tn_guard.run(throw_standard, NULL, message, sizeof message) == TN_EXCEPTION);
   CHECK(strcmp(message, "std") == 0);
-  CHECK(tn_guard(throw_standard, NULL, NULL, 0) == TN_EXCEPTION);
+  CHECK(tn_guard.run(throw_standard, NULL, NULL, 0) == TN_EXCEPTION);
 }
 
-TEST(a_null_guard_is_refused) { CHECK(tn_guard_install(NULL) == TN_INVALID_ARGUMENT); }
+TEST(a_null_guard_is_refused) {
+  const tn_guard_t incomplete = {.run = tn_guard.run, .unwind = tn_guard.unwind};
+  CHECK(tn_guard_install(NULL) == TN_INVALID_ARGUMENT && tn_guard_install(&incomplete) == TN_INVALID_ARGUMENT);
+}
+
+TEST(rule_9_an_exception_that_leaves_a_call_ends_the_call_with_its_text) {
+  environment_t *environment = environment_open();
+  int calls = 0;
+  for (int i = 0; i < 100; i++) {
+    const uint32_t state = environment_call(environment, CODE_OF(throw_standard), 0, (uintptr_t)&calls, 0);
+    CHECK(state == TN_CALL_CAUGHT && strstr(tn_last_error(), "bad_array_new_length") != NULL);
+  }
+  CHECK(environment_call(environment, CODE_OF(count), 0, (uintptr_t)&calls, 0) == TN_CALL_RETURNED && calls == 1);
+  environment_close(environment);
+}
+
+static char text[256];
+
+static int read_error(environment_t *environment) {
+  strncpy(text, tn_last_error(), sizeof text - 1);
+  return environment_job_done(environment);
+}
+
+TEST(rule_9_an_exception_that_leaves_an_asynchronous_call_reaches_its_completion) {
+  environment_t *environment = environment_open();
+  environment->functions[JOB_DONE] = read_error;
+  environment->frame->target = CODE_OF(throw_standard);
+  CHECK(tn_call_submit(1) == TN_OK && environment_await(environment, 1));
+  CHECK(environment->statuses[0] == TN_CALL_CAUGHT && strstr(text, "bad_array_new_length") != NULL);
+  environment_close(environment);
+}
