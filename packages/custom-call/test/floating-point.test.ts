@@ -1,7 +1,12 @@
+import { basename, dirname, join } from 'node:path'
+
 import { NativeLibrary, tensor } from '@tenon/core'
-import { siblingPath } from '@tenon/core/internal'
+import { coreLibrary } from '@tenon/core/internal'
 import { f32, FunctionTarget, hostFunction } from '@tenon/custom-call'
 import { expect, test } from 'vitest'
+
+const core = coreLibrary().path
+const fastMath = join(dirname(core), basename(core).replace('tenon', 'fast_math'))
 
 /** The smallest number above 0, which the compiler does not know. */
 const smallest = Number('5e-324')
@@ -10,7 +15,7 @@ const smallest = Number('5e-324')
 const hasSubnormals = (): boolean => smallest + smallest > 0
 const before = hasSubnormals()
 
-const library = NativeLibrary.open(siblingPath('tenon_guard').replace('tenon_guard', 'fast_math'))
+const library = NativeLibrary.open(fastMath)
 
 test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
   const call = hostFunction(library, 'fast_math_flush').prepare({})

@@ -1,7 +1,12 @@
-import { siblingPath } from '@tenon/core/internal'
+import { basename, dirname, join } from 'node:path'
+
+import { coreLibrary } from '@tenon/core/internal'
 import { Module, packedFunc, type PackedFunc } from '@tenon/packed-func'
 import { expect, test } from 'vitest'
 import { kernel } from './support.ts'
+
+const core = coreLibrary().path
+const fastMath = join(dirname(core), basename(core).replace('tenon', 'fast_math'))
 
 /** The smallest number above 0, which the compiler does not know. */
 const smallest = Number('5e-324')
@@ -10,9 +15,7 @@ const smallest = Number('5e-324')
 const hasSubnormals = (): boolean => smallest + smallest > 0
 const before = hasSubnormals()
 
-const flush: PackedFunc = Module.open(siblingPath('tenon_guard').replace('tenon_guard', 'fast_math')).get(
-  'fast_math_flush',
-)
+const flush: PackedFunc = Module.open(fastMath).get('fast_math_flush')
 
 test('rule 8: a call of a kernel that sets flush-to-zero keeps the arithmetic of JavaScript', async () => {
   for (let i = 0; i < 100; i++) expect(flush()).toBeNull()
