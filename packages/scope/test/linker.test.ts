@@ -191,6 +191,22 @@ describe('a call', () => {
     expect(open(toCString('/etc/passwd/x', scope), 0)).toEqual({ value: -1, errno: 20 })
   })
 
+  test('rule 7: captures errno together with pointers and structs, and on another thread', async () => {
+    using scope = NativeScope.ofConfined()
+    const capture = { captureErrno: true } as const
+    const types = { result: 'pointer', parameters: ['pointer', 'pointer'] } as const
+    const realpath = Linker.downcall(libc.get('realpath'), types, capture)
+    const missing = realpath(toCString('/no/such/file', scope), null)
+    expect([missing.value.address, missing.errno]).toEqual([0n, 2])
+    const later = await realpath.async(toCString('/etc/passwd/x', scope), null)
+    expect([later.value.address, later.errno]).toEqual([0n, 20])
+    const layout = MemoryLayout.struct({ quot: int32, rem: int32 })
+    const div = Linker.downcall(libc.get('div'), { result: layout, parameters: ['int32', 'int32'] }, capture)
+    const { value, errno } = div(scope, 17, 5)
+    expect([value.toArray(int32), errno]).toEqual([Int32Array.of(3, 2), 0])
+    expect((await div.async(scope, 9, 2)).value.toArray(int32)).toEqual(Int32Array.of(4, 1))
+  })
+
   test('S60: passes variadic arguments', () => {
     using scope = NativeScope.ofConfined()
     const buffer = scope.allocate(100)
