@@ -4,15 +4,17 @@
 
 .text
 
-/* The bounds of the thread's stack in its environment block: base, limit and start of the allocation. The system checks
- * them when it grows a stack, and when it unwinds one. */
+/* What the thread's environment block says of its stack: the base, the limit and the start of the allocation, which the
+ * system checks when it grows a stack and when it unwinds one, and the list of handlers in frames of the stack, which only
+ * Wine has on this processor. */
+#define STACK_HANDLERS %gs:0
 #define STACK_BASE %gs:8
 #define STACK_LIMIT %gs:16
 #define STACK_ALLOCATION %gs:0x1478
 
 /* uint32_t tn__on_stack(void *top, uint32_t (*run)(void *data), void *data, void **left)
  *
- * The three bounds of a stack that is not in use are in the three words from its `top` on. */
+ * Those of a stack that is not in use are in the four words from its `top` on. */
 .p2align 4
 .globl tn__on_stack
 .def tn__on_stack; .scl 2; .type 32; .endef
@@ -35,6 +37,8 @@ tn__on_stack:
   movq %rax, 8(%rsp)
   movq STACK_ALLOCATION, %rax
   movq %rax, 16(%rsp)
+  movq STACK_HANDLERS, %rax
+  movq %rax, 24(%rsp)
   movq %rsp, (%r9)
   movq (%rbx), %rax
   movq %rax, STACK_BASE
@@ -42,6 +46,8 @@ tn__on_stack:
   movq %rax, STACK_LIMIT
   movq 16(%rbx), %rax
   movq %rax, STACK_ALLOCATION
+  movq 24(%rbx), %rax
+  movq %rax, STACK_HANDLERS
   /* The home space of `run`. */
   leaq -32(%rbx), %rsp
   movq %r8, %rcx
@@ -55,6 +61,8 @@ tn__on_stack:
   movq %rcx, STACK_LIMIT
   movq 16(%rbp), %rcx
   movq %rcx, STACK_ALLOCATION
+  movq 24(%rbp), %rcx
+  movq %rcx, STACK_HANDLERS
   leaq 40(%rbp), %rsp
   popq %rbx
   popq %rbp

@@ -1,6 +1,6 @@
 import type { Abi } from '../../src/native/call/call-plan.ts'
 import { cName } from './c-source.ts'
-import { isStruct, type Signature, structsOf } from './types.ts'
+import { type Member, type Signature, type Struct, structsOf } from './types.ts'
 
 /** A call or an upcall that did not pass the values it should. */
 export interface Failure {
@@ -15,13 +15,19 @@ export interface Failure {
 export function describeSignature({ result, parameters, fixedParameters }: Signature): string {
   const names = parameters.map(cName)
   if (fixedParameters !== undefined) names.splice(fixedParameters, 0, '...')
-  const structs = [...structsOf([result, ...parameters])].map(
-    ({ name, members, pack, size }) =>
-      `  struct ${name} {${members.map((member) => `${member.offset}: ${cName(member.type)}${isStruct(member.type) ? '' : ''}${member.count === undefined ? '' : `[${member.count}]`}`).join('; ')}} ${size} bytes${pack === undefined ? '' : `, packed ${pack}`}`,
-  )
+  const structs = [...structsOf([result, ...parameters])].map(describeStruct)
   return [`${cName(result)} f(${names.join(', ')})`, ...structs].join('\n')
 }
 
+function describeStruct({ name, members, pack, size }: Struct): string {
+  const packed = pack === undefined ? '' : `, packed ${pack}`
+  return `  struct ${name} {${members.map(describeMember).join('; ')}} ${size} bytes${packed}`
+}
+
+const describeMember = ({ offset, type, count }: Member): string =>
+  `${offset}: ${cName(type)}${count === undefined ? '' : `[${count}]`}`
+
 export function formatFailure({ index, abi, compiler, direction, signature, mistakes }: Failure): string {
-  return `signature ${index}, ${direction}, ${abi}, ${compiler}: ${signature}\n${mistakes.map((mistake) => `    ${mistake}`).join('\n')}`
+  const lines = mistakes.map((mistake) => `    ${mistake}`)
+  return [`signature ${index}, ${direction}, ${abi}, ${compiler}: ${signature}`, ...lines].join('\n')
 }

@@ -1,5 +1,5 @@
-/* A program that makes the calls and upcalls of a file of records through the core's C code and assembly, and writes what
- * it saw to another file. TypeScript makes the records and compares (direct.ts). */
+/* A program that makes the calls and upcalls of a file of records through the core's C code and assembly, and writes
+ * what it saw to another file. TypeScript makes the records and compares (direct.ts). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,7 +96,6 @@ int32_t tn__fail(int32_t status, const char *format, ...) {
   va_end(arguments);
   return status;
 }
-
 
 /* There is no other thread. */
 int32_t tn__relay(const tn_relay_t *relay, bool (*is_wanted)(const void *data)) {

@@ -10,8 +10,10 @@ typedef struct {
   void *base;       /* the end of the memory */
   void *limit;      /* the start of the memory that can be used */
   void *allocation; /* the start of all memory, with the guard page */
-  void *unused;
+  void *handlers;   /* the first handler of exceptions in a frame of the stack */
 } bounds_t;
+
+#define NO_HANDLERS ((void *)~(uintptr_t)0)
 
 _Static_assert(sizeof(bounds_t) % 16 == 0, "the top of a stack is aligned to 16 bytes");
 
@@ -25,7 +27,7 @@ int tn__native_stack_open(tn_environment_t *environment) {
     return 0;
   }
   bounds_t *bounds = (bounds_t *)(memory + size) - 1;
-  *bounds = (bounds_t){memory + size, memory + page, memory, NULL};
+  *bounds = (bounds_t){memory + size, memory + page, memory, NO_HANDLERS};
   environment->native_stack = memory;
   environment->native_top = bounds;
   return 1;

@@ -1,4 +1,4 @@
-/* Native code runs on a stack of its own, and the functions of TypeScript that it calls run on the stack of JavaScript. */
+/* Native code runs on a stack of its own. The functions of TypeScript that it calls run on the stack of JavaScript. */
 #include <execinfo.h>
 #include <stdarg.h>
 
@@ -194,7 +194,7 @@ static uint64_t sum(uint64_t count, ...) {
 }
 
 static void fill_stack_area(void) {
-  const uint64_t in_registers = INTEGER_REGISTERS - 1, on_stack = TN_CALL_STACK_SIZE / 8, count = in_registers + on_stack;
+  const uint64_t in_registers = INTEGER_REGISTERS - 1, count = in_registers + TN_CALL_STACK_SIZE / 8;
   tn_call_frame_t *frame = state.environment->frame;
   uint64_t expected = 0;
   for (uint64_t i = 0; i < count; i++) {
@@ -220,8 +220,8 @@ TEST(all_32768_bytes_of_stack_arguments_arrive) { on_small_stack(fill_stack_area
 #endif
 
 static uint64_t change_struct(uint64_t first, unsigned char *second) {
-  const tn_call_frame_t *frame = state.environment->frame;
-  const bool is_outside = (const char *)second < (const char *)frame || (const char *)second >= (const char *)(frame + 1);
+  const char *frame = (const char *)state.environment->frame, *struct_ = (const char *)second;
+  const bool is_outside = struct_ < frame || struct_ >= frame + sizeof(tn_call_frame_t);
   const uint64_t result = is_outside && (uintptr_t)second % 16 == 0 && second[0] == 7 && second[99] == 9 ? first : 0;
   memset(second, 0xff, 100);
   return result;
