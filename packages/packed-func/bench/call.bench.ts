@@ -4,7 +4,7 @@ import { kernelLibrary } from '@tenon/kernels'
 import { float, getGlobal, Module, packedFunc, t } from '@tenon/packed-func'
 import koffi from 'koffi'
 import { addonCall, addonCallback, addonObject } from './addon.ts'
-import { bitsOf, putInt, rawStack } from './raw-stack.ts'
+import { putAddress, putInt, rawStack, wordsOf } from './raw-stack.ts'
 
 const lib = Module.open(kernelLibrary('packed'))
 
@@ -110,9 +110,7 @@ export const suite = {
               raw.f64[1] = 0
               const size = raw.bytes.write(words[j++ & 3]!, raw.spareOffset)
               raw.bytes[raw.spareOffset + size] = 0
-              raw.i32[4] = 8
-              raw.i32[5] = 0
-              raw.f64[3] = raw.spare
+              putAddress(raw, 1, 8, raw.spare)
               if (raw.call(1) !== 0) throw new Error('failed')
               return raw.i32[2]
             },
@@ -141,9 +139,7 @@ export const suite = {
               raw.f64[1] = 0
               const size = raw.bytes.write(words[j++ & 3]!, raw.spareOffset)
               raw.bytes[raw.spareOffset + size] = 0
-              raw.i32[4] = 8
-              raw.i32[5] = 0
-              raw.f64[3] = raw.spare
+              putAddress(raw, 1, 8, raw.spare)
               if (raw.call(1) !== 0) throw new Error('failed')
               return raw.i32[2]
             },
@@ -162,7 +158,7 @@ export const suite = {
         const x = tensor('float32', [4], [1, 2, 3, 4])
         typeIndex(x)
         const { address } = x.descriptor as { address: number }
-        const object = bitsOf(address)
+        const object = wordsOf(address)
         const addon = addonCall('type_index')
         const external = addonObject(address)
         return {
@@ -172,9 +168,7 @@ export const suite = {
               raw.i32[0] = 0
               raw.i32[1] = 0
               raw.f64[1] = 0
-              raw.i32[4] = 70
-              raw.i32[5] = 0
-              raw.f64[3] = object
+              putAddress(raw, 1, 70, object)
               if (raw.call(1) !== 0) throw new Error('failed')
               return raw.i32[2]
             },
@@ -207,7 +201,7 @@ export const suite = {
           .func('TVMFFIFunctionCreate', 'int32_t', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
         const out = new BigUint64Array(1)
         if (make(0, Number(registered), 0, Number(koffi.address(out))) !== 0) throw new Error('failed')
-        const handle = bitsOf(Number(out[0]))
+        const handle = wordsOf(Number(out[0]))
         const addon = addonCall('call')
         const external = addonCallback((x) => {
           calls.addon += x
@@ -220,9 +214,7 @@ export const suite = {
               raw.i32[0] = 0
               raw.i32[1] = 0
               raw.f64[1] = 0
-              raw.i32[4] = 68
-              raw.i32[5] = 0
-              raw.f64[3] = handle
+              putAddress(raw, 1, 68, handle)
               putInt(raw, 2, 7)
               if (raw.call(2) !== 0) throw new Error('failed')
               return raw.i32[2]

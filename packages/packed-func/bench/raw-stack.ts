@@ -7,8 +7,8 @@ export interface RawStack {
   readonly i32: Int32Array
   readonly f64: Float64Array
   readonly bytes: Buffer
-  /** The address of byte 2048, for text and descriptors, as the bits of a float64. */
-  readonly spare: number
+  /** The address of byte 2048, for text and descriptors. */
+  readonly spare: Words
   readonly spareOffset: number
   /** Calls with the arguments at slot 1 and the result at slot 0. */
   readonly call: (count: number) => number
@@ -28,7 +28,7 @@ export function rawStack(name: string): RawStack {
     i32: new Int32Array(buffer),
     f64: new Float64Array(buffer),
     bytes: Buffer.from(buffer),
-    spare: bitsOf(address + 2048),
+    spare: wordsOf(address + 2048),
     spareOffset: 2048,
     call: (count) => ffiCall(handle, address + 16, count, address) as number,
     handle,
@@ -37,11 +37,14 @@ export function rawStack(name: string): RawStack {
 
 const kept: unknown[] = []
 
-/** An address as the bits of a float64. */
-export function bitsOf(address: number): number {
-  const view = new DataView(new ArrayBuffer(8))
-  view.setBigUint64(0, BigInt(address), true)
-  return view.getFloat64(0, true)
+/** The halves of an address. */
+interface Words {
+  readonly lo: number
+  readonly hi: number
+}
+
+export function wordsOf(address: number): Words {
+  return { lo: address | 0, hi: (address / 2 ** 32) | 0 }
 }
 
 /** Writes an int32 into a slot. */
@@ -51,4 +54,13 @@ export function putInt({ i32 }: RawStack, slot: number, value: number): void {
   i32[at + 1] = 0
   i32[at + 2] = value
   i32[at + 3] = value >> 31
+}
+
+/** Writes an address into a slot, with the type of what it points to. */
+export function putAddress({ i32 }: RawStack, slot: number, typeIndex: number, { lo, hi }: Words): void {
+  const at = slot * 4
+  i32[at] = typeIndex
+  i32[at + 1] = 0
+  i32[at + 2] = lo
+  i32[at + 3] = hi
 }
