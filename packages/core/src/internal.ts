@@ -44,7 +44,8 @@ export {
   siblingPath,
   type LibraryFunctions,
 } from './native/library-functions.ts'
-export { addressOf, bufferOver, keepAlive, type ReadableWatch, stringAt } from './native/driver.ts'
+export { bufferOver } from './native/call/buffer-over.ts'
+export { addressOf, keepAlive, type ReadableWatch, stringAt } from './native/driver.ts'
 export { checkType } from './native/argument-conversion.ts'
 export { checkParameterCount, checkStructSize } from './native/call/plan.ts'
 export { type StructField } from './native/call/call-plan.ts'

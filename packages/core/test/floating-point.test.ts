@@ -73,7 +73,7 @@ describe('rule 8: a call', () => {
 
   /** Calls a function from a kernel that has set flush-to-zero. Returns 1 if the kernel's control bits are kept. */
   function around(run: () => void): unknown {
-    const stub = makeStub({ result: 'void', parameters: [] }, () => void run(), {}, 'run')
+    const stub = makeStub({ result: 'void', parameters: [] }, () => () => void run(), {}, 'run')
     stubs.push(stub)
     return library.function('fast_math_around', { result: 'int32', parameters: ['uint64'] })(BigInt(stub.address))
   }

@@ -23,7 +23,11 @@ test('without buffers over native memory, as in Electron, scopes work and other 
      }
      scope.close()
      console.log(ResourceScope.stats().openScopes)`,
-    { cwd: packageDirectory, nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'] },
+    {
+      cwd: packageDirectory,
+      env: { TENON_DOOR: 'koffi' },
+      nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+    },
   )
   expect([code, stdout], stderr).toEqual([0, '4n 0n\n4n 0n\nTENON_NATIVE true true\nTENON_NATIVE true true\n0\n'])
 })

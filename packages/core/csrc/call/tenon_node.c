@@ -168,6 +168,23 @@ static napi_value keep_alive(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* buffer(address: number, byteSize: number): an ArrayBuffer over native memory, which outlives it. */
+static napi_value make_buffer(napi_env env, napi_callback_info info) {
+  size_t count = 2;
+  napi_value arguments[2], made;
+  int64_t address, size;
+  if (napi_get_cb_info(env, info, &count, arguments, NULL, NULL) != napi_ok || count != 2 ||
+      napi_get_value_int64(env, arguments[0], &address) != napi_ok ||
+      napi_get_value_int64(env, arguments[1], &size) != napi_ok)
+    return refuse(env, "buffer() must get an address and a size");
+  const napi_status status =
+      napi_create_external_arraybuffer(env, (void *)(uintptr_t)address, (size_t)size, NULL, NULL, &made);
+  if (status == napi_ok) return made;
+  /* JavaScript may be ending, and then nothing can be thrown. */
+  return refuse(env, status == napi_no_external_buffers_allowed ? "this runtime has no external buffers"
+                                                                : "the engine refuses the buffer");
+}
+
 /* Entries: native functions without parameters that are called often. Each has a C function of its own, because reading
  * the data of a function costs more than its call. */
 #define ENTRIES 4
@@ -206,6 +223,7 @@ NAPI_MODULE_INIT() {
       {"open", NULL, open_door, NULL, NULL, NULL, napi_default, NULL},
       {"enter", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"entry", NULL, make_entry, NULL, NULL, NULL, napi_default, NULL},
+      {"buffer", NULL, make_buffer, NULL, NULL, NULL, napi_default, NULL},
       {"keepAlive", NULL, keep_alive, NULL, NULL, NULL, napi_default, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties) != napi_ok) return NULL;

@@ -1,6 +1,7 @@
 import { CONSTANTS } from '../generated/layouts.ts'
 import { checkStatus, coreFunctions } from '../native/core-library.ts'
-import { addressOf, bufferOver } from '../native/driver.ts'
+import { bufferOver } from '../native/call/buffer-over.ts'
+import { addressOf } from '../native/driver.ts'
 import { isDetached } from './block.ts'
 
 export interface MappedFileOptions {

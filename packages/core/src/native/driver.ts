@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module'
 import type koffiModule from 'koffi'
-import { NativeError } from '../errors/kinds.ts'
 
 /**
  * The binding of the FFI driver. This is the only file that imports koffi.
@@ -120,20 +119,7 @@ export function stringAt(address: number): string {
   return address === 0 ? '' : koffi().decode.string(BigInt(address))
 }
 
-/**
- * Returns an ArrayBuffer over native memory, which must outlive it. Callers make one for each block: creating one is slow, and
- * detaching one does not detach others over the same memory.
- *
- * @throws {NativeError} if the runtime does not support such buffers, as Electron does not.
- */
-export function bufferOver(address: number, byteSize: number): ArrayBuffer {
-  try {
-    return koffi().view(BigInt(address), byteSize)
-  } catch (cause) {
-    throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
-      hint: 'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js.',
-      details: { byteSize },
-      cause,
-    })
-  }
+/** Returns an ArrayBuffer over native memory, which outlives it. See `bufferOver`. */
+export function viewMemory(address: number, byteSize: number): ArrayBuffer {
+  return koffi().view(BigInt(address), byteSize)
 }

@@ -3,7 +3,7 @@ import { isMainThread } from 'node:worker_threads'
 import { LoadError } from '../../errors/kinds.ts'
 import { CONSTANTS } from '../../generated/layouts.ts'
 import { checkStatus, coreFunctions, coreLibrary } from '../core-library.ts'
-import { addressOf, registerCallback } from '../driver.ts'
+import { addressOf, registerCallback, viewMemory } from '../driver.ts'
 import { pollReadable } from '../poll-readable.ts'
 import { exitWait } from './exit-wait.ts'
 import { frame } from './frame.ts'
@@ -25,6 +25,8 @@ export interface Door {
    * @param index a place in a small table. Each place always has the same function.
    */
   entry(index: number, address: number): () => void
+  /** Returns an ArrayBuffer over native memory. See `bufferOver`. */
+  bufferOver(address: number, byteSize: number): ArrayBuffer
   /** Sets whether the event loop keeps running until other threads have been served. */
   keepAlive(wanted: boolean): void
 }
@@ -34,6 +36,7 @@ interface DoorModule {
   open(frame: ArrayBuffer, dispatch: () => void, abiVersion: number): void
   enter(): void
   entry(index: number, address: bigint): () => void
+  buffer(address: number, byteSize: number): ArrayBuffer
   keepAlive(wanted: boolean): void
 }
 
@@ -84,8 +87,15 @@ function openModule(abi: Abi, isRequired: boolean): Door {
       cause,
     })
   }
-  const { enter, entry, keepAlive } = module.exports
-  return { kind: 'node-api', abi, enter, entry: (index, address) => entry(index, BigInt(address)), keepAlive }
+  const { enter, entry, buffer, keepAlive } = module.exports
+  return {
+    kind: 'node-api',
+    abi,
+    enter,
+    entry: (index, address) => entry(index, BigInt(address)),
+    bufferOver: buffer,
+    keepAlive,
+  }
 }
 
 /** koffi enters native code, and runs one function of TypeScript. */
@@ -106,6 +116,7 @@ function openPlain(abi: Abi, reason: string): Door {
     abi,
     enter: () => void enter(),
     entry: (_, address) => () => void run(address),
+    bufferOver: viewMemory,
     keepAlive: (wanted) => (wanted ? watch.ref() : watch.unref()),
   }
 }

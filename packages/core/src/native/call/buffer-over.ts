@@ -1,0 +1,20 @@
+import { NativeError } from '../../errors/kinds.ts'
+import { door } from './door.ts'
+
+/**
+ * Returns an ArrayBuffer over native memory, which must outlive it. Callers make one for each block: creating one is slow, and
+ * detaching one does not detach others over the same memory.
+ *
+ * @throws {NativeError} if the runtime does not support such buffers, as Electron does not.
+ */
+export function bufferOver(address: number, byteSize: number): ArrayBuffer {
+  try {
+    return door().bufferOver(address, byteSize)
+  } catch (cause) {
+    throw new NativeError(`no buffer over native memory can be made: ${(cause as Error).message}`, {
+      hint: 'In Electron, copy into memory of scopes, or do native work in a process of plain Node.js.',
+      details: { byteSize },
+      cause,
+    })
+  }
+}
