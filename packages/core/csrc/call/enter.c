@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../base/floating_point.h"
-#include "environment.h"
 #include "guard.h"
+#include "stack_switch.h"
 
 _Static_assert(sizeof(tn_call_frame_t) == TN_CALL_FRAME_SIZE, "JavaScript allocates the frame");
 
@@ -68,7 +68,8 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
   environment->has_thrown = false;
-  const uint32_t result = tn__on_stack(environment->native_top, run, data, &environment->script_top);
+  const uint32_t result =
+      tn__switch_stack(environment, environment->native_top, run, data, &environment->script_top);
   *has_thrown = environment->has_thrown;
   environment->has_thrown = outer_thrown;
   environment->script_top = outer_script;
@@ -111,16 +112,18 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   void *const native = environment->native_top;
   const int saved_errno = errno;
   const uint64_t control = tn__fp_control();
-  tn__fp_restore(environment->floating_point);
+  /* Reading the bits costs more than the rest of this function, and JavaScript does not change them. */
+  const bool differs = control != environment->floating_point;
+  if (differs) tn__fp_restore(environment->floating_point);
   if (script == NULL) {
     result = dispatch(environment);
   } else {
     environment->script_top = NULL;
-    result = tn__on_stack(script, dispatch, environment, &environment->native_top);
+    result = tn__switch_stack(environment, script, dispatch, environment, &environment->native_top);
     environment->script_top = script;
     environment->native_top = native;
   }
-  tn__fp_restore(control);
+  if (differs) tn__fp_restore(control);
   errno = saved_errno;
   if (result == 2) environment->has_ended = true;
   return result == 0 && environment->frame->error_number == 0;

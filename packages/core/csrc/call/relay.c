@@ -94,7 +94,8 @@ typedef struct {
 static bool is_stalled(const tn_environment_t *environment, progress_t *seen) {
   const uint32_t calls = __atomic_load_n(&environment->calls, __ATOMIC_RELAXED);
   const unsigned long long now = tn__now_ms();
-  if (calls != seen->calls || __atomic_load_n(&environment->depth, __ATOMIC_RELAXED) == 0 || environment->will_serve)
+  if (calls != seen->calls || __atomic_load_n(&environment->depth, __ATOMIC_RELAXED) == 0 ||
+      __atomic_load_n(&environment->will_serve, __ATOMIC_RELAXED))
     *seen = (progress_t){calls, now};
   return now - seen->since >= STALL_MS;
 }

@@ -12,7 +12,8 @@ enum { INTEGER_REGISTERS = 4, VECTOR_REGISTERS = 4 };
 enum { INTEGER_REGISTERS = 8, VECTOR_REGISTERS = 8 };
 #endif
 
-static int64_t weigh(int64_t a, int64_t b, int64_t c, int64_t d, int64_t e, int64_t f, int64_t g, int64_t h, int64_t i) {
+static uint64_t weigh(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f, uint64_t g, uint64_t h,
+                      uint64_t i) {
   return a + 10 * b + 100 * c + 1000 * d + 10000 * e + 100000 * f + 1000000 * g + 10000000 * h + 100000000 * i;
 }
 

@@ -80,12 +80,12 @@ static uint64_t never_answer(void *data) {
   return tn_environment_next_answer();
 }
 
-static atomic_int is_run;
 static uint64_t to_exit;
+static pthread_t caller;
 
 static uint64_t exit_inside(void *data) {
   (void)data;
-  atomic_store(&is_run, 1);
+  pthread_detach(caller);
   tn_process_exit(EXIT_CODE, 1000);
   while (!atomic_load(&is_answered)) sleep_ms(1);
   _exit(EXIT_CODE);
@@ -104,12 +104,11 @@ static void end_while_waiting(uint64_t (*run)(void *)) {
   waited = run;
   environment_t *environment = environment_open();
   to_exit = environment->id;
-  pthread_t thread;
-  if (pthread_create(&thread, NULL, wait_for_answer, &waited) != 0) _exit(LATE);
+  if (pthread_create(&caller, NULL, wait_for_answer, &waited) != 0) _exit(LATE);
   sleep_ms(50);
   if (run != never_run) environment_turn(environment);
   tn_process_exit(EXIT_CODE, 1000);
-  pthread_join(thread, NULL);
+  pthread_join(caller, NULL);
   if (!atomic_load(&is_answered)) _exit(LATE);
 }
 
