@@ -9,7 +9,7 @@ import type { Argument, Value } from '../values/argument.ts'
 import { unpack } from '../values/unpack.ts'
 import { callOnThread } from './async-call.ts'
 import { AsyncForm, type AsyncOptions } from './async-form.ts'
-import { callAll, makeCallable } from './call.ts'
+import { callAll, Callee } from './call.ts'
 
 /** The outcome of {@link PackedFunc.tryCall}. */
 export type CallResult =
@@ -55,9 +55,27 @@ export class PackedFunc extends NativeObject {
     Object.defineProperty(this.prototype, promisify.custom, { get: asyncOf })
   }
 
+  /** @internal */
+  readonly callee: Callee
+
   /** @internal takes over a reference */
   constructor(typeIndex: number, handle: number, name = '') {
-    super(typeIndex, handle, Object.setPrototypeOf(makeCallable(name), PackedFunc.prototype) as object)
+    const callee = new Callee(handle, name)
+    super(typeIndex, handle, Object.setPrototypeOf(callee.owner, PackedFunc.prototype) as object)
+    this.callee = callee
+  }
+
+  /** @internal */
+  override surrender(): number {
+    const handle = super.surrender()
+    this.callee.handle = 0
+    return handle
+  }
+
+  /** @internal */
+  override restore(handle: number): void {
+    super.restore(handle)
+    this.callee.handle = handle
   }
 
   /** @internal */
@@ -105,7 +123,7 @@ export class PackedFunc extends NativeObject {
    * if (!result.ok && result.kind === 'KeyError') console.log('not there')
    */
   tryCall(...values: Argument[]): CallResult {
-    return callAll(this, values, (s, base, typeIndex) =>
+    return callAll(this.callee, values, (s, base, typeIndex) =>
       typeIndex === -1 ? { ok: false, ...takeErrorText(s, base) } : { ok: true, value: unpack(s, base, typeIndex) },
     )
   }
