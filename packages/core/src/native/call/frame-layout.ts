@@ -7,14 +7,30 @@ const copy = LAYOUTS.tn_call_copy_t
 export const FRAME_SIZE: number = size
 
 /** Flags of a call. */
-export const FLAGS = {
+export const FLAGS: Readonly<Record<'VECTORS' | 'ERRNO' | 'COPIES', number>> = {
   VECTORS: CONSTANTS.TN_CALL_VECTORS,
   ERRNO: CONSTANTS.TN_CALL_ERRNO,
   COPIES: CONSTANTS.TN_CALL_COPIES,
-} as const
+}
+
+type PartName =
+  | 'target'
+  | 'flags'
+  | 'stackSize'
+  | 'extra'
+  | 'errno'
+  | 'state'
+  | 'generalResults'
+  | 'vectorResults'
+  | 'general'
+  | 'vector'
+  | 'stack'
+  | 'copyCount'
+  | 'copySize'
+  | 'copies'
 
 /** The parts of a frame, as indexes of words of 32 bits. A register has two words. */
-export const WORDS = {
+export const WORDS: Readonly<Record<PartName, number>> = {
   target: offsets.target / 4,
   flags: offsets.flags / 4,
   stackSize: offsets.stack_size / 4,
@@ -31,19 +47,19 @@ export const WORDS = {
   copyCount: offsets.copy_count / 4,
   copySize: offsets.copy_size / 4,
   copies: offsets.copies / 4,
-} as const
+}
 
 /** The largest stack area in bytes. */
 export const STACK_LIMIT: number = CONSTANTS.TN_CALL_STACK_SIZE
 
 /** An entry of the table of copies: its size, and its members as indexes of words. */
-export const COPY_ENTRY = {
+export const COPY_ENTRY: Readonly<Record<'size' | 'word' | 'source' | 'byteSize' | 'place', number>> = {
   size: copy.size,
   word: copy.offsets.word / 4,
   source: copy.offsets.source / 4,
   byteSize: copy.offsets.size / 4,
   place: copy.offsets.place / 4,
-} as const
+}
 
 /** The room in bytes for the table of copies and the bytes of the copies. */
 export const COPIES_LIMIT: number = FRAME_SIZE - offsets.copies

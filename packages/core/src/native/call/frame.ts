@@ -7,13 +7,13 @@ import { shared } from './shared.ts'
  */
 export const frame: ArrayBuffer = shared('frame', () => new ArrayBuffer(FRAME_SIZE))
 
-export const words = new Int32Array(frame)
-export const unsignedWords = new Uint32Array(frame)
-export const floats = new Float32Array(frame)
-export const doubles = new Float64Array(frame)
-export const bigints = new BigInt64Array(frame)
-export const unsignedBigints = new BigUint64Array(frame)
-export const bytes = new Uint8Array(frame)
+export const words: Int32Array<ArrayBuffer> = new Int32Array(frame)
+export const unsignedWords: Uint32Array<ArrayBuffer> = new Uint32Array(frame)
+export const floats: Float32Array<ArrayBuffer> = new Float32Array(frame)
+export const doubles: Float64Array<ArrayBuffer> = new Float64Array(frame)
+export const bigints: BigInt64Array<ArrayBuffer> = new BigInt64Array(frame)
+export const unsignedBigints: BigUint64Array<ArrayBuffer> = new BigUint64Array(frame)
+export const bytes: Uint8Array<ArrayBuffer> = new Uint8Array(frame)
 
 export const TWO_32: number = 2 ** 32
 /** Multiplying by it is exact and faster than dividing by 2^32. */

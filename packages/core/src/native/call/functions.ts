@@ -23,7 +23,7 @@ export function setJobDone(run: EnteredFunction): void {
 }
 
 /** The errors of functions: if `count` is larger after a native call than before, `last` is the cause. */
-export const thrown = shared<{ count: number; last: unknown }>('thrown', () => ({ count: 0, last: undefined }))
+export const thrown: { count: number; last: unknown } = shared('thrown', () => ({ count: 0, last: undefined }))
 
 /** Runs the function that the frame selects. The only way from native code into TypeScript. Never throws. */
 export function dispatch(): void {
