@@ -114,7 +114,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     resultWord: word,
     resultPieces: pieces,
     capturesErrno,
-    fastResult: !capturesErrno && (kind === 'int32' || kind === 'float64') ? kind : undefined,
+    fastResult: !capturesErrno && (kind === 'int32' || kind === 'float64' || kind === 'int64') ? kind : undefined,
   }
 }
 

@@ -29,7 +29,7 @@ export interface FunctionSignature {
 const structTypes = new WeakMap<StructLayout, StructType>()
 
 /** The C struct of a layout, made once. @throws {ArgumentError} if it cannot be passed by value. */
-export function structTypeOf(layout: StructLayout): StructType {
+function structTypeOf(layout: StructLayout): StructType {
   let type = structTypes.get(layout)
   if (type === undefined) {
     const byteSize = checkStructSize(sizeOf(layout))

@@ -7,7 +7,7 @@ import { lastError } from '../core-library.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
 import { WORDS } from './frame-layout.ts'
-import { doubles, words } from './frame.ts'
+import { bigints, doubles, words } from './frame.ts'
 import { takeThrown } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import type { Slot } from './store.ts'
@@ -46,13 +46,14 @@ export interface Target {
   readonly resultPieces: readonly Piece[]
   readonly capturesErrno: boolean
   /** The kinds whose code the compiler inlines into every call. */
-  readonly fastResult: 'int32' | 'float64' | undefined
+  readonly fastResult: 'int32' | 'float64' | 'int64' | undefined
 }
 
 // The compiler inlines about 900 bytes of code into a call, and a constant of a module takes half the code of a property.
 const { target: TARGET, flags: FLAGS, stackSize: STACK_SIZE, extra: EXTRA, state: STATE } = WORDS
 const TARGET_HIGH = TARGET + 1
 const GENERAL_RESULT = WORDS.generalResults
+const BIGINT_RESULT = WORDS.generalResults / 2
 const VECTOR_RESULT = WORDS.vectorResults / 2
 
 /** @throws {ArgumentError} for a wrong number of arguments. @throws {ScopeClosedError} after the library has closed. */
@@ -98,6 +99,7 @@ export function finish(target: Target, first: Value): Value | ValueWithErrno {
   const { fastResult } = target
   if (fastResult === 'int32') return words[GENERAL_RESULT]
   if (fastResult === 'float64') return doubles[VECTOR_RESULT]
+  if (fastResult === 'int64') return bigints[BIGINT_RESULT]
   return finishOther(target, first)
 }
 
