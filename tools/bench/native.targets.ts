@@ -5,6 +5,13 @@ const includes = ['csrc', '../../packages/core/include', 'node_modules/node-api-
 /** The hand-written addons, which are peers in benchmarks and are never shipped (Linux and macOS). See csrc/addon.h. */
 const addons: AddonTarget[] = [
   {
+    name: 'core_addon',
+    kind: 'addon',
+    sources: ['csrc/core_addon.c'],
+    includes,
+    imports: [],
+  },
+  {
     name: 'custom_call_addon',
     kind: 'addon',
     sources: ['csrc/custom_call_addon.c'],

@@ -3,11 +3,16 @@ import { gcAllocator, globalLifetime, NativeLibrary, type Segment } from '@tenon
 import { callDepth, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import koffi from 'koffi'
 
+import { addonFunction, fixture, FIXTURE } from './addon.ts'
 import { LIBC } from './libc.ts'
 
 const POINTER = 'pointer'
 const libc = NativeLibrary.open(LIBC)
 const raw = koffi.load(LIBC)
+const rawFixture = koffi.load(FIXTURE)
+
+/** Returns its first argument. A C function ignores further arguments. */
+const IDENTITY = 'fixture_int64'
 
 /** Memory above 2^31, as it is wherever Node is position-independent: addresses that are no small integers. */
 function segment(text: string): Segment {
@@ -20,13 +25,72 @@ export const suite = {
   package: '@tenon/core',
   rows: [
     {
+      name: 'call a function without arguments',
+      unit: 'ns',
+      setup: () => {
+        const ours = fixture.function(IDENTITY, {})
+        const koffiCall = rawFixture.func(IDENTITY, 'void', [])
+        const addonCall = addonFunction<() => void>('none', IDENTITY)
+        return {
+          ours: () => ours(),
+          peers: { 'Node-API addon': () => addonCall(), koffi: () => koffiCall() },
+        }
+      },
+    },
+    {
       name: 'call abs(int)',
       unit: 'ns',
       target: { koffi: 1.6 },
       setup: () => {
         const abs = libc.function('abs', { result: 'int32', parameters: ['int32'] })
         const rawAbs = raw.func('abs', 'int', ['int'])
-        return { ours: () => abs(-7), peers: { koffi: () => rawAbs(-7) } }
+        const addonCall = addonFunction<(value: number) => number>('int32', 'abs', libc)
+        return {
+          ours: () => abs(-7),
+          peers: { 'Node-API addon': () => addonCall(-7), koffi: () => rawAbs(-7) },
+        }
+      },
+    },
+    {
+      name: 'pass two doubles',
+      unit: 'ns',
+      setup: () => {
+        const ours = fixture.function('fixture_float64', { result: 'float64', parameters: ['float64', 'float64'] })
+        const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
+        const addonCall = addonFunction<(a: number, b: number) => number>('doubles', 'fixture_float64')
+        return {
+          ours: () => ours(1.5, 2.5),
+          peers: { 'Node-API addon': () => addonCall(1.5, 2.5), koffi: () => koffiCall(1.5, 2.5) },
+        }
+      },
+    },
+    {
+      name: 'pass four int64',
+      unit: 'ns',
+      setup: () => {
+        const ours = fixture.function(IDENTITY, { result: 'int64', parameters: ['int64', 'int64', 'int64', 'int64'] })
+        const koffiCall = rawFixture.func(IDENTITY, 'int64_t', ['int64_t', 'int64_t', 'int64_t', 'int64_t'])
+        const addonCall = addonFunction<(...values: number[]) => bigint>('fourInt64', IDENTITY)
+        return {
+          ours: () => ours(1, 2, 3, 4),
+          peers: { 'Node-API addon': () => addonCall(1, 2, 3, 4), koffi: () => koffiCall(1, 2, 3, 4) },
+        }
+      },
+    },
+    {
+      name: 'pass eight int64',
+      unit: 'ns',
+      setup: () => {
+        const ours = fixture.function(IDENTITY, { result: 'int64', parameters: new Array<'int64'>(8).fill('int64') })
+        const koffiCall = rawFixture.func(IDENTITY, 'int64_t', new Array<string>(8).fill('int64_t'))
+        const addonCall = addonFunction<(...values: number[]) => bigint>('eightInt64', IDENTITY)
+        return {
+          ours: () => ours(1, 2, 3, 4, 5, 6, 7, 8),
+          peers: {
+            'Node-API addon': () => addonCall(1, 2, 3, 4, 5, 6, 7, 8),
+            koffi: () => koffiCall(1, 2, 3, 4, 5, 6, 7, 8),
+          },
+        }
       },
     },
     {
@@ -41,9 +105,14 @@ export const suite = {
         const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
         const ofNumber = raw.func('strlen', 'int', ['uintptr_t'])
         const ofBuffer = raw.func('strlen', 'int', ['void *'])
+        const ofAddon = addonFunction<(memory: Buffer) => number>('buffer', 'strlen', libc)
         return {
           ours: () => strlen(memory),
-          peers: { 'koffi, Buffer': () => ofBuffer(buffer), 'koffi, number': () => ofNumber(address) },
+          peers: {
+            'Node-API addon': () => ofAddon(buffer),
+            'koffi, Buffer': () => ofBuffer(buffer),
+            'koffi, number': () => ofNumber(address),
+          },
         }
       },
     },
@@ -59,9 +128,11 @@ export const suite = {
         const four = libc.function('strlen', { result: 'int32', parameters: [POINTER, POINTER, POINTER, POINTER] })
         const ofNumbers = raw.func('strlen', 'int', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
         const ofBuffers = raw.func('strlen', 'int', ['void *', 'void *', 'void *', 'void *'])
+        const ofAddon = addonFunction<(...memory: Buffer[]) => number>('fourBuffers', 'strlen', libc)
         return {
           ours: () => four(a, b, c, d),
           peers: {
+            'Node-API addon': () => ofAddon(p, q, r, s),
             'koffi, Buffers': () => ofBuffers(p, q, r, s),
             'koffi, numbers': () => ofNumbers(address, address, address, address),
           },
