@@ -1,9 +1,9 @@
-/* Calls of TypeScript functions from other threads; a C trampoline takes the place of JavaScript. */
-#include <poll.h>
+/* Calls of TypeScript functions from other threads. A C function takes the place of that of TypeScript. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "environment.h"
 #include "support.h"
 
 enum { CALLERS = 4, CALLS = 300 };
@@ -16,57 +16,52 @@ typedef struct {
   TVMFFIObjectHandle function;
   atomic_int is_ready, leave, runs;
   tn_packed_stack_t *stack;
-  tn_callback_call_t call;
-  tn_packed_relay_call_t *unanswered;
+  uint64_t unanswered;
   int64_t answer;
 } owner_t;
-
-static _Thread_local owner_t *this_owner;
 
 static TVMFFIAny *slot_at(tn_packed_stack_t *stack, int base) {
   return (TVMFFIAny *)(void *)((char *)stack + TN_PACKED_SLOTS) + base;
 }
 
-/* The trampoline, which acts as JavaScript. */
-static int32_t run(void) {
-  owner_t *owner = this_owner;
-  TVMFFIAny *slot = slot_at(owner->stack, (int)owner->call.arguments);
+static int run(environment_t *environment) {
+  owner_t *owner = environment->data;
+  TVMFFIAny *slot = slot_at(owner->stack, (int)environment->frame->integers[0]);
   int64_t twice = 2 * slot[1].v_int64;
   atomic_fetch_add(&owner->runs, 1);
   *slot = (TVMFFIAny){.type_index = kTVMFFINone};
   if (owner->threads == TN_PACKED_THREADS_ASYNC) {
-    owner->unanswered = (void *)(uintptr_t)((tn_packed_head_t *)owner->stack)->words[TN_PACKED_ANSWERED_CALL];
+    owner->unanswered = ((tn_packed_head_t *)owner->stack)->words[TN_PACKED_ANSWERED_CALL];
     owner->answer = twice;
   } else {
     *slot = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = twice};
   }
-  return 1;
+  return RETURNS;
 }
 
 static void *own(void *data) {
-  owner_t *owner = this_owner = data;
-  tn_callbacks_t *table = NULL;
+  owner_t *owner = data;
+  environment_t *environment = environment_open();
+  environment->data = owner;
+  environment->functions[FIRST_FUNCTION] = run;
   tn_callback_t *callback = NULL;
-  int32_t descriptor = -1;
-  bool is_open = tn_packed_open(&owner->stack) == TN_OK && tn_packed_relay_open(owner->stack, &descriptor) == TN_OK &&
-                 tn_callbacks_open(run, &owner->call, &table) == TN_OK && tn_callback_create(table, 1, &callback) == TN_OK;
+  bool is_open = tn_packed_open(&owner->stack) == TN_OK && tn_callback_create(FIRST_FUNCTION, &callback) == TN_OK;
   TVMFFIAny *slot = is_open ? slot_at(owner->stack, 0) : NULL;
   if (is_open && tn_packed_function_create(slot, callback, owner->threads, owner->timeout_ms) == 0) owner->function = slot->v_obj;
   tn_callback_release(callback);
   atomic_store(&owner->is_ready, 1);
-  struct pollfd readable = {descriptor, POLLIN, 0};
   while (!atomic_load(&owner->leave)) {
-    char bytes[64];
-    if (poll(&readable, 1, 5) <= 0 || !owner->serves || read(descriptor, bytes, sizeof bytes) <= 0) continue;
-    tn_packed_relay_serve(owner->stack);
-    if (owner->unanswered == NULL) continue;
+    usleep(1000);
+    if (!owner->serves) continue;
+    tn_environment_serve();
+    if (owner->unanswered == 0) continue;
     slot = slot_at(owner->stack, 8);
     *slot = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = owner->answer};
-    tn_packed_relay_answer(owner->unanswered, slot, 0);
-    owner->unanswered = NULL;
+    const uint64_t answered = owner->unanswered;
+    owner->unanswered = 0;
+    tn_packed_answer(answered, slot, 0);
   }
-  tn_callbacks_close(table);
-  close(descriptor);
+  environment_close(environment);
   return NULL;
 }
 
