@@ -95,13 +95,13 @@ function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, me
   return type === 'pointer' ? MemorySegment.ofAddress(value as number) : value
 }
 
-const FOREIGN_THREADS: readonly unknown[] = ['refuse', 'wait', 'relay', undefined]
+const FOREIGN_THREADS: ReadonlySet<unknown> = new Set(['refuse', 'wait', 'relay', undefined])
 
 /** @throws {ArgumentError} if an option does not exist or is not valid. */
 function checkStubOptions(options: StubOptions | undefined): StubOptions {
   const checked = checkOptions(options, ['foreignThread', 'timeout', 'unsafeReuse', 'refusedResult'])
   const { foreignThread, timeout, unsafeReuse, refusedResult } = checked
-  if (!FOREIGN_THREADS.includes(foreignThread)) {
+  if (!FOREIGN_THREADS.has(foreignThread)) {
     throw wrongValue('foreignThread', '"refuse", "wait" or "relay"', foreignThread)
   }
   if (timeout !== undefined && (typeof timeout !== 'number' || !(timeout >= 0))) {

@@ -74,10 +74,6 @@ export function removeFunction(id: number): void {
   free.push(id)
 }
 
-export function functionCount(): number {
-  return functions.length - free.length - 2
-}
-
 /** Reads an address from two words of the frame. */
 export function addressAt(word: number): number {
   return unsignedWords[word]! + unsignedWords[word + 1]! * TWO_32
