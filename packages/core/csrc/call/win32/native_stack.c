@@ -5,6 +5,9 @@
 
 #define STACK_SIZE (8u << 20)
 
+/* What Windows reserves at least. */
+#define GUARD_SIZE 65536u
+
 /* What tn__on_stack expects from the top of a stack on (win64.S). */
 typedef struct {
   void *base;       /* the end of the memory */
@@ -18,16 +21,16 @@ typedef struct {
 _Static_assert(sizeof(bounds_t) % 16 == 0, "the top of a stack is aligned to 16 bytes");
 
 int tn__native_stack_open(tn_environment_t *environment) {
-  const size_t page = tn_page_size(), size = page + STACK_SIZE;
-  /* The first page stays reserved, so that touching it is a fault. */
+  const size_t size = GUARD_SIZE + STACK_SIZE;
+  /* The first pages stay reserved, so that touching them is a fault. */
   uint8_t *memory = VirtualAlloc(NULL, size, MEM_RESERVE, PAGE_READWRITE);
   if (memory == NULL) return 0;
-  if (VirtualAlloc(memory + page, STACK_SIZE, MEM_COMMIT, PAGE_READWRITE) == NULL) {
+  if (VirtualAlloc(memory + GUARD_SIZE, STACK_SIZE, MEM_COMMIT, PAGE_READWRITE) == NULL) {
     VirtualFree(memory, 0, MEM_RELEASE);
     return 0;
   }
   bounds_t *bounds = (bounds_t *)(memory + size) - 1;
-  *bounds = (bounds_t){memory + size, memory + page, memory, NO_HANDLERS};
+  *bounds = (bounds_t){memory + size, memory + GUARD_SIZE, memory, NO_HANDLERS};
   environment->native_stack = memory;
   environment->native_top = bounds;
   return 1;
