@@ -43,9 +43,10 @@ const optimizations: Readonly<Record<CompilerName, string>> = { cc: '-O1', gcc: 
 export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
   const flags = [...warnings, optimizations[compiler]]
   if (abi === hostAbi) {
+    const [own, ...given] = commandOf(compiler)
     return {
-      compile: (source, object) => start(compiler, [...flags, '-fPIC', '-c', source, '-o', object]),
-      link: (inputs, program) => start(compiler, [...warnings, '-O1', ...inputs, '-o', program, ...libraries]),
+      compile: (source, object) => start(own, [...given, ...flags, '-fPIC', '-c', source, '-o', object]),
+      link: (inputs, program) => start(own, [...given, ...warnings, '-O1', ...inputs, '-o', program, ...libraries]),
       run: (program, args) => start(program, args),
     }
   }
@@ -64,9 +65,16 @@ export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
   }
 }
 
+/** The command of a compiler. `CC` chooses the compiler of this machine. */
+function commandOf(compiler: CompilerName): [command: string, ...args: string[]] {
+  const chosen = compiler === 'cc' ? process.env['CC']?.trim() : undefined
+  return (chosen || compiler).split(/\s+/) as [string, ...string[]]
+}
+
 /** Compiles a source for this process to a shared library. */
 export async function buildLibrary(compiler: CompilerName, source: string, library: string): Promise<void> {
-  await start(compiler, [...warnings, optimizations[compiler], '-fPIC', '-shared', source, '-o', library])
+  const [command, ...given] = commandOf(compiler)
+  await start(command, [...given, ...warnings, optimizations[compiler], '-fPIC', '-shared', source, '-o', library])
 }
 
 async function compileForApple(gcc: string, target: string, flags: string[], source: string, object: string) {
@@ -78,8 +86,8 @@ async function compileForApple(gcc: string, target: string, flags: string[], sou
 }
 
 async function start(command: string, args: readonly string[]): Promise<void> {
-  // Wine reports the windows that it cannot open.
-  const environment = { ...process.env, WINEDEBUG: '-all' }
+  // Wine reports the windows that it cannot open. Compilers do not run with the sanitizer of this process.
+  const environment = { ...process.env, WINEDEBUG: '-all', LD_PRELOAD: '' }
   await execute(command, args, { env: environment, timeout: 300_000, maxBuffer: 1 << 26 })
 }
 
