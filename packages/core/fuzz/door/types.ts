@@ -54,9 +54,9 @@ export const isStruct = (type: CType | 'void'): type is Struct => typeof type ==
 
 export const sizeOf = (type: CType): number => (isStruct(type) ? type.size : scalarSizes[type])
 
-export const alignmentOf = (type: CType): number => (isStruct(type) ? type.alignment : scalarSizes[type])
+const alignmentOf = (type: CType): number => (isStruct(type) ? type.alignment : scalarSizes[type])
 
-export const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
+const alignUp = (offset: number, alignment: number): number => Math.ceil(offset / alignment) * alignment
 
 export function makeStruct(
   name: string,
