@@ -42,6 +42,7 @@ function callableOf(callee: Callee, name: string): NativeObject {
     [name](a: Argument = undefined, b?: Argument, c?: Argument): Value {
       const count = arguments.length
       if (count === 0) return callNone(callee)
+      if (count === 1) return callOne(callee, a)
       return count > 3 ? callAll(callee, Array.from(arguments), readResult) : callFew(callee, count, a, b, c)
     },
   }
@@ -63,6 +64,42 @@ function callNone(target: Callee): Value {
     return readResult(s, base, s.perform())
   } finally {
     s.top = base
+    if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
+  }
+}
+
+/** Calls with one value. As {@link callNone}, it is faster on its own. */
+function callOne(target: Callee, a: Argument): Value {
+  const s = stack
+  if (target.handle === 0) target.owner.checkAlive()
+  const { top: base, text, undo, i32 } = s
+  const undone = undo.length
+  const at = base * 4
+  let tensors = 0
+  const top = base + 2
+  if (top > SLOT_COUNT) throw s.full(1)
+  s.top = top
+  try {
+    if (typeof a === 'number' && (a | 0) === a && (a !== 0 || 1 / a > 0)) {
+      i32[at + 4] = TypeIndex.Int
+      i32[at + 5] = 0
+      i32[at + 6] = a
+      i32[at + 7] = a >> 31
+    } else {
+      tensors = put(s, base + 1, 0, a)
+    }
+    i32[at + 2] = target.lo
+    i32[at + 3] = target.hi
+    s.head[CALL] = base | (1 << CALL_SHIFT) | CALL_MEANT
+    if (tensors !== 0) s.head[TENSORS] = tensors
+    const typeIndex = s.perform()
+    if (tensors !== 0 && s.head[TENSORS] !== 0) handOver(s, base)
+    return readResult(s, base, typeIndex)
+  } finally {
+    if (tensors !== 0) (a as Tensor).gate.exit()
+    if (undo.length !== undone) s.settle(undone)
+    s.top = base
+    if (s.text !== text) s.text = text
     if (base === 0 && s.head[PENDING] !== 0) catchUp(s)
   }
 }
