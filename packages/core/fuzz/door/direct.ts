@@ -16,6 +16,7 @@ import {
 } from './frame-image.ts'
 import { Random } from './random.ts'
 import { type RecordReader, RecordWriter } from './records.ts'
+import { canCallBack } from './signatures.ts'
 import type { Signature } from './types.ts'
 import { compare, compareAll, packedBytes, randomArgument, randomValue, resolvedOf, splitLog } from './values.ts'
 
@@ -48,7 +49,7 @@ export async function fuzzDirectly(program: DirectProgram, options: DirectOption
     for (let round = 0; round < rounds; round++) {
       const call = addCall(records, position, signature, planned, random)
       checks.push({ index, signature, direction: 'call', check: call })
-      if (isMiscompiled(abi, signature)) continue
+      if (!canCallBack(abi, signature)) continue
       const upcall = addUpcall(records, position, signature, planned, random)
       checks.push({ index, signature, direction: 'upcall', check: upcall })
     }
@@ -70,10 +71,6 @@ export async function fuzzDirectly(program: DirectProgram, options: DirectOption
   }
   return failures
 }
-
-/** Clang 14 widens small fixed arguments of variadic calls on Apple's stack, which its own callees do not expect. */
-const isMiscompiled = (abi: Abi, { fixedParameters }: Signature): boolean =>
-  abi === 'apple-arm64' && fixedParameters !== undefined
 
 function addCall(records: RecordWriter, position: number, signature: Signature, plan: CallPlan, random: Random): Check {
   const { parameters, result } = signature

@@ -13,6 +13,7 @@ import { cSource } from './c-source.ts'
 import { describeSignature, type Failure } from './failure.ts'
 import { planTypeOf } from './frame-image.ts'
 import { Random } from './random.ts'
+import { canCallBack } from './signatures.ts'
 import { buildLibrary, type CompilerName, hostAbi } from './toolchains.ts'
 import { type CType, isStruct, type Signature } from './types.ts'
 import { bytesOfScalar, compare, compareAll, packedBytes, randomArgument, resolvedOf, splitLog } from './values.ts'
@@ -59,6 +60,7 @@ export async function fuzzProduct(
     for (let round = 0; round < rounds; round++) {
       const mistakes = await callOnce(call, signature, exchange, random, round === rounds - 1)
       if (mistakes.length > 0) failures.push({ ...base, direction: 'call', mistakes })
+      if (!canCallBack(hostAbi!, signature)) continue
       const upcallMistakes = callBackOnce(caller, signature, exchange, random, round % 2 === 0)
       if (upcallMistakes.length > 0) failures.push({ ...base, direction: 'upcall', mistakes: upcallMistakes })
     }

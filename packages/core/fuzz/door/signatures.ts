@@ -1,3 +1,4 @@
+import type { Abi } from '../../src/native/call/call-plan.ts'
 import { Random } from './random.ts'
 import { type CType, makeStruct, scalarTypes, type Signature, sizeOf, type Struct } from './types.ts'
 
@@ -33,6 +34,13 @@ function randomSignature(seed: number, index: number): Signature {
 /** Generates `count` signatures by number. */
 export const signatureRange = (seed: number, first: number, count: number): Map<number, Signature> =>
   new Map(Array.from({ length: count }, (_, i) => [first + i, randomSignature(seed, first + i)]))
+
+/**
+ * Whether callers of the signature follow the convention. Clang 14 widens small fixed arguments of variadic calls on Apple's
+ * stack, which its own callees do not expect.
+ */
+export const canCallBack = (abi: Abi, { fixedParameters }: Signature): boolean =>
+  abi !== 'apple-arm64' || fixedParameters === undefined
 
 class StructGenerator {
   readonly #random: Random
