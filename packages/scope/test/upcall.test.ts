@@ -217,4 +217,21 @@ describe('a stub', () => {
     expect(() => upcallStub(sum as never, signature(256), scope)).toThrow(ArgumentError)
     expect(() => Linker.downcall(stub, signature(256))).toThrow(ArgumentError)
   })
+
+  test('rule 14: that is refused in an asynchronous call makes the call reject, and not go on with a wrong result', async () => {
+    using scope = NativeScope.ofConfined()
+    const sleep = Linker.downcall(libc.get('usleep'), { result: 'int32', parameters: ['uint32'] })
+    const stubs = (['relay', 'refuse', 'wait'] as const).map((foreignThread) =>
+      upcallStub(byValue, compareInts, scope, { foreignThread }),
+    )
+    const array = NativeAllocator.allocateFrom(scope, int32, 3, 1, 2)
+    const sorts = stubs.map((stub) => qsort.async(scope.allocate(12, 4).copyFrom(array), 3, 4, stub))
+    const outcomes = Promise.allSettled(sorts)
+    sleep(300_000)
+    const [relayed, refused, waited] = await outcomes
+    expect(relayed).toMatchObject({ status: 'rejected', reason: { code: 'TENON_NATIVE' } })
+    expect(String((relayed as PromiseRejectedResult).reason)).toMatch(/did not run: .* in a native call/)
+    expect(String((refused as PromiseRejectedResult).reason)).toMatch(/did not run: .* thread that does not run/)
+    expect(waited!.status).toBe('fulfilled')
+  })
 })

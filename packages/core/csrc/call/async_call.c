@@ -8,9 +8,13 @@
 typedef struct {
   tn_job_t job;               /* first */
   tn_completion_t completion;
-  char message[1024];         /* of a C++ exception: as long as the last error may be */
+  char message[1024];         /* of the failure: as long as the last error may be */
+  bool is_refused;            /* a callback did not run */
   tn_call_frame_t *frame;
 } async_call_t;
+
+/* The call that runs on this thread. */
+static _Thread_local async_call_t *running;
 
 static void free_call(async_call_t *call) {
   free(call->frame);
@@ -28,15 +32,25 @@ static void finish(tn_completion_t *completion, tn_call_frame_t *frame) {
     memcpy(frame->results, call->frame->results, sizeof frame->results);
     memcpy(frame->vector_results, call->frame->vector_results, sizeof frame->vector_results);
     frame->integers[2] = (uint64_t)(int64_t)call->frame->error_number;
-    if (completion->status == TN_CALL_CAUGHT) tn__fail(TN_EXCEPTION, "%s", call->message);
+    if (completion->status != TN_CALL_RETURNED) tn__fail(TN_EXCEPTION, "%s", call->message);
   }
   free_call(call);
 }
 
+static void keep_message(async_call_t *call) { memcpy(call->message, tn_last_error(), strlen(tn_last_error()) + 1); }
+
+void tn__async_call_refuse(void) {
+  if (running == NULL || running->is_refused) return;
+  running->is_refused = true;
+  keep_message(running);
+}
+
 static void run(tn_job_t *job) {
-  async_call_t *call = (async_call_t *)job;
-  call->completion.status = (int32_t)tn__perform(call->frame);
-  if (call->completion.status == TN_CALL_CAUGHT) memcpy(call->message, tn_last_error(), strlen(tn_last_error()) + 1);
+  async_call_t *call = running = (async_call_t *)job;
+  const uint32_t state = tn__perform(call->frame);
+  running = NULL;
+  if (state == TN_CALL_CAUGHT) keep_message(call);
+  call->completion.status = (int32_t)(state == TN_CALL_RETURNED && call->is_refused ? TN_CALL_REFUSED : state);
   tn_completion_post(job->owner, &call->completion);
 }
 

@@ -43,6 +43,10 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id);
 /* enter.c: performs the call of a frame on this stack. Returns TN_CALL_RETURNED or TN_CALL_CAUGHT. */
 uint32_t tn__perform(tn_call_frame_t *frame);
 
+/* async_call.c: makes the call that runs on this thread of the pool, if any, fail with the last error, because a callback
+ * did not run and the call goes on with a result that the function did not return. */
+void tn__async_call_refuse(void);
+
 /* Maps the native stack of an environment. Returns 0 if there is no memory. */
 int tn__native_stack_open(tn_environment_t *environment);
 void tn__native_stack_close(tn_environment_t *environment);

@@ -86,7 +86,9 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
       .run = run_relayed,
       .data = &call,
   };
-  if (tn__relay(&relay, is_live) != TN_OK) refuse(stub, registers);
+  if (tn__relay(&relay, is_live) == TN_OK) return;
+  tn__async_call_refuse();
+  refuse(stub, registers);
 }
 
 int32_t tn_stub_create(const tn_stub_description_t *description, void **out) {

@@ -19,6 +19,7 @@
 /* How a call has ended. */
 #define TN_CALL_RETURNED 0
 #define TN_CALL_THROWN 1 /* a function of TypeScript threw, and TypeScript keeps the error */
+#define TN_CALL_REFUSED 3 /* a callback of a call on another thread did not run, and the last error says why */
 #define TN_CALL_CAUGHT 2 /* the target threw a C++ exception, whose text is the last error */
 
 /* The memory through which JavaScript and native code pass the arguments and results of calls in both directions. Each

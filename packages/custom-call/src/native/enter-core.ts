@@ -1,19 +1,19 @@
-import { coreFunctionAddress, enterFunction, type CoreFunctions } from '@tenon/core/internal'
+import { coreFunctionAddress, type CoreFunctions, functionAt, type PlainFunction } from '@tenon/core/internal'
 
-const addresses = new Map<keyof CoreFunctions, number>()
+const functions = new Map<keyof CoreFunctions, PlainFunction>()
 
 /**
  * Calls a function of the core that runs code of a library. Such code can call functions of TypeScript, which must not run
  * inside a call of koffi.
  *
- * @param values at most four integers or addresses.
+ * @param values integers or addresses, as many in each call of a function.
  * @returns the status. @throws what an upcall stub has thrown meanwhile
  */
 export function enterCore(name: keyof CoreFunctions, ...values: readonly number[]): number {
-  let address = addresses.get(name)
-  if (address === undefined) {
-    address = coreFunctionAddress(name)
-    addresses.set(name, address)
+  let call = functions.get(name)
+  if (call === undefined) {
+    const parameters = values.map(() => 'uint64' as const)
+    functions.set(name, (call = functionAt(coreFunctionAddress(name), 'int32', parameters)))
   }
-  return enterFunction(address, ...values)
+  return call(...values)
 }

@@ -1,4 +1,4 @@
-import { addressOf, enterFunction, keepAlive, LAYOUTS } from '@tenon/core/internal'
+import { addressOf, functionAt, keepAlive, LAYOUTS, type PlainFunction } from '@tenon/core/internal'
 import { takeError } from '../errors/crossing.ts'
 import { globalFunction } from '../native/global-function.ts'
 import { packedAddress } from '../native/host.ts'
@@ -9,10 +9,10 @@ const MANY = 1024
 
 const VALUE_SIZE: number = LAYOUTS.TVMFFIAny.size
 
-let callOwnedAddress: number | undefined
-
 /** The makers are global functions, which a function of TypeScript can replace. */
-const callOwned = (): number => (callOwnedAddress ??= packedAddress('tn_packed_call_owned'))
+const callOwned = (): PlainFunction =>
+  (enterOwned ??= functionAt(packedAddress('tn_packed_call_owned'), 'int32', ['uint64', 'uint64', 'uint64', 'uint64']))
+let enterOwned: PlainFunction | undefined
 
 const makers: { 'ffi.Array'?: number; 'ffi.Map'?: number } = {}
 
@@ -65,7 +65,7 @@ function makeOfMany(stack: Stack, slot: number, handle: number, values: readonly
       }
       // The call takes the values over.
       done = 0
-      take(stack, slot, base, enterFunction(callOwned(), at, handle, start, total))
+      take(stack, slot, base, callOwned()(at, handle, start, total))
     } finally {
       host.tn_packed_clear_owned(start, done)
       keepAlive(owned)

@@ -1,14 +1,13 @@
-import { ArgumentError, NativeError } from '../../errors/kinds.ts'
+import { ArgumentError } from '../../errors/kinds.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import type { Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
-import { lastError } from '../core-library.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
 import { WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
-import { takeThrown } from './functions.ts'
+import { callFailure } from './call-failure.ts'
 import { load, loadStruct } from './load.ts'
 import type { Slot } from './store.ts'
 
@@ -95,7 +94,7 @@ export function begin(target: Target): void {
  * @throws what a function of TypeScript has thrown. @throws {NativeError} after a C++ exception.
  */
 export function finish(target: Target, first: Value): Value | ValueWithErrno {
-  if (words[STATE] !== 0) throw failureOf(target)
+  if (words[STATE] !== 0) throw callFailure(target.name)
   const { fastResult } = target
   if (fastResult === 'int32') return words[GENERAL_RESULT]
   if (fastResult === 'float64') return doubles[VECTOR_RESULT]
@@ -115,12 +114,4 @@ function finishOther(target: Target, first: Value): Value | ValueWithErrno {
     value = load(resultKind, resultWord)
   }
   return capturesErrno ? { value, errno } : value
-}
-
-/** The state after a function of TypeScript threw. Every other state is a C++ exception. */
-const THROWN = 1
-
-function failureOf({ name }: Target): unknown {
-  if (words[STATE] === THROWN) return takeThrown()
-  return new NativeError(`${name} threw a C++ exception: ${lastError()}`)
 }

@@ -21,7 +21,7 @@ export interface DoorInfo {
  *
  * @throws {LoadError} if the native core cannot be loaded, or an environment variable is not valid.
  * @example
- * doorInfo().kind // 'node-api'
+ * doorInfo().stubs.limit // 1048576
  */
 export function doorInfo(): DoorInfo {
   const { kind, reason, abi } = door()

@@ -1,8 +1,9 @@
 import type { ValueType } from '../value-type.ts'
+import { callFailure } from './call-failure.ts'
 import { door } from './door.ts'
 import { FLAGS, WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
-import { setAddress, takeThrown } from './functions.ts'
+import { setAddress } from './functions.ts'
 import { load } from './load.ts'
 import { planCall } from './plan.ts'
 import { slotOf, store } from './store.ts'
@@ -12,9 +13,10 @@ export type PlainFunction = (...values: readonly number[]) => number
 
 /**
  * Returns a function that calls native code without holding anything open, for code that guarantees that the addresses are
- * valid. The values are checked against their types, and addresses are of the type `uint64`.
+ * valid. The values are checked against their types, and addresses are of the type `uint64`. Functions of the core that can run
+ * TypeScript are called in this way, because that must not happen inside a call of koffi.
  *
- * @throws what a function of TypeScript has thrown during the call.
+ * @throws what a function of TypeScript has thrown during the call, and {NativeError} after a C++ exception.
  */
 export function functionAt(
   address: number,
@@ -33,7 +35,7 @@ export function functionAt(
     words[WORDS.extra + 1] = 0
     for (let i = 0; i < slots.length; i++) store(slots[i]!, values[i])
     enter()
-    if (words[WORDS.state] !== 0) throw takeThrown()
+    if (words[WORDS.state] !== 0) throw callFailure('a function')
     return Number(load(result, plan.result.word))
   }
 }

@@ -1,0 +1,18 @@
+import { NativeError } from '../../errors/kinds.ts'
+import { CONSTANTS } from '../../generated/layouts.ts'
+import { lastError } from '../core-library.ts'
+import { WORDS } from './frame-layout.ts'
+import { words } from './frame.ts'
+import { takeThrown } from './functions.ts'
+
+/** Returns what a call that has failed throws: the error of a function of TypeScript, a callback that was refused, or a C++ exception. */
+export function callFailure(name: string): unknown {
+  const state = words[WORDS.state]
+  if (state === CONSTANTS.TN_CALL_THROWN) return takeThrown()
+  if (state === CONSTANTS.TN_CALL_REFUSED) {
+    return new NativeError(`${name} called a function of TypeScript that did not run: ${lastError()}`, {
+      hint: 'Keep the event loop of this thread free while the call runs, or give the callback the option foreignThread: "wait".',
+    })
+  }
+  return new NativeError(`${name} threw a C++ exception: ${lastError()}`)
+}
