@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { LoadError, NativeError } from '../errors/kinds.ts'
 import { candidates, corePackage, type Candidate, libraryFileName, platformName } from './locate.ts'
-import { addressOf, keepAlive, stringAt } from './driver.ts'
-import { loadFunctions, type FunctionsOf } from './function-table.ts'
+import { addressOf, keepAlive, loadGlobally, stringAt } from './driver.ts'
+import { declareAll, type FunctionsOf } from './function-table.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { CONSTANTS } from '../generated/layouts.ts'
 import { STATUS, type StatusName } from '../generated/status.ts'
@@ -50,7 +50,7 @@ export function coreLibrary(): CoreLibrary {
 
 let declared: CoreFunctions | undefined
 
-/** Returns the functions of the C core, each declared at its first use. @throws {LoadError} if the core cannot be loaded. */
+/** Returns the functions of the C core. @throws {LoadError} if the core cannot be loaded. */
 export function coreFunctions(): CoreFunctions {
   return (declared ??= coreLibrary().functions)
 }
@@ -64,7 +64,9 @@ function load(): CoreLibrary {
       continue
     }
     try {
-      return settle(candidate, loadFunctions(path, FUNCTIONS.tenon))
+      const declare = loadGlobally(path)
+      checkAbi(path, Number((declare('tn_abi_version', 'uint32_t', []) as () => unknown)()))
+      return settle(candidate, declareAll(declare, FUNCTIONS.tenon))
     } catch (error) {
       if (error instanceof LoadError) throw error
       tried.push({ ...candidate, reason: (error as Error).message })
@@ -81,15 +83,17 @@ function load(): CoreLibrary {
   )
 }
 
-/** Checks that the library fits this package and this process, and installs the exception guard. */
-function settle({ path, origin }: Candidate, functions: CoreFunctions): CoreLibrary {
-  const abi = functions.tn_abi_version()
+/** Checks the version before any other function is declared, because another version has other functions. */
+function checkAbi(path: string, abi: number): void {
   const expected = CONSTANTS.TN_ABI_VERSION
-  if (abi !== expected) {
-    throw new LoadError(`the native core at ${path} must have ABI version ${expected}, got ${abi}`, {
-      hint: 'Install @tenon/core and its platform package in the same version.',
-    })
-  }
+  if (abi === expected) return
+  throw new LoadError(`the native core at ${path} must have ABI version ${expected}, got ${abi}`, {
+    hint: 'Install @tenon/core and its platform package in the same version.',
+  })
+}
+
+/** Checks that the library fits this process, and installs the exception guard. */
+function settle({ path, origin }: Candidate, functions: CoreFunctions): CoreLibrary {
   const version = stringAt(Number(functions.tn_version()))
   refuseSecondCopy(path, version, functions)
   const guard = join(dirname(path), libraryFileName('tenon_guard'))

@@ -1,4 +1,4 @@
-import { loadGlobally, type CType } from './driver.ts'
+import type { CType, loadGlobally } from './driver.ts'
 
 /** The functions of a library: the result, then the parameters. */
 export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
@@ -25,32 +25,14 @@ export type FunctionsOf<Table extends FunctionTable> = {
 }
 
 /**
- * Loads a library, whose symbols all libraries that are loaded later can see, and makes an object with the functions of a
- * table.
- *
- * Declaring a function is slow, so a family of functions, such as all `tn_xla_*`, is declared when one of them is first
- * read, and they are plain properties from then on. Declaring each on its own is not safe: koffi ends the process if a
- * function is declared while its worker is terminated, and the callbacks of a family run at that time.
+ * Declares the functions of a table in a library that is loaded. All are declared at once, which takes a millisecond: koffi
+ * ends the process if a function is declared while its worker is terminated.
  */
-export function loadFunctions<Table extends FunctionTable>(path: string, table: Table): FunctionsOf<Table> {
-  const declare = loadGlobally(path)
-  const prototype = {}
-  const functions: object = Object.create(prototype)
-  for (const name of Object.keys(table)) {
-    Object.defineProperty(prototype, name, {
-      get(): unknown {
-        for (const [member, [result, parameters]] of Object.entries(table)) {
-          if (familyOf(member) !== familyOf(name)) continue
-          Object.defineProperty(functions, member, { value: declare(member, result, parameters) })
-        }
-        return (functions as Record<string, unknown>)[name]
-      },
-    })
-  }
-  return functions as FunctionsOf<Table>
-}
-
-/** The family of `tn_xla_close` is `tn_xla`. */
-function familyOf(name: string): string {
-  return name.split('_', 2).join('_')
+export function declareAll<Table extends FunctionTable>(
+  declare: ReturnType<typeof loadGlobally>,
+  table: Table,
+): FunctionsOf<Table> {
+  return Object.fromEntries(
+    Object.entries(table).map(([name, [result, parameters]]) => [name, declare(name, result, parameters)]),
+  ) as unknown as FunctionsOf<Table>
 }

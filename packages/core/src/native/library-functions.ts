@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { LoadError } from '../errors/kinds.ts'
 import { FUNCTIONS } from '../generated/functions.ts'
 import { coreLibrary, type CoreFunctions } from './core-library.ts'
-import { loadFunctions, type FunctionsOf } from './function-table.ts'
+import { loadGlobally } from './driver.ts'
+import { declareAll, type FunctionsOf } from './function-table.ts'
 import { libraryFileName } from './locate.ts'
 import { NativeLibrary } from './native-library.ts'
 
@@ -29,5 +30,5 @@ export function libraryFunctions<Name extends Library>(name: Name): LibraryFunct
       details: { path },
     })
   }
-  return loadFunctions(path, FUNCTIONS[name])
+  return declareAll(loadGlobally(path), FUNCTIONS[name])
 }
