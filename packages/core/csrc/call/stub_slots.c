@@ -27,8 +27,9 @@ void tn__stub_enter(const tn__stub_t *stub, tn__registers_t *registers, const vo
   memset(registers, 0, offsetof(tn__registers_t, integers));
   const tn__stub_behaviour_t *behaviour = tn__stub_behaviour(stub);
   const uint64_t live = __atomic_load_n(&stub->live, __ATOMIC_ACQUIRE);
+  /* Another thread may set them again, to the same values. */
   if (live == 0)
-    behaviour->refuse(stub, registers);
+    __atomic_load_n(&behaviour->refuse, __ATOMIC_RELAXED)(stub, registers);
   else
-    behaviour->run(stub, registers, stack, live);
+    __atomic_load_n(&behaviour->run, __ATOMIC_RELAXED)(stub, registers, stack, live);
 }

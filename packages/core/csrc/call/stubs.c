@@ -85,8 +85,8 @@ void *tn__stub_make(const tn__stub_t *template) {
 static void kill_slot(tn__stub_t *slot) {
   __atomic_store_n(&slot->live, 0, __ATOMIC_RELEASE);
   live--;
-  const tn__stub_behaviour_t *behaviour = tn__stub_behaviour(slot);
-  if (behaviour->drop != NULL) behaviour->drop(slot->value);
+  void (*const drop)(uint64_t) = __atomic_load_n(&tn__stub_behaviour(slot)->drop, __ATOMIC_RELAXED);
+  if (drop != NULL) drop(slot->value);
   if (!(slot->shape & TN__STUB_REUSABLE)) return;
   slot->value = (uintptr_t)free_slots;
   free_slots = slot;
