@@ -6,7 +6,8 @@
 
 enum { CALLS = 500 };
 
-static void describe_call(environment_t *environment, uint64_t target, uint32_t flags, uint64_t first, uint64_t second) {
+static void describe_call(environment_t *environment, uint64_t target, uint32_t flags, uint64_t first,
+                          uint64_t second) {
   tn_call_frame_t *frame = environment->frame;
   frame->target = target;
   frame->flags = flags;
@@ -172,7 +173,8 @@ static int double_it(environment_t *environment) {
 
 TEST(rule_23_upcalls_of_an_asynchronous_call_come_from_another_thread) {
   environment_t *environment = environment_open();
-  tn_stub_description_t description = {.function = FIRST_FUNCTION, .threads = TN_THREADS_RELAY, .timeout_ms = UINT32_MAX};
+  tn_stub_description_t description = {
+      .function = FIRST_FUNCTION, .threads = TN_THREADS_RELAY, .timeout_ms = UINT32_MAX};
   void *stub = NULL;
   environment->functions[JOB_DONE] = read_results;
   environment->functions[FIRST_FUNCTION] = double_it;

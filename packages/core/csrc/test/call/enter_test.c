@@ -110,7 +110,8 @@ static int64_t keep_errno(int64_t argument) {
 
 static void make_stub(environment_t *environment, function_t *function) {
   environment->functions[FIRST_FUNCTION] = function;
-  if (tn_stub_create(&(tn_stub_description_t){.function = FIRST_FUNCTION, .timeout_ms = UINT32_MAX}, &stub) != TN_OK) abort();
+  const tn_stub_description_t description = {.function = FIRST_FUNCTION, .timeout_ms = UINT32_MAX};
+  if (tn_stub_create(&description, &stub) != TN_OK) abort();
 }
 
 TEST(rule_7_an_upcall_does_not_change_errno) {

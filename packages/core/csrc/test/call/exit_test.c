@@ -1,5 +1,5 @@
-/* exit.c: ends of the process while native code runs. Each test starts this program again, as a process that plays one of the
- * scenes below and ends. */
+/* exit.c: ends of the process while native code runs. Each test starts this program again, as a process that plays one of
+ * the scenes below and ends. */
 #if defined(__linux__)
 #include <errno.h>
 #include <fcntl.h>

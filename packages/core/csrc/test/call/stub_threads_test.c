@@ -1,0 +1,164 @@
+/* script_stub.c: calls of stubs by threads that do not run the JavaScript of the stub. */
+#include "check.h"
+#include "stub_support.h"
+
+enum { CALLERS = 8, DECOYS = 1000 };
+
+static int runs;
+
+static int throw_always(environment_t *environment) {
+  (void)environment;
+  runs++;
+  return THROWS;
+}
+
+/* A call of the stub by another thread. */
+typedef struct {
+  void *stub;
+  pthread_t thread;
+  atomic_int is_done;
+  int64_t result;
+} caller_t;
+
+static void *call_once(void *data) {
+  caller_t *caller = data;
+  caller->result = ((one_t *)code_at(caller->stub))(21);
+  atomic_store(&caller->is_done, 1);
+  return NULL;
+}
+
+static void start_call(caller_t *caller, void *stub) {
+  *caller = (caller_t){.stub = stub};
+  if (pthread_create(&caller->thread, NULL, call_once, caller) != 0) abort();
+}
+
+static int64_t result_of(caller_t *caller) {
+  pthread_join(caller->thread, NULL);
+  return caller->result;
+}
+
+static int double_it(environment_t *environment) {
+  runs++;
+  environment->frame->results[0] = 2 * environment->frame->integers[0];
+  return RETURNS;
+}
+
+TEST(rule_14_a_stub_refuses_other_threads_or_lets_them_wait) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  tn_stub_counts_t before, after;
+  caller_t caller;
+  description.refused = 9;
+  description.threads = TN_THREADS_REFUSE;
+  runs = 0;
+  tn_stub_counts(&before);
+  start_call(&caller, make_stub(description));
+  CHECK(result_of(&caller) == 9 && runs == 0 && environment->wakes == 0);
+  tn_stub_counts(&after);
+  CHECK(after.refused == before.refused + 1);
+  for (description.threads = TN_THREADS_WAIT; description.threads <= TN_THREADS_RELAY; description.threads++) {
+    start_call(&caller, make_stub(description));
+    CHECK(environment_serve_until(environment, &caller.is_done) && result_of(&caller) == 42);
+  }
+  description.threads = TN_THREADS_WAIT;
+  description.timeout_ms = 30;
+  runs = 0;
+  start_call(&caller, make_stub(description));
+  CHECK(result_of(&caller) == 9);
+  tn_environment_serve();
+  CHECK(runs == 0);
+  environment_close(environment);
+}
+
+TEST(rule_16_an_error_for_another_thread_is_reported) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = throw_always;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t caller;
+  description.refused = 9;
+  start_call(&caller, make_stub(description));
+  CHECK(environment_serve_until(environment, &caller.is_done));
+  CHECK(result_of(&caller) == 9 && environment->reports == 1);
+  environment_close(environment);
+}
+
+TEST(rule_13_a_waiting_call_is_refused_when_the_stub_dies) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t callers[3];
+  description.refused = 9;
+  void *stub = make_stub(description), *other = make_stub(description);
+  runs = 0;
+  start_call(&callers[0], stub);
+  start_call(&callers[1], stub);
+  start_call(&callers[2], other);
+  sleep_ms(50);
+  CHECK(tn_stub_close(stub) == TN_OK);
+  /* The event loop does not run. */
+  for (int i = 0; i < 2; i++) CHECK(result_of(&callers[i]) == 9);
+  CHECK(runs == 0 && !callers[2].is_done);
+  CHECK(environment_serve_until(environment, &callers[2].is_done) && result_of(&callers[2]) == 42);
+  environment_close(environment);
+}
+
+TEST(rule_19_waiting_calls_of_stubs_are_refused_at_the_end) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  tn_stub_description_t description = describe(FIRST_FUNCTION);
+  caller_t caller;
+  description.refused = 9;
+  runs = 0;
+  start_call(&caller, make_stub(description));
+  sleep_ms(50);
+  environment_close(environment);
+  CHECK(result_of(&caller) == 9 && runs == 0);
+}
+
+static int return_id(environment_t *environment) {
+  environment->frame->results[0] = (uint64_t)(uintptr_t)environment->data;
+  return RETURNS;
+}
+static atomic_int stop, wrong, right;
+
+static void *call_until_stopped(void *stub) {
+  while (!atomic_load(&stop)) {
+    const int64_t result = ((one_t *)code_at(stub))(21);
+    if (result == 42) atomic_fetch_add(&right, 1);
+    else if (result != 9) atomic_fetch_add(&wrong, 1);
+  }
+  return NULL;
+}
+
+/* 8 threads call a stub that dies while others are made, at addresses around it and with its id. */
+TEST(rule_12_no_call_of_a_dying_stub_reaches_another_function) {
+  environment_t *environment = environment_open();
+  environment->functions[FIRST_FUNCTION] = double_it;
+  environment->functions[FIRST_FUNCTION + 1] = return_id;
+  environment->data = (void *)(uintptr_t)666;
+  tn_stub_description_t description = describe(FIRST_FUNCTION), decoy = describe(FIRST_FUNCTION + 1);
+  description.refused = decoy.refused = 9;
+  pthread_t threads[CALLERS];
+  atomic_store(&stop, 0);
+  atomic_store(&wrong, 0);
+  atomic_store(&right, 0);
+  void *stub = make_stub(description);
+  for (int i = 0; i < CALLERS; i++) CHECK(pthread_create(&threads[i], NULL, call_until_stopped, stub) == 0);
+  while (atomic_load(&right) < 50) environment_turn(environment);
+  for (int i = 0; i < DECOYS; i++) {
+    if (i == DECOYS / 2) {
+      CHECK(tn_stub_close(stub) == TN_OK);
+      environment->functions[FIRST_FUNCTION] = return_id;
+    }
+    void *made = make_stub(decoy);
+    if (i % 2 == 0) CHECK(tn_stub_close(made) == TN_OK);
+    tn_environment_serve();
+  }
+  const int right_before = atomic_load(&right);
+  for (int i = 0; i < 20; i++) environment_turn(environment);
+  atomic_store(&stop, 1);
+  for (int i = 0; i < CALLERS; i++) pthread_join(threads[i], NULL);
+  CHECK(atomic_load(&wrong) == 0 && atomic_load(&right) <= right_before + CALLERS);
+  environment_close(environment);
+}
