@@ -6,9 +6,9 @@ import type { CallMemory } from './call-memory.ts'
  * address of the call in the frame. Each has its own place among the entries of the door.
  */
 const ENTRIES = {
-  typed: { place: 0, symbol: 'tn_xla_execute_current' },
-  untyped: { place: 1, symbol: 'tn_xla_execute_untyped_current' },
-  batch: { place: 2, symbol: 'tn_xla_execute_batch_current' },
+  typed: { place: 0, address: (): number => coreFunctionAddress('tn_xla_execute_current') },
+  untyped: { place: 1, address: (): number => coreFunctionAddress('tn_xla_execute_untyped_current') },
+  batch: { place: 2, address: (): number => coreFunctionAddress('tn_xla_execute_batch_current') },
 } as const
 
 /** Enters native code, which runs the call whose address is in the frame. */
@@ -20,8 +20,8 @@ const opened = new Map<keyof typeof ENTRIES, Entry>()
 export function entryFor(kind: keyof typeof ENTRIES): Entry {
   let entry = opened.get(kind)
   if (entry === undefined) {
-    const { place, symbol } = ENTRIES[kind]
-    entry = door().entry(place, coreFunctionAddress(symbol))
+    const { place, address } = ENTRIES[kind]
+    entry = door().entry(place, address())
     opened.set(kind, entry)
   }
   return entry

@@ -8,8 +8,17 @@ const checked = /^packages\/(?!core\/src\/(generated|native)\/)[^/]+\/src\/.*\.t
 
 const declaring = new Set(['functionAt', 'loadFunctions', 'loadGlobally', 'variadicFunctionAt'])
 
-/** The files that may use them, because they declare functions of a library that has no header in this repository. */
-const foreign = new Set(['packages/custom-call/src/cuda/driver-functions.ts'])
+/**
+ * The files that may use them: for functions of a library that has no header in this repository, and for functions of the core
+ * that run code of a library, which koffi must not call.
+ */
+const foreign = new Set([
+  'packages/custom-call/src/cuda/driver-functions.ts',
+  'packages/custom-call/src/native/enter-core.ts',
+])
+
+/** The functions whose parameter is a name of the table. */
+const typed = new Set(['coreFunctionAddress', 'enterCore'])
 
 interface Node {
   readonly type: string
@@ -40,10 +49,10 @@ function findIn({ path, text }: SourceFile): string[] {
   return problems
 }
 
-/** Whether a string is a type, or the argument of `coreFunctionAddress()`: the compiler allows only names of the table. */
+/** Whether a string is a type, or an argument of which the compiler allows only names of the table. */
 function isChecked(parent: Node | undefined): boolean {
   if (parent?.type === 'TSLiteralType') return true
-  return parent?.type === 'CallExpression' && calleeOf(parent) === 'coreFunctionAddress'
+  return parent?.type === 'CallExpression' && typed.has(calleeOf(parent) ?? '')
 }
 
 function calleeOf(call: Node): string | undefined {
