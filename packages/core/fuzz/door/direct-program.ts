@@ -1,11 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Abi } from '../../src/native/call/call-plan.ts'
 import { cSource } from './c-source.ts'
+import type { DirectCore } from './direct-core.ts'
 import { RecordReader, RecordWriter } from './records.ts'
-import { type CompilerName, coreSourcesOf, type Toolchain, toolchainOf } from './toolchains.ts'
 import type { Signature } from './types.ts'
 
 /** What a program wrote, and how it ended if it crashed. */
@@ -14,48 +12,27 @@ export interface ProgramOutput {
   readonly ending: string | undefined
 }
 
-/** A program with the generated functions of signatures, the core's assembly of a calling convention, and `runner.c`. */
+/** A program with the generated functions of signatures and the core. */
 export class DirectProgram {
-  readonly abi: Abi
-  readonly compiler: CompilerName
+  readonly core: DirectCore
   readonly signatures: ReadonlyMap<number, Signature>
-  readonly #toolchain: Toolchain
   readonly #directory: string
 
-  private constructor(
-    abi: Abi,
-    compiler: CompilerName,
-    signatures: ReadonlyMap<number, Signature>,
-    toolchain: Toolchain,
-    directory: string,
-  ) {
-    this.abi = abi
-    this.compiler = compiler
+  private constructor(core: DirectCore, signatures: ReadonlyMap<number, Signature>, directory: string) {
+    this.core = core
     this.signatures = signatures
-    this.#toolchain = toolchain
     this.#directory = directory
   }
 
-  static async build(
-    abi: Abi,
-    compiler: CompilerName,
-    signatures: ReadonlyMap<number, Signature>,
-  ): Promise<DirectProgram> {
-    const toolchain = toolchainOf(abi, compiler)
-    const directory = await mkdtemp(join(tmpdir(), 'tenon-door-'))
-    const program = new DirectProgram(abi, compiler, signatures, toolchain, directory)
-    try {
-      const [source, object] = [join(directory, 'functions.c'), join(directory, 'functions.o')]
-      await writeFile(source, cSource(signatures))
-      await toolchain.compile(source, object)
-      const include = `-I${join(import.meta.dirname, '../../csrc/include')}`
-      const inputs = [include, join(import.meta.dirname, 'runner.c'), ...coreSourcesOf(abi), object]
-      await toolchain.link(inputs, program.#path)
-      return program
-    } catch (error) {
-      await program.close()
-      throw error
-    }
+  /** The program ends with the core's files. */
+  static async build(core: DirectCore, signatures: ReadonlyMap<number, Signature>): Promise<DirectProgram> {
+    const directory = await mkdtemp(join(core.directory, 'program-'))
+    const program = new DirectProgram(core, signatures, directory)
+    const [source, object] = [join(directory, 'functions.c'), join(directory, 'functions.o')]
+    await writeFile(source, cSource(signatures))
+    await core.toolchain.compile(source, object)
+    await core.toolchain.link([...core.objects, object], program.#path)
+    return program
   }
 
   get #path(): string {
@@ -69,7 +46,7 @@ export class DirectProgram {
     header.numbers(count)
     await writeFile(input, Buffer.concat([header.finish(), records.finish()]))
     await rm(output, { force: true })
-    const ending = await this.#toolchain.run(this.#path, [input, output]).then(
+    const ending = await this.core.toolchain.run(this.#path, [input, output]).then(
       () => undefined,
       (error: Error & { code?: unknown; signal?: unknown }) =>
         String(error.signal ?? `exit code ${String(error.code)}`),

@@ -38,7 +38,8 @@ const NOWHERE = 2 ** 32 - 1
  * TypeScript fills the frames and compares, so the program can be one for another processor or system.
  */
 export async function fuzzDirectly(program: DirectProgram, options: DirectOptions): Promise<Failure[]> {
-  const { abi, compiler, signatures } = program
+  const { signatures } = program
+  const { abi, compiler } = program.core
   const { seed, rounds, plan = planCall } = options
   const records = new RecordWriter()
   const checks: { index: number; signature: Signature; direction: Failure['direction']; check: Check }[] = []

@@ -5,6 +5,7 @@
  */
 import { catchMistakes } from './catch-mistakes.ts'
 import { fuzzDirectly } from './direct.ts'
+import { DirectCore } from './direct-core.ts'
 import { DirectProgram } from './direct-program.ts'
 import { type Failure, formatFailure } from './failure.ts'
 import { type FuzzOptions, readOptions } from './options.ts'
@@ -23,22 +24,26 @@ const ROUNDS = 4
 const options = readOptions(process.argv.slice(2))
 const { abi, seed, signatures, compilers } = options
 process.stdout.write(`${signatures} signatures, ${abi}, ${compilers.join(' and ')}, --seed ${seed}\n`)
-const isRight = (await fuzzAll(options)) && (await findMistakes(options))
-process.exitCode = isRight ? 0 : 1
+const cores: DirectCore[] = []
+try {
+  for (const compiler of compilers) cores.push(await DirectCore.build(abi, compiler))
+  const isRight = (await fuzzAll(options)) && (await findMistakes(options))
+  process.exitCode = isRight ? 0 : 1
+} finally {
+  for (const core of cores) await core.close()
+}
 
 async function fuzzAll({ first }: FuzzOptions): Promise<boolean> {
   const start = performance.now()
   const failures: Failure[] = []
   for (let done = 0; done < signatures; done += CHUNK) {
     const chunk = signatureRange(seed, first + done, Math.min(CHUNK, signatures - done))
-    for (const compiler of compilers) {
+    for (const core of cores) {
+      const { compiler } = core
       if (abi === hostAbi) failures.push(...(await fuzzProduct(chunk, { compiler, seed, rounds: ROUNDS })))
-      const program = await DirectProgram.build(abi, compiler, chunk)
-      try {
-        failures.push(...(await fuzzDirectly(program, { seed, rounds: ROUNDS })))
-      } finally {
-        await program.close()
-      }
+      const program = await DirectProgram.build(core, chunk)
+      failures.push(...(await fuzzDirectly(program, { seed, rounds: ROUNDS })))
+      await program.close()
     }
     process.stdout.write(`${done + chunk.size} signatures, ${failures.length} failures\n`)
   }
@@ -50,12 +55,8 @@ async function fuzzAll({ first }: FuzzOptions): Promise<boolean> {
 }
 
 async function findMistakes({ first }: FuzzOptions): Promise<boolean> {
-  const program = await DirectProgram.build(abi, compilers[0]!, signatureRange(seed, first, MISTAKEN))
-  try {
-    const reports = await catchMistakes(program, seed)
-    for (const { name, made, found } of reports) process.stdout.write(`${name}: in ${made} plans, found in ${found}\n`)
-    return reports.every(({ found }) => found > 0)
-  } finally {
-    await program.close()
-  }
+  const program = await DirectProgram.build(cores[0]!, signatureRange(seed, first, MISTAKEN))
+  const reports = await catchMistakes(program, seed)
+  for (const { name, made, found } of reports) process.stdout.write(`${name}: in ${made} plans, found in ${found}\n`)
+  return reports.every(({ found }) => found > 0)
 }

@@ -1,15 +1,13 @@
 /* A program that makes the calls and upcalls of a file of records through the core's C code and assembly, and writes
  * what it saw to another file. TypeScript makes the records and compares (direct.ts). */
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../csrc/base/floating_point.h"
-#include "../../csrc/call/relay.h"
 #include "../../csrc/call/stubs.h"
+#include "tenon_call.h"
 
 extern void (*const fuzz_callees[])(void);
 extern void (*const fuzz_callers[])(void *);
@@ -81,29 +79,9 @@ static int32_t dispatch(void *data) {
   return 0;
 }
 
+static void wake(void *data) { (void)data; }
+
 static uint32_t stack_size;
-static tn_environment_t environment = {.id = 1, .frame = &frame, .door = {&stack_size, dispatch, NULL}};
-
-tn_environment_t *tn_environment_current(void) { return &environment; }
-uint64_t tn_environment_id(void) { return environment.id; }
-
-static char last_error[256];
-
-int32_t tn__fail(int32_t status, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(last_error, sizeof last_error, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-/* There is no other thread. */
-int32_t tn__relay(const tn_relay_t *relay, bool (*is_wanted)(const void *data)) {
-  return relay != NULL && is_wanted != NULL ? TN_CLOSED : TN_OK;
-}
-void tn__relay_recheck(tn_environment_t *mine) { (void)mine; }
-
-size_t tn_page_size(void) { return 65536; }
 
 /* --- Calls --- */
 
@@ -185,7 +163,7 @@ static void check_exceptions(void) {
     frame.integers[0] = (uintptr_t)do_nothing;
     frame.stack_size = 64;
     tn_door_enter();
-    if (frame.state != TN_CALL_CAUGHT || strcmp(last_error, "thrown by the target") != 0) abort();
+    if (frame.state != TN_CALL_CAUGHT || strcmp(tn_last_error(), "thrown by the target") != 0) abort();
   }
 }
 
@@ -194,8 +172,8 @@ int main(int count, char **arguments) {
   records = fopen(arguments[1], "rb");
   output = fopen(arguments[2], "wb");
   if (records == NULL || output == NULL) return 2;
-  environment.floating_point = tn__fp_control();
-  if (!tn__native_stack_open(&environment)) abort();
+  const tn_door_t door = {&stack_size, dispatch, wake};
+  if (tn_environment_open(&frame, &door) != TN_OK) abort();
   check_exceptions();
   use_static_stubs();
   for (uint32_t left = read_number(); left > 0; left--) {

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 import type { Abi } from '../../src/native/call/call-plan.ts'
 import { abiOf } from '../../src/native/call/plan.ts'
+import { coreFlags } from './core-sources.ts'
 import { elfAssembly } from './elf-assembly.ts'
 
 export type CompilerName = 'cc' | 'gcc' | 'clang'
@@ -12,7 +12,9 @@ export type CompilerName = 'cc' | 'gcc' | 'clang'
 export interface Toolchain {
   /** Compiles the source of functions to an object file. */
   readonly compile: (source: string, object: string) => Promise<void>
-  /** Assembles and links C, assembly and object files to a program. */
+  /** Compiles a source of the core, or the assembly. */
+  readonly compileCore: (source: string, object: string) => Promise<void>
+  /** Links object files to a program. */
   readonly link: (inputs: readonly string[], program: string) => Promise<void>
   /** The command that runs a program. */
   readonly run: (program: string, args: readonly string[]) => Promise<void>
@@ -33,7 +35,7 @@ const crossCompilers = {
 } as const
 
 /** The exception guard is C++. */
-const libraries = ['-lpthread', process.platform === 'darwin' ? '-lc++' : '-lstdc++']
+const libraries = ['-lpthread', '-lm', ...(process.platform === 'darwin' ? ['-lc++'] : ['-lstdc++', '-ldl'])]
 
 const warnings = ['-w', '-D_GNU_SOURCE', '-fexceptions']
 
@@ -46,7 +48,8 @@ export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
     const [own, ...given] = commandOf(compiler)
     return {
       compile: (source, object) => start(own, [...given, ...flags, '-fPIC', '-c', source, '-o', object]),
-      link: (inputs, program) => start(own, [...given, ...warnings, '-O1', ...inputs, '-o', program, ...libraries]),
+      compileCore: (source, object) => start(own, [...given, ...coreArguments(source, object)]),
+      link: (inputs, program) => start(own, [...given, ...inputs, '-o', program, ...libraries]),
       run: (program, args) => start(program, args),
     }
   }
@@ -60,10 +63,22 @@ export function toolchainOf(abi: Abi, compiler: CompilerName): Toolchain {
       else await start(gcc, [...flags, '-c', source, '-o', object])
     },
     // Clang has no libraries of other systems.
-    link: (inputs, program) => start(gcc, [...warnings, '-O1', '-static', ...inputs, '-o', program, ...linked]),
+    compileCore: (source, object) => start(gcc, coreArguments(source, object)),
+    link: (inputs, program) => start(gcc, ['-static', ...inputs, '-o', program, ...linked]),
     run: (program, args) => start(command, [...run, program, ...args]),
   }
 }
+
+const coreArguments = (source: string, object: string): string[] => [
+  '-O1',
+  '-fPIC',
+  ...warnings,
+  ...coreFlags,
+  '-c',
+  source,
+  '-o',
+  object,
+]
 
 /** The command of a compiler. `CC` chooses the compiler of this machine. */
 function commandOf(compiler: CompilerName): [command: string, ...args: string[]] {
@@ -89,26 +104,4 @@ async function start(command: string, args: readonly string[]): Promise<void> {
   // Wine reports the windows that it cannot open. Compilers do not run with the sanitizer of this process.
   const environment = { ...process.env, WINEDEBUG: '-all', LD_PRELOAD: '' }
   await execute(command, args, { env: environment, timeout: 300_000, maxBuffer: 1 << 26 })
-}
-
-const machineCode: Readonly<Record<Abi, string>> = {
-  'sysv-x64': 'sysv_x64.S',
-  aapcs64: 'aapcs64.S',
-  'apple-arm64': 'aapcs64.S',
-  win64: 'win64.S',
-}
-
-const everywhere = ['enter.c', 'guard.c', 'script_stub.c', 'stub_slots.c', 'stubs.c']
-const unix = ['posix/code_pages.c', 'posix/native_stack.c', 'guard.cc', '../../fuzz/door/throw.cc']
-const windows = [
-  'win32/code_pages.c',
-  'win32/exception_handler.c',
-  'win32/native_stack.c',
-  '../../fuzz/door/throw_windows.c',
-]
-
-/** The sources of the core that make calls and stubs with a calling convention, and a function that throws. */
-export function coreSourcesOf(abi: Abi): string[] {
-  const names = [machineCode[abi], ...everywhere, ...(abi === 'win64' ? windows : unix)]
-  return names.map((name) => join(import.meta.dirname, '../../csrc/call', name))
 }
