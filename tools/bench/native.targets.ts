@@ -1,4 +1,4 @@
-import type { AddonTarget, NativePackage } from '@tenon/build'
+import type { AddonTarget, NativePackage, SharedTarget } from '@tenon/build'
 
 const includes = ['csrc', '../../packages/core/include', 'node_modules/node-api-headers/include']
 
@@ -27,7 +27,17 @@ const addons: AddonTarget[] = [
   },
 ]
 
+/** Native functions that all contestants call. */
+const kernels: SharedTarget = {
+  name: 'bench_kernels',
+  kind: 'shared',
+  fixture: true,
+  sources: ['csrc/kernels.c'],
+  exports: ['bench_repeat'],
+  imports: [],
+}
+
 export default {
   // On Windows, an addon must be linked with node.exe.
-  targets: process.platform === 'win32' ? [] : addons,
+  targets: process.platform === 'win32' ? [] : [...addons, kernels],
 } satisfies NativePackage

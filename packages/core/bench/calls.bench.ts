@@ -1,9 +1,9 @@
-import type { Suite } from '@tenon/bench'
+import { ofNodeFfi, type Suite } from '@tenon/bench'
 import { gcAllocator, globalLifetime, NativeLibrary, type Segment } from '@tenon/core'
 import { callDepth, enterCall, globalGate, leaveCall } from '@tenon/core/internal'
 import koffi from 'koffi'
 
-import { addonFunction, fixture, FIXTURE } from './addon.ts'
+import { addonCall, fixture, FIXTURE } from './fixture.ts'
 import { LIBC } from './libc.ts'
 
 const POINTER = 'pointer'
@@ -13,6 +13,11 @@ const rawFixture = koffi.load(FIXTURE)
 
 /** Returns its first argument. A C function ignores further arguments. */
 const IDENTITY = 'fixture_int64'
+
+const ffiInt64 = (count: number): { return: string; arguments: string[] } => ({
+  return: 'int64',
+  arguments: new Array<string>(count).fill('int64'),
+})
 
 /** Memory above 2^31, as it is wherever Node is position-independent: addresses that are no small integers. */
 function segment(text: string): Segment {
@@ -30,65 +35,123 @@ export const suite = {
       setup: () => {
         const ours = fixture.function(IDENTITY, {})
         const koffiCall = rawFixture.func(IDENTITY, 'void', [])
-        const addonCall = addonFunction<() => void>('none', IDENTITY)
+        const addon = addonCall<() => void>('none', IDENTITY)
         return {
           ours: () => ours(),
-          peers: { 'Node-API addon': () => addonCall(), koffi: () => koffiCall() },
+          peers: {
+            'Node-API addon': () => addon(),
+            koffi: () => koffiCall(),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const call = library.getFunction(IDENTITY, { return: 'void', arguments: [] }) as () => void
+              return () => call()
+            }),
+          },
         }
       },
     },
     {
-      name: 'call abs(int)',
+      name: 'pass int32',
       unit: 'ns',
-      target: { koffi: 1.6 },
+      target: { 'Node-API addon': 0.8 },
       setup: () => {
-        const abs = libc.function('abs', { result: 'int32', parameters: ['int32'] })
-        const rawAbs = raw.func('abs', 'int', ['int'])
-        const addonCall = addonFunction<(value: number) => number>('int32', 'abs', libc)
+        const ours = fixture.function('fixture_int32', { result: 'int32', parameters: ['int32'] })
+        const koffiCall = rawFixture.func('fixture_int32', 'int32_t', ['int32_t'])
+        const addon = addonCall<(value: number) => number>('int32', 'fixture_int32')
         return {
-          ours: () => abs(-7),
-          peers: { 'Node-API addon': () => addonCall(-7), koffi: () => rawAbs(-7) },
+          ours: () => ours(-7),
+          peers: {
+            'Node-API addon': () => addon(-7),
+            koffi: () => koffiCall(-7),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const signature = { return: 'int32', arguments: ['int32'] }
+              const call = library.getFunction('fixture_int32', signature) as (value: number) => number
+              return () => call(-7)
+            }),
+          },
         }
       },
     },
     {
       name: 'pass two doubles',
       unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
       setup: () => {
         const ours = fixture.function('fixture_float64', { result: 'float64', parameters: ['float64', 'float64'] })
         const koffiCall = rawFixture.func('fixture_float64', 'double', ['double', 'double'])
-        const addonCall = addonFunction<(a: number, b: number) => number>('doubles', 'fixture_float64')
+        const addon = addonCall<(a: number, b: number) => number>('doubles', 'fixture_float64')
         return {
           ours: () => ours(1.5, 2.5),
-          peers: { 'Node-API addon': () => addonCall(1.5, 2.5), koffi: () => koffiCall(1.5, 2.5) },
+          peers: {
+            'Node-API addon': () => addon(1.5, 2.5),
+            koffi: () => koffiCall(1.5, 2.5),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const signature = { return: 'double', arguments: ['double', 'double'] }
+              const call = library.getFunction('fixture_float64', signature) as (a: number, b: number) => number
+              return () => call(1.5, 2.5)
+            }),
+          },
+        }
+      },
+    },
+    {
+      name: 'pass three int64',
+      unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
+      setup: () => {
+        const ours = fixture.function(IDENTITY, { result: 'int64', parameters: new Array<'int64'>(3).fill('int64') })
+        const koffiCall = rawFixture.func(IDENTITY, 'int64_t', new Array<string>(3).fill('int64_t'))
+        const addon = addonCall<(...values: number[]) => bigint>('threeInt64', IDENTITY)
+        return {
+          ours: () => ours(1, 2, 3),
+          peers: {
+            'Node-API addon': () => addon(1, 2, 3),
+            koffi: () => koffiCall(1, 2, 3),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const call = library.getFunction(IDENTITY, ffiInt64(3)) as (...values: bigint[]) => bigint
+              return () => call(1n, 2n, 3n)
+            }),
+          },
         }
       },
     },
     {
       name: 'pass four int64',
       unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
       setup: () => {
         const ours = fixture.function(IDENTITY, { result: 'int64', parameters: ['int64', 'int64', 'int64', 'int64'] })
         const koffiCall = rawFixture.func(IDENTITY, 'int64_t', ['int64_t', 'int64_t', 'int64_t', 'int64_t'])
-        const addonCall = addonFunction<(...values: number[]) => bigint>('fourInt64', IDENTITY)
+        const addon = addonCall<(...values: number[]) => bigint>('fourInt64', IDENTITY)
         return {
           ours: () => ours(1, 2, 3, 4),
-          peers: { 'Node-API addon': () => addonCall(1, 2, 3, 4), koffi: () => koffiCall(1, 2, 3, 4) },
+          peers: {
+            'Node-API addon': () => addon(1, 2, 3, 4),
+            koffi: () => koffiCall(1, 2, 3, 4),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const call = library.getFunction(IDENTITY, ffiInt64(4)) as (...values: bigint[]) => bigint
+              return () => call(1n, 2n, 3n, 4n)
+            }),
+          },
         }
       },
     },
     {
       name: 'pass eight int64',
       unit: 'ns',
+      target: { 'Node-API addon': 0.8 },
       setup: () => {
         const ours = fixture.function(IDENTITY, { result: 'int64', parameters: new Array<'int64'>(8).fill('int64') })
         const koffiCall = rawFixture.func(IDENTITY, 'int64_t', new Array<string>(8).fill('int64_t'))
-        const addonCall = addonFunction<(...values: number[]) => bigint>('eightInt64', IDENTITY)
+        const addon = addonCall<(...values: number[]) => bigint>('eightInt64', IDENTITY)
         return {
           ours: () => ours(1, 2, 3, 4, 5, 6, 7, 8),
           peers: {
-            'Node-API addon': () => addonCall(1, 2, 3, 4, 5, 6, 7, 8),
+            'Node-API addon': () => addon(1, 2, 3, 4, 5, 6, 7, 8),
             koffi: () => koffiCall(1, 2, 3, 4, 5, 6, 7, 8),
+            ...ofNodeFfi(FIXTURE, (library) => {
+              const call = library.getFunction(IDENTITY, ffiInt64(8)) as (...values: bigint[]) => bigint
+              return () => call(1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n)
+            }),
           },
         }
       },
@@ -97,7 +160,7 @@ export const suite = {
       // A function with a result of 32 bits: 64 come back as a bigint, which is dearer than all the rest.
       name: 'pass one segment',
       unit: 'ns',
-      target: { 'koffi, Buffer': 1.2 },
+      target: { 'Node-API addon': 0.8, 'koffi, Buffer': 0.6 },
       setup: () => {
         const memory = segment('tenon')
         const address = memory.block.address + memory.base
@@ -105,22 +168,54 @@ export const suite = {
         const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER] })
         const ofNumber = raw.func('strlen', 'int', ['uintptr_t'])
         const ofBuffer = raw.func('strlen', 'int', ['void *'])
-        const ofAddon = addonFunction<(memory: Buffer) => number>('buffer', 'strlen', libc)
+        const ofAddon = addonCall<(memory: Buffer) => number>('buffer', 'strlen', libc)
         return {
           ours: () => strlen(memory),
           peers: {
             'Node-API addon': () => ofAddon(buffer),
             'koffi, Buffer': () => ofBuffer(buffer),
             'koffi, number': () => ofNumber(address),
+            ...ofNodeFfi(LIBC, (library) => {
+              const signature = { return: 'int32', arguments: ['buffer'] }
+              const call = library.getFunction('strlen', signature) as (memory: Buffer) => number
+              return () => call(buffer)
+            }),
           },
         }
       },
     },
     {
       // A C function ignores arguments beyond its own.
+      name: 'pass one segment and its length',
+      unit: 'ns',
+      target: { 'Node-API addon': 0.8, 'koffi, Buffer': 0.6 },
+      setup: () => {
+        const memory = segment('tenon')
+        const address = memory.block.address + memory.base
+        const buffer = Buffer.from('tenon\0')
+        const strlen = libc.function('strlen', { result: 'int32', parameters: [POINTER, 'int64'] })
+        const ofNumber = raw.func('strlen', 'int', ['uintptr_t', 'int64_t'])
+        const ofBuffer = raw.func('strlen', 'int', ['void *', 'int64_t'])
+        const ofAddon = addonCall<(memory: Buffer, length: number) => number>('bufferAndLength', 'strlen', libc)
+        return {
+          ours: () => strlen(memory, 6),
+          peers: {
+            'Node-API addon': () => ofAddon(buffer, 6),
+            'koffi, Buffer': () => ofBuffer(buffer, 6),
+            'koffi, number': () => ofNumber(address, 6),
+            ...ofNodeFfi(LIBC, (library) => {
+              const signature = { return: 'int32', arguments: ['buffer', 'int64'] }
+              const call = library.getFunction('strlen', signature) as (memory: Buffer, length: bigint) => number
+              return () => call(buffer, 6n)
+            }),
+          },
+        }
+      },
+    },
+    {
       name: 'pass four segments',
       unit: 'ns',
-      target: { 'koffi, Buffers': 0.95 },
+      target: { 'Node-API addon': 0.8, 'koffi, Buffers': 0.4 },
       setup: () => {
         const [a, b, c, d] = [segment('a'), segment('b'), segment('c'), segment('d')]
         const [p, q, r, s] = [Buffer.from('a\0'), Buffer.from('b\0'), Buffer.from('c\0'), Buffer.from('d\0')]
@@ -128,13 +223,18 @@ export const suite = {
         const four = libc.function('strlen', { result: 'int32', parameters: [POINTER, POINTER, POINTER, POINTER] })
         const ofNumbers = raw.func('strlen', 'int', ['uintptr_t', 'uintptr_t', 'uintptr_t', 'uintptr_t'])
         const ofBuffers = raw.func('strlen', 'int', ['void *', 'void *', 'void *', 'void *'])
-        const ofAddon = addonFunction<(...memory: Buffer[]) => number>('fourBuffers', 'strlen', libc)
+        const ofAddon = addonCall<(...memory: Buffer[]) => number>('fourBuffers', 'strlen', libc)
         return {
           ours: () => four(a, b, c, d),
           peers: {
             'Node-API addon': () => ofAddon(p, q, r, s),
             'koffi, Buffers': () => ofBuffers(p, q, r, s),
             'koffi, numbers': () => ofNumbers(address, address, address, address),
+            ...ofNodeFfi(LIBC, (library) => {
+              const signature = { return: 'int32', arguments: ['buffer', 'buffer', 'buffer', 'buffer'] }
+              const call = library.getFunction('strlen', signature) as (...memory: Buffer[]) => number
+              return () => call(p, q, r, s)
+            }),
           },
         }
       },

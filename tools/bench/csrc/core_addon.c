@@ -2,7 +2,10 @@
  * does: their number, their types, and that integers are in range. */
 #include "addon.h"
 
-/* Checks an integer of at most 53 bits. */
+#define LIMIT_32 2147483648.0
+#define LIMIT_53 9007199254740992.0
+
+/* Reads a whole number from `-limit` to `limit`. */
 static bool read_integer(napi_env env, napi_value value, double limit, int64_t *out) {
   double number;
   if (napi_get_value_double(env, value, &number) != napi_ok || !(number >= -limit && number < limit)) return false;
@@ -10,14 +13,26 @@ static bool read_integer(napi_env env, napi_value value, double limit, int64_t *
   return (double)*out == number;
 }
 
-static bool read_integers(napi_env env, const napi_value *values, size_t count, double limit, int64_t *out) {
-  for (size_t i = 0; i < count; i++)
-    if (!read_integer(env, values[i], limit, &out[i])) return false;
+/* Reads safe integers and bigints of 64 bits. */
+static bool read_int64(napi_env env, const napi_value *values, size_t count, int64_t *out) {
+  for (size_t i = 0; i < count; i++) {
+    bool is_exact;
+    if (read_integer(env, values[i], LIMIT_53, &out[i])) continue;
+    if (napi_get_value_bigint_int64(env, values[i], &out[i], &is_exact) != napi_ok || !is_exact) return false;
+  }
   return true;
 }
 
-#define LIMIT_32 2147483648.0
-#define LIMIT_53 9007199254740992.0
+/* Reads the addresses of Buffers. Null is the null pointer. */
+static bool read_buffers(napi_env env, const napi_value *values, size_t count, void **out) {
+  for (size_t i = 0; i < count; i++) {
+    napi_valuetype type;
+    if (napi_get_buffer_info(env, values[i], &out[i], NULL) == napi_ok) continue;
+    if (napi_typeof(env, values[i], &type) != napi_ok || type != napi_null) return false;
+    out[i] = NULL;
+  }
+  return true;
+}
 
 /* Declares `arguments` and the native function, which is the data of the JavaScript function. */
 #define TARGET_ARGUMENTS(count, type)                                              \
@@ -57,11 +72,20 @@ ADDON_FUNCTION(doubles) {
   return result;
 }
 
+ADDON_FUNCTION(threeInt64) {
+  typedef int64_t function_t(int64_t, int64_t, int64_t);
+  TARGET_ARGUMENTS(3, function_t);
+  int64_t v[3];
+  if (!read_int64(env, arguments, 3, v)) return addon_throw(env, "expected integers of 64 bits");
+  ADDON_CHECK(napi_create_bigint_int64(env, target(v[0], v[1], v[2]), &result));
+  return result;
+}
+
 ADDON_FUNCTION(fourInt64) {
   typedef int64_t function_t(int64_t, int64_t, int64_t, int64_t);
   TARGET_ARGUMENTS(4, function_t);
   int64_t v[4];
-  if (!read_integers(env, arguments, 4, LIMIT_53, v)) return addon_throw(env, "expected whole numbers");
+  if (!read_int64(env, arguments, 4, v)) return addon_throw(env, "expected integers of 64 bits");
   ADDON_CHECK(napi_create_bigint_int64(env, target(v[0], v[1], v[2], v[3]), &result));
   return result;
 }
@@ -70,7 +94,7 @@ ADDON_FUNCTION(eightInt64) {
   typedef int64_t function_t(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
   TARGET_ARGUMENTS(8, function_t);
   int64_t v[8];
-  if (!read_integers(env, arguments, 8, LIMIT_53, v)) return addon_throw(env, "expected whole numbers");
+  if (!read_int64(env, arguments, 8, v)) return addon_throw(env, "expected integers of 64 bits");
   ADDON_CHECK(napi_create_bigint_int64(env, target(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]), &result));
   return result;
 }
@@ -79,8 +103,19 @@ ADDON_FUNCTION(buffer) {
   typedef int32_t function_t(void *);
   TARGET_ARGUMENTS(1, function_t);
   void *memory;
-  ADDON_CHECK(napi_get_buffer_info(env, arguments[0], &memory, NULL));
+  if (!read_buffers(env, arguments, 1, &memory)) return addon_throw(env, "expected a Buffer or null");
   ADDON_CHECK(napi_create_int32(env, target(memory), &result));
+  return result;
+}
+
+ADDON_FUNCTION(bufferAndLength) {
+  typedef int32_t function_t(void *, int64_t);
+  TARGET_ARGUMENTS(2, function_t);
+  void *memory;
+  int64_t length;
+  if (!read_buffers(env, arguments, 1, &memory)) return addon_throw(env, "expected a Buffer or null");
+  if (!read_int64(env, arguments + 1, 1, &length)) return addon_throw(env, "expected an integer of 64 bits");
+  ADDON_CHECK(napi_create_int32(env, target(memory, length), &result));
   return result;
 }
 
@@ -88,14 +123,95 @@ ADDON_FUNCTION(fourBuffers) {
   typedef int32_t function_t(void *, void *, void *, void *);
   TARGET_ARGUMENTS(4, function_t);
   void *memory[4];
-  for (int i = 0; i < 4; i++) ADDON_CHECK(napi_get_buffer_info(env, arguments[i], &memory[i], NULL));
+  if (!read_buffers(env, arguments, 4, memory)) return addon_throw(env, "expected Buffers or null");
   ADDON_CHECK(napi_create_int32(env, target(memory[0], memory[1], memory[2], memory[3]), &result));
   return result;
 }
 
+/* The JavaScript function that native code calls. An exception ends its calls. */
+typedef struct {
+  napi_env env;
+  napi_value function, receiver;
+  bool has_thrown;
+} script_t;
+
+static _Thread_local script_t script;
+
+static int32_t call_script(napi_value first, napi_value second) {
+  napi_value arguments[2] = {first, second}, result;
+  int32_t number;
+  if (napi_call_function(script.env, script.receiver, script.function, 2, arguments, &result) == napi_ok &&
+      napi_get_value_int32(script.env, result, &number) == napi_ok)
+    return number;
+  script.has_thrown = true;
+  return 0;
+}
+
+static int32_t call_with_integers(int32_t a, int32_t b) {
+  napi_handle_scope scope;
+  napi_value first, second;
+  if (script.has_thrown || napi_open_handle_scope(script.env, &scope) != napi_ok) return 0;
+  napi_create_int32(script.env, a, &first);
+  napi_create_int32(script.env, b, &second);
+  const int32_t result = call_script(first, second);
+  napi_close_handle_scope(script.env, scope);
+  return result;
+}
+
+/* Passes the numbers to which the pointers point, because JavaScript cannot read native memory. */
+static int32_t call_with_memory(const void *a, const void *b) {
+  return call_with_integers(*(const int32_t *)a, *(const int32_t *)b);
+}
+
+/* Makes `function` the one that native code calls, until leave_script(). Returns false if it is not a function. */
+static bool enter_script(napi_env env, napi_value function, script_t *outer) {
+  napi_valuetype type;
+  *outer = script;
+  script = (script_t){env, function, NULL, false};
+  return napi_typeof(env, function, &type) == napi_ok && type == napi_function &&
+         napi_get_undefined(env, &script.receiver) == napi_ok;
+}
+
+static bool leave_script(const script_t *outer) {
+  const bool has_thrown = script.has_thrown;
+  script = *outer;
+  return !has_thrown;
+}
+
+/* repeat(function, count): the function's address and the count are passed to the native function. */
+ADDON_FUNCTION(repeat) {
+  typedef int32_t function_t(int32_t (*)(int32_t, int32_t), int32_t);
+  TARGET_ARGUMENTS(2, function_t);
+  int64_t count;
+  script_t outer;
+  int32_t sum = 0;
+  if (!read_integer(env, arguments[1], LIMIT_32, &count)) return addon_throw(env, "expected a whole number");
+  const bool is_function = enter_script(env, arguments[0], &outer);
+  if (is_function) sum = target(call_with_integers, (int32_t)count);
+  if (!leave_script(&outer) || !is_function) return addon_throw(env, "expected a function that returns a number");
+  ADDON_CHECK(napi_create_int32(env, sum, &result));
+  return result;
+}
+
+/* sort(Buffer, function): sorts integers of 32 bits with qsort(). */
+ADDON_FUNCTION(sort) {
+  typedef void function_t(void *, size_t, size_t, int (*)(const void *, const void *));
+  TARGET_ARGUMENTS(2, function_t);
+  void *memory;
+  size_t size;
+  script_t outer;
+  (void)result;
+  ADDON_CHECK(napi_get_buffer_info(env, arguments[0], &memory, &size));
+  const bool is_function = enter_script(env, arguments[1], &outer);
+  if (is_function) target(memory, size / sizeof(int32_t), sizeof(int32_t), call_with_memory);
+  if (!leave_script(&outer) || !is_function) return addon_throw(env, "expected a function that returns a number");
+  return NULL;
+}
+
 /* bind(kind, address): a JavaScript function that calls the native function, which has the signature of the kind. */
 ADDON_FUNCTION(bind) {
-  static const napi_callback kinds[] = {none, int32, doubles, fourInt64, eightInt64, buffer, fourBuffers};
+  static const napi_callback kinds[] = {none,   int32,           doubles,     threeInt64, fourInt64, eightInt64,
+                                        buffer, bufferAndLength, fourBuffers, repeat,     sort};
   ADDON_ARGUMENTS(2);
   uint32_t kind;
   ADDON_CHECK(napi_get_value_uint32(env, arguments[0], &kind));

@@ -1,2 +1,3 @@
 export { loadAddon } from './addon.ts'
+export { addonFunction, type AddonKind, KERNELS, ofNodeFfi } from './native-peers.ts'
 export type { Body, Contestants, Row, Suite } from './suite.ts'

@@ -15,7 +15,10 @@ export function formatTable(results: readonly RowResult[]): string {
       lines.push([`  ${name}`, ...byNode.map((result) => (result ? formatOurs(result) : '-'))])
       const peers = new Set(byNode.flatMap((result) => Object.keys(result?.peers ?? {})))
       for (const peer of peers) {
-        lines.push([`    / ${peer}`, ...byNode.map((result) => (result ? formatPeer(result, peer) : '-'))])
+        lines.push([
+          `    / ${peer}`,
+          ...byNode.map((result) => (result && peer in result.peers ? formatPeer(result, peer) : '-')),
+        ])
       }
     }
   }

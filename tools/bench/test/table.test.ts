@@ -29,3 +29,10 @@ test('a row that was not measured on a Node.js has an empty cell', () => {
   const results = [samples, { ...samples, name: 'free' }, { ...samples, node: '26.10.0' }].map(resultOf)
   expect(formatTable(results).split('\n').at(-3)).toMatch(/^ {2}free +10\.0 ns ±5% +-$/)
 })
+
+test('a peer that one Node.js does not have has an empty cell', () => {
+  const results = [samples, { ...samples, node: '26.10.0', peers: { ...samples.peers, 'node:ffi': [5, 5, 5] } }].map(
+    resultOf,
+  )
+  expect(formatTable(results).split('\n').at(-1)).toMatch(/^ {4}\/ node:ffi +- +5\.00 ns ±0% +x2\.00 ±5%$/)
+})
