@@ -59,12 +59,25 @@ static uint32_t run_entry(void *entry) {
   return (uint32_t)run();
 }
 
+/* What a nested call needs at least of the native stack, with its guard. Recursion through both languages ends with an
+ * error then, as in JavaScript alone. */
+#define LEAST_STACK (2u << 20)
+
+static bool is_stack_full(const tn_environment_t *environment) {
+  return (size_t)((const uint8_t *)environment->native_top - (const uint8_t *)environment->native_stack) < LEAST_STACK;
+}
+
 /* Runs native code on its own stack, and returns what `run` returns. */
 static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)(void *data), void *data,
                                   bool *has_thrown) {
   void *const outer_script = environment->script_top;
   const bool outer_thrown = environment->has_thrown;
   const uint32_t depth = environment->depth;
+  if (depth != 0 && is_stack_full(environment)) {
+    tn__enter_script(environment, TN__FUNCTION_STACK_FULL);
+    *has_thrown = true;
+    return 0;
+  }
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
   environment->has_thrown = false;

@@ -39,6 +39,7 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id);
 /* Ids of functions that the dispatcher always has. */
 #define TN__FUNCTION_JOB_DONE 0
 #define TN__FUNCTION_REPORT_ERROR 1
+#define TN__FUNCTION_STACK_FULL 2
 
 /* enter.c: performs the call of a frame on this stack. Returns TN_CALL_RETURNED or TN_CALL_CAUGHT. */
 uint32_t tn__perform(tn_call_frame_t *frame);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "environment.h"
 #include "thread_limit.h"
 
 #define IDLE_MS 10000
@@ -32,6 +33,9 @@ int32_t tn__jobs_limit(size_t *out) {
 int32_t tn_jobs_add(int32_t queue, tn_job_t *job) {
   TN_REQUIRE(job != NULL && job->run != NULL && (queue == TN_JOBS_CALLS || queue == TN_JOBS_TASKS),
              "job and its function must not be null, and queue must be TN_JOBS_CALLS or TN_JOBS_TASKS");
+  const tn_environment_t *environment = tn_environment_current();
+  if (queue == TN_JOBS_CALLS && environment != NULL && environment->is_shut)
+    return tn__fail(TN_CLOSED, "this thread is ending");
   size_t limit;
   TN_TRY(tn__jobs_limit(&limit));
   if (tn__job_pool_add(&pool, queue, limit, job)) return TN_OK;

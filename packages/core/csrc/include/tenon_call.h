@@ -236,7 +236,7 @@ typedef struct tn_job {
 } tn_job_t;
 
 /* Adds a job to the end of a queue. TN_INVALID_ARGUMENT: the value of TENON_THREADS is not valid. TN_OUT_OF_MEMORY: no
- * thread could be started. */
+ * thread could be started. TN_CLOSED: this is a thread of JavaScript that is shut, and the job is a call. */
 TN_API int32_t tn_jobs_add(int32_t queue, tn_job_t *job);
 
 /* Removes a job without calling its functions. TN_NOT_FOUND: it has begun. */

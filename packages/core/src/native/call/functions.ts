@@ -6,10 +6,10 @@ import { shared } from './shared.ts'
 export type EnteredFunction = () => void
 
 /**
- * The functions of this thread by their ids. The first two are those of the core: the end of a job, and the report of an error
- * that no call can throw.
+ * The functions of this thread by their ids. The first three are those of the core: the end of a job, the report of an error
+ * that no call can throw, and the error of a call for which the native stack has no room.
  */
-const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError])
+const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError, failForStack])
 /** The ids of functions that native code can no longer enter. */
 const free = shared<number[]>('free functions', () => [])
 
@@ -59,6 +59,11 @@ function reportError(): void {
   queueMicrotask(() => {
     throw error
   })
+}
+
+/** The call throws what JavaScript throws when its own stack is full. */
+function failForStack(): never {
+  keepThrown(new RangeError('the stack of native code is full: calls and callbacks are nested too deeply'))
 }
 
 /** Gives a function an id, by which native code enters it. */

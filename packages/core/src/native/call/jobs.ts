@@ -53,7 +53,8 @@ function listen(): void {
  * Performs the call that the frame describes on another thread. The frame is copied before this function returns.
  *
  * @param settle is called with the status and the results of the call in the frame.
- * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {NativeError} if the system has no thread left.
+ * @throws {ArgumentError} if the value of TENON_THREADS is not valid. @throws {ScopeClosedError} if this thread is ending.
+ * @throws {NativeError} if the system has no thread left.
  */
 export function submitCall(settle: () => void): void {
   const id = ++ids.last
