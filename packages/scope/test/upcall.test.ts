@@ -128,6 +128,7 @@ describe('a stub', () => {
       expect(() => upcallStub(byValue, signature as never, scope)).toThrow(ArgumentError)
     for (const type of [null, 'int', 'void', {}, 1])
       expect(() => upcallStub(byValue, { parameters: [type as never] }, scope)).toThrow(ArgumentError)
+    expect(() => upcallStub(byValue, { parameters: new Array<'pointer'>(2) }, scope)).toThrow(ArgumentError)
     for (const result of [null, 'int', {}, 1])
       expect(() => upcallStub(byValue, { result: result as never }, scope)).toThrow(ArgumentError)
     for (const owner of [null, undefined, {}, ResourceScope.global, ResourceScope.ofImplicit()]) {
@@ -204,6 +205,66 @@ describe('a stub', () => {
     const divide = Linker.downcall(libc.get('div'), { result: div, parameters: ['int32', 'int32'] })
     expect(() => divide(() => MemorySegment.allocateNative(8).asReadOnly(), 1, 1)).toThrow(TenonError)
     expect(() => divide(() => dead().asSlice(0, 8), 1, 1)).toThrow(ScopeClosedError)
+  })
+
+  test('rule 2: a proxy of a segment cannot replace its memory by memory that is closed', () => {
+    using scope = NativeScope.ofConfined()
+    const triple = struct({ a: int64, b: int64, c: int64 })
+    for (const layout of [div, triple]) {
+      const signature = { result: layout, parameters: [layout] } as const
+      const size = layout.byteSize!
+      const identity = Linker.downcall(
+        upcallStub((value: MemorySegment) => value, signature, scope),
+        signature,
+      )
+      for (let closing = 1; closing < 12; closing++) {
+        const own = NativeScope.ofConfined()
+        const other = own.allocate(size, 8).fill(3)
+        let [reads, reused] = [0, undefined as MemorySegment | undefined]
+        /** Returns closed memory when its block is read for the time `closing`. */
+        const proxyOf = (segment: MemorySegment): MemorySegment =>
+          new Proxy(segment, {
+            get(target, key) {
+              if (key !== 'block' || ++reads !== closing) return Reflect.get(target, key, target) as unknown
+              const { block } = other
+              own.close()
+              reused = NativeScope.ofConfined().allocate(size, 8)
+              return block
+            },
+          })
+        const target = scope.allocate(size, 8)
+        try {
+          const result = identity(() => proxyOf(target), proxyOf(scope.allocate(size, 8).fill(1)))
+          expect(result.byteSize).toBe(size)
+          expect(target.getInt8(0)).toBe(1)
+        } catch (error) {
+          expect(error).toBeInstanceOf(ScopeClosedError)
+        }
+        expect(reused === undefined || reused.mismatch(scope.allocate(size)) === -1).toBe(true)
+      }
+    }
+  })
+
+  test('rule 2: a proxy cannot close the memory of a result before it is copied', () => {
+    using scope = NativeScope.ofConfined()
+    for (const key of ['flags', 'byteSize', 'base']) {
+      const stub = upcallStub(
+        () => {
+          const own = ResourceScope.ofConfined()
+          const mapped = MemorySegment.mapFile(import.meta.filename, own, { byteSize: 8 })
+          return new Proxy(mapped, {
+            get(target, name) {
+              const value: unknown = Reflect.get(target, name, target)
+              if (name === key && own.isAlive) own.close()
+              return value
+            },
+          })
+        },
+        { result: div },
+        scope,
+      )
+      expect(() => Linker.downcall(stub, { result: div })(scope)).toThrow(ScopeClosedError)
+    }
   })
 
   test('takes up to 255 arguments, and more are refused', () => {

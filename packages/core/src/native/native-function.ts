@@ -121,7 +121,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
 const isPlain = ({ kind }: Slot): boolean => kind !== 'pointer' && kind !== 'struct' && kind !== 'target'
 
 function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value | ValueWithErrno> {
-  const { slots } = target
+  const { slots, code } = target
   return (...values) => {
     check(target, values.length)
     const operands = operandsOf(target, values)
@@ -139,7 +139,7 @@ function asyncOf(target: Target): (...values: readonly Value[]) => Promise<Value
       for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
       submitCall(() => {
         try {
-          resolve(finish(target, values[0]))
+          resolve(finish(target, operands[1] ?? code, resolved[0]))
         } catch (error) {
           reject(error)
         } finally {

@@ -53,7 +53,8 @@ export function upcallStub(
     const hint = 'Create the stub in a scope that you close, for example ResourceScope.ofConfined().'
     throw wrongType('the scope of a stub', 'a scope with close()', owner, hint)
   }
-  const types = parameters.map(coreTypeOf)
+  // Array.from() reads the holes of an array, which map() omits.
+  const types = Array.from(parameters, coreTypeOf)
   const hasStructs = types.some((type) => type instanceof StructType)
   const { gate } = owner
   const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value => {

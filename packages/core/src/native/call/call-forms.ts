@@ -33,7 +33,7 @@ function ofMany(target: Target): Form {
       begin(target)
       for (let i = 0; i < slots.length; i++) store(slots[i]!, resolved[i])
       enter()
-      return finish(target, values[0])
+      return finish(target, operands[1] ?? code, resolved[0])
     } finally {
       leaveCall()
     }

@@ -1,7 +1,6 @@
 import { ArgumentError } from '../../errors/kinds.ts'
 import { type Block, checkEnterable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
-import type { Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
 import type { ValueType } from '../value-type.ts'
 import type { Piece } from './call-plan.ts'
@@ -9,7 +8,7 @@ import { WORDS } from './frame-layout.ts'
 import { bigints, doubles, words } from './frame.ts'
 import { callFailure } from './call-failure.ts'
 import { load, loadStruct } from './load.ts'
-import type { Slot } from './store.ts'
+import type { Resolved, Slot } from './store.ts'
 
 /** A result, and the value of `errno` after the call. */
 export interface ValueWithErrno {
@@ -90,26 +89,26 @@ export function begin(target: Target): void {
 /**
  * Loads the result.
  *
- * @param first the first argument, if it can be the segment for a struct.
+ * @param memory the operand of the first argument, which can be the segment for a struct.
+ * @param first what the first argument was resolved to.
  * @throws what a function of TypeScript has thrown. @throws {NativeError} after a C++ exception.
  */
-export function finish(target: Target, first: Value): Value | ValueWithErrno {
+export function finish(target: Target, memory: Block, first: Resolved): Value | ValueWithErrno {
   if (words[STATE] !== 0) throw callFailure(target.name)
   const { fastResult } = target
   if (fastResult === 'int32') return words[GENERAL_RESULT]
   if (fastResult === 'float64') return doubles[VECTOR_RESULT]
   if (fastResult === 'int64') return bigints[BIGINT_RESULT]
-  return finishOther(target, first)
+  return finishOther(target, memory, first)
 }
 
-function finishOther(target: Target, first: Value): Value | ValueWithErrno {
+function finishOther(target: Target, memory: Block, first: Resolved): Value | ValueWithErrno {
   const { resultKind, resultWord, resultPieces, slots, capturesErrno } = target
   const errno = words[WORDS.errno]!
   let value: Value
   if (resultKind === 'struct') {
     const struct = loadStruct(resultPieces, slots[0]!.byteSize)
-    const { block, base } = first as Segment
-    block.bytes.set(struct, base)
+    memory.bytes.set(struct, (first as number) - memory.address)
   } else {
     value = load(resultKind, resultWord)
   }

@@ -16,7 +16,7 @@ function ofOne(target: Target): Form {
       begin(target)
       store(slot, a)
       enter()
-      return finish(target, value)
+      return finish(target, memory, a)
     } finally {
       leaveCall()
     }
@@ -40,7 +40,7 @@ function ofTwo(target: Target): Form {
       store(slot0, a)
       store(slot1, b)
       enter()
-      return finish(target, value0)
+      return finish(target, memory0, a)
     } finally {
       leaveCall()
     }
@@ -67,7 +67,7 @@ function ofThree(target: Target): Form {
       store(slot1, b)
       store(slot2, c)
       enter()
-      return finish(target, value0)
+      return finish(target, memory0, a)
     } finally {
       leaveCall()
     }
@@ -97,7 +97,7 @@ function ofFour(target: Target): Form {
       store(slot2, c)
       store(slot3, d)
       enter()
-      return finish(target, value0)
+      return finish(target, memory0, a)
     } finally {
       leaveCall()
     }

@@ -11,7 +11,7 @@ function ofNone(target: Target): Form {
     try {
       begin(target)
       enter()
-      return finish(target, undefined)
+      return finish(target, code, undefined)
     } finally {
       leaveCall()
     }
@@ -29,7 +29,7 @@ function ofOne(target: Target): Form {
       begin(target)
       storeScalar(slot, value)
       enter()
-      return finish(target, undefined)
+      return finish(target, code, undefined)
     } finally {
       leaveCall()
     }
@@ -48,7 +48,7 @@ function ofTwo(target: Target): Form {
       storeScalar(slot0, value0)
       storeScalar(slot1, value1)
       enter()
-      return finish(target, undefined)
+      return finish(target, code, undefined)
     } finally {
       leaveCall()
     }
@@ -68,7 +68,7 @@ function ofThree(target: Target): Form {
       storeScalar(slot1, value1)
       storeScalar(slot2, value2)
       enter()
-      return finish(target, undefined)
+      return finish(target, code, undefined)
     } finally {
       leaveCall()
     }
@@ -89,7 +89,7 @@ function ofFour(target: Target): Form {
       storeScalar(slot2, value2)
       storeScalar(slot3, value3)
       enter()
-      return finish(target, undefined)
+      return finish(target, code, undefined)
     } finally {
       leaveCall()
     }

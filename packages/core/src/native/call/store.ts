@@ -1,7 +1,7 @@
 import { wrongType, wrongValue } from '../../errors/check-arguments.ts'
 import { describe } from '../../errors/describe.ts'
 import { ArgumentError, ReadOnlyError } from '../../errors/kinds.ts'
-import { Block } from '../../memory/block.ts'
+import { Block, checkUsable } from '../../memory/block.ts'
 import type { Gate } from '../../memory/lifetime.ts'
 import { DEVICE_MEMORY, READ_ONLY, Segment } from '../../memory/segment.ts'
 import type { Value } from '../argument-conversion.ts'
@@ -72,12 +72,13 @@ export const operandOf = (value: unknown, code: Block): Block => (value instance
  * Turns segments into their address or bytes. Everything that can run the user's code, such as a proxy of a segment, happens
  * here and in {@link operandOf}, before anything is stored.
  *
+ * @param operand the memory of a segment. It is not read from the value again, because a proxy could return other memory.
  * @throws {ArgumentError} if a segment is missing, or does not fit.
  */
-export function resolve(slot: Slot, value: Value): Resolved {
+function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   const { kind, name, byteSize } = slot
   if (kind === 'pointer') {
-    if (value instanceof Segment) return value.block.address + value.base
+    if (value instanceof Segment) return operand!.address + value.base
     if (value === null) return 0
     throw wrongType(
       name,
@@ -87,17 +88,26 @@ export function resolve(slot: Slot, value: Value): Resolved {
     )
   }
   if (kind !== 'struct' && kind !== 'target') return value
-  const { block, base } = structSegment(slot, value)
-  if (kind === 'target') return block.address + base
+  const { base } = structSegment(slot, value)
+  if (kind === 'target') return operand!.address + base
+  checkUsable(operand!)
   const copy = new Uint8Array(byteSize)
-  copy.set(block.bytes.subarray(base, base + byteSize))
+  copy.set(operand!.bytes.subarray(base, base + byteSize))
   return copy
 }
 
-/** As {@link resolve}, with what {@link operandOf} has returned for the value. */
+/** Resolves an argument. `operand` is what {@link operandOf} has returned for it. */
 export function resolveIn(operand: Block, slot: Slot, value: Value): Resolved {
   if (slot.fast === 'pointer' && operand.address !== NO_MEMORY) return operand.address + (value as Segment).base
-  return resolve(slot, value)
+  return resolve(slot, value, operand)
+}
+
+/** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
+export function resolveResult(slot: Slot, value: Value): Resolved {
+  if (!(value instanceof Segment)) return resolve(slot, value)
+  const { block } = value
+  checkUsable(block)
+  return resolve(slot, value, block)
 }
 
 function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {

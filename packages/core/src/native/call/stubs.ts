@@ -12,7 +12,7 @@ import { bytes } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import { planCall } from './plan.ts'
-import { resolve, type Resolved, store, type Slot } from './store.ts'
+import { type Resolved, resolveResult, type Slot, store } from './store.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
 export type ForeignThread = 'refuse' | 'wait' | 'relay'
@@ -78,7 +78,7 @@ export function makeStub(
   const { foreignThread = 'relay', timeout = Infinity, unsafeReuse = false, refusedResult } = options
   const plan = planCall(door().abi, signature)
   const result = resultSlot(plan.result, plan, name)
-  const run = makeRun((value) => (result === undefined ? undefined : resolve(result, value)))
+  const run = makeRun((value) => (result === undefined ? undefined : resolveResult(result, value)))
   const id = addFunction(entered(plan.parameters, run, result))
   const description = new DataView(new ArrayBuffer(DESCRIPTION_SIZE))
   const set = (at: number, value: number): void => description.setUint32(at, value, true)
