@@ -162,6 +162,11 @@ const CASES: Readonly<Record<Abi, readonly Case[]>> = {
       stackSize: 16,
     },
     {
+      name: 'homogeneous doubles of a packed struct on the stack, which are aligned',
+      parameters: [...doubles(8), 'float32', structOf(['float64', 'float64'], 4)],
+      places: 'v0 v1 v2 v3 v4 v5 v6 v7 s0:4 s8[0+16]',
+    },
+    {
       name: 'a small struct on the stack, which has whole slots',
       parameters: [...ints(8), 'int8', bytes3, 'int8'],
       places: 'g0 g1 g2 g3 g4 g5 g6 g7 s0:1 s8[0+3] s16:1',

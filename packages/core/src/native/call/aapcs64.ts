@@ -54,10 +54,10 @@ export function placeAapcs64({ parameters, result, fixedParameters }: PlanSignat
       }
       // After an aggregate that does not fit, no argument uses this kind of register.
       vectors = REGISTERS
-      // Apple packs the floats of an aggregate as it packs separate floats.
+      // Apple packs the floats of an aggregate as it packs separate floats, and aligns them even if the struct is packed.
       const isPacked = isApple && !isVariadic
       const size = isPacked ? byteSize : alignUp(byteSize, 8)
-      return structOnStack(byteSize, onStack(size, isPacked ? shape.naturalAlignment : alignmentOf(shape)))
+      return structOnStack(byteSize, onStack(size, isPacked ? floats.size : alignmentOf(shape)))
     }
     if (byteSize > LARGEST_DIRECT) {
       if (general < REGISTERS) return indirectAt(shape, generalWord(general++))
