@@ -13,7 +13,16 @@ import {
   Segment,
   type ValueType,
 } from '@tenon/core'
-import { addressOf, Block, Callback, callDepth, coreLibrary, liveHolds, ManagedLifetime } from '@tenon/core/internal'
+import {
+  addressOf,
+  Block,
+  Callback,
+  callDepth,
+  coreLibrary,
+  liveHolds,
+  makeStub,
+  ManagedLifetime,
+} from '@tenon/core/internal'
 import { fixturePath } from './fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tenon-'))
@@ -229,6 +238,28 @@ describe('functions', () => {
     expect(error).toBeInstanceOf(ScopeHeldError)
     expect((error as ScopeHeldError).details).toEqual({ holds: 0, calls: 1 })
     callback.release()
+    library.close()
+  })
+
+  test.each([false, true])('a library is not closed inside its stubs, and can be closed then: throws %s', (throws) => {
+    const library = NativeLibrary.open(fixturePath('core_fixture'))
+    const call = library.function('fixture_call_function', { result: 'int32', parameters: ['uint64', 'int32'] })
+    const errors: ScopeHeldError[] = []
+    const run = (value: unknown): number => {
+      try {
+        library.close()
+      } catch (error) {
+        errors.push(error as ScopeHeldError)
+      }
+      if (value !== 0) return call(stub.address, (value as number) - 1) as number
+      if (throws) throw new Error('mine')
+      return 1
+    }
+    const stub = makeStub({ result: 'int32', parameters: ['int32'] }, () => run, {}, 'the result')
+    if (throws) expect(() => call(stub.address, 2)).toThrow('mine')
+    else expect(call(stub.address, 2)).toBe(1)
+    expect(errors.map(({ details }) => details)).toEqual([1, 2, 3].map((calls) => ({ holds: 0, calls })))
+    stub.close()
     library.close()
   })
 

@@ -45,6 +45,8 @@ export class Gate {
   /** Whether what the lifetime owns may be read: stays true while close actions run. */
   alive: boolean
   readonly owner: Lifetime
+  /** The number of calls in progress that have no operands besides the library that this gate belongs to. */
+  calls: number
   private count: number
   /**
    * A function-valued field makes structured clone fail, so posting a segment throws instead of copying its chunk.
@@ -55,6 +57,7 @@ export class Gate {
     this.open = true
     this.alive = true
     this.owner = owner
+    this.calls = 0
     this.count = 0
     this.notCloneable = notCloneable
   }

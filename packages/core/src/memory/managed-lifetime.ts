@@ -95,7 +95,7 @@ export abstract class ManagedLifetime implements Lifetime {
 }
 
 function isUsed(gate: Gate): boolean {
-  return gate.holds !== 0 || (callDepth() > 0 && usersOf(gate).calls > 0)
+  return gate.holds !== 0 || gate.calls !== 0 || (callDepth() > 0 && usersOf(gate).calls > 0)
 }
 
 function heldError(gate: Gate, label: string): ScopeHeldError {

@@ -109,6 +109,7 @@ function targetOf(gate: Gate, name: string, address: number, plan: CallPlan, cap
     stackSize: plan.stackSize,
     extra: plan.vectorCount,
     slots,
+    count: slots.length,
     isPlain: slots.every(isPlain),
     resultKind: kind === 'memory' ? 'void' : kind,
     resultWord: word,

@@ -3,7 +3,7 @@ import { enterCall, leaveCall } from '../../memory/call-stack.ts'
 import type { Value } from '../argument-conversion.ts'
 import { begin, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
 import { memoryForms } from './memory-forms.ts'
-import { plainForms } from './plain-forms.ts'
+import { plainFormOf } from './plain-forms.ts'
 import { operandOf, resolveIn, type Resolved, store } from './store.ts'
 
 /**
@@ -11,23 +11,16 @@ import { operandOf, resolveIn, type Resolved, store } from './store.ts'
  * more than the call. Calls without memory have forms of their own: the compiler would not inline the steps of a form for both.
  */
 export function formOf(target: Target): Form {
-  const { slots, isPlain } = target
-  const form = isPlain ? plainForms[slots.length] : memoryForms[slots.length - 1]
-  return (form ?? ofMany)(target)
+  return target.isPlain ? plainFormOf(target) : (memoryForms[target.count - 1] ?? ofMany)(target)
 }
 
 function ofMany(target: Target): Form {
-  const { code, slots, isPlain, enter } = target
-  const own = Object.freeze([code])
+  const { code, slots, enter } = target
   return (...values) => {
     check(target, values.length)
-    let operands: readonly Block[] = own
-    let resolved: readonly Resolved[] = values
-    if (!isPlain) {
-      operands = operandsOf(target, values)
-      resolved = resolveAll(target, values, operands)
-      checkOperands(operands)
-    }
+    const operands = operandsOf(target, values)
+    const resolved = resolveAll(target, values, operands)
+    checkOperands(operands)
     enterCall(operands)
     try {
       begin(target)

@@ -1,100 +1,97 @@
-import { enterCall, leaveCall } from '../../memory/call-stack.ts'
-import { begin, check, finish, type Form, type Target } from './call-steps.ts'
-import { type Slot, storeScalar } from './store.ts'
+import { callSteps, type Form, type Target } from './call-steps.ts'
+import { argumentSteps, type Slot } from './store.ts'
 
-function ofNone(target: Target): Form {
-  const { code, enter } = target
-  const operands = Object.freeze([code])
-  return function () {
-    check(target, arguments.length)
-    enterCall(operands)
-    try {
-      begin(target)
-      enter()
-      return finish(target, code, undefined)
-    } finally {
-      leaveCall()
-    }
-  }
+interface PlainForms {
+  /** By the number of arguments. */
+  readonly forms: readonly ((target: Target) => Form)[]
+  ofMany(target: Target): Form
 }
 
-function ofOne(target: Target): Form {
-  const { code, enter } = target
-  const operands = Object.freeze([code])
-  const [slot] = target.slots as [Slot]
-  return function (value) {
-    check(target, arguments.length)
-    enterCall(operands)
-    try {
+/** A function, for the reason that `makeSteps()` has. */
+function makeForms(): PlainForms {
+  const { check, begin, perform, finish } = callSteps
+  const { storeScalar } = argumentSteps
+
+  function ofNone(target: Target): Form {
+    const { code } = target
+    return function () {
+      check(target, arguments.length)
+      begin(target)
+      perform(target)
+      return finish(target, code, undefined)
+    }
+  }
+
+  function ofOne(target: Target): Form {
+    const { code } = target
+    const [slot] = target.slots as [Slot]
+    return function (value) {
+      check(target, arguments.length)
       begin(target)
       storeScalar(slot, value)
-      enter()
+      perform(target)
       return finish(target, code, undefined)
-    } finally {
-      leaveCall()
     }
   }
-}
 
-function ofTwo(target: Target): Form {
-  const { code, enter } = target
-  const operands = Object.freeze([code])
-  const [slot0, slot1] = target.slots as [Slot, Slot]
-  return function (value0, value1) {
-    check(target, arguments.length)
-    enterCall(operands)
-    try {
+  function ofTwo(target: Target): Form {
+    const { code } = target
+    const [slot0, slot1] = target.slots as [Slot, Slot]
+    return function (value0, value1) {
+      check(target, arguments.length)
       begin(target)
       storeScalar(slot0, value0)
       storeScalar(slot1, value1)
-      enter()
+      perform(target)
       return finish(target, code, undefined)
-    } finally {
-      leaveCall()
     }
   }
-}
 
-function ofThree(target: Target): Form {
-  const { code, enter } = target
-  const operands = Object.freeze([code])
-  const [slot0, slot1, slot2] = target.slots as [Slot, Slot, Slot]
-  return function (value0, value1, value2) {
-    check(target, arguments.length)
-    enterCall(operands)
-    try {
+  function ofThree(target: Target): Form {
+    const { code } = target
+    const [slot0, slot1, slot2] = target.slots as [Slot, Slot, Slot]
+    return function (value0, value1, value2) {
+      check(target, arguments.length)
       begin(target)
       storeScalar(slot0, value0)
       storeScalar(slot1, value1)
       storeScalar(slot2, value2)
-      enter()
+      perform(target)
       return finish(target, code, undefined)
-    } finally {
-      leaveCall()
     }
   }
-}
 
-function ofFour(target: Target): Form {
-  const { code, enter } = target
-  const operands = Object.freeze([code])
-  const [slot0, slot1, slot2, slot3] = target.slots as [Slot, Slot, Slot, Slot]
-  return function (value0, value1, value2, value3) {
-    check(target, arguments.length)
-    enterCall(operands)
-    try {
+  function ofFour(target: Target): Form {
+    const { code } = target
+    const [slot0, slot1, slot2, slot3] = target.slots as [Slot, Slot, Slot, Slot]
+    return function (value0, value1, value2, value3) {
+      check(target, arguments.length)
       begin(target)
       storeScalar(slot0, value0)
       storeScalar(slot1, value1)
       storeScalar(slot2, value2)
       storeScalar(slot3, value3)
-      enter()
+      perform(target)
       return finish(target, code, undefined)
-    } finally {
-      leaveCall()
     }
   }
+
+  // The array of the values does not exist in compiled code, because nothing else gets it.
+  function ofMany(target: Target): Form {
+    const { code, slots, count } = target
+    return (...values) => {
+      check(target, values.length)
+      begin(target)
+      for (let i = 0; i < count; i++) storeScalar(slots[i]!, values[i])
+      perform(target)
+      return finish(target, code, undefined)
+    }
+  }
+
+  return { forms: [ofNone, ofOne, ofTwo, ofThree, ofFour], ofMany }
 }
 
-/** The forms of calls without memory, by the number of arguments. */
-export const plainForms: readonly ((target: Target) => Form)[] = [ofNone, ofOne, ofTwo, ofThree, ofFour]
+const { forms, ofMany } = makeForms()
+
+/** Returns the form of calls without memory. */
+export const plainFormOf = (target: Target): Form => (forms[target.count] ?? ofMany)(target)

@@ -65,12 +65,9 @@ const noBytes = Buffer.alloc(0)
 /** The library, as an operand. It is also the operand of each argument that is not memory. */
 export const codeOperand = (gate: Gate): Block => new Block(gate, noView, noBytes, NO_MEMORY)
 
-/** Returns the operand that keeps an argument's memory open during the call. */
-export const operandOf = (value: unknown, code: Block): Block => (value instanceof Segment ? value.block : code)
-
 /**
  * Turns segments into their address or bytes. Everything that can run the user's code, such as a proxy of a segment, happens
- * here and in {@link operandOf}, before anything is stored.
+ * here and in `operandOf()`, before anything is stored.
  *
  * @param operand the memory of a segment. It is not read from the value again, because a proxy could return other memory.
  * @throws {ArgumentError} if a segment is missing, or does not fit.
@@ -96,12 +93,6 @@ function resolve(slot: Slot, value: Value, operand?: Block): Resolved {
   return copy
 }
 
-/** Resolves an argument. `operand` is what {@link operandOf} has returned for it. */
-export function resolveIn(operand: Block, slot: Slot, value: Value): Resolved {
-  if (slot.fast === 'pointer' && operand.address !== NO_MEMORY) return operand.address + (value as Segment).base
-  return resolve(slot, value, operand)
-}
-
 /** Resolves the result of a function. @throws {ScopeClosedError | WrongThreadError} if its memory is not open. */
 export function resolveResult(slot: Slot, value: Value): Resolved {
   if (!(value instanceof Segment)) return resolve(slot, value)
@@ -123,37 +114,67 @@ function structSegment({ kind, name, byteSize }: Slot, value: Value): Segment {
   )
 }
 
-/** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
-export function store(slot: Slot, value: Resolved): void {
-  if (slot.fast === 'pointer') setAddress(slot.word, value as number)
-  else storeScalar(slot, value)
+/** What calls do with each argument. */
+export interface ArgumentSteps {
+  /** Returns the operand that keeps an argument's memory open during the call. */
+  operandOf(value: unknown, code: Block): Block
+  /** Resolves an argument. `operand` is what {@link operandOf} has returned for it. */
+  resolveIn(operand: Block, slot: Slot, value: Value): Resolved
+  /** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
+  store(slot: Slot, value: Resolved): void
+  /**
+   * As {@link store}, for arguments that are not memory. The compiler inlines about 900 bytes of code into a call, so the
+   * frequent kinds and the others have separate functions.
+   */
+  storeScalar(slot: Slot, value: Resolved): void
 }
 
-/**
- * As {@link store}, for arguments that are not memory. The compiler inlines about 900 bytes of code into a call, so the frequent
- * kinds and the others have separate functions.
- */
-export function storeScalar(slot: Slot, value: Resolved): void {
-  const { fast, word } = slot
-  if (typeof value === 'number') {
-    if (fast === 'integer' && (value | 0) === value) return setWords(word, value, value >> 31)
-    if (fast === 'float64') return setDouble(word, value)
+interface Stores extends ArgumentSteps {
+  setAddress(word: number, address: number): void
+  setWords(word: number, low: number, high: number): void
+  setDouble(word: number, value: number): void
+}
+
+/** A function, for the reason that `makeSteps()` of the calls has. */
+function makeStores(): Stores {
+  const [frameWords, frameDoubles, perTwo32, noMemory, MemoryType] = [words, doubles, PER_TWO_32, NO_MEMORY, Segment]
+
+  const setWords = (word: number, low: number, high: number): void => {
+    frameWords[word] = low
+    frameWords[word + 1] = high
   }
-  storeOther(slot, value)
+  const setAddress = (word: number, address: number): void => setWords(word, address, address * perTwo32)
+  const setDouble = (word: number, value: number): void => {
+    frameDoubles[word >> 1] = value
+  }
+  const storeScalar = (slot: Slot, value: Resolved): void => {
+    const { fast, word } = slot
+    if (typeof value === 'number') {
+      if (fast === 'integer' && (value | 0) === value) return setWords(word, value, value >> 31)
+      if (fast === 'float64') return setDouble(word, value)
+    }
+    storeOther(slot, value)
+  }
+  return {
+    setWords,
+    setAddress,
+    setDouble,
+    storeScalar,
+    operandOf: (value, code) => (value instanceof MemoryType ? value.block : code),
+    resolveIn: (operand, slot, value) => {
+      if (slot.fast === 'pointer' && operand.address !== noMemory) return operand.address + (value as Segment).base
+      return resolve(slot, value, operand)
+    },
+    store: (slot, value) => {
+      if (slot.fast === 'pointer') setAddress(slot.word, value as number)
+      else storeScalar(slot, value)
+    },
+  }
 }
 
-function setAddress(word: number, address: number): void {
-  setWords(word, address, address * PER_TWO_32)
-}
-
-function setWords(word: number, low: number, high: number): void {
-  words[word] = low
-  words[word + 1] = high
-}
-
-function setDouble(word: number, value: number): void {
-  doubles[word >> 1] = value
-}
+const { setAddress, setWords, setDouble, ...steps } = makeStores()
+export const argumentSteps: ArgumentSteps = steps
+export const { operandOf, resolveIn, store }: ArgumentSteps = steps
 
 function storeOther(slot: Slot, value: Resolved): void {
   const { kind, word } = slot
