@@ -1,3 +1,4 @@
+import { NativeError } from '../../errors/kinds.ts'
 import { WORDS } from './frame-layout.ts'
 import { TWO_32, unsignedWords, words } from './frame.ts'
 import { shared } from './shared.ts'
@@ -25,17 +26,24 @@ export function setJobDone(run: EnteredFunction): void {
 /** The errors of functions: if `count` is larger after a native call than before, `last` is the cause. */
 export const thrown: { count: number; last: unknown } = shared('thrown', () => ({ count: 0, last: undefined }))
 
-/** Runs the function that the frame selects. The only way from native code into TypeScript. Never throws. */
-export function dispatch(): void {
-  try {
-    functions[words[WORDS.state]!]!()
-    words[WORDS.errno] = 0
-  } catch (error) {
-    thrown.count++
-    thrown.last = error
-    words[WORDS.errno] = 1
+/** A function, for the reason that `makeSteps()` of the calls has. */
+function makeDispatch(): () => void {
+  const [frameWords, table] = [words, functions]
+  const { state: STATE, errno: ERRNO } = WORDS
+  return () => {
+    try {
+      table[frameWords[STATE]!]!()
+      frameWords[ERRNO] = 0
+    } catch (error) {
+      thrown.count++
+      thrown.last = error
+      frameWords[ERRNO] = 1
+    }
   }
 }
+
+/** Runs the function that the frame selects. The only way from native code into TypeScript. Never throws. */
+export const dispatch: () => void = makeDispatch()
 
 /** The first error of a stub during a native call, which the call throws. */
 const waiting = shared<{ first: { readonly error: unknown } | undefined }>('waiting', () => ({ first: undefined }))
@@ -48,14 +56,16 @@ export function keepThrown(error: unknown): never {
 
 /** Returns the error that a native call is to throw. */
 export function takeThrown(): unknown {
-  const error = waiting.first === undefined ? thrown.last : waiting.first.error
+  const { first } = waiting
   waiting.first = undefined
-  return error
+  return first === undefined
+    ? new NativeError('a function of TypeScript did not run, because JavaScript was interrupted')
+    : first.error
 }
 
 /** Throws an error as an uncaught exception, because the callback was called by another thread. */
 function reportError(): void {
-  const error = takeThrown()
+  const error = waiting.first === undefined ? thrown.last : takeThrown()
   queueMicrotask(() => {
     throw error
   })

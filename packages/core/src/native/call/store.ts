@@ -38,7 +38,7 @@ export function slotOf(plan: ParameterPlan, call: CallPlan, name: string): Slot 
   return { kind: slotKind, fast: fastKind(slotKind), word, name, byteSize, plan, call }
 }
 
-function fastKind(kind: Slot['kind']): Slot['fast'] {
+export function fastKind(kind: Slot['kind']): Slot['fast'] {
   if (kind === 'pointer' || kind === 'float64') return kind
   return kind === 'int32' || kind === 'int64' ? 'integer' : undefined
 }

@@ -3,16 +3,16 @@ import { CONSTANTS, LAYOUTS } from '../../generated/layouts.ts'
 import { STATUS } from '../../generated/status.ts'
 import { checkStatus, coreFunctions, lastError } from '../core-library.ts'
 import type { Value } from '../argument-conversion.ts'
-import { addressOf } from '../driver.ts'
+import { addressOf, keepAlive } from '../driver.ts'
 import type { ValueType } from '../value-type.ts'
 import type { CallPlan, ParameterPlan, PlanSignature, ResultPlan } from './call-plan.ts'
 import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
-import { bytes } from './frame.ts'
+import { bytes, doubles, TWO_32, unsignedWords, words } from './frame.ts'
 import { addFunction, addressAt, type EnteredFunction, keepThrown, removeFunction } from './functions.ts'
 import { load, loadStruct } from './load.ts'
 import { planCall } from './plan.ts'
-import { type Resolved, resolveResult, type Slot, store } from './store.ts'
+import { argumentSteps, fastKind, type Resolved, resolveResult, type Slot, store } from './store.ts'
 
 /** What happens when a thread that does not run the function's JavaScript calls a stub. */
 export type ForeignThread = 'refuse' | 'wait' | 'relay'
@@ -79,6 +79,7 @@ export function makeStub(
   const plan = planCall(door().abi, signature)
   const result = resultSlot(plan.result, plan, name)
   const run = makeRun((value) => (result === undefined ? undefined : resolveResult(result, value)))
+  const refused = bitsOf(result, refusedResult)
   const id = addFunction(entered(plan.parameters, run, result))
   const description = new DataView(new ArrayBuffer(DESCRIPTION_SIZE))
   const set = (at: number, value: number): void => description.setUint32(at, value, true)
@@ -88,9 +89,10 @@ export function makeStub(
   set(DESCRIPTION.threads, THREADS[foreignThread])
   set(DESCRIPTION.timeout_ms, timeout >= NO_TIMEOUT ? NO_TIMEOUT : timeout)
   set(DESCRIPTION.is_reusable, unsafeReuse ? 1 : 0)
-  description.setBigUint64(DESCRIPTION.refused, bitsOf(result, refusedResult), true)
+  description.setBigUint64(DESCRIPTION.refused, refused, true)
   const out = new BigUint64Array(1)
   const status = coreFunctions().tn_stub_create(addressOf(description), addressOf(out))
+  keepAlive(description)
   if (status !== 0) removeFunction(id)
   if (status === STATUS.CLOSED.value) throw new ScopeClosedError('cannot make a stub: this thread is shutting down')
   if (status === STATUS.OUT_OF_MEMORY.value) {
@@ -109,24 +111,75 @@ export function makeStub(
   }
 }
 
-/** Returns the function that native code enters. All arguments are read before `run` can make calls, which use the frame too. */
-function entered(parameters: readonly ParameterPlan[], run: StubFunction, result: Slot | undefined): EnteredFunction {
-  const [first, second] = parameters as [ParameterPlan, ParameterPlan]
-  const call =
-    parameters.length === 1
-      ? () => run(argumentAt(first))
-      : parameters.length === 2
-        ? () => run(argumentAt(first), argumentAt(second))
-        : () => run(...parameters.map(argumentAt))
-  return () => {
-    try {
-      const value = call()
-      if (result !== undefined) store(result, value)
-    } catch (error) {
-      keepThrown(error)
+/** An argument, as calls of a stub read it. */
+interface Reader {
+  /** For the frequent kinds, whose code the compiler inlines into every call. */
+  readonly fast: 'int32' | 'float64' | 'pointer' | undefined
+  readonly word: number
+  readonly plan: ParameterPlan
+}
+
+function readerOf(plan: ParameterPlan): Reader {
+  const { kind, word, byteSize } = plan
+  const isFast = byteSize === 8 && (kind === 'int32' || kind === 'float64' || kind === 'pointer')
+  return { fast: isFast ? kind : undefined, word, plan }
+}
+
+type MakeEntered = (
+  parameters: readonly ParameterPlan[],
+  run: StubFunction,
+  result: Slot | undefined,
+) => EnteredFunction
+
+/** A function, for the reason that `makeSteps()` of the calls has. */
+function makeEntered(): MakeEntered {
+  const [frameWords, frameUnsigned, frameDoubles, twoTo32] = [words, unsignedWords, doubles, TWO_32]
+  const { store: storeResult } = argumentSteps
+
+  const read = ({ fast, word, plan }: Reader): StubArgument => {
+    if (fast === 'int32') return frameWords[word]
+    if (fast === 'pointer') return frameUnsigned[word]! + frameUnsigned[word + 1]! * twoTo32
+    if (fast === 'float64') return frameDoubles[word >> 1]
+    return argumentAt(plan)
+  }
+
+  return (parameters, run, result) => {
+    const readers = parameters.map(readerOf)
+    const [first, second] = readers as [Reader, Reader]
+    switch (readers.length) {
+      case 1:
+        return () => {
+          try {
+            const value = run(read(first))
+            if (result !== undefined) storeResult(result, value)
+          } catch (error) {
+            keepThrown(error)
+          }
+        }
+      case 2:
+        return () => {
+          try {
+            const value = run(read(first), read(second))
+            if (result !== undefined) storeResult(result, value)
+          } catch (error) {
+            keepThrown(error)
+          }
+        }
+      default:
+        return () => {
+          try {
+            const value = run(...readers.map(read))
+            if (result !== undefined) storeResult(result, value)
+          } catch (error) {
+            keepThrown(error)
+          }
+        }
     }
   }
 }
+
+/** Returns the function that native code enters. All arguments are read before `run` can make calls, which use the frame too. */
+const entered: MakeEntered = makeEntered()
 
 /** Results are in the frame before the call, too. */
 const STAGE = WORDS.generalResults
@@ -155,7 +208,8 @@ function copyOf(address: number, byteSize: number): Uint8Array {
 /** Where the result of a function is stored. A struct in memory is copied from the stack area to its place. */
 function resultSlot({ kind, word, byteSize, pieces }: ResultPlan, call: CallPlan, name: string): Slot | undefined {
   if (kind === 'void') return undefined
-  if (kind !== 'struct' && kind !== 'memory') return { kind, word, name, byteSize: 8, plan: undefined, call }
+  if (kind !== 'struct' && kind !== 'memory')
+    return { kind, fast: fastKind(kind), word, name, byteSize: 8, plan: undefined, call }
   const all = kind === 'struct' ? pieces : [{ word: WORDS.stack, offset: 0, byteSize }]
   const plan = { kind: 'struct', word, byteOffset: 0, byteSize, second: -1, pieces: all, copy: null } as const
   return { kind: 'struct', word, name, byteSize, plan, call }
@@ -164,7 +218,7 @@ function resultSlot({ kind, word, byteSize, pieces }: ResultPlan, call: CallPlan
 /** The bits of a refused result, as the register of a result has them. @throws {ArgumentError} if it is not valid */
 function bitsOf(result: Slot | undefined, value: StubOptions['refusedResult']): bigint {
   if (value === undefined || result === undefined || result.kind === 'struct') return 0n
-  const bits = { ...result, word: STAGE, name: 'refusedResult', kind: result.kind as ValueType }
+  const bits = { ...result, word: STAGE, name: 'refusedResult' }
   store(bits, value)
   return new BigUint64Array(bytes.buffer)[STAGE / 2]!
 }
