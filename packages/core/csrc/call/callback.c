@@ -93,5 +93,5 @@ int32_t tn_callback_invoke(tn_callback_t *callback, void *arguments, void *resul
   environment->frame->integers[0] = (uintptr_t)arguments;
   environment->frame->integers[1] = (uintptr_t)result;
   if (tn__enter_script(environment, (uint32_t)callback->id)) return TN_OK;
-  return environment->has_ended ? fail_closed() : tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
+  return environment->is_terminating ? fail_closed() : tn__fail(TN_CALLBACK_FAILED, "a TypeScript function threw");
 }

@@ -81,6 +81,8 @@ static inline uint32_t run_native(tn_environment_t *environment, uint32_t (*run)
   __atomic_store_n(&environment->depth, depth + 1, __ATOMIC_RELAXED);
   if (depth == 0) __atomic_store_n(&environment->calls, environment->calls + 1, __ATOMIC_RELAXED);
   environment->has_thrown = false;
+  /* JavaScript runs again, for example after a time-out of a script that the process survives. */
+  environment->is_terminating = false;
   const uint32_t result =
       tn__switch_stack(environment, environment->native_top, run, data, &environment->script_top);
   *has_thrown = environment->has_thrown;
@@ -112,13 +114,14 @@ void tn_door_enter(void) { tn_environment_enter(tn_environment_current()); }
 
 void tn_door_run(int32_t (*run)(void)) { tn_environment_run(tn_environment_current(), run); }
 
-static uint32_t dispatch(void *data) {
+/* Runs a function of TypeScript on the stack of the call that native code has left. */
+static uint32_t dispatch_in_call(void *data) {
   const tn_environment_t *environment = data;
-  return (uint32_t)environment->door.dispatch(environment->door.data);
+  return (uint32_t)environment->door.dispatch(environment->door.data, 1);
 }
 
 bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
-  if (environment->has_ended) return false;
+  if (environment->is_terminating || environment->is_closed) return false;
   environment->frame->state = id;
   uint32_t result;
   void *const script = environment->script_top;
@@ -129,15 +132,15 @@ bool tn__enter_script(tn_environment_t *environment, uint32_t id) {
   const bool differs = control != environment->floating_point;
   if (differs) tn__fp_restore(environment->floating_point);
   if (script == NULL) {
-    result = dispatch(environment);
+    result = (uint32_t)environment->door.dispatch(environment->door.data, 0);
   } else {
     environment->script_top = NULL;
-    result = tn__switch_stack(environment, script, dispatch, environment, &environment->native_top);
+    result = tn__switch_stack(environment, script, dispatch_in_call, environment, &environment->native_top);
     environment->script_top = script;
     environment->native_top = native;
   }
   if (differs) tn__fp_restore(control);
   errno = saved_errno;
-  if (result == 2) environment->has_ended = true;
+  if (result == 2) environment->is_terminating = true;
   return result == 0 && environment->frame->error_number == 0;
 }

@@ -6,6 +6,9 @@
 
 #include "../base/floating_point.h"
 
+/* How long messages are served in one turn of the event loop, so that they do not starve its timers. */
+#define MOST_MS 10
+
 static tn__lock_t lock = TN__LOCK;
 static tn_environment_t *environments;
 static _Thread_local tn_environment_t *current;
@@ -86,18 +89,23 @@ void tn_environment_will_serve(int32_t will) {
   if (current != NULL) __atomic_store_n(&current->will_serve, will != 0, __ATOMIC_RELAXED);
 }
 
-void tn_environment_serve(void) {
+int32_t tn_environment_serve(void) {
   tn_environment_t *mine = current;
-  if (mine == NULL) return;
+  if (mine == NULL) return 0;
+  if (mine->depth == 0) mine->is_terminating = false;
   /* JavaScript runs in messages, and may shut the environment. */
-  for (;;) {
+  const unsigned long long end = tn__now_ms() + MOST_MS;
+  do {
     tn__lock(&lock);
     tn_message_t *message = take_message(mine);
     tn__unlock(&lock);
-    if (message == NULL) return;
+    if (message == NULL) return 0;
     message->run(message, 0);
-    if (mine->has_ended) return;
-  }
+  } while (!mine->is_terminating && tn__now_ms() < end);
+  tn__lock(&lock);
+  const int32_t has_more = mine->first != NULL;
+  tn__unlock(&lock);
+  return has_more;
 }
 
 int32_t tn_environment_on_end(void (*hook)(void *data), void *data) {

@@ -26,7 +26,8 @@ struct tn_environment {
   uint32_t calls;                /* outermost calls so far; written and read like `depth` */
   uint64_t floating_point;       /* the control bits of JavaScript */
   bool has_thrown;               /* a function of TypeScript threw during the innermost call */
-  bool has_ended;                /* JavaScript cannot be entered any more */
+  bool is_terminating;           /* JavaScript was interrupted, and cannot be entered before it calls again */
+  bool is_closed;                /* JavaScript has ended */
   bool is_shut;                  /* other threads cannot find it any more */
   tn__end_hook_t *end_hooks;     /* the last added is the first */
   bool will_serve;               /* the native call in progress serves messages */

@@ -1,7 +1,13 @@
 /* The ends of threads of JavaScript and of the process. Both wait for native code that still runs, because it may use
  * memory and libraries that are destroyed then. */
-#include <stdio.h>
 #include <stdlib.h>
+
+#if defined(_WIN32)
+#include <io.h>
+#define write(file, text, size) _write(file, text, (unsigned)(size))
+#else
+#include <unistd.h>
+#endif
 
 #include "environment.h"
 #include "jobs.h"
@@ -18,11 +24,13 @@ static uint64_t deadline(void) {
   return found;
 }
 
-/* Without this, the exit would run destructors of libraries whose functions are running. */
+/* Without this, the exit would run destructors of libraries whose functions are running. Those functions may hold locks
+ * of the C library, so its streams are not used. */
 static _Noreturn void give_up(void) {
-  fprintf(stderr, "tenon: the process ends while native calls are running, because they did not return in time. "
-                  "TENON_EXIT_WAIT sets how long an exit waits.\n");
-  fflush(NULL);
+  static const char text[] = "tenon: the process ends while native calls are running, because they did not return in time. "
+                             "TENON_EXIT_WAIT sets how long an exit waits.\n";
+  const long long written = write(2, text, sizeof text - 1);
+  (void)written;
   _Exit(exit_code);
 }
 
@@ -55,7 +63,7 @@ void tn_environment_shut(void) {
 void tn_environment_close(void) {
   tn_environment_t *mine = tn_environment_current();
   if (mine == NULL) return;
-  mine->has_ended = true;
+  mine->is_closed = true;
   tn_environment_shut();
   wait_for_jobs(mine->id);
   tn__environment_free();
@@ -69,6 +77,8 @@ void tn_process_exit(int32_t code, uint64_t wait_ms) {
   tn__unlock(tn__environments_lock());
   tn_environment_shut();
   tn__relay_close_all(tn_environment_id(), true);
+  /* Workers run JavaScript until this returns. */
+  tn__jobs_close();
   tn__jobs_remove_all(TN__JOBS_OF_ALL);
   if (!tn__jobs_wait(TN__JOBS_OF_ALL, deadline_ms)) give_up();
 }

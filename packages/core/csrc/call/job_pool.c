@@ -71,6 +71,10 @@ void tn__job_queue_work(void *data) {
 int tn__job_pool_add(tn__job_pool_t *pool, int32_t index, size_t limit, tn_job_t *job) {
   tn__job_queue_t *queue = &pool->queues[index];
   tn__lock(&pool->lock);
+  if (pool->is_closed && index == TN_JOBS_CALLS) {
+    tn__unlock(&pool->lock);
+    return TN__JOB_POOL_CLOSED;
+  }
   /* A thread that was woken and has not taken its job yet still counts as idle, and its job as waiting. */
   if (queue->idle <= queue->waiting && queue->threads < limit && tn__thread_start(&queue->thread)) queue->threads++;
   const int has_thread = queue->threads > 0;
@@ -87,6 +91,12 @@ int tn__job_pool_add(tn__job_pool_t *pool, int32_t index, size_t limit, tn_job_t
   }
   tn__unlock(&pool->lock);
   return has_thread;
+}
+
+void tn__job_pool_close(tn__job_pool_t *pool) {
+  tn__lock(&pool->lock);
+  pool->is_closed = 1;
+  tn__unlock(&pool->lock);
 }
 
 int tn__job_pool_remove(tn__job_pool_t *pool, tn_job_t *job) {

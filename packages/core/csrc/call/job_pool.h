@@ -29,6 +29,7 @@ typedef struct tn__job_pool {
   unsigned idle_ms;         /* how long a thread waits for its next job before it ends */
   size_t waiters;           /* threads in tn__job_pool_wait() */
   size_t working;           /* threads that run a job */
+  int is_closed;             /* no call is accepted any more */
   tn__job_run_t *runs;
   tn__job_queue_t queues[2];
 } tn__job_pool_t;
@@ -47,6 +48,10 @@ void tn__job_queue_work(void *queue);
 /* Adds a job, and starts a thread for it if no thread is idle and the queue has fewer than `limit`. Returns 0 if the
  * queue has no thread and none could be started. */
 int tn__job_pool_add(tn__job_pool_t *pool, int32_t queue, size_t limit, tn_job_t *job);
+#define TN__JOB_POOL_CLOSED (-1)
+
+/* Refuses further calls: tn__job_pool_add() returns TN__JOB_POOL_CLOSED. Tasks of calls that run are still accepted. */
+void tn__job_pool_close(tn__job_pool_t *pool);
 
 /* Returns 0 if the job is not in a queue. */
 int tn__job_pool_remove(tn__job_pool_t *pool, tn_job_t *job);

@@ -38,7 +38,9 @@ int32_t tn_jobs_add(int32_t queue, tn_job_t *job) {
     return tn__fail(TN_CLOSED, "this thread is ending");
   size_t limit;
   TN_TRY(tn__jobs_limit(&limit));
-  if (tn__job_pool_add(&pool, queue, limit, job)) return TN_OK;
+  const int added = tn__job_pool_add(&pool, queue, limit, job);
+  if (added == TN__JOB_POOL_CLOSED) return tn__fail(TN_CLOSED, "the process is ending");
+  if (added) return TN_OK;
   return tn__fail(TN_OUT_OF_MEMORY, "the system could not start a thread");
 }
 
@@ -60,3 +62,5 @@ int tn__jobs_wait(uint64_t owner, uint64_t deadline_ms) { return tn__job_pool_wa
 void tn__jobs_begin(tn__job_run_t *run, uint64_t owner) { tn__job_pool_begin(&pool, run, owner); }
 
 void tn__jobs_end(tn__job_run_t *run) { tn__job_pool_end(&pool, run); }
+
+void tn__jobs_close(void) { tn__job_pool_close(&pool); }

@@ -16,6 +16,9 @@ void tn__jobs_remove_all(uint64_t owner);
 int tn__jobs_wait(uint64_t owner, uint64_t deadline_ms);
 #define TN__JOBS_NO_DEADLINE UINT64_MAX
 
+/* Refuses all further calls, on every thread. */
+void tn__jobs_close(void);
+
 /* Mark the start and the end of work of an owner for tn__jobs_wait(), if the work goes on after its job has returned. */
 void tn__jobs_begin(tn__job_run_t *run, uint64_t owner);
 void tn__jobs_end(tn__job_run_t *run);

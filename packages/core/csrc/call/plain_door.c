@@ -10,7 +10,10 @@ typedef struct {
   tn__event_t event;
 } door_t;
 
-static int32_t dispatch(void *door) { return ((door_t *)door)->enter() == 1 ? 0 : 1; }
+static int32_t dispatch(void *door, int32_t is_in_call) {
+  (void)is_in_call;
+  return ((door_t *)door)->enter() == 1 ? 0 : 1;
+}
 
 static void wake(void *door) { tn__event_signal(&((door_t *)door)->event); }
 
@@ -39,5 +42,5 @@ int32_t tn_environment_open_plain(tn_call_frame_t *frame, int32_t (*enter)(void)
 
 void tn_environment_serve_plain(int32_t descriptor) {
   tn__event_clear(&(tn__event_t){descriptor, descriptor});
-  tn_environment_serve();
+  if (tn_environment_serve()) tn__event_signal(&(tn__event_t){descriptor, descriptor});
 }

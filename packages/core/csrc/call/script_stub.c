@@ -87,7 +87,8 @@ static void run(const tn__stub_t *stub, tn__registers_t *registers, const void *
       .data = &call,
   };
   if (tn__relay(&relay, is_live) == TN_OK) return;
-  tn__async_call_refuse();
+  /* A refusal that the stub asks for is no failure. */
+  if (relay.threads != TN_THREADS_REFUSE) tn__async_call_refuse();
   refuse(stub, registers);
 }
 

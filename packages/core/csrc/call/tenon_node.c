@@ -12,6 +12,7 @@ typedef struct {
   napi_ref thrown;   /* an exception that TypeScript could not catch, until a call returns; or null */
   napi_threadsafe_function waker;
   tn_environment_t *environment;
+  tn_call_frame_t *memory; /* of the frame */
   /* What the upcalls of the innermost call share. The scope is open while `uses` is not 0. */
   struct {
     napi_handle_scope handles;
@@ -89,8 +90,33 @@ static bool open_upcalls(door_t *mine) {
   return false;
 }
 
-static int32_t dispatch(void *data) {
+/* Runs the dispatcher for a caller that is no call of this module: the event loop, or another addon. */
+static int32_t dispatch_alone(const door_t *mine) {
+  const napi_env env = mine->env;
+  napi_handle_scope handles;
+  napi_value function, nothing, error;
+  napi_valuetype type;
+  if (napi_open_handle_scope(env, &handles) != napi_ok) return 2;
+  int32_t result = 2;
+  if (napi_get_reference_value(env, mine->dispatch, &function) == napi_ok &&
+      napi_get_undefined(env, &nothing) == napi_ok) {
+    const napi_status status = napi_call_function(env, nothing, function, 0, NULL, NULL);
+    if (status == napi_ok) {
+      result = 0;
+    } else if (status == napi_pending_exception && napi_get_and_clear_last_exception(env, &error) == napi_ok &&
+               napi_typeof(env, error, &type) == napi_ok && type == napi_object) {
+      /* No call can throw it. */
+      napi_fatal_exception(env, error);
+      result = 1;
+    }
+  }
+  napi_close_handle_scope(env, handles);
+  return result;
+}
+
+static int32_t dispatch(void *data, int32_t is_in_call) {
   door_t *mine = data;
+  if (!is_in_call) return dispatch_alone(mine);
   if (mine->upcalls.uses == MOST_USES) close_upcalls(mine);
   if (mine->upcalls.uses == 0) {
     if (!open_upcalls(mine)) return 2;
@@ -108,10 +134,17 @@ static void wake(void *data) {
 
 static void serve(napi_env env, napi_value function, void *context, void *data) {
   (void)function, (void)context, (void)data;
-  if (env == NULL || door == NULL) return;
-  tn_environment_serve();
-  if (door->upcalls.uses != 0) close_upcalls(door);
-  if (door->thrown != NULL) throw_kept(env);
+  if (env == NULL || door == NULL || !tn_environment_serve()) return;
+  /* A threadsafe function that is called here would run before the timers of the event loop. */
+  door->memory->state = TN_FUNCTION_SERVE_LATER;
+  dispatch_alone(door);
+}
+
+/* serve(): runs what other threads have left. */
+static napi_value serve_again(napi_env env, napi_callback_info info) {
+  (void)info;
+  serve(env, NULL, NULL, NULL);
+  return NULL;
 }
 
 /* The environment of Node.js ends. Its memory is still there, but no JavaScript runs any more. */
@@ -146,6 +179,7 @@ static napi_value open_door(napi_env env, napi_callback_info info) {
         napi_create_reference(env, arguments[1], 1, &made->dispatch) == napi_ok &&
         tn_environment_open(frame, &(tn_door_t){made, dispatch, wake}) == TN_OK) {
       made->environment = tn_environment_current();
+      made->memory = frame;
       door = made;
       napi_add_env_cleanup_hook(env, end, made);
       return NULL;
@@ -224,6 +258,7 @@ NAPI_MODULE_INIT() {
       {"enter", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"entry", NULL, make_entry, NULL, NULL, NULL, napi_default, NULL},
       {"buffer", NULL, make_buffer, NULL, NULL, NULL, napi_default, NULL},
+      {"serve", NULL, serve_again, NULL, NULL, NULL, napi_default, NULL},
       {"keepAlive", NULL, keep_alive, NULL, NULL, NULL, napi_default, NULL},
   };
   if (napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties) != napi_ok) return NULL;

@@ -55,9 +55,10 @@ typedef struct tn_environment tn_environment_t;
 /* How a thread of JavaScript is entered. */
 typedef struct {
   void *data;
-  /* Runs the function of TypeScript that `state` of the frame selects. On the thread alone. Returns 0, 1 if it threw, or
-   * 2 if JavaScript is ending. */
-  int32_t (*dispatch)(void *data);
+  /* Runs the function of TypeScript that `state` of the frame selects. On the thread alone. `is_in_call` if a call of
+   * tn_environment_enter() or tn_environment_run() has left its stack for it. Returns 0, 1 if the dispatcher threw, or 2
+   * if JavaScript is being terminated. */
+  int32_t (*dispatch)(void *data, int32_t is_in_call);
   /* Makes the event loop call tn_environment_serve() soon. On any thread. */
   void (*wake)(void *data);
 } tn_door_t;
@@ -76,8 +77,12 @@ TN_API tn_environment_t *tn_environment_current(void);
 /* The id of this thread's environment, or 0. Ids count up from 1 and are not used again. */
 TN_API uint64_t tn_environment_id(void);
 
-/* Runs what other threads have posted. On the environment's thread. */
-TN_API void tn_environment_serve(void);
+/* Runs what other threads have posted, for some milliseconds. On the environment's thread. Returns whether there is more,
+ * which the event loop is to serve in its next turn. */
+TN_API int32_t tn_environment_serve(void);
+
+/* The function of TypeScript that serves the environment in the next turn of the event loop. */
+#define TN_FUNCTION_SERVE_LATER 3
 
 /* Says whether the native call in progress calls tn_environment_serve(), so that others can wait for it. */
 TN_API void tn_environment_will_serve(int32_t will);

@@ -52,7 +52,8 @@ static inline int environment_report(environment_t *environment) {
   return RETURNS;
 }
 
-static inline int32_t environment_dispatch(void *data) {
+static inline int32_t environment_dispatch(void *data, int32_t is_in_call) {
+  (void)is_in_call;
   environment_t *environment = data;
   const int end = environment->functions[environment->frame->state](environment);
   if (end == TERMINATES) return 2;

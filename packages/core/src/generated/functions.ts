@@ -35,7 +35,7 @@ export const FUNCTIONS = {
     tn_environment_serve_plain: ['void', ['int32_t']],
     tn_environment_current: ['uintptr_t', []],
     tn_environment_id: ['uint64_t', []],
-    tn_environment_serve: ['void', []],
+    tn_environment_serve: ['int32_t', []],
     tn_environment_will_serve: ['void', ['int32_t']],
     tn_environment_shut: ['void', []],
     tn_environment_close: ['void', []],

@@ -14,25 +14,16 @@ function koffi(): Koffi {
   if (loaded === undefined) {
     loaded = createRequire(import.meta.url)('koffi') as Koffi
     try {
-      loaded.config({
-        sync_stack_size: STACK_SIZE,
-        async_stack_size: STACK_SIZE,
-        max_async_calls: MAXIMUM_ASYNC_CALLS,
-      })
+      loaded.config({ sync_stack_size: STACK_SIZE })
     } catch {
       // The application has loaded a library with this koffi already, so its settings stay.
     }
-    // In a thread that has loaded nothing, calling a function made from an address crashes koffi 3.3.
-    loaded.load(null)
   }
   return loaded
 }
 
 /** The stack size of native code in bytes, as large as a thread's. Kernels overflow koffi's default of 128 KiB. */
 const STACK_SIZE = 8 * 2 ** 20
-
-/** The number of calls that may run on other threads at a time, which is koffi's maximum. */
-const MAXIMUM_ASYNC_CALLS = 4096
 
 /** The types of a C signature, by koffi's names. Pointers are passed as `uintptr_t` numbers. */
 export type CType =
@@ -51,11 +42,7 @@ export type CType =
   | 'double'
 
 /** A C function. It takes numbers and returns a number, or a bigint above 2^53. */
-export interface CFunction {
-  (...values: unknown[]): never
-  /** Runs the function on another thread, then calls the last argument with an error or null, and the result. */
-  async(...values: unknown[]): void
-}
+export type CFunction = (...values: unknown[]) => never
 
 /** Returns the address of a buffer. The caller keeps the buffer alive and attached while the address is used. */
 export function addressOf(buffer: ArrayBufferLike | ArrayBufferView): number {

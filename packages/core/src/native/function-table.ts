@@ -3,12 +3,6 @@ import type { CType, loadGlobally } from './driver.ts'
 /** The functions of a library: the result, then the parameters. */
 export type FunctionTable = Readonly<Record<string, readonly [result: CType, parameters: readonly CType[]]>>
 
-export interface DeclaredFunction<Arguments extends readonly unknown[], Result> {
-  (...values: Arguments): Result
-  /** Runs the function on another thread, then calls `done` on this one. */
-  async(...values: [...Arguments, done: (error: unknown, result: Result) => void]): void
-}
-
 type ArgumentsOf<Parameters extends readonly CType[]> = {
   -readonly [Index in keyof Parameters]: Parameters[Index] extends 'int64_t' | 'uint64_t' ? number | bigint : number
 }
@@ -21,7 +15,7 @@ type ResultOf<Type extends CType> = Type extends 'void'
     : number
 
 export type FunctionsOf<Table extends FunctionTable> = {
-  readonly [Name in keyof Table]: DeclaredFunction<ArgumentsOf<Table[Name][1]>, ResultOf<Table[Name][0]>>
+  readonly [Name in keyof Table]: (...values: ArgumentsOf<Table[Name][1]>) => ResultOf<Table[Name][0]>
 }
 
 /**

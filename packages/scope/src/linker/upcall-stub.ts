@@ -18,6 +18,8 @@ import { MemorySegment } from '../segment/memory-segment.ts'
 import { checkSignature, coreTypeOf, type FunctionSignature } from './signature.ts'
 import { SymbolSegment } from './symbol-segment.ts'
 
+type MakeRun = Parameters<typeof makeStub>[1]
+
 /** A function for native code. It receives pointers as segments of size 0, and structs as segments valid for the call. */
 export type UpcallFunction = (...values: never[]) => Value | void
 
@@ -56,35 +58,57 @@ export function upcallStub(
   // Array.from() reads the holes of an array, which map() omits.
   const types = Array.from(parameters, coreTypeOf)
   const hasStructs = types.some((type) => type instanceof StructType)
+  const isPlain = !hasStructs && !types.includes('pointer')
   const { gate } = owner
-  const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value => {
-    const given = run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])) as Value
-    if (given instanceof MemorySegment) checkUsable(given.block)
-    return given
-  }
+  // Calls in progress and close actions may call back while the scope is closing.
+  const plain: MakeRun =
+    (complete) =>
+    (...values) => {
+      const hasEntered = gate.tryEnter()
+      try {
+        return complete(openResult(run(...(values as never[]))))
+      } finally {
+        if (hasEntered) gate.exit()
+      }
+    }
+  const invoke = (values: readonly StubArgument[], memory: ConfinedNativeScope | undefined): Value =>
+    openResult(run(...(values.map((value, i) => argumentOf(types[i]!, value, memory)) as never[])))
+  const withMemory: MakeRun =
+    (complete) =>
+    (...values) => {
+      const hasEntered = gate.tryEnter()
+      try {
+        return hasStructs
+          ? new ConfinedNativeScope(undefined).run((memory) => complete(invoke(values, memory)))
+          : complete(invoke(values, undefined))
+      } finally {
+        if (hasEntered) gate.exit()
+      }
+    }
   const stub = makeStub(
     { result: result === 'void' ? result : coreTypeOf(result), parameters: types, fixedParameters },
-    (complete) =>
-      (...values) => {
-        // Calls in progress and close actions may call back while the scope is closing.
-        const hasEntered = gate.tryEnter()
-        try {
-          return hasStructs
-            ? new ConfinedNativeScope(undefined).run((memory) => complete(invoke(values, memory)))
-            : complete(invoke(values, undefined))
-        } finally {
-          if (hasEntered) gate.exit()
-        }
-      },
+    isPlain ? plain : withMemory,
     checkStubOptions(options),
     'the result of a callback',
   )
-  counters.liveStubs++
-  owner.addCloseAction(() => {
-    counters.liveStubs--
+  try {
+    owner.addCloseAction(() => {
+      counters.liveStubs--
+      stub.close()
+    })
+  } catch (error) {
+    // A getter of the options has closed the scope.
     stub.close()
-  })
+    throw error
+  }
+  counters.liveStubs++
   return new SymbolSegment(gate, stub.address, run.name === '' ? 'the callback' : `the callback ${run.name}`)
+}
+
+/** Returns the result of a function. @throws {ScopeClosedError | WrongThreadError} if it is memory that is not open. */
+function openResult(given: Value | void): Value {
+  if (given instanceof MemorySegment) checkUsable(given.block)
+  return given as Value
 }
 
 function argumentOf(type: ReturnType<typeof coreTypeOf>, value: StubArgument, memory?: ConfinedNativeScope): unknown {

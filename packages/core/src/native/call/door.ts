@@ -7,8 +7,9 @@ import { addressOf, registerCallback, viewMemory } from '../driver.ts'
 import { pollReadable } from '../poll-readable.ts'
 import { exitWait } from './exit-wait.ts'
 import { frame } from './frame.ts'
-import { dispatch } from './functions.ts'
+import { dispatch, setServeLater } from './functions.ts'
 import { type Abi, hostAbi } from './host-abi.ts'
+import { pendingJobs } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
 /** The way between this thread's JavaScript and native code. */
@@ -37,6 +38,7 @@ interface DoorModule {
   enter(): void
   entry(index: number, address: bigint): () => void
   buffer(address: number, byteSize: number): ArrayBuffer
+  serve(): void
   keepAlive(wanted: boolean): void
 }
 
@@ -64,10 +66,16 @@ function open(): Door {
   const abi = hostAbi()
   const wait = exitWait()
   const made = wanted === 'koffi' ? openPlain(abi, 'TENON_DOOR is koffi') : openModule(abi, wanted === 'node-api')
-  if (isMainThread) {
-    process.on('exit', (code) => coreFunctions().tn_process_exit(code, wait))
-  } else if (made.kind === 'koffi') {
-    process.once('exit', () => coreFunctions().tn_environment_shut())
+  const end = isMainThread
+    ? (code: number) => coreFunctions().tn_process_exit(code, wait)
+    : // Node-API tells the module when a worker ends.
+      made.kind === 'koffi' && (() => coreFunctions().tn_environment_shut())
+  if (end !== false) {
+    process.once('exit', (code) => {
+      // Native code frees the jobs, which other listeners may try to cancel.
+      pendingJobs.clear()
+      end(code)
+    })
   }
   return made
 }
@@ -87,7 +95,8 @@ function openModule(abi: Abi, isRequired: boolean): Door {
       cause,
     })
   }
-  const { enter, entry, buffer, keepAlive } = module.exports
+  const { enter, entry, buffer, serve, keepAlive } = module.exports
+  setServeLater(() => void setImmediate(serve))
   return {
     kind: 'node-api',
     abi,

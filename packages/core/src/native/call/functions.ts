@@ -1,4 +1,5 @@
 import { NativeError } from '../../errors/kinds.ts'
+import { CONSTANTS } from '../../generated/layouts.ts'
 import { WORDS } from './frame-layout.ts'
 import { TWO_32, unsignedWords, words } from './frame.ts'
 import { shared } from './shared.ts'
@@ -7,15 +8,20 @@ import { shared } from './shared.ts'
 export type EnteredFunction = () => void
 
 /**
- * The functions of this thread by their ids. The first three are those of the core: the end of a job, the report of an error
- * that no call can throw, and the error of a call for which the native stack has no room.
+ * The functions of this thread by their ids. The first four are those of the core: the end of a job, the report of an error
+ * that no call can throw, the error of a call for which the native stack has no room, and serving other threads later.
  */
-const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError, failForStack])
+const functions = shared<(EnteredFunction | undefined)[]>('functions', () => [unset, reportError, failForStack, unset])
 /** The ids of functions that native code can no longer enter. */
 const free = shared<number[]>('free functions', () => [])
 
 function unset(): void {
   throw new Error('no jobs were started')
+}
+
+/** Sets the function that the core runs if it has served other threads for long and there is more. */
+export function setServeLater(run: EnteredFunction): void {
+  functions[CONSTANTS.TN_FUNCTION_SERVE_LATER] = run
 }
 
 /** Sets the function that the core runs at the end of a job. */

@@ -4,13 +4,9 @@ import { door } from './door.ts'
 import { WORDS } from './frame-layout.ts'
 import { words } from './frame.ts'
 import { addressAt, setJobDone } from './functions.ts'
+import { pendingJobs as pending, type Settle } from './pending-jobs.ts'
 import { shared } from './shared.ts'
 
-/** The continuation of a job. Its closure keeps the memory of the job reachable. */
-type Settle = (status: number) => void
-
-/** The jobs of this thread that are not over, by their ids. */
-const pending = shared('jobs', () => new Map<number, Settle>())
 const ids = shared('ids of jobs', () => ({ last: 0 }))
 let isListening = false
 
@@ -45,8 +41,6 @@ function listen(): void {
     if (!forgetJob(id)) return
     settle!(words[WORDS.general + 2]!)
   })
-  // Nothing is settled any more, and native code has freed the jobs.
-  process.once('exit', () => pending.clear())
 }
 
 /**
