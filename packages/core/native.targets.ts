@@ -99,6 +99,15 @@ export default {
       imports: ['calloc', 'free', 'memcpy', 'tn_*'],
     },
     {
+      name: 'stub_caller',
+      kind: 'addon',
+      fixture: true,
+      sources: ['csrc/fixture/stub_caller.c'],
+      includes: ['node_modules/node-api-headers/include'],
+      defines: { NAPI_VERSION: '8' },
+      imports: [],
+    },
+    {
       name: 'tenon_nnapi',
       kind: 'shared',
       sources: ['csrc/pools/nnapi/*.c'],
@@ -115,7 +124,9 @@ export default {
       includes,
       uses: ['tenon'],
       libraries: ['pthread'],
-      imports: names('_exit free getenv malloc memset pthread_create pthread_detach pthread_join tn_* usleep'),
+      imports: names(
+        '_exit fdopen fgetc free getenv malloc memset pipe pthread_create pthread_detach pthread_join tn_* usleep',
+      ),
     },
     {
       name: 'fast_math',
