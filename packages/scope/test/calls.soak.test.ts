@@ -1,9 +1,11 @@
 import { doorInfo, NativeLibrary } from '@tenon/core'
 import { coreLibrary } from '@tenon/core/internal'
+import { runScript } from '@tenon/core/testing'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { MemoryLayout, type MemorySegment, NativeScope, ResourceScope } from '../src/index.ts'
 import { Linker, SymbolLookup, upcallStub } from '../src/linker.ts'
+import { packageDirectory } from './support/worker.ts'
 
 const MIB = 2 ** 20
 const isSoak = process.env['TENON_SOAK'] === '1'
@@ -139,3 +141,30 @@ test(
     })
   },
 )
+
+// In a process of its own, because the process can make no stub afterwards.
+if (isSoak) {
+  test(
+    'rule 12: a process that has used 1,048,576 addresses for stubs refuses more',
+    { timeout: 600_000 },
+    async () => {
+      const script = `
+      import { ResourceScope } from '@tenon/scope'
+      import { Linker, upcallStub } from '@tenon/scope/linker'
+      const signature = { result: 'int32', parameters: ['int32'] }
+      const first = upcallStub((x) => x + 1, signature, ResourceScope.ofConfined())
+      let made = 1
+      try {
+        for (;; made++) ResourceScope.ofConfined().run((own) => upcallStub(() => 0, signature, own))
+      } catch (error) {
+        console.log(made, error.code, error.message.includes('unsafeReuse'), Linker.downcall(first, signature)(1))
+      }`
+      const { stdout, stderr } = await runScript(script, {
+        cwd: packageDirectory,
+        nodeOptions: ['--conditions=@tenon/source', '--disable-warning=ExperimentalWarning'],
+        timeout: 600_000,
+      })
+      expect([stdout, stderr]).toEqual(['1048576 TENON_ALLOCATION true 2\n', ''])
+    },
+  )
+}

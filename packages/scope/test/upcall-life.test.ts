@@ -196,6 +196,19 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       console.log(depth > 60, call(stub((x) => x + 1), 1))`,
     stdout: ['RangeError', 'RangeError', 'RangeError', 'true 2'],
   },
+  'rule 17: functions run again after a script was terminated in a callback': {
+    script: `
+      const vm = await import('node:vm')
+      globalThis.run = () => callOften(stub(() => { for (;;); }), 10)
+      for (let i = 0; i < 3; i++) {
+        try { vm.runInThisContext('run()', { timeout: 50 }) } catch (error) { console.log(error.code) }
+      }
+      spawn(stub((x) => x + 5), 1, 1, 0)
+      await isIdle()
+      await sleep.async(0)
+      console.log(call(stub((x) => x + 1), 1), last())`,
+    stdout: ['ERR_SCRIPT_EXECUTION_TIMEOUT', 'ERR_SCRIPT_EXECUTION_TIMEOUT', 'ERR_SCRIPT_EXECUTION_TIMEOUT', '2 6'],
+  },
   'a function runs below 6 MiB of native frames, on the main thread and in a worker': {
     script: `
       console.log(callBelow(stub((x) => x + 1), 6 * 1024))
