@@ -25,8 +25,8 @@ extern "C" {
 
 namespace {
 
-/* Node calls native code on a stack that AddressSanitizer does not know, so it does not notice that an exception has
- * left frames. Without this, the red zones of those frames would be reported as errors of later frames. */
+/* AddressSanitizer does not notice that an exception has left frames of the stack that native code runs on.
+ * Without this, the red zones of those frames would be reported as errors of later frames. */
 inline void forget_left_frames() {
 #if defined(TN_ASAN)
   const size_t depth = 256 * 1024;

@@ -83,4 +83,8 @@ function makeCallStack(): CallStack {
 }
 
 export const callStack: CallStack = makeCallStack()
-export const { enterCall, leaveCall, innermostCall, callDepth, usersOf }: CallStack = callStack
+export const enterCall: CallStack['enterCall'] = callStack.enterCall
+export const leaveCall: CallStack['leaveCall'] = callStack.leaveCall
+export const innermostCall: CallStack['innermostCall'] = callStack.innermostCall
+export const callDepth: CallStack['callDepth'] = callStack.callDepth
+export const usersOf: CallStack['usersOf'] = callStack.usersOf

@@ -7,7 +7,7 @@
 #include "tenon/xla_ffi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-int32_t tn_guard(void (*body)(void *), void *context, char *message, size_t capacity);
+extern const tn_guard_t tn_guard;
 
 static const uint8_t *block;
 static size_t block_size;
@@ -93,7 +93,7 @@ static void build(const void *descriptor, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static int installed;
-  if (!installed) installed = tn_guard_install(tn_guard) == TN_OK;
+  if (!installed) installed = tn_guard_install(&tn_guard) == TN_OK;
   const size_t handlers = 24;
   tn_xla_bundle_t bundle = {NULL, NULL, NULL, follow_frame};
   uint8_t *descriptor = malloc(size > 0 ? size : 1);

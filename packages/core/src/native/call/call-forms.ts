@@ -4,6 +4,7 @@ import type { Value } from '../argument-conversion.ts'
 import { begin, check, checkOperands, finish, type Form, type Target } from './call-steps.ts'
 import { memoryForms } from './memory-forms.ts'
 import { plainFormOf } from './plain-forms.ts'
+import { pointerForms } from './pointer-forms.ts'
 import { operandOf, resolveIn, type Resolved, store } from './store.ts'
 
 /**
@@ -11,7 +12,10 @@ import { operandOf, resolveIn, type Resolved, store } from './store.ts'
  * more than the call. Calls without memory have forms of their own: the compiler would not inline the steps of a form for both.
  */
 export function formOf(target: Target): Form {
-  return target.isPlain ? plainFormOf(target) : (memoryForms[target.count - 1] ?? ofMany)(target)
+  const { slots, count, isPlain } = target
+  if (isPlain) return plainFormOf(target)
+  const forms = slots.every(({ fast }) => fast === 'pointer') ? pointerForms : memoryForms
+  return (forms[count - 1] ?? ofMany)(target)
 }
 
 function ofMany(target: Target): Form {

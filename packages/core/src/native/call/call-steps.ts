@@ -135,7 +135,9 @@ function makeSteps(): CallSteps {
 }
 
 export const callSteps: CallSteps = makeSteps()
-export const { check, begin, finish }: CallSteps = callSteps
+export const check: CallSteps['check'] = callSteps.check
+export const begin: CallSteps['begin'] = callSteps.begin
+export const finish: CallSteps['finish'] = callSteps.finish
 
 function refuse({ name, slots, gate }: Target, count: number): void {
   if (count === slots.length) return gate.owner.checkOpen()

@@ -4,4 +4,4 @@ import { shared } from './shared.ts'
 export type Settle = (status: number) => void
 
 /** The jobs of this thread that are not over, by their ids. Native code may have freed a job that is not among them. */
-export const pendingJobs = shared('jobs', () => new Map<number, Settle>())
+export const pendingJobs: Map<number, Settle> = shared('jobs', () => new Map<number, Settle>())

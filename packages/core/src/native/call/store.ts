@@ -120,6 +120,10 @@ export interface ArgumentSteps {
   operandOf(value: unknown, code: Block): Block
   /** Resolves an argument. `operand` is what {@link operandOf} has returned for it. */
   resolveIn(operand: Block, slot: Slot, value: Value): Resolved
+  /** As {@link resolveIn}, for pointers. */
+  addressIn(operand: Block, slot: Slot, value: Value): number
+  /** As {@link store}, for pointers. */
+  storeAddress(slot: Slot, address: number): void
   /** Checks a resolved argument and stores it in the frame. Runs none of the user's code, unless it throws. */
   store(slot: Slot, value: Resolved): void
   /**
@@ -162,9 +166,16 @@ function makeStores(): Stores {
     storeScalar,
     operandOf: (value, code) => (value instanceof MemoryType ? value.block : code),
     resolveIn: (operand, slot, value) => {
-      if (slot.fast === 'pointer' && operand.address !== noMemory) return operand.address + (value as Segment).base
+      const { fast } = slot
+      if (fast !== undefined && fast !== 'pointer') return value
+      if (fast === 'pointer' && operand.address !== noMemory) return operand.address + (value as Segment).base
       return resolve(slot, value, operand)
     },
+    addressIn: (operand, slot, value) => {
+      if (operand.address !== noMemory) return operand.address + (value as Segment).base
+      return resolve(slot, value, operand) as number
+    },
+    storeAddress: ({ word }, address) => setAddress(word, address),
     store: (slot, value) => {
       if (slot.fast === 'pointer') setAddress(slot.word, value as number)
       else storeScalar(slot, value)
@@ -174,7 +185,9 @@ function makeStores(): Stores {
 
 const { setAddress, setWords, setDouble, ...steps } = makeStores()
 export const argumentSteps: ArgumentSteps = steps
-export const { operandOf, resolveIn, store }: ArgumentSteps = steps
+export const operandOf: ArgumentSteps['operandOf'] = steps.operandOf
+export const resolveIn: ArgumentSteps['resolveIn'] = steps.resolveIn
+export const store: ArgumentSteps['store'] = steps.store
 
 function storeOther(slot: Slot, value: Resolved): void {
   const { kind, word } = slot
