@@ -193,7 +193,7 @@ const cases: Readonly<Record<string, Expected & { readonly script: string }>> = 
       let depth = 0
       const deep = stub(() => { depth++; return callBelow(deep, 300) })
       for (let i = 0; i < 3; i++) console.log(errorOf(() => callBelow(deep, 300)))
-      console.log(depth > 60, call(stub((x) => x + 1), 1))`,
+      console.log(depth > 9, call(stub((x) => x + 1), 1))`,
     stdout: ['RangeError', 'RangeError', 'RangeError', 'true 2'],
   },
   'rule 17: functions run again after a script was terminated in a callback': {
@@ -310,7 +310,8 @@ describe.each(['node-api', 'koffi'])('with the door %s', (door) => {
 })
 
 describe('rule 20: an exit while a call runs', () => {
-  const text = /^tenon: the process ends while native calls are running/
+  /** AddressSanitizer warns before, because the driver has stacks of its own. */
+  const text = /^tenon: the process ends while native calls are running/m
 
   test.each(['0', '200'])('gives up after TENON_EXIT_WAIT=%s', { timeout: 60_000 }, async (wait) => {
     const { code, stderr } = await start('void sleep.async(30_000); await setTimeout(20); process.exit(8)', {
